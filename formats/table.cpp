@@ -1,0 +1,17 @@
+#include "formats/record/record_format.hpp"
+#include "shale/format/format.hpp"
+
+// The whole registry: one line a format.
+
+namespace shale {
+namespace {
+
+const Format* const kFormats[] = {
+    &record_format,
+};
+
+}  // namespace
+
+std::span<const Format* const> all_formats() { return kFormats; }
+
+}  // namespace shale

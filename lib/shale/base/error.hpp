@@ -1,0 +1,70 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace shale {
+
+/// What went wrong, by kind: it decides the exit code and what --on-error may do about it.
+enum class Code {
+  usage,        ///< the command's words are off (exit 2)
+  unsupported,  ///< well-formed, but nothing here can do it
+  not_found,    ///< no such file, key or row
+  exists,       ///< the target is taken
+  io,           ///< the storage failed: never skipped, always worth another try
+  damaged,      ///< bytes are not what they were, or what their format demands (exit 3)
+  bad_content,  ///< a sample of the input is not what it claims: what --on-error decides about
+  schema,       ///< a sample does not fit the schema
+  limit,        ///< a size, count or budget is exceeded
+  mismatch,     ///< two things that should agree do not (other options, other inputs)
+  interrupted,  ///< a signal asked to stop (exit 130)
+  bug,          ///< a promise inside shale was broken (exit 70)
+};
+
+/// Which sample an error or finding is about.
+struct SampleId {
+  std::string key;                     ///< raw bytes, empty where unknown
+  std::optional<std::uint64_t> index;  ///< 0-based, over the dataset
+};
+
+/// The exception of the house: thrown where the fact is known, enriched with place and hint on the way up.
+/// what() reads "file: byte N: sample 'key': message: cause"; the hint is printed on a line of its own.
+class Error : public std::exception {
+ public:
+  template <class... Args>
+  Error(Code code, fmt::format_string<Args...> format, Args&&... args)
+      : Error(code, fmt::format(format, std::forward<Args>(args)...), 0) {}
+
+  /// Sets the place, unless one nearer to the fact is set already.
+  Error& at(std::string_view file, std::optional<std::uint64_t> offset = std::nullopt);
+  Error& for_sample(std::string_view key, std::optional<std::uint64_t> index = std::nullopt);
+  Error& because(std::string_view cause);
+  /// Takes the cause from an errno value.
+  Error& because_errno(int error_number);
+  Error& hint(std::string_view hint);
+
+  [[nodiscard]] Code code() const { return code_; }
+  [[nodiscard]] const std::string& message() const { return message_; }
+  [[nodiscard]] const std::string& file() const { return file_; }
+  [[nodiscard]] std::optional<std::uint64_t> offset() const { return offset_; }
+  [[nodiscard]] const std::optional<SampleId>& sample() const { return sample_; }
+  [[nodiscard]] const std::string& cause() const { return cause_; }
+  [[nodiscard]] const std::string& hint() const { return hint_; }
+  [[nodiscard]] const char* what() const noexcept override { return what_.c_str(); }
+
+ private:
+  Error(Code code, std::string message, int);
+  void rebuild();
+
+  Code code_;
+  std::string message_, file_, cause_, hint_, what_;
+  std::optional<std::uint64_t> offset_;
+  std::optional<SampleId> sample_;
+};
+
+}  // namespace shale

@@ -1,0 +1,63 @@
+#include "shale/base/printable.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace shale {
+namespace {
+
+// The length of the well-formed UTF-8 sequence at the front, 0 if there is none (Unicode 15, table 3-7).
+std::size_t utf8_length(std::string_view bytes) {
+  const auto at = [&](std::size_t i) { return static_cast<std::uint8_t>(bytes[i]); };
+  const std::uint8_t lead = at(0);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || bytes.size() < length) return 0;
+  const std::uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+  const std::uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+  if (at(1) < low || at(1) > high) return 0;
+  for (std::size_t i = 2; i < length; ++i) {
+    if ((at(i) & 0xC0U) != 0x80) return 0;
+  }
+  return length;
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::size_t length = utf8_length(bytes);
+    if (length == 0) return false;
+    bytes.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string printable(std::string_view bytes) {
+  std::string text;
+  while (!bytes.empty()) {
+    const std::size_t length = utf8_length(bytes);
+    const auto lead = static_cast<std::uint8_t>(bytes[0]);
+    // U+0080..U+009F are control characters too, and some terminals obey them.
+    const bool is_c1_control = length == 2 && lead == 0xC2 && static_cast<std::uint8_t>(bytes[1]) < 0xA0;
+    if (lead == '\\') {
+      text += "\\\\";
+    } else if (lead == '\n') {
+      text += "\\n";
+    } else if (lead == '\t') {
+      text += "\\t";
+    } else if (length == 0 || lead < 0x20 || lead == 0x7F) {
+      text += fmt::format("\\x{:02x}", lead);
+    } else if (is_c1_control) {
+      text += fmt::format("\\xc2\\x{:02x}", static_cast<std::uint8_t>(bytes[1]));
+    } else {
+      text += bytes.substr(0, length);
+    }
+    bytes.remove_prefix(length == 0 ? 1 : length);
+  }
+  return text;
+}
+
+}  // namespace shale

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "shale/base/checksum.hpp"
+#include "shale/data/digest.hpp"
+#include "shale/data/schema.hpp"
+#include "shale/data/shard_index.hpp"
+
+namespace shale {
+
+inline constexpr std::uint64_t kManifestVersion = 1;
+
+/// A file of the dataset and what it must be.
+struct ManifestFile {
+  std::string name;  ///< relative to the dataset's directory
+  std::uint64_t bytes = 0;
+  Hash128 hash;      ///< hash_of_blocks of its 1 MiB blocks
+  friend bool operator==(const ManifestFile&, const ManifestFile&) = default;
+};
+
+struct ManifestShard {
+  std::string name;  ///< "shard-000000"
+  std::uint64_t payload_bytes = 0;
+  std::vector<ManifestFile> files;  ///< in the order of ShardLayout::file_suffixes
+  ManifestFile index, blocks;
+  DatasetDigest digest;             ///< digest.samples is the number of rows
+};
+
+/// Where the samples came from, without roots or times.
+struct ManifestSource {
+  std::string kind;  ///< "image folder", "flat folder", "shale dataset"
+  std::uint64_t samples = 0, bytes = 0;
+  Hash128 fingerprint;  ///< xxh3-128 over kind, relative paths and sizes in order
+};
+
+/// What the probe saw of the images; only where the source holds images.
+struct ImageReport {
+  std::map<std::string, std::uint64_t> types;  ///< "jpeg" -> count
+  std::map<std::string, std::uint64_t> odd;    ///< "cmyk" -> count; the list is in images.csv
+};
+
+/// Everything dataset.json says but the shards, which are streamed: a set may have 10^5 of them.
+struct Manifest {
+  std::string generator;                        ///< "shale 0.1.0"
+  std::vector<std::string> requirements;        ///< what a reader must understand; unknown -> refuse
+  std::string format;                           ///< name of the format's row
+  std::vector<std::pair<std::string, std::string>> options;  ///< those that shaped the bytes, in a fixed order
+  Schema schema;
+  ShardLayout layout;
+  std::vector<std::string> classes;             ///< class names (raw bytes) by label; empty: none
+  ManifestSource source;
+  std::uint64_t skipped = 0, ignored = 0;
+  std::optional<ImageReport> images;
+  std::vector<ManifestFile> files;              ///< every other file of the directory
+  DatasetDigest digest;
+  std::uint64_t payload_bytes = 0, shard_count = 0;
+};
+
+}  // namespace shale

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shale/data/dtype.hpp"
+
+namespace shale {
+
+/// What a field holds. The numbers are part of the canonical sample (docs/manifest.md): they never change.
+enum class Kind : std::uint8_t { bytes = 0, text = 1, integer = 2, real = 3, tensor = 4, list = 5 };
+
+[[nodiscard]] std::string_view name_of(Kind kind);
+/// Errors: Code::damaged for an unknown name.
+[[nodiscard]] Kind kind_named(std::string_view name);
+/// True for the kinds that lie in the container as an extent; integer and real stand in the index itself.
+[[nodiscard]] constexpr bool is_located(Kind kind) {
+  return kind != Kind::integer && kind != Kind::real;
+}
+
+struct Field {
+  std::string name;
+  Kind kind = Kind::bytes;
+  DType dtype;                       ///< of a tensor
+  std::vector<std::uint64_t> shape;  ///< of a tensor
+  friend bool operator==(const Field&, const Field&) = default;
+  /// Bytes of a tensor's elements. Errors: Code::limit if the product does not fit in 63 bits.
+  [[nodiscard]] std::uint64_t tensor_bytes() const;
+};
+
+/// The fields of every sample of a dataset, in order. The key is not among them.
+struct Schema {
+  std::vector<Field> fields;
+  friend bool operator==(const Schema&, const Schema&) = default;
+  [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;
+};
+
+/// Errors: Code::schema, naming the field: empty, duplicate or reserved names (offset length crc32c key_hash key record
+/// index blocks), names with '.', '/', NUL or control characters or that are not UTF-8, longer than 255 bytes, a
+/// tensor without dtype, and the names in `also_reserved`.
+void validate_schema(const Schema& schema, std::span<const std::string_view> also_reserved = {});
+
+}  // namespace shale

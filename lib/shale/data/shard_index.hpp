@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "shale/data/schema.hpp"
+
+namespace shale {
+
+/// Where a value that is absent lies.
+inline constexpr std::uint64_t kMissing = ~std::uint64_t{0};
+
+/// Where one value lies in its file of the shard.
+struct FieldPlace {
+  std::uint64_t offset = kMissing;
+  std::uint64_t length = 0;
+  std::uint32_t crc32c = 0;  ///< of the stored bytes of the extent
+  std::uint32_t count = 0;   ///< elements of a list
+  friend bool operator==(const FieldPlace&, const FieldPlace&) = default;
+};
+
+/// What the index says of one field of one sample: a place, or the number itself.
+struct IndexCell {
+  FieldPlace place;          ///< bytes, text, tensor, list
+  std::int64_t integer = 0;  ///< integer
+  double real = 0;           ///< real
+  friend bool operator==(const IndexCell&, const IndexCell&) = default;
+};
+
+/// One row of a shard's index: one sample.
+struct IndexRow {
+  FieldPlace key;
+  std::uint64_t key_hash = 0;    ///< xxh3-64 of the key's bytes
+  std::vector<IndexCell> cells;  ///< a field each, in schema order
+  std::uint64_t record_offset = kMissing, record_length = 0;  ///< where the container keeps a sample in one piece
+  friend bool operator==(const IndexRow&, const IndexRow&) = default;
+};
+
+/// How a format spreads one sample over the parts of a record and the files of a shard: fixed by format, schema and
+/// options, known before the first sample.
+struct ShardLayout {
+  std::vector<std::string> file_suffixes;   ///< ".tfrecord": the files of a shard, in the manifest's order
+  std::vector<std::uint32_t> part_file;     ///< for each part of a record: the file it goes to
+  std::vector<std::uint32_t> field_part;    ///< for each field of the schema: the part it lies in (scalars: any)
+  std::uint32_t key_part = 0;
+  bool has_keys = true;                     ///< false: the key of a row is its number
+  bool has_whole_records = false;           ///< a sample is one run of bytes, its part 0
+  friend bool operator==(const ShardLayout&, const ShardLayout&) = default;
+};
+
+}  // namespace shale

@@ -1,0 +1,58 @@
+#include "shale/flow/permutation.hpp"
+
+#include <bit>
+
+namespace shale {
+namespace {
+
+// The output function of SplitMix64 (Steele, Lea and Flood 2014), a good 64-bit mixer.
+std::uint64_t mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+Permutation::Permutation(std::uint64_t n, std::uint64_t seed) : n_(n), keys_{} {
+  const auto bits = static_cast<unsigned>(n > 1 ? std::bit_width(n - 1) : 1);
+  half_bits_ = (bits + 1) / 2;
+  half_mask_ = (std::uint64_t{1} << half_bits_) - 1;
+  // SplitMix64's own stream gives the round keys, begun at a mix of seed and n so that sizes do not share orders.
+  std::uint64_t state = mix(seed ^ mix(n));
+  for (std::uint64_t& key : keys_) key = mix(state += 0x9e3779b97f4a7c15U);
+}
+
+std::uint64_t Permutation::round(std::uint64_t half, unsigned index) const {
+  return mix(half + keys_[index]) & half_mask_;
+}
+
+std::uint64_t Permutation::at(std::uint64_t i) const {
+  std::uint64_t value = i;
+  do {
+    std::uint64_t left = value >> half_bits_, right = value & half_mask_;
+    for (unsigned index = 0; index < kRounds; ++index) {
+      const std::uint64_t next = left ^ round(right, index);
+      left = right;
+      right = next;
+    }
+    value = left << half_bits_ | right;
+  } while (value >= n_);
+  return value;
+}
+
+std::uint64_t Permutation::inverse(std::uint64_t j) const {
+  std::uint64_t value = j;
+  do {
+    std::uint64_t left = value >> half_bits_, right = value & half_mask_;
+    for (unsigned index = kRounds; index-- > 0;) {
+      const std::uint64_t previous = right ^ round(left, index);
+      right = left;
+      left = previous;
+    }
+    value = left << half_bits_ | right;
+  } while (value >= n_);
+  return value;
+}
+
+}  // namespace shale

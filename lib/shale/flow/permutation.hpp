@@ -1,0 +1,34 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace shale {
+
+/// A keyed bijection on [0, n): the shuffled order of n samples without a table. Pseudo-random, not uniform over the n!
+/// orders. Pure: the same on every machine and in every version; docs/shuffle.md prints test vectors.
+/// Method: a balanced Feistel network of kRounds rounds over the smallest even number of bits that holds n, walking the
+/// cycle until the value falls below n (Black and Rogaway 2002, "Ciphers with arbitrary finite domains").
+/// Thread-safe. O(1) memory; less than 4 walks on average.
+class Permutation {
+ public:
+  static constexpr unsigned kRounds = 10;
+
+  Permutation(std::uint64_t n, std::uint64_t seed);
+
+  [[nodiscard]] std::uint64_t size() const { return n_; }
+  /// The sample at position i of the shuffled order, i < n.
+  [[nodiscard]] std::uint64_t at(std::uint64_t i) const;
+  /// The position of sample j: inverse(at(i)) == i.
+  [[nodiscard]] std::uint64_t inverse(std::uint64_t j) const;
+
+ private:
+  [[nodiscard]] std::uint64_t round(std::uint64_t half, unsigned index) const;
+
+  std::uint64_t n_;
+  unsigned half_bits_;
+  std::uint64_t half_mask_;
+  std::array<std::uint64_t, kRounds> keys_;
+};
+
+}  // namespace shale

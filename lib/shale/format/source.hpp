@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shale/base/checksum.hpp"
+#include "shale/data/manifest.hpp"
+#include "shale/data/schema.hpp"
+#include "shale/data/shard_index.hpp"
+
+namespace shale {
+
+/// One sample of an input before its payload is read: everything that can be said without touching it.
+struct PendingSample {
+  std::string key;
+  std::vector<IndexCell> cells;   ///< a field each: numbers as they are, located fields with offset and length
+  std::string path;               ///< the small file that is the only located field; empty: the extents lie in open files
+  std::vector<int> descriptors;   ///< of the open file, for each field
+  std::shared_ptr<const void> keeps_open;  ///< what the descriptors belong to
+  bool has_crc32c = false;        ///< places carry the crc32c that the bytes must have
+  std::uint64_t bytes = 0;        ///< to be read: what a lease must cover
+};
+
+/// What is known of an input before its first sample.
+struct SourceInfo {
+  ManifestSource manifest;           ///< kind, samples, bytes, fingerprint
+  Schema schema;
+  std::vector<std::string> classes;  ///< by label; empty: none
+  bool holds_images = false;         ///< field 0 is an image file: it is probed
+  bool keys_are_unique = false;
+  bool labels_are_sorted = false;    ///< in the order of next(): a loader without shuffle would see class after class
+  std::uint64_t ignored = 0;         ///< entries that are no samples
+  std::vector<std::string> notes;    ///< what the user should know, a sentence each
+};
+
+/// An input: samples in a fixed order. One thread.
+class Source {
+ public:
+  virtual ~Source() = default;
+  [[nodiscard]] virtual const SourceInfo& info() const = 0;
+  /// The next sample, nullopt after the last. Errors: Code::io, Code::damaged.
+  [[nodiscard]] virtual std::optional<PendingSample> next() = 0;
+};
+
+}  // namespace shale

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace shale {
+
+/// One read of a batch. Either a whole small file by its path (opened, read from offset 0 and closed within the
+/// batch), or an extent of a file that is open already.
+struct ReadRequest {
+  const char* path = nullptr;      ///< NUL-terminated; null: read from `descriptor`
+  int descriptor = -1;
+  std::uint64_t offset = 0;
+  std::span<std::byte> into;       ///< as many bytes as are wanted at most
+};
+
+struct ReadResult {
+  std::uint64_t bytes = 0;  ///< read; fewer than wanted only at the end of the file
+  int error = 0;            ///< errno of the open or the read, 0 if both went well
+};
+
+/// Reads many small extents at once, through the page cache, with many reads in flight.
+/// Uses io_uring (open, read and close of a file as one chain), or a few threads with plain system calls where the
+/// kernel refuses io_uring; both give the same results. One batch at a time: not thread-safe, make one a thread.
+class BatchReader {
+ public:
+  enum class Backend { automatic, io_uring, threads };
+  struct Options {
+    std::uint32_t depth = 64;   ///< reads in flight
+    std::uint32_t threads = 4;  ///< of the fallback
+    Backend backend = Backend::automatic;
+  };
+  /// Errors: Code::unsupported if io_uring was asked for by name and is refused.
+  explicit BatchReader(const Options& options);
+  ~BatchReader();
+  BatchReader(BatchReader&&) noexcept;
+  BatchReader& operator=(BatchReader&&) noexcept;
+
+  /// The result of each request, in their order. A failed read is a result, not an exception: only the caller knows
+  /// which sample it was.
+  [[nodiscard]] std::vector<ReadResult> read(std::span<const ReadRequest> requests);
+  [[nodiscard]] Backend backend() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace shale

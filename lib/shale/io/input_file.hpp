@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "shale/base/bytes.hpp"
+
+namespace shale {
+
+/// A file open for positioned reads: no cursor, no mapping, no lock. Opened O_RDONLY | O_CLOEXEC.
+/// Thread-safe: any number of threads may read at once. Closed by its destructor.
+class InputFile {
+ public:
+  /// Errors: Code::not_found if there is no such file, Code::io for any other reason, Code::unsupported if it is not a
+  /// regular file.
+  explicit InputFile(std::string path);
+  ~InputFile();
+  InputFile(InputFile&& other) noexcept;
+  InputFile& operator=(InputFile&& other) noexcept;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+  /// Bytes when it was opened.
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+
+  /// Fills `into` from `offset`. Errors: Code::damaged with both numbers if the file ends before, Code::io.
+  void read_exact(std::uint64_t offset, std::span<std::byte> into) const;
+  /// Reads up to into.size() bytes; fewer only at the end of the file. Errors: Code::io.
+  [[nodiscard]] std::uint64_t read_some(std::uint64_t offset, std::span<std::byte> into) const;
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+  std::uint64_t size_ = 0;
+};
+
+/// The whole file, which must not be larger than `limit`.
+/// Errors: as InputFile; Code::limit with both numbers.
+[[nodiscard]] std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit);
+
+/// A moving window over a file, for parsers that go forward through small pieces: `view` returns bytes without a
+/// system call when they are in the window already. Sequential small views cost one read per window; a view far ahead
+/// reads little more than itself. Not thread-safe; a view is valid until the next call.
+class WindowReader {
+ public:
+  explicit WindowReader(const InputFile& file, std::uint64_t window_bytes = 256 * 1024);
+
+  /// The bytes [offset, offset + length). Errors: Code::damaged if the file ends before; Code::io.
+  [[nodiscard]] Bytes view(std::uint64_t offset, std::uint64_t length);
+
+ private:
+  const InputFile* file_;
+  std::uint64_t window_bytes_;
+  std::uint64_t begin_ = 0;   // file offset of buffer_[0]
+  std::uint64_t filled_ = 0;  // valid bytes in buffer_
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace shale

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "shale/data/manifest.hpp"
+#include "shale/data/shard_index.hpp"
+#include "shale/io/input_file.hpp"
+#include "shale/io/output_file.hpp"
+#include "shale/wire/npy_header.hpp"
+
+// shard-000000.index.npy: a NumPy structured array, one row a sample, packed, little-endian. docs/index.md gives the bytes:
+//   key.offset u64, key.length u64, key.crc32c u32, key_hash u64          (containers that hold keys)
+//   F.offset u64, F.length u64, F.crc32c u32 [, F.count u32 for a list]   each located field F, in schema order
+//   F i64 | f64                                                           each scalar field F, in its place among them
+//   record.offset u64, record.length u64                                  (containers that keep a sample in one piece)
+
+namespace shale {
+
+/// The columns of an index, and how a row lies in bytes.
+class IndexColumns {
+ public:
+  IndexColumns(const Schema& schema, const ShardLayout& layout);
+
+  [[nodiscard]] std::uint64_t row_bytes() const { return row_bytes_; }
+  /// The .npy header of an index of `rows` rows.
+  [[nodiscard]] std::vector<std::byte> header(std::uint64_t rows) const;
+  [[nodiscard]] std::uint64_t header_bytes() const { return header_bytes_; }
+  /// Bytes of the whole file.
+  [[nodiscard]] std::uint64_t file_bytes(std::uint64_t rows) const { return header_bytes_ + rows * row_bytes_; }
+
+  void encode(const IndexRow& row, ByteWriter& into) const;
+  /// `bytes` holds exactly row_bytes().
+  [[nodiscard]] IndexRow decode(Bytes bytes) const;
+
+ private:
+  std::vector<Kind> kinds_;
+  bool has_keys_, has_whole_records_;
+  std::vector<std::pair<std::string, std::string>> columns_;
+  std::uint64_t row_bytes_ = 0, header_bytes_ = 0;
+};
+
+/// Writes an index row by row; memory does not grow with the rows.
+class IndexWriter {
+ public:
+  IndexWriter(OutputFile file, IndexColumns columns);
+  void append(const IndexRow& row);
+  [[nodiscard]] std::uint64_t rows() const { return rows_; }
+  /// Adds a base to the places of every row written so far: `key_base`, a base for each field, and one for the record.
+  void rebase(std::uint64_t key_base, std::span<const std::uint64_t> field_bases, std::uint64_t record_base);
+  /// Patches the number of rows into the header and finishes the file.
+  [[nodiscard]] FileSummary finish();
+
+ private:
+  OutputFile file_;
+  IndexColumns columns_;
+  ByteWriter row_;
+  std::uint64_t rows_ = 0;
+};
+
+/// Reads rows of an index through a window of a few hundred rows. Not thread-safe: one a thread (cheap).
+class IndexReader {
+ public:
+  /// Errors: Code::damaged if header, dtype or size are not those of `columns` with `rows` rows.
+  IndexReader(const InputFile& file, const IndexColumns& columns, std::uint64_t rows);
+  [[nodiscard]] std::uint64_t rows() const { return rows_; }
+  /// Errors: Code::damaged, Code::io; Code::bug if row >= rows().
+  [[nodiscard]] IndexRow row(std::uint64_t row);
+
+ private:
+  const InputFile* file_;
+  IndexColumns columns_;
+  std::uint64_t rows_;
+  WindowReader window_;
+};
+
+/// The bytes of a block list: (n, 16) uint8, the lists of a shard's files one after the other. docs/index.md.
+[[nodiscard]] std::vector<std::byte> block_list_bytes(std::span<const Hash128> blocks);
+/// Errors: Code::damaged if it is not a block list of exactly `blocks` entries.
+[[nodiscard]] std::vector<Hash128> read_block_list(const InputFile& file, std::uint64_t blocks);
+[[nodiscard]] constexpr std::uint64_t block_count(std::uint64_t file_bytes) {
+  return (file_bytes + kBlockBytes - 1) / kBlockBytes;
+}
+
+}  // namespace shale

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "shale/data/manifest.hpp"
+#include "shale/format/format.hpp"
+#include "shale/shards/manifest_file.hpp"
+
+namespace shale {
+
+/// Writes a set of shards into a directory: bounds, names, temporary files, hashes, index, block list, order. Files come to
+/// their final names only when they are whole and durable; the set is finished by write_manifest, not here.
+/// One thread, records in order.
+class ShardSetWriter {
+ public:
+  struct Options {
+    std::string directory;      ///< exists; `.shale/` in it too
+    std::uint64_t limit_bytes = std::uint64_t{1} << 30;  ///< no file of a shard is larger
+    std::uint64_t limit_samples = ~std::uint64_t{0};     ///< per shard
+    IoMode io = IoMode::automatic;
+    std::uint64_t memory_bytes = 64 << 20;  ///< for write buffers and the key check
+    bool keys_are_unique = false;  ///< promised by the source (paths of a tree); else it is checked, at finish
+  };
+
+  ShardSetWriter(const Format& format, const Schema& schema, const OptionSet& format_options, Options options);
+  ~ShardSetWriter();
+  ShardSetWriter(const ShardSetWriter&) = delete;
+  ShardSetWriter& operator=(const ShardSetWriter&) = delete;
+
+  /// Errors: Code::limit naming the sample if it cannot fit a shard, before anything of it is written; Code::io.
+  void append(const Record& record);
+
+  struct Summary {
+    std::uint64_t shards = 0, payload_bytes = 0, file_bytes = 0;
+    DatasetDigest digest;
+  };
+  /// Commits the last shard. Errors: Code::schema naming both samples if two have the same key.
+  Summary finish();
+  /// The shards committed so far, read back from the journal.
+  void for_each_shard(const std::function<void(const ManifestShard&)>& visit) const;
+
+  /// Bytes of memory a writer of this kind holds besides the records: taken off --memory by the caller.
+  [[nodiscard]] static std::uint64_t buffer_bytes(std::uint64_t memory_bytes);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace shale

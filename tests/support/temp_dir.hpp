@@ -1,0 +1,73 @@
+#pragma once
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shale/base/error.hpp"
+
+namespace shale::test {
+
+/// A fresh folder under $TMPDIR, removed with everything in it.
+class TempDir {
+ public:
+  TempDir() {
+    std::string name = (std::filesystem::temp_directory_path() / "shale-test-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw Error(Code::io, "cannot make a test folder").at(name);
+    path_ = name;
+  }
+  ~TempDir() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string operator/(std::string_view name) const {
+    return path_ + "/" + std::string(name);
+  }
+
+ private:
+  std::string path_;
+};
+
+/// Writes a file, making the folders above it.
+inline void write_file(const std::string& path, std::string_view content) {
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  std::ofstream(path, std::ios::binary) << content;
+}
+
+inline std::string read_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// The names of all regular files below a folder, relative to it, sorted.
+inline std::vector<std::string> files_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) names.push_back(std::filesystem::relative(entry.path(), folder));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// The Error that `act` throws; fails the test if it throws none.
+template <class Act>
+Error error_of(Act act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    return error;
+  }
+  throw Error(Code::bug, "an error was expected, none was thrown");
+}
+
+}  // namespace shale::test
