@@ -7,9 +7,9 @@
 
 namespace shale {
 
-/// A run of bytes made of pieces: small ones it owns (headers, trailers), large ones it borrows (a payload that lies
-/// in a read buffer). So an encoded sample is passed on without copying its payload.
-/// Borrowed pieces must outlive the blob. Not thread-safe.
+/// A run of bytes made of pieces: small ones it owns (headers, trailers), large ones it borrows (a
+/// payload that lies in a read buffer). So an encoded sample is passed on without copying its
+/// payload. Borrowed pieces must outlive the blob. Not thread-safe.
 class Blob {
  public:
   /// Adds a copy of `bytes`.

@@ -8,11 +8,14 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace shale {
 
-static_assert(std::endian::native == std::endian::little, "shale's on-disk integers are little-endian");
+static_assert(std::endian::native == std::endian::little,
+              "shale's on-disk integers are little-endian");
 
 using Bytes = std::span<const std::byte>;
 
@@ -24,14 +27,15 @@ using Bytes = std::span<const std::byte>;
 }
 /// The bytes of one integer or float as they lie in memory (little-endian).
 template <class T>
-  requires std::is_trivially_copyable_v<T>
+requires std::is_trivially_copyable_v<T>
 [[nodiscard]] Bytes bytes_of(const T& value) {
   return std::as_bytes(std::span<const T, 1>(&value, 1));
 }
 
 /// Reads integers and runs of bytes out of untrusted memory; never past its end.
-/// `where` names what is read (a file's path) and `base` is the offset of bytes[0] in it: both go into the errors.
-/// The bytes are borrowed. Errors: Code::damaged, with file and offset, when fewer bytes are left than asked for.
+/// `where` names what is read (a file's path) and `base` is the offset of bytes[0] in it: both go
+/// into the errors. The bytes are borrowed.
+/// Errors: Code::damaged, with file and offset, when fewer bytes are left than asked for.
 class ByteReader {
  public:
   explicit ByteReader(Bytes bytes, std::string_view where = {}, std::uint64_t base = 0)
@@ -48,12 +52,16 @@ class ByteReader {
   std::uint64_t read_u64() { return read<std::uint64_t>(); }
   std::int64_t read_i64() { return read<std::int64_t>(); }
   double read_f64() { return read<double>(); }
-  std::uint16_t read_u16_be() { return static_cast<std::uint16_t>(read_u8() << 8 | read_u8()); }
+  std::uint16_t read_u16_be() {
+    const unsigned high = read_u8();  // a statement of its own: the operands of | have no order
+    return static_cast<std::uint16_t>(high << 8 | read_u8());
+  }
   std::uint32_t read_u32_be() {
     const std::uint32_t high = read_u16_be();
     return high << 16 | read_u16_be();
   }
-  /// A base-128 varint of at most 64 bits (protobuf's). Errors: Code::damaged for one that is longer.
+  /// A base-128 varint of at most 64 bits (protobuf's).
+  /// Errors: Code::damaged for one that is longer.
   std::uint64_t read_varint();
   Bytes read_bytes(std::uint64_t count);
   void skip(std::uint64_t count) { (void)read_bytes(count); }
@@ -72,11 +80,13 @@ class ByteReader {
   std::uint64_t position_ = 0;
 };
 
+template <class T>
+concept Number = std::integral<T> || std::floating_point<T>;
+
 /// Grows a run of bytes, little-endian.
 class ByteWriter {
  public:
-  template <class T>
-    requires(std::integral<T> || std::floating_point<T>)
+  template <Number T>
   void write(T value) {
     write_bytes(bytes_of(value));
   }

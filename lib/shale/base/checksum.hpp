@@ -11,22 +11,27 @@
 
 namespace shale {
 
-/// CRC-32C (Castagnoli, reflected 0x82F63B78) of `bytes`, or of what gave `seed` followed by `bytes`.
-/// crc32c of "123456789" is 0xe3069283. Source: RFC 3720 appendix B.4; computed by isa-l.
+/// CRC-32C (Castagnoli, reflected 0x82F63B78) of `bytes`, or of what gave `seed` followed by
+/// `bytes`. crc32c of "123456789" is 0xe3069283.
+/// Source: RFC 3720 appendix B.4; computed by isa-l.
 [[nodiscard]] std::uint32_t crc32c(Bytes bytes, std::uint32_t seed = 0);
 
 /// crc32c of A followed by B, from crc32c(A), crc32c(B) and B's length; O(log length).
 [[nodiscard]] std::uint32_t crc32c_combine(std::uint32_t first, std::uint32_t second,
                                            std::uint64_t second_length);
 
-/// A 128-bit hash as a number. Text and bytes are its canonical form: big-endian, lower-case hex, as xxhsum prints it.
+/// A 128-bit hash as a number. Text and bytes are its canonical form: big-endian, lower-case hex,
+/// as xxhsum prints it.
 struct Hash128 {
   std::uint64_t high = 0, low = 0;
 
   friend bool operator==(const Hash128&, const Hash128&) = default;
-  [[nodiscard]] std::string hex() const;                      ///< 32 lower-case digits
-  [[nodiscard]] std::array<std::byte, 16> bytes() const;      ///< what Python's xxhash.xxh3_128_digest returns
-  [[nodiscard]] static std::optional<Hash128> from_hex(std::string_view text);  ///< lower case only, 32 digits
+  /// 32 lower-case digits.
+  [[nodiscard]] std::string hex() const;
+  /// What Python's xxhash.xxh3_128_digest returns.
+  [[nodiscard]] std::array<std::byte, 16> bytes() const;
+  /// Nullopt for anything but 32 lower-case digits.
+  [[nodiscard]] static std::optional<Hash128> from_hex(std::string_view text);
   [[nodiscard]] static Hash128 from_bytes(std::span<const std::byte, 16> bytes);
 };
 

@@ -13,7 +13,7 @@ Error::Error(Code code, std::string message, int) : code_(code), message_(std::m
 
 Error& Error::at(std::string_view file, std::optional<std::uint64_t> offset) {
   if (file_.empty()) file_ = file;
-  if (!offset_) offset_ = offset;
+  if (!offset_ && file_ == file) offset_ = offset;  // an offset in another file would be a lie
   rebuild();
   return *this;
 }
@@ -43,7 +43,8 @@ void Error::rebuild() {
   what_.clear();
   if (!file_.empty()) what_ += printable(file_) + ": ";
   if (offset_) what_ += fmt::format("byte {}: ", *offset_);
-  if (sample_ && !sample_->key.empty()) what_ += fmt::format("sample '{}': ", printable(sample_->key));
+  if (sample_ && !sample_->key.empty())
+    what_ += fmt::format("sample '{}': ", printable(sample_->key));
   if (sample_ && sample_->key.empty() && sample_->index) {
     what_ += fmt::format("sample {}: ", *sample_->index);
   }

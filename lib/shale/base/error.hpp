@@ -1,12 +1,13 @@
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <exception>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
 
 namespace shale {
 
@@ -32,15 +33,17 @@ struct SampleId {
   std::optional<std::uint64_t> index;  ///< 0-based, over the dataset
 };
 
-/// The exception of the house: thrown where the fact is known, enriched with place and hint on the way up.
-/// what() reads "file: byte N: sample 'key': message: cause"; the hint is printed on a line of its own.
+/// The exception of the house: thrown where the fact is known, enriched with place and hint on the
+/// way up. The hint is printed on a line of its own.
+/// what() reads "file: byte N: sample 'key': message: cause".
 class Error : public std::exception {
  public:
   template <class... Args>
   Error(Code code, fmt::format_string<Args...> format, Args&&... args)
       : Error(code, fmt::format(format, std::forward<Args>(args)...), 0) {}
 
-  /// Sets the place, unless one nearer to the fact is set already.
+  /// Sets the place, unless one nearer to the fact is set already; fills in an offset only for the
+  /// same file.
   Error& at(std::string_view file, std::optional<std::uint64_t> offset = std::nullopt);
   Error& for_sample(std::string_view key, std::optional<std::uint64_t> index = std::nullopt);
   Error& because(std::string_view cause);

@@ -19,7 +19,7 @@ struct Finding {
   std::optional<std::uint64_t> row;     ///< 0-based row in that shard
   std::optional<SampleId> sample;
   std::string field;
-  std::string expected, found;          ///< both sides of the disagreement, as text
+  std::string expected, found;  ///< both sides of the disagreement, as text
 };
 
 /// "file: byte N: sample 'key': field 'f': message: found X, expected Y".

@@ -8,23 +8,27 @@
 
 namespace shale {
 
-/// The hashes of one sample: `content` of its canonical form without the key, `keyed` of key and content together.
+/// The hashes of one sample: `content` of its canonical form without the key, `keyed` of key and
+/// content together.
 struct SampleDigest {
   Hash128 content, keyed;
   friend bool operator==(const SampleDigest&, const SampleDigest&) = default;
 };
 
-/// Hashes the canonical sample. The layout (docs/manifest.md, "digests"; all numbers little-endian): for each field in
-/// schema order: u64 name length, name, u8 kind, u64 value length, value. Value of bytes and text: the bytes;
-/// integer: i64; real: f64 bits; tensor: u64 length of dtype, dtype, u64 dimensions, u64 each, elements in C order;
-/// list: u64 count, then u64 length and bytes of each element.
+/// Hashes the canonical sample. The layout (docs/digests.md; all numbers little-endian): for each
+/// field in schema order: u64 name length, name, u8 kind, u64 value length, value. Value of bytes
+/// and text: the bytes; integer: i64; real: f64 bits; tensor: u64 length of dtype, dtype, u64
+/// dimensions, u64 each, elements in C order; list: u64 count, then u64 length and bytes of each
+/// element.
 /// keyed = xxh3-128(u64 key length, key, the 16 canonical bytes of content).
 [[nodiscard]] SampleDigest digest_of(const Sample& sample, const Schema& schema);
 
-/// Digests of a run of samples. They survive any conversion, and join: runs A and B give the digests of A followed by B.
+/// Digests of a run of samples. They survive any conversion, and join: runs A and B give the
+/// digests of A followed by B.
 ///   content = sum of h              mod 2^128   (any order)
-///   ordered = sum of h_i r^(n-1-i)  mod 2^128   (this order), r = 0x2360ed051fc65da44385df649fccf645
-///   keys    = sum of keyed          mod 2^128   (any order; absent where the container holds no keys)
+///   ordered = sum of h_i r^(n-1-i)  mod 2^128   (this order)
+///   keys    = sum of keyed          mod 2^128   (any order; absent where there are no keys)
+/// with r = 0x2360ed051fc65da44385df649fccf645.
 struct DatasetDigest {
   std::uint64_t samples = 0;
   Hash128 content, ordered, keys;

@@ -6,12 +6,14 @@
 
 namespace shale {
 
-/// A NumPy element type as its array-protocol string, little-endian or byteless: "|b1", "<i8", "<f4", "<c16", "<U3".
+/// A NumPy element type as its array-protocol string, little-endian or byteless: "|b1", "<i8",
+/// "<f4", "<c16", "<U3". Where bytes have no order ("<i1", "<V2") it is kept as '|'.
 /// Source: numpy/lib/_format_impl.py, `descr`.
 class DType {
  public:
   DType() = default;
-  /// Errors: Code::unsupported, with the text, for anything that is not a fixed-size, non-object, little-endian dtype.
+  /// Errors: Code::unsupported, with the text, for anything that is not a fixed-size, non-object,
+  /// little-endian dtype.
   [[nodiscard]] static DType parse(std::string_view descr);
 
   [[nodiscard]] const std::string& descr() const { return descr_; }

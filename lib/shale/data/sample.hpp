@@ -10,8 +10,8 @@
 
 namespace shale {
 
-/// The value of one field: Bytes for bytes, text and tensor (C order, little-endian), int64 for integer, double for
-/// real, a list of Bytes for list. All bytes are borrowed.
+/// The value of one field: Bytes for bytes, text and tensor (C order, little-endian), int64 for
+/// integer, double for real, a list of Bytes for list. All bytes are borrowed.
 using Value = std::variant<Bytes, std::int64_t, double, std::vector<Bytes>>;
 
 /// One sample: a key and a value for each field of the schema, in its order.
@@ -21,8 +21,8 @@ struct Sample {
   std::vector<Value> values;
 };
 
-/// Errors: Code::schema, naming field and sample: another number of values, another kind, a tensor of another size, text
-/// that is not UTF-8.
+/// Errors: Code::schema, naming field and sample: another number of values, another kind, a tensor
+/// of another size, text that is not UTF-8.
 void check_sample(const Sample& sample, const Schema& schema);
 
 }  // namespace shale

@@ -11,13 +11,15 @@
 
 namespace shale {
 
-/// What a field holds. The numbers are part of the canonical sample (docs/manifest.md): they never change.
+/// What a field holds. The numbers are part of the canonical sample (docs/digests.md): they never
+/// change.
 enum class Kind : std::uint8_t { bytes = 0, text = 1, integer = 2, real = 3, tensor = 4, list = 5 };
 
 [[nodiscard]] std::string_view name_of(Kind kind);
 /// Errors: Code::damaged for an unknown name.
 [[nodiscard]] Kind kind_named(std::string_view name);
-/// True for the kinds that lie in the container as an extent; integer and real stand in the index itself.
+/// True for the kinds that lie in the container as an extent; integer and real stand in the index
+/// itself.
 [[nodiscard]] constexpr bool is_located(Kind kind) {
   return kind != Kind::integer && kind != Kind::real;
 }
@@ -39,9 +41,9 @@ struct Schema {
   [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;
 };
 
-/// Errors: Code::schema, naming the field: empty, duplicate or reserved names (offset length crc32c key_hash key record
-/// index blocks), names with '.', '/', NUL or control characters or that are not UTF-8, longer than 255 bytes, a
-/// tensor without dtype, and the names in `also_reserved`.
+/// Errors: Code::schema, naming the field: empty, duplicate or reserved names (offset length crc32c
+/// key_hash key record index blocks), names with '.', '/', NUL or control characters or that are
+/// not UTF-8, longer than 255 bytes, a tensor without dtype, and the names in `also_reserved`.
 void validate_schema(const Schema& schema, std::span<const std::string_view> also_reserved = {});
 
 }  // namespace shale

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,11 @@ struct IndexRow {
   std::uint64_t record_offset = kMissing, record_length = 0;  ///< where the container keeps a sample in one piece
   friend bool operator==(const IndexRow&, const IndexRow&) = default;
 };
+
+/// Adds where the parts of a sample begin to its places: one number for the key, one for each field, one for the record.
+/// What is missing stays so.
+void move_places(IndexRow& row, std::uint64_t key_base, std::span<const std::uint64_t> field_bases,
+                 std::uint64_t record_base);
 
 /// How a format spreads one sample over the parts of a record and the files of a shard: fixed by format, schema and
 /// options, known before the first sample.

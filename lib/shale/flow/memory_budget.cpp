@@ -18,10 +18,12 @@ std::uint64_t MemoryBudget::leased() const { return counter_->leased.load(); }
 std::optional<Lease> MemoryBudget::try_acquire(std::uint64_t bytes) {
   // Only one thread acquires, so the free bytes can only grow between the test and the addition.
   if (bytes > limit_ || leased() > limit_ - bytes) return std::nullopt;
-  counter_->leased.fetch_add(bytes);
   Lease lease;
   lease.bytes_ = bytes;
-  lease.held_.reset(new Lease::GiveBack{bytes, counter_});
+  lease.held_ = std::make_unique<Lease::GiveBack>();
+  lease.held_->bytes = bytes;
+  lease.held_->counter = counter_;
+  counter_->leased.fetch_add(bytes);  // last: nothing above that fails leaves bytes taken
   return lease;
 }
 

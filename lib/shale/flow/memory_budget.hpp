@@ -24,8 +24,9 @@ class Lease {
   std::uint64_t bytes_ = 0;
 };
 
-/// A fixed number of bytes that a command may hold at once. Leases are taken by the one thread that sees input order: were
-/// the workers to take them, later samples could hold the whole budget while the commit waits for an earlier one.
+/// A fixed number of bytes that a command may hold at once. Leases are taken by the one thread that
+/// sees input order: were the workers to take them, later samples could hold the whole budget while
+/// the commit waits for an earlier one.
 class MemoryBudget {
  public:
   explicit MemoryBudget(std::uint64_t limit_bytes);

@@ -1,26 +1,33 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <future>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace shale {
 
-/// Runs tasks on `workers` threads and hands their results out in the order they were submitted. A task's exception comes
-/// out in its place, so the first error in input order wins, whichever thread was faster. One thread submits and takes;
-/// bounding what is in flight is its business (a MemoryBudget's lease per task). Destroying the pipeline drops the tasks
-/// that have not begun and waits for those that have.
+/// Runs tasks on `workers` threads and hands their results out in the order they were submitted. A
+/// task's exception comes out in its place, so the first error in input order wins, whichever
+/// thread was faster. One thread submits and takes; bounding what is in flight is its business (a
+/// MemoryBudget's lease per task). What a task captures is destroyed before its result can be
+/// taken. Destroying the pipeline drops the tasks that have not begun and waits for the others.
 template <class Result>
 class OrderedPipeline {
  public:
-  /// A task gets the number of the thread it runs on, for state that a thread keeps (a reader, a decoder).
+  /// A task gets the number of the thread it runs on, for state that a thread keeps (a reader, a
+  /// decoder).
   using Task = std::function<Result(unsigned worker)>;
 
+  /// `workers` is at least 1.
   explicit OrderedPipeline(unsigned workers) {
     for (unsigned i = 0; i < workers; ++i) {
       threads_.emplace_back([this, i](std::stop_token stop) { run(stop, i); });
@@ -34,7 +41,20 @@ class OrderedPipeline {
   OrderedPipeline& operator=(const OrderedPipeline&) = delete;
 
   void submit(Task task) {
-    std::packaged_task<Result(unsigned)> packaged(std::move(task));
+    Packaged packaged([task = std::move(task)](unsigned worker) mutable {
+      std::exception_ptr error;
+      try {
+        // What the task holds (a lease, a buffer) dies before its result is seen. Were it kept
+        // until the worker's next turn, whoever has taken every result could still find bytes
+        // leased, and wait for what nobody will give back.
+        const Task held = std::exchange(task, nullptr);
+        return Outcome(std::in_place_index<0>, held(worker));
+      } catch (...) {
+        error = std::current_exception();
+      }
+      // Moved, out here: the worker keeps no share in an exception that another thread has taken.
+      return Outcome(std::in_place_index<1>, std::move(error));
+    });
     results_.push_back(packaged.get_future());
     {
       const std::lock_guard lock(mutex_);
@@ -46,20 +66,27 @@ class OrderedPipeline {
   /// Tasks submitted and not yet taken.
   [[nodiscard]] std::size_t pending() const { return results_.size(); }
 
-  /// The result of the oldest task; waits for it. Rethrows what the task threw. Only while pending() > 0.
+  /// The result of the oldest task; waits for it. Only while pending() > 0.
+  /// Errors: what the task threw.
   Result take() {
-    std::future<Result> oldest = std::move(results_.front());
+    std::future<Outcome> oldest = std::move(results_.front());
     results_.pop_front();
-    return oldest.get();
+    Outcome outcome = oldest.get();
+    if (outcome.index() == 1) std::rethrow_exception(std::get<1>(std::move(outcome)));
+    return std::get<0>(std::move(outcome));
   }
 
  private:
+  using Outcome = std::variant<Result, std::exception_ptr>;
+  using Packaged = std::packaged_task<Outcome(unsigned)>;
+
   void run(std::stop_token stop, unsigned worker) {
     for (;;) {
-      std::packaged_task<Result(unsigned)> task;
+      Packaged task;
       {
         std::unique_lock lock(mutex_);
-        if (!wake_.wait(lock, stop, [this] { return !tasks_.empty(); }) || stop.stop_requested()) return;
+        const bool has_task = wake_.wait(lock, stop, [this] { return !tasks_.empty(); });
+        if (!has_task || stop.stop_requested()) return;
         task = std::move(tasks_.front());
         tasks_.pop_front();
       }
@@ -69,8 +96,8 @@ class OrderedPipeline {
 
   std::mutex mutex_;
   std::condition_variable_any wake_;
-  std::deque<std::packaged_task<Result(unsigned)>> tasks_;
-  std::deque<std::future<Result>> results_;
+  std::deque<Packaged> tasks_;
+  std::deque<std::future<Outcome>> results_;
   std::vector<std::jthread> threads_;  // last: joined before what they use goes
 };
 

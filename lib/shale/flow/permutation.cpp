@@ -18,7 +18,8 @@ Permutation::Permutation(std::uint64_t n, std::uint64_t seed) : n_(n), keys_{} {
   const auto bits = static_cast<unsigned>(n > 1 ? std::bit_width(n - 1) : 1);
   half_bits_ = (bits + 1) / 2;
   half_mask_ = (std::uint64_t{1} << half_bits_) - 1;
-  // SplitMix64's own stream gives the round keys, begun at a mix of seed and n so that sizes do not share orders.
+  // SplitMix64's own stream gives the round keys, begun at a mix of seed and n so that sizes do not
+  // share orders.
   std::uint64_t state = mix(seed ^ mix(n));
   for (std::uint64_t& key : keys_) key = mix(state += 0x9e3779b97f4a7c15U);
 }

@@ -5,11 +5,13 @@
 
 namespace shale {
 
-/// A keyed bijection on [0, n): the shuffled order of n samples without a table. Pseudo-random, not uniform over the n!
-/// orders. Pure: the same on every machine and in every version; docs/shuffle.md prints test vectors.
-/// Method: a balanced Feistel network of kRounds rounds over the smallest even number of bits that holds n, walking the
-/// cycle until the value falls below n (Black and Rogaway 2002, "Ciphers with arbitrary finite domains").
-/// Thread-safe. O(1) memory; less than 4 walks on average.
+/// A keyed bijection on [0, n): the shuffled order of n samples without a table. Pseudo-random, not
+/// uniform over the n! orders. Pure: the same on every machine and in every version;
+/// docs/shuffle.md prints test vectors. n is at least 1.
+/// Thread-safe. O(1) memory; at most 4 walks on average.
+/// Source: a balanced Feistel network of kRounds rounds over the smallest even number of bits that
+/// holds n, walking the cycle until the value falls below n (Black and Rogaway 2002, "Ciphers with
+/// arbitrary finite domains").
 class Permutation {
  public:
   static constexpr unsigned kRounds = 10;

@@ -126,6 +126,9 @@ struct Format {
 /// Errors: Code::usage, listing the formats there are, one a line in the hint.
 [[nodiscard]] const Format& format_named(std::string_view name);
 
+/// Errors: Code::schema for a schema that is not valid; Code::unsupported, by field and format, for a kind it does not claim.
+void check_schema_fits(const Format& format, const Schema& schema);
+
 /// The format with the highest bid for a file; null if none bids.
 [[nodiscard]] const Format* detect_format(const Probe& probe);
 

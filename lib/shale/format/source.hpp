@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "shale/base/bytes.hpp"
 #include "shale/base/checksum.hpp"
 #include "shale/data/manifest.hpp"
 #include "shale/data/schema.hpp"
@@ -32,8 +33,11 @@ struct SourceInfo {
   bool holds_images = false;         ///< field 0 is an image file: it is probed
   bool keys_are_unique = false;
   bool labels_are_sorted = false;    ///< in the order of next(): a loader without shuffle would see class after class
+  Hash128 labels;                    ///< xxh3-128 of all labels in order; zero where they are part of the samples' digests
   std::uint64_t ignored = 0;         ///< entries that are no samples
   std::vector<std::string> notes;    ///< what the user should know, a sentence each
+  /// How the elements of a list lie in its extent (Format::split_list of where the samples are); null: there are no lists.
+  std::vector<Bytes> (*split_list)(Bytes extent, std::uint32_t count) = nullptr;
 };
 
 /// An input: samples in a fixed order. One thread.

@@ -14,41 +14,50 @@ namespace shale {
 enum class ImageType { unknown, jpeg, png, gif, bmp, pnm, tiff, webp };
 [[nodiscard]] std::string_view name_of(ImageType type);
 
-/// True for the file names that torchvision.datasets.ImageFolder takes as images (any case): .jpg .jpeg .png .ppm .bmp
-/// .pgm .tif .tiff .webp. Source: torchvision/datasets/folder.py, IMG_EXTENSIONS.
+/// True for the file names that torchvision.datasets.ImageFolder takes as images (any case): .jpg
+/// .jpeg .png .ppm .bmp .pgm .tif .tiff .webp. Source: torchvision/datasets/folder.py,
+/// IMG_EXTENSIONS.
 [[nodiscard]] bool has_image_suffix(std::string_view name);
 
-/// True if a file called `name` may hold `type` (a ".jpg" or ".jpeg" a JPEG, a ".ppm" or ".pgm" a PNM ...).
+/// True if a file called `name` may hold `type` (a ".jpg" or ".jpeg" a JPEG, a ".ppm" or ".pgm" a
+/// PNM ..., any case). A suffix that names no image type (or none at all) claims nothing and fits
+/// every type.
 [[nodiscard]] bool suffix_fits(std::string_view name, ImageType type);
 
 /// What the header of an image says. Nothing is decoded: a few microseconds an image.
 struct ImageInfo {
   ImageType type = ImageType::unknown;
   std::uint32_t width = 0, height = 0;  ///< pixels, as stored (before EXIF rotation)
-  std::string color;  ///< "gray", "gray-alpha", "rgb", "rgba", "palette", "ycc", "cmyk", "ycck", "bilevel"
-  unsigned bits = 8;        ///< per channel
-  unsigned orientation = 1; ///< EXIF orientation 1..8
+  std::string color;  ///< "gray", "gray-alpha", "rgb", "rgba", "palette", "ycc", "cmyk", "ycck",
+                      ///< "bilevel", "lab", "other"
+  unsigned bits = 8;  ///< per channel
+  unsigned orientation = 1;  ///< EXIF orientation 1..8
 
-  /// What is odd but readable, sorted: "alpha", "cmyk" (CMYK and YCCK), "exif-rotated", "gray", "palette", "sixteen-bit",
+  /// What is odd but readable, sorted: "alpha", "cmyk" (CMYK and YCCK), "exif-rotated", "gray"
+  /// (bilevel too), "palette", "sixteen-bit" (more than 8 bits a channel, so a 12-bit JPEG too),
   /// "trailing-bytes", "wrong-suffix".
   std::vector<std::string_view> odd;
-  /// Why the bytes cannot be a whole image, empty if nothing speaks against it: "is empty", "is not an image of a known type",
-  /// "is cut: JPEG without end-of-image marker", "is cut: ... N bytes, its header says M" ...
+  /// Why the bytes cannot be a whole image, empty if nothing speaks against it: "is empty", "is not
+  /// an image of a known type", "is cut: JPEG without end-of-image marker", "is cut: ... N bytes,
+  /// its header says M" ...
   std::string fault;
 };
 
-/// Reads the header of an image file and what of its end tells whether it is whole. `name` is for "wrong-suffix".
-/// Bytes are untrusted: any input gives an answer, never an exception. Thread-safe.
+/// Reads the header of an image file and what of its end tells whether it is whole. `name` is for
+/// "wrong-suffix". Bytes are untrusted: any input gives an answer, never an exception. Thread-safe.
 [[nodiscard]] ImageInfo probe_image(Bytes bytes, std::string_view name);
 
-/// Decodes the whole image and throws the pixels away. Nullopt if it decodes; else what the decoder said.
-/// JPEG by libjpeg-turbo (warnings, as for corrupt data, count), PNG by libpng (checksums included). Memory: at most
-/// `limit_bytes` of pixels, decoded in stripes; an image whose rows alone need more is a fault.
-/// Thread-safe.
 struct DecodeResult {
-  bool was_decoded = false;  ///< false: no decoder for this type here; only probe_image's checks apply
-  std::string fault;         ///< empty: it decodes
+  bool was_decoded = false;  ///< false: no decoder for it here; only probe_image's checks apply
+  std::string fault;         ///< "does not decode ...", empty: nothing speaks against it
 };
-[[nodiscard]] DecodeResult decode_and_discard(Bytes bytes, ImageType type);
+/// Decodes the whole image and throws the pixels away.
+/// JPEG by libjpeg-turbo (warnings of corrupt data count), PNG by libpng (every chunk's checksum
+/// included). Other types, and JPEGs that libjpeg-turbo does not support (12 bits, lossless), are
+/// not decoded. Memory: rows, for progressive JPEG all coefficients; an image that needs more than
+/// `limit_bytes` is a fault. Bytes are untrusted: any input gives an answer, never an exception but
+/// std::bad_alloc. Thread-safe.
+[[nodiscard]] DecodeResult decode_and_discard(Bytes bytes, ImageType type,
+                                              std::uint64_t limit_bytes = std::uint64_t{512} << 20);
 
 }  // namespace shale

@@ -8,13 +8,16 @@
 
 namespace shale {
 
-/// One read of a batch. Either a whole small file by its path (opened, read from offset 0 and closed within the
-/// batch), or an extent of a file that is open already.
+/// One read of a batch. Either a whole small file by its path (opened, read and closed within the
+/// batch), or an extent of a file that is open already. By path: ask for one byte more than you
+/// expect, so that a file that has grown shows, and a read that fell short of the expected size is
+/// looked at again (by one more open) before it is believed. Regular files only: a FIFO blocks.
 struct ReadRequest {
-  const char* path = nullptr;      ///< NUL-terminated; null: read from `descriptor`
+  const char* path =
+      nullptr;  ///< NUL-terminated; absolute, or from the working directory; null: `descriptor`
   int descriptor = -1;
   std::uint64_t offset = 0;
-  std::span<std::byte> into;       ///< as many bytes as are wanted at most
+  std::span<std::byte> into;  ///< as many bytes as are wanted at most; may be empty
 };
 
 struct ReadResult {
@@ -23,14 +26,15 @@ struct ReadResult {
 };
 
 /// Reads many small extents at once, through the page cache, with many reads in flight.
-/// Uses io_uring (open, read and close of a file as one chain), or a few threads with plain system calls where the
-/// kernel refuses io_uring; both give the same results. One batch at a time: not thread-safe, make one a thread.
+/// Uses io_uring (open, read and close of a file as one chain), or a few threads with plain system
+/// calls where the kernel refuses io_uring; both give the same results. One batch at a time: not
+/// thread-safe, make one a thread.
 class BatchReader {
  public:
   enum class Backend { automatic, io_uring, threads };
   struct Options {
-    std::uint32_t depth = 64;   ///< reads in flight
-    std::uint32_t threads = 4;  ///< of the fallback
+    std::uint32_t depth = 64;   ///< reads in flight, 1 to 4096
+    std::uint32_t threads = 4;  ///< of the fallback, the calling one among them
     Backend backend = Backend::automatic;
   };
   /// Errors: Code::unsupported if io_uring was asked for by name and is refused.
@@ -39,9 +43,10 @@ class BatchReader {
   BatchReader(BatchReader&&) noexcept;
   BatchReader& operator=(BatchReader&&) noexcept;
 
-  /// The result of each request, in their order. A failed read is a result, not an exception: only the caller knows
-  /// which sample it was.
+  /// The result of each request, in their order. A failed read is a result, not an exception: only
+  /// the caller knows which sample it was. Errors: Code::bug if the ring itself broke.
   [[nodiscard]] std::vector<ReadResult> read(std::span<const ReadRequest> requests);
+  /// What is used: io_uring or threads.
   [[nodiscard]] Backend backend() const;
 
  private:

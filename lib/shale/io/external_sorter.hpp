@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,8 +11,8 @@
 
 namespace shale {
 
-/// An append-only scratch file without a name: gone when it is closed or the process dies, whatever kills it.
-/// Not thread-safe for append; reads may run in any thread.
+/// An append-only scratch file without a name: gone when it is closed or the process dies, whatever
+/// kills it. Thread-safe: reads may run in any thread, also while another one appends.
 class ScratchFile {
  public:
   /// Made in `directory`. Errors: Code::io.
@@ -21,10 +22,11 @@ class ScratchFile {
   ScratchFile& operator=(ScratchFile&&) noexcept;
 
   [[nodiscard]] std::uint64_t size() const;
-  /// Buffered (256 KiB). Errors: Code::io; a full disk says so.
+  /// Buffered (256 KiB, taken with the first byte). Errors: Code::io; a full disk says so.
   void append(Bytes bytes);
   /// Reads what was appended. Errors: Code::io, Code::bug past size().
   void read_exact(std::uint64_t offset, std::span<std::byte> into);
+  /// Empties it, and gives the disk and the buffer back. Errors: Code::io.
   void clear();
 
  private:
@@ -32,24 +34,28 @@ class ScratchFile {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Sorts any number of byte strings, bytewise, in a fixed memory budget: what does not fit is written as sorted runs
-/// to scratch files in `directory`, and merged as it is read. Equal strings come out in the order they went in.
-/// O(n log n) comparisons; each string is written and read at most twice per merge level.
+/// Sorts any number of byte strings, bytewise, in a fixed memory budget: what does not fit is
+/// written as sorted runs to a scratch file in `directory`, and merged as it is read. Equal strings
+/// come out in the order they went in. Each entry costs 24 bytes of the budget besides its own;
+/// memory is touched only as it fills. O(n log n) comparisons; each string is written and read at
+/// most once per merge level. Not thread-safe.
 class ExternalSorter {
  public:
-  /// `memory_bytes` >= 1 MiB. `directory` must exist if anything is spilled; it is not touched otherwise.
+  /// `memory_bytes` >= 1 MiB. `directory` must exist if anything is spilled; it is not touched
+  /// otherwise. Errors: Code::bug for less memory.
   ExternalSorter(std::string directory, std::uint64_t memory_bytes);
   ~ExternalSorter();
   ExternalSorter(ExternalSorter&&) noexcept;
   ExternalSorter& operator=(ExternalSorter&&) noexcept;
 
-  /// A string of at most 1 MiB. Errors: Code::io, Code::limit.
+  /// A string of at most 1 MiB and a sixteenth of the memory, so that runs can be merged within it.
+  /// Errors: Code::io; Code::limit with both numbers.
   void add(std::string_view entry);
   [[nodiscard]] std::uint64_t count() const;
 
-  /// No more add() after it. Call before next().
+  /// No more add() after it. Call before next(). Errors: Code::io.
   void finish();
-  /// The entries in order, then nullopt. A view is valid until the next call.
+  /// The entries in order, then nullopt. A view is valid until the next call. Errors: Code::io.
   [[nodiscard]] std::optional<std::string_view> next();
   /// Starts again at the first entry.
   void rewind();

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 
 namespace shale {
@@ -11,15 +13,29 @@ struct Limit {
   std::string source;
 };
 
-/// Threads this process may use: the smallest of SLURM_CPUS_PER_TASK, the affinity mask and the cgroup's cpu.max
-/// (v2, or v1 cpu.cfs_quota_us; of all ancestors). At least 1.
+/// Threads this process may use: the smallest of SLURM_CPUS_PER_TASK, the affinity mask and the
+/// cgroup's cpu.max (v2, or v1 cpu.cfs_quota_us; of all ancestors; a part of a CPU counts as one).
+/// At least 1.
 [[nodiscard]] Limit usable_cpus();
 
-/// Bytes of memory this process may use: the smallest of the cgroup's limit (v1 or v2, of all ancestors),
-/// SLURM_MEM_PER_NODE / SLURM_MEM_PER_CPU and the machine's RAM.
+/// Bytes of memory this process may use: the smallest of the cgroup's limit (v1 or v2, of all
+/// ancestors), SLURM_MEM_PER_NODE / SLURM_MEM_PER_CPU (times the CPUs of the task, or else of the
+/// node) and the machine's RAM.
 [[nodiscard]] Limit usable_memory();
 
-/// The default of --memory: 256 MiB, or a quarter of usable_memory() if that is less; never under 16 MiB.
+/// The default of --memory: 256 MiB, or a quarter of usable_memory() if that is less; never under
+/// 16 MiB.
 [[nodiscard]] Limit default_memory_budget();
+
+/// What the functions above look at. A test names another one.
+struct MachineView {
+  std::string root;  ///< before /proc/self/cgroup and /sys/fs/cgroup; "" is the machine's own
+  std::function<std::optional<std::string>(const char* name)> environment;
+  std::uint64_t cpus;  ///< in the affinity mask
+  std::uint64_t ram_bytes;
+};
+[[nodiscard]] Limit usable_cpus_of(const MachineView& machine);
+[[nodiscard]] Limit usable_memory_of(const MachineView& machine);
+[[nodiscard]] Limit default_memory_budget_of(const Limit& usable_memory);
 
 }  // namespace shale

@@ -8,27 +8,32 @@
 
 namespace shale {
 
-/// One regular file (or link to one) met on a walk. The strings are valid during the callback only.
+/// One regular file (or link to one) met on a walk. Names are raw bytes. The strings are valid
+/// during the callback only.
 struct WalkedFile {
   std::string_view directory;  ///< relative to the root, "" for the root itself, no trailing slash
   std::string_view name;
-  std::uint64_t bytes;         ///< 0 unless the walk was asked for sizes
+  std::uint64_t bytes;  ///< 0 unless the walk was asked for sizes
 };
 
 struct WalkOptions {
   bool keep_hidden = false;  ///< enter and report entries whose name begins with '.'
-  /// Asked with a file's name before its size is fetched: false skips the stat, bytes is 0. Null: always.
+  /// Asked with a name before a size is fetched: false skips the stat, bytes is 0. Null: always.
   std::function<bool(std::string_view name)> wants_size;
 };
 
+/// What was met. `directories`: entered, the root not counted; `hidden`: entries passed over;
+/// `other`: sockets, devices ...
 struct WalkCounts {
-  std::uint64_t files = 0, directories = 0, hidden = 0, cut_loops = 0, other = 0;  ///< other: sockets, devices ...
+  std::uint64_t files = 0, directories = 0, hidden = 0, cut_loops = 0, other = 0;
 };
 
-/// Walks a folder, following links to files and folders; a link to a folder that is its own ancestor is cut (counted).
-/// A broken link is an error. The order is unspecified: whoever needs one sorts. Calls `visit` on each file.
-/// Memory: one open directory per level. Stats each wanted file once.
-/// Errors: Code::not_found if the root is missing; Code::io with the path of what could not be read.
+/// Walks a folder, following links to files and folders; a link to a folder that is its own
+/// ancestor is cut (counted). A broken link is an error. The order is unspecified: whoever needs
+/// one sorts. Calls `visit` on each file. Memory: the names of the folders still to be entered on
+/// each level; one descriptor, whatever the depth. Stats each wanted file once, and each link.
+/// Errors: Code::not_found if the root is missing; Code::io with the path of what could not be read
+/// (a path longer than the system's PATH_MAX, 4096 bytes, included).
 WalkCounts walk_folder(const std::string& root, const WalkOptions& options,
                        const std::function<void(const WalkedFile&)>& visit);
 

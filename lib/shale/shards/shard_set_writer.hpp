@@ -1,12 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "shale/data/manifest.hpp"
 #include "shale/format/format.hpp"
-#include "shale/shards/manifest_file.hpp"
+#include "shale/shards/work_folder.hpp"
 
 namespace shale {
 
@@ -16,18 +17,22 @@ namespace shale {
 class ShardSetWriter {
  public:
   struct Options {
-    std::string directory;      ///< exists; `.shale/` in it too
+    std::string directory;
     std::uint64_t limit_bytes = std::uint64_t{1} << 30;  ///< no file of a shard is larger
     std::uint64_t limit_samples = ~std::uint64_t{0};     ///< per shard
     IoMode io = IoMode::automatic;
-    std::uint64_t memory_bytes = 64 << 20;  ///< for write buffers and the key check
+    std::uint64_t memory_bytes = 64 << 20;  ///< for write buffers and the check of keys: see buffer_bytes()
     bool keys_are_unique = false;  ///< promised by the source (paths of a tree); else it is checked, at finish
   };
 
-  ShardSetWriter(const Format& format, const Schema& schema, const OptionSet& format_options, Options options);
+  /// `work` has begun its journal; it outlives the writer, as do format, schema and options.
+  ShardSetWriter(const Format& format, const Schema& schema, const OptionSet& format_options, WorkFolder& work,
+                 Options options);
   ~ShardSetWriter();
   ShardSetWriter(const ShardSetWriter&) = delete;
   ShardSetWriter& operator=(const ShardSetWriter&) = delete;
+
+  [[nodiscard]] const ShardLayout& layout() const;
 
   /// Errors: Code::limit naming the sample if it cannot fit a shard, before anything of it is written; Code::io.
   void append(const Record& record);
@@ -36,12 +41,10 @@ class ShardSetWriter {
     std::uint64_t shards = 0, payload_bytes = 0, file_bytes = 0;
     DatasetDigest digest;
   };
-  /// Commits the last shard. Errors: Code::schema naming both samples if two have the same key.
+  /// Commits the last shard. Errors: Code::schema naming the key if two samples have the same.
   Summary finish();
-  /// The shards committed so far, read back from the journal.
-  void for_each_shard(const std::function<void(const ManifestShard&)>& visit) const;
 
-  /// Bytes of memory a writer of this kind holds besides the records: taken off --memory by the caller.
+  /// Bytes of memory that a writer holds for its buffers out of a budget of `memory_bytes`.
   [[nodiscard]] static std::uint64_t buffer_bytes(std::uint64_t memory_bytes);
 
  private:

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "shale/base/bytes.hpp"
 
@@ -16,6 +17,7 @@
 namespace shale {
 
 inline constexpr std::uint64_t kFrameHeaderBytes = 12, kFrameTrailerBytes = 4;
+inline constexpr std::uint64_t kFrameBytes = kFrameHeaderBytes + kFrameTrailerBytes;
 
 /// TensorFlow's disguise of a crc32c, so that a checksum of data with checksums in it stays strong.
 [[nodiscard]] constexpr std::uint32_t mask_crc(std::uint32_t crc) {
@@ -24,5 +26,13 @@ inline constexpr std::uint64_t kFrameHeaderBytes = 12, kFrameTrailerBytes = 4;
 
 /// The 12 bytes in front of a payload.
 [[nodiscard]] std::array<std::byte, kFrameHeaderBytes> frame_header(std::uint64_t payload_bytes);
+
+/// What the 12 bytes in front of a payload say. The length means nothing unless it is trusted.
+struct FrameHeader {
+  std::uint64_t payload_bytes = 0;
+  std::uint32_t stored_crc = 0, expected_crc = 0;  ///< of the length, both masked
+  [[nodiscard]] bool is_trusted() const { return stored_crc == expected_crc; }
+};
+[[nodiscard]] FrameHeader read_frame_header(std::span<const std::byte, kFrameHeaderBytes> bytes);
 
 }  // namespace shale

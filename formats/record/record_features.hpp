@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "shale/base/bytes.hpp"
+#include "shale/data/schema.hpp"
+#include "shale/data/shard_index.hpp"
+
+// What the writer and the scanner of this format agree on: FORMAT.md, "features".
+
+namespace shale {
+
+/// protobuf keeps the size of a message in an int.
+inline constexpr std::uint64_t kMaxExampleBytes = 0x7fff'ffff;
+/// Keys are read whole: this bounds what a hostile file can ask for.
+inline constexpr std::uint64_t kMaxRecordKeyBytes = 65'536;
+
+/// What one feature of an Example stands for.
+struct PlannedFeature {
+  enum class Role { key, value, dtype, shape };
+  std::string name;
+  Role role = Role::key;
+  std::size_t field = 0;  ///< in the schema; means nothing for the key
+};
+
+/// The features of every Example of this schema, sorted bytewise by name.
+[[nodiscard]] std::vector<PlannedFeature> plan_features(const Schema& schema);
+
+/// The checksums of a payload and of the places in it, from one pass over its bytes.
+class PayloadChecksum {
+ public:
+  /// `places` ascend, do not overlap and count from the same zero as `begin`, where the payload
+  /// begins; their crc32c is filled in by update(). Borrowed.
+  PayloadChecksum(std::span<FieldPlace> places, std::uint64_t begin)
+      : places_(places), position_(begin) {}
+
+  /// The next bytes of the payload.
+  void update(Bytes bytes);
+  /// The crc32c (not masked) of all bytes, once they have all been given.
+  [[nodiscard]] std::uint32_t total() const { return total_; }
+
+ private:
+  [[nodiscard]] std::uint64_t end_of(const FieldPlace& place) const {
+    return place.offset + place.length;
+  }
+
+  std::span<FieldPlace> places_;
+  std::size_t next_ = 0;  // the place that is being read, or comes next
+  std::uint64_t position_;
+  std::uint32_t total_ = 0;
+};
+
+}  // namespace shale

@@ -1,0 +1,80 @@
+#include "formats/record/record_format.hpp"
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/wire/tf_example.hpp"
+#include "shale/wire/tfrecord_frame.hpp"
+
+#include "formats/record/record_features.hpp"
+#include "formats/record/record_scan.hpp"
+#include "formats/record/record_writer.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::string_view kSuffixes[] = {".tfrecord"};
+constexpr Kind kKinds[] = {Kind::bytes, Kind::text,   Kind::integer,
+                           Kind::real,  Kind::tensor, Kind::list};
+constexpr std::size_t kMaxAxes = 64;  // NumPy's limit, and what the scan compares
+
+// The format has no magic: its evidence is the checksum of the first frame's length.
+int bid_for_record(const Probe& probe) {
+  if (probe.head.size() < kFrameHeaderBytes || probe.file_bytes < kFrameBytes) return 0;
+  const FrameHeader header = read_frame_header(probe.head.first<kFrameHeaderBytes>());
+  if (!header.is_trusted()) return 0;
+  constexpr std::byte kFeaturesTag{0x0a};
+  const bool begins_like_example =
+      probe.head.size() > kFrameHeaderBytes && probe.head[kFrameHeaderBytes] == kFeaturesTag;
+  return begins_like_example ? 40 : 32;
+}
+
+ShardLayout record_layout(const Schema& schema, const OptionSet&) {
+  for (const Field& field : schema.fields) {
+    if (field.shape.size() <= kMaxAxes) continue;
+    throw Error(Code::unsupported,
+                "field '{}' is a tensor of {} axes, the record format holds at most {}",
+                printable(field.name), field.shape.size(), kMaxAxes);
+  }
+  const std::vector<PlannedFeature> plan = plan_features(schema);
+  std::uint64_t names_bytes = 0;
+  for (const PlannedFeature& planned : plan) names_bytes += planned.name.size();
+  if (plan.size() > kMaxFeatures || names_bytes > kMaxFeatureNamesBytes) {
+    throw Error(Code::unsupported,
+                "{} features with names of {} bytes, the record format holds at most {} and {}",
+                plan.size(), names_bytes, kMaxFeatures, kMaxFeatureNamesBytes);
+  }
+  ShardLayout layout;
+  layout.file_suffixes = {std::string(kSuffixes[0])};
+  layout.part_file = {0};
+  layout.field_part.assign(schema.fields.size(), 0);
+  layout.has_keys = true;
+  layout.has_whole_records = true;
+  return layout;
+}
+
+std::unique_ptr<ShardSizer> create_record_sizer(const Schema& schema, const OptionSet& options) {
+  return make_sum_sizer(record_layout(schema, options), {0}, {0});
+}
+
+}  // namespace
+
+const Format record_format = {
+    .name = "record",
+    .summary = "TFRecord frames around tf.train.Example",
+    .suffixes = kSuffixes,
+    .options = {},
+    .reserved_fields = {},
+    .can = {.kinds = kKinds,
+            .self_checksummed = true,
+            .largest_record = kMaxExampleBytes + kFrameBytes},
+    .bid = bid_for_record,
+    .layout = record_layout,
+    .encode = encode_record,
+    .create_sizer = create_record_sizer,
+    .create_shard = create_record_shard,
+    .scan = scan_record_shard,
+    .split_list = split_record_list,
+    .write_native_index = nullptr,
+};
+
+}  // namespace shale

@@ -1,0 +1,394 @@
+#include "formats/record/record_scan.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+#include "shale/wire/tf_example.hpp"
+#include "shale/wire/tfrecord_frame.hpp"
+
+#include "formats/record/record_features.hpp"
+
+namespace shale {
+namespace {
+
+using Role = PlannedFeature::Role;
+
+// Payload is read in runs of this size; without payload, small windows skip between the headers.
+constexpr std::uint64_t kPayloadWindow = 256 * 1024, kStructureWindow = 32 * 1024;
+constexpr std::uint64_t kMaxDTypeBytes = 256;
+
+std::string_view name_of(ParsedFeature::Type type) {
+  switch (type) {
+    case ParsedFeature::Type::bytes:
+      return "BytesList";
+    case ParsedFeature::Type::floats:
+      return "FloatList";
+    case ParsedFeature::Type::integers:
+      return "Int64List";
+    case ParsedFeature::Type::none:
+      break;
+  }
+  return "no value";
+}
+
+std::string shape_text(std::span<const std::int64_t> sides, std::uint64_t count) {
+  return fmt::format("({}{})", fmt::join(sides, ", "), count > sides.size() ? ", ..." : "");
+}
+
+class RecordScanner {
+ public:
+  RecordScanner(const ShardInput& input, const RowSink& rows, const FindingSink& findings)
+      : file_(input.files[0]),
+        name_(file_.path().substr(file_.path().rfind('/') + 1)),
+        schema_(input.schema),
+        reads_payload_(input.reads_payload),
+        rows_(rows),
+        findings_(findings),
+        plan_(plan_features(input.schema)),
+        window_(file_, input.reads_payload ? kPayloadWindow : kStructureWindow),
+        view_([this](std::uint64_t offset, std::uint64_t length) {
+          return window_.view(offset, length);
+        }) {}
+
+  void scan() {
+    for (std::uint64_t begin = 0; begin < file_.size(); ++row_number_) {
+      key_.reset();
+      const std::optional<std::uint64_t> payload = read_header(begin);
+      if (!payload) return;
+      scan_frame(begin, *payload);
+      begin += kFrameBytes + *payload;
+    }
+  }
+
+ private:
+  Finding& report(std::string message, std::optional<std::uint64_t> offset) {
+    finding_ = {};
+    finding_.message = std::move(message);
+    finding_.file = name_;
+    finding_.offset = offset;
+    finding_.row = row_number_;
+    if (key_) finding_.sample = SampleId{*key_, std::nullopt};
+    return finding_;
+  }
+  void send() { findings_(std::move(finding_)); }
+
+  // The payload's length; nullopt, after a finding, if it cannot be trusted.
+  std::optional<std::uint64_t> read_header(std::uint64_t begin) {
+    const std::uint64_t left = file_.size() - begin;
+    const auto lost = [&](std::string_view fact) {
+      return fmt::format("{}; the {} bytes from here to the end are unaccounted for", fact, left);
+    };
+    if (left < kFrameBytes) {
+      report(lost("file ends inside a frame"), begin).length = left;
+      finding_.found = fmt::format("{} bytes", left);
+      finding_.expected = fmt::format("{} or more", kFrameBytes);
+      send();
+      return std::nullopt;
+    }
+    const FrameHeader header =
+        read_frame_header(window_.view(begin, kFrameHeaderBytes).first<kFrameHeaderBytes>());
+    if (!header.is_trusted()) {
+      report(lost("checksum of the frame's length is wrong"), begin).length = left;
+      finding_.found = fmt::format("{:#010x}", header.stored_crc);
+      finding_.expected = fmt::format("{:#010x}", header.expected_crc);
+      send();
+      return std::nullopt;
+    }
+    if (header.payload_bytes > left - kFrameBytes) {
+      report(lost("frame reaches beyond the end of the file"), begin).length = left;
+      finding_.found = fmt::format("payload of {} bytes", header.payload_bytes);
+      finding_.expected = fmt::format("{} or less", left - kFrameBytes);
+      send();
+      return std::nullopt;
+    }
+    return header.payload_bytes;
+  }
+
+  void scan_frame(std::uint64_t begin, std::uint64_t payload) {
+    const std::uint64_t payload_begin = begin + kFrameHeaderBytes, frame = kFrameBytes + payload;
+    row_ = {};
+    row_.record_offset = begin;
+    row_.record_length = frame;
+    row_.cells.resize(schema_.fields.size());
+
+    // The whole frame in one read, where it fits: the parser and the checksum then work in the same
+    // window.
+    if (reads_payload_) (void)window_.view(begin, std::min(frame, kPayloadWindow));
+    std::optional<Error> fault;
+    parsed_.clear();
+    try {
+      parsed_ = parse_example(view_, payload_begin, payload, file_.path());
+    } catch (const Error& error) {
+      const bool is_in_bytes = error.code() == Code::damaged || error.code() == Code::limit ||
+                               error.code() == Code::unsupported;
+      if (!is_in_bytes) throw;
+      fault = error;
+    }
+    match_features();
+    read_key();
+    if (reads_payload_) check_payload(payload_begin, payload);
+    if (payload > kMaxExampleBytes) {
+      report("tf.train.Example is larger than protobuf reads", payload_begin).length = payload;
+      finding_.found = fmt::format("{} bytes", payload);
+      finding_.expected = fmt::format("{} or less", kMaxExampleBytes);
+      send();
+    }
+    if (fault) {
+      report(fmt::format("payload is not a tf.train.Example ({})", fault->message()),
+             fault->offset());
+      send();
+    } else {
+      check_feature_set(payload_begin);
+    }
+    fill_row();
+    rows_(row_);
+  }
+
+  // What each parsed feature stands for; null where the schema knows no such name.
+  void match_features() {
+    targets_.assign(parsed_.size(), nullptr);
+    places_.assign(parsed_.size(), FieldPlace{.offset = 0});
+    for (std::size_t i = 0; i < parsed_.size(); ++i) {
+      const ParsedFeature& feature = parsed_[i];
+      const PlannedFeature* planned =
+          i < plan_.size() && plan_[i].name == feature.name ? &plan_[i] : find(feature.name);
+      targets_[i] = planned;
+      if (planned == nullptr || feature.type != ParsedFeature::Type::bytes) continue;
+      if (is_list(*planned)) {
+        places_[i] = {.offset = feature.list_offset, .length = feature.list_length};
+        places_[i].count =
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(feature.count, 0xffff'ffff));
+      } else if (feature.count == 1) {
+        places_[i] = {.offset = feature.first_offset, .length = feature.first_length};
+      }
+    }
+  }
+
+  [[nodiscard]] const PlannedFeature* find(std::string_view name) const {
+    const auto found = std::lower_bound(
+        plan_.begin(), plan_.end(), name,
+        [](const PlannedFeature& planned, std::string_view text) { return planned.name < text; });
+    return found != plan_.end() && found->name == name ? &*found : nullptr;
+  }
+
+  [[nodiscard]] bool is_list(const PlannedFeature& planned) const {
+    return planned.role == Role::value && schema_.fields[planned.field].kind == Kind::list;
+  }
+
+  [[nodiscard]] std::string field_name(const PlannedFeature& planned) const {
+    return planned.role == Role::key ? "key" : schema_.fields[planned.field].name;
+  }
+
+  // Findings name the sample, so its key is read before anything is checked.
+  void read_key() {
+    for (std::size_t i = 0; i < parsed_.size(); ++i) {
+      const ParsedFeature& feature = parsed_[i];
+      const bool is_key = targets_[i] != nullptr && targets_[i]->role == Role::key;
+      if (!is_key || feature.type != ParsedFeature::Type::bytes || feature.count != 1) continue;
+      if (feature.first_length > kMaxRecordKeyBytes) continue;
+      key_ = as_text(window_.view(feature.first_offset, feature.first_length));
+      row_.key_hash = xxh3_64(as_bytes(*key_));
+    }
+  }
+
+  // Fills the checksums of places_ on the way.
+  void check_payload(std::uint64_t begin, std::uint64_t length) {
+    PayloadChecksum checksum(places_, begin);
+    for (std::uint64_t done = 0; done < length;) {
+      const std::uint64_t run = std::min(kPayloadWindow, length - done);
+      checksum.update(window_.view(begin + done, run));
+      done += run;
+    }
+    const std::uint32_t expected = mask_crc(checksum.total());
+    std::uint32_t stored = 0;
+    std::memcpy(&stored, window_.view(begin + length, kFrameTrailerBytes).data(),
+                kFrameTrailerBytes);
+    if (stored == expected) return;
+    report("checksum of the payload is wrong", begin).length = length + kFrameTrailerBytes;
+    finding_.found = fmt::format("{:#010x}", stored);
+    finding_.expected = fmt::format("{:#010x}", expected);
+    send();
+  }
+
+  // Exactly the planned features, in their order.
+  void check_feature_set(std::uint64_t begin) {
+    const bool is_as_planned =
+        parsed_.size() == plan_.size() &&
+        std::equal(parsed_.begin(), parsed_.end(), plan_.begin(),
+                   [](const ParsedFeature& feature, const PlannedFeature& planned) {
+                     return feature.name == planned.name;
+                   });
+    if (is_as_planned) return;
+    bool is_complete = true;
+    for (const PlannedFeature& planned : plan_) {
+      const auto times = std::count(targets_.begin(), targets_.end(), &planned);
+      if (times == 1) continue;
+      is_complete = false;
+      report(fmt::format("feature '{}' is {}", planned.name,
+                         times == 0 ? "missing" : "there more than once"),
+             begin)
+          .field = field_name(planned);
+      send();
+    }
+    const auto unknown = std::find(targets_.begin(), targets_.end(), nullptr);
+    if (unknown != targets_.end()) {
+      report("features that the schema does not have", begin).expected =
+          fmt::format("{} features", plan_.size());
+      finding_.found =
+          fmt::format("{}, one of them '{}'", parsed_.size(),
+                      parsed_[static_cast<std::size_t>(unknown - targets_.begin())].name);
+      send();
+    } else if (is_complete) {
+      report("features are not sorted by name", begin);
+      send();
+    }
+  }
+
+  void fill_row() {
+    for (std::size_t i = 0; i < parsed_.size(); ++i) {
+      const PlannedFeature* planned = targets_[i];
+      if (planned == nullptr || !check_type(*planned, parsed_[i])) continue;
+      switch (planned->role) {
+        case Role::key:
+          if (check_bytes(*planned, parsed_[i], 0, kMaxRecordKeyBytes)) row_.key = places_[i];
+          break;
+        case Role::value:
+          fill_cell(*planned, parsed_[i], places_[i]);
+          break;
+        case Role::dtype:
+          check_dtype(*planned, parsed_[i]);
+          break;
+        case Role::shape:
+          check_shape(*planned, parsed_[i]);
+          break;
+      }
+    }
+  }
+
+  void fill_cell(const PlannedFeature& planned, const ParsedFeature& feature,
+                 const FieldPlace& place) {
+    const Field& field = schema_.fields[planned.field];
+    IndexCell& cell = row_.cells[planned.field];
+    if (field.kind == Kind::integer) {
+      cell.integer = feature.integers[0];
+      return;
+    }
+    if (field.kind == Kind::real) {
+      if (!check_bytes(planned, feature, sizeof(double), sizeof(double))) return;
+      std::memcpy(&cell.real, window_.view(feature.first_offset, sizeof(double)).data(),
+                  sizeof(double));
+      return;
+    }
+    if (field.kind == Kind::tensor) {
+      const std::uint64_t expected = field.tensor_bytes();
+      if (!check_bytes(planned, feature, expected, expected)) return;
+    }
+    cell.place = place;
+  }
+
+  bool check_type(const PlannedFeature& planned, const ParsedFeature& feature) {
+    const bool is_integer =
+        planned.role == Role::value && schema_.fields[planned.field].kind == Kind::integer;
+    const auto expected = is_integer || planned.role == Role::shape ? ParsedFeature::Type::integers
+                                                                    : ParsedFeature::Type::bytes;
+    if (feature.type != expected) {
+      report_feature(planned, feature, "another type of list", std::string(name_of(feature.type)),
+                     std::string(name_of(expected)));
+      return false;
+    }
+    if (!is_list(planned) && planned.role != Role::shape && feature.count != 1) {
+      report_feature(planned, feature, "another number of values", fmt::to_string(feature.count),
+                     "1");
+      return false;
+    }
+    return true;
+  }
+
+  // The length of the only element.
+  bool check_bytes(const PlannedFeature& planned, const ParsedFeature& feature, std::uint64_t least,
+                   std::uint64_t most) {
+    if (feature.first_length >= least && feature.first_length <= most) return true;
+    report_feature(planned, feature, "a value of another size",
+                   fmt::format("{} bytes", feature.first_length),
+                   fmt::format("{}{}", most, least < most ? " or less" : ""));
+    return false;
+  }
+
+  void check_dtype(const PlannedFeature& planned, const ParsedFeature& feature) {
+    const std::uint64_t shown = std::min(feature.first_length, kMaxDTypeBytes);
+    const std::string_view found = as_text(window_.view(feature.first_offset, shown));
+    const std::string& expected = schema_.fields[planned.field].dtype.descr();
+    if (shown == feature.first_length && found == expected) return;
+    report_feature(planned, feature, "another dtype", std::string(found), expected);
+  }
+
+  void check_shape(const PlannedFeature& planned, const ParsedFeature& feature) {
+    const std::vector<std::uint64_t>& shape = schema_.fields[planned.field].shape;
+    const std::vector<std::int64_t> expected(shape.begin(), shape.end());
+    if (feature.count == expected.size() && feature.integers == expected) return;
+    report_feature(planned, feature, "another shape", shape_text(feature.integers, feature.count),
+                   shape_text(expected, expected.size()));
+  }
+
+  void report_feature(const PlannedFeature& planned, const ParsedFeature& feature,
+                      std::string_view fact, std::string found, std::string expected) {
+    report(fmt::format("feature '{}' holds {}", planned.name, fact), feature.list_offset).field =
+        field_name(planned);
+    finding_.found = std::move(found);
+    finding_.expected = std::move(expected);
+    send();
+  }
+
+  const InputFile& file_;
+  std::string name_;
+  const Schema& schema_;
+  bool reads_payload_;
+  const RowSink& rows_;
+  const FindingSink& findings_;
+  std::vector<PlannedFeature> plan_;
+  WindowReader window_;
+  ViewBytes view_;
+
+  // Of the frame at hand; kept here so that their memory is.
+  std::uint64_t row_number_ = 0;
+  std::optional<std::string> key_;
+  std::vector<ParsedFeature> parsed_;
+  std::vector<const PlannedFeature*> targets_;  // one a parsed feature
+  std::vector<FieldPlace> places_;              // one a parsed feature; length 0 where it has none
+  IndexRow row_;
+  Finding finding_;
+};
+
+}  // namespace
+
+void scan_record_shard(const ShardInput& input, const OptionSet&, const RowSink& rows,
+                       const FindingSink& findings) {
+  RecordScanner(input, rows, findings).scan();
+}
+
+std::vector<Bytes> split_record_list(Bytes extent, std::uint32_t count) {
+  // Each element takes two bytes at least: checked before memory is taken.
+  if (count > extent.size() / 2) {
+    throw Error(Code::damaged, "list of {} elements in {} bytes", count, extent.size());
+  }
+  std::vector<Bytes> elements;
+  elements.reserve(count);
+  ByteReader in(extent);
+  while (!in.at_end()) {
+    const std::uint8_t tag = in.read_u8();
+    if (tag != 0x0a)
+      throw Error(Code::damaged, "list element begins with {:#04x}, expected 0x0a", tag);
+    elements.push_back(in.read_bytes(in.read_varint()));
+  }
+  if (elements.size() != count) {
+    throw Error(Code::damaged, "list holds {} elements, expected {}", elements.size(), count);
+  }
+  return elements;
+}
+
+}  // namespace shale

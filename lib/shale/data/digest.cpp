@@ -1,0 +1,107 @@
+#include "shale/data/digest.hpp"
+
+namespace shale {
+namespace {
+
+__extension__ typedef unsigned __int128 Wide;
+
+Wide wide(const Hash128& hash) { return Wide{hash.high} << 64 | hash.low; }
+Hash128 narrow(Wide number) {
+  return {static_cast<std::uint64_t>(number >> 64), static_cast<std::uint64_t>(number)};
+}
+
+// r of the ordered digest: odd and 5 mod 8, so that its powers repeat only after 2^126 samples. The
+// multiplier of PCG's 128-bit generator (O'Neill 2014), chosen there by the spectral test.
+constexpr Wide kOrder = Wide{0x2360ed051fc65da4} << 64 | 0x4385df649fccf645;
+
+Wide order_power(std::uint64_t exponent) {
+  Wide power = 1;
+  for (Wide square = kOrder; exponent != 0; exponent >>= 1, square *= square) {
+    if ((exponent & 1) != 0) power *= square;
+  }
+  return power;
+}
+
+void add_number(Hasher128& hasher, std::uint64_t number) { hasher.update(bytes_of(number)); }
+
+void add_run(Hasher128& hasher, Bytes run) {
+  add_number(hasher, run.size());
+  hasher.update(run);
+}
+
+void add_tensor(Hasher128& hasher, const Field& field, Bytes elements) {
+  const Bytes dtype = as_bytes(field.dtype.descr());
+  const std::uint64_t dimensions = field.shape.size();
+  add_number(hasher, sizeof(std::uint64_t) * (2 + dimensions) + dtype.size() + elements.size());
+  add_run(hasher, dtype);
+  add_number(hasher, dimensions);
+  for (const std::uint64_t side : field.shape) add_number(hasher, side);
+  hasher.update(elements);
+}
+
+void add_list(Hasher128& hasher, const std::vector<Bytes>& elements) {
+  std::uint64_t length = sizeof(std::uint64_t) * (1 + elements.size());
+  for (const Bytes element : elements) length += element.size();
+  add_number(hasher, length);
+  add_number(hasher, elements.size());
+  for (const Bytes element : elements) add_run(hasher, element);
+}
+
+void add_value(Hasher128& hasher, const Field& field, const Value& value) {
+  switch (field.kind) {
+    case Kind::bytes:
+    case Kind::text:
+      add_run(hasher, std::get<Bytes>(value));
+      break;
+    case Kind::integer:
+      add_run(hasher, bytes_of(std::get<std::int64_t>(value)));
+      break;
+    case Kind::real:
+      add_run(hasher, bytes_of(std::get<double>(value)));
+      break;
+    case Kind::tensor:
+      add_tensor(hasher, field, std::get<Bytes>(value));
+      break;
+    case Kind::list:
+      add_list(hasher, std::get<std::vector<Bytes>>(value));
+      break;
+  }
+}
+
+}  // namespace
+
+SampleDigest digest_of(const Sample& sample, const Schema& schema) {
+  // Kept by the thread: this runs on every sample, and a new state would be an allocation each.
+  thread_local Hasher128 hasher;
+  hasher.reset();
+  for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+    const Field& field = schema.fields[i];
+    add_run(hasher, as_bytes(field.name));
+    hasher.update(bytes_of(field.kind));
+    add_value(hasher, field, sample.values.at(i));
+  }
+  SampleDigest digest;
+  digest.content = hasher.digest();
+
+  hasher.reset();
+  add_run(hasher, as_bytes(sample.key));
+  hasher.update(digest.content.bytes());
+  digest.keyed = hasher.digest();
+  return digest;
+}
+
+void DatasetDigest::add(const SampleDigest& sample) {
+  samples += 1;
+  content = narrow(wide(content) + wide(sample.content));
+  ordered = narrow(wide(ordered) * kOrder + wide(sample.content));
+  keys = narrow(wide(keys) + wide(sample.keyed));
+}
+
+void DatasetDigest::append(const DatasetDigest& next) {
+  samples += next.samples;
+  content = narrow(wide(content) + wide(next.content));
+  ordered = narrow(wide(ordered) * order_power(next.samples) + wide(next.ordered));
+  keys = narrow(wide(keys) + wide(next.keys));
+}
+
+}  // namespace shale

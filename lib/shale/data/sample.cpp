@@ -1,0 +1,67 @@
+#include "shale/data/sample.hpp"
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+
+namespace shale {
+namespace {
+
+// What a Value holds, by its index().
+constexpr std::string_view kValueNames[] = {"bytes", "an integer", "a real", "a list"};
+
+std::size_t value_index(Kind kind) {
+  switch (kind) {
+    case Kind::integer:
+      return 1;
+    case Kind::real:
+      return 2;
+    case Kind::list:
+      return 3;
+    case Kind::bytes:
+    case Kind::text:
+    case Kind::tensor:
+      break;
+  }
+  return 0;
+}
+
+void check_value(const Value& value, const Field& field) {
+  if (value.index() != value_index(field.kind)) {
+    throw Error(Code::schema, "field '{}' holds {}, expected kind {}", printable(field.name),
+                kValueNames[value.index()], name_of(field.kind));
+  }
+  if (field.kind == Kind::tensor) {
+    const std::uint64_t found = std::get<Bytes>(value).size(), expected = field.tensor_bytes();
+    if (found != expected) {
+      throw Error(Code::schema, "field '{}' is a tensor of {} bytes, expected {}",
+                  printable(field.name), found, expected)
+          .hint(
+              "all samples of a tensor field have one dtype and shape; pad them, or store them as "
+              "bytes");
+    }
+  }
+  if (field.kind == Kind::text && !is_utf8(as_text(std::get<Bytes>(value)))) {
+    throw Error(Code::schema, "field '{}' is text, but its bytes are not UTF-8",
+                printable(field.name))
+        .hint("store the field as bytes, or re-encode it as UTF-8");
+  }
+}
+
+}  // namespace
+
+void check_sample(const Sample& sample, const Schema& schema) {
+  try {
+    if (sample.values.size() != schema.fields.size()) {
+      throw Error(Code::schema, "{} fields found, expected {}", sample.values.size(),
+                  schema.fields.size());
+    }
+    for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+      check_value(sample.values[i], schema.fields[i]);
+    }
+  } catch (Error& error) {
+    error.for_sample(sample.key);
+    throw;
+  }
+}
+
+}  // namespace shale

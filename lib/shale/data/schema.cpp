@@ -1,0 +1,97 @@
+#include "shale/data/schema.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::string_view kKindNames[] = {"bytes", "text", "integer", "real", "tensor", "list"};
+
+// Names that the index or the command line uses itself.
+constexpr std::string_view kReservedNames[] = {"offset", "length", "crc32c", "key_hash",
+                                               "key",    "record", "index",  "blocks"};
+constexpr std::size_t kMostNameBytes = 255;
+
+bool is_among(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// What is wrong with the characters of a field's name; empty if nothing.
+std::string_view name_fault(std::string_view name) {
+  if (name.empty()) return "is empty";
+  if (name.size() > kMostNameBytes) return "is longer than 255 bytes";
+  if (!is_utf8(name)) return "is not UTF-8";
+  if (name.find_first_of("./") != std::string_view::npos) return "contains '.' or '/'";
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const auto byte = static_cast<std::uint8_t>(name[i]);
+    // U+0080..U+009F are control characters too: C2 80 .. C2 9F.
+    const bool is_c1 = byte == 0xC2 && static_cast<std::uint8_t>(name[i + 1]) < 0xA0;
+    if (byte < 0x20 || byte == 0x7F || is_c1) return "contains a control character";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view name_of(Kind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
+
+Kind kind_named(std::string_view name) {
+  for (std::size_t i = 0; i < std::size(kKindNames); ++i) {
+    if (kKindNames[i] == name) return static_cast<Kind>(i);
+  }
+  throw Error(Code::damaged, "'{}' is not a kind of field", printable(name));
+}
+
+std::uint64_t Field::tensor_bytes() const {
+  // One side of no length leaves nothing, however long the others are.
+  if (std::find(shape.begin(), shape.end(), std::uint64_t{0}) != shape.end()) return 0;
+  constexpr std::uint64_t kLimit = ~std::uint64_t{0} >> 1;
+  std::uint64_t bytes = dtype.item_bytes();
+  for (const std::uint64_t side : shape) {
+    if (bytes > kLimit / side) {
+      throw Error(Code::limit, "field '{}': a tensor of its shape has more than 2^63 bytes",
+                  printable(name));
+    }
+    bytes *= side;
+  }
+  return bytes;
+}
+
+std::optional<std::size_t> Schema::find(std::string_view name) const {
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].name == name) return i;
+  }
+  return std::nullopt;
+}
+
+void validate_schema(const Schema& schema, std::span<const std::string_view> also_reserved) {
+  std::set<std::string_view> names;
+  for (const Field& field : schema.fields) {
+    const std::string shown = printable(field.name);
+    if (const std::string_view fault = name_fault(field.name); !fault.empty()) {
+      throw Error(Code::schema, "field name '{}' {}", shown, fault).hint("rename the field");
+    }
+    if (is_among(kReservedNames, field.name)) {
+      throw Error(Code::schema, "field name '{}' is taken by the index", shown)
+          .hint(
+              "rename the field; taken are: offset length crc32c key_hash key record index blocks");
+    }
+    if (is_among(also_reserved, field.name)) {
+      throw Error(Code::schema, "field name '{}' is taken by the format itself", shown)
+          .hint("rename the field, or choose another format");
+    }
+    if (!names.insert(field.name).second) {
+      throw Error(Code::schema, "field '{}' is there twice", shown).hint("rename one of the two");
+    }
+    if (field.kind == Kind::tensor && field.dtype.item_bytes() == 0) {
+      throw Error(Code::schema, "field '{}' is a tensor without dtype", shown);
+    }
+  }
+}
+
+}  // namespace shale

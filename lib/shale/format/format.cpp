@@ -1,0 +1,85 @@
+#include "shale/format/format.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+
+namespace shale {
+namespace {
+
+class SumSizer final : public ShardSizer {
+ public:
+  SumSizer(std::vector<std::uint32_t> part_file, std::vector<std::uint64_t> file_bytes,
+           std::vector<std::uint64_t> file_bytes_per_sample)
+      : part_file_(std::move(part_file)),
+        file_bytes_(std::move(file_bytes)),
+        file_bytes_per_sample_(std::move(file_bytes_per_sample)) {}
+
+  [[nodiscard]] std::vector<std::uint64_t> size_with(
+      std::span<const std::uint64_t> part_bytes) const override {
+    if (part_bytes.size() != part_file_.size()) {
+      throw Error(Code::bug, "a record has {} parts, its layout {}", part_bytes.size(),
+                  part_file_.size());
+    }
+    std::vector<std::uint64_t> sizes = file_bytes_;
+    for (std::size_t file = 0; file < sizes.size(); ++file)
+      sizes[file] += file_bytes_per_sample_[file];
+    for (std::size_t part = 0; part < part_bytes.size(); ++part)
+      sizes[part_file_[part]] += part_bytes[part];
+    return sizes;
+  }
+
+  void add(std::span<const std::uint64_t> part_bytes) override {
+    file_bytes_ = size_with(part_bytes);
+  }
+
+ private:
+  std::vector<std::uint32_t> part_file_;
+  std::vector<std::uint64_t> file_bytes_, file_bytes_per_sample_;
+};
+
+}  // namespace
+
+const Format& format_named(std::string_view name) {
+  std::size_t width = 0;
+  for (const Format* format : all_formats()) {
+    if (format->name == name) return *format;
+    width = std::max(width, format->name.size());
+  }
+  std::string chooser = "the formats are";
+  for (const Format* format : all_formats()) {
+    chooser += fmt::format("\n  {:<{}}  {}", format->name, width, format->summary);
+  }
+  throw Error(Code::usage, "no format is called '{}'", printable(name)).hint(chooser);
+}
+
+const Format* detect_format(const Probe& probe) {
+  const Format* best = nullptr;
+  int best_bid = 0;
+  for (const Format* format : all_formats()) {
+    const int bid = format->bid == nullptr ? 0 : format->bid(probe);
+    if (bid > best_bid) {
+      best = format;
+      best_bid = bid;
+    }
+  }
+  return best;
+}
+
+std::unique_ptr<ShardSizer> make_sum_sizer(const ShardLayout& layout,
+                                           std::vector<std::uint64_t> file_bytes_fixed,
+                                           std::vector<std::uint64_t> file_bytes_per_sample) {
+  const std::size_t files = layout.file_suffixes.size();
+  const bool fits = file_bytes_fixed.size() == files && file_bytes_per_sample.size() == files &&
+                    std::all_of(layout.part_file.begin(), layout.part_file.end(),
+                                [&](std::uint32_t file) { return file < files; });
+  if (!fits) throw Error(Code::bug, "a sizer's numbers do not fit its layout of {} files", files);
+  return std::make_unique<SumSizer>(layout.part_file, std::move(file_bytes_fixed),
+                                    std::move(file_bytes_per_sample));
+}
+
+}  // namespace shale

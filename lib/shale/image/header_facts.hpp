@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "shale/base/bytes.hpp"
+#include "shale/image/probe.hpp"
+
+namespace shale {
+
+/// What one type's header reader found: everything of ImageInfo but `type` and `odd`, which
+/// probe_image() fills in.
+struct HeaderFacts {
+  ImageInfo info;
+  bool has_alpha = false;  ///< besides what info.color says: a tRNS chunk, an ALPH chunk ...
+  bool has_trailing_bytes = false;  ///< bytes after the end of the image
+};
+
+// One reader a type. The bytes are untrusted, but begin with the type's signature. Errors: none,
+// info.fault says it.
+[[nodiscard]] HeaderFacts read_jpeg_header(Bytes bytes);
+[[nodiscard]] HeaderFacts read_png_header(Bytes bytes);
+[[nodiscard]] HeaderFacts read_gif_header(Bytes bytes);
+[[nodiscard]] HeaderFacts read_bmp_header(Bytes bytes);
+[[nodiscard]] HeaderFacts read_pnm_header(Bytes bytes);
+[[nodiscard]] HeaderFacts read_tiff_header(Bytes bytes);
+[[nodiscard]] HeaderFacts read_webp_header(Bytes bytes);
+
+/// The orientation (1..8) that an EXIF block names, 1 if it names none. `tiff` begins with the
+/// block's TIFF header ("II*\0" or "MM\0*"), or with the "Exif\0\0" that JPEG puts before it.
+[[nodiscard]] unsigned exif_orientation(Bytes tiff);
+
+/// The fault of a file that ends before its header's end.
+[[nodiscard]] std::string cut_fault(std::uint64_t found_bytes, std::uint64_t expected_bytes);
+/// The fault of an image without a pixel.
+[[nodiscard]] std::string empty_frame_fault(std::uint64_t width, std::uint64_t height);
+
+}  // namespace shale

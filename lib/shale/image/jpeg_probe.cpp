@@ -1,0 +1,145 @@
+//  JPEG (big-endian)   FFD8 SOI, then segments; after an SOS entropy-coded data; FFD9 EOI
+//  segment             FF (repeated as fill), marker code, u16 length (itself included), payload
+//  SOFn                u16 length, u8 precision, u16 height, u16 width, u8 components, ...
+//  In entropy-coded data FF is followed by 00 or by an RST, so an EOI cannot occur in it.
+//  Source: ITU-T T.81 annex B; EXIF in APP1: CIPA DC-008 section 4.5.
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "shale/image/codecs.hpp"
+#include "shale/image/header_facts.hpp"
+#include "shale/image/header_view.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::uint8_t kTem = 0x01, kRst0 = 0xD0, kSoi = 0xD8, kEoi = 0xD9, kSos = 0xDA,
+                       kApp1 = 0xE1;
+
+bool is_frame_header(std::uint8_t code) {
+  return code >= 0xC0 && code <= 0xCF && code != 0xC4 && code != 0xC8 && code != 0xCC;
+}
+bool stands_alone(std::uint8_t code) { return code == kTem || (code >= kRst0 && code <= kSoi); }
+
+// Where the next marker's code byte stands, or the end of the bytes. Skips what libjpeg skips: fill
+// bytes, stray bytes between segments, stuffed zeros.
+std::uint64_t next_marker(Bytes bytes, std::uint64_t at) {
+  while (at < bytes.size()) {
+    const void* found = std::memchr(bytes.data() + at, 0xFF, bytes.size() - at);
+    if (found == nullptr) break;
+    at = static_cast<std::uint64_t>(static_cast<const std::byte*>(found) - bytes.data());
+    while (at < bytes.size() && bytes[at] == std::byte{0xFF}) ++at;
+    if (at < bytes.size() && bytes[at] != std::byte{0}) return at;
+  }
+  return bytes.size();
+}
+
+// What the segments before the first scan say.
+struct Walk {
+  std::uint64_t scan_begin = 0;  // the first byte of entropy-coded data, 0 if there is none
+  bool has_frame = false;
+  unsigned bits = 8, components = 0;
+  std::uint32_t width = 0, height = 0;
+  Bytes exif;
+  std::string fault;
+};
+
+void note_frame(Walk& walk, const HeaderView& view, std::uint64_t segment) {
+  walk.has_frame = true;
+  walk.bits = view.u8(segment + 2);
+  walk.height = view.u16(segment + 3);
+  walk.width = view.u16(segment + 5);
+  walk.components = view.u8(segment + 7);
+}
+
+Walk walk_to_scan(Bytes bytes) {
+  const HeaderView view(bytes, std::endian::big);
+  Walk walk;
+  for (std::uint64_t at = 2;;) {
+    at = next_marker(bytes, at);
+    const std::uint8_t code = view.u8(at);
+    const std::uint64_t segment = at + 1;
+    if (at == view.size()) {
+      walk.fault =
+          fmt::format("is cut: JPEG header of {} bytes without start of scan", view.size());
+      return walk;
+    }
+    if (code == kEoi) {
+      walk.fault = fmt::format("has no pixels: JPEG ends at byte {} before any scan", at + 1);
+      return walk;
+    }
+    if (stands_alone(code)) {
+      at = segment;
+      continue;
+    }
+    const std::uint64_t length = view.u16(segment);
+    if (view.has(segment, 2) && length < 2) {
+      walk.fault =
+          fmt::format("has a damaged JPEG header: segment of {} bytes at byte {}", length, at - 1);
+      return walk;
+    }
+    if (!view.has(segment, length < 2 ? 2 : length)) {
+      walk.fault = fmt::format("is cut: {} bytes, its JPEG segment at byte {} says {} or more",
+                               view.size(), at - 1, segment + (length < 2 ? 2 : length));
+      return walk;
+    }
+    if (is_frame_header(code) && !walk.has_frame) note_frame(walk, view, segment);
+    if (code == kApp1 && walk.exif.empty() && view.holds(segment + 2, {"Exif\0", 5})) {
+      walk.exif = view.run(segment + 2, length - 2);
+    }
+    at = segment + length;
+    if (code == kSos) {
+      walk.scan_begin = at;
+      return walk;
+    }
+  }
+}
+
+}  // namespace
+
+HeaderFacts read_jpeg_header(Bytes bytes) {
+  Walk walk = walk_to_scan(bytes);
+  HeaderFacts facts;
+  ImageInfo& info = facts.info;
+  info.width = walk.width;
+  info.height = walk.height;
+  if (walk.has_frame) {
+    info.bits = walk.bits;
+    info.color = walk.components == 1 ? "gray" : walk.components == 4 ? "cmyk" : "ycc";
+  }
+  if (!walk.exif.empty()) info.orientation = exif_orientation(walk.exif);
+  info.fault = std::move(walk.fault);
+  if (!info.fault.empty()) return facts;
+  if (!walk.has_frame) {
+    info.fault =
+        fmt::format("has a damaged JPEG header: scan at byte {} before any frame", walk.scan_begin);
+    return facts;
+  }
+  if (walk.width == 0 || walk.height == 0) {
+    info.fault = empty_frame_fault(walk.width, walk.height);
+    return facts;
+  }
+
+  JpegTables tables = parse_jpeg_tables(bytes.first(walk.scan_begin));
+  info.fault = std::move(tables.fault);
+  if (!info.fault.empty()) return facts;
+  if (tables.is_supported) {
+    info.width = tables.width;
+    info.height = tables.height;
+    if (!tables.color.empty()) info.color = std::move(tables.color);
+  }
+
+  // The marker cannot occur in entropy-coded data, so the last one after the first scan begins is
+  // the image's own, or that of an image appended to it.
+  const std::size_t eoi = as_text(bytes.subspan(walk.scan_begin)).rfind("\xFF\xD9");
+  if (eoi == std::string_view::npos) {
+    info.fault = fmt::format("is cut: JPEG without end-of-image marker, {} bytes", bytes.size());
+  } else {
+    facts.has_trailing_bytes = walk.scan_begin + eoi + 2 != bytes.size();
+  }
+  return facts;
+}
+
+}  // namespace shale

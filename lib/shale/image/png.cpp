@@ -1,0 +1,108 @@
+// The one file that speaks to libpng.
+
+#include <algorithm>
+#include <array>
+#include <csetjmp>
+#include <cstring>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <png.h>
+
+#include "shale/image/codecs.hpp"
+
+namespace shale {
+namespace {
+
+// libpng reports by a callback that must not return: errors jump to the one setjmp in guarded(),
+// and the work done under it holds nothing that has a destructor.
+struct PngReader {
+  explicit PngReader(Bytes bytes, std::uint64_t limit_bytes);
+  ~PngReader() { png_destroy_read_struct(&png, &info, nullptr); }
+  PngReader(const PngReader&) = delete;
+  PngReader& operator=(const PngReader&) = delete;
+
+  png_structp png = nullptr;
+  png_infop info = nullptr;
+  Bytes left;
+  std::uint64_t limit_bytes;
+  std::jmp_buf escape{};
+  std::array<char, 200> message{};
+};
+
+[[noreturn]] void jump_out(png_structp png, png_const_charp message) {
+  auto& self = *static_cast<PngReader*>(png_get_error_ptr(png));
+  const std::string_view text = message;
+  std::copy_n(text.data(), std::min(text.size(), self.message.size() - 1), self.message.data());
+  std::longjmp(self.escape, 1);
+}
+
+void read_some(png_structp png, png_bytep out, std::size_t count) {
+  auto& self = *static_cast<PngReader*>(png_get_io_ptr(png));
+  if (count > self.left.size()) png_error(png, "the bytes end early");
+  std::memcpy(out, self.left.data(), count);
+  self.left = self.left.subspan(count);
+}
+
+PngReader::PngReader(Bytes bytes, std::uint64_t limit) : left(bytes), limit_bytes(limit) {
+  if (setjmp(escape) != 0) return;
+  png = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, jump_out,
+                               [](png_structp, png_const_charp) {});
+  if (png == nullptr) return;
+  info = png_create_info_struct(png);
+}
+
+bool guarded(PngReader& reader, void (*work)(PngReader&)) {
+  if (setjmp(reader.escape) != 0) return false;
+  work(reader);
+  return true;
+}
+
+void read_header(PngReader& reader) {
+  png_structp png = reader.png;
+  png_set_read_fn(png, &reader, read_some);
+  png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+  png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
+  // Text, color profiles and the like are checked by their CRC and passed over: that a profile is
+  // not to libpng's taste is no damage, and a compressed text may unpack to gigabytes.
+  png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
+  png_read_info(png, reader.info);
+}
+
+// Interlace handling stays off: libpng then hands out the rows of the seven small images as they
+// come, one at a time.
+void read_pixels(PngReader& reader) {
+  png_structp png = reader.png;
+  const png_uint_32 width = png_get_image_width(png, reader.info);
+  const png_uint_32 height = png_get_image_height(png, reader.info);
+  const bool is_interlaced = png_get_interlace_type(png, reader.info) == PNG_INTERLACE_ADAM7;
+  for (int pass = 0; pass < (is_interlaced ? PNG_INTERLACE_ADAM7_PASSES : 1); ++pass) {
+    if (is_interlaced && PNG_PASS_COLS(width, pass) == 0) continue;
+    const png_uint_32 rows = is_interlaced ? PNG_PASS_ROWS(height, pass) : height;
+    for (png_uint_32 row = 0; row < rows; ++row) png_read_row(png, nullptr, nullptr);
+  }
+  png_read_end(png, nullptr);
+}
+
+std::string objection(const PngReader& reader) {
+  return fmt::format("does not decode as PNG: {}", reader.message.data());
+}
+
+}  // namespace
+
+DecodeResult discard_png(Bytes bytes, std::uint64_t limit_bytes) {
+  PngReader reader(bytes, limit_bytes);
+  if (reader.info == nullptr) return {};
+  if (!guarded(reader, read_header)) return {.was_decoded = true, .fault = objection(reader)};
+  const std::uint64_t row_bytes = png_get_rowbytes(reader.png, reader.info);
+  if (row_bytes == 0 ||
+      row_bytes > limit_bytes / 2) {  // libpng keeps the row before for its filters
+    return {.was_decoded = true,
+            .fault = fmt::format("does not decode: two PNG rows of {} bytes, {} bytes allowed",
+                                 row_bytes, limit_bytes)};
+  }
+  if (!guarded(reader, read_pixels)) return {.was_decoded = true, .fault = objection(reader)};
+  return {.was_decoded = true, .fault = {}};
+}
+
+}  // namespace shale

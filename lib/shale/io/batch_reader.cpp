@@ -1,0 +1,323 @@
+#include "shale/io/batch_reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include <fcntl.h>
+#include <liburing.h>
+#include <unistd.h>
+
+#include "shale/base/error.hpp"
+
+namespace shale {
+namespace {
+
+constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY;
+constexpr std::uint32_t kDeepest = 4096;
+// A read's length is 32 bits wide in the ring; what is left of a longer one is read plainly.
+constexpr std::uint64_t kLongestRead = std::uint64_t{1} << 30;
+
+/// Reads what `result` still lacks with plain system calls, to the end of the file.
+void read_rest(const ReadRequest& request, ReadResult& result) {
+  result.error = 0;
+  int descriptor = request.descriptor;
+  if (request.path != nullptr) {
+    do {
+      descriptor = ::open(request.path, kOpenFlags);
+    } while (descriptor < 0 && errno == EINTR);
+    if (descriptor < 0) {
+      result.error = errno;
+      return;
+    }
+  }
+  bool at_end = false;
+  while (!at_end && result.error == 0) {
+    const ssize_t got =
+        ::pread(descriptor, request.into.data() + result.bytes, request.into.size() - result.bytes,
+                static_cast<off_t>(request.offset + result.bytes));
+    if (got < 0 && errno != EINTR) result.error = errno;
+    if (got > 0) result.bytes += static_cast<std::uint64_t>(got);
+    at_end = got == 0 || result.bytes == request.into.size();
+  }
+  if (request.path != nullptr) ::close(descriptor);
+}
+
+/// The ring: a file is three linked entries, open into a slot of the ring's own table, read, close.
+class Ring {
+ public:
+  explicit Ring(std::uint32_t depth);
+  ~Ring() {
+    if (is_made_) ::io_uring_queue_exit(&uring_);
+  }
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+
+  /// 0, or the errno with which the kernel refused what is needed.
+  [[nodiscard]] int refusal() const { return refusal_; }
+  void read(std::span<const ReadRequest> requests, std::span<ReadResult> results);
+
+ private:
+  enum Step : std::uint64_t { kOpen, kRead, kClose, kSteps };
+  struct Slot {
+    std::size_t request = 0;
+    int completions_due = 0;
+  };
+
+  [[nodiscard]] int try_chain();
+  void queue_file(std::uint32_t slot, const char* path, std::span<std::byte> into,
+                  std::uint64_t offset);
+  void queue_extent(std::uint32_t slot, const ReadRequest& request);
+  void start(std::size_t index, const ReadRequest& request);
+  void submit_and_wait();
+
+  io_uring uring_{};
+  bool is_made_ = false;
+  int refusal_ = 0;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_slots_;
+};
+
+Ring::Ring(std::uint32_t depth) : slots_(depth) {
+  for (std::uint32_t slot = depth; slot > 0; --slot) free_slots_.push_back(slot - 1);
+  // Completions are only looked for when they are waited for: no need to interrupt this thread for
+  // each (Linux 5.19).
+  refusal_ = -::io_uring_queue_init(depth * kSteps, &uring_, IORING_SETUP_COOP_TASKRUN);
+  if (refusal_ == EINVAL) refusal_ = -::io_uring_queue_init(depth * kSteps, &uring_, 0);
+  if (refusal_ != 0) return;
+  is_made_ = true;
+  const std::vector<int> empty_table(depth, -1);
+  refusal_ = -::io_uring_register_files(&uring_, empty_table.data(), depth);
+  if (refusal_ == 0) refusal_ = try_chain();
+}
+
+/// Runs one chain on "/". Linux 5.15 to 5.17 know all its operations, but look the slot up when the
+/// chain is submitted, before the open has filled it: there the read fails with EBADF, and not, as
+/// it must, with EISDIR.
+int Ring::try_chain() {
+  std::array<std::byte, 8> byte;
+  queue_file(0, "/", byte, 0);
+  submit_and_wait();
+  std::array<int, kSteps> results{};
+  for (std::uint64_t seen = 0; seen < kSteps; ++seen) {
+    io_uring_cqe* completion = nullptr;
+    int error = 0;
+    do {
+      error = -::io_uring_wait_cqe(&uring_, &completion);
+    } while (error == EINTR || error == EAGAIN);
+    if (error != 0) return error;
+    results[::io_uring_cqe_get_data64(completion) % kSteps] = completion->res;
+    ::io_uring_cqe_seen(&uring_, completion);
+  }
+  if (results[kOpen] > 0)
+    ::close(results[kOpen]);  // a kernel before 5.15 opened it for the whole process
+  if (results[kOpen] != 0) return results[kOpen] < 0 ? -results[kOpen] : ENOSYS;
+  if (results[kRead] != -EISDIR) return results[kRead] < 0 ? -results[kRead] : ENOSYS;
+  return -results[kClose];
+}
+
+void Ring::queue_file(std::uint32_t slot, const char* path, std::span<std::byte> into,
+                      std::uint64_t offset) {
+  // A failed open ends the chain (link), whatever comes of the read the close must run (hard link):
+  // the read is short at the end of every file, and a slot that is not closed is lost.
+  io_uring_sqe* open = ::io_uring_get_sqe(&uring_);
+  ::io_uring_prep_openat_direct(open, AT_FDCWD, path, O_RDONLY | O_NOCTTY, 0, slot);
+  ::io_uring_sqe_set_flags(open, IOSQE_IO_LINK);
+  ::io_uring_sqe_set_data64(open, slot * kSteps + kOpen);
+
+  io_uring_sqe* read = ::io_uring_get_sqe(&uring_);
+  ::io_uring_prep_read(read, static_cast<int>(slot), into.data(),
+                       static_cast<unsigned>(std::min<std::uint64_t>(into.size(), kLongestRead)),
+                       offset);
+  ::io_uring_sqe_set_flags(read, IOSQE_FIXED_FILE | IOSQE_IO_HARDLINK);
+  ::io_uring_sqe_set_data64(read, slot * kSteps + kRead);
+
+  io_uring_sqe* close = ::io_uring_get_sqe(&uring_);
+  ::io_uring_prep_close_direct(close, slot);
+  ::io_uring_sqe_set_data64(close, slot * kSteps + kClose);
+}
+
+void Ring::queue_extent(std::uint32_t slot, const ReadRequest& request) {
+  io_uring_sqe* read = ::io_uring_get_sqe(&uring_);
+  ::io_uring_prep_read(
+      read, request.descriptor, request.into.data(),
+      static_cast<unsigned>(std::min<std::uint64_t>(request.into.size(), kLongestRead)),
+      request.offset);
+  ::io_uring_sqe_set_data64(read, slot * kSteps + kRead);
+}
+
+void Ring::start(std::size_t index, const ReadRequest& request) {
+  const std::uint32_t slot = free_slots_.back();
+  free_slots_.pop_back();
+  if (request.path != nullptr) {
+    slots_[slot] = {index, kSteps};
+    queue_file(slot, request.path, request.into, request.offset);
+  } else {
+    slots_[slot] = {index, 1};
+    queue_extent(slot, request);
+  }
+}
+
+void Ring::submit_and_wait() {
+  int submitted = 0;
+  do {
+    submitted = ::io_uring_submit_and_wait(&uring_, 1);
+  } while (submitted == -EINTR || submitted == -EAGAIN || submitted == -EBUSY);
+  if (submitted < 0)
+    throw Error(Code::bug, "io_uring lost a batch of reads").because_errno(-submitted);
+}
+
+/// True if nothing more can be had from the file: all bytes are there, or too few to be anything
+/// but its end.
+bool is_final(const ReadRequest& request, const ReadResult& result) {
+  switch (result.error) {
+    case 0:
+      break;
+    case EINTR:
+    case EAGAIN:
+    case ECANCELED:
+      return false;
+    default:
+      return true;
+  }
+  const std::uint64_t missing = request.into.size() - result.bytes;
+  return request.path != nullptr ? missing <= 1 : missing == 0 || result.bytes == 0;
+}
+
+void Ring::read(std::span<const ReadRequest> requests, std::span<ReadResult> results) {
+  std::size_t started = 0;
+  std::size_t settled = 0;
+  while (settled < requests.size()) {
+    // The submission queue has room for a chain in every slot, so no chain is ever cut by a submit.
+    while (started < requests.size() && !free_slots_.empty()) {
+      start(started, requests[started]);
+      ++started;
+    }
+    submit_and_wait();
+
+    unsigned head = 0;
+    unsigned seen = 0;
+    io_uring_cqe* completion = nullptr;
+    io_uring_for_each_cqe(&uring_, head, completion) {
+      ++seen;
+      const std::uint64_t tag = ::io_uring_cqe_get_data64(completion);
+      const auto slot = static_cast<std::uint32_t>(tag / kSteps);
+      ReadResult& result = results[slots_[slot].request];
+      if (tag % kSteps != kClose) {
+        // After a failed open the read is "cancelled": the open's errno is the one that says why.
+        if (completion->res < 0 && result.error == 0) result.error = -completion->res;
+        if (completion->res > 0) result.bytes = static_cast<std::uint64_t>(completion->res);
+      }
+      if (--slots_[slot].completions_due == 0) free_slots_.push_back(slot);
+      if (slots_[slot].completions_due == 0) ++settled;
+    }
+    ::io_uring_cq_advance(&uring_, seen);
+  }
+  for (std::size_t index = 0; index < requests.size(); ++index) {
+    if (!is_final(requests[index], results[index])) read_rest(requests[index], results[index]);
+  }
+}
+
+/// The fallback: threads that share a batch with the caller.
+class Crew {
+ public:
+  explicit Crew(std::uint32_t threads) {
+    for (std::uint32_t helper = 1; helper < threads; ++helper) {
+      try {
+        helpers_.emplace_back([this](const std::stop_token& stop) { help(stop); });
+      } catch (const std::system_error&) {
+        break;  // a limit on threads: fewer do as well
+      }
+    }
+  }
+
+  void read(std::span<const ReadRequest> requests, std::span<ReadResult> results) {
+    {
+      const std::lock_guard lock(mutex_);
+      requests_ = requests;
+      results_ = results;
+      next_ = 0;
+      if (requests.size() > 1) {
+        ++batch_;
+        busy_ = helpers_.size();
+      }
+    }
+    if (requests.size() > 1) wake_.notify_all();
+    work();
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [this] { return busy_ == 0; });
+  }
+
+ private:
+  void help(const std::stop_token& stop) {
+    std::uint64_t last_batch = 0;
+    std::unique_lock lock(mutex_);
+    while (wake_.wait(lock, stop, [&] { return batch_ != last_batch; })) {
+      last_batch = batch_;
+      lock.unlock();
+      work();
+      lock.lock();
+      if (--busy_ == 0) done_.notify_one();
+    }
+  }
+
+  void work() {
+    for (std::size_t index = next_++; index < requests_.size(); index = next_++) {
+      read_rest(requests_[index], results_[index]);
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::condition_variable done_;
+  std::span<const ReadRequest> requests_;
+  std::span<ReadResult> results_;
+  std::uint64_t batch_ = 0;
+  std::size_t busy_ = 0;
+  std::atomic<std::size_t> next_ = 0;
+  std::vector<std::jthread> helpers_;  // last: they are joined before what they use goes
+};
+
+}  // namespace
+
+struct BatchReader::Impl {
+  std::unique_ptr<Ring> ring;  // one of the two
+  std::unique_ptr<Crew> crew;
+};
+
+BatchReader::BatchReader(const Options& options) : impl_(std::make_unique<Impl>()) {
+  if (options.backend != Backend::threads) {
+    impl_->ring = std::make_unique<Ring>(std::clamp(options.depth, 1U, kDeepest));
+    const int refusal = impl_->ring->refusal();
+    if (refusal == 0) return;
+    impl_->ring.reset();
+    if (options.backend == Backend::io_uring) {
+      throw Error(Code::unsupported, "io_uring is refused by this system").because_errno(refusal);
+    }
+  }
+  impl_->crew = std::make_unique<Crew>(options.threads);
+}
+BatchReader::~BatchReader() = default;
+BatchReader::BatchReader(BatchReader&&) noexcept = default;
+BatchReader& BatchReader::operator=(BatchReader&&) noexcept = default;
+
+std::vector<ReadResult> BatchReader::read(std::span<const ReadRequest> requests) {
+  std::vector<ReadResult> results(requests.size());
+  if (impl_->ring) {
+    impl_->ring->read(requests, results);
+  } else {
+    impl_->crew->read(requests, results);
+  }
+  return results;
+}
+
+BatchReader::Backend BatchReader::backend() const {
+  return impl_->ring ? Backend::io_uring : Backend::threads;
+}
+
+}  // namespace shale

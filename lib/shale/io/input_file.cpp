@@ -1,0 +1,151 @@
+#include "shale/io/input_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shale/base/error.hpp"
+
+namespace shale {
+namespace {
+
+// A view that does not follow the one before reads at least this much: a page, for headers that
+// look at a few bytes more.
+constexpr std::uint64_t kSmallestRead = 4096;
+
+Error too_short_error(const std::string& path, std::uint64_t offset, std::uint64_t wanted,
+                      std::uint64_t left) {
+  return Error(Code::damaged, "{} bytes wanted, the file ends after {}", wanted, left)
+      .at(path, offset);
+}
+
+}  // namespace
+
+InputFile::InputFile(std::string path) : path_(std::move(path)) {
+  // O_NONBLOCK: a FIFO would hang the open; on regular files it changes nothing.
+  do {
+    descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  } while (descriptor_ < 0 && errno == EINTR);
+  if (descriptor_ < 0) {
+    const int error = errno;
+    const bool is_missing = error == ENOENT || error == ENOTDIR;
+    throw Error(is_missing ? Code::not_found : Code::io, "cannot be opened")
+        .at(path_)
+        .because_errno(error);
+  }
+  struct stat facts {};
+  const int error = ::fstat(descriptor_, &facts) == 0 ? 0 : errno;
+  if (error == 0 && S_ISREG(facts.st_mode)) {
+    size_ = static_cast<std::uint64_t>(facts.st_size);
+    return;
+  }
+  ::close(std::exchange(descriptor_, -1));
+  if (error != 0)
+    throw Error(Code::io, "its size cannot be asked for").at(path_).because_errno(error);
+  throw Error(Code::unsupported, "is {}, not a regular file",
+              S_ISDIR(facts.st_mode) ? "a folder" : "special")
+      .at(path_);
+}
+
+InputFile::~InputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+InputFile::InputFile(InputFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      size_(other.size_) {}
+
+InputFile& InputFile::operator=(InputFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+void InputFile::read_exact(std::uint64_t offset, std::span<std::byte> into) const {
+  const std::uint64_t got = read_some(offset, into);
+  if (got < into.size()) throw too_short_error(path_, offset, into.size(), got);
+}
+
+std::uint64_t InputFile::read_some(std::uint64_t offset, std::span<std::byte> into) const {
+  // An offset out of a hostile header may not fit the kernel's signed type; no file reaches that
+  // far.
+  constexpr auto kLastOffset = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
+  if (offset > kLastOffset) return 0;
+  const std::uint64_t wanted = std::min<std::uint64_t>(into.size(), kLastOffset - offset);
+  std::uint64_t done = 0;
+  while (done < wanted) {
+    const ssize_t got =
+        ::pread(descriptor_, into.data() + done, wanted - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      const int error = errno;
+      throw Error(Code::io, "{} bytes cannot be read", wanted - done)
+          .at(path_, offset + done)
+          .because_errno(error);
+    }
+    if (got == 0) break;
+    done += static_cast<std::uint64_t>(got);
+  }
+  return done;
+}
+
+std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit) {
+  const InputFile file(path);
+  std::vector<std::byte> bytes;
+  std::uint64_t filled = 0;
+  // One byte more than expected: a file that has grown since (or one of /proc, whose size is 0)
+  // shows.
+  for (std::uint64_t wanted = file.size() + 1;; wanted = 2 * filled) {
+    if (file.size() > limit || filled > limit) {
+      throw Error(Code::limit, "{} bytes, at most {} are read", std::max(file.size(), filled),
+                  limit)
+          .at(path);
+    }
+    bytes.resize(wanted);
+    filled += file.read_some(filled, std::span(bytes).subspan(filled));
+    if (filled < wanted) break;
+  }
+  if (filled < file.size()) {
+    throw Error(Code::damaged, "shrank while it was read, to {} bytes from {}", filled, file.size())
+        .at(path);
+  }
+  bytes.resize(filled);
+  return bytes;
+}
+
+WindowReader::WindowReader(const InputFile& file, std::uint64_t window_bytes)
+    : file_(&file), window_bytes_(std::max(window_bytes, kSmallestRead)) {}
+
+Bytes WindowReader::view(std::uint64_t offset, std::uint64_t length) {
+  // Checked against the file before memory is taken: the length may come out of a hostile header.
+  const std::uint64_t left = offset < file_->size() ? file_->size() - offset : 0;
+  if (length > left) throw too_short_error(file_->path(), offset, length, left);
+  if (length == 0) return {};
+
+  const std::uint64_t end = begin_ + filled_;
+  if (offset < begin_ || offset + length > end) {
+    const bool follows = filled_ > 0 && offset >= begin_ && offset <= end;
+    const std::uint64_t wanted =
+        std::min(left, std::max(length, follows ? window_bytes_ : kSmallestRead));
+    const std::uint64_t kept = follows ? end - offset : 0;
+    if (kept > 0) std::memmove(buffer_.data(), buffer_.data() + (filled_ - kept), kept);
+    if (buffer_.size() < wanted) buffer_.resize(wanted);
+    begin_ = offset;
+    filled_ = kept;  // should the read throw, the window holds what it says
+    const std::span<std::byte> rest(buffer_.data() + kept, wanted - kept);
+    const std::uint64_t got = file_->read_some(offset + kept, rest);
+    filled_ = kept + got;
+    if (filled_ < length) throw too_short_error(file_->path(), offset, length, filled_);
+  }
+  return Bytes(buffer_).subspan(offset - begin_, length);
+}
+
+}  // namespace shale

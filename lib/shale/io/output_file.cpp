@@ -1,0 +1,403 @@
+#include "shale/io/output_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "shale/base/error.hpp"
+#include "shale/io/background_writer.hpp"
+#include "shale/io/write_fully.hpp"
+
+namespace shale {
+namespace {
+
+// O_DIRECT wants addresses, offsets and lengths in multiples of the device's logical block: 512 or
+// 4096.
+constexpr std::uint64_t kAlignment = 4096;
+// Bytes are hashed in steps of this size, while they are still in the first caches from being
+// copied.
+constexpr std::uint64_t kHashStep = 64 * 1024;
+static_assert(kBlockBytes % kHashStep == 0);
+constexpr std::uint64_t kLargestBuffer = std::uint64_t{1} << 30;
+
+struct Free {
+  void operator()(std::byte* memory) const { std::free(memory); }
+};
+
+/// Takes O_DIRECT off a descriptor while it lives, for accesses that are not aligned.
+/// Coherent: pages that a buffered access leaves in the cache lie below the first byte that a later
+/// direct write touches, and each byte is written directly at most once, before its page is first
+/// read.
+class BufferedForNow {
+ public:
+  BufferedForNow(int descriptor, bool is_direct) : descriptor_(descriptor), is_direct_(is_direct) {
+    if (is_direct_) set(false);
+  }
+  ~BufferedForNow() {
+    if (is_direct_) set(true);
+  }
+  BufferedForNow(const BufferedForNow&) = delete;
+  BufferedForNow& operator=(const BufferedForNow&) = delete;
+  void keep() { is_direct_ = false; }
+
+ private:
+  void set(bool direct) const {
+    const int flags = ::fcntl(descriptor_, F_GETFL);
+    ::fcntl(descriptor_, F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT);
+  }
+  int descriptor_;
+  bool is_direct_;
+};
+
+int open_retrying(const std::string& path, int flags) {
+  int descriptor = -1;
+  do {
+    descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
+  } while (descriptor < 0 && errno == EINTR);
+  return descriptor;
+}
+
+}  // namespace
+
+Hash128 hash_of_blocks(std::span<const Hash128> blocks) {
+  Hasher128 hasher;
+  for (const Hash128& block : blocks) hasher.update(block.bytes());
+  return hasher.digest();
+}
+
+struct OutputFile::Impl {
+  Impl(std::string path_, const Options& options_);
+  ~Impl() {
+    if (descriptor >= 0) ::close(descriptor);
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  void open();
+  void require_usable() const;
+  template <class Fill>
+  void grow(std::uint64_t count, Fill fill);
+  void hash_pending();
+  void start_write();
+  struct Undone {
+    std::uint64_t offset;
+    Bytes bytes;
+  };
+  void take_outcome(std::vector<Undone>& undone);
+  void wait_for_one();
+  void wait_for_all();
+  void write_now(Bytes bytes, std::uint64_t offset);
+  void write_unaligned(Bytes bytes, std::uint64_t offset);
+  void require_appended(std::uint64_t offset, std::uint64_t count) const;
+  void read_range(std::uint64_t offset, std::span<std::byte> into);
+  void hash_again(std::uint64_t begin, std::uint64_t end);
+  FileSummary finish();
+
+  [[nodiscard]] std::uint64_t size() const { return buffer_offset + filled; }
+  [[nodiscard]] std::byte* buffer(std::uint32_t slot) const {
+    return memory.get() + slot * options.buffer_bytes;
+  }
+
+  struct Write {
+    std::uint64_t offset = 0;
+    bool under_way = false;
+  };
+
+  const std::string path;
+  const Options options;
+  int descriptor = -1;
+  bool is_direct = false;
+  bool is_broken =
+      false;  // a write failed, or the file is finished: nothing more may be asked of it
+  // One piece for all buffers; pages are not there before they are first filled.
+  std::unique_ptr<std::byte, Free> memory;
+  std::vector<Write> writes;  // a buffer each
+  std::uint32_t writes_under_way = 0;
+  std::uint32_t current = 0;        // the buffer that is being filled
+  std::uint64_t buffer_offset = 0;  // its place in the file
+  std::uint64_t filled = 0;
+  std::uint64_t hashed = 0;  // bytes of the file that have gone through the hasher
+  Hasher128 hasher;  // of the block that begins at the last multiple of kBlockBytes <= hashed
+  std::vector<Hash128> blocks;
+  std::optional<BackgroundWriter>
+      background;  // made when the first buffer is full; goes before `memory`
+};
+
+OutputFile::Impl::Impl(std::string path_, const Options& options_)
+    : path(std::move(path_)), options(options_), writes(options_.buffers) {
+  if (options.buffers < 1 || options.buffer_bytes < kAlignment ||
+      options.buffer_bytes % kAlignment != 0 || options.buffer_bytes > kLargestBuffer) {
+    throw Error(Code::bug, "{} write buffers of {} bytes", options.buffers, options.buffer_bytes)
+        .at(path);
+  }
+  memory.reset(static_cast<std::byte*>(
+      std::aligned_alloc(kAlignment, options.buffers * options.buffer_bytes)));
+  if (!memory) throw std::bad_alloc();
+  open();
+}
+
+void OutputFile::Impl::open() {
+  constexpr int kFlags = O_RDWR | O_CREAT | O_TRUNC;
+  if (options.io != IoMode::buffered) {
+    descriptor = open_retrying(path, kFlags | O_DIRECT);
+    is_direct = descriptor >= 0;
+    if (descriptor < 0 && errno == EINVAL && options.io == IoMode::direct) {
+      throw Error(Code::io, "this file system refuses direct writes")
+          .at(path)
+          .because_errno(EINVAL)
+          .hint("use --io auto or --io buffered");
+    }
+  }
+  if (descriptor < 0 && (options.io == IoMode::buffered || errno == EINVAL)) {
+    descriptor = open_retrying(path, kFlags);
+  }
+  if (descriptor < 0) {
+    const int error = errno;
+    throw Error(Code::io, "cannot be created").at(path).because_errno(error);
+  }
+  // Blocks are read back only to be hashed again: without this, 1 MiB drags the device's whole
+  // read-ahead (8 MiB on some machines) into the page cache.
+  (void)::posix_fadvise(descriptor, 0, 0, POSIX_FADV_RANDOM);
+}
+
+void OutputFile::Impl::require_usable() const {
+  if (is_broken) throw Error(Code::bug, "used after it was finished or a write failed").at(path);
+}
+
+/// Calls fill(to, count) on the free pieces of the buffers, one after the other.
+template <class Fill>
+void OutputFile::Impl::grow(std::uint64_t count, Fill fill) {
+  require_usable();
+  while (count > 0) {
+    if (filled == 0) {
+      while (writes[current].under_way) wait_for_one();
+    }
+    const std::uint64_t to_step = kHashStep - size() % kHashStep;
+    const std::uint64_t piece = std::min({count, to_step, options.buffer_bytes - filled});
+    fill(buffer(current) + filled, piece);
+    filled += piece;
+    count -= piece;
+    if (piece == to_step || filled == options.buffer_bytes) hash_pending();
+    if (filled == options.buffer_bytes) start_write();
+  }
+}
+
+/// Feeds what was filled since the last call to the hasher; never crosses the end of a block.
+void OutputFile::Impl::hash_pending() {
+  hasher.update({buffer(current) + (hashed - buffer_offset), size() - hashed});
+  hashed = size();
+  if (hashed % kBlockBytes == 0) {
+    blocks.push_back(hasher.digest());
+    hasher.reset();
+  }
+}
+
+void OutputFile::Impl::start_write() {
+  const Bytes bytes(buffer(current), filled);
+  const std::uint64_t offset = buffer_offset;
+  if (!background && options.buffers > 1) background.emplace(options.buffers);
+  writes[current].offset = offset;
+  if (background && background->submit(current, descriptor, bytes, offset)) {
+    writes[current].under_way = true;
+    ++writes_under_way;
+  } else {
+    write_now(bytes, offset);
+  }
+  buffer_offset += filled;
+  filled = 0;
+  current = (current + 1) % options.buffers;
+}
+
+/// Takes the end of one background write; what it left undone is pushed to `undone`.
+void OutputFile::Impl::take_outcome(std::vector<Undone>& undone) {
+  const BackgroundWriter::Outcome outcome = background->wait();
+  Write& write = writes[outcome.slot];
+  write.under_way = false;
+  --writes_under_way;
+  const Bytes bytes(buffer(outcome.slot), options.buffer_bytes);
+  const auto written = static_cast<std::uint64_t>(std::max<std::int64_t>(outcome.result, 0));
+  if (written == bytes.size()) return;
+  const std::uint64_t done = written / kAlignment * kAlignment;
+  undone.push_back({write.offset + done, bytes.subspan(done)});
+}
+
+/// A write that failed or fell short is tried once more, plainly: it may have been cancelled (the
+/// thread that began it has ended), or O_DIRECT refused. Those behind it are waited for first and
+/// tried after it, so that the error that is thrown is the first one in the file, whichever the
+/// kernel reports first.
+void OutputFile::Impl::wait_for_one() {
+  std::vector<Undone> undone;
+  take_outcome(undone);
+  if (undone.empty()) return;
+  while (writes_under_way > 0) take_outcome(undone);
+  std::sort(undone.begin(), undone.end(),
+            [](const Undone& left, const Undone& right) { return left.offset < right.offset; });
+  for (const Undone& write : undone) write_now(write.bytes, write.offset);
+}
+
+void OutputFile::Impl::wait_for_all() {
+  while (writes_under_way > 0) wait_for_one();
+}
+
+void OutputFile::Impl::write_now(Bytes bytes, std::uint64_t offset) {
+  const WriteOutcome outcome = try_write(descriptor, bytes, offset);
+  if (outcome.error == 0) return;
+  offset += outcome.bytes;
+  bytes = bytes.subspan(outcome.bytes);
+  // A short direct write may end off the grid, where only a buffered one can go on.
+  const bool direct_refused = is_direct && outcome.error == EINVAL;
+  if (direct_refused && (options.io == IoMode::automatic || outcome.bytes % kAlignment != 0)) {
+    BufferedForNow buffered(descriptor, is_direct);
+    if (outcome.bytes == 0) {
+      is_direct = false;
+      buffered.keep();
+    }
+    write_unaligned(bytes, offset);
+    return;
+  }
+  is_broken = true;
+  throw write_error(descriptor, path, offset, bytes.size(), outcome.error);
+}
+
+void OutputFile::Impl::write_unaligned(Bytes bytes, std::uint64_t offset) {
+  is_broken = true;
+  write_fully(descriptor, bytes, offset, path);
+  is_broken = false;
+}
+
+void OutputFile::Impl::require_appended(std::uint64_t offset, std::uint64_t count) const {
+  require_usable();
+  if (offset > size() || count > size() - offset) {
+    throw Error(Code::bug, "{} bytes from {} on are not among the {} appended", count, offset,
+                size())
+        .at(path);
+  }
+}
+
+void OutputFile::Impl::read_range(std::uint64_t offset, std::span<std::byte> into) {
+  const std::uint64_t on_disk =
+      offset < buffer_offset ? std::min<std::uint64_t>(into.size(), buffer_offset - offset) : 0;
+  const BufferedForNow buffered(descriptor, is_direct && on_disk > 0);
+  std::uint64_t done = 0;
+  while (done < on_disk) {
+    const ssize_t got =
+        ::pread(descriptor, into.data() + done, on_disk - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) {
+      const int error = got < 0 ? errno : EIO;
+      throw Error(Code::io, "cannot read back {} bytes", on_disk - done)
+          .at(path, offset + done)
+          .because_errno(error);
+    }
+    done += static_cast<std::uint64_t>(got);
+  }
+  if (done < into.size()) {
+    std::memcpy(into.data() + done, buffer(current) + (offset + done - buffer_offset),
+                into.size() - done);
+  }
+}
+
+/// Hashes the blocks that [begin, end) touches again, as far as they had been hashed.
+void OutputFile::Impl::hash_again(std::uint64_t begin, std::uint64_t end) {
+  std::vector<std::byte> piece(kHashStep);
+  for (std::uint64_t block = begin / kBlockBytes; block * kBlockBytes < std::min(end, hashed);
+       ++block) {
+    const std::uint64_t block_end = std::min((block + 1) * kBlockBytes, hashed);
+    Hasher128 again;
+    for (std::uint64_t at = block * kBlockBytes; at < block_end; at += piece.size()) {
+      const std::span<std::byte> into(piece.data(),
+                                      std::min<std::uint64_t>(piece.size(), block_end - at));
+      read_range(at, into);
+      again.update(into);
+    }
+    if (block < blocks.size()) {
+      blocks[block] = again.digest();
+    } else {
+      hasher = std::move(again);
+    }
+  }
+}
+
+FileSummary OutputFile::Impl::finish() {
+  require_usable();
+  const std::uint64_t bytes = size();
+  if (hashed < bytes) hash_pending();
+  std::uint64_t padded = filled;
+  if (is_direct && filled % kAlignment != 0) {
+    padded += kAlignment - filled % kAlignment;
+    std::memset(buffer(current) + filled, 0, padded - filled);
+  }
+  if (filled > 0) write_now({buffer(current), padded}, buffer_offset);
+  wait_for_all();
+  is_broken = true;
+  if (padded != filled && ::ftruncate(descriptor, static_cast<off_t>(bytes)) != 0) {
+    const int error = errno;
+    throw Error(Code::io, "cannot be cut to {} bytes", bytes).at(path).because_errno(error);
+  }
+  if (::fdatasync(descriptor) != 0) {
+    throw write_error(descriptor, path, 0, bytes, errno);
+  }
+  if (::close(std::exchange(descriptor, -1)) != 0 && errno != EINTR) {
+    const int error = errno;
+    throw Error(Code::io, "the last bytes were not taken at close").at(path).because_errno(error);
+  }
+  if (bytes % kBlockBytes != 0) blocks.push_back(hasher.digest());
+  return {.bytes = bytes, .blocks = blocks, .hash = hash_of_blocks(blocks)};
+}
+
+OutputFile::OutputFile(std::string path, const Options& options)
+    : impl_(std::make_unique<Impl>(std::move(path), options)) {}
+OutputFile::~OutputFile() = default;
+OutputFile::OutputFile(OutputFile&&) noexcept = default;
+OutputFile& OutputFile::operator=(OutputFile&&) noexcept = default;
+
+const std::string& OutputFile::path() const { return impl_->path; }
+std::uint64_t OutputFile::size() const { return impl_->size(); }
+
+void OutputFile::append(Bytes bytes) {
+  const std::byte* from = bytes.data();
+  impl_->grow(bytes.size(), [&from](std::byte* to, std::uint64_t count) {
+    std::memcpy(to, from, count);
+    from += count;
+  });
+}
+
+void OutputFile::append_zeros(std::uint64_t count) {
+  impl_->grow(count, [](std::byte* to, std::uint64_t piece) { std::memset(to, 0, piece); });
+}
+
+void OutputFile::patch(std::uint64_t offset, Bytes bytes) {
+  Impl& file = *impl_;
+  file.require_appended(offset, bytes.size());
+  if (bytes.empty()) return;
+  file.wait_for_all();
+  const std::uint64_t on_disk =
+      offset < file.buffer_offset
+          ? std::min<std::uint64_t>(bytes.size(), file.buffer_offset - offset)
+          : 0;
+  if (on_disk > 0) {
+    const BufferedForNow buffered(file.descriptor, file.is_direct);
+    file.write_unaligned(bytes.first(on_disk), offset);
+  }
+  if (on_disk < bytes.size()) {
+    std::memcpy(file.buffer(file.current) + (offset + on_disk - file.buffer_offset),
+                bytes.data() + on_disk, bytes.size() - on_disk);
+  }
+  file.hash_again(offset, offset + bytes.size());
+}
+
+void OutputFile::read_back(std::uint64_t offset, std::span<std::byte> into) {
+  impl_->require_appended(offset, into.size());
+  if (into.empty()) return;
+  impl_->wait_for_all();
+  impl_->read_range(offset, into);
+}
+
+FileSummary OutputFile::finish() { return impl_->finish(); }
+
+}  // namespace shale

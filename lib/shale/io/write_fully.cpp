@@ -1,0 +1,61 @@
+#include "shale/io/write_fully.hpp"
+
+#include <cerrno>
+
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+namespace shale {
+namespace {
+
+Error no_room_error(int descriptor, std::uint64_t wanted) {
+  struct statvfs system {};
+  if (::fstatvfs(descriptor, &system) != 0) return Error(Code::io, "no room for {} bytes", wanted);
+  return Error(Code::io, "no room for {} bytes, {} are free", wanted,
+               std::uint64_t{system.f_bavail} * system.f_frsize);
+}
+
+}  // namespace
+
+WriteOutcome try_write(int descriptor, Bytes bytes, std::uint64_t offset) noexcept {
+  std::uint64_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t written = ::pwrite(descriptor, bytes.data() + done, bytes.size() - done,
+                                     static_cast<off_t>(offset + done));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return {done, written < 0 ? errno : EIO};
+    done += static_cast<std::uint64_t>(written);
+  }
+  return {done, 0};
+}
+
+Error write_error(int descriptor, const std::string& path, std::uint64_t offset,
+                  std::uint64_t wanted, int error_number) {
+  const auto placed = [&](Error error) {
+    return error.at(path, offset).because_errno(error_number);
+  };
+  switch (error_number) {
+    case ENOSPC:
+      return placed(no_room_error(descriptor, wanted))
+          .hint(
+              "make room on this file system or choose another one, then run the same command "
+              "again");
+    case EDQUOT:
+      return placed(no_room_error(descriptor, wanted))
+          .hint("your quota on this file system is used up: remove files or ask for more");
+    case EFBIG:
+      return placed(Error(Code::io, "{} more bytes make the file too large", wanted))
+          .hint("raise the limit (ulimit -f) or make smaller shards with --shard-size");
+    default:
+      return placed(Error(Code::io, "cannot write {} bytes", wanted));
+  }
+}
+
+void write_fully(int descriptor, Bytes bytes, std::uint64_t offset, const std::string& path) {
+  const WriteOutcome outcome = try_write(descriptor, bytes, offset);
+  if (outcome.error == 0) return;
+  throw write_error(descriptor, path, offset + outcome.bytes, bytes.size() - outcome.bytes,
+                    outcome.error);
+}
+
+}  // namespace shale

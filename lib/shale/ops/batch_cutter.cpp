@@ -1,0 +1,64 @@
+#include "shale/ops/batch_cutter.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "shale/base/error.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kLeastBatchBytes = 256 * 1024, kMostBatchBytes = 4 << 20;
+
+}  // namespace
+
+BatchCutter::BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs)
+    : source_(source),
+      budget_(budget),
+      most_in_flight_(std::size_t{jobs} * 2 + 2),
+      batch_bytes_(std::clamp(budget.limit() / most_in_flight_, kLeastBatchBytes, kMostBatchBytes)) {}
+
+std::optional<Batch> BatchCutter::next(std::size_t in_flight) {
+  if (in_flight >= most_in_flight_) return std::nullopt;
+  if (!waiting_) gather();
+  if (!waiting_) return std::nullopt;
+  std::optional<Lease> lease = budget_.try_acquire(waiting_cost_);
+  if (!lease) return std::nullopt;
+  waiting_->lease = std::move(*lease);
+  return std::exchange(waiting_, std::nullopt);
+}
+
+void BatchCutter::gather() {
+  Batch batch;
+  batch.first = next_number_;
+  waiting_cost_ = 0;
+  for (;;) {
+    if (!held_over_) held_over_ = source_.next();
+    if (!held_over_) break;
+    const std::uint64_t cost = cost_of(*held_over_);
+    if (cost > budget_.limit()) {
+      throw Error(Code::limit, "sample is {} bytes, --memory leaves {} for samples", held_over_->bytes, budget_.limit())
+          .for_sample(held_over_->key, next_number_)
+          .hint("pass a larger --memory, or leave the sample out of the input");
+    }
+    if (!batch.pending.empty() && waiting_cost_ + cost > batch_bytes_) break;
+    waiting_cost_ += cost;
+    batch.bytes += held_over_->bytes;
+    batch.pending.push_back(std::move(*held_over_));
+    held_over_.reset();
+    ++next_number_;
+  }
+  if (batch.pending.empty()) return;
+  if (!buffers_.empty()) {
+    batch.buffer = std::move(buffers_.back());
+    buffers_.pop_back();
+  }
+  waiting_ = std::move(batch);
+}
+
+void BatchCutter::recycle(Batch batch) {
+  // A buffer that one huge sample needed would hold memory that no lease covers.
+  if (batch.buffer.capacity() <= 2 * batch_bytes_) buffers_.push_back(std::move(batch.buffer));
+}
+
+}  // namespace shale

@@ -1,0 +1,344 @@
+#include "shale/ops/convert.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/flow/memory_budget.hpp"
+#include "shale/flow/ordered_pipeline.hpp"
+#include "shale/format/format.hpp"
+#include "shale/io/file_summary.hpp"
+#include "shale/ops/batch_cutter.hpp"
+#include "shale/ops/class_table.hpp"
+#include "shale/ops/csv.hpp"
+#include "shale/ops/encode_batch.hpp"
+#include "shale/ops/identity.hpp"
+#include "shale/ops/forecast.hpp"
+#include "shale/ops/open_input.hpp"
+#include "shale/shards/manifest_file.hpp"
+#include "shale/shards/naming.hpp"
+#include "shale/shards/shard_set_writer.hpp"
+#include "shale/shards/work_folder.hpp"
+
+namespace shale {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kShownSkips = 10;
+constexpr std::uint64_t kLeastEndured = 10;
+
+// --memory, divided: the list of files, the write buffers, and what is left for samples in flight.
+struct MemoryPlan {
+  std::uint64_t list, samples;
+};
+MemoryPlan plan_memory(std::uint64_t memory_bytes) {
+  const std::uint64_t list = memory_bytes / 8;
+  return {.list = list, .samples = memory_bytes - list - ShardSetWriter::buffer_bytes(memory_bytes)};
+}
+
+// A run under way: one source, one set of shards.
+class Conversion {
+ public:
+  Conversion(const ConvertRequest& request, const Events& events, const Format& format, Source& source, WorkFolder& work)
+      : request_(request),
+        events_(events),
+        format_(format),
+        format_options_(format.options),
+        source_(source),
+        work_(work),
+        writer_(format, source.info().schema, format_options_, work,
+                {.directory = request.output,
+                 .limit_bytes = request.shard_bytes,
+                 .limit_samples = request.shard_samples,
+                 .io = request.io,
+                 .memory_bytes = request.memory_bytes,
+                 .keys_are_unique = source.info().keys_are_unique}),
+        skipped_list_(work.path(), std::string(kSkippedName), {"key", "reason"}),
+        images_list_(work.path(), std::string(kImagesName), {"key", "odd", "type", "width", "height", "color"}) {
+    if (source.info().holds_images) images_.emplace();
+  }
+
+  void run() {
+    MemoryBudget budget(plan_memory(request_.memory_bytes).samples);
+    std::vector<BatchReader> readers;
+    for (unsigned i = 0; i < request_.jobs; ++i) readers.emplace_back(BatchReader::Options{});
+    BatchCutter cutter(source_, budget, request_.jobs);
+    OrderedPipeline<EncodedBatch> pipeline(request_.jobs);
+    for (;;) {
+      while (std::optional<Batch> batch = cutter.next(pipeline.pending())) {
+        auto shared = std::make_shared<Batch>(std::move(*batch));  // a std::function must be copyable
+        pipeline.submit([this, shared, &readers](unsigned worker) {
+          return encode_batch(std::move(*shared), source_.info(), format_, format_options_, request_.on_error,
+                              readers[worker]);
+        });
+      }
+      if (pipeline.pending() == 0) break;
+      EncodedBatch encoded = pipeline.take();
+      for (const EncodedSample& sample : encoded.samples) commit(sample);
+      done_bytes_ += encoded.batch.bytes;
+      encoded.samples.clear();
+      cutter.recycle(std::move(encoded.batch));
+      events_.stop_if_asked();
+      events_.report(done_, source_.info().manifest.samples, done_bytes_);
+    }
+  }
+
+  // The shards are written: everything that stands beside them, the manifest last.
+  ConvertReport finish(Manifest manifest) {
+    const ShardSetWriter::Summary written = writer_.finish();
+    const SourceInfo& source = source_.info();
+    if (written.digest.samples + skipped_ != source.manifest.samples) {
+      throw Error(Code::bug, "{} samples written and {} skipped, the input has {}", written.digest.samples, skipped_,
+                  source.manifest.samples);
+    }
+    manifest.layout = writer_.layout();
+    manifest.skipped = skipped_;
+    manifest.ignored = source.ignored;
+    manifest.images = images_;
+    manifest.digest = written.digest;
+    manifest.payload_bytes = written.payload_bytes;
+    manifest.shard_count = written.shards;
+    for (CsvList* list : {&skipped_list_, &images_list_}) {
+      if (std::optional<ManifestFile> file = list->publish(request_.output)) manifest.files.push_back(*file);
+    }
+    const auto for_each_shard = [this](const ShardVisitor& visit) { work_.for_each_shard(visit); };
+    if (format_.write_native_index != nullptr) add_native_index(manifest, for_each_shard);
+    write_manifest(request_.output, manifest, for_each_shard);
+    work_.remove();
+    ConvertReport report;
+    report.manifest = std::move(manifest);
+    report.file_bytes = written.file_bytes;
+    report.first_skipped = first_skipped_;
+    return report;
+  }
+
+ private:
+  void commit(const EncodedSample& sample) {
+    ++done_;
+    if (sample.image && (sample.record || !sample.image->fault.empty())) report_image(sample);
+    if (!sample.fault.empty()) endure(sample);
+    if (sample.record) writer_.append(*sample.record);
+  }
+
+  void report_image(const EncodedSample& sample) {
+    const ImageInfo& image = *sample.image;
+    if (!sample.record) return;
+    ++images_->types[std::string(name_of(image.type))];
+    std::string odd;
+    for (const std::string_view what : image.odd) {
+      ++images_->odd[std::string(what)];
+      odd.append(odd.empty() ? "" : " ").append(what);
+    }
+    if (!image.fault.empty()) {
+      ++images_->odd["kept-bad"];
+      odd.append(odd.empty() ? "" : " ").append("kept-bad");
+    }
+    if (odd.empty()) return;
+    images_list_.add({sample.key, odd, std::string(name_of(image.type)), std::to_string(image.width),
+                      std::to_string(image.height), image.color});
+  }
+
+  // A sample with bad content: listed, counted, and too many of them end the run.
+  void endure(const EncodedSample& sample) {
+    ++bad_;
+    if (!sample.record) {
+      ++skipped_;
+      skipped_list_.add({sample.key, sample.fault});
+      if (first_skipped_.size() < kShownSkips) {
+        first_skipped_.push_back(printable(sample.key) + ": " + sample.fault);
+      }
+    }
+    const std::uint64_t limit = request_.max_errors.limit(source_.info().manifest.samples);
+    if (bad_ > limit) {
+      throw Error(Code::limit, "this is bad sample {}, --max-errors endures {}: the image {}", bad_, limit, sample.fault)
+          .for_sample(sample.key, done_ - 1)
+          .hint("look at the input; if it is meant to be so, pass a larger --max-errors");
+    }
+  }
+
+  void add_native_index(Manifest& manifest, const std::function<void(const ShardVisitor&)>& for_each_shard) {
+    for (const std::string& name : format_.write_native_index(manifest, for_each_shard, request_.output)) {
+      const FileSummary file = summarize_file(InputFile(join_path(request_.output, name)));
+      manifest.files.push_back({name, file.bytes, file.hash});
+    }
+  }
+
+  const ConvertRequest& request_;
+  const Events& events_;
+  const Format& format_;
+  OptionSet format_options_;
+  Source& source_;
+  WorkFolder& work_;
+  ShardSetWriter writer_;
+  CsvList skipped_list_, images_list_;
+  std::optional<ImageReport> images_;
+  std::vector<std::string> first_skipped_;
+  std::uint64_t done_ = 0, done_bytes_ = 0, bad_ = 0, skipped_ = 0;
+};
+
+// Refuses an output that would be part of the input, or the input part of it.
+void refuse_nested(const ConvertRequest& request) {
+  const std::string output = fs::weakly_canonical(request.output).string() + "/";
+  for (const std::string& input : request.inputs) {
+    const std::string folder = fs::weakly_canonical(input).string() + "/";
+    if (output.starts_with(folder) || folder.starts_with(output)) {
+      throw Error(Code::usage, "output and input {} lie in one another", printable(input))
+          .at(request.output)
+          .hint("choose an output directory beside the input");
+    }
+  }
+}
+
+void refuse_strange_output(const ConvertRequest& request, Place place) {
+  if (place == Place::other_file) {
+    throw Error(Code::exists, "is a file, not a directory").at(request.output).hint("choose another output");
+  }
+  if (place == Place::other_folder) {
+    throw Error(Code::exists, "is not empty and holds no shale dataset")
+        .at(request.output)
+        .hint("choose another output, or empty the directory yourself");
+  }
+}
+
+// The output is a finished set: of this very command, or of another one.
+ConvertReport already_complete(const ConvertRequest& request, const Manifest& wanted) {
+  ConvertReport report;
+  report.manifest = read_manifest(request.output);
+  if (const std::optional<std::string> difference = first_difference(identity_of(report.manifest), identity_of(wanted))) {
+    throw Error(Code::exists, "already holds a finished dataset of another command: {}", *difference)
+        .at(request.output)
+        .hint("choose another output, or pass --overwrite to replace it");
+  }
+  report.was_complete = true;
+  return report;
+}
+
+void clear_unfinished(const ConvertRequest& request, WorkFolder& work, const Manifest& wanted) {
+  const std::string previous = work.previous_request();
+  if (!request.overwrite && previous.empty() && work.holds_shards()) {
+    throw Error(Code::exists, "holds shards, but neither dataset.json nor the journal of a run")
+        .at(request.output)
+        .hint("if dataset.json was lost, copy it back; pass --overwrite to write the dataset anew");
+  }
+  if (!request.overwrite && !previous.empty()) {
+    const std::optional<std::string> difference = first_difference(identity_from_line(previous), identity_of(wanted));
+    if (difference) {
+      throw Error(Code::exists, "holds an unfinished run of another command: {}", *difference)
+          .at(request.output)
+          .hint("run that command again to finish it, or pass --overwrite to drop it");
+    }
+  }
+  work.clear_previous_run();
+}
+
+Manifest wanted_manifest(const ConvertRequest& request, const SourceInfo& source) {
+  Manifest manifest;
+  manifest.generator = request.generator;
+  manifest.format = request.format;
+  manifest.options = shaping_options(request, source);
+  manifest.schema = source.schema;
+  manifest.classes = source.classes;
+  manifest.source = source.manifest;
+  return manifest;
+}
+
+ConvertReport dry_run(const ConvertRequest& request, const Format& format, Source& source, Manifest manifest) {
+  ConvertReport report;
+  report.is_plan = true;
+  report.notes = source.info().notes;
+  manifest.layout = format.layout(source.info().schema, OptionSet(format.options));
+  const ShardForecast plan = forecast_shards(source, format, request.shard_bytes, request.shard_samples);
+  manifest.shard_count = plan.shards;
+  manifest.digest.samples = source.info().manifest.samples;
+  manifest.payload_bytes = source.info().manifest.bytes;
+  manifest.ignored = source.info().ignored;
+  report.file_bytes = plan.file_bytes;
+  report.manifest = std::move(manifest);
+  return report;
+}
+
+ConvertReport convert_into(const ConvertRequest& request, const Events& events, const Format& format, Place place) {
+  WorkFolder work(request.output);
+  std::unique_ptr<Source> source;
+  Manifest wanted;
+  try {
+    source = open_input(request, work.path(), plan_memory(request.memory_bytes).list);
+    check_schema_fits(format, source->info().schema);
+    wanted = wanted_manifest(request, source->info());
+    if (place == Place::dataset) {
+      remove_dataset(request.output);
+    } else {
+      clear_unfinished(request, work, wanted);
+    }
+  } catch (...) {
+    if (place == Place::absent || place == Place::empty_folder) work.abandon();
+    throw;
+  }
+  for (const std::string& note : source->info().notes) events.say(note);
+  if (source->info().labels_are_sorted) {
+    events.say("labels come in sorted order: a loader that reads in order would see one class after the other; "
+               "pass --shuffle to write a shuffled order");
+  }
+  work.begin(identity_line(identity_of(wanted)));
+  try {
+    Conversion conversion(request, events, format, *source, work);
+    conversion.run();
+    return conversion.finish(std::move(wanted));
+  } catch (...) {
+    work.drop_temporary_files();
+    throw;
+  }
+}
+
+}  // namespace
+
+std::uint64_t ErrorAllowance::limit(std::uint64_t samples) const {
+  if (!is_share) return count;
+  return std::max(kLeastEndured, static_cast<std::uint64_t>(share * static_cast<double>(samples)));
+}
+
+ErrorAllowance parse_error_allowance(std::string_view text) {
+  if (!text.ends_with('%')) return {.is_share = false, .share = 0, .count = parse_count(text, "--max-errors")};
+  double percent = 0;
+  const char* end = text.data() + text.size() - 1;
+  const auto [stop, error] = std::from_chars(text.data(), end, percent);
+  if (error != std::errc() || stop != end || !(percent >= 0 && percent <= 100)) {
+    throw Error(Code::usage, "--max-errors '{}' is neither a number nor a share from 0% to 100%", printable(text));
+  }
+  return {.is_share = true, .share = percent / 100, .count = 0};
+}
+
+ConvertReport convert(const ConvertRequest& request, const Events& events) {
+  const Format& format = format_named(request.format);
+  const Place place = look_at(request.output);
+  refuse_strange_output(request, place);
+  refuse_nested(request);
+  ConvertReport report;
+  const bool is_finished = place == Place::dataset && !request.overwrite;
+  if (request.is_dry_run || is_finished) {
+    // Nothing may be written to the output: the list of files spills to the temporary folder if it must.
+    const std::unique_ptr<Source> source =
+        open_input(request, fs::temp_directory_path().string(), plan_memory(request.memory_bytes).list);
+    check_schema_fits(format, source->info().schema);
+    Manifest wanted = wanted_manifest(request, source->info());
+    report = is_finished ? already_complete(request, wanted) : dry_run(request, format, *source, std::move(wanted));
+  } else {
+    report = convert_into(request, events, format, place);
+  }
+  if (request.verify && !request.is_dry_run) {
+    VerifyRequest verification;
+    verification.dataset = request.output;
+    verification.jobs = request.jobs;
+    verification.memory_bytes = request.memory_bytes;
+    report.verification = verify(verification, {}, events);
+    report.was_verified = true;
+  }
+  return report;
+}
+
+}  // namespace shale

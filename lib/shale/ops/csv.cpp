@@ -1,0 +1,118 @@
+#include "shale/ops/csv.hpp"
+
+#include <csv.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/io/atomic_file.hpp"
+#include "shale/io/input_file.hpp"
+#include "shale/shards/naming.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kChunkBytes = 256 * 1024, kLargestRowBytes = 1 << 20;
+
+// libcsv calls back through C: the first exception waits here until csv_parse has returned.
+struct RowBuilder {
+  const std::function<void(std::uint64_t, const std::vector<std::string>&)>& use;
+  std::vector<std::string> fields;
+  std::uint64_t row = 0;
+  std::exception_ptr failure;
+
+  void end_field(std::string_view text) { fields.emplace_back(text); }
+  void end_row() {
+    ++row;
+    try {
+      if (!failure) use(row, fields);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    fields.clear();
+  }
+};
+
+unsigned char delimiter_of(const InputFile& file) {
+  std::string line(std::min<std::uint64_t>(file.size(), 64 * 1024), '\0');
+  file.read_exact(0, std::as_writable_bytes(std::span(line)));
+  line.resize(std::min(line.find('\n'), line.size()));
+  const bool is_tsv = line.find('\t') != std::string::npos && line.find(',') == std::string::npos;
+  return is_tsv ? '\t' : ',';
+}
+
+}  // namespace
+
+void read_csv(const std::string& path,
+              const std::function<void(std::uint64_t, const std::vector<std::string>&)>& use) {
+  const InputFile file(path);
+  csv_parser parser;
+  if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) throw Error(Code::bug, "libcsv did not start");
+  const std::unique_ptr<csv_parser, void (*)(csv_parser*)> freed(&parser, csv_free);
+  csv_set_delim(&parser, delimiter_of(file));
+  csv_set_space_func(&parser, [](unsigned char) { return 0; });  // blanks around a name belong to it
+
+  RowBuilder builder{use, {}, 0, nullptr};
+  const auto end_field = [](void* text, std::size_t length, void* data) {
+    static_cast<RowBuilder*>(data)->end_field({static_cast<const char*>(text), length});
+  };
+  const auto end_row = [](int, void* data) { static_cast<RowBuilder*>(data)->end_row(); };
+  const auto check = [&](bool parsed) {
+    if (builder.failure) std::rethrow_exception(builder.failure);
+    if (parsed) return;
+    throw Error(Code::bad_content, "row {} is not CSV", builder.row + 1)
+        .at(path)
+        .because(csv_strerror(csv_error(&parser)))
+        .hint("a quote inside a quoted field is written twice");
+  };
+  std::vector<std::byte> chunk(kChunkBytes);
+  for (std::uint64_t offset = 0; offset < file.size();) {
+    const std::uint64_t read = file.read_some(offset, chunk);
+    if (read == 0) break;
+    offset += read;
+    check(csv_parse(&parser, chunk.data(), read, end_field, end_row, &builder) == read);
+    if (csv_get_buffer_size(&parser) > kLargestRowBytes) {
+      throw Error(Code::bad_content, "row {} has a field of more than {} bytes", builder.row + 1, kLargestRowBytes)
+          .at(path);
+    }
+  }
+  check(csv_fini(&parser, end_field, end_row, &builder) == 0);
+}
+
+CsvList::CsvList(std::string folder, std::string name, std::vector<std::string> header)
+    : folder_(std::move(folder)), name_(std::move(name)), header_(std::move(header)) {}
+
+void CsvList::add(const std::vector<std::string>& fields) {
+  if (!file_) {
+    file_.emplace(join_path(folder_, name_),
+                  OutputFile::Options{.io = IoMode::buffered, .buffer_bytes = 64 * 1024, .buffers = 1});
+    write_row(header_);
+  }
+  write_row(fields);
+}
+
+void CsvList::write_row(const std::vector<std::string>& fields) {
+  std::string row, quoted;
+  for (const std::string& field : fields) {
+    if (!row.empty() || &field != &fields.front()) row += ',';
+    if (field.find_first_of(",\"\r\n") == std::string::npos) {
+      row += field;
+      continue;
+    }
+    quoted.resize(csv_write(nullptr, 0, field.data(), field.size()));
+    csv_write(quoted.data(), quoted.size(), field.data(), field.size());
+    row += quoted;
+  }
+  row += '\n';
+  file_->append(as_bytes(row));
+}
+
+std::optional<ManifestFile> CsvList::publish(const std::string& directory) {
+  if (!file_) return std::nullopt;
+  const FileSummary written = file_->finish();
+  rename_file(join_path(folder_, name_), join_path(directory, name_));
+  return ManifestFile{name_, written.bytes, written.hash};
+}
+
+}  // namespace shale

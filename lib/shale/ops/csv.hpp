@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shale/data/manifest.hpp"
+#include "shale/io/output_file.hpp"
+
+namespace shale {
+
+/// Reads a CSV (or, where the first line has a tab and no comma, TSV) file row by row; quotes as RFC 4180 has them.
+/// Memory: one row. Errors: Code::bad_content with the row's number for a quote that is never closed or a field over 1 MiB.
+void read_csv(const std::string& path,
+              const std::function<void(std::uint64_t row, const std::vector<std::string>& fields)>& use);
+
+/// A list beside the dataset that exists only if it has a row. Raw bytes; fields are quoted where RFC 4180 asks for it.
+class CsvList {
+ public:
+  /// `folder` is where it is written, under `name`; `header` is its first row.
+  CsvList(std::string folder, std::string name, std::vector<std::string> header);
+  void add(const std::vector<std::string>& fields);
+  /// Makes it durable and gives it its final name in `directory`. Nullopt if it has no row.
+  [[nodiscard]] std::optional<ManifestFile> publish(const std::string& directory);
+
+ private:
+  void write_row(const std::vector<std::string>& fields);
+
+  std::string folder_, name_;
+  std::vector<std::string> header_;
+  std::optional<OutputFile> file_;
+};
+
+}  // namespace shale

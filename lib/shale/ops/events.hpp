@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "shale/base/error.hpp"
+
+namespace shale {
+
+/// Callbacks into whoever runs a command. Any may be null. Called from the calling thread only.
+struct Events {
+  std::function<void(std::string_view)> note;  ///< a sentence to show before the work starts
+  std::function<void(std::uint64_t done, std::uint64_t all, std::uint64_t bytes)> progress;
+  std::function<bool()> should_stop;           ///< true: stop with Code::interrupted
+
+  void say(std::string_view sentence) const {
+    if (note) note(sentence);
+  }
+  void report(std::uint64_t done, std::uint64_t all, std::uint64_t bytes) const {
+    if (progress) progress(done, all, bytes);
+  }
+  /// Errors: Code::interrupted if the caller wants to stop.
+  void stop_if_asked() const {
+    if (should_stop && should_stop()) {
+      throw Error(Code::interrupted, "interrupted").hint("run the same command again to finish the job");
+    }
+  }
+};
+
+}  // namespace shale

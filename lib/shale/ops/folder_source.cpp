@@ -1,0 +1,325 @@
+#include "shale/ops/folder_source.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/flow/permutation.hpp"
+#include "shale/image/probe.hpp"
+#include "shale/io/external_sorter.hpp"
+#include "shale/io/walk.hpp"
+#include "shale/ops/class_table.hpp"
+#include "shale/ops/label_list.hpp"
+#include "shale/shards/naming.hpp"
+
+// The list of files is one external sort. An entry is
+//   u32 class (big-endian, the rank of the folder's name), folder, NUL, file name, NUL, u64 bytes, i64 label (big-endian)
+// so that bytewise order of entries is ImageFolder's order: NUL is less than any byte of a name, hence "a" < "a-b" < "a/b".
+// A shuffled list is sorted once more, by u64 position in front.
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kTrailerBytes = 17;  // NUL, bytes, label
+
+template <class Number>
+void append_big_endian(std::string& into, Number value) {
+  for (std::size_t shift = 8 * sizeof(Number); shift > 0;) {
+    shift -= 8;
+    into += static_cast<char>(static_cast<std::uint64_t>(value) >> shift);
+  }
+}
+
+std::uint64_t read_big_endian(std::string_view bytes) {
+  std::uint64_t value = 0;
+  for (const char c : bytes) value = value << 8 | static_cast<std::uint8_t>(c);
+  return value;
+}
+
+struct ListedFile {
+  std::string key;  // folder/name
+  std::uint64_t bytes;
+  std::int64_t label;
+};
+
+ListedFile parse_entry(std::string_view entry) {
+  const std::string_view path = entry.substr(sizeof(std::uint32_t), entry.size() - sizeof(std::uint32_t) - kTrailerBytes);
+  const std::string_view trailer = entry.substr(entry.size() - kTrailerBytes + 1);
+  const std::size_t folder_end = path.find('\0');
+  return {.key = join_path(path.substr(0, folder_end), path.substr(folder_end + 1)),
+          .bytes = read_big_endian(trailer.substr(0, 8)),
+          .label = static_cast<std::int64_t>(read_big_endian(trailer.substr(8)))};
+}
+
+bool is_hidden(std::string_view name) { return name.starts_with('.'); }
+
+bool is_split_name(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kSplits = {"train", "val", "valid", "validation", "test"};
+  return std::find(kSplits.begin(), kSplits.end(), name) != kSplits.end();
+}
+
+class FolderSource final : public Source {
+ public:
+  explicit FolderSource(const FolderRequest& request)
+      : request_(request), files_(request.scratch_folder, request.memory_bytes / 2) {
+    info_.schema.fields = {{.name = "image", .kind = Kind::bytes, .dtype = {}, .shape = {}},
+                           {.name = "label", .kind = Kind::integer, .dtype = {}, .shape = {}}};
+    info_.holds_images = true;
+    info_.keys_are_unique = true;
+    if (request_.without_labels) {
+      list_unlabelled_files();
+    } else if (request_.labels_file.empty()) {
+      list_class_folders();
+    } else {
+      list_labelled_files();
+    }
+    sum_up();
+    if (request_.is_shuffled) shuffle();
+    files_.rewind();
+  }
+
+  [[nodiscard]] const SourceInfo& info() const override { return info_; }
+
+  [[nodiscard]] std::optional<PendingSample> next() override {
+    const std::optional<std::string_view> entry = files_.next();
+    if (!entry) return std::nullopt;
+    ListedFile file = parse_entry(request_.is_shuffled ? entry->substr(sizeof(std::uint64_t)) : *entry);
+    PendingSample sample;
+    sample.path = join_path(request_.root, file.key);
+    sample.key = std::move(file.key);
+    sample.bytes = file.bytes;
+    sample.cells.resize(2);
+    sample.cells[0].place = {.offset = 0, .length = file.bytes};
+    sample.cells[1].integer = file.label;
+    return sample;
+  }
+
+ private:
+  // One image of class rank `rank`, in `folder` relative to the root.
+  void add(std::uint32_t rank, std::string_view folder, std::string_view name, std::uint64_t bytes, std::int64_t label) {
+    entry_.clear();
+    append_big_endian(entry_, rank);
+    entry_.append(folder).append(1, '\0').append(name).append(1, '\0');
+    append_big_endian(entry_, bytes);
+    append_big_endian(entry_, label);
+    files_.add(entry_);
+  }
+
+  // Walks `folder` (relative to the root) and calls use(folder, name, bytes) on each image; counts the rest.
+  template <class Use>
+  void walk_images(const std::string& folder, Use use) {
+    const WalkOptions options{.keep_hidden = request_.hidden == HiddenPolicy::keep, .wants_size = has_image_suffix};
+    const WalkCounts counts =
+        walk_folder(join_path(request_.root, folder), options, [&](const WalkedFile& file) {
+          if (!has_image_suffix(file.name)) {
+            ++info_.ignored;
+            return;
+          }
+          use(file.directory.empty() ? folder
+              : folder.empty()       ? std::string(file.directory)
+                                     : join_path(folder, file.directory),
+              file.name, file.bytes);
+        });
+    info_.ignored += counts.hidden + counts.other;
+    cut_loops_ += counts.cut_loops;
+  }
+
+  void list_class_folders() {
+    info_.manifest.kind = kImageFolder;
+    std::vector<std::string> classes;
+    for (const FolderEntry& entry : list_folder(request_.root)) {
+      const bool is_skipped = is_hidden(entry.name) && request_.hidden != HiddenPolicy::keep;
+      if (entry.is_directory && !is_skipped) {
+        classes.push_back(entry.name);
+      } else {
+        ++info_.ignored;
+        if (entry.is_directory) refuse_hidden_images(entry.name);
+        if (!entry.is_directory && has_image_suffix(entry.name)) ++loose_images_;
+      }
+    }
+    refuse_what_is_no_image_folder(classes);
+    const ClassTable table = request_.classes_from.empty() ? ClassTable(classes, request_.root)
+                                                           : load_class_table(request_.classes_from);
+    info_.classes = table.names();
+    for (std::size_t rank = 0; rank < classes.size(); ++rank) {
+      const std::optional<std::int64_t> label = table.label_of(classes[rank]);
+      if (!label) throw unknown_class(classes[rank], join_path(request_.root, classes[rank]));
+      const std::uint64_t before = files_.count();
+      walk_images(classes[rank], [&](const std::string& folder, std::string_view name, std::uint64_t bytes) {
+        add(static_cast<std::uint32_t>(rank), folder, name, bytes, *label);
+      });
+      if (files_.count() == before && !request_.allow_empty) {
+        throw Error(Code::bad_content, "class '{}' holds no image", printable(classes[rank]))
+            .at(join_path(request_.root, classes[rank]))
+            .hint("remove the folder, or pass --allow-empty to keep the class without samples");
+      }
+    }
+    finish_list();
+  }
+
+  Error unknown_class(std::string_view name, std::string_view where) {
+    return Error(Code::bad_content, "class '{}' is not in the class table", printable(name))
+        .at(where)
+        .because("the table is that of " + request_.classes_from)
+        .hint("make the table from the split that has all classes, or remove this one");
+  }
+
+  void refuse_hidden_images(const std::string& name) {
+    if (request_.hidden != HiddenPolicy::unset) return;
+    std::uint64_t images = 0;
+    walk_folder(join_path(request_.root, name),
+                {.keep_hidden = true, .wants_size = [](std::string_view) { return false; }},
+                [&](const WalkedFile& file) { images += has_image_suffix(file.name) ? 1 : 0; });
+    if (images == 0) return;
+    throw Error(Code::bad_content, "hidden folder holds {} images: is it a class?", images)
+        .at(join_path(request_.root, name))
+        .hint("pass --hidden skip to leave it out, or --hidden keep to take it as torchvision does");
+  }
+
+  void refuse_what_is_no_image_folder(const std::vector<std::string>& classes) {
+    if (classes.empty() && loose_images_ > 0) {
+      throw Error(Code::bad_content, "holds {} images but no class folders", loose_images_)
+          .at(request_.root)
+          .hint("pass --labels FILE (CSV: path,label), or move the images into one folder a class");
+    }
+    if (classes.empty() && !request_.allow_empty) throw no_images();
+    if (!classes.empty() && std::all_of(classes.begin(), classes.end(), is_split_name)) {
+      throw Error(Code::bad_content, "holds splits ({}), not classes", fmt::format("{}", fmt::join(classes, ", ")))
+          .at(request_.root)
+          .hint(fmt::format("convert {} first, then each other split with --classes-from its result",
+                            join_path(request_.root, classes.size() > 1 ? "train" : classes[0])));
+    }
+  }
+
+  Error no_images() {
+    return Error(Code::bad_content, "holds no images")
+        .at(request_.root)
+        .hint("an image is a file with the suffix .jpg .jpeg .png .ppm .bmp .pgm .tif .tiff or .webp; "
+              "--allow-empty makes an empty dataset");
+  }
+
+  void list_unlabelled_files() {
+    info_.manifest.kind = kFlatFolder;
+    walk_images("", [&](const std::string& folder, std::string_view name, std::uint64_t bytes) {
+      add(0, folder, name, bytes, 0);
+    });
+    finish_list();
+  }
+
+  void list_labelled_files() {
+    info_.manifest.kind = kFlatFolder;
+    // The walk and the labels are sorted alike, then read side by side.
+    ExternalSorter found(request_.scratch_folder, request_.memory_bytes / 4);
+    std::string entry;
+    walk_images("", [&](const std::string& folder, std::string_view name, std::uint64_t bytes) {
+      entry.assign(folder).append(1, '\0').append(name).append(1, '\0');
+      append_big_endian(entry, bytes);
+      found.add(entry);
+    });
+    found.finish();
+    if (found.count() == 0 && !request_.allow_empty) throw no_images();
+    LabelList labels(request_.labels_file, request_.scratch_folder, request_.memory_bytes / 4);
+    std::optional<ClassTable> table;
+    if (!request_.classes_from.empty()) table = load_class_table(request_.classes_from);
+    if (!table && !labels.are_numbers()) table = ClassTable(labels.class_names(), request_.labels_file);
+    if (table) info_.classes = table->names();
+    join_labels(found, labels, table);
+    finish_list();
+  }
+
+  void join_labels(ExternalSorter& found, LabelList& labels, const std::optional<ClassTable>& table) {
+    std::optional<LabelList::Row> row = labels.next();
+    while (const std::optional<std::string_view> entry = found.next()) {
+      const std::string_view place = entry->substr(0, entry->size() - sizeof(std::uint64_t));
+      const std::uint64_t bytes = read_big_endian(entry->substr(place.size()));
+      const std::size_t folder_end = place.find('\0');
+      const std::string_view folder = place.substr(0, folder_end);
+      const std::string_view name = place.substr(folder_end + 1, place.size() - folder_end - 2);
+      if (row && row->place < place) throw labels.unmatched(*row, request_.root);
+      if (!row || row->place != place) {
+        throw Error(Code::bad_content, "image has no label in {}", request_.labels_file)
+            .at(join_path(request_.root, join_path(folder, name)))
+            .hint("add a row for it, or move the image out of the folder");
+      }
+      std::int64_t label = row->number;
+      if (table && !labels.are_numbers()) {
+        const std::optional<std::int64_t> of_class = table->label_of(row->text);
+        if (!of_class) throw unknown_class(row->text, request_.labels_file);
+        label = *of_class;
+      }
+      add(0, folder, name, bytes, label);
+      row = labels.next();
+    }
+    if (row) throw labels.unmatched(*row, request_.root);
+  }
+
+  void finish_list() {
+    files_.finish();
+    if (files_.count() == 0 && !request_.allow_empty) throw no_images();
+    if (loose_images_ > 0) {
+      info_.notes.push_back(fmt::format("{} images lie beside the class folders and are left out, as torchvision does",
+                                        format_count(loose_images_)));
+    }
+    if (cut_loops_ > 0) {
+      info_.notes.push_back(
+          fmt::format("{} links lead back to a folder above them and were not followed", format_count(cut_loops_)));
+    }
+  }
+
+  // One pass over the sorted list, before any shuffle: totals, fingerprint, whether labels are in order.
+  void sum_up() {
+    Hasher128 fingerprint, labels;
+    const auto hash_text = [&](std::string_view text) {
+      fingerprint.update(bytes_of(std::uint64_t{text.size()}));
+      fingerprint.update(as_bytes(text));
+    };
+    hash_text(info_.manifest.kind);
+    std::int64_t previous = 0;
+    bool is_sorted = true, is_one_class = true;
+    while (const std::optional<std::string_view> entry = files_.next()) {
+      const ListedFile file = parse_entry(*entry);
+      hash_text(file.key);
+      fingerprint.update(bytes_of(file.bytes));
+      labels.update(bytes_of(file.label));
+      info_.manifest.bytes += file.bytes;
+      if (info_.manifest.samples++ > 0) {
+        is_sorted = is_sorted && previous <= file.label;
+        is_one_class = is_one_class && previous == file.label;
+      }
+      previous = file.label;
+    }
+    info_.manifest.fingerprint = fingerprint.digest();
+    info_.labels = labels.digest();
+    info_.labels_are_sorted = is_sorted && !is_one_class && !request_.is_shuffled;
+  }
+
+  void shuffle() {
+    const Permutation order(files_.count(), request_.seed);
+    ExternalSorter shuffled(request_.scratch_folder, request_.memory_bytes / 2);
+    files_.rewind();
+    std::string entry;
+    for (std::uint64_t i = 0; const std::optional<std::string_view> file = files_.next(); ++i) {
+      entry.clear();
+      append_big_endian(entry, order.inverse(i));
+      shuffled.add(entry.append(*file));
+    }
+    shuffled.finish();
+    files_ = std::move(shuffled);
+  }
+
+  FolderRequest request_;
+  SourceInfo info_;
+  ExternalSorter files_;
+  std::string entry_;
+  std::uint64_t loose_images_ = 0, cut_loops_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_folder(const FolderRequest& request) { return std::make_unique<FolderSource>(request); }
+
+}  // namespace shale

@@ -1,0 +1,90 @@
+#include "shale/ops/identity.hpp"
+
+#include <algorithm>
+
+#include "shale/base/checksum.hpp"
+#include "shale/base/printable.hpp"
+
+namespace shale {
+namespace {
+
+std::string class_table_hash(const std::vector<std::string>& classes) {
+  Hasher128 hasher;
+  for (const std::string& name : classes) {
+    hasher.update(bytes_of(std::uint64_t{name.size()}));
+    hasher.update(as_bytes(name));
+  }
+  return hasher.digest().hex();
+}
+
+std::string_view name_of(HiddenPolicy policy) {
+  return policy == HiddenPolicy::keep ? "keep" : policy == HiddenPolicy::skip ? "skip" : "unset";
+}
+
+std::string_view name_of(OnError on_error) {
+  return on_error == OnError::keep ? "keep" : on_error == OnError::fail ? "fail" : "skip";
+}
+
+}  // namespace
+
+Identity shaping_options(const ConvertRequest& request, const SourceInfo& source) {
+  Identity options;
+  options.emplace_back("shard_size", std::to_string(request.shard_bytes));
+  options.emplace_back("shard_samples",
+                       request.shard_samples == ~std::uint64_t{0} ? "unlimited" : std::to_string(request.shard_samples));
+  options.emplace_back("shuffle", request.is_shuffled ? "yes" : "no");
+  options.emplace_back("seed", request.is_shuffled ? std::to_string(request.seed) : "unused");
+  options.emplace_back("hidden", name_of(request.hidden));
+  options.emplace_back("on_error", name_of(request.on_error));
+  options.emplace_back("labels", source.labels.hex());
+  return options;
+}
+
+Identity identity_of(const Manifest& manifest) {
+  Identity identity;
+  identity.emplace_back("to", manifest.format);
+  for (const auto& option : manifest.options) identity.push_back(option);
+  identity.emplace_back("input kind", manifest.source.kind);
+  identity.emplace_back("input samples", std::to_string(manifest.source.samples));
+  identity.emplace_back("input bytes", std::to_string(manifest.source.bytes));
+  identity.emplace_back("input fingerprint", manifest.source.fingerprint.hex());
+  identity.emplace_back("class table", class_table_hash(manifest.classes));
+  return identity;
+}
+
+// Names and values hold no tab, equals sign or line end: they are made above.
+std::string identity_line(const Identity& identity) {
+  std::string line;
+  for (const auto& [name, value] : identity) {
+    if (!line.empty()) line += '\t';
+    line.append(name).append(1, '=').append(value);
+  }
+  return line;
+}
+
+Identity identity_from_line(std::string_view line) {
+  Identity identity;
+  while (!line.empty()) {
+    const std::string_view entry = line.substr(0, line.find('\t'));
+    const std::size_t equals = entry.find('=');
+    if (equals != std::string_view::npos) {
+      identity.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
+    }
+    line.remove_prefix(std::min(entry.size() + 1, line.size()));
+  }
+  return identity;
+}
+
+std::optional<std::string> first_difference(const Identity& was, const Identity& is) {
+  for (std::size_t i = 0; i < std::max(was.size(), is.size()); ++i) {
+    if (i >= was.size() || i >= is.size() || was[i].first != is[i].first) {
+      return "it was made by another version of shale";
+    }
+    if (was[i].second != is[i].second) {
+      return fmt::format("{} was {}, is {}", was[i].first, printable(was[i].second), printable(is[i].second));
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace shale

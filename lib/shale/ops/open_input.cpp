@@ -1,0 +1,89 @@
+#include "shale/ops/open_input.hpp"
+
+#include <filesystem>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/io/walk.hpp"
+#include "shale/ops/dataset_source.hpp"
+#include "shale/shards/naming.hpp"
+
+namespace shale {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error not_read_yet(const std::string& input, std::string_view kind) {
+  return Error(Code::unsupported, "{} is not supported yet as input", kind)
+      .at(input)
+      .hint("this version reads image folders, flat folders with --labels, and shale datasets");
+}
+
+void refuse_by_name(const std::string& input) {
+  if (input == "-") throw not_read_yet("-", "a list of files on stdin");
+  if (const std::size_t scheme = input.find("://"); scheme != std::string::npos && !fs::exists(input)) {
+    throw not_read_yet(input, input.substr(0, scheme + 3));
+  }
+  if (!fs::exists(input) && input.find('=') != std::string::npos) throw not_read_yet(input, "a column, name=file.npy,");
+}
+
+std::string_view kind_of_file(const std::string& path) {
+  const std::string suffix = fs::path(path).extension().string();
+  if (suffix == ".npy") return "an .npy array";
+  if (suffix == ".npz") return "an .npz archive";
+  if (suffix == ".tar" || suffix == ".gz" || suffix == ".tgz") return "a tar archive";
+  return "a single file";
+}
+
+}  // namespace
+
+Place look_at(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) return Place::absent;
+  if (!fs::is_directory(status)) return Place::other_file;
+  Place place = Place::empty_folder;
+  for (const FolderEntry& entry : list_folder(path)) {
+    if (entry.name == kManifestName) return Place::dataset;
+    const bool is_ours = entry.name == kWorkFolder || (is_dataset_file(entry.name) && entry.name.ends_with(kIndexSuffix));
+    if (is_ours) place = Place::unfinished;
+    if (place == Place::empty_folder) place = Place::other_folder;
+  }
+  return place;
+}
+
+std::unique_ptr<Source> open_input(const ConvertRequest& request, const std::string& scratch_folder,
+                                   std::uint64_t list_memory_bytes) {
+  if (request.inputs.size() != 1) {
+    throw Error(Code::unsupported, "{} inputs: only one is supported yet", request.inputs.size())
+        .hint("convert them one by one");
+  }
+  const std::string& input = request.inputs.front();
+  refuse_by_name(input);
+  switch (look_at(input)) {
+    case Place::absent:
+      throw Error(Code::not_found, "there is no such file or folder").at(input);
+    case Place::other_file:
+      throw not_read_yet(input, kind_of_file(input));
+    case Place::unfinished:
+      throw Error(Code::mismatch, "is an unfinished dataset: it has no dataset.json")
+          .at(input)
+          .hint("run the command that was writing it again");
+    case Place::dataset:
+      return open_dataset_source(input, request.is_shuffled, request.seed);
+    case Place::empty_folder:
+    case Place::other_folder:
+      break;
+  }
+  return open_folder({.root = input,
+                      .labels_file = request.labels_file,
+                      .classes_from = request.classes_from,
+                      .hidden = request.hidden,
+                      .allow_empty = request.allow_empty,
+                      .is_shuffled = request.is_shuffled,
+                      .seed = request.seed,
+                      .scratch_folder = scratch_folder,
+                      .memory_bytes = list_memory_bytes});
+}
+
+}  // namespace shale

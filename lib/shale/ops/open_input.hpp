@@ -1,0 +1,20 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "shale/ops/convert.hpp"
+
+namespace shale {
+
+/// Finds out what an input is, by content, and opens it. `scratch_folder` is for lists that outgrow `list_memory_bytes`.
+/// Errors: Code::not_found; Code::unsupported, by name, for kinds that shale knows of but does not read yet;
+/// Code::mismatch for an unfinished dataset; what the source itself finds wrong.
+[[nodiscard]] std::unique_ptr<Source> open_input(const ConvertRequest& request, const std::string& scratch_folder,
+                                                 std::uint64_t list_memory_bytes);
+
+/// What stands at a path where a dataset may be.
+enum class Place { absent, empty_folder, dataset, unfinished, other_folder, other_file };
+[[nodiscard]] Place look_at(const std::string& path);
+
+}  // namespace shale

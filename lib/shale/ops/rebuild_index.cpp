@@ -1,0 +1,135 @@
+#include "shale/ops/rebuild_index.hpp"
+
+#include <filesystem>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/format/format.hpp"
+#include "shale/io/atomic_file.hpp"
+#include "shale/io/file_summary.hpp"
+#include "shale/ops/open_input.hpp"
+#include "shale/shards/index_file.hpp"
+#include "shale/shards/manifest_file.hpp"
+#include "shale/shards/naming.hpp"
+#include "shale/shards/work_folder.hpp"
+
+namespace shale {
+namespace {
+
+// True if the file is there with the size and hash it must have.
+bool is_whole(const std::string& directory, const ManifestFile& expected) {
+  try {
+    const InputFile file(join_path(directory, expected.name));
+    return file.size() == expected.bytes && summarize_file(file).hash == expected.hash;
+  } catch (const Error& error) {
+    if (error.code() == Code::not_found) return false;
+    throw;
+  }
+}
+
+class Rebuilding {
+ public:
+  Rebuilding(const std::string& directory, const Manifest& manifest, const WorkFolder& work)
+      : directory_(directory), manifest_(manifest), format_(format_named(manifest.format)), work_(work) {}
+
+  RebuiltShard rebuild(const ManifestShard& shard) {
+    RebuiltShard result{.name = shard.name, .fault = {}};
+    const bool has_index = is_whole(directory_, shard.index), has_blocks = is_whole(directory_, shard.blocks);
+    result.was_whole = has_index && has_blocks;
+    if (result.was_whole) return result;
+    try {
+      std::vector<InputFile> files;
+      const std::vector<Hash128> blocks = hash_files(shard, files);
+      if (!has_index) {
+        write_index(shard, files);
+        result.index_written = true;
+      }
+      if (!has_blocks) {
+        write_blocks(shard, blocks);
+        result.blocks_written = true;
+      }
+    } catch (const Error& error) {
+      if (error.code() != Code::damaged && error.code() != Code::not_found) throw;
+      result.fault = error.what();
+    }
+    return result;
+  }
+
+ private:
+  // The shard's own bytes come first: an index of a changed shard would vouch for damage.
+  std::vector<Hash128> hash_files(const ManifestShard& shard, std::vector<InputFile>& files) const {
+    std::vector<Hash128> blocks;
+    for (const ManifestFile& expected : shard.files) {
+      files.emplace_back(join_path(directory_, expected.name));
+      const FileSummary found = summarize_file(files.back());
+      if (found.bytes != expected.bytes || found.hash != expected.hash) {
+        throw Error(Code::damaged, "shard is {} bytes with hash {}, expected {} with {}", found.bytes, found.hash.hex(),
+                    expected.bytes, expected.hash.hex())
+            .at(expected.name);
+      }
+      blocks.insert(blocks.end(), found.blocks.begin(), found.blocks.end());
+    }
+    return blocks;
+  }
+
+  void write_index(const ManifestShard& shard, const std::vector<InputFile>& files) const {
+    const std::string path = join_path(work_.path(), shard.index.name);
+    IndexWriter writer(OutputFile(path, {.io = IoMode::buffered, .buffer_bytes = 256 * 1024, .buffers = 1}),
+                       IndexColumns(manifest_.schema, manifest_.layout));
+    const ShardInput input{files, manifest_.schema, manifest_.layout, true};
+    const FindingSink refuse = [](const Finding& finding) {
+      throw Error(Code::damaged, "shard cannot be scanned: {}", describe(finding));
+    };
+    format_.scan(input, OptionSet(format_.options), [&](const IndexRow& row) { writer.append(row); }, refuse);
+    publish(path, shard.index, writer.finish());
+  }
+
+  void write_blocks(const ManifestShard& shard, const std::vector<Hash128>& blocks) const {
+    const std::string path = join_path(work_.path(), shard.blocks.name);
+    OutputFile file(path, {.io = IoMode::buffered, .buffer_bytes = 64 * 1024, .buffers = 1});
+    file.append(block_list_bytes(blocks));
+    publish(path, shard.blocks, file.finish());
+  }
+
+  void publish(const std::string& path, const ManifestFile& expected, const FileSummary& made) const {
+    if (made.bytes != expected.bytes || made.hash != expected.hash) {
+      throw Error(Code::damaged, "the file made anew is {} bytes with hash {}, the manifest says {} with {}", made.bytes,
+                  made.hash.hex(), expected.bytes, expected.hash.hex())
+          .at(expected.name);
+    }
+    rename_file(path, join_path(directory_, expected.name));
+    sync_directory(directory_);
+  }
+
+  const std::string& directory_;
+  const Manifest& manifest_;
+  const Format& format_;
+  const WorkFolder& work_;
+};
+
+}  // namespace
+
+RebuildReport rebuild_index(const std::string& dataset, const Events& events) {
+  if (look_at(dataset) != Place::dataset) {
+    throw Error(look_at(dataset) == Place::absent ? Code::not_found : Code::mismatch,
+                "holds no dataset.json: without it nothing made anew could be proved")
+        .at(dataset)
+        .hint("copy dataset.json back if it was lost; indexes for shards of other tools are not supported yet");
+  }
+  std::vector<ManifestShard> shards;
+  const Manifest manifest = read_manifest(dataset, [&](const ManifestShard& shard) { shards.push_back(shard); });
+  WorkFolder work(dataset);
+  RebuildReport report;
+  Rebuilding rebuilding(dataset, manifest, work);
+  for (const ManifestShard& shard : shards) {
+    events.stop_if_asked();
+    report.shards.push_back(rebuilding.rebuild(shard));
+    const RebuiltShard& result = report.shards.back();
+    ++(result.was_whole ? report.whole : result.fault.empty() ? report.rebuilt : report.failed);
+    events.report(report.shards.size(), shards.size(), 0);
+  }
+  work.remove();
+  return report;
+}
+
+}  // namespace shale

@@ -1,0 +1,103 @@
+#include "shale/ops/sample_loader.hpp"
+
+#include <utility>
+
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+
+namespace shale {
+namespace {
+
+// One field of one sample to be read.
+struct Wanted {
+  std::size_t sample, field;
+  std::uint64_t bytes;
+};
+
+std::vector<ReadRequest> make_requests(Batch& batch, const Schema& schema, std::vector<Wanted>& wanted) {
+  std::vector<ReadRequest> requests;
+  // A file gets one byte more than it had when it was listed: one that has grown shows.
+  batch.buffer.require(batch.bytes + batch.pending.size());
+  std::uint64_t position = 0;
+  for (std::size_t s = 0; s < batch.pending.size(); ++s) {
+    const PendingSample& sample = batch.pending[s];
+    for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+      if (!is_located(schema.fields[f].kind)) continue;
+      const FieldPlace& place = sample.cells[f].place;
+      const bool is_file = !sample.path.empty();
+      const std::uint64_t length = place.length + (is_file ? 1 : 0);
+      requests.push_back({.path = is_file ? sample.path.c_str() : nullptr,
+                          .descriptor = is_file ? -1 : sample.descriptors[f],
+                          .offset = place.offset,
+                          .into = batch.buffer.bytes().subspan(position, length)});
+      wanted.push_back({s, f, place.length});
+      position += length;
+    }
+  }
+  return requests;
+}
+
+void check_read(const PendingSample& sample, std::uint64_t number, const Wanted& wanted, const ReadResult& result) {
+  if (result.error != 0) {
+    throw Error(Code::io, "cannot read the sample")
+        .at(sample.path)
+        .for_sample(sample.path.empty() ? sample.key : "", number)
+        .because_errno(result.error)
+        .hint("storage faults stop the run, nothing is left out for them; run the same command again");
+  }
+  if (result.bytes == wanted.bytes) return;
+  throw Error(Code::io, "file has {} {} bytes, it had {} when it was listed", result.bytes < wanted.bytes ? "only" : "over",
+              result.bytes < wanted.bytes ? result.bytes : wanted.bytes, wanted.bytes)
+      .at(sample.path)
+      .for_sample(sample.path.empty() ? sample.key : "", number)
+      .hint("something writes to the input; wait until it is still, then run the same command again");
+}
+
+void check_crc(const PendingSample& sample, std::uint64_t number, const FieldPlace& place, Bytes extent) {
+  if (const std::uint32_t found = crc32c(extent); found != place.crc32c) {
+    throw Error(Code::damaged, "{} bytes at {} have checksum 0x{:08x}, the index says 0x{:08x}", place.length,
+                place.offset, found, place.crc32c)
+        .for_sample(sample.key, number)
+        .hint("run 'shale verify' on the input for the whole extent of the damage");
+  }
+}
+
+}  // namespace
+
+void ReadBuffer::require(std::uint64_t bytes) {
+  if (bytes <= capacity_) return;
+  bytes_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  capacity_ = bytes;
+}
+
+std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchReader& reader) {
+  const Schema& schema = source.schema;
+  std::vector<Wanted> wanted;
+  const std::vector<ReadRequest> requests = make_requests(batch, schema, wanted);
+  const std::vector<ReadResult> results = reader.read(requests);
+
+  std::vector<Sample> samples(batch.pending.size());
+  for (std::size_t s = 0; s < samples.size(); ++s) {
+    samples[s].key = batch.pending[s].key;
+    for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+      const IndexCell& cell = batch.pending[s].cells[f];
+      samples[s].values.push_back(schema.fields[f].kind == Kind::real ? Value(cell.real) : Value(cell.integer));
+    }
+  }
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const auto& [s, f, bytes] = wanted[i];
+    const PendingSample& pending = batch.pending[s];
+    check_read(pending, batch.first + s, wanted[i], results[i]);
+    const Bytes extent = Bytes(requests[i].into).first(bytes);
+    const FieldPlace& place = pending.cells[f].place;
+    if (pending.has_crc32c) check_crc(pending, batch.first + s, place, extent);
+    if (schema.fields[f].kind == Kind::list) {
+      samples[s].values[f] = source.split_list(extent, place.count);
+    } else {
+      samples[s].values[f] = extent;
+    }
+  }
+  return samples;
+}
+
+}  // namespace shale

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "shale/data/sample.hpp"
+#include "shale/flow/memory_budget.hpp"
+#include "shale/format/source.hpp"
+#include "shale/io/batch_reader.hpp"
+
+namespace shale {
+
+/// Memory that a batch of payloads is read into. Kept and handed on, so that the pages stay backed: touching fresh memory
+/// costs more than the read itself (../shared/reference/baselines.md section 0).
+class ReadBuffer {
+ public:
+  /// At least `bytes` long; its content is undefined.
+  void require(std::uint64_t bytes);
+  [[nodiscard]] std::uint64_t capacity() const { return capacity_; }
+  [[nodiscard]] std::span<std::byte> bytes() { return {bytes_.get(), capacity_}; }
+
+ private:
+  std::unique_ptr<std::byte[]> bytes_;
+  std::uint64_t capacity_ = 0;
+};
+
+/// Consecutive samples of a source that are read and worked on as one.
+struct Batch {
+  std::vector<PendingSample> pending;
+  std::uint64_t first = 0;  ///< number of pending[0] in the source
+  std::uint64_t bytes = 0;
+  Lease lease;
+  ReadBuffer buffer;
+};
+
+/// What a pending sample costs while it is in flight, over and above its payload.
+inline constexpr std::uint64_t kSampleOverheadBytes = 1024;
+[[nodiscard]] inline std::uint64_t cost_of(const PendingSample& sample) {
+  return sample.bytes + kSampleOverheadBytes + 2 * sample.key.size();
+}
+
+/// Reads the payload of all samples of a batch into its buffer, with many reads in flight, and returns them as samples that
+/// point into it.
+/// Errors: Code::io naming the sample for a file that cannot be read, has gone, shrunk or grown; Code::damaged for an extent
+/// whose crc32c is wrong.
+[[nodiscard]] std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchReader& reader);
+
+}  // namespace shale

@@ -1,0 +1,323 @@
+#include "shale/ops/verify.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/flow/ordered_pipeline.hpp"
+#include "shale/io/file_summary.hpp"
+#include "shale/ops/open_input.hpp"
+#include "shale/ops/verify_against.hpp"
+#include "shale/ops/verify_shard.hpp"
+#include "shale/shards/manifest_file.hpp"
+#include "shale/shards/naming.hpp"
+
+namespace shale {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kRangeBytes = 8 * kBlockBytes, kRowsAtOnce = 32;
+constexpr std::size_t kKeptFindings = 1000;
+
+// The result of one task of a shard, whichever kind it was.
+struct TaskResult {
+  RangeResult range;
+  DeepResult deep;
+};
+
+class Verification {
+ public:
+  Verification(const VerifyRequest& request, const FindingSink& sink, const Events& events)
+      : request_(request), sink_(sink), events_(events), pipeline_(std::max(1U, request.jobs)) {}
+
+  VerifyReport run() {
+    if (!load_manifest()) return std::move(report_);
+    const Format& format = format_named(manifest_.format);
+    check_totals();
+    check_other_files();
+    for (const ManifestShard& shard : shards_) {
+      events_.stop_if_asked();
+      check_shard(format, shard);
+      ++report_.shards;
+      report_.samples += shard.digest.samples;
+    }
+    if (undecoded_ > 0) {
+      report_.notes.push_back(fmt::format(
+          "{} images are of types that shale has no decoder for: their headers and sizes were checked, their pixels not",
+          format_count(undecoded_)));
+    }
+    if (!request_.against.empty()) {
+      try {
+        verify_against(request_, manifest_, shards_, [this](Finding finding) { add(std::move(finding)); }, events_,
+                       report_.notes);
+      } catch (const Error& error) {
+        if (error.code() != Code::damaged) throw;
+        add_damage(error, "");
+      }
+    }
+    return std::move(report_);
+  }
+
+ private:
+  void add(Finding finding) {
+    ++report_.findings;
+    if (sink_) sink_(finding);
+    if (report_.first_findings.size() < kKeptFindings) report_.first_findings.push_back(std::move(finding));
+  }
+
+  // An error that is damage becomes a finding; any other goes on its way.
+  void add_damage(const Error& error, const std::string& shard) {
+    if (error.code() != Code::damaged && error.code() != Code::not_found && error.code() != Code::schema) throw error;
+    Finding finding;
+    finding.message = error.message() + (error.cause().empty() ? "" : ": " + error.cause());
+    finding.file = fs::path(error.file()).filename().string();
+    finding.offset = error.offset();
+    finding.shard = shard;
+    add(std::move(finding));
+  }
+
+  bool load_manifest() {
+    if (look_at(request_.dataset) != Place::dataset) throw not_a_dataset();
+    try {
+      manifest_ = read_manifest(request_.dataset, [this](const ManifestShard& shard) {
+        bytes_ += shard.index.bytes + shard.blocks.bytes;
+        for (const ManifestFile& file : shard.files) bytes_ += file.bytes;
+        shards_.push_back(shard);
+      });
+    } catch (const Error& error) {
+      add_damage(error, "");
+      report_.notes.push_back("without its manifest nothing else of the dataset can be vouched for");
+      return false;
+    }
+    return true;
+  }
+
+  Error not_a_dataset() {
+    switch (look_at(request_.dataset)) {
+      case Place::absent:
+        return Error(Code::not_found, "there is no such dataset").at(request_.dataset);
+      case Place::unfinished:
+        return Error(Code::mismatch, "is unfinished: it has shards, but no dataset.json")
+            .at(request_.dataset)
+            .hint("run the command that was writing it again");
+      default:
+        return Error(Code::unsupported, "is not a shale dataset")
+            .at(request_.dataset)
+            .hint("verify takes the directory that 'shale convert' wrote; shards of other tools are not supported yet");
+    }
+  }
+
+  void check_totals() {
+    DatasetDigest digest;
+    std::uint64_t payload = 0;
+    for (const ManifestShard& shard : shards_) {
+      digest.append(shard.digest);
+      payload += shard.payload_bytes;
+    }
+    const auto compare = [&](std::string_view what, const std::string& found, const std::string& expected) {
+      if (found == expected) return;
+      Finding finding;
+      finding.message = fmt::format("{} of the shards do not add up to that of the set", what);
+      finding.file = kManifestName;
+      finding.found = found;
+      finding.expected = expected;
+      add(std::move(finding));
+    };
+    compare("samples", std::to_string(digest.samples), std::to_string(manifest_.digest.samples));
+    compare("payload bytes", std::to_string(payload), std::to_string(manifest_.payload_bytes));
+    compare("content digests", digest.content.hex(), manifest_.digest.content.hex());
+    compare("ordered digests", digest.ordered.hex(), manifest_.digest.ordered.hex());
+    compare("key digests", digest.keys.hex(), manifest_.digest.keys.hex());
+  }
+
+  // Lists beside the shards, and files that look like ours but are not in the manifest.
+  void check_other_files() {
+    std::set<std::string> known = {std::string(kManifestName)};
+    for (const ManifestFile& file : manifest_.files) {
+      known.insert(file.name);
+      check_file(file, "");
+    }
+    for (const ManifestShard& shard : shards_) {
+      known.insert({shard.index.name, shard.blocks.name});
+      for (const ManifestFile& file : shard.files) known.insert(file.name);
+    }
+    for (const auto& entry : fs::directory_iterator(request_.dataset)) {
+      const std::string name = entry.path().filename().string();
+      if (!is_dataset_file(name) || known.contains(name)) continue;
+      Finding finding;
+      finding.message = "the file is not in the manifest";
+      finding.file = name;
+      add(std::move(finding));
+    }
+  }
+
+  // A file that is proved as a whole: its size, and from full on its hash.
+  void check_file(const ManifestFile& expected, const std::string& shard) {
+    try {
+      const InputFile file(join_path(request_.dataset, expected.name));
+      Finding finding;
+      finding.file = expected.name;
+      finding.shard = shard;
+      if (file.size() != expected.bytes) {
+        finding.message = "size is wrong";
+        finding.found = fmt::format("{} bytes", file.size());
+        finding.expected = std::to_string(expected.bytes);
+        add(std::move(finding));
+        return;
+      }
+      if (request_.depth == VerifyDepth::quick) return;
+      report_.bytes += file.size();
+      if (const Hash128 found = summarize_file(file).hash; found != expected.hash) {
+        finding.message = "hash of the file is wrong";
+        finding.found = "xxh3-128 " + found.hex();
+        finding.expected = expected.hash.hex();
+        add(std::move(finding));
+      }
+    } catch (const Error& error) {
+      add_damage(error, shard);
+    }
+  }
+
+  void check_shard(const Format& format, const ManifestShard& shard) {
+    const std::uint64_t first_sample = report_.samples;
+    const std::uint64_t findings_before = report_.findings;
+    check_file(shard.index, shard.name);
+    check_file(shard.blocks, shard.name);
+    try {
+      auto check = std::make_shared<ShardCheck>(
+          ShardCheck{manifest_, first_sample, ShardReader(request_.dataset, manifest_, shard), {}, {}});
+      (void)check->reader.open_index();
+      load_blocks(*check);
+      if (request_.depth == VerifyDepth::quick) return;
+      prove_bytes(check, format);
+      if (request_.depth == VerifyDepth::deep) prove_digests(check, format);
+    } catch (const Error& error) {
+      // The size of a file that is off has been reported by check_file; anything else is news.
+      if (report_.findings == findings_before) {
+        add_damage(error, shard.name);
+      } else if (error.code() != Code::damaged && error.code() != Code::not_found && error.code() != Code::schema) {
+        throw;
+      }
+    }
+  }
+
+  void load_blocks(ShardCheck& check) {
+    std::uint64_t count = 0;
+    for (const ManifestFile& file : check.reader.shard().files) {
+      check.first_block.push_back(count);
+      count += block_count(file.bytes);
+    }
+    try {
+      check.blocks = read_block_list(InputFile(join_path(request_.dataset, check.reader.shard().blocks.name)), count);
+    } catch (const Error& error) {
+      add_damage(error, check.reader.shard().name);
+    }
+    // A list that is damaged cannot say which block is: the hash of the file tells whether the list is right.
+    for (std::size_t i = 0; i < check.reader.shard().files.size() && !check.blocks.empty(); ++i) {
+      const ManifestFile& file = check.reader.shard().files[i];
+      const auto list = std::span(check.blocks).subspan(check.first_block[i], block_count(file.bytes));
+      if (const Hash128 found = hash_of_blocks(list); found != file.hash) {
+        Finding finding;
+        finding.message = fmt::format("block list does not hash to the manifest's hash of {}", file.name);
+        finding.file = check.reader.shard().blocks.name;
+        finding.shard = check.reader.shard().name;
+        finding.found = found.hex();
+        finding.expected = file.hash.hex();
+        add(std::move(finding));
+        check.blocks.clear();
+      }
+    }
+  }
+
+  // Blocks, values and structure: one task a range, and one for the walk through the container.
+  void prove_bytes(const std::shared_ptr<ShardCheck>& check, const Format& format) {
+    StraddlingJoin join;
+    const bool is_deep = request_.depth == VerifyDepth::deep;
+    pipeline_.submit([check, &format, is_deep](unsigned) {
+      TaskResult result;
+      result.range.findings = verify_structure(*check, format, is_deep);
+      return result;
+    });
+    for (std::size_t file = 0; file < check->reader.files().size(); ++file) {
+      const std::uint64_t size = check->reader.files()[file].size();
+      for (std::uint64_t begin = 0; begin < size; begin += kRangeBytes) {
+        const ByteRange range{file, begin, std::min(size, begin + kRangeBytes)};
+        pipeline_.submit([check, range](unsigned) {
+          TaskResult result;
+          result.range = verify_range(*check, range);
+          return result;
+        });
+        drain(*check, join, most_in_flight());
+      }
+    }
+    drain(*check, join, 0);
+  }
+
+  // Takes results until no more than `left` tasks are in flight.
+  void drain(const ShardCheck& check, StraddlingJoin& join, std::size_t left) {
+    while (pipeline_.pending() > left) {
+      const TaskResult result = pipeline_.take();
+      for (const Finding& finding : result.range.findings) add(finding);
+      for (const Finding& finding : join.add(check, result.range.pieces)) add(finding);
+      report_.bytes += result.range.bytes;
+      events_.stop_if_asked();
+      events_.report(report_.bytes, bytes_, report_.bytes);
+    }
+  }
+
+  void prove_digests(const std::shared_ptr<ShardCheck>& check, const Format& format) {
+    const std::uint64_t rows = check->reader.shard().digest.samples;
+    DatasetDigest digest;
+    const auto drain_to = [&](std::size_t left) {
+      while (pipeline_.pending() > left) {
+        const TaskResult result = pipeline_.take();
+        for (const Finding& finding : result.deep.findings) add(finding);
+        digest.append(result.deep.digest);
+        undecoded_ += result.deep.undecodable_types;
+        events_.stop_if_asked();
+      }
+    };
+    const std::uint64_t limit = request_.memory_bytes / (most_in_flight() + 1);
+    for (std::uint64_t begin = 0; begin < rows; begin += kRowsAtOnce) {
+      pipeline_.submit([check, &format, begin, rows, limit](unsigned) {
+        TaskResult result;
+        result.deep = verify_rows(*check, format, begin, std::min(rows, begin + kRowsAtOnce), limit);
+        return result;
+      });
+      drain_to(most_in_flight());
+    }
+    drain_to(0);
+    const DatasetDigest& expected = check->reader.shard().digest;
+    if (digest == expected) return;
+    Finding finding = check->finding("digests of the samples are wrong", check->reader.shard().files[0].name, std::nullopt);
+    finding.found = fmt::format("{} samples, content {}, ordered {}, keys {}", digest.samples, digest.content.hex(),
+                                digest.ordered.hex(), digest.keys.hex());
+    finding.expected = fmt::format("{} samples, content {}, ordered {}, keys {}", expected.samples, expected.content.hex(),
+                                   expected.ordered.hex(), expected.keys.hex());
+    add(std::move(finding));
+  }
+
+  [[nodiscard]] std::size_t most_in_flight() const { return std::size_t{std::max(1U, request_.jobs)} * 2; }
+
+  const VerifyRequest& request_;
+  const FindingSink& sink_;
+  const Events& events_;
+  OrderedPipeline<TaskResult> pipeline_;
+  VerifyReport report_;
+  Manifest manifest_;
+  std::vector<ManifestShard> shards_;
+  std::uint64_t bytes_ = 0, undecoded_ = 0;
+};
+
+}  // namespace
+
+VerifyReport verify(const VerifyRequest& request, const FindingSink& sink, const Events& events) {
+  return Verification(request, sink, events).run();
+}
+
+}  // namespace shale

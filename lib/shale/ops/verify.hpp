@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "shale/base/finding.hpp"
+#include "shale/ops/events.hpp"
+
+namespace shale {
+
+/// How much of a dataset is proved. Each depth includes the one before.
+enum class VerifyDepth {
+  quick,  ///< manifest and its self-hash, sizes of all files, shape of indexes and block lists
+  full,   ///< every block of every file, every field's crc32c, the container's structure against the index
+  deep,   ///< digests recomputed, the container's own checksums, images decoded
+};
+
+struct VerifyRequest {
+  std::string dataset;
+  VerifyDepth depth = VerifyDepth::full;
+  std::string against;      ///< a folder or dataset that must hold the same samples; empty: none
+  std::string labels_file;  ///< the labels of a flat folder to compare with
+  unsigned jobs = 1;
+  std::uint64_t memory_bytes = 256 << 20;
+};
+
+struct VerifyReport {
+  std::uint64_t shards = 0, samples = 0, bytes = 0;  ///< looked at
+  std::uint64_t findings = 0;
+  std::vector<Finding> first_findings;               ///< at most 1000
+  std::vector<std::string> notes;                    ///< what could not be vouched for, a sentence each
+};
+
+/// Proves a dataset whole, or says exactly what is not. Damage is a finding and never ends the work.
+/// Findings go to `sink` as they are made, in the order of shards and bytes, whatever the number of jobs.
+/// Errors: Code::not_found; Code::mismatch for a directory without manifest (unfinished); Code::io.
+[[nodiscard]] VerifyReport verify(const VerifyRequest& request, const FindingSink& sink, const Events& events);
+
+}  // namespace shale

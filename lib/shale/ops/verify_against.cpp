@@ -1,0 +1,328 @@
+#include "shale/ops/verify_against.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/flow/ordered_pipeline.hpp"
+#include "shale/io/external_sorter.hpp"
+#include "shale/ops/csv.hpp"
+#include "shale/ops/open_input.hpp"
+#include "shale/shards/dataset_reader.hpp"
+#include "shale/shards/manifest_file.hpp"
+#include "shale/shards/naming.hpp"
+
+// Both sides are lists of (key, where): one of the source's files, one of the set's rows and of what was skipped. Sorted by
+// key they are joined; the pairs are compared byte by byte in the workers.
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kPieceBytes = 256 * 1024;
+constexpr std::size_t kPairsAtOnce = 64, kOpenShards = 16;
+constexpr std::uint64_t kSkipped = ~std::uint64_t{0};
+
+// The key so that entries sort by it whatever follows, and whatever bytes it has: NUL is written NUL 1, the end NUL NUL.
+std::string entry_of(std::string_view key, std::uint64_t first, std::uint64_t second) {
+  std::string entry;
+  for (const char c : key) {
+    entry += c;
+    if (c == '\0') entry += '\1';
+  }
+  entry.append(2, '\0');
+  entry.append(as_text(bytes_of(first))).append(as_text(bytes_of(second)));
+  return entry;
+}
+
+struct Entry {
+  std::string_view sort_key;  // with its end
+  std::uint64_t first, second;
+
+  [[nodiscard]] std::string key() const {
+    std::string key;
+    for (std::size_t i = 0; i + 2 < sort_key.size(); ++i) {
+      key += sort_key[i];
+      if (sort_key[i] == '\0') ++i;
+    }
+    return key;
+  }
+};
+
+std::optional<Entry> next_entry(ExternalSorter& list) {
+  const std::optional<std::string_view> text = list.next();
+  if (!text) return std::nullopt;
+  ByteReader numbers(as_bytes(text->substr(text->size() - 16)));
+  Entry entry{text->substr(0, text->size() - 16), 0, 0};
+  entry.first = numbers.read_u64();
+  entry.second = numbers.read_u64();
+  return entry;
+}
+
+// A sample of the set and the file it should be.
+struct Pair {
+  std::string key, path;
+  std::uint64_t row;
+  FieldPlace place;
+  std::shared_ptr<const ShardReader> shard;
+};
+
+Finding finding_of(const std::string& key, std::string message) {
+  Finding finding;
+  finding.message = std::move(message);
+  finding.sample = SampleId{key, std::nullopt};
+  return finding;
+}
+
+std::optional<Finding> compare_bytes(const Pair& pair, std::size_t field) {
+  const InputFile source(pair.path);
+  const InputFile& file = pair.shard->file_of_field(field);
+  Finding finding = finding_of(pair.key, "");
+  finding.file = std::filesystem::path(file.path()).filename().string();
+  finding.shard = pair.shard->shard().name;
+  finding.row = pair.row;
+  finding.offset = pair.place.offset;
+  if (source.size() != pair.place.length) {
+    finding.message = "sample has another size than the source file";
+    finding.found = fmt::format("{} bytes", pair.place.length);
+    finding.expected = std::to_string(source.size());
+    return finding;
+  }
+  std::vector<std::byte> ours(std::min(kPieceBytes, source.size())), theirs(ours.size());
+  for (std::uint64_t offset = 0; offset < source.size(); offset += ours.size()) {
+    const std::uint64_t count = std::min<std::uint64_t>(ours.size(), source.size() - offset);
+    file.read_exact(pair.place.offset + offset, std::span(ours).first(count));
+    source.read_exact(offset, std::span(theirs).first(count));
+    if (std::memcmp(ours.data(), theirs.data(), count) == 0) continue;
+    const auto differs = static_cast<std::uint64_t>(
+        std::mismatch(ours.begin(), ours.begin() + static_cast<std::ptrdiff_t>(count), theirs.begin()).first -
+        ours.begin());
+    finding.offset = pair.place.offset + offset + differs;
+    finding.message = fmt::format("byte {} of the sample is not that of the source file", offset + differs);
+    finding.found = fmt::format("0x{:02x}", std::to_integer<unsigned>(ours[differs]));
+    finding.expected = fmt::format("0x{:02x}", std::to_integer<unsigned>(theirs[differs]));
+    return finding;
+  }
+  return std::nullopt;
+}
+
+std::vector<Finding> compare_pairs(const std::vector<Pair>& pairs, std::size_t field) {
+  std::vector<Finding> findings;
+  for (const Pair& pair : pairs) {
+    try {
+      if (std::optional<Finding> finding = compare_bytes(pair, field)) findings.push_back(std::move(*finding));
+    } catch (const Error& error) {
+      if (error.code() != Code::damaged && error.code() != Code::not_found) throw;
+      findings.push_back(finding_of(pair.key, error.what()));
+    }
+  }
+  return findings;
+}
+
+class Comparison {
+ public:
+  Comparison(const VerifyRequest& request, const Manifest& manifest, const std::vector<ManifestShard>& shards,
+             bool compares_labels, const FindingSink& sink, const Events& events)
+      : request_(request),
+        manifest_(manifest),
+        shards_(shards),
+        compares_labels_(compares_labels),
+        sink_(sink),
+        events_(events),
+        pipeline_(std::max(1U, request.jobs)) {}
+
+  void run(Source& source) {
+    const std::uint64_t list_bytes = std::max<std::uint64_t>(1 << 20, request_.memory_bytes / 4);
+    const std::string scratch = std::filesystem::temp_directory_path().string();
+    ExternalSorter theirs(scratch, list_bytes), ours(scratch, list_bytes);
+    list_source(source, theirs);
+    list_dataset(ours);
+    find_fields(source.info());
+    join(theirs, ours);
+    submit();
+    drain(0);
+  }
+
+ private:
+  static void list_source(Source& source, ExternalSorter& list) {
+    while (const std::optional<PendingSample> sample = source.next()) {
+      list.add(entry_of(sample->key, static_cast<std::uint64_t>(sample->cells[1].integer), 0));
+    }
+    list.finish();
+  }
+
+  void list_dataset(ExternalSorter& list) {
+    for (std::uint64_t number = 0; number < shards_.size(); ++number) {
+      const std::shared_ptr<OpenShard> shard = open_shard(number);
+      WindowReader keys(shard->reader->file_of_key(), 4096);
+      const std::uint64_t position = shard->reader->columns().place_position(std::nullopt);
+      for (std::uint64_t row = 0; row < shards_[number].digest.samples; ++row) {
+        const FieldPlace key = shard->index.place(row, position);
+        list.add(entry_of(as_text(keys.view(key.offset, key.length)), number, row));
+      }
+    }
+    for (const ManifestFile& file : manifest_.files) {
+      if (file.name != kSkippedName) continue;
+      read_csv(join_path(request_.dataset, file.name), [&](std::uint64_t row, const std::vector<std::string>& fields) {
+        if (row > 1 && !fields.empty()) list.add(entry_of(fields[0], kSkipped, 0));
+      });
+    }
+    list.finish();
+  }
+
+  void find_fields(const SourceInfo& source) {
+    const std::optional<std::size_t> image = manifest_.schema.find("image");
+    if (!image || manifest_.schema.fields[*image].kind != Kind::bytes) {
+      throw Error(Code::mismatch, "dataset has no field 'image' of kind bytes to compare with files")
+          .at(request_.dataset);
+    }
+    image_ = *image;
+    if (compares_labels_) label_ = manifest_.schema.find("label");
+    source_classes_ = source.classes;
+  }
+
+  void join(ExternalSorter& theirs, ExternalSorter& ours) {
+    std::optional<Entry> source = next_entry(theirs), sample = next_entry(ours);
+    while (source || sample) {
+      if (!sample || (source && source->sort_key < sample->sort_key)) {
+        sink_(finding_of(source->key(), "source file is not in the dataset, nor in " + std::string(kSkippedName)));
+        source = next_entry(theirs);
+      } else if (!source || sample->sort_key < source->sort_key) {
+        sink_(finding_of(sample->key(), "sample is not in the source"));
+        sample = next_entry(ours);
+      } else {
+        if (sample->first != kSkipped) compare(*source, *sample);
+        source = next_entry(theirs);
+        sample = next_entry(ours);
+      }
+      drain(std::size_t{std::max(1U, request_.jobs)} * 2);
+    }
+  }
+
+  void compare(const Entry& source, const Entry& sample) {
+    const std::shared_ptr<OpenShard> shard = open_shard(sample.first);
+    const IndexRow row = shard->index.row(sample.second);
+    std::string key = source.key();
+    if (label_) compare_label(key, static_cast<std::int64_t>(source.first), row.cells[*label_].integer, *shard, sample.second);
+    std::string path = join_path(request_.against, key);
+    pairs_.push_back({std::move(key), std::move(path), sample.second, row.cells[image_].place, shard->reader});
+    if (pairs_.size() == kPairsAtOnce) submit();
+  }
+
+  struct OpenShard {
+    std::uint64_t number;
+    std::shared_ptr<const ShardReader> reader;
+    IndexReader index;
+  };
+
+  void compare_label(const std::string& key, std::int64_t expected, std::int64_t found, const OpenShard& shard,
+                     std::uint64_t row) {
+    // Two tables may number classes differently; what counts is the name, where there is one.
+    const auto name = [](const std::vector<std::string>& classes, std::int64_t label) {
+      const bool has_name = label >= 0 && static_cast<std::uint64_t>(label) < classes.size();
+      return has_name ? fmt::format("{} ({})", printable(classes[static_cast<std::size_t>(label)]), label)
+                      : std::to_string(label);
+    };
+    const auto text = [](const std::vector<std::string>& classes, std::int64_t label) {
+      const bool has_name = label >= 0 && static_cast<std::uint64_t>(label) < classes.size();
+      return has_name ? classes[static_cast<std::size_t>(label)] : std::to_string(label);
+    };
+    if (text(source_classes_, expected) == text(manifest_.classes, found)) return;
+    Finding finding = finding_of(key, "label is not that of the source");
+    finding.shard = shard.reader->shard().name;
+    finding.row = row;
+    finding.field = "label";
+    finding.found = name(manifest_.classes, found);
+    finding.expected = name(source_classes_, expected);
+    sink_(std::move(finding));
+  }
+
+  void submit() {
+    if (pairs_.empty()) return;
+    auto pairs = std::make_shared<std::vector<Pair>>(std::exchange(pairs_, {}));
+    pipeline_.submit([pairs, field = image_](unsigned) { return compare_pairs(*pairs, field); });
+  }
+
+  void drain(std::size_t left) {
+    while (pipeline_.pending() > left) {
+      for (Finding& finding : pipeline_.take()) sink_(std::move(finding));
+      events_.stop_if_asked();
+    }
+  }
+
+  std::shared_ptr<OpenShard> open_shard(std::uint64_t number) {
+    const auto found =
+        std::find_if(open_.begin(), open_.end(), [&](const auto& shard) { return shard->number == number; });
+    if (found != open_.end()) return *found;
+    if (open_.size() == kOpenShards) open_.pop_front();
+    auto reader = std::make_shared<const ShardReader>(request_.dataset, manifest_, shards_[number]);
+    open_.push_back(std::make_shared<OpenShard>(OpenShard{number, reader, reader->open_index()}));
+    return open_.back();
+  }
+
+  const VerifyRequest& request_;
+  const Manifest& manifest_;
+  const std::vector<ManifestShard>& shards_;
+  bool compares_labels_;
+  const FindingSink& sink_;
+  const Events& events_;
+  OrderedPipeline<std::vector<Finding>> pipeline_;
+  std::deque<std::shared_ptr<OpenShard>> open_;
+  std::vector<Pair> pairs_;
+  std::size_t image_ = 0;
+  std::optional<std::size_t> label_;
+  std::vector<std::string> source_classes_;
+};
+
+// Two datasets: the digests say whether they hold the same samples under the same keys.
+void compare_digests(const Manifest& ours, const std::string& against, const FindingSink& sink) {
+  const Manifest theirs = read_manifest(against);
+  const auto compare = [&](std::string_view what, const std::string& found, const std::string& expected) {
+    if (found == expected) return;
+    Finding finding;
+    finding.message = fmt::format("{} is not that of {}", what, printable(against));
+    finding.file = kManifestName;
+    finding.found = found;
+    finding.expected = expected;
+    sink(std::move(finding));
+  };
+  compare("number of samples", std::to_string(ours.digest.samples), std::to_string(theirs.digest.samples));
+  compare("content digest", ours.digest.content.hex(), theirs.digest.content.hex());
+  if (ours.layout.has_keys && theirs.layout.has_keys) {
+    compare("key digest", ours.digest.keys.hex(), theirs.digest.keys.hex());
+  }
+}
+
+HiddenPolicy hidden_policy_of(const Manifest& manifest) {
+  for (const auto& [name, value] : manifest.options) {
+    if (name == "hidden" && value == "keep") return HiddenPolicy::keep;
+  }
+  return HiddenPolicy::skip;
+}
+
+}  // namespace
+
+void verify_against(const VerifyRequest& request, const Manifest& manifest, const std::vector<ManifestShard>& shards,
+                    const FindingSink& sink, const Events& events, std::vector<std::string>& notes) {
+  if (look_at(request.against) == Place::dataset) {
+    compare_digests(manifest, request.against, sink);
+    return;
+  }
+  const bool is_unlabelled = manifest.source.kind == kFlatFolder && request.labels_file.empty();
+  const std::unique_ptr<Source> source = open_folder({.root = request.against,
+                                                      .labels_file = request.labels_file,
+                                                      .classes_from = "",
+                                                      .hidden = hidden_policy_of(manifest),
+                                                      .allow_empty = true,
+                                                      .without_labels = is_unlabelled,
+                                                      .scratch_folder = std::filesystem::temp_directory_path().string(),
+                                                      .memory_bytes = request.memory_bytes / 4});
+  if (is_unlabelled) notes.push_back("labels were not compared: pass --labels with the file that has them");
+  Comparison(request, manifest, shards, !is_unlabelled, sink, events).run(*source);
+}
+
+}  // namespace shale

@@ -1,0 +1,103 @@
+#include "shale/shards/dataset_reader.hpp"
+
+#include <utility>
+
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+#include "shale/shards/naming.hpp"
+
+namespace shale {
+namespace {
+
+InputFile open_checked(const std::string& directory, const ManifestFile& file) {
+  InputFile opened(join_path(directory, file.name));
+  if (opened.size() != file.bytes) {
+    throw Error(Code::damaged, "file is {} bytes long, expected {}", opened.size(), file.bytes)
+        .at(opened.path())
+        .hint("the file was cut, or is not the one the manifest speaks of; copy it again");
+  }
+  return opened;
+}
+
+// Reads one extent to the end of `bytes` and proves its checksum.
+void read_extent(const InputFile& file, const FieldPlace& place, std::vector<std::byte>& bytes) {
+  if (place.length > file.size() || place.offset > file.size() - place.length) {
+    throw Error(Code::damaged, "index places {} bytes here, the file has {}", place.length, file.size())
+        .at(file.path(), place.offset);
+  }
+  const std::size_t begin = bytes.size();
+  bytes.resize(begin + place.length);
+  file.read_exact(place.offset, std::span(bytes).subspan(begin));
+  if (const std::uint32_t found = crc32c(Bytes(bytes).subspan(begin)); found != place.crc32c) {
+    throw Error(Code::damaged, "{} bytes have checksum 0x{:08x}, expected 0x{:08x}", place.length, found,
+                place.crc32c)
+        .at(file.path(), place.offset)
+        .hint("run 'shale verify' for the whole extent of the damage");
+  }
+}
+
+}  // namespace
+
+ShardReader::ShardReader(const std::string& directory, const Manifest& manifest, ManifestShard shard)
+    : shard_(std::move(shard)),
+      layout_(&manifest.layout),
+      columns_(manifest.schema, manifest.layout),
+      index_(open_checked(directory, shard_.index)) {
+  if (shard_.files.size() != layout_->file_suffixes.size()) {
+    throw Error(Code::damaged, "{} has {} files, its format writes {}", shard_.name, shard_.files.size(),
+                layout_->file_suffixes.size())
+        .at(join_path(directory, kManifestName));
+  }
+  for (const ManifestFile& file : shard_.files) files_.push_back(open_checked(directory, file));
+}
+
+IndexReader ShardReader::open_index() const {
+  return IndexReader(index_, columns_, shard_.digest.samples);
+}
+
+const InputFile& ShardReader::file_of_field(std::size_t field) const {
+  return files_[layout_->part_file[layout_->field_part[field]]];
+}
+
+const InputFile& ShardReader::file_of_key() const { return files_[layout_->part_file[layout_->key_part]]; }
+
+LoadedSample load_sample(const ShardReader& shard, const IndexRow& row, const Schema& schema, const Format& format,
+                         std::uint64_t limit_bytes) {
+  std::uint64_t wanted = row.key.length;
+  for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+    const FieldPlace& place = row.cells[i].place;
+    if (is_located(schema.fields[i].kind) && place.offset != kMissing) wanted += place.length;
+    if (wanted > limit_bytes || place.length > limit_bytes) {
+      throw Error(Code::limit, "sample is {} bytes, {} may be held in memory", wanted, limit_bytes)
+          .at(shard.index_file().path())
+          .hint("pass a larger --memory");
+    }
+  }
+  LoadedSample loaded;
+  loaded.bytes.reserve(wanted);
+  if (row.key.offset != kMissing) {
+    read_extent(shard.file_of_key(), row.key, loaded.bytes);
+    loaded.sample.key = as_text(loaded.bytes);
+  }
+  for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+    const IndexCell& cell = row.cells[i];
+    if (schema.fields[i].kind == Kind::integer) {
+      loaded.sample.values.emplace_back(cell.integer);
+    } else if (schema.fields[i].kind == Kind::real) {
+      loaded.sample.values.emplace_back(cell.real);
+    } else {
+      const std::size_t begin = loaded.bytes.size();
+      read_extent(shard.file_of_field(i), cell.place, loaded.bytes);
+      // reserve() above covers every extent: the bytes do not move any more.
+      const Bytes extent = Bytes(loaded.bytes).subspan(begin);
+      if (schema.fields[i].kind == Kind::list) {
+        loaded.sample.values.emplace_back(format.split_list(extent, cell.place.count));
+      } else {
+        loaded.sample.values.emplace_back(extent);
+      }
+    }
+  }
+  return loaded;
+}
+
+}  // namespace shale

@@ -1,0 +1,229 @@
+#include "shale/shards/index_file.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "shale/base/error.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kWindowBytes = 64 * 1024;
+constexpr std::string_view kU64 = "<u8", kU32 = "<u4";
+
+std::uint64_t descr_bytes(std::string_view descr) {
+  return static_cast<std::uint64_t>(descr.back() - '0');
+}
+
+void encode_place(const FieldPlace& place, ByteWriter& into) {
+  into.write(place.offset);
+  into.write(place.length);
+  into.write(place.crc32c);
+}
+
+FieldPlace decode_place(ByteReader& from) {
+  FieldPlace place;
+  place.offset = from.read_u64();
+  place.length = from.read_u64();
+  place.crc32c = from.read_u32();
+  return place;
+}
+
+NpyHeader block_list_header(std::uint64_t blocks) {
+  return {.columns = {{"", "|u1"}}, .shape = {blocks, 16}};
+}
+
+}  // namespace
+
+IndexColumns::IndexColumns(const Schema& schema, const ShardLayout& layout)
+    : has_keys_(layout.has_keys), has_whole_records_(layout.has_whole_records) {
+  const auto add_place = [&](const std::string& name) {
+    columns_.emplace_back(name + ".offset", kU64);
+    columns_.emplace_back(name + ".length", kU64);
+    columns_.emplace_back(name + ".crc32c", kU32);
+  };
+  if (has_keys_) {
+    add_place("key");
+    columns_.emplace_back("key_hash", kU64);
+  }
+  for (const Field& field : schema.fields) {
+    kinds_.push_back(field.kind);
+    if (is_located(field.kind)) {
+      add_place(field.name);
+      if (field.kind == Kind::list) columns_.emplace_back(field.name + ".count", kU32);
+    } else {
+      columns_.emplace_back(field.name, field.kind == Kind::integer ? "<i8" : "<f8");
+    }
+  }
+  if (has_whole_records_) {
+    columns_.emplace_back("record.offset", kU64);
+    columns_.emplace_back("record.length", kU64);
+  }
+  for (const auto& [name, descr] : columns_) row_bytes_ += descr_bytes(descr);
+  header_bytes_ = header(0).size();
+}
+
+std::vector<std::byte> IndexColumns::header(std::uint64_t rows) const {
+  return npy_header_bytes({.columns = columns_, .shape = {rows}});
+}
+
+std::uint64_t IndexColumns::place_position(std::optional<std::size_t> field) const {
+  std::uint64_t position = 0;
+  if (!field) return position;
+  constexpr std::uint64_t kPlaceBytes = 20, kKeyHashBytes = 8, kCountBytes = 4, kScalarBytes = 8;
+  if (has_keys_) position += kPlaceBytes + kKeyHashBytes;
+  for (std::size_t i = 0; i < *field; ++i) {
+    position += is_located(kinds_[i]) ? kPlaceBytes + (kinds_[i] == Kind::list ? kCountBytes : 0) : kScalarBytes;
+  }
+  return position;
+}
+
+void IndexColumns::encode(const IndexRow& row, ByteWriter& into) const {
+  if (has_keys_) {
+    encode_place(row.key, into);
+    into.write(row.key_hash);
+  }
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    const IndexCell& cell = row.cells[i];
+    if (kinds_[i] == Kind::integer) {
+      into.write(cell.integer);
+    } else if (kinds_[i] == Kind::real) {
+      into.write(cell.real);
+    } else {
+      encode_place(cell.place, into);
+      if (kinds_[i] == Kind::list) into.write(cell.place.count);
+    }
+  }
+  if (has_whole_records_) {
+    into.write(row.record_offset);
+    into.write(row.record_length);
+  }
+}
+
+IndexRow IndexColumns::decode(Bytes bytes) const {
+  ByteReader from(bytes, "index row");
+  IndexRow row;
+  if (has_keys_) {
+    row.key = decode_place(from);
+    row.key_hash = from.read_u64();
+  }
+  row.cells.resize(kinds_.size());
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    IndexCell& cell = row.cells[i];
+    if (kinds_[i] == Kind::integer) {
+      cell.integer = from.read_i64();
+    } else if (kinds_[i] == Kind::real) {
+      cell.real = from.read_f64();
+    } else {
+      cell.place = decode_place(from);
+      if (kinds_[i] == Kind::list) cell.place.count = from.read_u32();
+    }
+  }
+  if (has_whole_records_) {
+    row.record_offset = from.read_u64();
+    row.record_length = from.read_u64();
+  }
+  return row;
+}
+
+IndexWriter::IndexWriter(OutputFile file, IndexColumns columns)
+    : file_(std::move(file)), columns_(std::move(columns)) {
+  file_.append(columns_.header(0));
+}
+
+void IndexWriter::append(const IndexRow& row) {
+  row_.clear();
+  columns_.encode(row, row_);
+  file_.append(row_.bytes());
+  ++rows_;
+}
+
+void IndexWriter::rebase(std::uint64_t key_base, std::span<const std::uint64_t> field_bases,
+                         std::uint64_t record_base) {
+  const std::uint64_t row_bytes = columns_.row_bytes();
+  const std::uint64_t rows_at_once = std::max<std::uint64_t>(1, kBlockBytes / row_bytes);
+  std::vector<std::byte> chunk;
+  for (std::uint64_t first = 0; first < rows_; first += rows_at_once) {
+    const std::uint64_t count = std::min(rows_at_once, rows_ - first);
+    chunk.resize(count * row_bytes);
+    file_.read_back(columns_.file_bytes(first), chunk);
+    row_.clear();
+    for (std::uint64_t i = 0; i < count; ++i) {
+      IndexRow row = columns_.decode(Bytes(chunk).subspan(i * row_bytes, row_bytes));
+      move_places(row, key_base, field_bases, record_base);
+      columns_.encode(row, row_);
+    }
+    file_.patch(columns_.file_bytes(first), row_.bytes());
+  }
+}
+
+FileSummary IndexWriter::finish() {
+  file_.patch(0, columns_.header(rows_));
+  return file_.finish();
+}
+
+IndexReader::IndexReader(const InputFile& file, const IndexColumns& columns, std::uint64_t rows)
+    : file_(&file), columns_(columns), rows_(rows), window_(file, kWindowBytes) {
+  const std::vector<std::byte> expected = columns_.header(rows);
+  // Divided, not multiplied: the number of rows may come from a hostile file.
+  const bool has_right_size = file.size() >= expected.size() &&
+                              (file.size() - expected.size()) % columns_.row_bytes() == 0 &&
+                              (file.size() - expected.size()) / columns_.row_bytes() == rows;
+  if (!has_right_size) {
+    throw Error(Code::damaged, "index is {} bytes long, which is not {} rows of {}", file.size(), rows,
+                columns_.row_bytes())
+        .at(file.path())
+        .hint("'shale index' rebuilds an index from its shard");
+  }
+  const Bytes found = window_.view(0, expected.size());
+  const auto differs = std::mismatch(found.begin(), found.end(), expected.begin()).first;
+  if (differs != found.end()) {
+    throw Error(Code::damaged, "index header is not the one of this dataset's schema with {} rows", rows)
+        .at(file.path(), static_cast<std::uint64_t>(differs - found.begin()))
+        .hint("'shale index' rebuilds an index from its shard");
+  }
+}
+
+IndexRow IndexReader::row(std::uint64_t row) {
+  if (row >= rows_) throw Error(Code::bug, "row {} asked of an index of {}", row, rows_).at(file_->path());
+  return columns_.decode(window_.view(columns_.file_bytes(row), columns_.row_bytes()));
+}
+
+FieldPlace IndexReader::place(std::uint64_t row, std::uint64_t position) {
+  if (row >= rows_) throw Error(Code::bug, "place in row {} asked of an index of {}", row, rows_).at(file_->path());
+  ByteReader from(window_.view(columns_.file_bytes(row), columns_.row_bytes()).subspan(position));
+  return decode_place(from);
+}
+
+std::vector<std::byte> block_list_bytes(std::span<const Hash128> blocks) {
+  std::vector<std::byte> bytes = npy_header_bytes(block_list_header(blocks.size()));
+  for (const Hash128& block : blocks) {
+    const auto hash = block.bytes();
+    bytes.insert(bytes.end(), hash.begin(), hash.end());
+  }
+  return bytes;
+}
+
+std::vector<Hash128> read_block_list(const InputFile& file, std::uint64_t blocks) {
+  const std::vector<std::byte> header = npy_header_bytes(block_list_header(blocks));
+  const std::uint64_t expected_bytes = header.size() + blocks * 16;
+  if (file.size() != expected_bytes) {
+    throw Error(Code::damaged, "block list is {} bytes long, expected {} for {} blocks", file.size(),
+                expected_bytes, blocks)
+        .at(file.path());
+  }
+  std::vector<std::byte> bytes(expected_bytes);
+  file.read_exact(0, bytes);
+  if (!std::equal(header.begin(), header.end(), bytes.begin())) {
+    throw Error(Code::damaged, "block list header is not that of ({}, 16) uint8", blocks).at(file.path(), 0);
+  }
+  std::vector<Hash128> hashes;
+  hashes.reserve(blocks);
+  for (std::uint64_t i = 0; i < blocks; ++i) {
+    hashes.push_back(
+        Hash128::from_bytes(Bytes(bytes).subspan(header.size() + i * 16).template first<16>()));
+  }
+  return hashes;
+}
+
+}  // namespace shale

@@ -1,0 +1,361 @@
+#include "shale/shards/manifest_file.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/io/atomic_file.hpp"
+#include "shale/io/input_file.hpp"
+#include "shale/io/output_file.hpp"
+#include "shale/shards/naming.hpp"
+
+namespace shale {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kHashMember = "\"hash\": \"", kTail = "\"\n}\n";
+constexpr std::uint64_t kHashDigits = 32;
+
+// Names are raw bytes, JSON is UTF-8: a name that is not UTF-8 stands as {"bytes": hex}.
+Json name_to_json(const std::string& name) {
+  if (is_utf8(name)) return name;
+  std::string hex;
+  for (const char c : name) hex += fmt::format("{:02x}", static_cast<std::uint8_t>(c));
+  return {{"bytes", hex}};
+}
+
+Json file_to_json(const ManifestFile& file) {
+  return {{"name", file.name}, {"bytes", file.bytes}, {"xxh3_128", file.hash.hex()}};
+}
+
+Json digest_to_json(const DatasetDigest& digest, bool has_keys) {
+  Json json = {{"content", digest.content.hex()}, {"ordered", digest.ordered.hex()}};
+  json["keys"] = has_keys ? Json(digest.keys.hex()) : Json(nullptr);
+  return json;
+}
+
+Json schema_to_json(const Schema& schema) {
+  Json fields = Json::array();
+  for (const Field& field : schema.fields) {
+    Json json = {{"name", field.name}, {"kind", name_of(field.kind)}};
+    if (field.kind == Kind::tensor) {
+      json["dtype"] = field.dtype.descr();
+      json["shape"] = field.shape;
+    }
+    fields.push_back(std::move(json));
+  }
+  return fields;
+}
+
+Json layout_to_json(const ShardLayout& layout) {
+  return {{"files", layout.file_suffixes},   {"part_file", layout.part_file},
+          {"field_part", layout.field_part}, {"key_part", layout.key_part},
+          {"has_keys", layout.has_keys},     {"has_whole_records", layout.has_whole_records}};
+}
+
+// Untrusted JSON, member by member. nlohmann's own get<> casts a negative number to a huge one.
+const Json& member(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end()) throw Error(Code::damaged, "member '{}' is missing", name);
+  return *found;
+}
+std::uint64_t number_at(const Json& object, const char* name) {
+  const Json& value = member(object, name);
+  if (!value.is_number_unsigned()) throw Error(Code::damaged, "member '{}' is not a whole number", name);
+  return value.get<std::uint64_t>();
+}
+std::string text_at(const Json& object, const char* name) {
+  const Json& value = member(object, name);
+  if (!value.is_string()) throw Error(Code::damaged, "member '{}' is not a string", name);
+  return value.get<std::string>();
+}
+bool flag_at(const Json& object, const char* name) {
+  const Json& value = member(object, name);
+  if (!value.is_boolean()) throw Error(Code::damaged, "member '{}' is not true or false", name);
+  return value.get<bool>();
+}
+const Json& array_at(const Json& object, const char* name) {
+  const Json& value = member(object, name);
+  if (!value.is_array()) throw Error(Code::damaged, "member '{}' is not an array", name);
+  return value;
+}
+std::uint32_t small_number(const Json& value, const char* name, std::uint64_t below) {
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= below) {
+    throw Error(Code::damaged, "member '{}' holds {}, expected a number below {}", name, value.dump(), below);
+  }
+  return value.get<std::uint32_t>();
+}
+Hash128 hash_at(const Json& object, const char* name) {
+  const std::optional<Hash128> hash = Hash128::from_hex(text_at(object, name));
+  if (!hash) throw Error(Code::damaged, "member '{}' is not 32 lower-case hex digits", name);
+  return *hash;
+}
+
+std::string name_from_json(const Json& json) {
+  if (json.is_string()) return json.get<std::string>();
+  const std::string hex = text_at(json, "bytes");
+  std::string name;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+    unsigned value = 0;
+    if (std::sscanf(hex.c_str() + i, "%2x", &value) != 1) throw Error(Code::damaged, "name is not hex digits");
+    name += static_cast<char>(value);
+  }
+  return name;
+}
+
+// A file name of a dataset never leads out of its directory.
+ManifestFile file_from_json(const Json& json) {
+  ManifestFile file{text_at(json, "name"), number_at(json, "bytes"), hash_at(json, "xxh3_128")};
+  if (file.name.empty() || file.name.starts_with('.') || file.name.find('/') != std::string::npos ||
+      file.name.find('\0') != std::string::npos) {
+    throw Error(Code::damaged, "file name '{}' is not one of a dataset", printable(file.name));
+  }
+  return file;
+}
+
+DatasetDigest digest_from_json(const Json& json, std::uint64_t samples) {
+  DatasetDigest digest;
+  digest.samples = samples;
+  digest.content = hash_at(json, "content");
+  digest.ordered = hash_at(json, "ordered");
+  if (!member(json, "keys").is_null()) digest.keys = hash_at(json, "keys");
+  return digest;
+}
+
+Schema schema_from_json(const Json& json) {
+  Schema schema;
+  for (const Json& entry : json) {
+    Field field;
+    field.name = text_at(entry, "name");
+    field.kind = kind_named(text_at(entry, "kind"));
+    if (field.kind == Kind::tensor) {
+      field.dtype = DType::parse(text_at(entry, "dtype"));
+      for (const Json& side : array_at(entry, "shape")) {
+        if (!side.is_number_unsigned()) throw Error(Code::damaged, "shape of field '{}' is not numbers", field.name);
+        field.shape.push_back(side.get<std::uint64_t>());
+      }
+    }
+    schema.fields.push_back(std::move(field));
+  }
+  validate_schema(schema);
+  return schema;
+}
+
+ShardLayout layout_from_json(const Json& json, const Schema& schema) {
+  ShardLayout layout;
+  for (const Json& suffix : array_at(json, "files")) layout.file_suffixes.push_back(suffix.get<std::string>());
+  for (const Json& file : array_at(json, "part_file")) {
+    layout.part_file.push_back(small_number(file, "part_file", layout.file_suffixes.size()));
+  }
+  for (const Json& part : array_at(json, "field_part")) {
+    layout.field_part.push_back(small_number(part, "field_part", layout.part_file.size()));
+  }
+  layout.key_part = small_number(member(json, "key_part"), "key_part", layout.part_file.size());
+  layout.has_keys = flag_at(json, "has_keys");
+  layout.has_whole_records = flag_at(json, "has_whole_records");
+  if (layout.field_part.size() != schema.fields.size()) {
+    throw Error(Code::damaged, "layout places {} fields, the schema has {}", layout.field_part.size(),
+                schema.fields.size());
+  }
+  return layout;
+}
+
+ManifestShard shard_from_json(const Json& json) {
+  ManifestShard shard;
+  shard.name = text_at(json, "name");
+  shard.payload_bytes = number_at(json, "payload_bytes");
+  for (const Json& file : array_at(json, "files")) shard.files.push_back(file_from_json(file));
+  shard.index = file_from_json(member(json, "index"));
+  shard.blocks = file_from_json(member(json, "blocks"));
+  shard.digest = digest_from_json(member(json, "digest"), number_at(json, "samples"));
+  return shard;
+}
+
+std::optional<ImageReport> images_from_json(const Json& json) {
+  const auto found = json.find("images");
+  if (found == json.end()) return std::nullopt;
+  ImageReport report;
+  for (const auto& [name, count] : member(*found, "types").items()) {
+    report.types[name] = count.get<std::uint64_t>();
+  }
+  for (const auto& [name, count] : member(*found, "odd").items()) {
+    report.odd[name] = count.get<std::uint64_t>();
+  }
+  return report;
+}
+
+Manifest manifest_from_json(const Json& json) {
+  Manifest manifest;
+  if (const std::uint64_t version = number_at(json, "format_version"); version != kManifestVersion) {
+    throw Error(Code::unsupported, "format_version is {}, this shale reads {}", version, kManifestVersion)
+        .hint("use the version of shale that wrote it: " + text_at(json, "generator"));
+  }
+  for (const Json& requirement : array_at(json, "requires")) {
+    throw Error(Code::unsupported, "requires '{}', which this shale does not know",
+                requirement.is_string() ? requirement.get<std::string>() : requirement.dump());
+  }
+  manifest.generator = text_at(json, "generator");
+  manifest.format = text_at(json, "format");
+  for (const auto& [name, value] : member(json, "options").items()) {
+    manifest.options.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  manifest.schema = schema_from_json(array_at(json, "schema"));
+  manifest.layout = layout_from_json(member(json, "layout"), manifest.schema);
+  for (const Json& name : array_at(json, "classes")) manifest.classes.push_back(name_from_json(name));
+  const Json& source = member(json, "source");
+  manifest.source = {text_at(source, "kind"), number_at(source, "samples"), number_at(source, "bytes"),
+                     hash_at(source, "fingerprint")};
+  manifest.skipped = number_at(json, "skipped");
+  manifest.ignored = number_at(json, "ignored");
+  manifest.images = images_from_json(json);
+  for (const Json& file : array_at(json, "files")) manifest.files.push_back(file_from_json(file));
+  manifest.digest = digest_from_json(member(json, "digest"), number_at(json, "samples"));
+  manifest.payload_bytes = number_at(json, "payload_bytes");
+  manifest.shard_count = number_at(json, "shard_count");
+  return manifest;
+}
+
+Json head_to_json(const Manifest& manifest) {
+  Json json;
+  json["format_version"] = kManifestVersion;
+  json["requires"] = manifest.requirements;
+  json["generator"] = manifest.generator;
+  json["format"] = manifest.format;
+  json["options"] = Json::object();
+  for (const auto& [name, value] : manifest.options) json["options"][name] = value;
+  json["schema"] = schema_to_json(manifest.schema);
+  json["layout"] = layout_to_json(manifest.layout);
+  json["source"] = {{"kind", manifest.source.kind},
+                    {"samples", manifest.source.samples},
+                    {"bytes", manifest.source.bytes},
+                    {"fingerprint", manifest.source.fingerprint.hex()}};
+  json["samples"] = manifest.digest.samples;
+  json["payload_bytes"] = manifest.payload_bytes;
+  json["shard_count"] = manifest.shard_count;
+  json["skipped"] = manifest.skipped;
+  json["ignored"] = manifest.ignored;
+  if (manifest.images) json["images"] = {{"types", manifest.images->types}, {"odd", manifest.images->odd}};
+  json["digest"] = digest_to_json(manifest.digest, manifest.layout.has_keys);
+  json["classes"] = Json::array();
+  for (const std::string& name : manifest.classes) json["classes"].push_back(name_to_json(name));
+  json["files"] = Json::array();
+  for (const ManifestFile& file : manifest.files) json["files"].push_back(file_to_json(file));
+  return json;
+}
+
+// Every byte of the file but the 32 digits of the hash itself, which are compared. Returns nothing: proved or thrown.
+void prove_self_hash(const InputFile& file) {
+  const std::uint64_t tail_bytes = kHashDigits + kTail.size();
+  const std::uint64_t ending_bytes = kHashMember.size() + tail_bytes;
+  std::string ending(std::min(ending_bytes, file.size()), '\0');
+  file.read_exact(file.size() - ending.size(), std::as_writable_bytes(std::span(ending)));
+  if (!ending.starts_with(kHashMember) || !ending.ends_with(kTail)) {
+    throw Error(Code::damaged, "manifest does not end with its own hash, at {} bytes", file.size())
+        .at(file.path())
+        .hint("the file was cut or edited; copy it again from where it was whole");
+  }
+  Hasher128 hasher;
+  std::vector<std::byte> chunk(256 * 1024);
+  for (std::uint64_t offset = 0; offset < file.size() - tail_bytes;) {
+    const std::uint64_t want = std::min<std::uint64_t>(chunk.size(), file.size() - tail_bytes - offset);
+    file.read_exact(offset, std::span(chunk).first(want));
+    hasher.update(Bytes(chunk).first(want));
+    offset += want;
+  }
+  hasher.update(as_bytes(kTail));
+  const std::string found = hasher.digest().hex();
+  const std::string expected = ending.substr(kHashMember.size(), kHashDigits);
+  if (found != expected) {
+    throw Error(Code::damaged, "manifest's bytes hash to {}, expected {}", found, expected)
+        .at(file.path())
+        .hint("the manifest was changed after it was written; copy it again from where it was whole");
+  }
+}
+
+}  // namespace
+
+std::string shard_line(const ManifestShard& shard) {
+  Json json = {{"name", shard.name},
+               {"samples", shard.digest.samples},
+               {"payload_bytes", shard.payload_bytes},
+               {"files", Json::array()},
+               {"index", file_to_json(shard.index)},
+               {"blocks", file_to_json(shard.blocks)},
+               {"digest", digest_to_json(shard.digest, true)}};
+  for (const ManifestFile& file : shard.files) json["files"].push_back(file_to_json(file));
+  return json.dump();
+}
+
+ManifestShard parse_shard_line(std::string_view line) {
+  try {
+    return shard_from_json(Json::parse(line));
+  } catch (const Json::exception& error) {
+    throw Error(Code::damaged, "shard line is not what shale writes").because(error.what());
+  }
+}
+
+void write_manifest(const std::string& directory, const Manifest& manifest, const ForEachShard& shards) {
+  const std::string work_path = join_path(join_path(directory, kWorkFolder), kManifestName);
+  OutputFile file(work_path, {.io = IoMode::buffered, .buffer_bytes = 256 * 1024, .buffers = 1});
+  Hasher128 hasher;
+  const auto put = [&](std::string_view text) {
+    hasher.update(as_bytes(text));
+    file.append(as_bytes(text));
+  };
+  put("{\n");
+  const Json head = head_to_json(manifest);
+  for (const auto& [name, value] : head.items()) {
+    put(fmt::format("\"{}\": {},\n", name, value.dump()));
+  }
+  put("\"shards\": [");
+  std::string_view separator = "\n";
+  shards([&](const ManifestShard& shard) {
+    put(fmt::format("{}{}", separator, shard_line(shard)));
+    separator = ",\n";
+  });
+  put("\n],\n");
+  put(kHashMember);
+  hasher.update(as_bytes(kTail));
+  file.append(as_bytes(hasher.digest().hex()));
+  file.append(as_bytes(kTail));
+  (void)file.finish();
+  rename_file(work_path, join_path(directory, kManifestName));
+  sync_directory(directory);
+}
+
+Manifest read_manifest(const std::string& directory,
+                       const std::function<void(const ManifestShard&)>& visit_shard) {
+  const std::string path = join_path(directory, kManifestName);
+  const InputFile file(path);
+  prove_self_hash(file);
+  std::uint64_t shards = 0;
+  std::string top_member;
+  const auto filter = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    if (depth == 1 && event == Json::parse_event_t::key) top_member = parsed.get<std::string>();
+    if (depth != 2 || event != Json::parse_event_t::object_end || top_member != "shards") return true;
+    ++shards;
+    if (visit_shard) visit_shard(shard_from_json(parsed));
+    return false;  // dropped: only one shard is held at a time
+  };
+  std::FILE* stream = std::fopen(path.c_str(), "rbe");
+  if (stream == nullptr) throw Error(Code::io, "cannot open the manifest again").at(path).because_errno(errno);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> closer(stream, std::fclose);
+  try {
+    Manifest manifest = manifest_from_json(Json::parse(stream, filter));
+    if (manifest.shard_count != shards) {
+      throw Error(Code::damaged, "manifest lists {} shards, its shard_count is {}", shards, manifest.shard_count);
+    }
+    return manifest;
+  } catch (const Json::exception& error) {
+    throw Error(Code::damaged, "manifest is not the JSON that shale writes").at(path).because(error.what());
+  } catch (Error& error) {
+    if (error.file().empty()) error.at(path);
+    throw;
+  }
+}
+
+}  // namespace shale

@@ -1,0 +1,162 @@
+#include "shale/wire/tf_example.hpp"
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+namespace shale {
+namespace {
+
+// Tags of length-delimited fields: number << 3 | 2.
+constexpr std::uint8_t kField1 = 0x0a, kField2 = 0x12, kField3 = 0x1a;
+
+constexpr std::uint64_t varint_bytes(std::uint64_t value) {
+  return (static_cast<std::uint64_t>(std::bit_width(value | 1)) + 6) / 7;
+}
+
+// Bytes of a length-delimited field with a one-byte tag.
+constexpr std::uint64_t delimited_bytes(std::uint64_t length) {
+  return 1 + varint_bytes(length) + length;
+}
+
+std::uint64_t packed_bytes(std::span<const std::int64_t> integers) {
+  std::uint64_t bytes = 0;
+  for (const std::int64_t value : integers)
+    bytes += varint_bytes(static_cast<std::uint64_t>(value));
+  return bytes;
+}
+
+// Bytes of the body of the list message.
+std::uint64_t list_bytes(const Feature& feature) {
+  if (const auto* one = std::get_if<Bytes>(&feature.value)) return delimited_bytes(one->size());
+  if (const auto* integers = std::get_if<std::span<const std::int64_t>>(&feature.value)) {
+    return integers->empty() ? 0 : delimited_bytes(packed_bytes(*integers));
+  }
+  std::uint64_t bytes = 0;
+  for (const Bytes element : std::get<std::span<const Bytes>>(feature.value)) {
+    bytes += delimited_bytes(element.size());
+  }
+  return bytes;
+}
+
+std::uint64_t entry_bytes(const Feature& feature, std::uint64_t list_length) {
+  return delimited_bytes(feature.name.size()) + delimited_bytes(delimited_bytes(list_length));
+}
+
+std::uint64_t features_bytes(std::span<const Feature> features) {
+  std::uint64_t bytes = 0;
+  for (const Feature& feature : features) {
+    bytes += delimited_bytes(entry_bytes(feature, list_bytes(feature)));
+  }
+  return bytes;
+}
+
+// Collects small writes on the stack, so that a tiny sample reaches the blob in one piece and one
+// allocation.
+class BlobWriter {
+ public:
+  explicit BlobWriter(Blob& out) : out_(out), begin_(out.size()) {}
+
+  // Bytes written since the start.
+  [[nodiscard]] std::uint64_t position() const { return out_.size() - begin_ + filled_; }
+
+  void tag(std::uint8_t tag, std::uint64_t length) {
+    make_room();
+    put(tag);
+    put_varint(length);
+  }
+  void integer(std::int64_t value) {
+    make_room();
+    put_varint(static_cast<std::uint64_t>(value));
+  }
+  void copy(Bytes bytes) {
+    if (bytes.size() > buffer_.size() - filled_) flush();
+    if (bytes.size() > buffer_.size()) return out_.append_copy(bytes);
+    if (bytes.empty()) return;
+    std::memcpy(buffer_.data() + filled_, bytes.data(), bytes.size());
+    filled_ += bytes.size();
+  }
+  void borrow(Bytes bytes) {
+    flush();
+    out_.append_view(bytes);
+  }
+  void flush() {
+    out_.append_copy(Bytes(buffer_).first(filled_));
+    filled_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t kLongestTag = 11;  // one byte and a varint of 64 bits
+
+  void make_room() {
+    if (buffer_.size() - filled_ < kLongestTag) flush();
+  }
+  void put(std::uint8_t byte) { buffer_[filled_++] = std::byte{byte}; }
+  void put_varint(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) put(static_cast<std::uint8_t>(value | 0x80));
+    put(static_cast<std::uint8_t>(value));
+  }
+
+  Blob& out_;
+  std::uint64_t begin_;
+  std::size_t filled_ = 0;
+  std::array<std::byte, 1024> buffer_;
+};
+
+void write_element(BlobWriter& out, Bytes element, bool is_copied) {
+  out.tag(kField1, element.size());
+  if (is_copied || element.size() <= kCopiedElementBytes) {
+    out.copy(element);
+  } else {
+    out.borrow(element);
+  }
+}
+
+// Writes the body of the list message and says where the value came to lie.
+FieldPlace write_list(BlobWriter& out, const Feature& feature) {
+  if (const auto* one = std::get_if<Bytes>(&feature.value)) {
+    write_element(out, *one, feature.is_copied);
+    return {.offset = out.position() - one->size(), .length = one->size(), .count = 1};
+  }
+  if (const auto* integers = std::get_if<std::span<const std::int64_t>>(&feature.value)) {
+    const std::uint64_t packed = packed_bytes(*integers);
+    if (!integers->empty()) out.tag(kField1, packed);
+    const std::uint64_t begin = out.position();
+    for (const std::int64_t value : *integers) out.integer(value);
+    return {
+        .offset = begin, .length = packed, .count = static_cast<std::uint32_t>(integers->size())};
+  }
+  const auto elements = std::get<std::span<const Bytes>>(feature.value);
+  const std::uint64_t begin = out.position();
+  for (const Bytes element : elements) write_element(out, element, feature.is_copied);
+  return {.offset = begin,
+          .length = out.position() - begin,
+          .count = static_cast<std::uint32_t>(elements.size())};
+}
+
+}  // namespace
+
+std::uint64_t example_bytes(std::span<const Feature> features) {
+  return delimited_bytes(features_bytes(features));
+}
+
+std::vector<FieldPlace> append_example(std::span<const Feature> features, Blob& out) {
+  std::vector<FieldPlace> places;
+  places.reserve(features.size());
+  BlobWriter writer(out);
+  writer.tag(kField1, features_bytes(features));
+  for (const Feature& feature : features) {
+    const std::uint64_t list_length = list_bytes(feature);
+    const bool is_integers = std::holds_alternative<std::span<const std::int64_t>>(feature.value);
+    writer.tag(kField1, entry_bytes(feature, list_length));
+    writer.tag(kField1, feature.name.size());
+    writer.copy(as_bytes(feature.name));
+    writer.tag(kField2, delimited_bytes(list_length));
+    writer.tag(is_integers ? kField3 : kField1, list_length);
+    places.push_back(write_list(writer, feature));
+  }
+  writer.flush();
+  return places;
+}
+
+}  // namespace shale

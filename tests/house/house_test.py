@@ -1,0 +1,434 @@
+#!/usr/bin/env python3
+"""The rules of the house (docs/architecture.md, "rooms"; the style page), each one a test that says what is off, and where.
+
+Run by ctest, or by hand: python3 tests/house/house_test.py [HouseRules.test_...]
+An exception to a rule is a line in one of the tables below, with its reason.
+"""
+
+import collections
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import cpp_text  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# ---- the rooms ----------------------------------------------------------------------------------------------------------
+
+# What each room of lib/shale may include besides itself.
+ROOMS = {
+    "base": "",
+    "io": "base",
+    "data": "base",
+    "wire": "base data",
+    "format": "base io data",
+    "flow": "base",
+    "image": "base data",
+    "shards": "base io data wire format flow",
+    "ops": "base io data wire format flow image shards",
+}
+FORMAT_MAY_INCLUDE = "format wire data io image base".split()
+
+# Third parties live in one room each: first word of the header's name -> the places it may be included from.
+THIRD_PARTIES = {
+    "fmt/": ["lib/", "formats/", "tools/"],
+    "xxh": ["lib/shale/base/"],
+    "isa-l.h": ["lib/shale/base/"],
+    "isa-l/": ["lib/shale/base/"],
+    "liburing.h": ["lib/shale/io/"],
+    "turbojpeg.h": ["lib/shale/image/", "samples/"],
+    "jpeglib.h": ["lib/shale/image/"],
+    "jerror.h": ["lib/shale/image/"],
+    "png.h": ["lib/shale/image/"],
+    "csv.h": ["lib/shale/ops/"],
+    "nlohmann/": ["lib/shale/shards/", "tools/"],
+    "boost/program_options": ["tools/"],
+    "msgpack": ["lib/shale/wire/"],
+    "lmdb.h": ["formats/lmdb/"],
+    "hdf5": ["formats/hdf5/"],
+    "nanobind/": ["python/"],
+    "doctest/": [],  # tests only
+}
+SYSTEM_HEADER = re.compile(
+    r"[a-z_]+$"  # the standard library
+    r"|(sys|linux|asm|net|netinet|arpa)/[\w/-]+\.h$"
+    r"|(aio|assert|cpuid|dirent|dlfcn|endian|errno|fcntl|fnmatch|ftw|getopt|glob|grp|immintrin|inttypes|limits|locale|math"
+    r"|mntent|nmmintrin|poll|pthread|pwd|sched|semaphore|setjmp|signal|spawn|stdarg|stdatomic|stddef|stdint|stdio|stdlib|string|sysexits"
+    r"|syslog|termios|time|unistd|wchar|x86intrin)\.h$"
+)
+
+# ---- exceptions, each with its reason -----------------------------------------------------------------------------------
+
+MACROS_THAT_CONFIGURE_A_LIBRARY = re.compile(r"DOCTEST_CONFIG_\w+|XXH_\w+|FMT_\w+|_GNU_SOURCE|_FILE_OFFSET_BITS")
+RAW_MEMORY_IS_NEEDED = {
+    "lib/shale/io/output_file.cpp": "O_DIRECT takes aligned buffers only; one allocation, one deleter",
+}
+THREADS_LIVE_IN = ("lib/shale/flow/", "lib/shale/ops/loader", "lib/shale/io/batch_reader")
+MAY_EXIT = {"tools/main.cpp": "only main returns exit codes"}
+
+MAX_FILE_LINES = 600
+MAX_FUNCTION_LINES = 80
+
+
+def relative(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def files(*patterns, below=("lib", "formats", "tools", "tests", "samples", "python", "bench")):
+    """Paths below the given folders whose names fit one of the patterns, sorted; caches left out."""
+    found = set()
+    for folder in below:
+        for pattern in patterns:
+            found.update(p for p in (ROOT / folder).rglob(pattern) if p.is_file() and "__pycache__" not in p.parts)
+    return sorted(found)
+
+
+def cpp(*below):
+    return files("*.cpp", "*.hpp", below=below)
+
+
+def read(path):
+    return path.read_text(encoding="utf-8", errors="surrogateescape")
+
+
+def room_of(name):
+    """ "base" for lib/shale/base/error.hpp and shale/base/error.hpp, else None."""
+    match = re.match(r"(?:lib/)?shale/(\w+)/", name)
+    return match[1] if match else None
+
+
+class HouseRules(unittest.TestCase):
+    maxDiff = None
+
+    def none_of(self, offences, rule):
+        offences = list(offences)
+        if offences:
+            self.fail(f"{rule}\n  " + "\n  ".join(offences))
+
+    def offences_by_pattern(self, paths, pattern, says):
+        for path in paths:
+            for line, match in cpp_text.find_all(pattern, cpp_text.code_only(read(path))):
+                yield f"{relative(path)}:{line}: {says.format(match[0].strip())}"
+
+    # ---- who may include whom
+
+    def test_lib_rooms_include_only_rooms_below_them(self):
+        def offences():
+            for path in cpp("lib"):
+                room = room_of(relative(path))
+                if room not in ROOMS:
+                    yield f"{relative(path)}: '{room}' is not a room of the house"
+                    continue
+                allowed = {room, *ROOMS[room].split()}
+                for line, mark, name in cpp_text.includes(read(path)):
+                    if mark == '"' and room_of(name) not in allowed:
+                        yield f'{relative(path)}:{line}: includes "{name}"; {room} may include {" ".join(sorted(allowed))}'
+
+        self.none_of(offences(), 'lib includes go down only, and are written "shale/<room>/<file>.hpp"')
+
+    def test_formats_include_the_seam_and_never_each_other(self):
+        def offences():
+            for path in cpp("formats"):
+                name = relative(path)
+                own = name.split("/")[1] if name.count("/") > 1 else None
+                for line, mark, target in cpp_text.includes(read(path)):
+                    if mark == "<" or room_of(target) in FORMAT_MAY_INCLUDE:
+                        continue
+                    is_registry = own is None and re.fullmatch(r"formats/(\w+)/\1_format\.hpp", target)
+                    if not is_registry and not (own and target.startswith(f"formats/{own}/")):
+                        yield f'{name}:{line}: includes "{target}"'
+
+        self.none_of(
+            offences(),
+            f"a format includes lib/shale/{{{','.join(FORMAT_MAY_INCLUDE)}}} and its own folder; formats/table.cpp includes the rows",
+        )
+
+    def test_tools_and_python_never_include_formats(self):
+        def offences():
+            for path in cpp("tools", "python"):
+                for line, _, name in cpp_text.includes(read(path)):
+                    if name.startswith("formats/"):
+                        yield f'{relative(path)}:{line}: includes "{name}"'
+
+        self.none_of(offences(), "tools and python know formats only through all_formats()")
+
+    def test_third_parties_stay_in_their_rooms(self):
+        def offences():
+            for path in cpp("lib", "formats", "tools", "python", "samples", "tests"):
+                name = relative(path)
+                for line, mark, header in cpp_text.includes(read(path)):
+                    if mark == '"' or SYSTEM_HEADER.match(header):
+                        continue
+                    party = next((p for p in THIRD_PARTIES if header.startswith(p)), None)
+                    if party is None:
+                        yield f"{name}:{line}: <{header}> is in no room: add it to THIRD_PARTIES, or do without"
+                    elif not name.startswith(("tests/", *THIRD_PARTIES[party])):
+                        yield f"{name}:{line}: <{header}> belongs to {' '.join(THIRD_PARTIES[party]) or 'tests/'}"
+
+        self.none_of(offences(), "a third party is included in one room only")
+
+    def test_lib_and_format_headers_show_no_third_party_but_fmt(self):
+        def offences():
+            for path in files("*.hpp", below=("lib", "formats")):
+                for line, mark, header in cpp_text.includes(read(path)):
+                    if mark == "<" and not SYSTEM_HEADER.match(header) and not header.startswith("fmt/"):
+                        yield f"{relative(path)}:{line}: <{header}>"
+
+        self.none_of(offences(), "no third-party type in an installed header (fmt excepted)")
+
+    def test_every_header_compiles_alone(self):
+        compiler = shutil.which(os.environ.get("CXX", "g++"))
+        self.assertIsNotNone(compiler, "no C++ compiler: set CXX, or run tests/install-deps.sh")
+        flags = "-std=c++20 -fsyntax-only -Wall -Wextra -Wconversion -Werror -Ilib -I. -Itests -DSHALE_VERSION=\"0\" -x c++ -".split()
+
+        def compile_alone(path):
+            source = f'#include "{relative(path)}"\n'
+            run = subprocess.run([compiler, *flags], input=source, text=True, capture_output=True, cwd=ROOT)
+            return f"{relative(path)}:\n{run.stderr.strip()}" if run.returncode else None
+
+        headers = files("*.hpp", below=("lib", "formats", "tools", "tests"))
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            self.none_of(filter(None, pool.map(compile_alone, headers)), "every header compiles alone, without a warning")
+
+    # ---- size and names
+
+    def test_no_file_is_longer_than_600_lines(self):
+        def offences():
+            for path in files("*.cpp", "*.hpp", "*.py", "*.sh"):
+                count = read(path).count("\n")
+                if count > MAX_FILE_LINES:
+                    yield f"{relative(path)}: {count} lines"
+
+        self.none_of(offences(), f"a file has at most {MAX_FILE_LINES} lines")
+
+    def test_no_function_is_longer_than_80_lines(self):
+        def offences():
+            for path in cpp("lib", "formats", "tools", "tests", "samples", "python"):
+                for first, last, name in cpp_text.functions(read(path)):
+                    if last - first + 1 > MAX_FUNCTION_LINES:
+                        yield f"{relative(path)}:{first}: {name}: {last - first + 1} lines"
+
+        self.none_of(offences(), f"a function has at most {MAX_FUNCTION_LINES} lines")
+
+    def test_cpp_file_names_are_unique(self):
+        homes = collections.defaultdict(list)
+        for path in cpp("lib", "formats", "tools", "tests", "samples", "python", "bench"):
+            homes[path.name].append(relative(path))
+        self.none_of(
+            (f"{name}: {', '.join(paths)}" for name, paths in sorted(homes.items()) if len(paths) > 1),
+            "C++ file names are unique in the whole repository",
+        )
+
+    def test_every_header_begins_with_pragma_once(self):
+        def offences():
+            for path in files("*.hpp"):
+                if not cpp_text.without_comments(read(path)).lstrip().startswith("#pragma once"):
+                    yield relative(path)
+
+        self.none_of(offences(), "a header begins with #pragma once")
+
+    def test_unit_tests_mirror_lib(self):
+        def offences():
+            for path in files("*.cpp", below=("tests/unit",)):
+                parts = path.relative_to(ROOT / "tests/unit").parts
+                match = re.fullmatch(r"test_(\w+)\.cpp", path.name)
+                if not match and "TEST_CASE" not in read(path):
+                    continue  # what the tests of a room share
+                if len(parts) != 2 or not match:
+                    yield f"{relative(path)}: not unit/<room>/test_<file>.cpp"
+                elif not any((ROOT / "lib/shale" / parts[0] / (match[1] + suffix)).exists() for suffix in (".hpp", ".cpp")):
+                    yield f"{relative(path)}: there is no lib/shale/{parts[0]}/{match[1]}.hpp or .cpp"
+
+        self.none_of(offences(), "tests/unit/<room>/test_<file>.cpp tests lib/shale/<room>/<file>")
+
+    # ---- the language
+
+    def test_no_using_namespace(self):
+        paths = cpp("lib", "formats", "tools")
+        self.none_of(self.offences_by_pattern(paths, r"\busing\s+namespace\b", "{}"), "no 'using namespace'")
+
+    def test_no_macros(self):
+        def offences():
+            for path in cpp("lib", "formats", "tools", "tests", "samples", "python"):
+                for line, match in cpp_text.find_all(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", cpp_text.code_only(read(path))):
+                    if not MACROS_THAT_CONFIGURE_A_LIBRARY.fullmatch(match[1]):
+                        yield f"{relative(path)}:{line}: {match[1]}"
+
+        self.none_of(offences(), "no macros but those that configure a library")
+
+    def test_no_raw_memory(self):
+        pattern = (
+            r"(?<!operator )\bnew\b(?!>|\s*\((?!\s*std::nothrow))"  # placement new takes no memory
+            r"|(?<!= )(?<!=)(?<!operator )\bdelete\b"
+            r"|(?<![\w.>])(?:std::|::)?(?:malloc|calloc|realloc|free|aligned_alloc|posix_memalign)\s*\("
+        )
+        paths = [p for p in cpp("lib", "formats", "tools", "samples", "python") if relative(p) not in RAW_MEMORY_IS_NEEDED]
+        self.none_of(self.offences_by_pattern(paths, pattern, "{}"), "memory has an owner: no raw new, delete, malloc or free")
+
+    def test_threads_live_in_three_places(self):
+        paths = [p for p in cpp("lib", "formats", "tools", "python") if not relative(p).startswith(THREADS_LIVE_IN)]
+        pattern = r"\bstd::(?:j?thread\b(?!::)|async\b)|\bpthread_create\b|(?<![\w.>])fork\s*\("
+        self.none_of(self.offences_by_pattern(paths, pattern, "{}"), f"threads are made in {', '.join(THREADS_LIVE_IN)}")
+
+    def test_todos_name_a_person_and_an_issue(self):
+        def offences():
+            for path in files("*.cpp", "*.hpp", "*.py", "*.sh", "CMakeLists.txt"):
+                if path == pathlib.Path(__file__).resolve():
+                    continue
+                for line, match in cpp_text.find_all(r"\b(TODO|FIXME|XXX|HACK)\b.*", read(path)):
+                    if not re.match(r"TODO\([\w.-]+, #?\d+\)", match[0]):
+                        yield f"{relative(path)}:{line}: {match[0]}"
+
+        self.none_of(offences(), "an open end is written TODO(name, issue)")
+
+    # ---- who talks, who stops
+
+    def test_only_tools_print(self):
+        pattern = (
+            r"\bstd::(?:cout|cerr|clog|print|println)\b|\bfmt::print(?:ln)?\s*\(|(?<![\w.>])(?:std::|::)?"
+            r"(?:printf|fprintf|vfprintf|puts|fputs|putchar|perror|dprintf|psignal)\s*\(|\bSTD(?:OUT|ERR)_FILENO\b"
+        )
+        self.none_of(self.offences_by_pattern(cpp("lib", "formats"), pattern, "{}"), "only tools/ prints")
+
+    def test_only_main_ends_the_process(self):
+        paths = [p for p in cpp("lib", "formats", "tools", "python") if relative(p) not in MAY_EXIT]
+        pattern = r"(?<![\w.>])(?:std::|::)?(?:exit|_exit|_Exit|quick_exit|abort|terminate)\s*\("
+        self.none_of(self.offences_by_pattern(paths, pattern, "{}"), "only main returns exit codes; all others throw")
+
+    def test_no_message_occurs_twice(self):
+        literals = r'(?:"(?:\\.|[^"\\\n])*"\s*)+'
+        speaks = (
+            r"\bError\b(?:\s+\w+)?\s*[({]\s*Code::\w+\s*,\s*(?P<error>" + literals + r")"
+            r"|(?:\bmessage\s*=|\bfinding(?:_of)?\s*\((?:\s*\w+\s*,)?)\s*(?:fmt::format\(\s*)?(?P<finding>" + literals + r")"
+        )
+        places = collections.defaultdict(list)
+        for path in cpp("lib", "formats", "tools"):
+            for line, match in cpp_text.find_all(speaks, cpp_text.without_comments(read(path))):
+                text = cpp_text.literal_value(match["error"] or match["finding"])
+                if re.sub(r"\{[^}]*\}|\W", "", text):
+                    places[text].append(f"{relative(path)}:{line}")
+        self.none_of(
+            (f"{', '.join(where)}: {text!r}" for text, where in sorted(places.items()) if len(where) > 1),
+            "no error message or finding occurs twice: grep must lead to one line",
+        )
+
+    # ---- scripts and documents
+
+    def test_scripts_stop_at_the_first_error(self):
+        scripts = [*files("*.sh"), *(p for p in [ROOT / ".ci/run"] if p.exists())]
+        self.none_of(
+            (relative(p) for p in scripts if not re.search(r"^set -euo pipefail$", read(p), re.MULTILINE)),
+            "a script says 'set -euo pipefail'",
+        )
+
+    def test_no_file_names_a_package_registry(self):
+        hosts = (
+            r"pypi\.(?:org|python)|pythonhosted|download\.pytorch|anaconda\.org|conda-forge|npmjs|deb\.debian\.org"
+            r"|--(?:extra-)?index-url|--find-links"
+        )
+        listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True)
+        names = listed.stdout.splitlines() if listed.returncode == 0 else [relative(p) for p in files("*")]
+
+        def offences():
+            for path in (ROOT / name for name in names):
+                if path == pathlib.Path(__file__).resolve() or not path.is_file():
+                    continue
+                for line, match in cpp_text.find_all(hosts, read(path)):
+                    yield f"{relative(path)}:{line}: {match[0]}"
+
+        self.none_of(offences(), "packages come from whatever registry the machine is set up for")
+
+    def test_man_pages_and_options_agree(self):
+        registered, documented = collections.defaultdict(str), collections.defaultdict(str)
+        for path in cpp("tools"):
+            for option in options_in(cpp_text.without_comments(read(path))):
+                registered[option] = relative(path)
+        for path in files("*.1", below=("tools/man",)):
+            text = read(path).replace("\\-", "-")
+            for _, match in cpp_text.find_all(r"--([a-z][a-z0-9-]*)|\bFl (?:Fl |-)([a-z][a-z0-9-]*)", text):
+                documented[match[1] or match[2]] = relative(path)
+        undocumented = (f"{registered[o]}: --{o} is in no man page" for o in sorted(registered.keys() - documented.keys()))
+        unknown = (f"{documented[o]}: --{o} is no option of the tool" for o in sorted(documented.keys() - registered.keys()))
+        self.none_of([*undocumented, *unknown], "man pages name exactly the options that exist")
+
+
+def options_in(text):
+    """Yields the long options that `text` hands to Boost: add_options()("name,n", ...)("other", ...), or .add()(...)."""
+    for chain in re.finditer(r"\badd(?:_options)?\(\)", text):
+        at = chain.end()
+        while True:
+            at += len(text[at:]) - len(text[at:].lstrip())
+            if text[at : at + 1] != "(":
+                break
+            end = cpp_text.balanced(text, at)
+            name = re.match(r'\(\s*"([a-z][a-z0-9-]*)', text[at:end])
+            if name:
+                yield name[1]
+            at = end
+
+
+class TheRulesSeeWhatTheyShould(unittest.TestCase):
+    """The readers of cpp_text on small sources: a rule that sees nothing would always pass."""
+
+    def test_comments_and_literals_are_not_code(self):
+        text = 'int a = 1\'000; // new\nauto s = "delete \\" // new"; /* free(\n */ auto r = R"x(new)")x"; char c = \'"\'; int z;'
+        code = cpp_text.code_only(text)
+        self.assertNotRegex(code, "new|delete|free")
+        self.assertIn("int z;", code)
+        self.assertEqual(code.count("\n"), text.count("\n"))
+        self.assertEqual(len(code), len(text))
+
+    def test_includes_are_read_with_their_lines(self):
+        text = '#include <vector>\n// #include "no.hpp"\n#  include "shale/base/error.hpp"\n'
+        self.assertEqual(list(cpp_text.includes(text)), [(1, "<", "vector"), (3, '"', "shale/base/error.hpp")])
+
+    def test_functions_are_found_at_every_level(self):
+        text = """namespace a {
+constexpr int kTable[] = {f(1), 2};
+template <class T, class U = std::pair<T, int>>
+struct B final : public C<T> {
+  B(int x) : y_{x}, z_(x) {
+    if (x) { g(); }
+  }
+  bool operator==(const B&) const = default;
+  B& operator=(B&& other) {
+    return *this;
+  }
+  int y_ = g({1, 2});
+};
+const Format kRow = {
+    .name = "x{",
+    .kinds = {1, 2},
+};
+TEST_CASE("a: b") {
+  auto l = [&](int v) { return v; };
+}
+void long_one(int a,
+              int b) {
+
+}
+}  // namespace a
+"""
+        found = [(first, last, name) for first, last, name in cpp_text.functions(text)]
+        self.assertEqual(
+            found, [(5, 7, "B"), (9, 11, "operator="), (18, 20, "TEST_CASE"), (21, 24, "long_one")], "line by line"
+        )
+
+    def test_options_are_read_from_a_chain(self):
+        text = 'd.add_options()("jobs,j", po::value<int>()->default_value(f("(")), "help (text)")\n  ("quiet", "q");\ng("no");'
+        self.assertEqual(list(options_in(text)), ["jobs", "quiet"])
+
+    def test_adjacent_literals_are_one_message(self):
+        self.assertEqual(cpp_text.literal_value('"a {} "\n   "b"  '), "a {} b")
+
+
+if __name__ == "__main__":
+    unittest.main()

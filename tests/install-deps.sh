@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Installs what shale needs and this machine (Debian 12 or its like) lacks, by apt-get. Nothing missing: no apt call.
+#   tests/install-deps.sh               to build shale and run its tests
+#   tests/install-deps.sh --ci          ... and what .ci/run needs: second compiler, linters
+#   tests/install-deps.sh --peers [DIR] ... and a Python environment with the peers of tests/interop (default build/peers)
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(dirname "$here")
+
+build_packages=(
+  g++ cmake ninja-build pkg-config
+  libboost-program-options-dev libcsv-dev libfmt-dev libisal-dev libjpeg62-turbo-dev libpng-dev libturbojpeg0-dev
+  liburing-dev libxxhash-dev nlohmann-json3-dev doctest-dev
+  python3 python3-venv
+)
+ci_packages=(clang clang-format clang-tidy libclang-rt-14-dev shellcheck mandoc)
+
+fail() {
+  printf 'install-deps: %s\nhint: %s\n' "$1" "$2" >&2
+  exit 1
+}
+
+usage() {
+  sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+}
+
+wanted=("${build_packages[@]}")
+peers=
+while (($#)); do
+  case $1 in
+    --ci) wanted+=("${ci_packages[@]}") ;;
+    --peers)
+      peers=$root/build/peers
+      if (($# > 1)) && [[ $2 != --* ]]; then
+        peers=$2
+        shift
+      fi
+      ;;
+    -h | --help)
+      usage
+      exit 0
+      ;;
+    *) fail "unknown option '$1'" "the options are --ci and --peers [DIR]" ;;
+  esac
+  shift
+done
+
+missing_packages() {
+  local package
+  for package in "$@"; do
+    if [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) != installed ]]; then
+      printf '%s\n' "$package"
+    fi
+  done
+}
+
+install_packages() {
+  if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+    fail "this is not a Debian-like system (no apt-get)" "install the equivalents of: $*"
+  fi
+  local -a missing as_root=()
+  mapfile -t missing < <(missing_packages "$@")
+  ((${#missing[@]})) || return 0
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null ||
+      fail "packages are missing, and installing them takes root or sudo" "as root: apt-get install ${missing[*]}"
+    as_root=(sudo)
+  fi
+  printf 'install-deps: installing %s\n' "${missing[*]}"
+  "${as_root[@]}" apt-get update -q
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
+}
+
+# The stamp holds the pins: same pins, nothing to do. It is written last, so an interrupted set-up starts again.
+install_peers() {
+  local venv=$1 pins=$here/interop/peers.txt pins_alone=$here/interop/peers-no-deps.txt
+  if [[ -f $venv/shale-pins ]] && cat "$pins" "$pins_alone" | cmp -s - "$venv/shale-pins"; then
+    return 0
+  fi
+  printf 'install-deps: setting up the peers in %s\n' "$venv"
+  # Debian's own interpreter: the one that python3-venv belongs to.
+  local python=/usr/bin/python3
+  [[ -x $venv/bin/python ]] || "$python" -m venv "$venv"
+  "$venv/bin/python" -m pip install --quiet -r "$pins"
+  "$venv/bin/python" -m pip install --quiet --no-deps -r "$pins_alone"
+  cat "$pins" "$pins_alone" >"$venv/shale-pins"
+}
+
+install_packages "${wanted[@]}"
+if [[ -n $peers ]]; then
+  install_peers "$peers"
+fi

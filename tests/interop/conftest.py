@@ -1,0 +1,93 @@
+"""Fixtures of the interop tests: the shale binary, image folders, datasets, and the real torchvision.
+
+Run: SHALE=build/release/shale build/peers/bin/python -m pytest tests/interop   (tests/run.sh does all of it)
+"""
+
+import io
+import os
+import pathlib
+import random
+import subprocess
+
+import pytest
+from PIL import Image
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SHALE = os.environ.get("SHALE", str(ROOT / "build/release/shale"))
+
+
+def pytest_sessionstart(session):
+    if not os.access(SHALE, os.X_OK):
+        pytest.exit(f"{SHALE}: no such program\nhint: build it (tests/run.sh), or set SHALE to its path", returncode=2)
+
+
+@pytest.fixture(scope="session")
+def shale():
+    """shale("convert", a, b, code=0): runs the tool, insists on the exit code (or one of several), returns its stdout."""
+
+    def run(*words, code=0, cwd=None):
+        done = subprocess.run([SHALE, *map(os.fspath, words)], cwd=cwd, capture_output=True)
+        codes = code if isinstance(code, tuple) else (code,)
+        assert done.returncode in codes, f"shale {words}: exit {done.returncode}, expected {code}\n{done.stderr.decode()}"
+        return done.stdout.decode()
+
+    return run
+
+
+def jpeg(seed):
+    """A small real JPEG; another seed, another picture of another size."""
+    dice = random.Random(seed)
+    size = (dice.randint(8, 96), dice.randint(8, 96))
+    mode = dice.choice(["RGB", "RGB", "RGB", "L"])
+    picture = Image.frombytes(mode, size, dice.randbytes(size[0] * size[1] * len(mode)))
+    file = io.BytesIO()
+    picture.save(file, "JPEG", quality=dice.randint(60, 95))
+    return file.getvalue()
+
+
+def write(folder, name, content):
+    path = pathlib.Path(folder, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+@pytest.fixture(scope="session")
+def photos(tmp_path_factory):
+    """An image folder with nothing odd about it: 3 classes, 60 JPEGs, one above 1 MiB so that blocks have more than one row."""
+    root = tmp_path_factory.mktemp("plain") / "photos"
+    for seed in range(60):
+        name = f"n{seed % 3:02}"
+        write(root, f"{name}/{name}_{seed:04}.JPEG", jpeg(seed))
+    big = Image.frombytes("RGB", (1200, 900), random.Random(0).randbytes(1200 * 900 * 3))
+    big.save(root / "n01/n01_big.JPEG", quality=95)
+    assert (root / "n01/n01_big.JPEG").stat().st_size > 1 << 20
+    return root
+
+
+@pytest.fixture(scope="session")
+def dataset(photos, shale, tmp_path_factory):
+    """`photos` as record shards, several of them."""
+    out = tmp_path_factory.mktemp("packed") / "out"
+    shale("convert", photos, out, "--to", "record", "--shard-samples", "25")
+    return out
+
+
+@pytest.fixture(scope="session")
+def image_folder():
+    """torchvision.datasets.ImageFolder, the real one."""
+    import torch
+
+    # A torchvision without its compiled operators cannot be imported: it registers shapes for operators that nobody has
+    # defined. Defining their schemas first is enough; the datasets use none of them.
+    schema = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+    try:
+        import torchvision
+    except RuntimeError:
+        import sys
+
+        for name in [n for n in sys.modules if n.split(".")[0] == "torchvision"]:
+            del sys.modules[name]
+        for operator in ("torchvision::nms", "torchvision::qnms"):
+            torch.library.define(operator, schema)
+        import torchvision
+    return torchvision.datasets.ImageFolder

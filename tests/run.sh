@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and runs every test: ctest, then the interop tests against real peers in Python.
+#   tests/run.sh [--preset NAME] [--no-interop]
+# The peers live in build/peers; SHALE_PEERS names another Python environment made by tests/install-deps.sh --peers.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+
+preset=release
+interop=yes
+while (($#)); do
+  case $1 in
+    --preset)
+      preset=${2:?"--preset takes a name; cmake --list-presets lists them"}
+      shift
+      ;;
+    --no-interop) interop=no ;;
+    -h | --help)
+      sed -n '2,4s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+      exit 0
+      ;;
+    *)
+      printf "run.sh: unknown option '%s'\nhint: the options are --preset NAME and --no-interop\n" "$1" >&2
+      exit 2
+      ;;
+  esac
+  shift
+done
+peers=${SHALE_PEERS:-$root/build/peers}
+
+tests/install-deps.sh
+if [[ $interop == yes ]]; then
+  tests/install-deps.sh --peers "$peers"
+fi
+cmake --preset "$preset"
+cmake --build --preset "$preset" --parallel "$(nproc)"
+
+# Both suites run even if the first one fails, so that one run shows everything; their closing lines are printed last.
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+failed=0
+ctest --test-dir "build/$preset" --output-on-failure --no-tests=error --parallel "$(nproc)" |
+  tee "$logs/ctest" || failed=1
+if [[ $interop == yes ]]; then
+  SHALE=$root/build/$preset/shale "$peers/bin/python" -m pytest -q -p no:cacheprovider tests/interop |
+    tee "$logs/pytest" || failed=1
+fi
+printf '\n'
+sed -n '/tests passed/p' "$logs/ctest"
+if [[ $interop == yes ]]; then
+  tail -n 1 "$logs/pytest"
+fi
+exit "$failed"

@@ -1,0 +1,166 @@
+#include <fstream>
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include "shale/io/input_file.hpp"
+
+#include "support/temp_dir.hpp"
+
+using namespace shale;
+using namespace shale::test;
+
+namespace {
+
+std::string read_at(const InputFile& file, std::uint64_t offset, std::size_t wanted) {
+  std::string text(wanted, '?');
+  text.resize(file.read_some(offset, std::as_writable_bytes(std::span(text))));
+  return text;
+}
+
+/// One line of /proc/self/io: "syscr" counts reading system calls, "rchar" the bytes they brought.
+std::uint64_t io_count(const std::string& wanted) {
+  std::ifstream in("/proc/self/io");
+  std::string name;
+  std::uint64_t value = 0;
+  while (in >> name >> value) {
+    if (name == wanted + ":") return value;
+  }
+  return 0;
+}
+
+std::string numbered(std::size_t bytes) {
+  std::string text;
+  while (text.size() < bytes) text += std::to_string(text.size()) + ' ';
+  text.resize(bytes);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("input file: reads where it is told, less only at the end") {
+  TempDir dir;
+  write_file(dir / "f", "0123456789");
+  const InputFile file(dir / "f");
+
+  CHECK(file.size() == 10);
+  CHECK(read_at(file, 3, 4) == "3456");
+  CHECK(read_at(file, 8, 4) == "89");
+  CHECK(read_at(file, 10, 4).empty());
+  CHECK(read_at(file, 0, 0).empty());
+}
+
+TEST_CASE("input file: an offset that no file can have is past the end, not a failed system call") {
+  TempDir dir;
+  write_file(dir / "f", "0123456789");
+  const InputFile file(dir / "f");
+  std::array<std::byte, 4> into{};
+
+  CHECK(read_at(file, ~0ULL, 4).empty());
+  CHECK(read_at(file, (1ULL << 63) - 1, 4).empty());
+  CHECK(error_of([&] { file.read_exact(1ULL << 63, into); }).code() == Code::damaged);
+}
+
+TEST_CASE("input file: an exact read past the end is damage, with both numbers") {
+  TempDir dir;
+  write_file(dir / "f", "0123456789");
+  const InputFile file(dir / "f");
+  std::array<std::byte, 4> into{};
+  const Error error = error_of([&] { file.read_exact(7, into); });
+
+  CHECK(error.code() == Code::damaged);
+  CHECK(std::string(error.what()) ==
+        (dir / "f") + ": byte 7: 4 bytes wanted, the file ends after 3");
+}
+
+TEST_CASE("input file: a file that shrank after it was opened is damage") {
+  TempDir dir;
+  write_file(dir / "f", std::string(10'000, 'x'));
+  const InputFile file(dir / "f");
+  std::filesystem::resize_file(dir / "f", 100);
+  std::vector<std::byte> into(10'000);
+
+  CHECK(error_of([&] { file.read_exact(0, into); }).code() == Code::damaged);
+  CHECK(error_of([&] { (void)WindowReader(file).view(0, 200); }).code() == Code::damaged);
+}
+
+TEST_CASE("input file: what cannot be read as a file is told apart, and a FIFO does not hang") {
+  TempDir dir;
+  write_file(dir / "f", "x");
+  REQUIRE(::mkfifo((dir / "fifo").c_str(), 0600) == 0);
+
+  CHECK(error_of([&] { InputFile(dir / "missing"); }).code() == Code::not_found);
+  CHECK(error_of([&] { InputFile(dir / "f/below"); }).code() == Code::not_found);
+  CHECK(error_of([&] { InputFile(dir.path()); }).message() == "is a folder, not a regular file");
+  CHECK(error_of([&] { InputFile(dir / "fifo"); }).code() == Code::unsupported);
+}
+
+TEST_CASE("read_file: gives all bytes, also of a file whose size the system does not tell") {
+  TempDir dir;
+  write_file(dir / "f", "0123456789");
+
+  CHECK(as_text(read_file(dir / "f", 10)) == "0123456789");
+  CHECK(as_text(read_file("/proc/self/comm", 100)).size() > 1);
+}
+
+TEST_CASE("read_file: a file above the limit is refused with both numbers") {
+  TempDir dir;
+  write_file(dir / "f", "0123456789");
+
+  CHECK(error_of([&] { (void)read_file(dir / "f", 9); }).message() ==
+        "10 bytes, at most 9 are read");
+  CHECK(error_of([&] { (void)read_file("/proc/self/comm", 1); }).code() == Code::limit);
+}
+
+TEST_CASE("window reader: gives the bytes of any view, in any order") {
+  TempDir dir;
+  const std::string content = numbered(100'000);
+  write_file(dir / "f", content);
+  const InputFile file(dir / "f");
+  WindowReader window(file, 8192);
+  std::uint64_t random = 1;
+  for (int step = 0; step < 5000; ++step) {
+    random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+    const std::size_t at = (random >> 33) % content.size();
+    const std::size_t length =
+        (random >> 20) % std::min<std::size_t>(20'000, content.size() - at + 1);
+    REQUIRE((as_text(window.view(at, length)) == content.substr(at, length)));
+    REQUIRE((as_text(window.view(at + length, 0)).empty()));
+  }
+}
+
+TEST_CASE("window reader: small views in sequence cost one read a window") {
+  TempDir dir;
+  write_file(dir / "f", std::string(1 << 20, 'x'));
+  const InputFile file(dir / "f");
+  WindowReader window(file, 256 * 1024);
+  const std::uint64_t before = io_count("syscr");
+  for (std::uint64_t at = 0; at + 24 <= file.size(); at += 24) (void)window.view(at, 24);
+
+  CHECK(io_count("syscr") - before <
+        12);  // 4 windows, the first small one, and reading /proc/self/io itself
+}
+
+TEST_CASE("window reader: views far apart read little more than themselves") {
+  TempDir dir;
+  write_file(dir / "f", std::string(8 << 20, 'x'));
+  const InputFile file(dir / "f");
+  WindowReader window(file);
+  const std::uint64_t before = io_count("rchar");
+  for (std::uint64_t at = 0; at < file.size(); at += 1 << 20) (void)window.view(at, 12);
+
+  CHECK(io_count("rchar") - before < 8 * 8192);
+}
+
+TEST_CASE("window reader: a length out of a hostile header is refused before memory is taken") {
+  TempDir dir;
+  write_file(dir / "f", "0123456789");
+  const InputFile file(dir / "f");
+  WindowReader window(file);
+
+  for (const std::uint64_t length : {11ULL, 1ULL << 60, ~0ULL}) {
+    CHECK(error_of([&] { (void)window.view(0, length); }).code() == Code::damaged);
+  }
+  CHECK(error_of([&] { (void)window.view(~0ULL, 2); }).code() == Code::damaged);
+  CHECK(as_text(window.view(8, 2)) == "89");
+}

@@ -1,0 +1,122 @@
+#include <map>
+
+#include <doctest/doctest.h>
+
+#include "shale/io/machine_limits.hpp"
+
+#include "support/temp_dir.hpp"
+
+using namespace shale;
+using namespace shale::test;
+
+namespace {
+
+constexpr std::uint64_t kGibibyte = 1 << 30;
+
+/// A machine of files and variables: 8 CPUs and 64 GiB unless something says less.
+struct FakeMachine {
+  TempDir dir;
+  std::map<std::string, std::string> environment;
+
+  FakeMachine& cgroup(std::string_view lines) {
+    write_file(dir / "proc/self/cgroup", lines);
+    return *this;
+  }
+  FakeMachine& file(const std::string& path, std::string_view text) {
+    write_file(dir / ("sys/fs/cgroup/" + path), std::string(text) + "\n");
+    return *this;
+  }
+  [[nodiscard]] MachineView view() const {
+    const auto look_up = [this](const char* name) -> std::optional<std::string> {
+      const auto found = environment.find(name);
+      return found != environment.end() ? std::optional(found->second) : std::nullopt;
+    };
+    return {.root = dir.path(), .environment = look_up, .cpus = 8, .ram_bytes = 64 * kGibibyte};
+  }
+  [[nodiscard]] std::string cpus() const {
+    const Limit limit = usable_cpus_of(view());
+    return std::to_string(limit.value) + " " + limit.source;
+  }
+  [[nodiscard]] std::string mebibytes() const {
+    const Limit limit = usable_memory_of(view());
+    return std::to_string(limit.value >> 20) + " " + limit.source;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("machine limits: without cgroup and SLURM the machine itself is the limit") {
+  const FakeMachine machine;
+  CHECK(machine.cpus() == "8 CPU affinity");
+  CHECK(machine.mebibytes() == "65536 RAM");
+}
+
+TEST_CASE("machine limits: cgroup version 2, the least of all ancestors") {
+  FakeMachine machine;
+  machine.cgroup("0::/job/step\n")
+      .file("job/cpu.max", "250000 100000")
+      .file("job/step/cpu.max", "max 100000");
+  machine.file("memory.max", "max")
+      .file("job/memory.max", "1073741824")
+      .file("job/step/memory.max", "2147483648");
+  CHECK(machine.cpus() == "3 cgroup cpu.max");
+  CHECK(machine.mebibytes() == "1024 cgroup memory.max");
+}
+
+TEST_CASE("machine limits: cgroup version 1, alone and mounted with others") {
+  FakeMachine machine;
+  machine.cgroup("4:memory:/job/step\n3:cpu,cpuacct:/job\n0::/\n");
+  machine.file("cpu,cpuacct/job/cpu.cfs_quota_us", "50000")
+      .file("cpu,cpuacct/job/cpu.cfs_period_us", "100000");
+  machine.file("memory/job/memory.limit_in_bytes", "536870912");
+  machine.file("memory/job/step/memory.limit_in_bytes", "9223372036854771712");
+  CHECK(machine.cpus() == "1 cgroup cpu.cfs_quota_us");
+  CHECK(machine.mebibytes() == "512 cgroup memory.limit_in_bytes");
+}
+
+TEST_CASE("machine limits: in a container whose own path is not mounted the mount is its group") {
+  FakeMachine machine;
+  machine.cgroup("0::/kubepods/pod1/abc\n")
+      .file("cpu.max", "200000 100000")
+      .file("memory.max", "268435456");
+  CHECK(machine.cpus() == "2 cgroup cpu.max");
+  CHECK(machine.mebibytes() == "256 cgroup memory.max");
+}
+
+TEST_CASE("machine limits: a version 1 quota of -1 and garbage are no limits") {
+  FakeMachine machine;
+  machine.cgroup("junk\n::\n5:cpu:relative\n3:cpu:/\n0::/a\n");
+  machine.file("cpu/cpu.cfs_quota_us", "-1").file("cpu/cpu.cfs_period_us", "100000");
+  machine.file("a/cpu.max", "100000 0").file("a/memory.max", "12x");
+  machine.environment = {{"SLURM_CPUS_PER_TASK", "two"}, {"SLURM_MEM_PER_NODE", "0"}};
+  CHECK(machine.cpus() == "8 CPU affinity");
+  CHECK(machine.mebibytes() == "65536 RAM");
+}
+
+TEST_CASE("machine limits: SLURM's variables, memory in MiB") {
+  FakeMachine machine;
+  machine.environment = {{"SLURM_CPUS_PER_TASK", "4"}, {"SLURM_MEM_PER_NODE", "3000"}};
+  CHECK(machine.cpus() == "4 SLURM_CPUS_PER_TASK");
+  CHECK(machine.mebibytes() == "3000 SLURM_MEM_PER_NODE");
+
+  machine.environment = {
+      {"SLURM_CPUS_PER_TASK", "4"}, {"SLURM_CPUS_ON_NODE", "16"}, {"SLURM_MEM_PER_CPU", "500"}};
+  CHECK(machine.mebibytes() == "2000 SLURM_MEM_PER_CPU");
+  machine.environment.erase("SLURM_CPUS_PER_TASK");
+  CHECK(machine.mebibytes() == "8000 SLURM_MEM_PER_CPU");
+}
+
+TEST_CASE(
+    "machine limits: the default budget is a quarter of a small machine, 256 MiB of a large one") {
+  CHECK(default_memory_budget_of({64 * kGibibyte, "RAM"}).value == 256 << 20);
+  const Limit small = default_memory_budget_of({400 << 20, "cgroup memory.max"});
+  CHECK(small.value == 100 << 20);
+  CHECK(small.source == "a quarter of cgroup memory.max");
+  CHECK(default_memory_budget_of({1 << 20, "RAM"}).value == 16 << 20);
+}
+
+TEST_CASE("machine limits: this machine has at least one CPU and some memory") {
+  CHECK(usable_cpus().value >= 1);
+  CHECK(usable_memory().value > 0);
+  CHECK(default_memory_budget().value <= 256 << 20);
+}

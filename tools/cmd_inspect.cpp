@@ -1,0 +1,151 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/format/format.hpp"
+#include "shale/ops/inspect.hpp"
+#include "tools/command.hpp"
+#include "tools/facts.hpp"
+
+namespace shale::tools {
+namespace {
+
+std::string fields_text(const Schema& schema) {
+  std::string text;
+  for (const Field& field : schema.fields) {
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} ({}", field.name, name_of(field.kind));
+    if (field.kind == Kind::tensor) {
+      text += fmt::format(" {} ({}{})", field.dtype.descr(), fmt::join(field.shape, ", "),
+                          field.shape.size() == 1 ? "," : "");
+    }
+    text += ")";
+  }
+  return text;
+}
+
+std::string info_text(const DatasetInfo& info, std::string_view name) {
+  const Manifest& manifest = info.manifest;
+  std::string text = fmt::format("{}: a complete {} dataset by {}\n", printable(name), manifest.format, manifest.generator);
+  const auto add = [&](std::string_view what, const std::string& value) { text += fmt::format("  {:<9}{}\n", what, value); };
+  add("samples", fmt::format("{}, {} of payload; source: {}, {}", format_count(manifest.digest.samples),
+                             format_size(manifest.payload_bytes), manifest.source.kind,
+                             format_count(manifest.source.samples)));
+  add("shards", fmt::format("{}, {} of files, the largest {}", format_count(manifest.shard_count),
+                            format_size(info.file_bytes), format_size(info.largest_file)));
+  add("fields", fields_text(manifest.schema));
+  if (!manifest.classes.empty()) {
+    std::vector<std::string> first;
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, manifest.classes.size()); ++i) {
+      first.push_back(printable(manifest.classes[i]));
+    }
+    add("classes", fmt::format("{}: {}{}", format_count(manifest.classes.size()), fmt::join(first, ", "),
+                               manifest.classes.size() > first.size() ? " ..." : ""));
+  }
+  if (manifest.skipped > 0) add("skipped", fmt::format("{} (skipped.csv)", format_count(manifest.skipped)));
+  if (manifest.images && !manifest.images->odd.empty()) {
+    std::string odd;
+    for (const auto& [what, count] : manifest.images->odd) {
+      odd += fmt::format("{}{} {}", odd.empty() ? "" : ", ", format_count(count), what);
+    }
+    add("odd", odd + " (images.csv)");
+  }
+  add("content", manifest.digest.content.hex());
+  return text;
+}
+
+// The bytes of a field as they are; a number as a line of text.
+void write_field(const FoundSample& found, std::size_t field) {
+  const Value& value = found.sample.values[field];
+  if (const auto* bytes = std::get_if<Bytes>(&value)) {
+    if (::isatty(STDOUT_FILENO) != 0 && found.schema.fields[field].kind != Kind::text) {
+      throw Error(Code::usage, "{} bytes of field '{}' would go to a terminal", bytes->size(),
+                  found.schema.fields[field].name)
+          .hint("redirect stdout to a file or a pipe, or pass --json to see what the sample holds");
+    }
+    print(as_text(*bytes));
+  } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    print(fmt::format("{}\n", *integer));
+  } else if (const auto* real = std::get_if<double>(&value)) {
+    print(fmt::format("{}\n", *real));
+  } else {
+    for (const Bytes element : std::get<std::vector<Bytes>>(value)) print(as_text(element));
+  }
+}
+
+}  // namespace
+
+int run_info(const std::vector<std::string>& words) {
+  CommandLine line(commands()[2]);
+  if (!line.parse(words)) return kDone;
+  line.require_words(1, 1);
+  const bool is_json = line.common().is_json;
+  const DatasetInfo info = inspect(line.words()[0]);
+  if (is_json) print(info_facts(info).dump() + "\n");
+  if (!info.is_complete) {
+    throw Error(Code::mismatch, "is unfinished: it has no dataset.json yet")
+        .at(line.words()[0])
+        .hint("run the command that was writing it again");
+  }
+  if (!is_json) print(info_text(info, line.words()[0]));
+  return kDone;
+}
+
+int run_cat(const std::vector<std::string>& words) {
+  CommandLine line(commands()[3]);
+  line.add()  //
+      ("key", po::value<std::string>()->value_name("KEY"), "the sample with this key instead of a row")  //
+      ("field", po::value<std::string>()->value_name("F"), "the field to write; default: the first; 'key' is one too");
+  if (!line.parse(words)) return kDone;
+  const CommonOptions common = line.common();
+  line.require_words(line.has("key") ? 1 : 2, line.has("key") ? 1 : 2);
+  const std::string& dataset = line.words()[0];
+  const FoundSample found =
+      line.has("key") ? find_key(dataset, line.text("key"), common.memory.value)
+                      : find_row(dataset, parse_count(line.words()[1], "ROW"), common.memory.value);
+  if (common.is_json) {
+    print(sample_facts(found).dump() + "\n");
+    return kDone;
+  }
+  const std::string field = line.has("field") ? line.text("field") : found.schema.fields.at(0).name;
+  if (field == "key") {
+    print(found.sample.key + "\n");
+    return kDone;
+  }
+  const std::optional<std::size_t> position = found.schema.find(field);
+  if (!position) {
+    throw Error(Code::not_found, "there is no field '{}'", printable(field))
+        .at(dataset)
+        .hint("the fields are key, " + fields_text(found.schema));
+  }
+  write_field(found, *position);
+  return kDone;
+}
+
+int run_formats(const std::vector<std::string>& words) {
+  CommandLine line(commands()[4]);
+  if (!line.parse(words)) return kDone;
+  line.require_words(0, 0);
+  Json json = Json::array();
+  std::string text;
+  for (const Format* format : all_formats()) {
+    std::vector<std::string_view> kinds;
+    for (const Kind kind : format->can.kinds) kinds.push_back(name_of(kind));
+    json.push_back({{"name", format->name},
+                    {"summary", format->summary},
+                    {"suffixes", std::vector<std::string_view>(format->suffixes.begin(), format->suffixes.end())},
+                    {"kinds", kinds},
+                    {"self_checksummed", format->can.self_checksummed},
+                    {"reads", true},
+                    {"writes", true}});
+    text += fmt::format("{:<9}{} ({})\n         holds {}\n", format->name, format->summary,
+                        fmt::join(format->suffixes, " "), fmt::join(kinds, ", "));
+  }
+  print(line.common().is_json ? Json{{"formats", json}}.dump() + "\n" : text);
+  return kDone;
+}
+
+}  // namespace shale::tools

@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/ops/verify.hpp"
+#include "tools/command.hpp"
+#include "tools/facts.hpp"
+
+namespace shale::tools {
+namespace {
+
+const Command& self() { return commands()[1]; }
+
+constexpr std::uint64_t kToldFindings = 1000;
+
+VerifyRequest request_of(const CommandLine& line, const CommonOptions& common) {
+  line.require_words(1, 1);
+  VerifyRequest request;
+  request.dataset = line.words()[0];
+  if (int{line.flag("quick")} + int{line.flag("full")} + int{line.flag("deep")} > 1) {
+    throw Error(Code::usage, "--quick, --full and --deep exclude one another").hint("--full is the default");
+  }
+  if (line.flag("quick")) request.depth = VerifyDepth::quick;
+  if (line.flag("deep")) request.depth = VerifyDepth::deep;
+  if (line.has("against")) request.against = line.text("against");
+  if (line.has("labels")) request.labels_file = line.text("labels");
+  if (!request.labels_file.empty() && request.against.empty()) {
+    throw Error(Code::usage, "--labels needs --against, the folder that the labels belong to");
+  }
+  request.jobs = static_cast<unsigned>(common.jobs.value);
+  request.memory_bytes = common.memory.value;
+  return request;
+}
+
+std::string_view proof_of(const VerifyRequest& request) {
+  if (!request.against.empty()) return "every byte is as it was written, and the source holds the same samples";
+  switch (request.depth) {
+    case VerifyDepth::quick:
+      return "manifest, sizes and index shapes are right; the bytes were not read";
+    case VerifyDepth::full:
+      return "every byte is as it was written";
+    case VerifyDepth::deep:
+      return "every byte is as it was written, the digests are right and the images decode";
+  }
+  return "";
+}
+
+}  // namespace
+
+int run_verify(const std::vector<std::string>& words) {
+  CommandLine line(self());
+  line.add()  //
+      ("quick", po::bool_switch(), "manifest, sizes, shape of the indexes; reads no payload")               //
+      ("full", po::bool_switch(), "every block, every field's checksum, the container's structure (default)")  //
+      ("deep", po::bool_switch(), "full, digests recomputed, images decoded")                                 //
+      ("against", po::value<std::string>()->value_name("SOURCE"),
+       "the folder or dataset that must hold the same samples, bytes and labels")  //
+      ("labels", po::value<std::string>()->value_name("FILE"), "the labels of a flat folder given with --against");
+  if (!line.parse(words)) return kDone;
+  const CommonOptions common = line.common();
+  const VerifyRequest request = request_of(line, common);
+  Progress progress(common.progress, "verify");
+  std::uint64_t told = 0;
+  const FindingSink sink = [&](const Finding& finding) {
+    if (++told > kToldFindings || common.is_json) return;
+    progress.clear();
+    tell(describe(finding));
+  };
+  const VerifyReport report = verify(request, sink, events_for(progress, common.is_quiet));
+  progress.clear();
+  if (common.is_json) {
+    print(verify_facts(report).dump() + "\n");
+  } else {
+    if (told > kToldFindings) tell(fmt::format("... and {} more findings", format_count(told - kToldFindings)));
+    std::string text;
+    for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
+    text += report.findings == 0
+                ? fmt::format("{}: {} samples in {} shards are whole: {}\n", printable(request.dataset),
+                              format_count(report.samples), format_count(report.shards), proof_of(request))
+                : fmt::format("{}: damaged: {} findings\n", printable(request.dataset), format_count(report.findings));
+    if (!common.is_quiet) print(text);
+  }
+  if (report.findings == 0) return kDone;
+  if (!common.is_json && !common.is_quiet) {
+    tell("hint: copy the files named above again from where they are whole, or convert the dataset anew");
+  }
+  return kDamaged;
+}
+
+}  // namespace shale::tools

@@ -1,0 +1,123 @@
+#include "tools/command.hpp"
+
+#include <algorithm>
+
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+
+namespace shale::tools {
+namespace {
+
+constexpr Command kCommands[] = {
+    {"convert", "shale convert INPUT OUTPUT --to FORMAT [options]", "turn an image folder or a dataset into shards",
+     run_convert},
+    {"verify", "shale verify DATASET [--quick|--full|--deep] [--against SOURCE]",
+     "prove a dataset whole, or say exactly what is not", run_verify},
+    {"info", "shale info DATASET", "say what a dataset holds", run_info},
+    {"cat", "shale cat DATASET ROW | --key KEY [--field F]", "write one field of one sample to stdout", run_cat},
+    {"formats", "shale formats", "list the formats and what each can hold", run_formats},
+    {"index", "shale index DATASET", "make lost indexes and block lists anew", run_index},
+};
+
+constexpr std::uint64_t kLeastMemory = 16 << 20;
+
+std::vector<std::string> unrecognized_words(const po::parsed_options& parsed) {
+  return po::collect_unrecognized(parsed.options, po::include_positional);
+}
+
+}  // namespace
+
+std::span<const Command> commands() { return kCommands; }
+
+int exit_code_of(Code code) {
+  switch (code) {
+    case Code::usage:
+      return kUsage;
+    case Code::damaged:
+      return kDamaged;
+    case Code::interrupted:
+      return kInterrupted;
+    case Code::bug:
+      return kBug;
+    default:
+      return kFailed;
+  }
+}
+
+CommandLine::CommandLine(const Command& command) : command_(command) {
+  common_.add_options()  //
+      ("jobs", po::value<std::string>()->value_name("N"), "threads; default: what SLURM, affinity and cgroup grant")  //
+      ("memory", po::value<std::string>()->value_name("SIZE"),
+       "memory budget, at least 16MiB; default: 256MiB or a quarter of the limit")  //
+      ("progress", po::value<std::string>()->default_value("auto")->value_name("HOW"),
+       "auto (a bar on a terminal), plain (lines), none")                         //
+      ("json", po::bool_switch(), "one JSON object on stdout instead of text")   //
+      ("quiet", po::bool_switch(), "no progress, no notes, no report")           //
+      ("help", po::bool_switch(), "this text");
+}
+
+bool CommandLine::parse(const std::vector<std::string>& words) {
+  po::options_description all;
+  all.add(own_).add(common_);
+  try {
+    // Long options must be written out: a guess at an abbreviation would change its meaning when options are added.
+    const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing &
+                      ~po::command_line_style::allow_short;
+    po::positional_options_description none;
+    const po::parsed_options parsed = po::command_line_parser(words).options(all).style(style).allow_unregistered().run();
+    for (const po::option& option : parsed.options) {
+      if (option.unregistered) {
+        throw Error(Code::usage, "'{}' is no option of shale {}", printable(option.original_tokens.at(0)), command_.name)
+            .hint(fmt::format("'shale {} --help' lists them", command_.name));
+      }
+    }
+    words_ = unrecognized_words(parsed);
+    po::store(parsed, values_);
+    po::notify(values_);
+  } catch (const po::error& error) {
+    throw Error(Code::usage, "{}", error.what()).hint(fmt::format("usage: {}", command_.usage));
+  }
+  if (!flag("help")) return true;
+  std::string text = fmt::format("usage: {}\n\n{}\n\n", command_.usage, command_.summary);
+  std::ostringstream options;
+  options << own_ << "\n" << common_;
+  print(text + options.str());
+  return false;
+}
+
+void CommandLine::require_words(std::size_t least, std::size_t most) const {
+  if (words_.size() >= least && words_.size() <= most) return;
+  throw Error(Code::usage, "{} words were given, expected {}", words_.size(),
+              least == most ? std::to_string(least) : fmt::format("{} to {}", least, most))
+      .hint(fmt::format("usage: {}", command_.usage));
+}
+
+std::size_t CommandLine::choice(const char* option, std::span<const std::string_view> words) const {
+  const auto found = std::find(words.begin(), words.end(), text(option));
+  if (found == words.end()) {
+    throw Error(Code::usage, "--{} '{}' is none of {}", option, printable(text(option)), fmt::join(words, ", "));
+  }
+  return static_cast<std::size_t>(found - words.begin());
+}
+
+CommonOptions CommandLine::common() const {
+  CommonOptions common;
+  common.is_json = flag("json");
+  common.is_quiet = flag("quiet");
+  constexpr std::string_view kModes[] = {"auto", "plain", "none"};
+  constexpr Progress::Mode kModeValues[] = {Progress::Mode::automatic, Progress::Mode::plain, Progress::Mode::none};
+  common.progress = common.is_quiet ? Progress::Mode::none : kModeValues[choice("progress", kModes)];
+  common.jobs = has("jobs") ? Limit{parse_count(text("jobs"), "--jobs"), "--jobs"} : usable_cpus();
+  constexpr std::uint64_t kMostJobs = 1024;
+  if (common.jobs.value == 0 || common.jobs.value > kMostJobs) {
+    throw Error(Code::usage, "--jobs {} is not between 1 and {}", common.jobs.value, kMostJobs);
+  }
+  common.memory = has("memory") ? Limit{parse_size(text("memory")), "--memory"} : default_memory_budget();
+  if (common.memory.value < kLeastMemory) {
+    throw Error(Code::usage, "--memory {} is less than the minimum, {}", format_size(common.memory.value),
+                format_size(kLeastMemory));
+  }
+  return common;
+}
+
+}  // namespace shale::tools

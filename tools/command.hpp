@@ -1,0 +1,73 @@
+#pragma once
+
+#include <boost/program_options.hpp>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shale/base/error.hpp"
+#include "shale/io/machine_limits.hpp"
+#include "tools/console.hpp"
+
+namespace shale::tools {
+
+namespace po = boost::program_options;
+
+/// One line of the command table.
+struct Command {
+  std::string_view name, usage, summary;
+  /// Returns the exit code. `words` are those after the command's name.
+  int (*run)(const std::vector<std::string>& words);
+};
+
+/// All commands, in the order of the help.
+[[nodiscard]] std::span<const Command> commands();
+
+// The exit codes of the contract (man shale, EXIT STATUS).
+inline constexpr int kDone = 0, kFailed = 1, kUsage = 2, kDamaged = 3, kSomeSkipped = 4, kBug = 70, kInterrupted = 130;
+[[nodiscard]] int exit_code_of(Code code);
+
+/// The options that every command has, as they were given.
+struct CommonOptions {
+  bool is_json = false, is_quiet = false;
+  Progress::Mode progress = Progress::Mode::automatic;
+  Limit jobs, memory;
+};
+
+/// The options of one command: its own, the common ones, and the words that are none.
+class CommandLine {
+ public:
+  explicit CommandLine(const Command& command);
+
+  /// Where the command adds its own options.
+  [[nodiscard]] po::options_description_easy_init add() { return own_.add_options(); }
+  /// Parses. False if help was asked for, and given. Errors: Code::usage naming the word that is off.
+  [[nodiscard]] bool parse(const std::vector<std::string>& words);
+
+  [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
+  /// Errors: Code::usage if there are fewer or more words, with the command's usage.
+  void require_words(std::size_t least, std::size_t most) const;
+  [[nodiscard]] bool has(const char* option) const { return values_.count(option) > 0 && !values_[option].defaulted(); }
+  [[nodiscard]] bool flag(const char* option) const { return values_[option].as<bool>(); }
+  [[nodiscard]] const std::string& text(const char* option) const { return values_[option].as<std::string>(); }
+  /// The value of an option that takes one of a few words. Errors: Code::usage listing them.
+  [[nodiscard]] std::size_t choice(const char* option, std::span<const std::string_view> words) const;
+  [[nodiscard]] CommonOptions common() const;
+
+ private:
+  const Command& command_;
+  po::options_description own_{"options"}, common_{"common options"};
+  po::variables_map values_;
+  std::vector<std::string> words_;
+};
+
+int run_convert(const std::vector<std::string>& words);
+int run_verify(const std::vector<std::string>& words);
+int run_info(const std::vector<std::string>& words);
+int run_cat(const std::vector<std::string>& words);
+int run_formats(const std::vector<std::string>& words);
+int run_index(const std::vector<std::string>& words);
+
+}  // namespace shale::tools

@@ -1,0 +1,177 @@
+#include "tools/facts.hpp"
+
+#include "shale/base/printable.hpp"
+
+namespace shale::tools {
+namespace {
+
+template <class Value>
+void put(Json& json, const char* name, const std::optional<Value>& value) {
+  if (value) json[name] = *value;
+}
+
+void put_text(Json& json, const char* name, const std::string& text) {
+  if (!text.empty()) json[name] = printable(text);
+}
+
+std::string_view name_of(Code code) {
+  constexpr std::string_view kNames[] = {"usage",  "unsupported", "not_found", "exists",   "io",          "damaged",
+                                         "bad_content", "schema",      "limit",     "mismatch", "interrupted", "bug"};
+  return kNames[static_cast<std::size_t>(code)];
+}
+
+Json schema_facts(const Schema& schema) {
+  Json fields = Json::array();
+  for (const Field& field : schema.fields) {
+    Json json = {{"name", field.name}, {"kind", shale::name_of(field.kind)}};
+    if (field.kind == Kind::tensor) {
+      json["dtype"] = field.dtype.descr();
+      json["shape"] = field.shape;
+    }
+    fields.push_back(std::move(json));
+  }
+  return fields;
+}
+
+}  // namespace
+
+Json error_facts(const Error& error) {
+  Json json;
+  json["code"] = name_of(error.code());
+  json["message"] = printable(error.message());
+  put_text(json, "file", error.file());
+  put(json, "byte", error.offset());
+  if (error.sample()) {
+    put_text(json, "key", error.sample()->key);
+    put(json, "sample", error.sample()->index);
+  }
+  put_text(json, "cause", error.cause());
+  put_text(json, "hint", error.hint());
+  return {{"error", json}};
+}
+
+Json finding_facts(const Finding& finding) {
+  Json json;
+  json["message"] = printable(finding.message);
+  put_text(json, "file", finding.file);
+  put(json, "byte", finding.offset);
+  put(json, "bytes", finding.length);
+  put_text(json, "shard", finding.shard);
+  put(json, "row", finding.row);
+  if (finding.sample) {
+    put_text(json, "key", finding.sample->key);
+    put(json, "sample", finding.sample->index);
+  }
+  put_text(json, "field", finding.field);
+  put_text(json, "found", finding.found);
+  put_text(json, "expected", finding.expected);
+  return json;
+}
+
+Json manifest_facts(const Manifest& manifest) {
+  Json json;
+  json["format"] = manifest.format;
+  json["generator"] = manifest.generator;
+  json["samples"] = manifest.digest.samples;
+  json["bytes"] = manifest.payload_bytes;
+  json["shards"] = manifest.shard_count;
+  json["classes"] = manifest.classes.size();
+  json["fields"] = schema_facts(manifest.schema);
+  json["skipped"] = manifest.skipped;
+  json["ignored"] = manifest.ignored;
+  if (manifest.images) json["images"] = {{"types", manifest.images->types}, {"odd", manifest.images->odd}};
+  json["source"] = {{"kind", manifest.source.kind},
+                    {"samples", manifest.source.samples},
+                    {"bytes", manifest.source.bytes},
+                    {"fingerprint", manifest.source.fingerprint.hex()}};
+  json["options"] = Json::object();
+  for (const auto& [name, value] : manifest.options) json["options"][name] = value;
+  json["content_digest"] = manifest.digest.content.hex();
+  json["ordered_digest"] = manifest.digest.ordered.hex();
+  json["key_digest"] = manifest.layout.has_keys ? Json(manifest.digest.keys.hex()) : Json(nullptr);
+  return json;
+}
+
+Json convert_facts(const ConvertReport& report, std::string_view output) {
+  Json json = manifest_facts(report.manifest);
+  json["output"] = printable(output);
+  json["file_bytes"] = report.file_bytes;
+  json["complete"] = !report.is_plan;
+  json["was_complete"] = report.was_complete;
+  json["dry_run"] = report.is_plan;
+  if (report.is_plan) {
+    // Nothing was hashed: a zero digest would look like one.
+    for (const char* digest : {"content_digest", "ordered_digest", "key_digest"}) json.erase(digest);
+  }
+  if (report.was_verified) json["verification"] = verify_facts(report.verification);
+  return json;
+}
+
+Json verify_facts(const VerifyReport& report) {
+  Json json;
+  json["ok"] = report.findings == 0;
+  json["shards"] = report.shards;
+  json["samples"] = report.samples;
+  json["bytes"] = report.bytes;
+  json["findings"] = report.findings;
+  json["first_findings"] = Json::array();
+  for (const Finding& finding : report.first_findings) json["first_findings"].push_back(finding_facts(finding));
+  json["notes"] = report.notes;
+  return json;
+}
+
+Json info_facts(const DatasetInfo& info) {
+  if (!info.is_complete) return {{"complete", false}};
+  Json json = manifest_facts(info.manifest);
+  json["complete"] = true;
+  json["file_bytes"] = info.file_bytes;
+  json["largest_file"] = info.largest_file;
+  json["class_names"] = Json::array();
+  for (const std::string& name : info.manifest.classes) json["class_names"].push_back(printable(name));
+  return json;
+}
+
+Json sample_facts(const FoundSample& found) {
+  Json json;
+  json["row"] = found.row;
+  json["shard"] = found.shard;
+  json["shard_row"] = found.shard_row;
+  json["key"] = printable(found.sample.key);
+  json["fields"] = Json::object();
+  for (std::size_t i = 0; i < found.schema.fields.size(); ++i) {
+    const Field& field = found.schema.fields[i];
+    const IndexCell& cell = found.place.cells[i];
+    Json value = {{"kind", shale::name_of(field.kind)}};
+    if (field.kind == Kind::integer) {
+      value["value"] = cell.integer;
+      const bool is_class = field.name == "label" && cell.integer >= 0 &&
+                            static_cast<std::uint64_t>(cell.integer) < found.classes.size();
+      if (is_class) value["class"] = printable(found.classes[static_cast<std::size_t>(cell.integer)]);
+    } else if (field.kind == Kind::real) {
+      value["value"] = cell.real;
+    } else {
+      value["offset"] = cell.place.offset;
+      value["length"] = cell.place.length;
+      value["crc32c"] = fmt::format("{:08x}", cell.place.crc32c);
+      if (field.kind == Kind::list) value["count"] = cell.place.count;
+      if (field.kind == Kind::text) value["value"] = printable(as_text(std::get<Bytes>(found.sample.values[i])));
+    }
+    json["fields"][field.name] = std::move(value);
+  }
+  return json;
+}
+
+Json rebuild_facts(const RebuildReport& report) {
+  Json json = {{"whole", report.whole}, {"rebuilt", report.rebuilt}, {"failed", report.failed}, {"shards", Json::array()}};
+  for (const RebuiltShard& shard : report.shards) {
+    Json entry = {{"name", shard.name},
+                  {"was_whole", shard.was_whole},
+                  {"index_written", shard.index_written},
+                  {"blocks_written", shard.blocks_written}};
+    put_text(entry, "fault", shard.fault);
+    json["shards"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+}  // namespace shale::tools

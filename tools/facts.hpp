@@ -1,0 +1,29 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "shale/ops/convert.hpp"
+#include "shale/ops/inspect.hpp"
+#include "shale/ops/rebuild_index.hpp"
+#include "shale/ops/verify.hpp"
+
+// What commands report under --json. Keys, paths and names are escaped as in the text output (\n, \t, \\, \xNN), so that any
+// bytes make valid JSON.
+
+namespace shale::tools {
+
+using Json = nlohmann::ordered_json;
+
+inline constexpr std::string_view kGenerator = "shale " SHALE_VERSION;
+
+[[nodiscard]] Json error_facts(const Error& error);
+[[nodiscard]] Json finding_facts(const Finding& finding);
+[[nodiscard]] Json manifest_facts(const Manifest& manifest);
+[[nodiscard]] Json convert_facts(const ConvertReport& report, std::string_view output);
+[[nodiscard]] Json verify_facts(const VerifyReport& report);
+[[nodiscard]] Json info_facts(const DatasetInfo& info);
+[[nodiscard]] Json sample_facts(const FoundSample& found);
+[[nodiscard]] Json rebuild_facts(const RebuildReport& report);
+
+}  // namespace shale::tools

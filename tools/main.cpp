@@ -1,0 +1,65 @@
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "shale/base/printable.hpp"
+#include "tools/command.hpp"
+#include "tools/facts.hpp"
+
+namespace shale::tools {
+namespace {
+
+std::string help_text() {
+  std::string text =
+      "shale: the ffmpeg of training datasets\n"
+      "\n"
+      "usage: shale COMMAND ... [--help]\n"
+      "\n";
+  for (const Command& command : commands()) text += fmt::format("  {:<9}{}\n", command.name, command.summary);
+  return text + "\n'shale COMMAND --help' lists the options of a command; 'man shale' tells the rest.\n";
+}
+
+int run_command(const std::vector<std::string>& words) {
+  if (words.empty()) {
+    throw Error(Code::usage, "no command was given").hint("'shale --help' lists the commands");
+  }
+  if (words[0] == "--help" || words[0] == "help") {
+    print(help_text());
+    return kDone;
+  }
+  if (words[0] == "--version") {
+    print(std::string(kGenerator) + "\n");
+    return kDone;
+  }
+  for (const Command& command : commands()) {
+    if (command.name == words[0]) return command.run({words.begin() + 1, words.end()});
+  }
+  throw Error(Code::usage, "'{}' is not a command", printable(words[0])).hint("'shale --help' lists the commands");
+}
+
+int report_error(const Error& error, const std::vector<std::string>& words) {
+  tell_error(error);
+  if (std::find(words.begin(), words.end(), "--json") != words.end()) print(error_facts(error).dump() + "\n");
+  return exit_code_of(error.code());
+}
+
+}  // namespace
+}  // namespace shale::tools
+
+int main(int argc, char** argv) {
+  using shale::tools::report_error;
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  try {
+    return shale::tools::run_command(words);
+  } catch (const shale::Error& error) {
+    return report_error(error, words);
+  } catch (const std::bad_alloc&) {
+    return report_error(shale::Error(shale::Code::limit, "the system gave no more memory").hint("pass a smaller --memory"),
+                        words);
+  } catch (const std::exception& error) {
+    return report_error(shale::Error(shale::Code::bug, "unexpected: {}", error.what())
+                            .hint("this is a bug of shale: please report it with the command and its output"),
+                        words);
+  }
+}
