@@ -68,10 +68,8 @@ say "is every byte still what was written, and is every source file in it"
 run 0 -- shale verify "$work/dataset" --against "$photos"
 
 say "flip one bit in a copy: shale says where"
-shard=$work/damaged/shard-000000.tfrecord
 run 0 -- cp -r "$work/dataset" "$work/damaged"
-run 0 -- python3 -c "f = open('$shard', 'r+b'); at = f.seek(0, 2) // 2
-f.seek(at); byte = f.read(1)[0]; f.seek(at); f.write(bytes([byte ^ 1]))"
+run 0 -- python3 samples/flip_bit.py "$work/damaged/shard-000000.tfrecord"
 run 3 -- shale verify "$work/damaged"
 
 cat <<END

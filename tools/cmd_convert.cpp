@@ -45,6 +45,11 @@ ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) 
   ConvertRequest request;
   request.inputs.assign(line.words().begin(), line.words().end() - 1);
   request.output = line.words().back();
+  if (request.output.ends_with(".npy")) {
+    throw Error(Code::unsupported, "one .npy array is not supported yet as output")
+        .at(request.output)
+        .hint("choose an output directory, whose name does not end in .npy, and pass --to");
+  }
   // format_named("") lists the formats: the chooser.
   request.format = format_named(line.has("to") ? line.text("to") : "").name;
   request.generator = kGenerator;
@@ -99,13 +104,13 @@ std::string report_text(const ConvertReport& report, const ConvertRequest& reque
                       manifest.classes.empty()
                           ? ""
                           : fmt::format(", {}", plural(manifest.classes.size(), "class", "classes")));
-  if (manifest.images) {
+  if (manifest.images && !manifest.images->types.empty()) {
     text += fmt::format("  images: {}\n", counts_text(manifest.images->types));
     if (!manifest.images->odd.empty()) {
       text += fmt::format("  odd but kept: {} (listed in images.csv)\n", counts_text(manifest.images->odd));
     }
   }
-  if (manifest.ignored > 0) text += fmt::format("  ignored: {} that are no samples\n", plural(manifest.ignored, "entry", "entries"));
+  if (manifest.ignored > 0) text += fmt::format("  ignored: {}\n", plural(manifest.ignored, "entry that is no image", "entries that are no images"));
   if (manifest.skipped > 0) {
     text += fmt::format("  skipped: {} (listed in skipped.csv)\n", plural(manifest.skipped, "bad image", "bad images"));
     for (const std::string& line : report.first_skipped) text += fmt::format("    {}\n", line);

@@ -7,6 +7,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/format/format.hpp"
 #include "shale/ops/inspect.hpp"
+#include "shale/ops/open_input.hpp"
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
 
@@ -86,9 +87,7 @@ int run_info(const std::vector<std::string>& words) {
   const DatasetInfo info = inspect(line.words()[0]);
   if (is_json) print(info_facts(info).dump() + "\n");
   if (!info.is_complete) {
-    throw Error(Code::mismatch, "is unfinished: it has no dataset.json yet")
-        .at(line.words()[0])
-        .hint("run the command that was writing it again");
+    throw unfinished(line.words()[0]);
   }
   if (!is_json) print(info_text(info, line.words()[0]));
   return kDone;

@@ -92,6 +92,7 @@ Events events_for(Progress& progress, bool is_quiet) {
       progress.show(done, all, bytes);
     };
   }
+  (void)was_interrupted();  // the handlers stand from here on
   events.should_stop = was_interrupted;
   return events;
 }

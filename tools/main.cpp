@@ -1,3 +1,4 @@
+#include <csignal>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -38,7 +39,10 @@ int run_command(const std::vector<std::string>& words) {
   throw Error(Code::usage, "'{}' is not a command", printable(words[0])).hint("'shale --help' lists the commands");
 }
 
-int report_error(const Error& error, const std::vector<std::string>& words) {
+int report_error(Error error, const std::vector<std::string>& words) {
+  if (error.code() == Code::usage && !words.empty()) {
+    error.hint(fmt::format("'shale {} --help' lists the options", printable(words[0])));
+  }
   tell_error(error);
   if (std::find(words.begin(), words.end(), "--json") != words.end()) print(error_facts(error).dump() + "\n");
   return exit_code_of(error.code());
@@ -50,6 +54,8 @@ int report_error(const Error& error, const std::vector<std::string>& words) {
 int main(int argc, char** argv) {
   using shale::tools::report_error;
   const std::vector<std::string> words(argv + 1, argv + argc);
+  // A file that outgrows the limit of ulimit -f is an error with place and hint, not a silent death.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return shale::tools::run_command(words);
   } catch (const shale::Error& error) {

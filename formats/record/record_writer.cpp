@@ -1,5 +1,7 @@
 #include "formats/record/record_writer.hpp"
 
+#include <utility>
+
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/wire/tf_example.hpp"

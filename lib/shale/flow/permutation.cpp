@@ -1,5 +1,6 @@
 #include "shale/flow/permutation.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace shale {
@@ -16,7 +17,8 @@ std::uint64_t mix(std::uint64_t x) {
 
 Permutation::Permutation(std::uint64_t n, std::uint64_t seed) : n_(n), keys_{} {
   const auto bits = static_cast<unsigned>(n > 1 ? std::bit_width(n - 1) : 1);
-  half_bits_ = (bits + 1) / 2;
+  // On fewer than 8 bits the network reaches too few orders: they would visibly not be alike.
+  half_bits_ = std::max(4U, (bits + 1) / 2);
   half_mask_ = (std::uint64_t{1} << half_bits_) - 1;
   // SplitMix64's own stream gives the round keys, begun at a mix of seed and n so that sizes do not
   // share orders.

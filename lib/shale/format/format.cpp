@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "shale/base/error.hpp"
-#include "shale/base/printable.hpp"
 
 namespace shale {
 namespace {
@@ -43,32 +40,6 @@ class SumSizer final : public ShardSizer {
 };
 
 }  // namespace
-
-const Format& format_named(std::string_view name) {
-  std::size_t width = 0;
-  for (const Format* format : all_formats()) {
-    if (format->name == name) return *format;
-    width = std::max(width, format->name.size());
-  }
-  std::string chooser = "the formats are";
-  for (const Format* format : all_formats()) {
-    chooser += fmt::format("\n  {:<{}}  {}", format->name, width, format->summary);
-  }
-  throw Error(Code::usage, "no format is called '{}'", printable(name)).hint(chooser);
-}
-
-const Format* detect_format(const Probe& probe) {
-  const Format* best = nullptr;
-  int best_bid = 0;
-  for (const Format* format : all_formats()) {
-    const int bid = format->bid == nullptr ? 0 : format->bid(probe);
-    if (bid > best_bid) {
-      best = format;
-      best_bid = bid;
-    }
-  }
-  return best;
-}
 
 std::unique_ptr<ShardSizer> make_sum_sizer(const ShardLayout& layout,
                                            std::vector<std::uint64_t> file_bytes_fixed,

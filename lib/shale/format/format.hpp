@@ -101,23 +101,23 @@ struct Format {
   Capabilities can;
 
   /// Bits of evidence that a file is of this format: 0 none, 8 per byte of magic or checksum that fits.
-  int (*bid)(const Probe&);
+  int (*bid)(const Probe&) = nullptr;
   /// Errors: Code::unsupported for a schema this format cannot hold, by field.
-  ShardLayout (*layout)(const Schema&, const OptionSet&);
+  ShardLayout (*layout)(const Schema&, const OptionSet&) = nullptr;
   /// Pure; runs in the workers. The sample has been checked against the schema. Errors: Code::limit by sample.
-  Record (*encode)(const Sample&, const Schema&, const OptionSet&);
-  std::unique_ptr<ShardSizer> (*create_sizer)(const Schema&, const OptionSet&);
+  Record (*encode)(const Sample&, const Schema&, const OptionSet&) = nullptr;
+  std::unique_ptr<ShardSizer> (*create_sizer)(const Schema&, const OptionSet&) = nullptr;
   /// `files` and `schema` outlive the writer; `plan` is null unless can.needs_plan.
   std::unique_ptr<ShardWriter> (*create_shard)(std::span<OutputFile> files, const Schema& schema, const OptionSet&,
-                                               const ShardPlan* plan);
+                                               const ShardPlan* plan) = nullptr;
   /// Walks a shard's files, bounds-checked, and hands out its index rows in order. What is wrong goes to the sink;
   /// it returns early where nothing after the damage can be trusted.
-  void (*scan)(const ShardInput&, const OptionSet&, const RowSink&, const FindingSink&);
+  void (*scan)(const ShardInput&, const OptionSet&, const RowSink&, const FindingSink&) = nullptr;
   /// The elements of a list field's extent. Null if the format holds no lists. Errors: Code::damaged.
-  std::vector<Bytes> (*split_list)(Bytes extent, std::uint32_t count);
+  std::vector<Bytes> (*split_list)(Bytes extent, std::uint32_t count) = nullptr;
   /// Writes the files that the format's own readers want beside the shards; returns their names. May be null.
   std::vector<std::string> (*write_native_index)(const Manifest&, const std::function<void(const ShardVisitor&)>& for_each_shard,
-                                                 const std::string& directory);
+                                                 const std::string& directory) = nullptr;
 };
 
 /// The registry. Defined in formats/table.cpp; tests link their own.

@@ -17,7 +17,7 @@ namespace {
 // libpng reports by a callback that must not return: errors jump to the one setjmp in guarded(),
 // and the work done under it holds nothing that has a destructor.
 struct PngReader {
-  explicit PngReader(Bytes bytes, std::uint64_t limit_bytes);
+  explicit PngReader(Bytes bytes);
   ~PngReader() { png_destroy_read_struct(&png, &info, nullptr); }
   PngReader(const PngReader&) = delete;
   PngReader& operator=(const PngReader&) = delete;
@@ -25,7 +25,6 @@ struct PngReader {
   png_structp png = nullptr;
   png_infop info = nullptr;
   Bytes left;
-  std::uint64_t limit_bytes;
   std::jmp_buf escape{};
   std::array<char, 200> message{};
 };
@@ -44,7 +43,7 @@ void read_some(png_structp png, png_bytep out, std::size_t count) {
   self.left = self.left.subspan(count);
 }
 
-PngReader::PngReader(Bytes bytes, std::uint64_t limit) : left(bytes), limit_bytes(limit) {
+PngReader::PngReader(Bytes bytes) : left(bytes) {
   if (setjmp(escape) != 0) return;
   png = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, jump_out,
                                [](png_structp, png_const_charp) {});
@@ -91,7 +90,7 @@ std::string objection(const PngReader& reader) {
 }  // namespace
 
 DecodeResult discard_png(Bytes bytes, std::uint64_t limit_bytes) {
-  PngReader reader(bytes, limit_bytes);
+  PngReader reader(bytes);
   if (reader.info == nullptr) return {};
   if (!guarded(reader, read_header)) return {.was_decoded = true, .fault = objection(reader)};
   const std::uint64_t row_bytes = png_get_rowbytes(reader.png, reader.info);

@@ -8,7 +8,7 @@
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kLeastBatchBytes = 256 * 1024, kMostBatchBytes = 4 << 20;
+constexpr std::uint64_t kLeastBatchBytes = 256 * 1024, kMostBatchBytes = 2 << 20;
 
 }  // namespace
 

@@ -11,6 +11,7 @@
 #include "shale/flow/memory_budget.hpp"
 #include "shale/flow/ordered_pipeline.hpp"
 #include "shale/format/format.hpp"
+#include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/ops/batch_cutter.hpp"
 #include "shale/ops/class_table.hpp"
@@ -162,8 +163,10 @@ class Conversion {
   }
 
   void add_native_index(Manifest& manifest, const std::function<void(const ShardVisitor&)>& for_each_shard) {
-    for (const std::string& name : format_.write_native_index(manifest, for_each_shard, request_.output)) {
-      const FileSummary file = summarize_file(InputFile(join_path(request_.output, name)));
+    for (const std::string& name : format_.write_native_index(manifest, for_each_shard, work_.path())) {
+      const std::string path = join_path(work_.path(), name);
+      const FileSummary file = summarize_file(InputFile(path));
+      rename_file(path, join_path(request_.output, name));
       manifest.files.push_back({name, file.bytes, file.hash});
     }
   }
@@ -183,9 +186,13 @@ class Conversion {
 
 // Refuses an output that would be part of the input, or the input part of it.
 void refuse_nested(const ConvertRequest& request) {
-  const std::string output = fs::weakly_canonical(request.output).string() + "/";
+  // What cannot be resolved (no permission, a loop of links) is refused by name when it is opened.
+  std::error_code error;
+  const std::string output = fs::weakly_canonical(request.output, error).string() + "/";
+  if (error) return;
   for (const std::string& input : request.inputs) {
-    const std::string folder = fs::weakly_canonical(input).string() + "/";
+    const std::string folder = fs::weakly_canonical(input, error).string() + "/";
+    if (error) return;
     if (output.starts_with(folder) || folder.starts_with(output)) {
       throw Error(Code::usage, "output and input {} lie in one another", printable(input))
           .at(request.output)
@@ -214,6 +221,9 @@ ConvertReport already_complete(const ConvertRequest& request, const Manifest& wa
         .at(request.output)
         .hint("choose another output, or pass --overwrite to replace it");
   }
+  // A run that was killed between its manifest and its end leaves the work folder.
+  std::error_code error;
+  if (fs::exists(join_path(request.output, kWorkFolder), error)) WorkFolder(request.output).remove();
   report.was_complete = true;
   return report;
 }
@@ -267,7 +277,7 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events, 
   std::unique_ptr<Source> source;
   Manifest wanted;
   try {
-    source = open_input(request, work.path(), plan_memory(request.memory_bytes).list);
+    source = open_input(request, work.path(), plan_memory(request.memory_bytes).list, events);
     check_schema_fits(format, source->info().schema);
     wanted = wanted_manifest(request, source->info());
     if (place == Place::dataset) {
@@ -291,6 +301,8 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events, 
     return conversion.finish(std::move(wanted));
   } catch (...) {
     work.drop_temporary_files();
+    // Not one shard is whole: nothing to continue from, so nothing in the way of a run with other options.
+    if (!work.holds_shards()) work.abandon();
     throw;
   }
 }
@@ -313,7 +325,7 @@ ErrorAllowance parse_error_allowance(std::string_view text) {
   return {.is_share = true, .share = percent / 100, .count = 0};
 }
 
-ConvertReport convert(const ConvertRequest& request, const Events& events) {
+ConvertReport convert(const ConvertRequest& request, const Events& events) try {
   const Format& format = format_named(request.format);
   const Place place = look_at(request.output);
   refuse_strange_output(request, place);
@@ -323,7 +335,7 @@ ConvertReport convert(const ConvertRequest& request, const Events& events) {
   if (request.is_dry_run || is_finished) {
     // Nothing may be written to the output: the list of files spills to the temporary folder if it must.
     const std::unique_ptr<Source> source =
-        open_input(request, fs::temp_directory_path().string(), plan_memory(request.memory_bytes).list);
+        open_input(request, fs::temp_directory_path().string(), plan_memory(request.memory_bytes).list, events);
     check_schema_fits(format, source->info().schema);
     Manifest wanted = wanted_manifest(request, source->info());
     report = is_finished ? already_complete(request, wanted) : dry_run(request, format, *source, std::move(wanted));
@@ -339,6 +351,10 @@ ConvertReport convert(const ConvertRequest& request, const Events& events) {
     report.was_verified = true;
   }
   return report;
+} catch (Error& error) {
+  if (error.code() == Code::io) error.hint("mend what the system names, then run the same command again: nothing whole is lost");
+  if (error.code() == Code::not_found) error.hint("look at the path");
+  throw;
 }
 
 }  // namespace shale

@@ -66,8 +66,8 @@ class FolderSource final : public Source {
  public:
   explicit FolderSource(const FolderRequest& request)
       : request_(request), files_(request.scratch_folder, request.memory_bytes / 2) {
-    info_.schema.fields = {{.name = "image", .kind = Kind::bytes, .dtype = {}, .shape = {}},
-                           {.name = "label", .kind = Kind::integer, .dtype = {}, .shape = {}}};
+    info_.schema.fields = {{.name = "image", .kind = Kind::bytes},
+                           {.name = "label", .kind = Kind::integer}};
     info_.holds_images = true;
     info_.keys_are_unique = true;
     if (request_.without_labels) {
@@ -115,6 +115,7 @@ class FolderSource final : public Source {
     const WalkOptions options{.keep_hidden = request_.hidden == HiddenPolicy::keep, .wants_size = has_image_suffix};
     const WalkCounts counts =
         walk_folder(join_path(request_.root, folder), options, [&](const WalkedFile& file) {
+          if (request_.stop_if_asked) request_.stop_if_asked();
           if (!has_image_suffix(file.name)) {
             ++info_.ignored;
             return;

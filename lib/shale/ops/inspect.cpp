@@ -25,9 +25,7 @@ Dataset open_dataset(const std::string& directory) {
     case Place::absent:
       throw Error(Code::not_found, "there is no such dataset directory").at(directory);
     case Place::unfinished:
-      throw Error(Code::mismatch, "is unfinished: it has no dataset.json yet")
-          .at(directory)
-          .hint("run the command that was writing it again");
+      throw unfinished(directory);
     default:
       throw Error(Code::unsupported, "is not a dataset that shale wrote")
           .at(directory)

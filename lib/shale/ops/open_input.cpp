@@ -21,10 +21,23 @@ Error not_read_yet(const std::string& input, std::string_view kind) {
 
 void refuse_by_name(const std::string& input) {
   if (input == "-") throw not_read_yet("-", "a list of files on stdin");
-  if (const std::size_t scheme = input.find("://"); scheme != std::string::npos && !fs::exists(input)) {
+  if (look_at(input) != Place::absent) return;
+  if (const std::size_t scheme = input.find("://"); scheme != std::string::npos) {
     throw not_read_yet(input, input.substr(0, scheme + 3));
   }
-  if (!fs::exists(input) && input.find('=') != std::string::npos) throw not_read_yet(input, "a column, name=file.npy,");
+  if (input.find('=') != std::string::npos) throw not_read_yet(input, "a column, name=file.npy,");
+}
+
+// A dataset brings its labels and classes along: an option that would change nothing is refused, not ignored.
+void refuse_folder_options(const ConvertRequest& request) {
+  const std::string_view option = !request.labels_file.empty()            ? "--labels"
+                                  : !request.classes_from.empty()         ? "--classes-from"
+                                  : request.hidden != HiddenPolicy::unset ? "--hidden"
+                                                                          : "";
+  if (option.empty()) return;
+  throw Error(Code::usage, "{} is for folders, the input is a shale dataset", option)
+      .at(request.inputs.front())
+      .hint("leave the option out: a dataset brings its samples, labels and classes along");
 }
 
 std::string_view kind_of_file(const std::string& path) {
@@ -41,6 +54,12 @@ Place look_at(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) return Place::absent;
+  if (status.type() == fs::file_type::none) {
+    throw Error(Code::io, "cannot be reached")
+        .at(path)
+        .because(error.message())
+        .hint("look at the permissions of the folders above it, and at links that lead nowhere");
+  }
   if (!fs::is_directory(status)) return Place::other_file;
   Place place = Place::empty_folder;
   for (const FolderEntry& entry : list_folder(path)) {
@@ -52,8 +71,14 @@ Place look_at(const std::string& path) {
   return place;
 }
 
+Error unfinished(const std::string& path) {
+  return Error(Code::mismatch, "is an unfinished dataset: it has no dataset.json yet")
+      .at(path)
+      .hint("run the command that was writing it again");
+}
+
 std::unique_ptr<Source> open_input(const ConvertRequest& request, const std::string& scratch_folder,
-                                   std::uint64_t list_memory_bytes) {
+                                   std::uint64_t list_memory_bytes, const Events& events) {
   if (request.inputs.size() != 1) {
     throw Error(Code::unsupported, "{} inputs: only one is supported yet", request.inputs.size())
         .hint("convert them one by one");
@@ -62,14 +87,15 @@ std::unique_ptr<Source> open_input(const ConvertRequest& request, const std::str
   refuse_by_name(input);
   switch (look_at(input)) {
     case Place::absent:
-      throw Error(Code::not_found, "there is no such file or folder").at(input);
+      throw Error(Code::not_found, "there is no such file or folder")
+          .at(input)
+          .hint("look at the path; a relative one counts from the current folder");
     case Place::other_file:
       throw not_read_yet(input, kind_of_file(input));
     case Place::unfinished:
-      throw Error(Code::mismatch, "is an unfinished dataset: it has no dataset.json")
-          .at(input)
-          .hint("run the command that was writing it again");
+      throw unfinished(input);
     case Place::dataset:
+      refuse_folder_options(request);
       return open_dataset_source(input, request.is_shuffled, request.seed);
     case Place::empty_folder:
     case Place::other_folder:
@@ -83,7 +109,8 @@ std::unique_ptr<Source> open_input(const ConvertRequest& request, const std::str
                       .is_shuffled = request.is_shuffled,
                       .seed = request.seed,
                       .scratch_folder = scratch_folder,
-                      .memory_bytes = list_memory_bytes});
+                      .memory_bytes = list_memory_bytes,
+                      .stop_if_asked = [&events] { events.stop_if_asked(); }});
 }
 
 }  // namespace shale

@@ -102,9 +102,7 @@ class Verification {
       case Place::absent:
         return Error(Code::not_found, "there is no such dataset").at(request_.dataset);
       case Place::unfinished:
-        return Error(Code::mismatch, "is unfinished: it has shards, but no dataset.json")
-            .at(request_.dataset)
-            .hint("run the command that was writing it again");
+        return unfinished(request_.dataset);
       default:
         return Error(Code::unsupported, "is not a shale dataset")
             .at(request_.dataset)

@@ -86,6 +86,7 @@ struct ShardSetWriter::Impl {
   Options options;
   ShardLayout layout;
   IndexColumns columns;
+  const std::uint64_t empty_block_list_bytes = block_list_bytes({}).size();
 
   std::unique_ptr<ShardSizer> sizer;
   std::optional<OpenShard> open;
@@ -125,7 +126,7 @@ struct ShardSetWriter::Impl {
       largest = std::max(largest, size);
       blocks += block_count(size);
     }
-    return std::max(largest, block_list_bytes({}).size() + blocks * 16);
+    return std::max(largest, empty_block_list_bytes + blocks * 16);
   }
 
   void append(const Record& record) {

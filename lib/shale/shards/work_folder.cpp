@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 #include "shale/base/error.hpp"
 #include "shale/io/atomic_file.hpp"
@@ -124,11 +125,18 @@ void WorkFolder::remove() {
 }
 
 void remove_dataset(const std::string& directory) {
+  std::vector<ManifestFile> native_indexes;  // their names are the format's: only the manifest tells them
+  try {
+    native_indexes = read_manifest(directory).files;
+  } catch (const Error&) {
+    // A manifest that cannot be read does not say what stands beside it; the names that are ours go all the same.
+  }
   remove_file(join_path(directory, kManifestName));
   sync_directory(directory);
   for (const auto& entry : fs::directory_iterator(directory)) {
     if (is_dataset_file(entry.path().filename().string())) remove_file(entry.path());
   }
+  for (const ManifestFile& file : native_indexes) remove_file(join_path(directory, file.name));
 }
 
 }  // namespace shale

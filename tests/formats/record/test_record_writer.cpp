@@ -39,7 +39,8 @@ TEST_CASE(
   const Schema schema{.fields = {{"a", Kind::bytes, {}, {}},
                                  {"b", Kind::list, {}, {}},
                                  {"c", Kind::bytes, {}, {}}}};
-  for (const std::size_t size : {0, 1, 255, 256, 257, 4000, 8191, 8192, 8193, 100'000, 1'000'003}) {
+  for (const unsigned size :
+       {0U, 1U, 255U, 256U, 257U, 4000U, 8191U, 8192U, 8193U, 100'000U, 1'000'003U}) {
     CAPTURE(size);
     std::string large(size, '\0');
     for (std::size_t i = 0; i < size; ++i) large[i] = static_cast<char>(i * 7 + i / 251);

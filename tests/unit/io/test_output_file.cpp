@@ -108,11 +108,11 @@ TEST_CASE("output file: patches, zeros and reads back at random places agree wit
     CAPTURE(shape.buffer_bytes);
     OutputFile file(dir / "out", options_of(shape));
     std::string model;
-    for (int step = 0; step < 60; ++step) {
+    for (std::size_t step = 0; step < 60; ++step) {
       const std::string bytes = random_text(random() % 150'000, static_cast<unsigned>(random()));
       file.append(as_bytes(bytes));
       file.append_zeros(step % 7);
-      model += bytes + std::string(static_cast<std::size_t>(step % 7), '\0');
+      model += bytes + std::string(step % 7, '\0');
       const std::size_t at = random() % model.size();
       const std::size_t length = random() % std::min<std::size_t>(model.size() - at + 1, 9000);
       if (step % 5 == 0) {

@@ -11,8 +11,8 @@
 // Vectors: NumPy 2.4.6, CPython 3.11.7:
 //   f = io.BytesIO(); numpy.lib._format_impl._write_array_header(f, {"descr": ..., "fortran_order":
 //   ..., "shape": ...})
-// The same was compared for 468 pairs of 18 dtypes and 26 shapes (2,000 columns, 64 axes) on
-// 2026-11-21: no difference.
+// The same was compared on 2026-11-20 for 18 dtypes (up to 2,000 columns) x 13 shapes (up to 64
+// axes) x both orders: no difference.
 
 namespace shale {
 namespace {

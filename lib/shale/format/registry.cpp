@@ -1,0 +1,41 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/format/format.hpp"
+
+// Looks into the table of formats. In a file of its own, so that a format's library, which needs the rest of this room, does
+// not need the table that it is part of.
+
+namespace shale {
+
+const Format& format_named(std::string_view name) {
+  std::size_t width = 0;
+  for (const Format* format : all_formats()) {
+    if (format->name == name) return *format;
+    width = std::max(width, format->name.size());
+  }
+  std::string chooser = "the formats for --to are";
+  for (const Format* format : all_formats()) {
+    chooser += fmt::format("\n  {:<{}}  {}", format->name, width, format->summary);
+  }
+  if (name.empty()) throw Error(Code::usage, "no format was chosen").hint(chooser);
+  throw Error(Code::usage, "no format is called '{}'", printable(name)).hint(chooser);
+}
+
+const Format* detect_format(const Probe& probe) {
+  const Format* best = nullptr;
+  int best_bid = 0;
+  for (const Format* format : all_formats()) {
+    const int bid = format->bid == nullptr ? 0 : format->bid(probe);
+    if (bid > best_bid) {
+      best = format;
+      best_bid = bid;
+    }
+  }
+  return best;
+}
+
+}  // namespace shale

@@ -1,0 +1,20 @@
+#include "formats/record/record_format.hpp"
+#include "shale/format/format.hpp"
+
+#include "tests/support/toy_format.hpp"
+
+// The registry of the contract suite: a format joins by one line here.
+
+namespace shale {
+namespace {
+
+const Format* const kFormats[] = {
+    &record_format,
+    &test::toy_format,
+};
+
+}  // namespace
+
+std::span<const Format* const> all_formats() { return kFormats; }
+
+}  // namespace shale

@@ -1,0 +1,95 @@
+#include <algorithm>
+
+#include "tests/contract/contract_tools.hpp"
+
+namespace shale {
+namespace {
+
+using namespace test;
+
+// Runs `check` for every ordered pair of formats, with a schema of all kinds that both claim.
+void for_each_pair(const std::function<void(const Format&, const Format&, const Schema&)>& check) {
+  for (const Format* from : all_formats()) {
+    for (const Format* to : all_formats()) {
+      CAPTURE(from->name);
+      CAPTURE(to->name);
+      std::vector<Kind> kinds;
+      for (const Kind kind : from->can.kinds) {
+        if (std::ranges::find(to->can.kinds, kind) != to->can.kinds.end()) kinds.push_back(kind);
+      }
+      check(*from, *to, schema_of(kinds));
+    }
+  }
+}
+
+TEST_CASE("conversion: digests survive between all ordered pairs of formats") {
+  for_each_pair([](const Format& from, const Format& to, const Schema& schema) {
+    const TempDir dir;
+    const Manifest source = write_set(from, odd_samples(schema), dir / "from", {.limit_samples = 5});
+
+    const ConvertReport report = convert(conversion(dir / "from", dir / "to", to), {});
+
+    CHECK(report.manifest.digest == source.digest);
+    CHECK(report.manifest.payload_bytes == source.payload_bytes);
+    CHECK(first_finding(verified(dir / "to", VerifyDepth::deep)).empty());
+  });
+}
+
+TEST_CASE("conversion: verify --against the source finds nothing between any two formats") {
+  for_each_pair([](const Format& from, const Format& to, const Schema& schema) {
+    const TempDir dir;
+    (void)write_set(from, odd_samples(schema), dir / "from", {.limit_samples = 5});
+    (void)convert(conversion(dir / "from", dir / "to", to), {});
+    VerifyRequest request;
+    request.dataset = dir / "to";
+    request.against = dir / "from";
+
+    CHECK(first_finding(verify(request, {}, {})).empty());
+  });
+}
+
+TEST_CASE("conversion: there and back through another format gives the same shards") {
+  for_each_pair([](const Format& from, const Format& to, const Schema& schema) {
+    const TempDir dir;
+    (void)write_set(from, odd_samples(schema), dir / "from");
+    (void)convert(conversion(dir / "from", dir / "there", to), {});
+    (void)convert(conversion(dir / "there", dir / "back", from), {});
+
+    std::vector<std::string> differing = differing_files(dir / "from", dir / "back");
+
+    CHECK(differing == std::vector<std::string>{std::string(kManifestName)});  // it names its source and options
+  });
+}
+
+TEST_CASE("conversion: a shuffled one has the same content and key digests, in another order") {
+  for_each_pair([](const Format& from, const Format& to, const Schema& schema) {
+    const TempDir dir;
+    const Manifest source = write_set(from, plain_samples(schema, 50, 30), dir / "from", {.limit_samples = 8});
+    ConvertRequest request = conversion(dir / "from", dir / "to", to);
+    request.is_shuffled = true;
+
+    const DatasetDigest found = convert(request, {}).manifest.digest;
+
+    CHECK(found.content == source.digest.content);
+    CHECK(found.keys == source.digest.keys);
+    CHECK(found.ordered != source.digest.ordered);
+  });
+}
+
+TEST_CASE("conversion: overwriting a set of another format leaves no file of the old one") {
+  for_each_pair([](const Format& from, const Format& to, const Schema& schema) {
+    const TempDir dir;
+    const SampleSet set = plain_samples(schema, 9, 30);
+    (void)write_set(from, set, dir / "from");
+    (void)convert(conversion(dir / "from", dir / "fresh", to), {});
+    (void)convert(conversion(dir / "from", dir / "out", from), {});
+    ConvertRequest request = conversion(dir / "from", dir / "out", to);
+    request.overwrite = true;
+    (void)convert(request, {});
+
+    CHECK(differing_files(dir / "fresh", dir / "out").empty());
+  });
+}
+
+}  // namespace
+}  // namespace shale

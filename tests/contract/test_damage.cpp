@@ -1,0 +1,241 @@
+#include <algorithm>
+#include <filesystem>
+
+#include "tests/contract/contract_tools.hpp"
+
+namespace shale {
+namespace {
+
+using namespace test;
+namespace fs = std::filesystem;
+
+// A set of two tiny shards, with a list of skipped samples beside them, and one file at a time changed and mended.
+class Patient {
+ public:
+  explicit Patient(const Format& format) {
+    const SampleSet set = odd_samples(full_schema(format));
+    SampleSet tiny{.schema = set.schema, .samples = {}, .memory = {}};
+    for (const std::size_t number : {0U, 1U, 2U, 7U}) tiny.samples.push_back(set.samples[number]);
+    for (Sample& sample : tiny.samples) {
+      for (std::size_t f = 0; f < set.schema.fields.size(); ++f) {
+        if (set.schema.fields[f].kind == Kind::bytes) sample.values[f] = as_bytes("JPEG");
+      }
+    }
+    SetInProgress progress(format, tiny.schema, directory(), {.limit_samples = 3});
+    for (const Sample& sample : tiny.samples) progress.append(sample);
+    (void)progress.finish();
+    (void)read_manifest(directory(), [&](const ManifestShard& shard) { shards_.push_back(shard); });
+  }
+
+  [[nodiscard]] std::string directory() const { return dir_ / "out"; }
+  [[nodiscard]] std::string path(const std::string& name) const { return join_path(directory(), name); }
+  [[nodiscard]] const std::vector<ManifestShard>& shards() const { return shards_; }
+  /// Every file of the set.
+  [[nodiscard]] std::vector<std::string> files() const { return files_in(directory()); }
+
+ private:
+  TempDir dir_;
+  std::vector<ManifestShard> shards_;
+};
+
+void put_byte(const std::string& path, std::size_t offset, char byte) {
+  std::fstream(path, std::ios::binary | std::ios::in | std::ios::out).seekp(static_cast<std::streamoff>(offset)).put(byte);
+}
+
+// Flips bits of a file one after the other; returns those that verify did not find, or blamed on other files only.
+std::vector<std::size_t> unseen_flips(const Patient& patient, const std::string& name, std::size_t stride) {
+  const std::string sound = read_text(patient.path(name));
+  std::vector<std::size_t> unseen;
+  for (std::size_t bit = 0; bit < sound.size() * 8; bit += stride) {
+    const std::size_t byte = bit / 8;
+    put_byte(patient.path(name), byte, static_cast<char>(sound[byte] ^ (1 << (bit % 8))));
+    if (!names_file(verified(patient.directory()), name)) unseen.push_back(bit);
+    put_byte(patient.path(name), byte, sound[byte]);
+  }
+  return unseen;
+}
+
+TEST_CASE("damage: the patient is sound, and its first shard is tiny") {
+  for_each_format([](const Format& format) {
+    const Patient patient(format);
+    CHECK(first_finding(verified(patient.directory(), VerifyDepth::deep)).empty());
+    REQUIRE(patient.shards().size() == 2);
+    for (const ManifestFile& file : patient.shards()[0].files) CHECK(file.bytes < 1536);
+  });
+}
+
+TEST_CASE("damage: every flipped bit of a shard's files is found, by the file's name") {
+  for_each_format([](const Format& format) {
+    const Patient patient(format);
+    for (const ManifestFile& file : patient.shards()[0].files) {
+      CAPTURE(file.name);
+      CHECK(unseen_flips(patient, file.name, kBitStride) == std::vector<std::size_t>());
+    }
+  });
+}
+
+TEST_CASE("damage: every flipped bit of index, block list, manifest and native index is found, by the file's name") {
+  for_each_format([](const Format& format) {
+    const Patient patient(format);
+    for (const std::string& name : patient.files()) {
+      const auto& data = patient.shards()[0].files;
+      if (std::ranges::any_of(data, [&](const ManifestFile& file) { return file.name == name; })) continue;
+      if (name.starts_with(patient.shards()[1].name)) continue;
+      CAPTURE(name);
+      CHECK(unseen_flips(patient, name, kBitStride) == std::vector<std::size_t>());
+    }
+  });
+}
+
+TEST_CASE("damage: every file of the set, cut to any length, is found by its name, by --quick too") {
+  for_each_format([](const Format& format) {
+    const Patient patient(format);
+    for (const std::string& name : patient.files()) {
+      CAPTURE(name);
+      const std::string sound = read_text(patient.path(name));
+      for (std::size_t length = sound.size(); length-- > 0;) {
+        fs::resize_file(patient.path(name), length);
+        if (!names_file(verified(patient.directory(), VerifyDepth::quick), name)) FAIL_CHECK("quick: ", length);
+        if (!names_file(verified(patient.directory()), name)) FAIL_CHECK("full: ", length);
+      }
+      write_file(patient.path(name), sound);
+    }
+    CHECK(first_finding(verified(patient.directory())).empty());
+  });
+}
+
+TEST_CASE("damage: the container's own scan survives every cut and every flipped bit") {
+  for_each_format([](const Format& format) {
+    const Patient patient(format);
+    const Manifest manifest = read_manifest(patient.directory());
+    const auto scan = [&](bool reads_payload) {
+      std::vector<InputFile> files;
+      for (const ManifestFile& file : patient.shards()[0].files) files.emplace_back(patient.path(file.name));
+      format.scan({files, manifest.schema, manifest.layout, reads_payload}, OptionSet(format.options),
+                  [](const IndexRow&) {}, [](const Finding&) {});
+    };
+    for (const ManifestFile& file : patient.shards()[0].files) {
+      const std::string sound = read_text(patient.path(file.name));
+      for (std::size_t bit = 0; bit < sound.size() * 8; ++bit) {
+        put_byte(patient.path(file.name), bit / 8, static_cast<char>(sound[bit / 8] ^ (1 << (bit % 8))));
+        scan(bit % 2 == 0);
+        put_byte(patient.path(file.name), bit / 8, sound[bit / 8]);
+      }
+      for (std::size_t length = sound.size(); length-- > 0;) {
+        fs::resize_file(patient.path(file.name), length);
+        scan(length % 2 == 0);
+      }
+      write_file(patient.path(file.name), sound);
+    }
+  });
+}
+
+TEST_CASE("damage: a file that is longer than it was is found") {
+  for_each_format([](const Format& format) {
+    const Patient patient(format);
+    for (const std::string& name : patient.files()) {
+      CAPTURE(name);
+      const std::string sound = read_text(patient.path(name));
+      write_file(patient.path(name), sound + '\0');
+      CHECK(names_file(verified(patient.directory(), VerifyDepth::quick), name));
+      write_file(patient.path(name), sound);
+    }
+  });
+}
+
+TEST_CASE("damage: a file that is missing is found by its name, and the manifest's absence is an error") {
+  for_each_format([](const Format& format) {
+    const Patient patient(format);
+    for (const std::string& name : patient.files()) {
+      CAPTURE(name);
+      const std::string sound = read_text(patient.path(name));
+      fs::remove(patient.path(name));
+      if (name == kManifestName) {
+        CHECK(error_of([&] { (void)verified(patient.directory()); }).code() == Code::mismatch);
+      } else {
+        CHECK(names_file(verified(patient.directory(), VerifyDepth::quick), name));
+      }
+      write_file(patient.path(name), sound);
+    }
+  });
+}
+
+TEST_CASE("damage: two shards that changed places are found") {
+  for_each_format([](const Format& format) {
+    const Patient patient(format);
+    const auto swap = [&](const std::string& one, const std::string& other) {
+      fs::rename(patient.path(one), patient.path("away"));
+      fs::rename(patient.path(other), patient.path(one));
+      fs::rename(patient.path("away"), patient.path(other));
+    };
+    const ManifestShard &first = patient.shards()[0], &second = patient.shards()[1];
+    for (std::size_t i = 0; i < first.files.size(); ++i) swap(first.files[i].name, second.files[i].name);
+    swap(first.index.name, second.index.name);
+    swap(first.blocks.name, second.blocks.name);
+    for (const VerifyDepth depth : {VerifyDepth::quick, VerifyDepth::full}) {
+      const VerifyReport report = verified(patient.directory(), depth);
+      for (const std::string& name : {first.index.name, second.index.name, first.files[0].name, second.files[0].name}) {
+        CAPTURE(name);
+        CHECK(names_file(report, name));
+      }
+    }
+  });
+}
+
+TEST_CASE("damage: an index, a block list and a data file of another shard of the same size are found") {
+  for_each_format([](const Format& format) {
+    const TempDir dir;
+    SampleSet set = plain_samples(full_schema(format), 4, 0);
+    for (std::size_t i = 2; i < 4; ++i) set.samples[i].values = set.samples[i - 2].values;
+    for (std::size_t i = 0; i < 4; ++i) set.samples[i].key = "key-" + std::to_string(i);
+    (void)write_set(format, set, dir / "out", {.limit_samples = 2});
+    for (const std::string& name : files_in(dir / "out")) {
+      if (!name.starts_with("shard-000000")) continue;
+      CAPTURE(name);
+      const std::string sound = read_text(join_path(dir / "out", name));
+      const std::string other = read_text(join_path(dir / "out", "shard-000001" + name.substr(12)));
+      REQUIRE(sound.size() == other.size());
+      if (sound == other) continue;
+      write_file(join_path(dir / "out", name), other);
+      CHECK(names_file(verified(dir / "out"), name));
+      write_file(join_path(dir / "out", name), sound);
+    }
+  });
+}
+
+TEST_CASE("damage: a shard file that the manifest does not know is found") {
+  for_each_format([](const Format& format) {
+    const Patient patient(format);
+    const std::string stray = "shard-000002" + std::string(format.suffixes[0]);
+    write_file(patient.path(stray), "stray");
+    CHECK(names_file(verified(patient.directory()), stray));
+  });
+}
+
+TEST_CASE("damage: a sample read by its index is never handed out changed") {
+  for_each_format([](const Format& format) {
+    const Patient patient(format);
+    const ReadSet sound = read_set(patient.directory());
+    for (const ManifestFile& file : patient.shards()[0].files) {
+      const std::string bytes = read_text(patient.path(file.name));
+      for (std::size_t offset = 0; offset < bytes.size(); ++offset) {
+        put_byte(patient.path(file.name), offset, static_cast<char>(~bytes[offset]));
+        const ShardReader reader(patient.directory(), sound.manifest, sound.shards[0]);
+        for (std::size_t i = 0; i < sound.rows[0].size(); ++i) {
+          try {
+            const LoadedSample loaded =
+                load_sample(reader, sound.rows[0][i], sound.manifest.schema, format, 1 << 20);
+            CHECK(digest_of(loaded.sample, sound.manifest.schema) ==
+                  digest_of(sound.samples[i].sample, sound.manifest.schema));
+          } catch (const Error& error) {
+            CHECK(error.code() == Code::damaged);
+          }
+        }
+        put_byte(patient.path(file.name), offset, bytes[offset]);
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace shale

@@ -1,0 +1,49 @@
+#include <filesystem>
+
+#include "tests/contract/contract_tools.hpp"
+
+namespace shale {
+namespace {
+
+using namespace test;
+
+std::string root() { return std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().string(); }
+
+TEST_CASE("documentation: FORMAT.md names the format, its suffixes, options and reserved fields") {
+  for_each_format([](const Format& format) {
+    if (&format == &toy_format) return;
+    const std::string page = read_text(root() + "/formats/" + std::string(format.name) + "/FORMAT.md");
+    const auto is_named = [&](std::string_view name) { return page.find("`" + std::string(name)) != std::string::npos; };
+    CHECK(page.starts_with("# " + std::string(format.name)));
+    for (const std::string_view suffix : format.suffixes) CHECK(page.find(suffix) != std::string::npos);
+    for (const OptionSpec& option : format.options) CHECK(is_named(option.name));
+    for (const std::string_view field : format.reserved_fields) CHECK(is_named(field));
+    CHECK(page.find("\n## Options\n") != std::string::npos);
+  });
+}
+
+TEST_CASE("documentation: every format of the table takes part in this suite") {
+  const std::string table = read_text(root() + "/formats/table.cpp");
+  std::size_t listed = 0;
+  for (std::size_t at = 0; (at = table.find("&", at)) != std::string::npos; ++at) ++listed;
+  for_each_format([&](const Format& format) {
+    if (&format == &toy_format) return;
+    CHECK(table.find("&" + std::string(format.name) + "_format,") != std::string::npos);
+  });
+  CHECK(listed + 1 == all_formats().size());
+}
+
+TEST_CASE("documentation: a format's row is whole") {
+  for_each_format([](const Format& format) {
+    CHECK(!format.name.empty());
+    CHECK(!format.summary.empty());
+    CHECK(!format.suffixes.empty());
+    CHECK(!format.can.kinds.empty());
+    const ShardLayout layout = format.layout(full_schema(format), {});
+    CHECK(std::vector<std::string>(format.suffixes.begin(), format.suffixes.end()) == layout.file_suffixes);
+    for (const Format* other : all_formats()) CHECK((other == &format || other->name != format.name));
+  });
+}
+
+}  // namespace
+}  // namespace shale

@@ -1,0 +1,122 @@
+#include <filesystem>
+
+#include "shale/ops/rebuild_index.hpp"
+
+#include "tests/contract/contract_tools.hpp"
+
+namespace shale {
+namespace {
+
+using namespace test;
+
+struct Scanned {
+  std::vector<IndexRow> rows;
+  std::vector<Finding> findings;
+};
+
+Scanned scan_shard(const Format& format, const std::string& directory, const Manifest& manifest,
+                   const ManifestShard& shard, bool reads_payload) {
+  Scanned scanned;
+  std::vector<InputFile> files;
+  for (const ManifestFile& file : shard.files) files.emplace_back(join_path(directory, file.name));
+  format.scan({files, manifest.schema, manifest.layout, reads_payload}, OptionSet(format.options),
+              [&](const IndexRow& row) { scanned.rows.push_back(row); },
+              [&](Finding finding) { scanned.findings.push_back(std::move(finding)); });
+  return scanned;
+}
+
+void drop_checksums(std::vector<IndexRow>& rows) {
+  for (IndexRow& row : rows) {
+    row.key.crc32c = 0;
+    for (IndexCell& cell : row.cells) cell.place.crc32c = 0;
+  }
+}
+
+// The rows as bytes: a NaN is equal to itself there.
+std::vector<std::byte> bytes_of_rows(const std::vector<IndexRow>& rows, const Manifest& manifest) {
+  const IndexColumns columns(manifest.schema, manifest.layout);
+  ByteWriter bytes;
+  for (const IndexRow& row : rows) columns.encode(row, bytes);
+  return bytes.take();
+}
+
+TEST_CASE("scan: gives every row of the index that the writer made, with its checksums") {
+  for_each_format([](const Format& format) {
+    const TempDir dir;
+    (void)write_set(format, odd_samples(full_schema(format)), dir / "out", {.limit_samples = 5});
+    const ReadSet read = read_set(dir / "out");
+    for (std::size_t i = 0; i < read.shards.size(); ++i) {
+      const Scanned scanned = scan_shard(format, dir / "out", read.manifest, read.shards[i], true);
+      CHECK(scanned.findings.empty());
+      CHECK(bytes_of_rows(scanned.rows, read.manifest) == bytes_of_rows(read.rows[i], read.manifest));
+    }
+  });
+}
+
+TEST_CASE("scan: without payload gives the same rows without checksums") {
+  for_each_format([](const Format& format) {
+    const TempDir dir;
+    (void)write_set(format, odd_samples(full_schema(format)), dir / "out", {.limit_samples = 5});
+    ReadSet read = read_set(dir / "out");
+    for (std::size_t i = 0; i < read.shards.size(); ++i) {
+      Scanned scanned = scan_shard(format, dir / "out", read.manifest, read.shards[i], false);
+      drop_checksums(scanned.rows);
+      drop_checksums(read.rows[i]);
+      CHECK(scanned.findings.empty());
+      CHECK(bytes_of_rows(scanned.rows, read.manifest) == bytes_of_rows(read.rows[i], read.manifest));
+    }
+  });
+}
+
+TEST_CASE("scan: a list's extent splits into the elements that were written") {
+  for_each_format([](const Format& format) {
+    const bool has_lists = std::ranges::find(format.can.kinds, Kind::list) != format.can.kinds.end();
+    REQUIRE(has_lists == (format.split_list != nullptr));
+    if (!has_lists) return;
+    CHECK(format.split_list({}, 0).empty());
+    CHECK(error_of([&] { (void)format.split_list({}, 1); }).code() == Code::damaged);
+    CHECK(error_of([&] { (void)format.split_list(as_bytes("\xff\xff\xff\xff\xff\xff"), 1); }).code() == Code::damaged);
+  });
+}
+
+TEST_CASE("rebuild: lost and damaged indexes and block lists come back byte for byte") {
+  for_each_format([](const Format& format) {
+    const TempDir dir;
+    (void)write_set(format, odd_samples(full_schema(format)), dir / "out", {.limit_samples = 3});
+    std::filesystem::copy(dir / "out", dir / "whole", std::filesystem::copy_options::recursive);
+    std::filesystem::remove(dir / "out/shard-000000.index.npy");
+    std::filesystem::remove(dir / "out/shard-000001.blocks.npy");
+    write_file(dir / "out/shard-000002.index.npy", "damaged");
+    write_file(dir / "out/shard-000002.blocks.npy", "");
+
+    const RebuildReport report = rebuild_index(dir / "out", {});
+
+    CHECK(report.rebuilt == 3);
+    CHECK(report.whole == 1);
+    CHECK(report.failed == 0);
+    CHECK(differing_files(dir / "whole", dir / "out").empty());
+  });
+}
+
+TEST_CASE("rebuild: a shard that has changed gets no index that would vouch for it") {
+  for_each_format([](const Format& format) {
+    const TempDir dir;
+    (void)write_set(format, small_set(format), dir / "out");
+    const ReadSet read = read_set(dir / "out");
+    for (const ManifestFile& file : read.shards[0].files) {
+      std::filesystem::remove(dir / "out/shard-000000.index.npy");
+      const std::string path = join_path(dir / "out", file.name), sound = read_text(path);
+      std::string changed = sound;
+      changed[changed.size() / 2] ^= 1;
+      write_file(path, changed);
+      const RebuildReport report = rebuild_index(dir / "out", {});
+      CHECK(report.failed == 1);
+      CHECK(report.shards[0].fault.find(file.name) != std::string::npos);
+      CHECK(!std::filesystem::exists(dir / "out/shard-000000.index.npy"));
+      write_file(path, sound);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace shale

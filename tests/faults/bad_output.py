@@ -1,0 +1,269 @@
+"""Targets that exist, are in use, full, read-only or too small."""
+
+import fcntl
+import os
+import resource
+import signal
+
+from fault_case import FaultCase
+from shale_tool import make_photos, manifest_of, png, run, snapshot, start, write
+
+__all__ = ["TargetsThatExist", "DisksThatFail", "ShardsThatAreTooSmall"]
+
+
+class TargetsThatExist(FaultCase):
+    def setUp(self):
+        super().setUp()
+        self.source = make_photos(self.folder / "in", 9)
+        self.words = ["convert", self.source, self.out, "--to", "record", "--shard-samples", 4]
+
+    def leave_unfinished(self, *words):
+        """A run that ends after two whole shards: the next sample is larger than files may be."""
+        write(self.source / "class-2/zz.png", png(300, 300))
+
+        def limit_files():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+
+        done = run(*self.words, *words, preexec_fn=limit_files)
+        self.assertEqual(done.code, 1, done.err)
+        self.assertIn("dataset.json", os.listdir(self.out) + ["dataset.json"])
+        self.assertIn("shard-000001.tfrecord", os.listdir(self.out))
+        self.assertNotIn("dataset.json", os.listdir(self.out))
+
+    def test_a_file(self):
+        write(self.out, b"precious")
+        with self.untouched(self.folder.path):
+            self.refused(*self.words, says=[f"{self.out}: ", "is a file"])
+            self.refused(*self.words, "--overwrite", says=[f"{self.out}: ", "is a file"])
+
+    def test_a_folder_that_is_no_dataset_even_with_overwrite(self):
+        write(self.out / "notes.txt", b"precious")
+        with self.untouched(self.folder.path):
+            self.refused(*self.words, says=[f"{self.out}: ", "not empty"])
+            self.refused(*self.words, "--overwrite", says=[f"{self.out}: ", "not empty"])
+
+    def test_an_empty_folder_is_used(self):
+        self.out.mkdir()
+        self.ok(*self.words)
+        self.ok("verify", self.out)
+
+    def test_a_link_that_leads_nowhere(self):
+        self.out.symlink_to("nothing")
+        with self.untouched(self.folder.path):
+            self.refused(*self.words, says=[self.out])
+
+    def test_a_finished_dataset_of_the_same_command_is_complete(self):
+        self.ok(*self.words)
+        with self.untouched(self.folder.path):
+            done = self.ok(*self.words)
+            self.assertIn("already complete", done.out)
+            # What does not shape the bytes may change.
+            self.ok(*self.words, "--jobs", 1, "--memory", "32MiB", "--io", "buffered", "--max-errors", "7%")
+
+    def test_a_finished_dataset_of_another_command_is_refused_with_the_difference(self):
+        self.ok(*self.words)
+        changes = {
+            "shard_size was 1073741824, is 50000": ["--shard-size", 50000],
+            "shard_samples was 4, is 5": ["--shard-samples", 5],
+            "shuffle was no, is yes": ["--shuffle"],
+            "on_error was skip, is keep": ["--on-error", "keep"],
+            "hidden was unset, is keep": ["--hidden", "keep"],
+        }
+        for difference, words in changes.items():
+            with self.untouched(self.folder.path):
+                base = self.words[:4] if words[0] == "--shard-samples" else self.words
+                done = self.refused(*base, *words, says=[f"{self.out}: ", difference])
+                self.assertIn("--overwrite", done.err)
+
+    def test_a_finished_dataset_of_another_input_is_refused_with_the_difference(self):
+        self.ok(*self.words)
+        write(self.source / "class-0/new.png", png(5, 5))
+        with self.untouched(self.folder.path):
+            self.refused(*self.words, says=["labels was"])
+            self.refused("verify", self.out, "--labels", "x", code=2)
+        (self.source / "class-0/new.png").unlink()
+        (self.source / "class-0/00000.png").write_bytes(png(50, 50))
+        self.refused(*self.words, says=["input bytes was"])
+
+    def test_overwrite_replaces_the_dataset_and_nothing_else(self):
+        self.ok(*self.words)
+        reference = self.folder / "reference"
+        self.convert(self.source, reference, "--shuffle")
+        write(self.out / "notes.txt", b"precious")
+        self.convert(self.source, self.out, "--shuffle", "--overwrite")
+        self.assertEqual((self.out / "notes.txt").read_bytes(), b"precious")
+        (self.out / "notes.txt").unlink()
+        self.check_same(self.out, reference)
+
+    def test_overwrite_with_an_input_that_fails_keeps_the_dataset(self):
+        self.ok(*self.words)
+        (self.folder / "empty").mkdir()
+        with self.untouched(self.folder.path):
+            self.refused("convert", self.folder / "empty", self.out, "--to", "record", "--overwrite")
+
+    def test_an_unfinished_run_of_the_same_command_is_finished(self):
+        self.leave_unfinished()
+        reference = self.folder / "reference"
+        self.convert(self.source, reference, "--shard-samples", 4)
+        self.check_unfinished(self.out, reference)
+        self.ok(*self.words)
+        self.check_same(self.out, reference)
+
+    def test_an_unfinished_run_of_another_command_is_refused_with_the_difference(self):
+        self.leave_unfinished()
+        with self.untouched(self.folder.path):
+            says = [f"{self.out}: ", "unfinished run of another command", "shuffle was no, is yes", "--overwrite"]
+            self.refused(*self.words, "--shuffle", says=says)
+        self.ok(*self.words, "--shuffle", "--overwrite")
+        self.ok("verify", self.out, "--against", self.source)
+
+    def test_every_command_says_that_a_run_is_unfinished(self):
+        self.leave_unfinished()
+        for words in (["verify", self.out], ["info", self.out], ["cat", self.out, 0], ["convert", self.out, self.folder / "o", "--to", "record"]):
+            self.refused(*words, says=[f"{self.out}: ", "unfinished"])
+        done = run("info", self.out, "--json")
+        self.assertEqual(done.code, 1)
+        self.assertIn('"complete":false', done.out)
+
+    def test_shards_without_manifest_are_not_taken_for_an_unfinished_run(self):
+        self.ok(*self.words)
+        (self.out / "dataset.json").rename(self.folder / "saved.json")
+        with self.untouched(self.folder.path):
+            self.refused(*self.words, says=[f"{self.out}: ", "dataset.json"])
+            self.refused("index", self.out, says=[f"{self.out}: ", "dataset.json"])
+            self.refused("verify", self.out, says=["unfinished"])
+        self.ok(*self.words, "--overwrite")
+        self.assertEqual((self.out / "dataset.json").read_bytes(), (self.folder / "saved.json").read_bytes())
+
+    def test_a_work_folder_left_after_the_manifest_goes_away(self):
+        """Killed between the manifest's rename and the end: complete, but for .shale."""
+        self.ok(*self.words)
+        before = snapshot(self.out)
+        write(self.out / ".shale/journal", b"x\n")
+        self.assertIn("already complete", self.ok(*self.words).out)
+        self.assertEqual(snapshot(self.out), before)
+
+    def test_a_second_writer_is_refused(self):
+        write(self.out / ".shale/lock", b"")
+        with open(self.out / ".shale/lock", "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.refused(*self.words, says=[f"{self.out}: ", "another shale process"])
+        self.ok(*self.words)
+
+
+class DisksThatFail(FaultCase):
+    def setUp(self):
+        super().setUp()
+        self.source = make_photos(self.folder / "in", 60, sides=(40, 80))
+        self.reference = self.folder / "reference"
+        self.words = ["--shard-samples", 5]
+        self.convert(self.source, self.reference, *self.words)
+
+    def test_a_full_disk(self):
+        for io in ("auto", "buffered"):
+            with self.subTest(io=io), self.small_disk("128k") as disk, self.untouched(self.source):
+                out = disk / "out"
+                words = ["convert", self.source, out, "--to", "record", "--io", io, *self.words]
+                self.refused(*words, says=["No space left on device", out])
+                self.check_unfinished(out, self.reference)
+                self.assertIn("shard-000000.tfrecord", os.listdir(out), "what was whole stays")
+                self.remount(disk, "size=8m")
+                self.ok(*words)
+                self.check_same(out, self.reference)
+            disk.rmdir()
+
+    def test_disks_of_every_size_up_to_enough(self):
+        """Full while it writes data, index, block list, journal, image list or manifest: always the same story."""
+        need = sum(path.stat().st_size for path in self.reference.iterdir()) // 4096
+        for pages in range(2, need + 40, 4):
+            with self.small_disk(f"{4 * pages}k") as disk:
+                out = disk / "out"
+                done = run("convert", self.source, out, "--to", "record", *self.words)
+                if done.code != 0:
+                    self.assertEqual(done.code, 1, done.err)
+                    self.assertIn("No space left on device", done.err)
+                    self.assertIn("\nhint: ", done.err)
+                    self.check_unfinished(out, self.reference)
+                    self.remount(disk, "size=8m")
+                    self.ok("convert", self.source, out, "--to", "record", *self.words)
+                self.check_same(out, self.reference)
+            disk.rmdir()
+
+    def test_a_read_only_disk(self):
+        with self.small_disk("8m") as disk:
+            self.convert(self.source, disk / "made", *self.words)
+            self.remount(disk, "ro")
+            out = disk / "out"
+            self.refused("convert", self.source, out, "--to", "record", says=[out, "Read-only file system"])
+            self.refused("convert", self.source, disk / "made", "--to", "record", "--overwrite", says=["Read-only file system"])
+            # Reading needs nothing to be written.
+            self.ok("verify", disk / "made", "--deep", "--against", self.source)
+            self.assertIn("already complete", self.convert(self.source, disk / "made", *self.words).out)
+            self.convert(self.source, out, "--dry-run")
+            self.ok("index", disk / "made")
+
+    def test_files_larger_than_the_process_may_write(self):
+        for name, action in (("dies of it", signal.SIG_DFL), ("is told", signal.SIG_IGN)):
+            with self.subTest(name), self.untouched(self.source):
+
+                def limit_files():
+                    signal.signal(signal.SIGXFSZ, action)
+                    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+                says = ["File too large", "shard-0000", "ulimit -f"]
+                self.refused("convert", self.source, self.out, "--to", "record", *self.words, says=says, preexec_fn=limit_files)
+                self.check_unfinished(self.out, self.reference)
+                self.convert(self.source, self.out, *self.words)
+                self.check_same(self.out, self.reference)
+                self.convert(self.source, self.out, "--shuffle", "--overwrite")
+
+    def test_a_folder_that_may_not_be_written(self):
+        (self.folder / "locked").mkdir(mode=0o555)
+        out = self.folder / "locked/out"
+        self.refused_as_nobody("convert", self.source, out, "--to", "record", says=[out, "Permission denied"])
+
+    def test_a_full_stdout(self):
+        with open("/dev/full", "wb") as full:
+            for words in (["info", self.reference], ["cat", self.reference, 0], ["formats"]):
+                process = start(*words)
+                process.communicate()
+                self.assertEqual(process.returncode, 0)
+                process = start(*words, stdout=full)
+                _, err = process.communicate()
+                self.assertEqual(process.returncode, 1)
+                self.assertIn(b"cannot write to stdout: No space left on device", err)
+
+
+class ShardsThatAreTooSmall(FaultCase):
+    def setUp(self):
+        super().setUp()
+        self.source = make_photos(self.folder / "in", 12, sides=(4, 8))
+        write(self.source / "class-1/large.png", png(100, 60))
+
+    def test_a_sample_that_fits_no_shard_is_named_with_both_numbers_before_anything_of_it_is_written(self):
+        words = ["convert", self.source, self.out, "--to", "record", "--shard-size"]
+        size = (self.source / "class-1/large.png").stat().st_size
+        with self.untouched(self.source):
+            done = self.refused(*words, size, says=["class-1/large.png", f"--shard-size is {size}"])
+        for name in sorted(os.listdir(self.out)):
+            self.assertNotIn(b"large.png", (self.out / name).read_bytes() if name.startswith("shard") else b"")
+        hinted = int(done.err.split("--shard-size ")[-1].split()[0])
+        self.refused(*words[:-1], "--overwrite", "--shard-size", hinted - 1, says=["class-1/large.png"])
+        # The hint is exact: with this number the command works.
+        self.ok(*words[:-1], "--overwrite", "--shard-size", hinted)
+        self.assertLessEqual(max((self.out / name).stat().st_size for name in os.listdir(self.out) if "shard" in name), hinted)
+        self.ok("verify", self.out, "--against", self.source)
+
+    def test_a_run_that_failed_before_its_first_shard_is_not_in_the_way(self):
+        words = ["convert", self.source, self.out, "--to", "record", "--shard-size"]
+        self.refused(*words, 10, says=["--shard-size is 10"])
+        self.assertFalse(self.out.exists())
+        self.ok(*words, "1MiB")
+
+    def test_no_file_of_a_shard_is_larger_than_the_limit(self):
+        for limit in (7000, 8000, 12345):
+            out = self.folder / f"out-{limit}"
+            self.convert(self.source, out, "--shard-size", limit)
+            for shard in manifest_of(out)["shards"]:
+                for file in [*shard["files"], shard["index"], shard["blocks"]]:
+                    self.assertLessEqual((out / file["name"]).stat().st_size, limit, file["name"])

@@ -1,0 +1,163 @@
+"""The base of the fault tests: a folder of its own for every test, and what must hold whenever shale refuses."""
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+import termios
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import shale_tool  # noqa: E402
+from shale_tool import NOBODY, SHALE, differences, run, snapshot, start  # noqa: E402
+
+IS_ROOT = os.geteuid() == 0
+BUG_MARKS = ("unexpected:", "terminate called", "Traceback", "Sanitizer", "this is a bug")
+NOTHING_WHOLE = ("dataset.json", "skipped.csv", "images.csv")
+
+
+def as_nobody():
+    """Options of run() that take root's powers away: permissions mean nothing to root."""
+    return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if IS_ROOT else {}
+
+
+class FaultCase(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = shale_tool.Folder()
+        self.addCleanup(self.folder.remove)
+        self.out = self.folder / "out"
+
+    # ---- running
+
+    def ok(self, *words, code=0, **options):
+        done = run(*words, **options)
+        self.assertEqual(done.code, code, f"shale {words}\n{done.out}{done.err}")
+        return done
+
+    def convert(self, source, out, *words, **options):
+        return self.ok("convert", source, out, "--to", "record", *words, **options)
+
+    def refused(self, *words, code=1, says=(), **options):
+        """The run fails with this code, says where and what, gives one hint, and is no bug."""
+        done = run(*words, **options)
+        story = f"shale {words}: exit {done.code}\n{done.out}{done.err}"
+        self.assertEqual(done.code, code, story)
+        for fact in says:
+            self.assertIn(str(fact), done.err, story)
+        for mark in BUG_MARKS:
+            self.assertNotIn(mark, done.err, story)
+        self.assertEqual(done.err.count("\nhint: "), 1, story)
+        return done
+
+    def program_for_nobody(self):
+        """A copy that every user may run, wherever the build folder lies."""
+        path = self.folder / "shale"
+        path.write_bytes(SHALE.read_bytes())
+        path.chmod(0o755)
+        return path
+
+    def refused_as_nobody(self, *words, **options):
+        self.folder.path.chmod(0o777)
+        return self.refused(*words, program=self.program_for_nobody(), **as_nobody(), **options)
+
+    @contextlib.contextmanager
+    def untouched(self, *folders):
+        before = [snapshot(folder) for folder in folders]
+        yield
+        for folder, content in zip(folders, before):
+            changed = set(snapshot(folder).items()) ^ set(content.items())
+            self.assertEqual(sorted({name for name, _ in changed}), [], f"{folder} was changed")
+
+    # ---- what a run may leave behind
+
+    def check_unfinished(self, out, reference):
+        """No manifest, and what bears a final name is whole: the same as in a run that nothing disturbed."""
+        for name in sorted(os.listdir(out)) if os.path.isdir(out) else []:
+            if name == ".shale":
+                continue
+            self.assertNotEqual(name, "dataset.json", "a run that failed left a manifest")
+            self.assertTrue((reference / name).exists(), f"{name} is no file of the dataset")
+            self.assertEqual((out / name).read_bytes(), (reference / name).read_bytes(), f"{name} is not whole")
+
+    def check_same(self, left, right):
+        self.assertEqual(differences(left, right), [], f"{left} and {right} differ")
+
+    # ---- disturbing
+
+    @contextlib.contextmanager
+    def small_disk(self, size):
+        """A file system of a few bytes, at a folder that it yields; only root can make one."""
+        if not IS_ROOT:
+            self.skipTest("a small disk is mounted by root only")
+        place = self.folder / "disk"
+        place.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", place], capture_output=True, text=True)
+        if mounted.returncode != 0:
+            self.skipTest(f"no tmpfs can be mounted here: {mounted.stderr.strip()}")
+        try:
+            yield place
+        finally:
+            subprocess.run(["umount", "-l", place], check=True)
+
+    def remount(self, place, options):
+        subprocess.run(["mount", "-o", f"remount,{options}", place], check=True)
+
+    def paused_after_listing(self, source, out, *words, **options):
+        """A conversion that has listed its input and read none of it.
+
+        Its stderr is a pipe with just enough room for the first note; the second, about sorted labels, comes between listing
+        and reading, and blocks. `source` must have at least two classes and the run no --shuffle.
+        """
+        reader, writer = os.pipe()
+        capacity = fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+        filler = capacity - 128
+        os.write(writer, b"." * filler)
+        words = ("convert", source, out, "--to", "record", "--jobs", "2", "--memory", "64MiB", *words)
+        process = start(*words, stderr=writer, **options)
+        os.close(writer)
+        return PausedRun(self, process, reader, filler)
+
+
+class PausedRun:
+    """See paused_after_listing."""
+
+    def __init__(self, case, process, reader, filler):
+        self.case, self.process, self.reader, self.filler = case, process, reader, filler
+        case.addCleanup(self.end)
+        while not self.is_blocked():
+            if process.poll() is not None:
+                case.fail(f"the run ended with exit {process.returncode} before it could be paused")
+            os.sched_yield()
+
+    def is_blocked(self):
+        try:
+            state = pathlib.Path(f"/proc/{self.process.pid}/syscall").read_text().split()
+        except OSError as error:
+            self.case.skipTest(f"a system call cannot be seen here: {error}")
+        waiting = bytearray(4)
+        fcntl.ioctl(self.reader, termios.FIONREAD, waiting)
+        # In a system call on descriptor 2, with the first note in the pipe: the second does not fit.
+        return int.from_bytes(waiting, sys.byteorder) > self.filler and len(state) > 1 and state[1] == "0x2"
+
+    def resume(self):
+        """Lets it run to its end; its exit code and messages."""
+        text = bytearray()
+        while piece := os.read(self.reader, 65536):
+            text += piece
+        self.process.wait()
+        return self.process.returncode, bytes(text[self.filler :]).decode(errors="surrogateescape")
+
+    def end(self):
+        os.close(self.reader)
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()

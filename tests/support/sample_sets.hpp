@@ -1,0 +1,117 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shale/data/sample.hpp"
+#include "shale/data/schema.hpp"
+
+namespace shale::test {
+
+/// Samples, and the memory that they point into.
+struct SampleSet {
+  Schema schema;
+  std::vector<Sample> samples;
+  std::deque<std::string> memory;
+
+  Bytes keep(std::string text) { return as_bytes(memory.emplace_back(std::move(text))); }
+};
+
+/// A field of each of these kinds: two of bytes, and for tensors one with a side of no length too.
+inline Schema schema_of(std::span<const Kind> kinds) {
+  const auto has = [&](Kind kind) { return std::find(kinds.begin(), kinds.end(), kind) != kinds.end(); };
+  Schema schema;
+  if (has(Kind::bytes)) schema.fields.push_back({"image", Kind::bytes, {}, {}});
+  if (has(Kind::integer)) schema.fields.push_back({"label", Kind::integer, {}, {}});
+  if (has(Kind::text)) schema.fields.push_back({"caption", Kind::text, {}, {}});
+  if (has(Kind::real)) schema.fields.push_back({"score", Kind::real, {}, {}});
+  if (has(Kind::list)) schema.fields.push_back({"frames", Kind::list, {}, {}});
+  if (has(Kind::tensor)) {
+    schema.fields.push_back({"depth", Kind::tensor, DType::parse("<u2"), {2, 3}});
+    schema.fields.push_back({"hollow", Kind::tensor, DType::parse("<f4"), {4, 0, 2}});
+  }
+  if (has(Kind::bytes)) schema.fields.push_back({"mask", Kind::bytes, {}, {}});
+  return schema;
+}
+
+/// Keys that something is odd about.
+inline std::vector<std::string> odd_keys() {
+  return {"plain", std::string("a\0b", 3), "two\nlines", "\xff\xfe\x80", std::string(255, 'k'), "",
+          "\xc3\xa4/\xf0\x9f\x98\x80 .jpg", "-", "..", "a\tb\\\"'{", std::string(1, '\0'), "plain "};
+}
+
+/// Values that something is odd about, for the sample of this number. The bytes belong to `set`.
+inline Value odd_value(SampleSet& set, const Field& field, std::size_t number) {
+  const auto of = [&](const auto& choices) { return choices[number % std::size(choices)]; };
+  switch (field.kind) {
+    case Kind::integer: {
+      using Limits = std::numeric_limits<std::int64_t>;
+      const std::int64_t choices[] = {0, -1, Limits::min(), Limits::max(), 42, -300};
+      return of(choices);
+    }
+    case Kind::real: {
+      using Limits = std::numeric_limits<double>;
+      const double choices[] = {0.0, -0.0, std::bit_cast<double>(0xfff8'dead'beef'0001U), Limits::infinity(),
+                                -Limits::infinity(), Limits::denorm_min(), 0.1};
+      return of(choices);
+    }
+    case Kind::text: {
+      const std::string choices[] = {"", "h\xc3\xa9llo", "two\nlines", std::string("x\0y", 3)};
+      return set.keep(of(choices));
+    }
+    case Kind::tensor:
+      return set.keep(std::string(field.tensor_bytes(), static_cast<char>(number)));
+    case Kind::list: {
+      const std::vector<Bytes> choices[] = {{},
+                                            {Bytes()},
+                                            {set.keep("one"), Bytes(), set.keep(std::string(200, '3'))},
+                                            {Bytes(), Bytes()},
+                                            std::vector<Bytes>(300, set.keep("frame"))};
+      return of(choices);
+    }
+    case Kind::bytes:
+      break;
+  }
+  const std::string choices[] = {"", std::string(1, '\0'), "\xff\xd8 JPEG", std::string(1000, '\xff'), "x"};
+  return set.keep(choices[(number + field.name.size()) % std::size(choices)]);
+}
+
+/// A sample for each of odd_keys(), with odd values.
+inline SampleSet odd_samples(const Schema& schema) {
+  SampleSet set{.schema = schema, .samples = {}, .memory = {}};
+  for (const std::string& key : odd_keys()) {
+    Sample& sample = set.samples.emplace_back(Sample{key, {}});
+    const std::size_t number = set.samples.size() - 1;
+    for (const Field& field : schema.fields) sample.values.push_back(odd_value(set, field, number));
+  }
+  return set;
+}
+
+/// `count` ordinary samples; the values of bytes fields have up to `most_bytes`, at random. Always the same.
+inline SampleSet plain_samples(const Schema& schema, std::size_t count, std::size_t most_bytes) {
+  SampleSet set{.schema = schema, .samples = {}, .memory = {}};
+  std::mt19937_64 random(7);
+  for (std::size_t i = 0; i < count; ++i) {
+    Sample& sample = set.samples.emplace_back(Sample{"class/" + std::to_string(i) + ".jpg", {}});
+    for (const Field& field : schema.fields) {
+      if (field.kind != Kind::bytes) {
+        sample.values.push_back(odd_value(set, field, i));
+        continue;
+      }
+      std::string value(random() % (most_bytes + 1), '\0');
+      for (char& c : value) c = static_cast<char>(random());
+      sample.values.emplace_back(set.keep(std::move(value)));
+    }
+  }
+  return set;
+}
+
+}  // namespace shale::test
