@@ -41,7 +41,7 @@ void add_options(CommandLine& line) {
 ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) {
   constexpr std::string_view kOnError[] = {"skip", "keep", "fail"}, kIo[] = {"auto", "direct", "buffered"},
                              kHidden[] = {"skip", "keep"};
-  line.require_words(2, ~std::size_t{0});
+  line.require_words_at_least(2);
   ConvertRequest request;
   request.inputs.assign(line.words().begin(), line.words().end() - 1);
   request.output = line.words().back();
@@ -84,10 +84,6 @@ std::string counts_text(const std::map<std::string, std::uint64_t>& counts) {
   return text;
 }
 
-std::string plural(std::uint64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", format_count(count), count == 1 ? one : many);
-}
-
 std::string report_text(const ConvertReport& report, const ConvertRequest& request) {
   const Manifest& manifest = report.manifest;
   const std::string output = printable(request.output);
@@ -97,28 +93,28 @@ std::string report_text(const ConvertReport& report, const ConvertRequest& reque
                       report.is_plan        ? "would write"
                       : report.was_complete ? "it holds"
                                             : "wrote",
-                      plural(manifest.digest.samples, "sample", "samples"),
-                      plural(manifest.shard_count, "shard", "shards"), manifest.format,
+                      format_counted(manifest.digest.samples, "sample", "samples"),
+                      format_counted(manifest.shard_count, "shard", "shards"), manifest.format,
                       report.is_plan ? "about " : "", format_size(manifest.payload_bytes),
                       report.file_bytes > 0 ? ", " + format_size(report.file_bytes) + " of files" : "",
                       manifest.classes.empty()
                           ? ""
-                          : fmt::format(", {}", plural(manifest.classes.size(), "class", "classes")));
+                          : fmt::format(", {}", format_counted(manifest.classes.size(), "class", "classes")));
   if (manifest.images && !manifest.images->types.empty()) {
     text += fmt::format("  images: {}\n", counts_text(manifest.images->types));
     if (!manifest.images->odd.empty()) {
       text += fmt::format("  odd but kept: {} (listed in images.csv)\n", counts_text(manifest.images->odd));
     }
   }
-  if (manifest.ignored > 0) text += fmt::format("  ignored: {}\n", plural(manifest.ignored, "entry that is no image", "entries that are no images"));
+  if (manifest.ignored > 0) text += fmt::format("  ignored: {}\n", format_counted(manifest.ignored, "entry that is no image", "entries that are no images"));
   if (manifest.skipped > 0) {
-    text += fmt::format("  skipped: {} (listed in skipped.csv)\n", plural(manifest.skipped, "bad image", "bad images"));
+    text += fmt::format("  skipped: {} (listed in skipped.csv)\n", format_counted(manifest.skipped, "bad image", "bad images"));
     for (const std::string& line : report.first_skipped) text += fmt::format("    {}\n", line);
   }
   if (report.was_verified) {
     text += fmt::format("  verified: {}\n", report.verification.findings == 0
                                                 ? "every byte is as it was written"
-                                                : plural(report.verification.findings, "finding", "findings"));
+                                                : format_counted(report.verification.findings, "finding", "findings"));
   }
   if (report.is_plan) return text + "next: the same command without --dry-run\n";
   return text + fmt::format("next: shale verify {}\n", output);
@@ -127,14 +123,14 @@ std::string report_text(const ConvertReport& report, const ConvertRequest& reque
 }  // namespace
 
 int run_convert(const std::vector<std::string>& words) {
-  CommandLine line(self());
+  CommandLine line(self(), kAllCommon);
   add_options(line);
   if (!line.parse(words)) return kDone;
   const CommonOptions common = line.common();
   const ConvertRequest request = request_of(line, common);
   Progress progress(common.progress, "convert");
   const Events events = events_for(progress, common.is_quiet);
-  events.say(fmt::format("{} threads ({}), {} of memory ({})", common.jobs.value, common.jobs.source,
+  events.say(fmt::format("{} ({}), {} of memory ({})", format_counted(common.jobs.value, "thread", "threads"), common.jobs.source,
                          format_size(common.memory.value), common.memory.source));
   const ConvertReport report = convert(request, events);
   progress.clear();
@@ -145,7 +141,8 @@ int run_convert(const std::vector<std::string>& words) {
   }
   for (const Finding& finding : report.verification.first_findings) tell(describe(finding));
   if (report.verification.findings > 0) return kDamaged;
-  return report.manifest.skipped > 0 ? kSomeSkipped : kDone;
+  // A set that was finished before is simply there: who made it was told what was skipped.
+  return report.manifest.skipped > 0 && !report.was_complete ? kSomeSkipped : kDone;
 }
 
 }  // namespace shale::tools

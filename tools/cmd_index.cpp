@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
 #include "shale/ops/rebuild_index.hpp"
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
@@ -22,16 +23,16 @@ std::string report_text(const RebuildReport& report, std::string_view dataset) {
                         shard.blocks_written ? "the block list" : "",
                         shard.index_written && shard.blocks_written ? "them" : "it");
   }
-  return text + fmt::format("{}: {} shards were whole, {} made anew, {} damaged\n", printable(dataset), report.whole,
-                            report.rebuilt, report.failed);
+  return text + fmt::format("{}: {} whole before, {} made anew, {} damaged\n", printable(dataset),
+                            format_counted(report.whole, "shard was", "shards were"), report.rebuilt, report.failed);
 }
 
 }  // namespace
 
 int run_index(const std::vector<std::string>& words) {
-  CommandLine line(commands()[5]);
+  CommandLine line(commands()[5], kProgressOptions);
   if (!line.parse(words)) return kDone;
-  line.require_words(1, 1);
+  line.require_words(1);
   const CommonOptions common = line.common();
   Progress progress(common.progress, "index");
   const RebuildReport report = rebuild_index(line.words()[0], events_for(progress, common.is_quiet));

@@ -80,27 +80,28 @@ void write_field(const FoundSample& found, std::size_t field) {
 }  // namespace
 
 int run_info(const std::vector<std::string>& words) {
-  CommandLine line(commands()[2]);
+  CommandLine line(commands()[2], kNoCommon);
   if (!line.parse(words)) return kDone;
-  line.require_words(1, 1);
+  line.require_words(1);
   const bool is_json = line.common().is_json;
   const DatasetInfo info = inspect(line.words()[0]);
   if (is_json) print(info_facts(info).dump() + "\n");
   if (!info.is_complete) {
-    throw unfinished(line.words()[0]);
+    tell_error(unfinished(line.words()[0]));
+    return kFailed;
   }
   if (!is_json) print(info_text(info, line.words()[0]));
   return kDone;
 }
 
 int run_cat(const std::vector<std::string>& words) {
-  CommandLine line(commands()[3]);
+  CommandLine line(commands()[3], kMemoryOption);
   line.add()  //
       ("key", po::value<std::string>()->value_name("KEY"), "the sample with this key instead of a row")  //
       ("field", po::value<std::string>()->value_name("F"), "the field to write; default: the first; 'key' is one too");
   if (!line.parse(words)) return kDone;
   const CommonOptions common = line.common();
-  line.require_words(line.has("key") ? 1 : 2, line.has("key") ? 1 : 2);
+  line.require_words(line.has("key") ? 1 : 2);
   const std::string& dataset = line.words()[0];
   const FoundSample found =
       line.has("key") ? find_key(dataset, line.text("key"), common.memory.value)
@@ -125,9 +126,9 @@ int run_cat(const std::vector<std::string>& words) {
 }
 
 int run_formats(const std::vector<std::string>& words) {
-  CommandLine line(commands()[4]);
+  CommandLine line(commands()[4], kNoCommon);
   if (!line.parse(words)) return kDone;
-  line.require_words(0, 0);
+  line.require_words(0);
   Json json = Json::array();
   std::string text;
   for (const Format* format : all_formats()) {

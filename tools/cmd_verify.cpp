@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/ops/verify.hpp"
@@ -14,7 +16,7 @@ const Command& self() { return commands()[1]; }
 constexpr std::uint64_t kToldFindings = 1000;
 
 VerifyRequest request_of(const CommandLine& line, const CommonOptions& common) {
-  line.require_words(1, 1);
+  line.require_words(1);
   VerifyRequest request;
   request.dataset = line.words()[0];
   if (int{line.flag("quick")} + int{line.flag("full")} + int{line.flag("deep")} > 1) {
@@ -45,10 +47,24 @@ std::string_view proof_of(const VerifyRequest& request) {
   return "";
 }
 
+// What to do about the findings: it depends on which files they are in.
+std::string_view hint_for(const VerifyReport& report) {
+  const auto is_sidecar = [](const Finding& finding) {
+    return finding.file.ends_with(".index.npy") || finding.file.ends_with(".blocks.npy");
+  };
+  const auto is_difference = [](const Finding& finding) { return finding.file.empty(); };
+  const std::vector<Finding>& findings = report.first_findings;
+  if (std::all_of(findings.begin(), findings.end(), is_sidecar)) return "'shale index' makes indexes and block lists anew";
+  if (std::all_of(findings.begin(), findings.end(), is_difference)) {
+    return "the dataset is whole in itself; it is not the one that this source gives";
+  }
+  return "copy the files named above again from where they are whole, or convert the dataset anew";
+}
+
 }  // namespace
 
 int run_verify(const std::vector<std::string>& words) {
-  CommandLine line(self());
+  CommandLine line(self(), kAllCommon);
   line.add()  //
       ("quick", po::bool_switch(), "manifest, sizes, shape of the indexes; reads no payload")               //
       ("full", po::bool_switch(), "every block, every field's checksum, the container's structure (default)")  //
@@ -75,14 +91,16 @@ int run_verify(const std::vector<std::string>& words) {
     std::string text;
     for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
     text += report.findings == 0
-                ? fmt::format("{}: {} samples in {} shards are whole: {}\n", printable(request.dataset),
-                              format_count(report.samples), format_count(report.shards), proof_of(request))
-                : fmt::format("{}: damaged: {} findings\n", printable(request.dataset), format_count(report.findings));
+                ? fmt::format("{}: {} in {}, all whole: {}\n", printable(request.dataset),
+                              format_counted(report.samples, "sample", "samples"),
+                              format_counted(report.shards, "shard", "shards"), proof_of(request))
+                : fmt::format("{}: {}\n", printable(request.dataset),
+                              format_counted(report.findings, "finding", "findings"));
     if (!common.is_quiet) print(text);
   }
   if (report.findings == 0) return kDone;
   if (!common.is_json && !common.is_quiet) {
-    tell("hint: copy the files named above again from where they are whole, or convert the dataset anew");
+    tell(fmt::format("hint: {}", hint_for(report)));
   }
   return kDamaged;
 }

@@ -44,16 +44,22 @@ int exit_code_of(Code code) {
   }
 }
 
-CommandLine::CommandLine(const Command& command) : command_(command) {
-  common_.add_options()  //
-      ("jobs", po::value<std::string>()->value_name("N"), "threads; default: what SLURM, affinity and cgroup grant")  //
-      ("memory", po::value<std::string>()->value_name("SIZE"),
-       "memory budget, at least 16MiB; default: 256MiB or a quarter of the limit")  //
-      ("progress", po::value<std::string>()->default_value("auto")->value_name("HOW"),
-       "auto (a bar on a terminal), plain (lines), none")                         //
-      ("json", po::bool_switch(), "one JSON object on stdout instead of text")   //
-      ("quiet", po::bool_switch(), "no progress, no notes, no report")           //
-      ("help", po::bool_switch(), "this text");
+CommandLine::CommandLine(const Command& command, unsigned common_set) : command_(command), common_set_(common_set) {
+  auto add = common_.add_options();
+  if ((common_set & kJobsOption) != 0) {
+    add("jobs", po::value<std::string>()->value_name("N"), "threads; default: what SLURM, affinity and cgroup grant");
+  }
+  if ((common_set & kMemoryOption) != 0) {
+    add("memory", po::value<std::string>()->value_name("SIZE"),
+        "memory budget, at least 16MiB; default: 256MiB or a quarter of the limit");
+  }
+  if ((common_set & kProgressOptions) != 0) {
+    add("progress", po::value<std::string>()->default_value("auto")->value_name("HOW"),
+        "auto (a bar on a terminal), plain (lines), none");
+    add("quiet", po::bool_switch(), "no progress, no notes, no report");
+  }
+  add("json", po::bool_switch(), "one JSON object on stdout instead of text");
+  add("help", po::bool_switch(), "this text");
 }
 
 bool CommandLine::parse(const std::vector<std::string>& words) {
@@ -72,6 +78,13 @@ bool CommandLine::parse(const std::vector<std::string>& words) {
       }
     }
     words_ = unrecognized_words(parsed);
+    const auto separator = std::find(words.begin(), words.end(), "--");
+    for (auto word = words.begin(); word != separator; ++word) {
+      if (word->size() < 2 || (*word)[0] != '-' || (*word)[1] == '-') continue;
+      if (std::find(words_.begin(), words_.end(), *word) == words_.end()) continue;  // the value of an option
+      throw Error(Code::usage, "'{}' is no option: options are written out, with two dashes", printable(*word))
+          .hint(fmt::format("'shale {} --help' lists them; a name that begins with a dash goes after --", command_.name));
+    }
     po::store(parsed, values_);
     po::notify(values_);
   } catch (const po::error& error) {
@@ -80,15 +93,21 @@ bool CommandLine::parse(const std::vector<std::string>& words) {
   if (!flag("help")) return true;
   std::string text = fmt::format("usage: {}\n\n{}\n\n", command_.usage, command_.summary);
   std::ostringstream options;
-  options << own_ << "\n" << common_;
+  if (!own_.options().empty()) options << own_ << "\n";
+  options << common_;
   print(text + options.str());
   return false;
 }
 
-void CommandLine::require_words(std::size_t least, std::size_t most) const {
-  if (words_.size() >= least && words_.size() <= most) return;
-  throw Error(Code::usage, "{} words were given, expected {}", words_.size(),
-              least == most ? std::to_string(least) : fmt::format("{} to {}", least, most))
+void CommandLine::require_words(std::size_t count) const {
+  if (words_.size() == count) return;
+  throw Error(Code::usage, "{} given, expected {}", format_counted(words_.size(), "word was", "words were"), count)
+      .hint(fmt::format("usage: {}", command_.usage));
+}
+
+void CommandLine::require_words_at_least(std::size_t count) const {
+  if (words_.size() >= count) return;
+  throw Error(Code::usage, "{} given, expected at least {}", format_counted(words_.size(), "word was", "words were"), count)
       .hint(fmt::format("usage: {}", command_.usage));
 }
 
@@ -103,10 +122,12 @@ std::size_t CommandLine::choice(const char* option, std::span<const std::string_
 CommonOptions CommandLine::common() const {
   CommonOptions common;
   common.is_json = flag("json");
-  common.is_quiet = flag("quiet");
+  common.is_quiet = (common_set_ & kProgressOptions) != 0 && flag("quiet");
   constexpr std::string_view kModes[] = {"auto", "plain", "none"};
   constexpr Progress::Mode kModeValues[] = {Progress::Mode::automatic, Progress::Mode::plain, Progress::Mode::none};
-  common.progress = common.is_quiet ? Progress::Mode::none : kModeValues[choice("progress", kModes)];
+  if ((common_set_ & kProgressOptions) != 0) {
+    common.progress = common.is_quiet ? Progress::Mode::none : kModeValues[choice("progress", kModes)];
+  }
   common.jobs = has("jobs") ? Limit{parse_count(text("jobs"), "--jobs"), "--jobs"} : usable_cpus();
   constexpr std::uint64_t kMostJobs = 1024;
   if (common.jobs.value == 0 || common.jobs.value > kMostJobs) {

@@ -36,10 +36,13 @@ struct CommonOptions {
   Limit jobs, memory;
 };
 
+/// Which of the common options a command has; --json and --help are for all.
+enum CommonSet : unsigned { kNoCommon = 0, kJobsOption = 1, kMemoryOption = 2, kProgressOptions = 4, kAllCommon = 7 };
+
 /// The options of one command: its own, the common ones, and the words that are none.
 class CommandLine {
  public:
-  explicit CommandLine(const Command& command);
+  CommandLine(const Command& command, unsigned common_set);
 
   /// Where the command adds its own options.
   [[nodiscard]] po::options_description_easy_init add() { return own_.add_options(); }
@@ -47,8 +50,9 @@ class CommandLine {
   [[nodiscard]] bool parse(const std::vector<std::string>& words);
 
   [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
-  /// Errors: Code::usage if there are fewer or more words, with the command's usage.
-  void require_words(std::size_t least, std::size_t most) const;
+  /// Errors: Code::usage if there are not as many words, with the command's usage.
+  void require_words(std::size_t count) const;
+  void require_words_at_least(std::size_t count) const;
   [[nodiscard]] bool has(const char* option) const { return values_.count(option) > 0 && !values_[option].defaulted(); }
   [[nodiscard]] bool flag(const char* option) const { return values_[option].as<bool>(); }
   [[nodiscard]] const std::string& text(const char* option) const { return values_[option].as<std::string>(); }
@@ -58,6 +62,7 @@ class CommandLine {
 
  private:
   const Command& command_;
+  unsigned common_set_;
   po::options_description own_{"options"}, common_{"common options"};
   po::variables_map values_;
   std::vector<std::string> words_;

@@ -1,3 +1,5 @@
+#include <sys/resource.h>
+
 #include <csignal>
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -39,10 +41,21 @@ int run_command(const std::vector<std::string>& words) {
   throw Error(Code::usage, "'{}' is not a command", printable(words[0])).hint("'shale --help' lists the commands");
 }
 
+// Shards in flight are open files; shells grant few of those the system allows.
+void raise_file_limit() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int report_error(Error error, const std::vector<std::string>& words) {
+  // For errors that bring no hint of their own.
   if (error.code() == Code::usage && !words.empty()) {
     error.hint(fmt::format("'shale {} --help' lists the options", printable(words[0])));
   }
+  if (error.code() == Code::io) error.hint("mend what the system names, then run the same command again");
+  if (error.code() == Code::not_found) error.hint("look at the path; a relative one counts from the current folder");
   tell_error(error);
   if (std::find(words.begin(), words.end(), "--json") != words.end()) print(error_facts(error).dump() + "\n");
   return exit_code_of(error.code());
@@ -56,6 +69,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   // A file that outgrows the limit of ulimit -f is an error with place and hint, not a silent death.
   std::signal(SIGXFSZ, SIG_IGN);
+  shale::tools::raise_file_limit();
   try {
     return shale::tools::run_command(words);
   } catch (const shale::Error& error) {

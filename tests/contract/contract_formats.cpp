@@ -1,6 +1,6 @@
-#include "formats/record/record_format.hpp"
 #include "shale/format/format.hpp"
 
+#include "formats/record/record_format.hpp"
 #include "tests/support/toy_format.hpp"
 
 // The registry of the contract suite: a format joins by one line here.

@@ -31,7 +31,8 @@ inline SampleSet small_set(const Format& format, std::size_t samples = 7) {
   return plain_samples(full_schema(format), samples, 60);
 }
 
-inline ConvertRequest conversion(const std::string& input, const std::string& output, const Format& format) {
+inline ConvertRequest conversion(const std::string& input, const std::string& output,
+                                 const Format& format) {
   ConvertRequest request;
   request.inputs = {input};
   request.output = output;
@@ -65,11 +66,13 @@ inline bool names_file(const VerifyReport& report, const std::string& file) {
 /// What differs between two values, to the bit.
 inline bool are_equal(const Value& a, const Value& b) {
   if (a.index() != b.index()) return false;
-  if (const auto* bytes = std::get_if<Bytes>(&a)) return as_text(*bytes) == as_text(std::get<Bytes>(b));
+  if (const auto* bytes = std::get_if<Bytes>(&a))
+    return as_text(*bytes) == as_text(std::get<Bytes>(b));
   if (const auto* real = std::get_if<double>(&a)) {
     return std::bit_cast<std::uint64_t>(*real) == std::bit_cast<std::uint64_t>(std::get<double>(b));
   }
-  if (const auto* integer = std::get_if<std::int64_t>(&a)) return *integer == std::get<std::int64_t>(b);
+  if (const auto* integer = std::get_if<std::int64_t>(&a))
+    return *integer == std::get<std::int64_t>(b);
   const auto &left = std::get<std::vector<Bytes>>(a), &right = std::get<std::vector<Bytes>>(b);
   if (left.size() != right.size()) return false;
   for (std::size_t i = 0; i < left.size(); ++i) {

@@ -16,7 +16,8 @@ Extremes extremes_of(const std::string& directory) {
     extremes.most_samples = std::max(extremes.most_samples, shard.digest.samples);
   });
   for (const auto& [name, content] : content_of(directory)) {
-    if (name.starts_with("shard-")) extremes.largest_file = std::max<std::uint64_t>(extremes.largest_file, content.size());
+    if (name.starts_with("shard-"))
+      extremes.largest_file = std::max<std::uint64_t>(extremes.largest_file, content.size());
   }
   return extremes;
 }
@@ -115,11 +116,12 @@ TEST_CASE("bounds: the shard size that the hint of a refusal names is enough") {
 TEST_CASE("bounds: a sizer never says less than the closed files have") {
   for_each_format([](const Format& format) {
     const SampleSet set = odd_samples(full_schema(format));
-    const auto sizer = format.create_sizer(set.schema, {});
+    const auto sizer = format.create_sizer(set.schema, defaults(format));
     std::vector<std::uint64_t> said;
     for (const Sample& sample : set.samples) {
       std::vector<std::uint64_t> parts;
-      for (const Blob& part : encoded(format, sample, set.schema).parts) parts.push_back(part.size());
+      for (const Blob& part : encoded(format, sample, set.schema, defaults(format)).parts)
+        parts.push_back(part.size());
       said = sizer->size_with(parts);
       sizer->add(parts);
     }

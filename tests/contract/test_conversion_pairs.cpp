@@ -25,7 +25,8 @@ void for_each_pair(const std::function<void(const Format&, const Format&, const 
 TEST_CASE("conversion: digests survive between all ordered pairs of formats") {
   for_each_pair([](const Format& from, const Format& to, const Schema& schema) {
     const TempDir dir;
-    const Manifest source = write_set(from, odd_samples(schema), dir / "from", {.limit_samples = 5});
+    const Manifest source =
+        write_set(from, odd_samples(schema), dir / "from", {.limit_samples = 5});
 
     const ConvertReport report = convert(conversion(dir / "from", dir / "to", to), {});
 
@@ -57,14 +58,16 @@ TEST_CASE("conversion: there and back through another format gives the same shar
 
     std::vector<std::string> differing = differing_files(dir / "from", dir / "back");
 
-    CHECK(differing == std::vector<std::string>{std::string(kManifestName)});  // it names its source and options
+    CHECK(differing ==
+          std::vector<std::string>{std::string(kManifestName)});  // it names its source and options
   });
 }
 
 TEST_CASE("conversion: a shuffled one has the same content and key digests, in another order") {
   for_each_pair([](const Format& from, const Format& to, const Schema& schema) {
     const TempDir dir;
-    const Manifest source = write_set(from, plain_samples(schema, 50, 30), dir / "from", {.limit_samples = 8});
+    const Manifest source =
+        write_set(from, plain_samples(schema, 50, 30), dir / "from", {.limit_samples = 8});
     ConvertRequest request = conversion(dir / "from", dir / "to", to);
     request.is_shuffled = true;
 

@@ -7,15 +7,21 @@ namespace {
 
 using namespace test;
 
-std::string root() { return std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().string(); }
+std::string root() {
+  return std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().string();
+}
 
 TEST_CASE("documentation: FORMAT.md names the format, its suffixes, options and reserved fields") {
   for_each_format([](const Format& format) {
     if (&format == &toy_format) return;
-    const std::string page = read_text(root() + "/formats/" + std::string(format.name) + "/FORMAT.md");
-    const auto is_named = [&](std::string_view name) { return page.find("`" + std::string(name)) != std::string::npos; };
+    const std::string page =
+        read_text(root() + "/formats/" + std::string(format.name) + "/FORMAT.md");
+    const auto is_named = [&](std::string_view name) {
+      return page.find("`" + std::string(name)) != std::string::npos;
+    };
     CHECK(page.starts_with("# " + std::string(format.name)));
-    for (const std::string_view suffix : format.suffixes) CHECK(page.find(suffix) != std::string::npos);
+    for (const std::string_view suffix : format.suffixes)
+      CHECK(page.find(suffix) != std::string::npos);
     for (const OptionSpec& option : format.options) CHECK(is_named(option.name));
     for (const std::string_view field : format.reserved_fields) CHECK(is_named(field));
     CHECK(page.find("\n## Options\n") != std::string::npos);
@@ -39,9 +45,11 @@ TEST_CASE("documentation: a format's row is whole") {
     CHECK(!format.summary.empty());
     CHECK(!format.suffixes.empty());
     CHECK(!format.can.kinds.empty());
-    const ShardLayout layout = format.layout(full_schema(format), {});
-    CHECK(std::vector<std::string>(format.suffixes.begin(), format.suffixes.end()) == layout.file_suffixes);
-    for (const Format* other : all_formats()) CHECK((other == &format || other->name != format.name));
+    const ShardLayout layout = format.layout(full_schema(format), defaults(format));
+    CHECK(std::vector<std::string>(format.suffixes.begin(), format.suffixes.end()) ==
+          layout.file_suffixes);
+    for (const Format* other : all_formats())
+      CHECK((other == &format || other->name != format.name));
   });
 }
 

@@ -1,7 +1,7 @@
-#include <unistd.h>
-
 #include <filesystem>
 #include <optional>
+
+#include <unistd.h>
 
 #include "tests/contract/contract_tools.hpp"
 #include "tests/unit/io/child_process.hpp"
@@ -11,7 +11,8 @@ namespace {
 
 using namespace test;
 
-TEST_CASE("never half done: a writer that goes without finish() leaves whole shards and no manifest") {
+TEST_CASE(
+    "never half done: a writer that goes without finish() leaves whole shards and no manifest") {
   for_each_format([](const Format& format) {
     const SampleSet set = small_set(format);
     for (std::size_t appended = 0; appended <= set.samples.size(); ++appended) {
@@ -26,7 +27,8 @@ TEST_CASE("never half done: a writer that goes without finish() leaves whole sha
   });
 }
 
-TEST_CASE("never half done: a process that ends after any append leaves whole shards and no manifest") {
+TEST_CASE(
+    "never half done: a process that ends after any append leaves whole shards and no manifest") {
   for_each_format([](const Format& format) {
     const SampleSet set = small_set(format);
     for (std::size_t appended = 0; appended <= set.samples.size(); ++appended) {
@@ -77,7 +79,8 @@ TEST_CASE("never half done: after a process that ended the same command gives th
   });
 }
 
-TEST_CASE("never half done: an error inside a conversion leaves whole shards and no temporary ones") {
+TEST_CASE(
+    "never half done: an error inside a conversion leaves whole shards and no temporary ones") {
   for_each_format([](const Format& format) {
     const TempDir dir;
     SampleSet set = plain_samples(full_schema(format), 30, 40);
@@ -97,7 +100,8 @@ TEST_CASE("never half done: an error inside a conversion leaves whole shards and
 }
 
 // What a full disk did to a set of three shards: the error in words, or "done".
-std::string write_on_full_disk(const Format& format, const SampleSet& set, const std::string& out, std::uint64_t limit) {
+std::string write_on_full_disk(const Format& format, const SampleSet& set, const std::string& out,
+                               std::uint64_t limit) {
   return text_from_child([&]() -> std::string {
     limit_file_size(limit);
     try {
@@ -109,7 +113,9 @@ std::string write_on_full_disk(const Format& format, const SampleSet& set, const
   });
 }
 
-TEST_CASE("never half done: a full disk is an error of the storage, and no part stands under a final name") {
+TEST_CASE(
+    "never half done: a full disk is an error of the storage, and no part stands under a final "
+    "name") {
   for_each_format([](const Format& format) {
     const SampleSet set = plain_samples(full_schema(format), 12, 1500);
     std::size_t refused = 0, done = 0;
@@ -133,10 +139,12 @@ TEST_CASE("never half done: a full disk is an error of the storage, and no part 
 }
 
 // The steps at which the toy can fail while it writes 7 samples, 3 a shard.
-constexpr std::string_view kSteps[] = {"create",   "append:0",           "append:1",           "append:2",
-                                       "close",    "encode:class/0.jpg", "encode:class/4.jpg", "encode:class/6.jpg"};
+constexpr std::string_view kSteps[] = {
+    "create", "append:0",           "append:1",           "append:2",
+    "close",  "encode:class/0.jpg", "encode:class/4.jpg", "encode:class/6.jpg"};
 
-TEST_CASE("never half done: a failure at any step of a format passes unchanged and leaves whole shards") {
+TEST_CASE(
+    "never half done: a failure at any step of a format passes unchanged and leaves whole shards") {
   const SampleSet set = small_set(toy_format);
   for (const std::string_view step : kSteps) {
     CAPTURE(step);
@@ -159,7 +167,8 @@ TEST_CASE("never half done: after a failure at any step the directory takes a ne
     CAPTURE(step);
     const TempDir other;
     (void)error_of([&] {
-      (void)write_set(toy_format, set, other / "out", {.limit_samples = 3, .fail_at = std::string(step)});
+      (void)write_set(toy_format, set, other / "out",
+                      {.limit_samples = 3, .fail_at = std::string(step)});
     });
     (void)write_set(toy_format, set, other / "out", {.limit_samples = 3});
     CHECK(differing_files(dir / "undisturbed", other / "out").empty());

@@ -110,11 +110,11 @@ TEST_CASE("round trip: encoding is pure, and borrows nothing of the sample but i
     const SampleSet set = odd_samples(full_schema(format));
     for (const Sample& sample : set.samples) {
       auto copy = std::make_unique<Sample>(sample);
-      const Record record = encoded(format, *copy, set.schema);
+      const Record record = encoded(format, *copy, set.schema, defaults(format));
       copy.reset();
-      const Record again = encoded(format, sample, set.schema);
+      const Record again = encoded(format, sample, set.schema, defaults(format));
       CHECK(record.row == again.row);
-      REQUIRE(record.parts.size() == format.layout(set.schema, {}).part_file.size());
+      REQUIRE(record.parts.size() == format.layout(set.schema, defaults(format)).part_file.size());
       for (std::size_t i = 0; i < record.parts.size(); ++i) {
         CHECK(record.parts[i].flattened() == again.parts[i].flattened());
       }

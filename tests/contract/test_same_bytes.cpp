@@ -1,7 +1,7 @@
-#include <malloc.h>
-
 #include <chrono>
 #include <filesystem>
+
+#include <malloc.h>
 
 #include "tests/contract/contract_tools.hpp"
 
@@ -10,10 +10,12 @@ namespace {
 
 using namespace test;
 
-/// Fills fresh and freed memory with a pattern, as MALLOC_PERTURB_ does, and works from another folder.
+/// Fills fresh and freed memory with a pattern, as MALLOC_PERTURB_ does, and works from another
+/// folder.
 class OtherSurroundings {
  public:
-  OtherSurroundings(int perturbation, const std::string& folder) : folder_(std::filesystem::current_path()) {
+  OtherSurroundings(int perturbation, const std::string& folder)
+      : folder_(std::filesystem::current_path()) {
     ::mallopt(M_PERTURB, perturbation);
     std::filesystem::current_path(folder);
   }
@@ -42,8 +44,9 @@ constexpr Run kRuns[] = {{1, 16 << 20, IoMode::buffered, 0x55},
 TEST_CASE("same bytes: for any jobs, memory, io, working directory, heap and second of the clock") {
   using Clock = std::chrono::steady_clock;
   for_each_format([](const Format& format) {
-    const TempDir dir, elsewhere;
-    (void)write_set(format, plain_samples(full_schema(format), 900, 6000), dir / "from", {.limit_samples = 300});
+    const TempDir dir, elsewhere("/var/tmp");  // on a disk, for O_DIRECT
+    (void)write_set(format, plain_samples(full_schema(format), 900, 6000), dir / "from",
+                    {.limit_samples = 300});
     const auto convert_to = [&](const std::string& output, const Run& run) {
       ConvertRequest request = conversion(dir / "from", output, format);
       request.shard_bytes = 400'000;
@@ -56,7 +59,8 @@ TEST_CASE("same bytes: for any jobs, memory, io, working directory, heap and sec
     CHECK(convert_to(dir / "first", {1, 32 << 20, IoMode::buffered, 0}).manifest.shard_count > 3);
     // Time stamps mostly count seconds: the runs go on until the clock has.
     const auto begin = Clock::now();
-    for (unsigned i = 0; i < std::size(kRuns) || Clock::now() - begin < std::chrono::milliseconds(1500); ++i) {
+    for (unsigned i = 0;
+         i < std::size(kRuns) || Clock::now() - begin < std::chrono::milliseconds(1500); ++i) {
       const Run& run = kRuns[i % std::size(kRuns)];
       CAPTURE(run.jobs);
       CAPTURE(run.memory_bytes);
@@ -71,10 +75,13 @@ TEST_CASE("same bytes: for any jobs, memory, io, working directory, heap and sec
 TEST_CASE("same bytes: verify gives the same findings for any number of jobs") {
   for_each_format([](const Format& format) {
     const TempDir dir;
-    (void)write_set(format, plain_samples(full_schema(format), 40, 100'000), dir / "out", {.limit_samples = 15});
-    for (const ManifestShard& shard : read_set(dir / "out").shards) {
+    (void)write_set(format, plain_samples(full_schema(format), 40, 100'000), dir / "out",
+                    {.limit_samples = 15});
+    const ReadSet read = read_set(dir / "out");
+    for (const ManifestShard& shard : read.shards) {
       for (const ManifestFile& file : shard.files) {
-        std::fstream out(join_path(dir / "out", file.name), std::ios::binary | std::ios::in | std::ios::out);
+        std::fstream out(join_path(dir / "out", file.name),
+                         std::ios::binary | std::ios::in | std::ios::out);
         out.seekp(static_cast<std::streamoff>(file.bytes / 2)).write("damage", 6);
       }
     }
@@ -84,7 +91,8 @@ TEST_CASE("same bytes: verify gives the same findings for any number of jobs") {
       request.dataset = dir / "out";
       request.jobs = jobs;
       std::vector<std::string> found;
-      (void)verify(request, [&](const Finding& finding) { found.push_back(describe(finding)); }, {});
+      (void)verify(request, [&](const Finding& finding) { found.push_back(describe(finding)); },
+                   {});
       if (jobs == 1) first = found;
       CHECK(!found.empty());
       CHECK(found == first);

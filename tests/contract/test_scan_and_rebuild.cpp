@@ -19,9 +19,10 @@ Scanned scan_shard(const Format& format, const std::string& directory, const Man
   Scanned scanned;
   std::vector<InputFile> files;
   for (const ManifestFile& file : shard.files) files.emplace_back(join_path(directory, file.name));
-  format.scan({files, manifest.schema, manifest.layout, reads_payload}, OptionSet(format.options),
-              [&](const IndexRow& row) { scanned.rows.push_back(row); },
-              [&](Finding finding) { scanned.findings.push_back(std::move(finding)); });
+  format.scan(
+      {files, manifest.schema, manifest.layout, reads_payload}, defaults(format),
+      [&](const IndexRow& row) { scanned.rows.push_back(row); },
+      [&](Finding finding) { scanned.findings.push_back(std::move(finding)); });
   return scanned;
 }
 
@@ -48,7 +49,8 @@ TEST_CASE("scan: gives every row of the index that the writer made, with its che
     for (std::size_t i = 0; i < read.shards.size(); ++i) {
       const Scanned scanned = scan_shard(format, dir / "out", read.manifest, read.shards[i], true);
       CHECK(scanned.findings.empty());
-      CHECK(bytes_of_rows(scanned.rows, read.manifest) == bytes_of_rows(read.rows[i], read.manifest));
+      CHECK(bytes_of_rows(scanned.rows, read.manifest) ==
+            bytes_of_rows(read.rows[i], read.manifest));
     }
   });
 }
@@ -63,19 +65,23 @@ TEST_CASE("scan: without payload gives the same rows without checksums") {
       drop_checksums(scanned.rows);
       drop_checksums(read.rows[i]);
       CHECK(scanned.findings.empty());
-      CHECK(bytes_of_rows(scanned.rows, read.manifest) == bytes_of_rows(read.rows[i], read.manifest));
+      CHECK(bytes_of_rows(scanned.rows, read.manifest) ==
+            bytes_of_rows(read.rows[i], read.manifest));
     }
   });
 }
 
 TEST_CASE("scan: a list's extent splits into the elements that were written") {
   for_each_format([](const Format& format) {
-    const bool has_lists = std::ranges::find(format.can.kinds, Kind::list) != format.can.kinds.end();
+    const bool has_lists =
+        std::ranges::find(format.can.kinds, Kind::list) != format.can.kinds.end();
     REQUIRE(has_lists == (format.split_list != nullptr));
     if (!has_lists) return;
     CHECK(format.split_list({}, 0).empty());
     CHECK(error_of([&] { (void)format.split_list({}, 1); }).code() == Code::damaged);
-    CHECK(error_of([&] { (void)format.split_list(as_bytes("\xff\xff\xff\xff\xff\xff"), 1); }).code() == Code::damaged);
+    CHECK(error_of([&] {
+            (void)format.split_list(as_bytes("\xff\xff\xff\xff\xff\xff"), 1);
+          }).code() == Code::damaged);
   });
 }
 

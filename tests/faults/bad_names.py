@@ -18,7 +18,7 @@ ODD_FILES = [
     b" leading and trailing .jpg",
     b"new\nline.jpg",
     b"tab\tand\rreturn.jpg",
-    b"..dots...jpg.jpg",
+    b"dots...jpg..jpg",
     b"UPPER.JPG",
     b"Mixed.JpEg",
     b"-dash.jpg",

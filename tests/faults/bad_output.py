@@ -3,6 +3,7 @@
 import fcntl
 import os
 import resource
+import shutil
 import signal
 
 from fault_case import FaultCase
@@ -26,7 +27,6 @@ class TargetsThatExist(FaultCase):
 
         done = run(*self.words, *words, preexec_fn=limit_files)
         self.assertEqual(done.code, 1, done.err)
-        self.assertIn("dataset.json", os.listdir(self.out) + ["dataset.json"])
         self.assertIn("shard-000001.tfrecord", os.listdir(self.out))
         self.assertNotIn("dataset.json", os.listdir(self.out))
 
@@ -71,7 +71,7 @@ class TargetsThatExist(FaultCase):
         }
         for difference, words in changes.items():
             with self.untouched(self.folder.path):
-                base = self.words[:4] if words[0] == "--shard-samples" else self.words
+                base = self.words[:5] if words[0] == "--shard-samples" else self.words
                 done = self.refused(*base, *words, says=[f"{self.out}: ", difference])
                 self.assertIn("--overwrite", done.err)
 
@@ -200,7 +200,6 @@ class DisksThatFail(FaultCase):
             self.ok("verify", disk / "made", "--deep", "--against", self.source)
             self.assertIn("already complete", self.convert(self.source, disk / "made", *self.words).out)
             self.convert(self.source, out, "--dry-run")
-            self.ok("index", disk / "made")
 
     def test_files_larger_than_the_process_may_write(self):
         for name, action in (("dies of it", signal.SIG_DFL), ("is told", signal.SIG_IGN)):
@@ -215,7 +214,7 @@ class DisksThatFail(FaultCase):
                 self.check_unfinished(self.out, self.reference)
                 self.convert(self.source, self.out, *self.words)
                 self.check_same(self.out, self.reference)
-                self.convert(self.source, self.out, "--shuffle", "--overwrite")
+                shutil.rmtree(self.out)
 
     def test_a_folder_that_may_not_be_written(self):
         (self.folder / "locked").mkdir(mode=0o555)

@@ -1,1 +1,184 @@
-__all__ = []
+"""Any damage to any file of a dataset is found, and the file named."""
+
+import os
+import random
+import shutil
+
+from fault_case import BUG_MARKS, FaultCase
+from kills import SEED
+from shale_tool import IS_SANITIZED, make_photos, manifest_of, png, run, write
+
+__all__ = ["Damage"]
+
+FLIPS = 60 if IS_SANITIZED else 300
+
+
+class Damage(FaultCase):
+    def setUp(self):
+        super().setUp()
+        self.source = make_photos(self.folder / "in", 60, sides=(2, 70))
+        write(self.source / "class-0/00000.png", png(1100, 1000))  # a shard of more than one block
+        write(self.source / "class-1/bad.png", b"")  # for skipped.csv
+        self.convert(self.source, self.out, "--shard-size", "1200kB", "--shard-samples", 25, code=4)
+        self.names = sorted(os.listdir(self.out))
+        self.assertEqual(len(manifest_of(self.out)["shards"]), 3)
+        self.assertEqual(len(self.names), 3 * 3 + 3)
+
+    def damage_is_found(self, name, *words, story=""):
+        """verify exits 3 and names the file."""
+        done = run("verify", self.out, *words)
+        self.assertEqual(done.code, 3, f"{story} {name}: {done.out}{done.err}")
+        self.assertIn(f"{name}: ", done.err, story)
+        for mark in BUG_MARKS:
+            self.assertNotIn(mark, done.err, story)
+
+    def damaged(self, name, change):
+        """Changes the content of a file, looks whether verify finds it, puts the old content back."""
+        path = self.out / name
+        content = path.read_bytes()
+        changed = bytearray(content)
+        story = change(changed) or ""
+        self.assertNotEqual(changed, content)
+        path.write_bytes(changed)
+        self.damage_is_found(name, story=story)
+        path.write_bytes(content)
+
+    def test_every_flipped_bit(self):
+        dice = random.Random(SEED)
+        positions = []
+        for name in self.names:
+            size = (self.out / name).stat().st_size
+            positions += [(name, place) for place in {0, size - 1, size // 2}]
+        while len(positions) < FLIPS:
+            name = dice.choice(self.names)
+            positions.append((name, dice.randrange((self.out / name).stat().st_size)))
+        for name, place in positions:
+            bit = dice.randrange(8)
+
+            def flip(content):
+                content[place] ^= 1 << bit
+                return f"bit {bit} of byte {place}"
+
+            self.damaged(name, flip)
+        self.ok("verify", self.out, "--deep")
+
+    def test_a_damaged_sample_is_named_with_its_place(self):
+        path = self.out / "shard-000001.tfrecord"
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 1
+        path.write_bytes(content)
+        done = run("verify", self.out)
+        self.assertRegex(done.err, r"shard-000001\.tfrecord: byte \d+: sample 'class-\d/\d+\.png': field 'image': .*: found .*, expected ")
+
+    def test_files_cut_short_or_grown(self):
+        for name in self.names:
+            size = (self.out / name).stat().st_size
+            for left in {0, 1, size // 2, size - 1}:
+                self.damaged(name, lambda content, left=left: content.__delitem__(slice(left, None)))
+            self.damaged(name, lambda content: content.extend(b"\0"))
+            self.damaged(name, lambda content: content.extend(b"\n"))
+            self.damaged(name, lambda content: content.insert(0, 0))
+
+    def test_files_that_are_gone(self):
+        for name in self.names:
+            (self.out / name).rename(self.folder / "saved")
+            for depth in ("--quick", "--full"):
+                if name == "dataset.json":  # without it the rest is an unfinished run
+                    self.refused("verify", self.out, depth, says=[f"{self.out}: "])
+                else:
+                    self.damage_is_found(name, depth)
+            (self.folder / "saved").rename(self.out / name)
+
+    def test_a_block_of_zeros(self):
+        for name in self.names:
+            def blank(content):
+                begin = len(content) // 8192 * 4096
+                content[begin : begin + 4096] = bytes(len(content[begin : begin + 4096]))
+
+            self.damaged(name, blank)
+
+    def swap(self, left, right):
+        os.rename(self.out / left, self.folder / "saved")
+        os.rename(self.out / right, self.out / left)
+        os.rename(self.folder / "saved", self.out / right)
+
+    def test_two_files_swapped(self):
+        for suffix in ("tfrecord", "index.npy", "blocks.npy"):
+            names = [f"shard-00000{i}.{suffix}" for i in (1, 2)]
+            self.swap(*names)
+            for name in names:
+                self.damage_is_found(name)
+            self.swap(*names)
+
+    def test_two_shards_swapped_with_all_their_files(self):
+        for suffix in ("tfrecord", "index.npy", "blocks.npy"):
+            self.swap(f"shard-000001.{suffix}", f"shard-000002.{suffix}")
+        self.damage_is_found("shard-000001.tfrecord")
+        self.damage_is_found("shard-000002.index.npy")
+
+    def test_files_of_another_dataset(self):
+        """As whole as can be, but not those of this set: same names, one image is another."""
+        other = self.folder / "other"
+        (self.source / "class-1/00001.png").write_bytes(png(20, 20, seed=99))
+        self.convert(self.source, other, "--shard-size", "1200kB", "--shard-samples", 25, code=4)
+        changed = [name for name in self.names if (self.out / name).read_bytes() != (other / name).read_bytes()]
+        shard = next(name for name in changed if name.endswith(".tfrecord"))
+        self.assertTrue({"dataset.json", shard.replace("tfrecord", "index.npy"), shard.replace("tfrecord", "blocks.npy")} < set(changed))
+        for name in changed:
+            (self.folder / "saved").write_bytes((self.out / name).read_bytes())
+            shutil.copyfile(other / name, self.out / name)
+            self.damage_is_found(shard if name == "dataset.json" else name)  # a whole manifest that the shard does not fit
+            (self.folder / "saved").rename(self.out / name)
+        self.ok("verify", self.out)
+
+    def test_a_shard_too_many(self):
+        shutil.copyfile(self.out / "shard-000002.tfrecord", self.out / "shard-000003.tfrecord")
+        self.damage_is_found("shard-000003.tfrecord")
+
+    def test_whole_shards_of_another_source_are_not_this_source(self):
+        path = self.source / "class-2/00002.png"
+        content = path.read_bytes()
+        for change, fact in (
+            (lambda: path.write_bytes(content[:-1] + b"\x83"), "byte"),
+            (lambda: path.write_bytes(content + b"x"), "size"),
+            (lambda: path.unlink(), "not in the source"),
+            (lambda: path.rename(self.source / "class-1/00002.png"), "not in the source"),
+            (lambda: write(self.source / "class-2/new.png"), "not in the dataset"),
+        ):
+            change()
+            done = run("verify", self.out, "--against", self.source)
+            self.assertEqual(done.code, 3, done.out + done.err)
+            self.assertIn(fact, done.err)
+            for name in ("class-1/00002.png", "class-2/new.png"):
+                (self.source / name).unlink(missing_ok=True)
+            path.write_bytes(content)
+        self.ok("verify", self.out, "--against", self.source)
+
+    def test_a_damaged_dataset_is_no_source(self):
+        path = self.out / "shard-000001.tfrecord"
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 1
+        path.write_bytes(content)
+        copy = self.folder / "copy"
+        self.refused("convert", self.out, copy, "--to", "record", code=3, says=["sample 'class-", "checksum 0x"])
+        self.assertFalse((copy / "dataset.json").exists())
+        codes = {run("cat", self.out, row).code for row in range(manifest_of(self.out)["samples"])}
+        self.assertEqual(codes, {0, 3})
+
+    def test_index_makes_lost_files_anew_byte_for_byte_and_vouches_for_nothing_damaged(self):
+        for name in self.names:
+            if not name.endswith(".npy"):
+                continue
+            content = (self.out / name).read_bytes()
+            for damage in (None, b"", content[:-1], b"\0" * len(content)):
+                (self.out / name).unlink() if damage is None else (self.out / name).write_bytes(damage)
+                self.ok("index", self.out)
+                self.assertEqual((self.out / name).read_bytes(), content)
+        self.assertEqual(sorted(os.listdir(self.out)), self.names)
+        shard = self.out / "shard-000000.tfrecord"
+        shard.write_bytes(shard.read_bytes()[:-1])
+        (self.out / "shard-000000.index.npy").unlink()
+        done = run("index", self.out)
+        self.assertEqual(done.code, 3)
+        self.assertIn("shard-000000: cannot be vouched for", done.out)
+        self.assertFalse((self.out / "shard-000000.index.npy").exists())

@@ -1,1 +1,115 @@
-__all__ = []
+"""Killed at any moment: what bears a final name is whole, there is no manifest, and the same command finishes the job."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+from fault_case import FaultCase
+from shale_tool import IS_SANITIZED, make_photos, snapshot, start
+
+__all__ = ["KilledRuns", "SEED"]
+
+SEED = int(os.environ.get("FAULTS_SEED", random.SystemRandom().randrange(2**32)))
+print(f"FAULTS_SEED={SEED}", flush=True)
+
+KILLS, SIGNALS = 44, 12
+
+
+class KilledRuns(FaultCase):
+    def setUp(self):
+        super().setUp()
+        self.dice = random.Random(SEED)
+        self.source = make_photos(self.folder / "in", 1200, sides=(2, 40), classes=4)
+        self.words = ["--shard-samples", 25, "--jobs", 2]  # 48 shards: most moments lie between two renames
+        self.reference = self.folder / "reference"
+        began = time.monotonic()
+        self.convert(self.source, self.reference, *self.words)
+        self.seconds = time.monotonic() - began
+        self.before = snapshot(self.source)
+
+    def interrupted(self, extra, which, is_after_start=False):
+        """Starts a run and sends a signal at a random moment; its exit code, 0 if it was too fast."""
+        words = ["convert", self.source, self.out, "--to", "record", *self.words, *extra]
+        process = start(*words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while is_after_start and not (self.out / ".shale").exists() and process.poll() is None:
+            os.sched_yield()
+        try:
+            process.wait(timeout=self.dice.uniform(0, self.seconds))
+        except subprocess.TimeoutExpired:
+            process.send_signal(which)
+        return process.wait()
+
+    def check_after(self, code):
+        if (self.out / "dataset.json").exists():  # the kill came after the manifest's rename, or too late
+            left = sorted(os.listdir(self.out))
+            self.assertEqual([name for name in left if name != ".shale"], sorted(os.listdir(self.reference)))
+            for name in os.listdir(self.reference):
+                self.assertEqual((self.out / name).read_bytes(), (self.reference / name).read_bytes(), name)
+            return
+        self.assertNotEqual(code, 0)
+        self.check_unfinished(self.out, self.reference)
+
+    def finish(self):
+        self.convert(self.source, self.out, *self.words)
+        self.check_same(self.out, self.reference)
+        shutil.rmtree(self.out)
+
+    def test_sigkill_at_random_moments(self):
+        kills = shards_left = 0
+        while kills < KILLS:
+            # A few kills in a row: the next one may strike while what the last one left is cleared away.
+            for _ in range(self.dice.randint(1, 3)):
+                code = self.interrupted([], signal.SIGKILL)
+                self.assertIn(code, (0, -signal.SIGKILL))
+                self.check_after(code)
+                kills += code != 0
+                shards_left += (self.out / "shard-000000.tfrecord").exists()
+            self.finish()
+        self.assertGreater(shards_left, 0, "no kill struck between two shards: the run is too short to say anything")
+        self.assertEqual(snapshot(self.source), self.before)
+
+    def test_sigkill_while_another_dataset_is_overwritten(self):
+        for _ in range(4):
+            self.convert(self.source, self.out, "--shuffle", *self.words)
+            code = self.interrupted(["--overwrite"], signal.SIGKILL)
+            if code != 0 and not (self.out / "dataset.json").exists():
+                self.check_unfinished(self.out, self.reference)
+            self.convert(self.source, self.out, *self.words, "--overwrite")
+            self.check_same(self.out, self.reference)
+            shutil.rmtree(self.out)
+
+    def test_sigterm_and_sigint_stop_the_run_with_130(self):
+        codes = []
+        for i in range(SIGNALS):
+            which = (signal.SIGTERM, signal.SIGINT)[i % 2]
+            codes.append(self.interrupted([], which, is_after_start=True))
+            self.assertIn(codes[-1], (0, 130))
+            self.check_after(codes[-1])
+            self.finish()
+        self.assertIn(130, codes)
+
+    def test_a_stopped_run_says_so_and_what_to_do(self):
+        paused = self.paused_after_listing(self.source, self.out, *self.words[:2])
+        paused.process.send_signal(signal.SIGTERM)
+        code, messages = paused.resume()
+        self.assertEqual(code, 130, messages)
+        self.assertIn("shale: interrupted\nhint: run the same command again to finish the job\n", messages)
+        self.assertFalse((self.out / "dataset.json").exists())
+
+    def test_verify_changes_nothing_when_it_is_stopped(self):
+        before = snapshot(self.reference)
+        for _ in range(5):
+            process = start("verify", self.reference, "--deep", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                process.wait(timeout=self.dice.uniform(0, 0.05))
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+            process.wait()
+        self.assertEqual(snapshot(self.reference), before)
+
+
+if IS_SANITIZED:
+    KILLS, SIGNALS = 10, 4

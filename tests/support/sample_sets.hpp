@@ -27,7 +27,9 @@ struct SampleSet {
 
 /// A field of each of these kinds: two of bytes, and for tensors one with a side of no length too.
 inline Schema schema_of(std::span<const Kind> kinds) {
-  const auto has = [&](Kind kind) { return std::find(kinds.begin(), kinds.end(), kind) != kinds.end(); };
+  const auto has = [&](Kind kind) {
+    return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+  };
   Schema schema;
   if (has(Kind::bytes)) schema.fields.push_back({"image", Kind::bytes, {}, {}});
   if (has(Kind::integer)) schema.fields.push_back({"label", Kind::integer, {}, {}});
@@ -44,8 +46,18 @@ inline Schema schema_of(std::span<const Kind> kinds) {
 
 /// Keys that something is odd about.
 inline std::vector<std::string> odd_keys() {
-  return {"plain", std::string("a\0b", 3), "two\nlines", "\xff\xfe\x80", std::string(255, 'k'), "",
-          "\xc3\xa4/\xf0\x9f\x98\x80 .jpg", "-", "..", "a\tb\\\"'{", std::string(1, '\0'), "plain "};
+  return {"plain",
+          std::string("a\0b", 3),
+          "two\nlines",
+          "\xff\xfe\x80",
+          std::string(255, 'k'),
+          "",
+          "\xc3\xa4/\xf0\x9f\x98\x80 .jpg",
+          "-",
+          "..",
+          "a\tb\\\"'{",
+          std::string(1, '\0'),
+          "plain "};
 }
 
 /// Values that something is odd about, for the sample of this number. The bytes belong to `set`.
@@ -59,8 +71,13 @@ inline Value odd_value(SampleSet& set, const Field& field, std::size_t number) {
     }
     case Kind::real: {
       using Limits = std::numeric_limits<double>;
-      const double choices[] = {0.0, -0.0, std::bit_cast<double>(0xfff8'dead'beef'0001U), Limits::infinity(),
-                                -Limits::infinity(), Limits::denorm_min(), 0.1};
+      const double choices[] = {0.0,
+                                -0.0,
+                                std::bit_cast<double>(0xfff8'dead'beef'0001U),
+                                Limits::infinity(),
+                                -Limits::infinity(),
+                                Limits::denorm_min(),
+                                0.1};
       return of(choices);
     }
     case Kind::text: {
@@ -70,17 +87,19 @@ inline Value odd_value(SampleSet& set, const Field& field, std::size_t number) {
     case Kind::tensor:
       return set.keep(std::string(field.tensor_bytes(), static_cast<char>(number)));
     case Kind::list: {
-      const std::vector<Bytes> choices[] = {{},
-                                            {Bytes()},
-                                            {set.keep("one"), Bytes(), set.keep(std::string(200, '3'))},
-                                            {Bytes(), Bytes()},
-                                            std::vector<Bytes>(300, set.keep("frame"))};
+      const std::vector<Bytes> choices[] = {
+          {},
+          {Bytes()},
+          {set.keep("one"), Bytes(), set.keep(std::string(200, '3'))},
+          {Bytes(), Bytes()},
+          std::vector<Bytes>(300, set.keep("frame"))};
       return of(choices);
     }
     case Kind::bytes:
       break;
   }
-  const std::string choices[] = {"", std::string(1, '\0'), "\xff\xd8 JPEG", std::string(1000, '\xff'), "x"};
+  const std::string choices[] = {"", std::string(1, '\0'), "\xff\xd8 JPEG",
+                                 std::string(1000, '\xff'), "x"};
   return set.keep(choices[(number + field.name.size()) % std::size(choices)]);
 }
 
@@ -95,7 +114,8 @@ inline SampleSet odd_samples(const Schema& schema) {
   return set;
 }
 
-/// `count` ordinary samples; the values of bytes fields have up to `most_bytes`, at random. Always the same.
+/// `count` ordinary samples; the values of bytes fields have up to `most_bytes`, at random. Always
+/// the same.
 inline SampleSet plain_samples(const Schema& schema, std::size_t count, std::size_t most_bytes) {
   SampleSet set{.schema = schema, .samples = {}, .memory = {}};
   std::mt19937_64 random(7);

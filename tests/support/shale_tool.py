@@ -43,9 +43,9 @@ GRAY_JPEG = base64.b64decode(
 )
 RGB_JPEG = base64.b64decode(
     "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABsSFBcUERsXFhceHBsgKEIrKCUlKFE6PTBCYFVlZF9VXVtqeJmBanGQc1tdhbWGkJ6jq62rZ4C8ybqmx5mo"
-    "q6T/2wBDARweHigjKE4rK06kbl1upKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKT/wAARCAAHAAoDASIA"
-    "AhEBAxEB/8QAFgABAQEAAAAAAAAAAAAAAAAAAAID/8QAHxABAAEDBAMAAAAAAAAAAAAAAQIAAxEEEhMhFGGh/8QAFQEBAQAAAAAAAAAAAAAAAAAAAAH/"
-    "xAAUEQEAAAAAAAAAAAAAAAAAAAAA/9oADAMBAAIRAxEAPwDGw6WMVPFkhkiWp5fXbUruVOWI94LVvB9pSiP/2Q=="
+    "q6T/2wBDARweHigjKE4rK06kbl1upKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKT/wAARCAAHAAoDASIAAhEB"
+    "AxEB/8QAFgABAQEAAAAAAAAAAAAAAAAAAAID/8QAHxABAAEDBAMAAAAAAAAAAAAAAQIAAxEEEhMhFGGh/8QAFQEBAQAAAAAAAAAAAAAAAAAAAAH/xAAU"
+    "EQEAAAAAAAAAAAAAAAAAAAAA/9oADAMBAAIRAxEAPwDGw6WMVPFkhkiWp5fXbUruVOWI94LVvB9pSiP/2Q=="
 )
 CMYK_JPEG = base64.b64decode(
     "/9j/7gAOQWRvYmUAZAAAAAAA/9sAQwAbEhQXFBEbFxYXHhwbIChCKyglJShROj0wQmBVZWRfVV1baniZgWpxkHNbXYW1hpCeo6utq2eAvMm6pseZqKuk"
@@ -121,6 +121,9 @@ class Folder:
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="shale-test-"))
         self.path.chmod(0o755)
 
+    def __str__(self):
+        return str(self.path)
+
     def __truediv__(self, name):
         return self.path / name
 
@@ -148,7 +151,8 @@ def start(*words, program=SHALE, cwd=None, environment=None, stdout=subprocess.P
 
 def run(*words, **options):
     """Runs the program to its end: exit code (negative: the signal), both outputs, peak resident bytes."""
-    process = start(*words, **options)
+    # A preexec_fn makes subprocess fork: with vfork the program would inherit the peak of this process.
+    process = start(*words, **{"preexec_fn": lambda: None, **options})
     out, err = process.stdout.read(), process.stderr.read()  # messages are short: neither pipe fills up meanwhile
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

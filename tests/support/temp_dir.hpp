@@ -14,11 +14,11 @@
 
 namespace shale::test {
 
-/// A fresh folder under $TMPDIR, removed with everything in it.
+/// A fresh folder under $TMPDIR or `parent`, removed with everything in it.
 class TempDir {
  public:
-  TempDir() {
-    std::string name = (std::filesystem::temp_directory_path() / "shale-test-XXXXXX").string();
+  explicit TempDir(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    std::string name = (parent / "shale-test-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) throw Error(Code::io, "cannot make a test folder").at(name);
     path_ = name;
   }

@@ -9,8 +9,7 @@ namespace shale::test {
 /// name "toy".
 ///
 /// Option `fail_at` makes it throw Code::io: "encode:KEY" at the sample of that key, "create" at
-/// each shard, "append:N" at the N-th record of a shard (from 0), "close" at the end of each shard,
-/// "scan".
+/// each shard, "append:N" at the N-th record of a shard (from 0), "close" at the end of each shard.
 extern const Format toy_format;
 
 }  // namespace shale::test

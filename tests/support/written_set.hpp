@@ -28,8 +28,12 @@ struct SetOptions {
   bool keys_are_unique = false;
 };
 
+/// A format's options as they are where none is set.
+inline OptionSet defaults(const Format& format) { return OptionSet(format.options); }
+
 /// The sample as the core hands it to a writer.
-inline Record encoded(const Format& format, const Sample& sample, const Schema& schema, const OptionSet& options = {}) {
+inline Record encoded(const Format& format, const Sample& sample, const Schema& schema,
+                      const OptionSet& options) {
   Record record = format.encode(sample, schema, options);
   record.digest = digest_of(sample, schema);
   for (const Value& value : sample.values) {
@@ -44,8 +48,13 @@ inline Record encoded(const Format& format, const Sample& sample, const Schema& 
 /// A set under way in a directory: everything that convert has around a ShardSetWriter.
 class SetInProgress {
  public:
-  SetInProgress(const Format& format, Schema schema, const std::string& directory, const SetOptions& set_options = {})
-      : format_(format), schema_(std::move(schema)), options_(format.options), directory_(directory), work_(directory) {
+  SetInProgress(const Format& format, Schema schema, const std::string& directory,
+                const SetOptions& set_options = {})
+      : format_(format),
+        schema_(std::move(schema)),
+        options_(format.options),
+        directory_(directory),
+        work_(directory) {
     if (!set_options.fail_at.empty()) options_.set("fail_at", set_options.fail_at);
     work_.clear_previous_run();
     work_.begin("a test");
@@ -58,7 +67,9 @@ class SetInProgress {
                                             .keys_are_unique = set_options.keys_are_unique});
   }
 
-  void append(const Sample& sample) { writer_->append(encoded(format_, sample, schema_, options_)); }
+  void append(const Sample& sample) {
+    writer_->append(encoded(format_, sample, schema_, options_));
+  }
   [[nodiscard]] ShardSetWriter& writer() { return *writer_; }
   [[nodiscard]] WorkFolder& work() { return work_; }
 
@@ -70,13 +81,15 @@ class SetInProgress {
     manifest.format = format_.name;
     manifest.schema = schema_;
     manifest.layout = writer_->layout();
-    manifest.source = {"samples of a test", written.digest.samples, written.payload_bytes, written.digest.content};
+    manifest.source = {"samples of a test", written.digest.samples, written.payload_bytes,
+                       written.digest.content};
     manifest.digest = written.digest;
     manifest.payload_bytes = written.payload_bytes;
     manifest.shard_count = written.shards;
     const auto for_each_shard = [this](const ShardVisitor& visit) { work_.for_each_shard(visit); };
     if (format_.write_native_index != nullptr) {
-      for (const std::string& name : format_.write_native_index(manifest, for_each_shard, directory_)) {
+      for (const std::string& name :
+           format_.write_native_index(manifest, for_each_shard, directory_)) {
         const FileSummary file = summarize_file(InputFile(join_path(directory_, name)));
         manifest.files.push_back({name, file.bytes, file.hash});
       }
@@ -112,7 +125,8 @@ struct ReadSet {
 
 inline ReadSet read_set(const std::string& directory) {
   ReadSet set;
-  set.manifest = read_manifest(directory, [&](const ManifestShard& shard) { set.shards.push_back(shard); });
+  set.manifest =
+      read_manifest(directory, [&](const ManifestShard& shard) { set.shards.push_back(shard); });
   const Format& format = format_named(set.manifest.format);
   for (const ManifestShard& shard : set.shards) {
     const ShardReader reader(directory, set.manifest, shard);
@@ -120,7 +134,8 @@ inline ReadSet read_set(const std::string& directory) {
     std::vector<IndexRow>& rows = set.rows.emplace_back();
     for (std::uint64_t row = 0; row < index.rows(); ++row) {
       rows.push_back(index.row(row));
-      set.samples.push_back(load_sample(reader, rows.back(), set.manifest.schema, format, 64 << 20));
+      set.samples.push_back(
+          load_sample(reader, rows.back(), set.manifest.schema, format, 64 << 20));
     }
   }
   return set;
@@ -129,7 +144,8 @@ inline ReadSet read_set(const std::string& directory) {
 /// Every file of a directory and what is in it.
 inline std::map<std::string, std::string> content_of(const std::string& directory) {
   std::map<std::string, std::string> content;
-  for (const std::string& name : files_in(directory)) content[name] = read_text(join_path(directory, name));
+  for (const std::string& name : files_in(directory))
+    content[name] = read_text(join_path(directory, name));
   return content;
 }
 
@@ -146,8 +162,9 @@ inline std::vector<std::string> differing_files(const std::string& one, const st
   return names;
 }
 
-/// What is wrong with a directory whose run was cut short, as a sentence; empty if nothing: no manifest, and every file
-/// under a final name is whole, by the journal or by being part of a shard whose other files are still to come.
+/// What is wrong with a directory whose run was cut short, as a sentence; empty if nothing: no
+/// manifest, and every file under a final name is whole, by the journal or by being part of a shard
+/// whose other files are still to come.
 inline std::string fault_of_unfinished(const std::string& directory) {
   if (std::filesystem::exists(join_path(directory, kManifestName))) return "there is a manifest";
   std::map<std::string, ManifestFile> told;
@@ -166,7 +183,8 @@ inline std::string fault_of_unfinished(const std::string& directory) {
     const auto file = told.find(name);
     if (file == told.end()) return name + " is not in the journal";
     const FileSummary found = summarize_file(InputFile(entry.path().string()));
-    if (found.bytes != file->second.bytes || found.hash != file->second.hash) return name + " is not whole";
+    if (found.bytes != file->second.bytes || found.hash != file->second.hash)
+      return name + " is not whole";
     told.erase(file);
   }
   return told.empty() ? "" : told.begin()->first + " is in the journal, but not there";

@@ -126,6 +126,10 @@ std::string format_count(std::uint64_t count) {
   return text;
 }
 
+std::string format_counted(std::uint64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", format_count(count), count == 1 ? one : many);
+}
+
 std::uint64_t parse_count(std::string_view text, std::string_view what) {
   std::string_view rest = text;
   const std::string_view digits = take_digits(rest);

@@ -123,7 +123,7 @@ struct Format {
 /// The registry. Defined in formats/table.cpp; tests link their own.
 [[nodiscard]] std::span<const Format* const> all_formats();
 
-/// Errors: Code::usage, listing the formats there are, one a line in the hint.
+/// Errors: Code::usage, listing the formats there are, one a line in the hint; an empty name means that none was given.
 [[nodiscard]] const Format& format_named(std::string_view name);
 
 /// Errors: Code::schema for a schema that is not valid; Code::unsupported, by field and format, for a kind it does not claim.

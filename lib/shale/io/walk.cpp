@@ -73,7 +73,7 @@ class OpenFolder {
 
  private:
   [[noreturn]] static void throw_stat_error(const std::string& path, int error) {
-    Error failure(Code::io, "cannot be looked at");
+    Error failure(Code::io, "cannot be read (stat)");
     if (error == ENOENT || error == ELOOP)
       failure.hint("if it is a broken link, remove it or restore what it points to");
     throw failure.at(path).because_errno(error);

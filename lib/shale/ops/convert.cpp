@@ -156,7 +156,8 @@ class Conversion {
     }
     const std::uint64_t limit = request_.max_errors.limit(source_.info().manifest.samples);
     if (bad_ > limit) {
-      throw Error(Code::limit, "this is bad sample {}, --max-errors endures {}: the image {}", bad_, limit, sample.fault)
+      throw Error(Code::limit, "{}, --max-errors allows {}; the last one {}",
+                  format_counted(bad_, "bad image", "bad images"), limit, sample.fault)
           .for_sample(sample.key, done_ - 1)
           .hint("look at the input; if it is meant to be so, pass a larger --max-errors");
     }
@@ -282,11 +283,12 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events, 
     wanted = wanted_manifest(request, source->info());
     if (place == Place::dataset) {
       remove_dataset(request.output);
+      work.clear_previous_run();
     } else {
       clear_unfinished(request, work, wanted);
     }
   } catch (...) {
-    if (place == Place::absent || place == Place::empty_folder) work.abandon();
+    if (place != Place::unfinished || work.previous_request().empty()) work.abandon();
     throw;
   }
   for (const std::string& note : source->info().notes) events.say(note);
@@ -325,7 +327,7 @@ ErrorAllowance parse_error_allowance(std::string_view text) {
   return {.is_share = true, .share = percent / 100, .count = 0};
 }
 
-ConvertReport convert(const ConvertRequest& request, const Events& events) try {
+ConvertReport convert(const ConvertRequest& request, const Events& events) {
   const Format& format = format_named(request.format);
   const Place place = look_at(request.output);
   refuse_strange_output(request, place);
@@ -351,10 +353,6 @@ ConvertReport convert(const ConvertRequest& request, const Events& events) try {
     report.was_verified = true;
   }
   return report;
-} catch (Error& error) {
-  if (error.code() == Code::io) error.hint("mend what the system names, then run the same command again: nothing whole is lost");
-  if (error.code() == Code::not_found) error.hint("look at the path");
-  throw;
 }
 
 }  // namespace shale

@@ -46,7 +46,7 @@ class DatasetSource final : public Source {
     info_.classes = manifest_.classes;
     info_.holds_images = manifest_.images.has_value();
     info_.keys_are_unique = true;
-    info_.split_list = format_named(manifest_.format).split_list;
+    info_.split_list = format_of(manifest_).split_list;
   }
 
   [[nodiscard]] const SourceInfo& info() const override { return info_; }

@@ -176,14 +176,14 @@ class FolderSource final : public Source {
                 {.keep_hidden = true, .wants_size = [](std::string_view) { return false; }},
                 [&](const WalkedFile& file) { images += has_image_suffix(file.name) ? 1 : 0; });
     if (images == 0) return;
-    throw Error(Code::bad_content, "hidden folder holds {} images: is it a class?", images)
+    throw Error(Code::bad_content, "hidden folder holds {}: is it a class?", format_counted(images, "image", "images"))
         .at(join_path(request_.root, name))
         .hint("pass --hidden skip to leave it out, or --hidden keep to take it as torchvision does");
   }
 
   void refuse_what_is_no_image_folder(const std::vector<std::string>& classes) {
     if (classes.empty() && loose_images_ > 0) {
-      throw Error(Code::bad_content, "holds {} images but no class folders", loose_images_)
+      throw Error(Code::bad_content, "holds {} but no class folders", format_counted(loose_images_, "image", "images"))
           .at(request_.root)
           .hint("pass --labels FILE (CSV: path,label), or move the images into one folder a class");
     }
@@ -262,12 +262,12 @@ class FolderSource final : public Source {
     files_.finish();
     if (files_.count() == 0 && !request_.allow_empty) throw no_images();
     if (loose_images_ > 0) {
-      info_.notes.push_back(fmt::format("{} images lie beside the class folders and are left out, as torchvision does",
-                                        format_count(loose_images_)));
+      info_.notes.push_back(fmt::format("{} beside the class folders and left out, as torchvision does",
+                                        format_counted(loose_images_, "image lies", "images lie")));
     }
     if (cut_loops_ > 0) {
       info_.notes.push_back(
-          fmt::format("{} links lead back to a folder above them and were not followed", format_count(cut_loops_)));
+          fmt::format("{} back to a folder above and not followed", format_counted(cut_loops_, "link leads", "links lead")));
     }
   }
 

@@ -41,7 +41,7 @@ FoundSample load(const Dataset& dataset, const ShardReader& shard, const IndexRo
                  std::uint64_t shard_row, std::uint64_t memory_bytes) {
   FoundSample found;
   LoadedSample loaded =
-      load_sample(shard, place, dataset.manifest.schema, format_named(dataset.manifest.format), memory_bytes);
+      load_sample(shard, place, dataset.manifest.schema, format_of(dataset.manifest), memory_bytes);
   found.row = row;
   found.shard = shard.shard().name;
   found.shard_row = shard_row;

@@ -87,9 +87,7 @@ std::unique_ptr<Source> open_input(const ConvertRequest& request, const std::str
   refuse_by_name(input);
   switch (look_at(input)) {
     case Place::absent:
-      throw Error(Code::not_found, "there is no such file or folder")
-          .at(input)
-          .hint("look at the path; a relative one counts from the current folder");
+      throw Error(Code::not_found, "there is no such file or folder").at(input);
     case Place::other_file:
       throw not_read_yet(input, kind_of_file(input));
     case Place::unfinished:

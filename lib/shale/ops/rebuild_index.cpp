@@ -8,6 +8,7 @@
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/ops/open_input.hpp"
+#include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/index_file.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
@@ -29,16 +30,21 @@ bool is_whole(const std::string& directory, const ManifestFile& expected) {
 
 class Rebuilding {
  public:
-  Rebuilding(const std::string& directory, const Manifest& manifest, const WorkFolder& work)
-      : directory_(directory), manifest_(manifest), format_(format_named(manifest.format)), work_(work) {}
+  Rebuilding(const std::string& directory, const Manifest& manifest)
+      : directory_(directory), manifest_(manifest), format_(format_of(manifest)) {}
+
+  void finish() {
+    if (work_) work_->remove();
+  }
 
   RebuiltShard rebuild(const ManifestShard& shard) {
     RebuiltShard result{.name = shard.name, .fault = {}};
     const bool has_index = is_whole(directory_, shard.index), has_blocks = is_whole(directory_, shard.blocks);
-    result.was_whole = has_index && has_blocks;
-    if (result.was_whole) return result;
     try {
-      std::vector<InputFile> files;
+      std::vector<InputFile> files = open_files(shard);
+      result.was_whole = has_index && has_blocks;
+      if (result.was_whole) return result;
+      if (!work_) work_.emplace(directory_);
       const std::vector<Hash128> blocks = hash_files(shard, files);
       if (!has_index) {
         write_index(shard, files);
@@ -56,16 +62,27 @@ class Rebuilding {
   }
 
  private:
-  // The shard's own bytes come first: an index of a changed shard would vouch for damage.
-  std::vector<Hash128> hash_files(const ManifestShard& shard, std::vector<InputFile>& files) const {
-    std::vector<Hash128> blocks;
+  [[nodiscard]] std::vector<InputFile> open_files(const ManifestShard& shard) const {
+    std::vector<InputFile> files;
     for (const ManifestFile& expected : shard.files) {
       files.emplace_back(join_path(directory_, expected.name));
-      const FileSummary found = summarize_file(files.back());
-      if (found.bytes != expected.bytes || found.hash != expected.hash) {
-        throw Error(Code::damaged, "shard is {} bytes with hash {}, expected {} with {}", found.bytes, found.hash.hex(),
-                    expected.bytes, expected.hash.hex())
-            .at(expected.name);
+      if (files.back().size() == expected.bytes) continue;
+      throw Error(Code::damaged, "shard is {} bytes long, expected {}", files.back().size(), expected.bytes)
+          .at(expected.name);
+    }
+    return files;
+  }
+
+  // The shard's own bytes come first: an index of a changed shard would vouch for damage.
+  static std::vector<Hash128> hash_files(const ManifestShard& shard, const std::vector<InputFile>& files) {
+    std::vector<Hash128> blocks;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      const ManifestFile& expected = shard.files[i];
+      const FileSummary found = summarize_file(files[i]);
+      if (found.hash != expected.hash) {
+        throw Error(Code::damaged, "shard's bytes hash to {}, expected {}", found.hash.hex(), expected.hash.hex())
+            .at(expected.name)
+            .hint("'shale verify' names the blocks that changed");
       }
       blocks.insert(blocks.end(), found.blocks.begin(), found.blocks.end());
     }
@@ -73,7 +90,7 @@ class Rebuilding {
   }
 
   void write_index(const ManifestShard& shard, const std::vector<InputFile>& files) const {
-    const std::string path = join_path(work_.path(), shard.index.name);
+    const std::string path = join_path(work_->path(), shard.index.name);
     IndexWriter writer(OutputFile(path, {.io = IoMode::buffered, .buffer_bytes = 256 * 1024, .buffers = 1}),
                        IndexColumns(manifest_.schema, manifest_.layout));
     const ShardInput input{files, manifest_.schema, manifest_.layout, true};
@@ -85,7 +102,7 @@ class Rebuilding {
   }
 
   void write_blocks(const ManifestShard& shard, const std::vector<Hash128>& blocks) const {
-    const std::string path = join_path(work_.path(), shard.blocks.name);
+    const std::string path = join_path(work_->path(), shard.blocks.name);
     OutputFile file(path, {.io = IoMode::buffered, .buffer_bytes = 64 * 1024, .buffers = 1});
     file.append(block_list_bytes(blocks));
     publish(path, shard.blocks, file.finish());
@@ -104,7 +121,7 @@ class Rebuilding {
   const std::string& directory_;
   const Manifest& manifest_;
   const Format& format_;
-  const WorkFolder& work_;
+  std::optional<WorkFolder> work_;  // made when the first file is to be written
 };
 
 }  // namespace
@@ -118,9 +135,8 @@ RebuildReport rebuild_index(const std::string& dataset, const Events& events) {
   }
   std::vector<ManifestShard> shards;
   const Manifest manifest = read_manifest(dataset, [&](const ManifestShard& shard) { shards.push_back(shard); });
-  WorkFolder work(dataset);
   RebuildReport report;
-  Rebuilding rebuilding(dataset, manifest, work);
+  Rebuilding rebuilding(dataset, manifest);
   for (const ManifestShard& shard : shards) {
     events.stop_if_asked();
     report.shards.push_back(rebuilding.rebuild(shard));
@@ -128,7 +144,7 @@ RebuildReport rebuild_index(const std::string& dataset, const Events& events) {
     ++(result.was_whole ? report.whole : result.fault.empty() ? report.rebuilt : report.failed);
     events.report(report.shards.size(), shards.size(), 0);
   }
-  work.remove();
+  rebuilding.finish();
   return report;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -13,6 +15,7 @@
 #include "shale/ops/open_input.hpp"
 #include "shale/ops/verify_against.hpp"
 #include "shale/ops/verify_shard.hpp"
+#include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
 
@@ -37,7 +40,7 @@ class Verification {
 
   VerifyReport run() {
     if (!load_manifest()) return std::move(report_);
-    const Format& format = format_named(manifest_.format);
+    const Format& format = format_of(manifest_);
     check_totals();
     check_other_files();
     for (const ManifestShard& shard : shards_) {
@@ -138,7 +141,7 @@ class Verification {
     std::set<std::string> known = {std::string(kManifestName)};
     for (const ManifestFile& file : manifest_.files) {
       known.insert(file.name);
-      check_file(file, "");
+      (void)check_file(file, "");
     }
     for (const ManifestShard& shard : shards_) {
       known.insert({shard.index.name, shard.blocks.name});
@@ -155,7 +158,9 @@ class Verification {
   }
 
   // A file that is proved as a whole: its size, and from full on its hash.
-  void check_file(const ManifestFile& expected, const std::string& shard) {
+  // False if there was something to report.
+  bool check_file(const ManifestFile& expected, const std::string& shard) {
+    const std::uint64_t findings_before = report_.findings;
     try {
       const InputFile file(join_path(request_.dataset, expected.name));
       Finding finding;
@@ -166,9 +171,9 @@ class Verification {
         finding.found = fmt::format("{} bytes", file.size());
         finding.expected = std::to_string(expected.bytes);
         add(std::move(finding));
-        return;
+        return false;
       }
-      if (request_.depth == VerifyDepth::quick) return;
+      if (request_.depth == VerifyDepth::quick) return true;
       report_.bytes += file.size();
       if (const Hash128 found = summarize_file(file).hash; found != expected.hash) {
         finding.message = "hash of the file is wrong";
@@ -179,28 +184,39 @@ class Verification {
     } catch (const Error& error) {
       add_damage(error, shard);
     }
+    return report_.findings == findings_before;
   }
 
   void check_shard(const Format& format, const ManifestShard& shard) {
     const std::uint64_t first_sample = report_.samples;
     const std::uint64_t findings_before = report_.findings;
-    check_file(shard.index, shard.name);
-    check_file(shard.blocks, shard.name);
+    (void)check_file(shard.index, shard.name);
+    const bool has_blocks = check_file(shard.blocks, shard.name);
+    std::shared_ptr<ShardCheck> check;
     try {
-      auto check = std::make_shared<ShardCheck>(
+      check = std::make_shared<ShardCheck>(
           ShardCheck{manifest_, first_sample, ShardReader(request_.dataset, manifest_, shard), {}, {}});
       (void)check->reader.open_index();
-      load_blocks(*check);
-      if (request_.depth == VerifyDepth::quick) return;
-      prove_bytes(check, format);
-      if (request_.depth == VerifyDepth::deep) prove_digests(check, format);
     } catch (const Error& error) {
-      // The size of a file that is off has been reported by check_file; anything else is news.
-      if (report_.findings == findings_before) {
-        add_damage(error, shard.name);
-      } else if (error.code() != Code::damaged && error.code() != Code::not_found && error.code() != Code::schema) {
-        throw;
-      }
+      // Without an index that fits, the files of the shard can still be proved, each as a whole.
+      for (const ManifestFile& file : shard.files) (void)check_file(file, shard.name);
+      if (report_.findings == findings_before) add_damage(error, shard.name);
+      return;
+    }
+    if (has_blocks) load_blocks(*check);
+    if (request_.depth == VerifyDepth::quick) return;
+    prove_bytes(check, format);
+    if (request_.depth == VerifyDepth::deep) prove_digests(check, format);
+  }
+
+  // The next result. A task that damage has stopped (a file that shrinks meanwhile) is a finding like any other, and
+  // those after it are still of this shard.
+  std::optional<TaskResult> take_result(const std::string& shard) {
+    try {
+      return pipeline_.take();
+    } catch (const Error& error) {
+      add_damage(error, shard);
+      return std::nullopt;
     }
   }
 
@@ -259,10 +275,11 @@ class Verification {
   // Takes results until no more than `left` tasks are in flight.
   void drain(const ShardCheck& check, StraddlingJoin& join, std::size_t left) {
     while (pipeline_.pending() > left) {
-      const TaskResult result = pipeline_.take();
-      for (const Finding& finding : result.range.findings) add(finding);
-      for (const Finding& finding : join.add(check, result.range.pieces)) add(finding);
-      report_.bytes += result.range.bytes;
+      if (const std::optional<TaskResult> result = take_result(check.reader.shard().name)) {
+        for (const Finding& finding : result->range.findings) add(finding);
+        for (const Finding& finding : join.add(check, result->range.pieces)) add(finding);
+        report_.bytes += result->range.bytes;
+      }
       events_.stop_if_asked();
       events_.report(report_.bytes, bytes_, report_.bytes);
     }
@@ -273,10 +290,11 @@ class Verification {
     DatasetDigest digest;
     const auto drain_to = [&](std::size_t left) {
       while (pipeline_.pending() > left) {
-        const TaskResult result = pipeline_.take();
-        for (const Finding& finding : result.deep.findings) add(finding);
-        digest.append(result.deep.digest);
-        undecoded_ += result.deep.undecodable_types;
+        if (const std::optional<TaskResult> result = take_result(check->reader.shard().name)) {
+          for (const Finding& finding : result->deep.findings) add(finding);
+          digest.append(result->deep.digest);
+          undecoded_ += result->deep.undecodable_types;
+        }
         events_.stop_if_asked();
       }
     };

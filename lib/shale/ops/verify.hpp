@@ -33,7 +33,7 @@ struct VerifyReport {
 };
 
 /// Proves a dataset whole, or says exactly what is not. Damage is a finding and never ends the work.
-/// Findings go to `sink` as they are made, in the order of shards and bytes, whatever the number of jobs.
+/// Findings go to `sink` as they are made: shard by shard, the same whatever the number of jobs.
 /// Errors: Code::not_found; Code::mismatch for a directory without manifest (unfinished); Code::io.
 [[nodiscard]] VerifyReport verify(const VerifyRequest& request, const FindingSink& sink, const Events& events);
 

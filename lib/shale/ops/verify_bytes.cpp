@@ -111,7 +111,7 @@ class ColumnCursor {
  public:
   static Finding mismatch(const ShardCheck& shard, const StraddlingPiece& value) {
     const std::size_t part = value.field ? shard.manifest.layout.field_part[*value.field] : shard.manifest.layout.key_part;
-    Finding finding = shard.finding(fmt::format("checksum of the {} bytes is wrong", value.place.length),
+    Finding finding = shard.finding(fmt::format("the {} bytes from here do not have their checksum", value.place.length),
                                     shard.reader.shard().files[shard.manifest.layout.part_file[part]].name,
                                     value.place.offset, value.row);
     finding.length = value.place.length;
@@ -199,6 +199,8 @@ RangeResult verify_range(const ShardCheck& shard, const ByteRange& range) {
     }
   }
   for (ColumnCursor& cursor : cursors) cursor.end(result);
+  std::stable_sort(result.findings.begin(), result.findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.offset < b.offset; });
   result.bytes = range.end - range.begin;
   return result;
 }

@@ -21,15 +21,15 @@ class RowComparison {
     const IndexRow indexed = index_.row(number);
     const Schema& schema = shard_.manifest.schema;
     if (shard_.manifest.layout.has_keys) {
-      compare_place(number, "key", scanned.key, indexed.key);
+      compare_place(number, "key", indexed.key, scanned.key);
       if (scanned.key_hash != indexed.key_hash) {
-        add(number, "key", "hash of the key", fmt::format("{:016x}", scanned.key_hash),
-            fmt::format("{:016x}", indexed.key_hash));
+        add(number, "key", "hash of the key", fmt::format("{:016x}", indexed.key_hash),
+            fmt::format("{:016x}", scanned.key_hash));
       }
     }
     for (std::size_t i = 0; i < schema.fields.size(); ++i) {
-      const IndexCell& found = scanned.cells[i];
-      const IndexCell& expected = indexed.cells[i];
+      const IndexCell& found = indexed.cells[i];
+      const IndexCell& expected = scanned.cells[i];
       if (schema.fields[i].kind == Kind::integer && found.integer != expected.integer) {
         add(number, schema.fields[i].name, "number", std::to_string(found.integer), std::to_string(expected.integer));
       } else if (schema.fields[i].kind == Kind::real && bytes_differ(found.real, expected.real)) {
@@ -39,8 +39,8 @@ class RowComparison {
       }
     }
     if (scanned.record_offset != indexed.record_offset || scanned.record_length != indexed.record_length) {
-      add(number, "record", "place", place_text(scanned.record_offset, scanned.record_length),
-          place_text(indexed.record_offset, indexed.record_length));
+      add(number, "record", "place", place_text(indexed.record_offset, indexed.record_length),
+          place_text(scanned.record_offset, scanned.record_length));
     }
   }
 
@@ -70,7 +70,7 @@ class RowComparison {
   }
 
   void add(std::uint64_t row, std::string_view field, std::string_view what, std::string found, std::string expected) {
-    Finding finding = shard_.finding(fmt::format("{} in the container is not the one in the index", what),
+    Finding finding = shard_.finding(fmt::format("{} in the index is not the one in the container", what),
                                      shard_.reader.shard().index.name,
                                      shard_.reader.columns().file_bytes(row), row);
     finding.field = field;

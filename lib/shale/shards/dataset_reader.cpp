@@ -4,6 +4,7 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/shards/naming.hpp"
 
 namespace shale {
@@ -37,6 +38,14 @@ void read_extent(const InputFile& file, const FieldPlace& place, std::vector<std
 }
 
 }  // namespace
+
+const Format& format_of(const Manifest& manifest) {
+  for (const Format* format : all_formats()) {
+    if (format->name == manifest.format) return *format;
+  }
+  throw Error(Code::unsupported, "the dataset's format '{}' is unknown to this shale", printable(manifest.format))
+      .hint(fmt::format("it was written by {}; 'shale formats' lists what this one reads", printable(manifest.generator)));
+}
 
 ShardReader::ShardReader(const std::string& directory, const Manifest& manifest, ManifestShard shard)
     : shard_(std::move(shard)),

@@ -12,6 +12,9 @@
 
 namespace shale {
 
+/// The format a dataset is written in. Errors: Code::unsupported, by name, if this shale does not have it.
+[[nodiscard]] const Format& format_of(const Manifest& manifest);
+
 /// One shard of a dataset, open for reading by its index. Thread-safe but for its IndexReader.
 class ShardReader {
  public:

@@ -98,11 +98,11 @@ Hash128 hash_at(const Json& object, const char* name) {
 std::string name_from_json(const Json& json) {
   if (json.is_string()) return json.get<std::string>();
   const std::string hex = text_at(json, "bytes");
+  const bool is_hex = hex.size() % 2 == 0 && hex.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!is_hex) throw Error(Code::damaged, "name is not pairs of lower-case hex digits");
   std::string name;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
-    unsigned value = 0;
-    if (std::sscanf(hex.c_str() + i, "%2x", &value) != 1) throw Error(Code::damaged, "name is not hex digits");
-    name += static_cast<char>(value);
+  for (std::size_t i = 0; i < hex.size(); i += 2) {
+    name += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
   }
   return name;
 }
@@ -179,12 +179,14 @@ std::optional<ImageReport> images_from_json(const Json& json) {
   const auto found = json.find("images");
   if (found == json.end()) return std::nullopt;
   ImageReport report;
-  for (const auto& [name, count] : member(*found, "types").items()) {
-    report.types[name] = count.get<std::uint64_t>();
-  }
-  for (const auto& [name, count] : member(*found, "odd").items()) {
-    report.odd[name] = count.get<std::uint64_t>();
-  }
+  const auto counts_at = [&](const char* what) {
+    std::map<std::string, std::uint64_t> counts;
+    const Json& object = member(*found, what);
+    for (const auto& entry : object.items()) counts[entry.key()] = number_at(object, entry.key().c_str());
+    return counts;
+  };
+  report.types = counts_at("types");
+  report.odd = counts_at("odd");
   return report;
 }
 

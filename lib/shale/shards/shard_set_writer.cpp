@@ -245,18 +245,19 @@ struct ShardSetWriter::Impl {
 
   // All files of the shard are whole and durable: give them their names, then say so in the journal.
   void publish(const ManifestShard& shard) {
-    const auto publish_file = [&](const ManifestFile& file) {
-      if (file.bytes > options.limit_bytes) {
-        throw Error(Code::bug, "format '{}' wrote {} bytes, announced at most {}", format.name, file.bytes,
-                    options.limit_bytes)
-            .at(file.name);
-      }
-      rename_file(join_path(work.path(), file.name), join_path(options.directory, file.name));
-      summary.file_bytes += file.bytes;
-    };
-    for (const ManifestFile& file : shard.files) publish_file(file);
-    publish_file(shard.index);
-    publish_file(shard.blocks);
+    std::vector<const ManifestFile*> written;
+    for (const ManifestFile& file : shard.files) written.push_back(&file);
+    written.insert(written.end(), {&shard.index, &shard.blocks});
+    for (const ManifestFile* file : written) {
+      if (file->bytes <= options.limit_bytes) continue;
+      throw Error(Code::bug, "format '{}' wrote {} bytes, announced at most {}", format.name, file->bytes,
+                  options.limit_bytes)
+          .at(file->name);
+    }
+    for (const ManifestFile* file : written) {
+      rename_file(join_path(work.path(), file->name), join_path(options.directory, file->name));
+      summary.file_bytes += file->bytes;
+    }
     sync_directory(options.directory);
     work.add_shard(shard);
     ++summary.shards;

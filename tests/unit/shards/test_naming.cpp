@@ -1,2 +1,39 @@
 #include <doctest/doctest.h>
-namespace shale {}
+
+#include "shale/shards/naming.hpp"
+
+namespace shale {
+namespace {
+
+TEST_CASE("shard name: six digits, more from a million on") {
+  CHECK(shard_name(0) == "shard-000000");
+  CHECK(shard_name(7) == "shard-000007");
+  CHECK(shard_name(999'999) == "shard-999999");
+  CHECK(shard_name(1'000'000) == "shard-1000000");
+}
+
+TEST_CASE("dataset file: manifest, lists and all files of shards, and nothing of a user's") {
+  for (const std::string_view name :
+       {"dataset.json", "skipped.csv", "images.csv", "shard-000000.tfrecord",
+        "shard-000000.index.npy", "shard-1234567.blocks.npy", "shard-000001.head.toy"}) {
+    CAPTURE(name);
+    CHECK(is_dataset_file(name));
+  }
+  for (const std::string_view name :
+       {"", "dataset.json.bak", "my-dataset.json", "shard-", "shard-000000", "shard-00000.tfrecord",
+        "shard-000000x.npy", "shard-abcdef.npy", "shards-000000.npy", "Shard-000000.npy", ".shale",
+        "README.md"}) {
+    CAPTURE(name);
+    CHECK(!is_dataset_file(name));
+  }
+}
+
+TEST_CASE("path: joined with one slash, and none for the working directory") {
+  CHECK(join_path("out", "a") == "out/a");
+  CHECK(join_path("out/", "a") == "out/a");
+  CHECK(join_path("/", "a") == "/a");
+  CHECK(join_path("", "a") == "a");
+}
+
+}  // namespace
+}  // namespace shale

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Golden tests of the command line: what is typed, what comes out, and the exit code, in tests/cli/cases/*.txt.
+
+    SHALE=build/release/shale tests/cli/cli_test.py [CASE ...] [--update]
+
+A case is read from the top:
+    # a sentence            for the reader
+    % shell command         run quietly; must succeed
+    $ shell command         checked: the lines below it are its stdout ("1| "), its stderr ("2| ") and its exit code ("= 3")
+Commands run under `sh -e` in a fresh folder that holds what make_inputs() below makes; `shale` is the program under test.
+--update writes what came out into the cases: read the difference before it is committed.
+What differs from machine to machine is replaced: {version}, {threads}, {memory}. With --json, stdout must be one JSON object.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+import shale_tool  # noqa: E402
+from shale_tool import CMYK_JPEG, GRAY_JPEG, RGB_JPEG, SHALE, png, write  # noqa: E402
+
+CASES = HERE / "cases"
+VERSION = subprocess.run([SHALE, "--version"], capture_output=True, text=True).stdout.split()[-1]
+
+
+def make_inputs(root):
+    """photos: two classes, seven images, nothing bad. bad: three of six images are. flat: no classes. splits."""
+    for name, content in {
+        "photos/cats/a.jpg": RGB_JPEG,
+        "photos/cats/b.jpeg": GRAY_JPEG,
+        "photos/cats/nested/c.PNG": png(3, 2),
+        "photos/cats/README.txt": b"not a sample\n",
+        "photos/cats/.DS_Store": b"not a sample either",
+        "photos/dogs/d.jpg": RGB_JPEG,
+        "photos/dogs/e.jpg": CMYK_JPEG,
+        "photos/dogs/f.png": RGB_JPEG,  # wrong suffix
+        "photos/dogs/g.png": png(40, 30),
+        "bad/cats/a.jpg": RGB_JPEG,
+        "bad/cats/cut.jpg": RGB_JPEG[:-2],
+        "bad/cats/empty.jpg": b"",
+        "bad/dogs/b.jpg": GRAY_JPEG,
+        "bad/dogs/c.png": png(4, 4),
+        "bad/dogs/text.png": b"no image\n",
+        "flat/1.jpg": RGB_JPEG,
+        "flat/2.jpg": GRAY_JPEG,
+        "flat/sub/3.png": png(5, 5),
+        "splits/train/cats/1.jpg": RGB_JPEG,
+        "splits/train/dogs/2.jpg": GRAY_JPEG,
+        "splits/val/dogs/3.jpg": CMYK_JPEG,
+        "array.npy": b"\x93NUMPY",
+        "images.tar": b"",
+        "labels.csv": b"path,label\n1.jpg,dog\n2.jpg,cat\nsub/3.png,dog\n",
+        "classes.txt": b"dogs\nbirds\ncats\n",
+    }.items():
+        write(root / name, content)
+
+
+def normalized(text):
+    text = re.sub(rf"\b{re.escape(VERSION)}\b", "{version}", text)
+    # Kept where they were given on the command line.
+    text = re.sub(r"\d+ threads? \((?!--jobs\))[^()]*\)", "{threads}", text)
+    return re.sub(r"[\d.]+ [KMGT]?i?B of memory \((?!--memory\))[^()]*\)", "{memory}", text)
+
+
+class Case:
+    """A file of tests/cli/cases: notes, and steps (mark, command, expected lines)."""
+
+    def __init__(self, path):
+        self.path = path
+        self.lines = []  # (mark, text); expectations of a step follow it
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+            mark = line[:2]
+            if mark in ("1|", "2|", "= "):
+                continue
+            if line and mark not in ("# ", "% ", "$ "):
+                raise SystemExit(f"{path}:{number}: a line begins with '# ', '% ', '$ ', '1|', '2|' or '= '")
+            self.lines.append(line)
+
+    def played(self, folder):
+        """The case's text as it is when its commands run now."""
+        text = []
+        for line in self.lines:
+            text.append(line)
+            if line.startswith("% "):
+                done = shell(line[2:], folder)
+                if done.returncode != 0:
+                    raise AssertionError(f"{self.path.name}: {line}\n{done.stdout}{done.stderr}")
+            elif line.startswith("$ "):
+                done = shell(line[2:], folder)
+                check_json(line, done)
+                text += marked("1|", done.stdout) + marked("2|", done.stderr) + [f"= {done.returncode}"]
+        return "\n".join(text)
+
+
+def shell(command, folder):
+    environment = {**os.environ, "PATH": f"{folder}/.bin:{os.environ['PATH']}", "LC_ALL": "C"}
+    done = subprocess.run(
+        ["sh", "-e", "-c", command], cwd=folder / "case", env=environment, stdin=subprocess.DEVNULL, capture_output=True
+    )
+    for stream in ("stdout", "stderr"):
+        setattr(done, stream, normalized(getattr(done, stream).decode("utf-8", errors="backslashreplace")))
+    return done
+
+
+def marked(mark, text):
+    lines = text.split("\n")
+    last = [] if lines[-1] == "" else [f"{mark}{lines[-1]}\\"]  # a last line without its end shows
+    return [f"{mark}{line}" for line in lines[:-1]] + last
+
+
+def check_json(line, done):
+    if "--json" in line and "shale" in line and not re.search(r"[|>]", line):
+        if not isinstance(json.loads(done.stdout), dict) or done.stdout.count("\n") != 1:
+            raise AssertionError(f"{line}: stdout is not one JSON object on one line: {done.stdout}")
+
+
+def make_test(path):
+    def test(self):
+        folder = shale_tool.Folder()
+        self.addCleanup(folder.remove)
+        (folder / ".bin").mkdir()
+        (folder / ".bin/shale").symlink_to(SHALE)
+        shutil.copytree(self.inputs.path, folder / "case")
+        found = Case(path).played(folder)
+        expected = path.read_text(encoding="utf-8")
+        if UPDATE:
+            if found != expected:
+                path.write_text(found, encoding="utf-8")
+                print(f"updated {path.name}")
+            return
+        self.assertEqual(found.split("\n"), expected.split("\n"), f"{path.name}: read it, then --update if it is meant to be so")
+
+    return test
+
+
+class Cli(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.inputs = shale_tool.Folder()
+        cls.addClassCleanup(cls.inputs.remove)
+        make_inputs(cls.inputs.path)
+
+
+for case_path in sorted(CASES.glob("*.txt")):
+    setattr(Cli, f"test_{case_path.stem}", make_test(case_path))
+
+UPDATE = "--update" in sys.argv
+if __name__ == "__main__":
+    names = [word if word.startswith("-") else f"Cli.test_{word.removesuffix('.txt')}" for word in sys.argv[1:]]
+    unittest.main(argv=[sys.argv[0], *(name for name in names if name != "--update")])

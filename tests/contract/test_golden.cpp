@@ -1,0 +1,136 @@
+#include <filesystem>
+
+#include "tests/contract/contract_tools.hpp"
+
+namespace shale {
+namespace {
+
+using namespace test;
+namespace fs = std::filesystem;
+
+// The toy has no files that must stay readable for ever.
+bool has_golden_files(const Format& format) { return &format != &toy_format; }
+
+std::string golden(const Format& format, std::string_view folder) {
+  const fs::path root = fs::path(__FILE__).parent_path().parent_path().parent_path();
+  return (root / "formats" / format.name / "golden" / folder).string();
+}
+
+// What formats/<name>/golden/own holds; never to be changed.
+SampleSet golden_samples(const Format& format) { return odd_samples(full_schema(format)); }
+SetOptions golden_options() { return {.limit_samples = 7}; }
+
+// What each file of formats/<name>/golden/reference holds.
+SampleSet reference_samples() {
+  SampleSet set{
+      .schema = {.fields = {{"image", Kind::bytes, {}, {}}, {"label", Kind::integer, {}, {}}}},
+      .samples = {},
+      .memory = {}};
+  for (int i = 0; i < 5; ++i) {
+    std::string image = "\xff\xd8";
+    for (int byte = 0; byte < i * 50; ++byte) image += static_cast<char>(byte);
+    Sample& sample = set.samples.emplace_back(Sample{fmt::format("n01/{}.jpg", i), {}});
+    sample.values.emplace_back(set.keep(std::move(image)));
+    sample.values.emplace_back(std::int64_t{i - 2});
+  }
+  return set;
+}
+
+struct Scanned {
+  std::vector<IndexRow> rows;
+  std::vector<Finding> findings;
+};
+Scanned scan_file(const Format& format, const std::string& path, const Schema& schema) {
+  Scanned scanned;
+  std::vector<InputFile> files;
+  files.emplace_back(path);
+  const ShardLayout layout = format.layout(schema, defaults(format));
+  format.scan(
+      {files, schema, layout, true}, defaults(format),
+      [&](const IndexRow& row) { scanned.rows.push_back(row); },
+      [&](Finding finding) { scanned.findings.push_back(std::move(finding)); });
+  return scanned;
+}
+
+TEST_CASE("golden: the samples of the golden set give its bytes, today as on the day it was made") {
+  for_each_format([](const Format& format) {
+    if (!has_golden_files(format)) return;
+    const TempDir dir;
+    (void)write_set(format, golden_samples(format), dir / "out", golden_options());
+    CHECK(differing_files(golden(format, "own"), dir / "out") == std::vector<std::string>());
+  });
+}
+
+TEST_CASE("golden: the golden set verifies and holds its samples") {
+  for_each_format([](const Format& format) {
+    if (!has_golden_files(format)) return;
+    CHECK(first_finding(verified(golden(format, "own"), VerifyDepth::deep)).empty());
+    const SampleSet expected = golden_samples(format);
+    const ReadSet read = read_set(golden(format, "own"));
+    REQUIRE(read.samples.size() == expected.samples.size());
+    for (std::size_t i = 0; i < expected.samples.size(); ++i) {
+      CHECK(digest_of(read.samples[i].sample, expected.schema) ==
+            digest_of(expected.samples[i], expected.schema));
+    }
+  });
+}
+
+TEST_CASE(
+    "golden: a shard of the reference implementation is scanned without findings, every value in "
+    "its place") {
+  for_each_format([](const Format& format) {
+    if (!has_golden_files(format)) return;
+    const SampleSet expected = reference_samples();
+    for (const std::string& name : files_in(golden(format, "reference"))) {
+      CAPTURE(name);
+      const std::string path = join_path(golden(format, "reference"), name),
+                        bytes = read_text(path);
+      const Scanned scanned = scan_file(format, path, expected.schema);
+      CHECK(scanned.findings.empty());
+      REQUIRE(scanned.rows.size() == expected.samples.size());
+      for (std::size_t i = 0; i < expected.samples.size(); ++i) {
+        const IndexRow& row = scanned.rows[i];
+        const FieldPlace& image = row.cells[0].place;
+        CHECK(bytes.substr(row.key.offset, row.key.length) == expected.samples[i].key);
+        CHECK(bytes.substr(image.offset, image.length) ==
+              as_text(std::get<Bytes>(expected.samples[i].values[0])));
+        CHECK(row.cells[1].integer == std::get<std::int64_t>(expected.samples[i].values[1]));
+      }
+    }
+  });
+}
+
+TEST_CASE("golden: in every file that must be refused something is found") {
+  for_each_format([](const Format& format) {
+    if (!has_golden_files(format)) return;
+    const std::vector<std::string> names = files_in(golden(format, "refused"));
+    CHECK(names.size() >= 4);
+    for (const std::string& name : names) {
+      CAPTURE(name);
+      const std::string path = join_path(golden(format, "refused"), name);
+      CHECK(!scan_file(format, path, reference_samples().schema).findings.empty());
+    }
+  });
+}
+
+TEST_CASE("golden: all files together are small") {
+  for_each_format([](const Format& format) {
+    if (!has_golden_files(format)) return;
+    std::uint64_t bytes = 0;
+    for (const auto& [name, content] : content_of(golden(format, ""))) bytes += content.size();
+    CHECK(bytes < 64 * 1024);
+  });
+}
+
+// Not a test: makes the golden sets of all formats, when a new format joins. contract --no-skip
+// -tc="golden: written anew"
+TEST_CASE("golden: written anew" * doctest::skip()) {
+  for_each_format([](const Format& format) {
+    if (!has_golden_files(format)) return;
+    fs::remove_all(golden(format, "own"));
+    (void)write_set(format, golden_samples(format), golden(format, "own"), golden_options());
+  });
+}
+
+}  // namespace
+}  // namespace shale

@@ -1,0 +1,14 @@
+#include "tests/support/toy_format.hpp"
+
+// The registry of these tests: the toy alone. Nothing here depends on a real format.
+
+namespace shale {
+namespace {
+
+const Format* const kFormats[] = {&test::toy_format};
+
+}  // namespace
+
+std::span<const Format* const> all_formats() { return kFormats; }
+
+}  // namespace shale

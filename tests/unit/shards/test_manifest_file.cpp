@@ -1,0 +1,196 @@
+#include <filesystem>
+
+#include <doctest/doctest.h>
+
+#include "shale/base/checksum.hpp"
+#include "shale/shards/manifest_file.hpp"
+#include "shale/shards/naming.hpp"
+
+#include "tests/support/temp_dir.hpp"
+
+namespace shale {
+namespace {
+
+using test::error_of;
+using test::read_text;
+using test::TempDir;
+using test::write_file;
+
+Manifest full_manifest() {
+  Manifest manifest;
+  manifest.generator = "shale test";
+  manifest.format = "toy";
+  manifest.options = {{"seed", "7"}, {"shard_size", "1000"}};
+  manifest.schema.fields = {{"image", Kind::bytes, {}, {}},
+                            {"depth", Kind::tensor, DType::parse("<f4"), {2, 0}}};
+  manifest.layout.file_suffixes = {".head.toy", ".body.toy"};
+  manifest.layout.part_file = {0, 1};
+  manifest.layout.field_part = {1, 1};
+  manifest.classes = {"cat", "\xff\x00 not UTF-8", "quote\"\\\n", ""};
+  manifest.source = {"image folder", 5, 1234, {7, 8}};
+  manifest.skipped = 2;
+  manifest.ignored = 3;
+  manifest.images = ImageReport{{{"jpeg", 4}}, {{"cmyk", 1}}};
+  manifest.files = {{"skipped.csv", 10, {1, 1}}};
+  manifest.digest = {3, {1, 2}, {3, 4}, {5, 6}};
+  manifest.payload_bytes = 99;
+  manifest.shard_count = 2;
+  return manifest;
+}
+
+ManifestShard shard_of(std::uint64_t number) {
+  ManifestShard shard;
+  shard.name = shard_name(number);
+  shard.payload_bytes = 50;
+  shard.files = {{shard.name + ".head.toy", 5, {number, 1}},
+                 {shard.name + ".body.toy", 6, {number, 2}}};
+  shard.index = {shard.name + ".index.npy", 7, {number, 3}};
+  shard.blocks = {shard.name + ".blocks.npy", 8, {number, 4}};
+  shard.digest = {number + 1, {1, number}, {2, number}, {3, number}};
+  return shard;
+}
+
+void write(const std::string& directory, const Manifest& manifest) {
+  std::filesystem::create_directories(join_path(directory, kWorkFolder));
+  write_manifest(directory, manifest, [&](const auto& visit) {
+    for (std::uint64_t i = 0; i < manifest.shard_count; ++i) visit(shard_of(i));
+  });
+}
+
+// Changes the text of a manifest and gives it the hash that it then must have.
+void rewrite(const std::string& path, const std::string& from, const std::string& to) {
+  std::string text = read_text(path);
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  text.replace(at, from.size(), to);
+  const std::size_t digits = text.size() - 36;
+  const std::string hashed = text.substr(0, digits) + text.substr(digits + 32);
+  write_file(path,
+             text.substr(0, digits) + xxh3_128(as_bytes(hashed)).hex() + text.substr(digits + 32));
+}
+
+TEST_CASE("manifest: everything comes back, class names of any bytes too") {
+  const TempDir dir;
+  const Manifest written = full_manifest();
+  write(dir.path(), written);
+  std::vector<ManifestShard> shards;
+  const Manifest read =
+      read_manifest(dir.path(), [&](const ManifestShard& shard) { shards.push_back(shard); });
+
+  CHECK(read.generator == written.generator);
+  CHECK(read.format == written.format);
+  CHECK(read.options == written.options);
+  CHECK(read.schema == written.schema);
+  CHECK(read.layout == written.layout);
+  CHECK(read.classes == written.classes);
+  CHECK(read.source.fingerprint == written.source.fingerprint);
+  CHECK(read.images->odd == written.images->odd);
+  CHECK(read.files == written.files);
+  CHECK(read.digest == written.digest);
+  CHECK(read.skipped + read.ignored + read.payload_bytes == 2 + 3 + 99);
+  REQUIRE(shards.size() == 2);
+  CHECK(shard_line(shards[1]) == shard_line(shard_of(1)));
+}
+
+TEST_CASE("manifest: the same one has the same bytes, and one shard stands on one line") {
+  const TempDir dir, other;
+  write(dir.path(), full_manifest());
+  write(other.path(), full_manifest());
+  const std::string text = read_text(dir / "dataset.json");
+
+  CHECK(text == read_text(other / "dataset.json"));
+  CHECK(text.find("\n" + shard_line(shard_of(0)) + ",\n" + shard_line(shard_of(1)) + "\n]") !=
+        std::string::npos);
+}
+
+TEST_CASE("manifest: without shards it is whole") {
+  const TempDir dir;
+  Manifest manifest = full_manifest();
+  manifest.shard_count = 0;
+  write(dir.path(), manifest);
+  CHECK(read_manifest(dir.path()).shard_count == 0);
+}
+
+TEST_CASE("manifest: a changed byte, digit of its hash or length is damage") {
+  const TempDir dir;
+  write(dir.path(), full_manifest());
+  const std::string sound = read_text(dir / "dataset.json");
+  const auto code_of = [&](const std::string& text) {
+    write_file(dir / "dataset.json", text);
+    return error_of([&] { (void)read_manifest(dir.path()); }).code();
+  };
+  for (std::size_t i = 0; i < sound.size(); i += 13) {
+    std::string changed = sound;
+    changed[i] ^= 0x20;
+    CHECK(code_of(changed) == Code::damaged);
+    CHECK(code_of(sound.substr(0, i)) == Code::damaged);
+  }
+  CHECK(code_of(sound + "\n") == Code::damaged);
+}
+
+TEST_CASE("manifest: one that is not there is not found") {
+  const TempDir dir;
+  CHECK(error_of([&] { (void)read_manifest(dir.path()); }).code() == Code::not_found);
+}
+
+TEST_CASE("manifest: a newer version and an unknown requirement are refused by name") {
+  const TempDir dir;
+  write(dir.path(), full_manifest());
+  rewrite(dir / "dataset.json", "\"format_version\": 1", "\"format_version\": 2");
+  const Error newer = error_of([&] { (void)read_manifest(dir.path()); });
+  write(dir.path(), full_manifest());
+  rewrite(dir / "dataset.json", "\"requires\": []", "\"requires\": [\"zstd\"]");
+  const Error unknown = error_of([&] { (void)read_manifest(dir.path()); });
+
+  CHECK(newer.code() == Code::unsupported);
+  CHECK(newer.message().find("format_version is 2") != std::string::npos);
+  CHECK(unknown.code() == Code::unsupported);
+  CHECK(unknown.message().find("'zstd'") != std::string::npos);
+}
+
+TEST_CASE("manifest: hostile members under a sound hash are damage, never trusted") {
+  struct Row {
+    std::string from, to;
+  };
+  const Row rows[] = {
+      {"\"samples\": 3", "\"samples\": -3"},
+      {"\"samples\": 3", "\"samples\": \"3\""},
+      {"\"shard_count\": 2", "\"shard_count\": 3"},
+      {"skipped.csv", "../skipped.csv"},
+      {"skipped.csv", ".skipped.csv"},
+      {"shard-000000.head.toy", "/etc/passwd"},
+      {"\"part_file\":[0,1]", "\"part_file\":[0,2]"},
+      {"\"field_part\":[1,1]", "\"field_part\":[1]"},
+      {"\"kind\":\"bytes\"", "\"kind\":\"blob\""},
+      {"\"key_part\":0", "\"key_part\":2"},
+      {"\"files\": [{", "\"files\": {{"},
+      {"\"classes\": [", "\"classes\": 5, \"x\": ["},
+      {"\"files\":[\".head.toy\"", "\"files\":[5"},
+      {"\"jpeg\":4", "\"jpeg\":-4"},
+      {"\"bytes\":\"ff", "\"bytes\":\"zz"},
+      {"\"bytes\":\"ff", "\"bytes\":\"f"},
+  };
+  const TempDir dir;
+  for (const Row& row : rows) {
+    CAPTURE(row.to);
+    write(dir.path(), full_manifest());
+    rewrite(dir / "dataset.json", row.from, row.to);
+    const Error error =
+        error_of([&] { (void)read_manifest(dir.path(), [](const ManifestShard&) {}); });
+    CHECK(error.code() == Code::damaged);
+    CHECK(error.file() == dir / "dataset.json");
+  }
+}
+
+TEST_CASE("shard line: comes back, and half a line is damage") {
+  const std::string line = shard_line(shard_of(7));
+  CHECK(shard_line(parse_shard_line(line)) == line);
+  CHECK(line.find('\n') == std::string::npos);
+  for (std::size_t length = 0; length < line.size(); length += 7) {
+    CHECK(error_of([&] { (void)parse_shard_line(line.substr(0, length)); }).code() ==
+          Code::damaged);
+  }
+}
+
+}  // namespace
+}  // namespace shale

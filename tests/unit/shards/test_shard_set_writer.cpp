@@ -1,0 +1,132 @@
+#include <doctest/doctest.h>
+
+#include "tests/support/toy_format.hpp"
+#include "tests/support/written_set.hpp"
+
+namespace shale {
+namespace {
+
+using namespace test;
+
+SampleSet toy_samples(std::size_t count) {
+  return plain_samples(schema_of(toy_format.can.kinds), count, 100);
+}
+
+TEST_CASE("shard set writer: the summary adds up the shards") {
+  const TempDir dir;
+  const SampleSet set = toy_samples(10);
+  const Manifest manifest = write_set(toy_format, set, dir / "out", {.limit_samples = 4});
+  DatasetDigest digest;
+  std::uint64_t payload = 0, shards = 0;
+  (void)read_manifest(dir / "out", [&](const ManifestShard& shard) {
+    digest.append(shard.digest);
+    payload += shard.payload_bytes;
+    CHECK(shard.name == shard_name(shards++));
+  });
+
+  CHECK(manifest.digest == digest);
+  CHECK(manifest.payload_bytes == payload);
+  CHECK(manifest.shard_count == 3);
+}
+
+TEST_CASE("shard set writer: files have their final names when their shard is whole, not before") {
+  const TempDir dir;
+  const SampleSet set = toy_samples(3);
+  SetInProgress progress(toy_format, set.schema, dir / "out", {.limit_samples = 2});
+  const auto is_there = [&] { return std::filesystem::exists(dir / "out/shard-000000.head.toy"); };
+  progress.append(set.samples[0]);
+  progress.append(set.samples[1]);
+  CHECK(!is_there());
+  progress.append(set.samples[2]);
+  CHECK(is_there());
+  CHECK(!std::filesystem::exists(dir / "out/shard-000001.head.toy"));
+}
+
+TEST_CASE("shard set writer: places that come late and relative to a column are made absolute") {
+  const TempDir dir;
+  const SampleSet set = toy_samples(5);
+  (void)write_set(toy_format, set, dir / "out");
+  const std::string body = read_text(dir / "out/shard-000000.body.toy");
+  const std::vector<IndexRow> rows = read_set(dir / "out").rows[0];
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const FieldPlace& place = rows[i].cells[0].place;
+    CHECK(body.substr(place.offset, place.length) ==
+          as_text(std::get<Bytes>(set.samples[i].values[0])));
+  }
+}
+
+TEST_CASE("shard set writer: keys that a source promised to be unique are not checked") {
+  const TempDir dir;
+  SampleSet set = toy_samples(2);
+  set.samples[1].key = set.samples[0].key;
+  CHECK(write_set(toy_format, set, dir / "out", {.keys_are_unique = true}).digest.samples == 2);
+}
+
+TEST_CASE("shard set writer: a duplicate key is found among very many") {
+  const TempDir dir;
+  SampleSet set = plain_samples({.fields = {{"label", Kind::integer, {}, {}}}}, 150'000, 0);
+  set.samples[140'000].key = set.samples[3].key;
+  const Error error = error_of([&] { (void)write_set(toy_format, set, dir / "out"); });
+  CHECK(error.code() == Code::schema);
+  CHECK(error.sample()->key == set.samples[3].key);
+}
+
+// A toy whose sizer promises less than its files take.
+const Format& understating_toy() {
+  static const Format format = [] {
+    Format row = toy_format;
+    row.create_sizer = [](const Schema& schema, const OptionSet& options) {
+      return make_sum_sizer(toy_format.layout(schema, options), {0, 0}, {0, 0});
+    };
+    return row;
+  }();
+  return format;
+}
+
+TEST_CASE(
+    "shard set writer: a format that writes more than it announced is a bug, not a shard too "
+    "large") {
+  const TempDir dir;
+  SampleSet set = plain_samples({.fields = {{"image", Kind::bytes, {}, {}}}}, 1, 0);
+  set.samples[0].values[0] = set.keep(std::string(2000, 'x'));
+  const Error error = error_of(
+      [&] { (void)write_set(understating_toy(), set, dir / "out", {.limit_bytes = 2005}); });
+  CHECK(error.code() == Code::bug);
+  CHECK(fault_of_unfinished(dir / "out").empty());
+}
+
+// A toy that never tells where the last record lies.
+class ForgetfulWriter final : public ShardWriter {
+ public:
+  std::span<const std::uint64_t> append(const Record&) override { return {}; }
+  ClosedShard close() override { return {}; }
+};
+
+TEST_CASE("shard set writer: a format that leaves samples unplaced is a bug") {
+  const TempDir dir;
+  Format forgetful = toy_format;
+  forgetful.create_shard = [](std::span<OutputFile>, const Schema&, const OptionSet&,
+                              const ShardPlan*) -> std::unique_ptr<ShardWriter> {
+    return std::make_unique<ForgetfulWriter>();
+  };
+  CHECK(error_of([&] { (void)write_set(forgetful, toy_samples(2), dir / "out"); }).code() ==
+        Code::bug);
+}
+
+TEST_CASE("shard set writer: nothing may follow finish()") {
+  const TempDir dir;
+  const SampleSet set = toy_samples(2);
+  SetInProgress progress(toy_format, set.schema, dir / "out");
+  progress.append(set.samples[0]);
+  (void)progress.writer().finish();
+  CHECK(error_of([&] { progress.append(set.samples[1]); }).code() == Code::bug);
+}
+
+TEST_CASE("shard set writer: its buffers take less than a budget of 16 MiB leaves for samples") {
+  for (const std::uint64_t mib : {16U, 64U, 256U, 4096U}) {
+    CHECK(ShardSetWriter::buffer_bytes(mib << 20) < (mib << 20) / 2);
+  }
+}
+
+}  // namespace
+}  // namespace shale
