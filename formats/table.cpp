@@ -1,5 +1,6 @@
-#include "formats/record/record_format.hpp"
 #include "shale/format/format.hpp"
+
+#include "formats/record/record_format.hpp"
 
 // The whole registry: one line a format.
 

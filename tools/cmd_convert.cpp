@@ -4,6 +4,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/format/format.hpp"
 #include "shale/ops/convert.hpp"
+
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
 
@@ -14,33 +15,35 @@ const Command& self() { return commands()[0]; }
 
 void add_options(CommandLine& line) {
   line.add()  //
-      ("to", po::value<std::string>()->value_name("FORMAT"), "format of the shards: see 'shale formats'")  //
+      ("to", po::value<std::string>()->value_name("FORMAT"),
+       "format of the shards: see 'shale formats'")  //
       ("shard-size", po::value<std::string>()->default_value("1GiB")->value_name("SIZE"),
-       "no file of a shard is larger")  //
+       "no file of a shard is larger")                                                           //
       ("shard-samples", po::value<std::string>()->value_name("N"), "no shard has more samples")  //
       ("labels", po::value<std::string>()->value_name("FILE"),
        "CSV or TSV of path,label for a flat folder; labels are class names or integers")  //
       ("classes-from", po::value<std::string>()->value_name("DATASET|FILE"),
-       "take the class table of another dataset, or a file with one name a line")  //
-      ("shuffle", po::bool_switch(), "write the samples in a shuffled order")      //
+       "take the class table of another dataset, or a file with one name a line")              //
+      ("shuffle", po::bool_switch(), "write the samples in a shuffled order")                  //
       ("seed", po::value<std::string>()->default_value("0")->value_name("N"), "of --shuffle")  //
       ("hidden", po::value<std::string>()->value_name("skip|keep"),
        "entries that begin with a dot; default: skip, but refuse a hidden folder of images")  //
-      ("allow-empty", po::bool_switch(), "classes without images, or no images at all, are fine")  //
+      ("allow-empty", po::bool_switch(),
+       "classes without images, or no images at all, are fine")  //
       ("on-error", po::value<std::string>()->default_value("skip")->value_name("skip|keep|fail"),
        "what to do with images that are empty, cut or no images")  //
       ("max-errors", po::value<std::string>()->default_value("1%")->value_name("N|P%"),
        "fail when more images are bad; of a share, at least 10 are endured")  //
       ("io", po::value<std::string>()->default_value("auto")->value_name("auto|direct|buffered"),
-       "write past the page cache or through it")                               //
-      ("overwrite", po::bool_switch(), "replace the dataset that OUTPUT holds")  //
+       "write past the page cache or through it")                                   //
+      ("overwrite", po::bool_switch(), "replace the dataset that OUTPUT holds")     //
       ("verify", po::bool_switch(), "verify the result (full) before saying done")  //
       ("dry-run", po::bool_switch(), "say what would be written, write nothing");
 }
 
 ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) {
-  constexpr std::string_view kOnError[] = {"skip", "keep", "fail"}, kIo[] = {"auto", "direct", "buffered"},
-                             kHidden[] = {"skip", "keep"};
+  constexpr std::string_view kOnError[] = {"skip", "keep", "fail"},
+                             kIo[] = {"auto", "direct", "buffered"}, kHidden[] = {"skip", "keep"};
   line.require_words_at_least(2);
   ConvertRequest request;
   request.inputs.assign(line.words().begin(), line.words().end() - 1);
@@ -54,13 +57,16 @@ ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) 
   request.format = format_named(line.has("to") ? line.text("to") : "").name;
   request.generator = kGenerator;
   request.shard_bytes = parse_size(line.text("shard-size"));
-  if (line.has("shard-samples")) request.shard_samples = parse_count(line.text("shard-samples"), "--shard-samples");
-  if (request.shard_samples == 0) throw Error(Code::usage, "--shard-samples 0: a shard holds at least one sample");
+  if (line.has("shard-samples"))
+    request.shard_samples = parse_count(line.text("shard-samples"), "--shard-samples");
+  if (request.shard_samples == 0)
+    throw Error(Code::usage, "--shard-samples 0: a shard holds at least one sample");
   if (line.has("labels")) request.labels_file = line.text("labels");
   if (line.has("classes-from")) request.classes_from = line.text("classes-from");
   request.is_shuffled = line.flag("shuffle");
   request.seed = parse_count(line.text("seed"), "--seed");
-  if (line.has("seed") && !request.is_shuffled) throw Error(Code::usage, "--seed without --shuffle does nothing");
+  if (line.has("seed") && !request.is_shuffled)
+    throw Error(Code::usage, "--seed without --shuffle does nothing");
   if (line.has("hidden")) {
     request.hidden = line.choice("hidden", kHidden) == 0 ? HiddenPolicy::skip : HiddenPolicy::keep;
   }
@@ -88,33 +94,41 @@ std::string report_text(const ConvertReport& report, const ConvertRequest& reque
   const Manifest& manifest = report.manifest;
   const std::string output = printable(request.output);
   std::string text;
-  if (report.was_complete) text += fmt::format("{} is already complete: nothing was done\n", output);
-  text += fmt::format("{} {} in {} of {} ({}{} of payload{}){}\n",
-                      report.is_plan        ? "would write"
-                      : report.was_complete ? "it holds"
-                                            : "wrote",
-                      format_counted(manifest.digest.samples, "sample", "samples"),
-                      format_counted(manifest.shard_count, "shard", "shards"), manifest.format,
-                      report.is_plan ? "about " : "", format_size(manifest.payload_bytes),
-                      report.file_bytes > 0 ? ", " + format_size(report.file_bytes) + " of files" : "",
-                      manifest.classes.empty()
-                          ? ""
-                          : fmt::format(", {}", format_counted(manifest.classes.size(), "class", "classes")));
+  if (report.was_complete)
+    text += fmt::format("{} is already complete: nothing was done\n", output);
+  text += fmt::format(
+      "{} {} in {} of {} ({}{} of payload{}){}\n",
+      report.is_plan        ? "would write"
+      : report.was_complete ? "it holds"
+                            : "wrote",
+      format_counted(manifest.digest.samples, "sample", "samples"),
+      format_counted(manifest.shard_count, "shard", "shards"), manifest.format,
+      report.is_plan ? "about " : "", format_size(manifest.payload_bytes),
+      report.file_bytes > 0 ? ", " + format_size(report.file_bytes) + " of files" : "",
+      manifest.classes.empty()
+          ? ""
+          : fmt::format(", {}", format_counted(manifest.classes.size(), "class", "classes")));
   if (manifest.images && !manifest.images->types.empty()) {
     text += fmt::format("  images: {}\n", counts_text(manifest.images->types));
     if (!manifest.images->odd.empty()) {
-      text += fmt::format("  odd but kept: {} (listed in images.csv)\n", counts_text(manifest.images->odd));
+      text += fmt::format("  odd but kept: {} (listed in images.csv)\n",
+                          counts_text(manifest.images->odd));
     }
   }
-  if (manifest.ignored > 0) text += fmt::format("  ignored: {}\n", format_counted(manifest.ignored, "entry that is no image", "entries that are no images"));
+  if (manifest.ignored > 0)
+    text += fmt::format(
+        "  ignored: {}\n",
+        format_counted(manifest.ignored, "entry that is no sample", "entries that are no samples"));
   if (manifest.skipped > 0) {
-    text += fmt::format("  skipped: {} (listed in skipped.csv)\n", format_counted(manifest.skipped, "bad image", "bad images"));
+    text += fmt::format("  skipped: {} (listed in skipped.csv)\n",
+                        format_counted(manifest.skipped, "bad image", "bad images"));
     for (const std::string& line : report.first_skipped) text += fmt::format("    {}\n", line);
   }
   if (report.was_verified) {
-    text += fmt::format("  verified: {}\n", report.verification.findings == 0
-                                                ? "every byte is as it was written"
-                                                : format_counted(report.verification.findings, "finding", "findings"));
+    text += fmt::format("  verified: {}\n",
+                        report.verification.findings == 0
+                            ? "every byte is as it was written"
+                            : format_counted(report.verification.findings, "finding", "findings"));
   }
   if (report.is_plan) return text + "next: the same command without --dry-run\n";
   return text + fmt::format("next: shale verify {}\n", output);
@@ -130,7 +144,8 @@ int run_convert(const std::vector<std::string>& words) {
   const ConvertRequest request = request_of(line, common);
   Progress progress(common.progress, "convert");
   const Events events = events_for(progress, common.is_quiet);
-  events.say(fmt::format("{} ({}), {} of memory ({})", format_counted(common.jobs.value, "thread", "threads"), common.jobs.source,
+  events.say(fmt::format("{} ({}), {} of memory ({})",
+                         format_counted(common.jobs.value, "thread", "threads"), common.jobs.source,
                          format_size(common.memory.value), common.memory.source));
   const ConvertReport report = convert(request, events);
   progress.clear();

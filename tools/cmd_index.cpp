@@ -3,6 +3,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/ops/rebuild_index.hpp"
+
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
 
@@ -24,7 +25,8 @@ std::string report_text(const RebuildReport& report, std::string_view dataset) {
                         shard.index_written && shard.blocks_written ? "them" : "it");
   }
   return text + fmt::format("{}: {} whole before, {} made anew, {} damaged\n", printable(dataset),
-                            format_counted(report.whole, "shard was", "shards were"), report.rebuilt, report.failed);
+                            format_counted(report.whole, "shard was", "shards were"),
+                            report.rebuilt, report.failed);
 }
 
 }  // namespace
@@ -35,7 +37,8 @@ int run_index(const std::vector<std::string>& words) {
   line.require_words(1);
   const CommonOptions common = line.common();
   Progress progress(common.progress, "index");
-  const RebuildReport report = rebuild_index(line.words()[0], events_for(progress, common.is_quiet));
+  const RebuildReport report =
+      rebuild_index(line.words()[0], events_for(progress, common.is_quiet));
   progress.clear();
   if (common.is_json) {
     print(rebuild_facts(report).dump() + "\n");

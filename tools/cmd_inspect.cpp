@@ -1,13 +1,14 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <unistd.h>
-
-#include <algorithm>
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/format/format.hpp"
 #include "shale/ops/inspect.hpp"
 #include "shale/ops/open_input.hpp"
+
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
 
@@ -30,11 +31,15 @@ std::string fields_text(const Schema& schema) {
 
 std::string info_text(const DatasetInfo& info, std::string_view name) {
   const Manifest& manifest = info.manifest;
-  std::string text = fmt::format("{}: a complete {} dataset by {}\n", printable(name), manifest.format, manifest.generator);
-  const auto add = [&](std::string_view what, const std::string& value) { text += fmt::format("  {:<9}{}\n", what, value); };
-  add("samples", fmt::format("{}, {} of payload; source: {}, {}", format_count(manifest.digest.samples),
-                             format_size(manifest.payload_bytes), manifest.source.kind,
-                             format_count(manifest.source.samples)));
+  std::string text = fmt::format("{}: a complete {} dataset by {}\n", printable(name),
+                                 manifest.format, manifest.generator);
+  const auto add = [&](std::string_view what, const std::string& value) {
+    text += fmt::format("  {:<9}{}\n", what, value);
+  };
+  add("samples",
+      fmt::format("{}, {} of payload; source: {}, {}", format_count(manifest.digest.samples),
+                  format_size(manifest.payload_bytes), manifest.source.kind,
+                  format_count(manifest.source.samples)));
   add("shards", fmt::format("{}, {} of files, the largest {}", format_count(manifest.shard_count),
                             format_size(info.file_bytes), format_size(info.largest_file)));
   add("fields", fields_text(manifest.schema));
@@ -43,10 +48,12 @@ std::string info_text(const DatasetInfo& info, std::string_view name) {
     for (std::size_t i = 0; i < std::min<std::size_t>(3, manifest.classes.size()); ++i) {
       first.push_back(printable(manifest.classes[i]));
     }
-    add("classes", fmt::format("{}: {}{}", format_count(manifest.classes.size()), fmt::join(first, ", "),
-                               manifest.classes.size() > first.size() ? " ..." : ""));
+    add("classes",
+        fmt::format("{}: {}{}", format_count(manifest.classes.size()), fmt::join(first, ", "),
+                    manifest.classes.size() > first.size() ? " ..." : ""));
   }
-  if (manifest.skipped > 0) add("skipped", fmt::format("{} (skipped.csv)", format_count(manifest.skipped)));
+  if (manifest.skipped > 0)
+    add("skipped", fmt::format("{} (skipped.csv)", format_count(manifest.skipped)));
   if (manifest.images && !manifest.images->odd.empty()) {
     std::string odd;
     for (const auto& [what, count] : manifest.images->odd) {
@@ -97,8 +104,10 @@ int run_info(const std::vector<std::string>& words) {
 int run_cat(const std::vector<std::string>& words) {
   CommandLine line(commands()[3], kMemoryOption);
   line.add()  //
-      ("key", po::value<std::string>()->value_name("KEY"), "the sample with this key instead of a row")  //
-      ("field", po::value<std::string>()->value_name("F"), "the field to write; default: the first; 'key' is one too");
+      ("key", po::value<std::string>()->value_name("KEY"),
+       "the sample with this key instead of a row")  //
+      ("field", po::value<std::string>()->value_name("F"),
+       "the field to write; default: the first; 'key' is one too");
   if (!line.parse(words)) return kDone;
   const CommonOptions common = line.common();
   line.require_words(line.has("key") ? 1 : 2);
@@ -136,7 +145,8 @@ int run_formats(const std::vector<std::string>& words) {
     for (const Kind kind : format->can.kinds) kinds.push_back(name_of(kind));
     json.push_back({{"name", format->name},
                     {"summary", format->summary},
-                    {"suffixes", std::vector<std::string_view>(format->suffixes.begin(), format->suffixes.end())},
+                    {"suffixes", std::vector<std::string_view>(format->suffixes.begin(),
+                                                               format->suffixes.end())},
                     {"kinds", kinds},
                     {"self_checksummed", format->can.self_checksummed},
                     {"reads", true},

@@ -1,10 +1,11 @@
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/ops/verify.hpp"
+
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
 
@@ -20,7 +21,8 @@ VerifyRequest request_of(const CommandLine& line, const CommonOptions& common) {
   VerifyRequest request;
   request.dataset = line.words()[0];
   if (int{line.flag("quick")} + int{line.flag("full")} + int{line.flag("deep")} > 1) {
-    throw Error(Code::usage, "--quick, --full and --deep exclude one another").hint("--full is the default");
+    throw Error(Code::usage, "--quick, --full and --deep exclude one another")
+        .hint("--full is the default");
   }
   if (line.flag("quick")) request.depth = VerifyDepth::quick;
   if (line.flag("deep")) request.depth = VerifyDepth::deep;
@@ -35,7 +37,8 @@ VerifyRequest request_of(const CommandLine& line, const CommonOptions& common) {
 }
 
 std::string_view proof_of(const VerifyRequest& request) {
-  if (!request.against.empty()) return "every byte is as it was written, and the source holds the same samples";
+  if (!request.against.empty())
+    return "every byte is as it was written, and the source holds the same samples";
   switch (request.depth) {
     case VerifyDepth::quick:
       return "manifest, sizes and index shapes are right; the bytes were not read";
@@ -54,7 +57,8 @@ std::string_view hint_for(const VerifyReport& report) {
   };
   const auto is_difference = [](const Finding& finding) { return finding.file.empty(); };
   const std::vector<Finding>& findings = report.first_findings;
-  if (std::all_of(findings.begin(), findings.end(), is_sidecar)) return "'shale index' makes indexes and block lists anew";
+  if (std::all_of(findings.begin(), findings.end(), is_sidecar))
+    return "'shale index' makes indexes and block lists anew";
   if (std::all_of(findings.begin(), findings.end(), is_difference)) {
     return "the dataset is whole in itself; it is not the one that this source gives";
   }
@@ -65,13 +69,15 @@ std::string_view hint_for(const VerifyReport& report) {
 
 int run_verify(const std::vector<std::string>& words) {
   CommandLine line(self(), kAllCommon);
-  line.add()  //
-      ("quick", po::bool_switch(), "manifest, sizes, shape of the indexes; reads no payload")               //
-      ("full", po::bool_switch(), "every block, every field's checksum, the container's structure (default)")  //
-      ("deep", po::bool_switch(), "full, digests recomputed, images decoded")                                 //
+  line.add()                                                                                   //
+      ("quick", po::bool_switch(), "manifest, sizes, shape of the indexes; reads no payload")  //
+      ("full", po::bool_switch(),
+       "every block, every field's checksum, the container's structure (default)")  //
+      ("deep", po::bool_switch(), "full, digests recomputed, images decoded")       //
       ("against", po::value<std::string>()->value_name("SOURCE"),
        "the folder or dataset that must hold the same samples, bytes and labels")  //
-      ("labels", po::value<std::string>()->value_name("FILE"), "the labels of a flat folder given with --against");
+      ("labels", po::value<std::string>()->value_name("FILE"),
+       "the labels of a flat folder given with --against");
   if (!line.parse(words)) return kDone;
   const CommonOptions common = line.common();
   const VerifyRequest request = request_of(line, common);
@@ -87,7 +93,8 @@ int run_verify(const std::vector<std::string>& words) {
   if (common.is_json) {
     print(verify_facts(report).dump() + "\n");
   } else {
-    if (told > kToldFindings) tell(fmt::format("... and {} more findings", format_count(told - kToldFindings)));
+    if (told > kToldFindings)
+      tell(fmt::format("... and {} more findings", format_count(told - kToldFindings)));
     std::string text;
     for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
     text += report.findings == 0

@@ -9,12 +9,13 @@ namespace shale::tools {
 namespace {
 
 constexpr Command kCommands[] = {
-    {"convert", "shale convert INPUT OUTPUT --to FORMAT [options]", "turn an image folder or a dataset into shards",
-     run_convert},
+    {"convert", "shale convert INPUT OUTPUT --to FORMAT [options]",
+     "turn an image folder or a dataset into shards", run_convert},
     {"verify", "shale verify DATASET [--quick|--full|--deep] [--against SOURCE]",
      "prove a dataset whole, or say exactly what is not", run_verify},
     {"info", "shale info DATASET", "say what a dataset holds", run_info},
-    {"cat", "shale cat DATASET ROW | --key KEY [--field F]", "write one field of one sample to stdout", run_cat},
+    {"cat", "shale cat DATASET ROW | --key KEY [--field F]",
+     "write one field of one sample to stdout", run_cat},
     {"formats", "shale formats", "list the formats and what each can hold", run_formats},
     {"index", "shale index DATASET", "make lost indexes and block lists anew", run_index},
 };
@@ -44,36 +45,42 @@ int exit_code_of(Code code) {
   }
 }
 
-CommandLine::CommandLine(const Command& command, unsigned common_set) : command_(command), common_set_(common_set) {
-  auto add = common_.add_options();
+CommandLine::CommandLine(const Command& command, unsigned common_set)
+    : command_(command), common_set_(common_set) {
   if ((common_set & kJobsOption) != 0) {
-    add("jobs", po::value<std::string>()->value_name("N"), "threads; default: what SLURM, affinity and cgroup grant");
+    common_.add_options()("jobs", po::value<std::string>()->value_name("N"),
+                          "threads; default: what SLURM, affinity and cgroup grant");
   }
   if ((common_set & kMemoryOption) != 0) {
-    add("memory", po::value<std::string>()->value_name("SIZE"),
+    common_.add_options()(
+        "memory", po::value<std::string>()->value_name("SIZE"),
         "memory budget, at least 16MiB; default: 256MiB or a quarter of the limit");
   }
   if ((common_set & kProgressOptions) != 0) {
-    add("progress", po::value<std::string>()->default_value("auto")->value_name("HOW"),
-        "auto (a bar on a terminal), plain (lines), none");
-    add("quiet", po::bool_switch(), "no progress, no notes, no report");
+    common_.add_options()("progress",
+                          po::value<std::string>()->default_value("auto")->value_name("HOW"),
+                          "auto (a bar on a terminal), plain (lines), none");
+    common_.add_options()("quiet", po::bool_switch(), "no progress, no notes, no report");
   }
-  add("json", po::bool_switch(), "one JSON object on stdout instead of text");
-  add("help", po::bool_switch(), "this text");
+  common_.add_options()("json", po::bool_switch(), "one JSON object on stdout instead of text");
+  common_.add_options()("help", po::bool_switch(), "this text");
 }
 
 bool CommandLine::parse(const std::vector<std::string>& words) {
   po::options_description all;
   all.add(own_).add(common_);
   try {
-    // Long options must be written out: a guess at an abbreviation would change its meaning when options are added.
+    // Long options must be written out: a guess at an abbreviation would change its meaning when
+    // options are added.
     const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing &
                       ~po::command_line_style::allow_short;
     po::positional_options_description none;
-    const po::parsed_options parsed = po::command_line_parser(words).options(all).style(style).allow_unregistered().run();
+    const po::parsed_options parsed =
+        po::command_line_parser(words).options(all).style(style).allow_unregistered().run();
     for (const po::option& option : parsed.options) {
       if (option.unregistered) {
-        throw Error(Code::usage, "'{}' is no option of shale {}", printable(option.original_tokens.at(0)), command_.name)
+        throw Error(Code::usage, "'{}' is no option of shale {}",
+                    printable(option.original_tokens.at(0)), command_.name)
             .hint(fmt::format("'shale {} --help' lists them", command_.name));
       }
     }
@@ -81,9 +88,13 @@ bool CommandLine::parse(const std::vector<std::string>& words) {
     const auto separator = std::find(words.begin(), words.end(), "--");
     for (auto word = words.begin(); word != separator; ++word) {
       if (word->size() < 2 || (*word)[0] != '-' || (*word)[1] == '-') continue;
-      if (std::find(words_.begin(), words_.end(), *word) == words_.end()) continue;  // the value of an option
-      throw Error(Code::usage, "'{}' is no option: options are written out, with two dashes", printable(*word))
-          .hint(fmt::format("'shale {} --help' lists them; a name that begins with a dash goes after --", command_.name));
+      if (std::find(words_.begin(), words_.end(), *word) == words_.end())
+        continue;  // the value of an option
+      throw Error(Code::usage, "'{}' is no option: options are written out, with two dashes",
+                  printable(*word))
+          .hint(fmt::format(
+              "'shale {} --help' lists them; a name that begins with a dash goes after --",
+              command_.name));
     }
     po::store(parsed, values_);
     po::notify(values_);
@@ -101,20 +112,23 @@ bool CommandLine::parse(const std::vector<std::string>& words) {
 
 void CommandLine::require_words(std::size_t count) const {
   if (words_.size() == count) return;
-  throw Error(Code::usage, "{} given, expected {}", format_counted(words_.size(), "word was", "words were"), count)
+  throw Error(Code::usage, "{} given, expected {}",
+              format_counted(words_.size(), "word was", "words were"), count)
       .hint(fmt::format("usage: {}", command_.usage));
 }
 
 void CommandLine::require_words_at_least(std::size_t count) const {
   if (words_.size() >= count) return;
-  throw Error(Code::usage, "{} given, expected at least {}", format_counted(words_.size(), "word was", "words were"), count)
+  throw Error(Code::usage, "{} given, expected at least {}",
+              format_counted(words_.size(), "word was", "words were"), count)
       .hint(fmt::format("usage: {}", command_.usage));
 }
 
 std::size_t CommandLine::choice(const char* option, std::span<const std::string_view> words) const {
   const auto found = std::find(words.begin(), words.end(), text(option));
   if (found == words.end()) {
-    throw Error(Code::usage, "--{} '{}' is none of {}", option, printable(text(option)), fmt::join(words, ", "));
+    throw Error(Code::usage, "--{} '{}' is none of {}", option, printable(text(option)),
+                fmt::join(words, ", "));
   }
   return static_cast<std::size_t>(found - words.begin());
 }
@@ -124,18 +138,21 @@ CommonOptions CommandLine::common() const {
   common.is_json = flag("json");
   common.is_quiet = (common_set_ & kProgressOptions) != 0 && flag("quiet");
   constexpr std::string_view kModes[] = {"auto", "plain", "none"};
-  constexpr Progress::Mode kModeValues[] = {Progress::Mode::automatic, Progress::Mode::plain, Progress::Mode::none};
+  constexpr Progress::Mode kModeValues[] = {Progress::Mode::automatic, Progress::Mode::plain,
+                                            Progress::Mode::none};
   if ((common_set_ & kProgressOptions) != 0) {
-    common.progress = common.is_quiet ? Progress::Mode::none : kModeValues[choice("progress", kModes)];
+    common.progress =
+        common.is_quiet ? Progress::Mode::none : kModeValues[choice("progress", kModes)];
   }
   common.jobs = has("jobs") ? Limit{parse_count(text("jobs"), "--jobs"), "--jobs"} : usable_cpus();
   constexpr std::uint64_t kMostJobs = 1024;
   if (common.jobs.value == 0 || common.jobs.value > kMostJobs) {
     throw Error(Code::usage, "--jobs {} is not between 1 and {}", common.jobs.value, kMostJobs);
   }
-  common.memory = has("memory") ? Limit{parse_size(text("memory")), "--memory"} : default_memory_budget();
+  common.memory =
+      has("memory") ? Limit{parse_size(text("memory")), "--memory"} : default_memory_budget();
   if (common.memory.value < kLeastMemory) {
-    throw Error(Code::usage, "--memory {} is less than the minimum, {}", format_size(common.memory.value),
+    throw Error(Code::usage, "--memory {} is less than the minimum, {}", printable(text("memory")),
                 format_size(kLeastMemory));
   }
   return common;

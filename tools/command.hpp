@@ -1,14 +1,16 @@
 #pragma once
 
-#include <boost/program_options.hpp>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <boost/program_options.hpp>
+
 #include "shale/base/error.hpp"
 #include "shale/io/machine_limits.hpp"
+
 #include "tools/console.hpp"
 
 namespace shale::tools {
@@ -26,7 +28,8 @@ struct Command {
 [[nodiscard]] std::span<const Command> commands();
 
 // The exit codes of the contract (man shale, EXIT STATUS).
-inline constexpr int kDone = 0, kFailed = 1, kUsage = 2, kDamaged = 3, kSomeSkipped = 4, kBug = 70, kInterrupted = 130;
+inline constexpr int kDone = 0, kFailed = 1, kUsage = 2, kDamaged = 3, kSomeSkipped = 4, kBug = 70,
+                     kInterrupted = 130;
 [[nodiscard]] int exit_code_of(Code code);
 
 /// The options that every command has, as they were given.
@@ -37,7 +40,13 @@ struct CommonOptions {
 };
 
 /// Which of the common options a command has; --json and --help are for all.
-enum CommonSet : unsigned { kNoCommon = 0, kJobsOption = 1, kMemoryOption = 2, kProgressOptions = 4, kAllCommon = 7 };
+enum CommonSet : unsigned {
+  kNoCommon = 0,
+  kJobsOption = 1,
+  kMemoryOption = 2,
+  kProgressOptions = 4,
+  kAllCommon = 7
+};
 
 /// The options of one command: its own, the common ones, and the words that are none.
 class CommandLine {
@@ -46,18 +55,24 @@ class CommandLine {
 
   /// Where the command adds its own options.
   [[nodiscard]] po::options_description_easy_init add() { return own_.add_options(); }
-  /// Parses. False if help was asked for, and given. Errors: Code::usage naming the word that is off.
+  /// Parses. False if help was asked for, and given. Errors: Code::usage naming the word that is
+  /// off.
   [[nodiscard]] bool parse(const std::vector<std::string>& words);
 
   [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
   /// Errors: Code::usage if there are not as many words, with the command's usage.
   void require_words(std::size_t count) const;
   void require_words_at_least(std::size_t count) const;
-  [[nodiscard]] bool has(const char* option) const { return values_.count(option) > 0 && !values_[option].defaulted(); }
+  [[nodiscard]] bool has(const char* option) const {
+    return values_.count(option) > 0 && !values_[option].defaulted();
+  }
   [[nodiscard]] bool flag(const char* option) const { return values_[option].as<bool>(); }
-  [[nodiscard]] const std::string& text(const char* option) const { return values_[option].as<std::string>(); }
+  [[nodiscard]] const std::string& text(const char* option) const {
+    return values_[option].as<std::string>();
+  }
   /// The value of an option that takes one of a few words. Errors: Code::usage listing them.
-  [[nodiscard]] std::size_t choice(const char* option, std::span<const std::string_view> words) const;
+  [[nodiscard]] std::size_t choice(const char* option,
+                                   std::span<const std::string_view> words) const;
   [[nodiscard]] CommonOptions common() const;
 
  private:

@@ -1,12 +1,12 @@
 #include "tools/console.hpp"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <string>
+
+#include <fmt/format.h>
+#include <unistd.h>
 
 #include "shale/base/size_text.hpp"
 
@@ -62,15 +62,18 @@ void Progress::show(std::uint64_t done, std::uint64_t all, std::uint64_t bytes) 
   const double seconds = std::chrono::duration<double>(now - begin_).count();
   const double share = all == 0 ? 1.0 : static_cast<double>(done) / static_cast<double>(all);
   const double left = share > 0 ? seconds / share - seconds : 0;
-  const std::string rate = format_size(static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds));
+  const std::string rate =
+      format_size(static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds));
   if (mode_ == Mode::plain) {
-    tell(fmt::format("{}: {:.0f}% ({} of {}), {}/s, {:.0f} s left", what_, share * 100, done, all, rate, left));
+    tell(fmt::format("{}: {:.0f}% ({} of {}), {}/s, {:.0f} s left", what_, share * 100, done, all,
+                     rate, left));
     return;
   }
   constexpr int kWidth = 30;
   const int filled = static_cast<int>(share * kWidth);
-  const std::string bar = fmt::format("\r{} [{:=<{}}{:{}}] {:3.0f}%  {}/s  {:.0f} s left\x1b[K", what_, "", filled, "",
-                                      kWidth - filled, share * 100, rate, left);
+  const std::string bar =
+      fmt::format("\r{} [{:=<{}}{:{}}] {:3.0f}%  {}/s  {:.0f} s left\x1b[K", what_, "", filled, "",
+                  kWidth - filled, share * 100, rate, left);
   std::fwrite(bar.data(), 1, bar.size(), stderr);
   is_drawn_ = true;
 }

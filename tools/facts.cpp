@@ -15,8 +15,9 @@ void put_text(Json& json, const char* name, const std::string& text) {
 }
 
 std::string_view name_of(Code code) {
-  constexpr std::string_view kNames[] = {"usage",  "unsupported", "not_found", "exists",   "io",          "damaged",
-                                         "bad_content", "schema",      "limit",     "mismatch", "interrupted", "bug"};
+  constexpr std::string_view kNames[] = {"usage", "unsupported", "not_found",   "exists",
+                                         "io",    "damaged",     "bad_content", "schema",
+                                         "limit", "mismatch",    "interrupted", "bug"};
   return kNames[static_cast<std::size_t>(code)];
 }
 
@@ -79,7 +80,8 @@ Json manifest_facts(const Manifest& manifest) {
   json["fields"] = schema_facts(manifest.schema);
   json["skipped"] = manifest.skipped;
   json["ignored"] = manifest.ignored;
-  if (manifest.images) json["images"] = {{"types", manifest.images->types}, {"odd", manifest.images->odd}};
+  if (manifest.images)
+    json["images"] = {{"types", manifest.images->types}, {"odd", manifest.images->odd}};
   json["source"] = {{"kind", manifest.source.kind},
                     {"samples", manifest.source.samples},
                     {"bytes", manifest.source.bytes},
@@ -101,7 +103,8 @@ Json convert_facts(const ConvertReport& report, std::string_view output) {
   json["dry_run"] = report.is_plan;
   if (report.is_plan) {
     // Nothing was hashed: a zero digest would look like one.
-    for (const char* digest : {"content_digest", "ordered_digest", "key_digest"}) json.erase(digest);
+    for (const char* digest : {"content_digest", "ordered_digest", "key_digest"})
+      json.erase(digest);
   }
   if (report.was_verified) json["verification"] = verify_facts(report.verification);
   return json;
@@ -115,7 +118,8 @@ Json verify_facts(const VerifyReport& report) {
   json["bytes"] = report.bytes;
   json["findings"] = report.findings;
   json["first_findings"] = Json::array();
-  for (const Finding& finding : report.first_findings) json["first_findings"].push_back(finding_facts(finding));
+  for (const Finding& finding : report.first_findings)
+    json["first_findings"].push_back(finding_facts(finding));
   json["notes"] = report.notes;
   return json;
 }
@@ -127,7 +131,8 @@ Json info_facts(const DatasetInfo& info) {
   json["file_bytes"] = info.file_bytes;
   json["largest_file"] = info.largest_file;
   json["class_names"] = Json::array();
-  for (const std::string& name : info.manifest.classes) json["class_names"].push_back(printable(name));
+  for (const std::string& name : info.manifest.classes)
+    json["class_names"].push_back(printable(name));
   return json;
 }
 
@@ -146,7 +151,8 @@ Json sample_facts(const FoundSample& found) {
       value["value"] = cell.integer;
       const bool is_class = field.name == "label" && cell.integer >= 0 &&
                             static_cast<std::uint64_t>(cell.integer) < found.classes.size();
-      if (is_class) value["class"] = printable(found.classes[static_cast<std::size_t>(cell.integer)]);
+      if (is_class)
+        value["class"] = printable(found.classes[static_cast<std::size_t>(cell.integer)]);
     } else if (field.kind == Kind::real) {
       value["value"] = cell.real;
     } else {
@@ -154,7 +160,8 @@ Json sample_facts(const FoundSample& found) {
       value["length"] = cell.place.length;
       value["crc32c"] = fmt::format("{:08x}", cell.place.crc32c);
       if (field.kind == Kind::list) value["count"] = cell.place.count;
-      if (field.kind == Kind::text) value["value"] = printable(as_text(std::get<Bytes>(found.sample.values[i])));
+      if (field.kind == Kind::text)
+        value["value"] = printable(as_text(std::get<Bytes>(found.sample.values[i])));
     }
     json["fields"][field.name] = std::move(value);
   }
@@ -162,7 +169,10 @@ Json sample_facts(const FoundSample& found) {
 }
 
 Json rebuild_facts(const RebuildReport& report) {
-  Json json = {{"whole", report.whole}, {"rebuilt", report.rebuilt}, {"failed", report.failed}, {"shards", Json::array()}};
+  Json json = {{"whole", report.whole},
+               {"rebuilt", report.rebuilt},
+               {"failed", report.failed},
+               {"shards", Json::array()}};
   for (const RebuiltShard& shard : report.shards) {
     Json entry = {{"name", shard.name},
                   {"was_whole", shard.was_whole},

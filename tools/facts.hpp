@@ -1,15 +1,16 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string_view>
+
+#include <nlohmann/json.hpp>
 
 #include "shale/ops/convert.hpp"
 #include "shale/ops/inspect.hpp"
 #include "shale/ops/rebuild_index.hpp"
 #include "shale/ops/verify.hpp"
 
-// What commands report under --json. Keys, paths and names are escaped as in the text output (\n, \t, \\, \xNN), so that any
-// bytes make valid JSON.
+// What commands report under --json. Keys, paths and names are escaped as in the text output (\n,
+// \t, \\, \xNN), so that any bytes make valid JSON.
 
 namespace shale::tools {
 

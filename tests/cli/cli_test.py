@@ -117,7 +117,7 @@ def marked(mark, text):
 
 
 def check_json(line, done):
-    if "--json" in line and "shale" in line and not re.search(r"[|>]", line):
+    if "--json" in line and not re.search(r"[|>;]", line):
         if not isinstance(json.loads(done.stdout), dict) or done.stdout.count("\n") != 1:
             raise AssertionError(f"{line}: stdout is not one JSON object on one line: {done.stdout}")
 

@@ -45,6 +45,20 @@ TEST_CASE("bounds: no file of any shard is larger than the limit, at any limit")
   });
 }
 
+TEST_CASE("bounds: an index that is larger than its shard is bounded too") {
+  for_each_format([](const Format& format) {
+    SampleSet set{.schema = {}, .samples = {}, .memory = {}};
+    for (int i = 0; i < 100; ++i) set.samples.push_back({std::to_string(i), {}});
+    for (const std::uint64_t limit : {600U, 1000U, 2000U}) {
+      CAPTURE(limit);
+      const TempDir dir;
+      (void)write_set(format, set, dir / "out", {.limit_bytes = limit});
+      CHECK(extremes_of(dir / "out").largest_file <= limit);
+      CHECK(first_finding(verified(dir / "out")).empty());
+    }
+  });
+}
+
 TEST_CASE("bounds: a shard is closed only when the next sample does not fit") {
   for_each_format([](const Format& format) {
     const SampleSet set = plain_samples(full_schema(format), 40, 500);

@@ -246,6 +246,27 @@ TEST_CASE("damage: without its index the files of a shard are still proved, each
   });
 }
 
+TEST_CASE("damage: a value's damage is named by sample and field, without a block list too") {
+  for_each_format([](const Format& format) {
+    const TempDir dir;
+    SampleSet set = small_set(format);
+    set.samples[4].values[0] = as_bytes("JPEG of a cat");
+    (void)write_set(format, set, dir / "out");
+    const ReadSet read = read_set(dir / "out");
+    const ShardLayout& layout = read.manifest.layout;
+    const std::string name = read.shards[0].files[layout.part_file[layout.field_part[0]]].name;
+    put_byte(join_path(dir / "out", name), read.rows[0][4].cells[0].place.offset + 8, 'b');
+    for (const bool has_blocks : {true, false}) {
+      if (!has_blocks) fs::remove(dir / "out/shard-000000.blocks.npy");
+      const VerifyReport report = verified(dir / "out");
+      CHECK(std::ranges::any_of(report.first_findings, [&](const Finding& finding) {
+        return finding.file == name && finding.field == set.schema.fields[0].name &&
+               finding.row == 4 && finding.sample && finding.sample->key == set.samples[4].key;
+      }));
+    }
+  });
+}
+
 TEST_CASE(
     "damage: a file that shrinks while it is verified is a finding of its own shard, and the next "
     "is proved") {

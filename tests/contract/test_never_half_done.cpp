@@ -79,8 +79,25 @@ TEST_CASE("never half done: after a process that ended the same command gives th
   });
 }
 
-TEST_CASE(
-    "never half done: an error inside a conversion leaves whole shards and no temporary ones") {
+TEST_CASE("never half done: a stopped conversion leaves whole shards and no temporary ones") {
+  for_each_format([](const Format& format) {
+    const TempDir dir;
+    (void)write_set(format, plain_samples(full_schema(format), 30, 40), dir / "from");
+    ConvertRequest request = conversion(dir / "from", dir / "out", format);
+    request.shard_samples = 4;  // 30 are seven shards and two samples more
+    Events events;
+    events.should_stop = [] { return true; };
+
+    const Error error = error_of([&] { (void)convert(request, events); });
+
+    CHECK(error.code() == Code::interrupted);
+    CHECK(files_in(dir / "out").size() > 7);
+    CHECK(fault_of_unfinished(dir / "out").empty());
+    for (const std::string& name : files_in(dir / "out/.shale")) CHECK(!is_dataset_file(name));
+  });
+}
+
+TEST_CASE("never half done: a sample refused inside a conversion leaves whole shards") {
   for_each_format([](const Format& format) {
     const TempDir dir;
     SampleSet set = plain_samples(full_schema(format), 30, 40);
@@ -95,7 +112,6 @@ TEST_CASE(
     CHECK(error.code() == Code::limit);
     CHECK(error.sample()->key == set.samples[25].key);
     CHECK(fault_of_unfinished(dir / "out").empty());
-    for (const std::string& name : files_in(dir / "out/.shale")) CHECK(!is_dataset_file(name));
   });
 }
 

@@ -105,16 +105,25 @@ TEST_CASE("round trip: a set of no samples is a set, with no shard") {
   });
 }
 
+// A row as its bytes: there a NaN is equal to itself.
+std::vector<std::byte> bytes_of_row(const IndexColumns& columns, const IndexRow& row) {
+  ByteWriter bytes;
+  columns.encode(row, bytes);
+  return bytes.take();
+}
+
 TEST_CASE("round trip: encoding is pure, and borrows nothing of the sample but its payload") {
   for_each_format([](const Format& format) {
     const SampleSet set = odd_samples(full_schema(format));
+    const ShardLayout layout = format.layout(set.schema, defaults(format));
+    const IndexColumns columns(set.schema, layout);
     for (const Sample& sample : set.samples) {
       auto copy = std::make_unique<Sample>(sample);
       const Record record = encoded(format, *copy, set.schema, defaults(format));
       copy.reset();
       const Record again = encoded(format, sample, set.schema, defaults(format));
-      CHECK(record.row == again.row);
-      REQUIRE(record.parts.size() == format.layout(set.schema, defaults(format)).part_file.size());
+      CHECK(bytes_of_row(columns, record.row) == bytes_of_row(columns, again.row));
+      REQUIRE(record.parts.size() == layout.part_file.size());
       for (std::size_t i = 0; i < record.parts.size(); ++i) {
         CHECK(record.parts[i].flattened() == again.parts[i].flattened());
       }

@@ -2,8 +2,9 @@
 
 import json
 import os
+import shutil
 
-from fault_case import FaultCase
+from fault_case import IN_MEMORY, FaultCase
 from shale_tool import GRAY_JPEG, RGB_JPEG, manifest_of, png, samples_of, write
 
 __all__ = ["OddNames"]
@@ -51,6 +52,8 @@ def image_folder_samples(root):
 
 
 class OddNames(FaultCase):
+    base = IN_MEMORY
+
     def setUp(self):
         super().setUp()
         self.source = self.folder / "in"
@@ -124,13 +127,7 @@ class OddNames(FaultCase):
         try:
             self.refused("convert", self.source, self.out, "--to", "record", says=["File name too long"])
         finally:
-            self.cut_long_path()
-
-    def cut_long_path(self):
-        """rmtree opens by descriptor, but its messages and ours need paths that exist: the long ones are cut first."""
-        import shutil
-
-        shutil.rmtree(self.root)
+            shutil.rmtree(self.root)  # goes by descriptors; the folder's own removal goes by paths
 
     def test_every_key_is_found_and_shown_safely(self):
         for i, name in enumerate(ODD_FILES):

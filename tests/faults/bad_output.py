@@ -6,13 +6,15 @@ import resource
 import shutil
 import signal
 
-from fault_case import FaultCase
+from fault_case import IN_MEMORY, FaultCase
 from shale_tool import make_photos, manifest_of, png, run, snapshot, start, write
 
 __all__ = ["TargetsThatExist", "DisksThatFail", "ShardsThatAreTooSmall"]
 
 
 class TargetsThatExist(FaultCase):
+    base = IN_MEMORY
+
     def setUp(self):
         super().setUp()
         self.source = make_photos(self.folder / "in", 9)
@@ -79,7 +81,7 @@ class TargetsThatExist(FaultCase):
         self.ok(*self.words)
         write(self.source / "class-0/new.png", png(5, 5))
         with self.untouched(self.folder.path):
-            self.refused(*self.words, says=["labels was"])
+            self.refused(*self.words, says=["input samples was 9, is 10"])
             self.refused("verify", self.out, "--labels", "x", code=2)
         (self.source / "class-0/new.png").unlink()
         (self.source / "class-0/00000.png").write_bytes(png(50, 50))
@@ -170,7 +172,6 @@ class DisksThatFail(FaultCase):
                 self.remount(disk, "size=8m")
                 self.ok(*words)
                 self.check_same(out, self.reference)
-            disk.rmdir()
 
     def test_disks_of_every_size_up_to_enough(self):
         """Full while it writes data, index, block list, journal, image list or manifest: always the same story."""
@@ -187,7 +188,6 @@ class DisksThatFail(FaultCase):
                     self.remount(disk, "size=8m")
                     self.ok("convert", self.source, out, "--to", "record", *self.words)
                 self.check_same(out, self.reference)
-            disk.rmdir()
 
     def test_a_read_only_disk(self):
         with self.small_disk("8m") as disk:

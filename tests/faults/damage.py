@@ -4,7 +4,7 @@ import os
 import random
 import shutil
 
-from fault_case import BUG_MARKS, FaultCase
+from fault_case import BUG_MARKS, IN_MEMORY, FaultCase
 from kills import SEED
 from shale_tool import IS_SANITIZED, make_photos, manifest_of, png, run, write
 
@@ -14,6 +14,8 @@ FLIPS = 60 if IS_SANITIZED else 300
 
 
 class Damage(FaultCase):
+    base = IN_MEMORY
+
     def setUp(self):
         super().setUp()
         self.source = make_photos(self.folder / "in", 60, sides=(2, 70))

@@ -7,23 +7,27 @@ import signal
 import subprocess
 import time
 
-from fault_case import FaultCase
+from fault_case import IN_MEMORY, FaultCase
 from shale_tool import IS_SANITIZED, make_photos, snapshot, start
 
-__all__ = ["KilledRuns", "SEED"]
+__all__ = ["KilledRuns", "KilledRunsOnDisk", "SEED"]
 
 SEED = int(os.environ.get("FAULTS_SEED", random.SystemRandom().randrange(2**32)))
 print(f"FAULTS_SEED={SEED}", flush=True)
 
-KILLS, SIGNALS = 44, 12
+KILLS, SIGNALS = (10, 4) if IS_SANITIZED else (44, 12)
 
 
 class KilledRuns(FaultCase):
+    # In memory, where a run takes as long as it computes, so that many of them fit into a minute.
+    base = IN_MEMORY
+    files, shards = 6000, 150
+
     def setUp(self):
         super().setUp()
         self.dice = random.Random(SEED)
-        self.source = make_photos(self.folder / "in", 1200, sides=(2, 40), classes=4)
-        self.words = ["--shard-samples", 25, "--jobs", 2]  # 48 shards: most moments lie between two renames
+        self.source = make_photos(self.folder / "in", self.files, sides=(2, 40), classes=4)
+        self.words = ["--shard-samples", self.files // self.shards, "--jobs", 2]
         self.reference = self.folder / "reference"
         began = time.monotonic()
         self.convert(self.source, self.reference, *self.words)
@@ -58,8 +62,11 @@ class KilledRuns(FaultCase):
         shutil.rmtree(self.out)
 
     def test_sigkill_at_random_moments(self):
+        self.kill_at_random_moments(KILLS)
+
+    def kill_at_random_moments(self, count):
         kills = shards_left = 0
-        while kills < KILLS:
+        while kills < count:
             # A few kills in a row: the next one may strike while what the last one left is cleared away.
             for _ in range(self.dice.randint(1, 3)):
                 code = self.interrupted([], signal.SIGKILL)
@@ -72,11 +79,17 @@ class KilledRuns(FaultCase):
         self.assertEqual(snapshot(self.source), self.before)
 
     def test_sigkill_while_another_dataset_is_overwritten(self):
-        for _ in range(4):
+        for _ in range(6):
             self.convert(self.source, self.out, "--shuffle", *self.words)
-            code = self.interrupted(["--overwrite"], signal.SIGKILL)
-            if code != 0 and not (self.out / "dataset.json").exists():
-                self.check_unfinished(self.out, self.reference)
+            old = snapshot(self.out)
+            self.interrupted(["--overwrite"], signal.SIGKILL)
+            left, new = snapshot(self.out), snapshot(self.reference)
+            if b"dataset.json" in left:
+                whole = old if left[b"dataset.json"] == old[b"dataset.json"] else new
+                self.assertEqual({name: left[name] for name in whole}, whole)
+            for name in left:
+                if not name.startswith(b".shale"):
+                    self.assertIn(left[name], (old.get(name), new.get(name)), f"{name} is not whole")
             self.convert(self.source, self.out, *self.words, "--overwrite")
             self.check_same(self.out, self.reference)
             shutil.rmtree(self.out)
@@ -111,5 +124,17 @@ class KilledRuns(FaultCase):
         self.assertEqual(snapshot(self.reference), before)
 
 
-if IS_SANITIZED:
-    KILLS, SIGNALS = 10, 4
+class KilledRunsOnDisk(KilledRuns):
+    """The same where fsync waits for a disk: other moments are long."""
+
+    base = None
+    files, shards = 600, 12
+
+    def test_sigkill_at_random_moments(self):
+        self.kill_at_random_moments(SIGNALS)
+
+    # Once is enough.
+    test_sigkill_while_another_dataset_is_overwritten = None
+    test_sigterm_and_sigint_stop_the_run_with_130 = None
+    test_a_stopped_run_says_so_and_what_to_do = None
+    test_verify_changes_nothing_when_it_is_stopped = None

@@ -115,10 +115,10 @@ def differences(left, right):
 
 
 class Folder:
-    """A fresh folder under $TMPDIR that anybody may enter, removed with everything in it."""
+    """A fresh folder under $TMPDIR (or `base`) that anybody may enter, removed with everything in it."""
 
-    def __init__(self):
-        self.path = pathlib.Path(tempfile.mkdtemp(prefix="shale-test-"))
+    def __init__(self, base=None):
+        self.path = pathlib.Path(tempfile.mkdtemp(prefix="shale-test-", dir=base))
         self.path.chmod(0o755)
 
     def __str__(self):

@@ -1,7 +1,7 @@
 #include "tests/support/toy_format.hpp"
 
-#include <algorithm>
 #include <fstream>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,21 +11,21 @@
 
 // A shard is two files, little-endian.
 //
-//  shard-000000.head.toy                     shard-000000.body.toy
-//  +0   "TOYHEAD1"                           +0   "TOYBODY1"
-//  +8   u64 n      samples                   +8   the columns of the located fields, in schema
-//  order: +16  u64 bytes  of the body file               the values of all samples, one after the
-//  other +24  n rows:    a table                   end  "TOYS-END"
+//  shard-000000.head.toy                   shard-000000.body.toy
+//  +0   "TOYHEAD1"                         +0   "TOYBODY1"
+//  +8   u64 n      samples                 +8   columns of the located fields, in schema order:
+//  +16  u64 bytes  of the body file             the values of all samples, one after the other
+//  +24  n rows:    a table                 end  "TOYS-END"
 //       u64 bytes of the key
-//       u64 bytes of each bytes field        An element of a list: u32 bytes, the element.
+//       u64 bytes of each bytes field      An element of a list: u32 bytes, the element.
 //       u64 bytes, u64 count of each list
 //       i64 of each integer field
 //  then the keys, one after the other
 //
 // n and bytes are zero until the shard is closed. Parts of a record: 0 the key, 1 the row of the
-// table, then one for each field (empty for an integer). The table needs the plan; the columns need
-// to be whole before the next one can begin, so offsets are told relative to a column; and append()
-// tells them one record late, for the sake of being late.
+// table, then one a field (empty for an integer). The table needs the plan; a column must be whole
+// before the next can begin, so offsets are told relative to a column; and append() tells them one
+// record late, for the sake of being late.
 
 namespace shale::test {
 namespace {
@@ -41,8 +41,8 @@ constexpr Kind kKinds[] = {Kind::bytes, Kind::integer, Kind::list};
 constexpr OptionSpec kOptions[] = {{"fail_at", "the step that fails", ""}};
 
 void fail_if(const OptionSet& options, std::string_view step) {
-  if (options.text("fail_at") == step)
-    throw Error(Code::io, "the toy fails at {}, as it was told", step);
+  if (options.text("fail_at") != step) return;
+  throw Error(Code::io, "the toy fails at {}, as it was told", step);
 }
 
 std::uint64_t row_bytes(const Schema& schema) {
@@ -56,8 +56,8 @@ ShardLayout toy_layout(const Schema& schema, const OptionSet&) {
   layout.file_suffixes.assign(std::begin(kSuffixes), std::end(kSuffixes));
   layout.part_file = {kHead, kHead};
   layout.part_file.resize(kFirstFieldPart + schema.fields.size(), kBody);
-  for (std::uint32_t i = 0; i < schema.fields.size(); ++i)
-    layout.field_part.push_back(kFirstFieldPart + i);
+  layout.field_part.resize(schema.fields.size());
+  std::iota(layout.field_part.begin(), layout.field_part.end(), kFirstFieldPart);
   layout.key_part = kKeyPart;
   return layout;
 }
@@ -193,11 +193,10 @@ class ToyScanner {
     if (!has_head) return report(kHead, "no toy head begins here");
     if (!has_body) return report(kBody, "no whole toy body is here");
     const std::uint64_t samples = head.read_u64();
-    if (head.read_u64() != body_.size())
-      return report(kBody, "the toy body is not as long as its head says");
-    if (samples > head.remaining() / row_bytes(input_.schema))
-      return report(kHead, "the toy table is cut");
-    ByteReader table(head.read_bytes(samples * row_bytes(input_.schema)));
+    const std::uint64_t bytes_a_row = row_bytes(input_.schema);
+    if (head.read_u64() != body_.size()) return report(kBody, "its head says another length");
+    if (samples > head.remaining() / bytes_a_row) return report(kHead, "the toy table is cut");
+    ByteReader table(head.read_bytes(samples * bytes_a_row));
     std::vector<IndexRow> rows(samples);
     for (IndexRow& row : rows) read_row(table, row);
     for (IndexRow& row : rows) {
@@ -207,13 +206,11 @@ class ToyScanner {
     for (std::size_t i = 0; i < input_.schema.fields.size(); ++i) {
       if (!is_located(input_.schema.fields[i].kind)) continue;
       for (IndexRow& row : rows) {
-        if (!place(row.cells[i].place, body_, body))
-          return report(kBody, "a toy value reaches beyond the end");
+        if (!place(row.cells[i].place, body_, body)) return report(kBody, "a toy value is cut");
       }
     }
     if (!head.at_end()) return report(kHead, "bytes follow the last toy key");
-    if (body.remaining() != kBodyEnd.size())
-      return report(kBody, "bytes follow the last toy value");
+    if (body.remaining() != kBodyEnd.size()) return report(kBody, "bytes follow the toy values");
     for (const IndexRow& row : rows) sink(row);
   }
 

@@ -20,7 +20,8 @@ namespace shale {
 [[nodiscard]] std::string format_count(std::uint64_t count);
 
 /// A count with its noun: "1 shard", "1,281,167 shards".
-[[nodiscard]] std::string format_counted(std::uint64_t count, std::string_view one, std::string_view many);
+[[nodiscard]] std::string format_counted(std::uint64_t count, std::string_view one,
+                                         std::string_view many);
 
 /// Parses a whole decimal number without sign; `what` names it in the error.
 /// Errors: Code::usage.

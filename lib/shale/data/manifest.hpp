@@ -20,7 +20,7 @@ inline constexpr std::uint64_t kManifestVersion = 1;
 struct ManifestFile {
   std::string name;  ///< relative to the dataset's directory
   std::uint64_t bytes = 0;
-  Hash128 hash;      ///< hash_of_blocks of its 1 MiB blocks
+  Hash128 hash;  ///< hash_of_blocks of its 1 MiB blocks
   friend bool operator==(const ManifestFile&, const ManifestFile&) = default;
 };
 
@@ -29,7 +29,7 @@ struct ManifestShard {
   std::uint64_t payload_bytes = 0;
   std::vector<ManifestFile> files;  ///< in the order of ShardLayout::file_suffixes
   ManifestFile index, blocks;
-  DatasetDigest digest;             ///< digest.samples is the number of rows
+  DatasetDigest digest;  ///< digest.samples is the number of rows
 };
 
 /// Where the samples came from, without roots or times.
@@ -47,17 +47,18 @@ struct ImageReport {
 
 /// Everything dataset.json says but the shards, which are streamed: a set may have 10^5 of them.
 struct Manifest {
-  std::string generator;                        ///< "shale 0.1.0"
-  std::vector<std::string> requirements;        ///< what a reader must understand; unknown -> refuse
-  std::string format;                           ///< name of the format's row
-  std::vector<std::pair<std::string, std::string>> options;  ///< those that shaped the bytes, in a fixed order
+  std::string generator;                  ///< "shale 0.1.0"
+  std::vector<std::string> requirements;  ///< what a reader must understand; unknown -> refuse
+  std::string format;                     ///< name of the format's row
+  std::vector<std::pair<std::string, std::string>>
+      options;  ///< those that shaped the bytes, in a fixed order
   Schema schema;
   ShardLayout layout;
-  std::vector<std::string> classes;             ///< class names (raw bytes) by label; empty: none
+  std::vector<std::string> classes;  ///< class names (raw bytes) by label; empty: none
   ManifestSource source;
   std::uint64_t skipped = 0, ignored = 0;
   std::optional<ImageReport> images;
-  std::vector<ManifestFile> files;              ///< every other file of the directory
+  std::vector<ManifestFile> files;  ///< every other file of the directory
   DatasetDigest digest;
   std::uint64_t payload_bytes = 0, shard_count = 0;
 };

@@ -27,7 +27,7 @@ enum class Kind : std::uint8_t { bytes = 0, text = 1, integer = 2, real = 3, ten
 struct Field {
   std::string name;
   Kind kind = Kind::bytes;
-  DType dtype = {};                  ///< of a tensor
+  DType dtype = {};                       ///< of a tensor
   std::vector<std::uint64_t> shape = {};  ///< of a tensor
   friend bool operator==(const Field&, const Field&) = default;
   /// Bytes of a tensor's elements. Errors: Code::limit if the product does not fit in 63 bits.

@@ -9,7 +9,8 @@ void move_places(IndexRow& row, std::uint64_t key_base, std::span<const std::uin
   };
   move(row.key.offset, key_base);
   move(row.record_offset, record_base);
-  for (std::size_t i = 0; i < row.cells.size(); ++i) move(row.cells[i].place.offset, field_bases[i]);
+  for (std::size_t i = 0; i < row.cells.size(); ++i)
+    move(row.cells[i].place.offset, field_bases[i]);
 }
 
 }  // namespace shale

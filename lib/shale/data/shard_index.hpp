@@ -34,24 +34,27 @@ struct IndexRow {
   FieldPlace key;
   std::uint64_t key_hash = 0;    ///< xxh3-64 of the key's bytes
   std::vector<IndexCell> cells;  ///< a field each, in schema order
-  std::uint64_t record_offset = kMissing, record_length = 0;  ///< where the container keeps a sample in one piece
+  std::uint64_t record_offset = kMissing,
+                record_length = 0;  ///< where the container keeps a sample in one piece
   friend bool operator==(const IndexRow&, const IndexRow&) = default;
 };
 
-/// Adds where the parts of a sample begin to its places: one number for the key, one for each field, one for the record.
-/// What is missing stays so.
+/// Adds where the parts of a sample begin to its places: one number for the key, one for each
+/// field, one for the record. What is missing stays so.
 void move_places(IndexRow& row, std::uint64_t key_base, std::span<const std::uint64_t> field_bases,
                  std::uint64_t record_base);
 
-/// How a format spreads one sample over the parts of a record and the files of a shard: fixed by format, schema and
-/// options, known before the first sample.
+/// How a format spreads one sample over the parts of a record and the files of a shard: fixed by
+/// format, schema and options, known before the first sample.
 struct ShardLayout {
-  std::vector<std::string> file_suffixes;   ///< ".tfrecord": the files of a shard, in the manifest's order
-  std::vector<std::uint32_t> part_file;     ///< for each part of a record: the file it goes to
-  std::vector<std::uint32_t> field_part;    ///< for each field of the schema: the part it lies in (scalars: any)
+  std::vector<std::string>
+      file_suffixes;  ///< ".tfrecord": the files of a shard, in the manifest's order
+  std::vector<std::uint32_t> part_file;  ///< for each part of a record: the file it goes to
+  std::vector<std::uint32_t>
+      field_part;  ///< for each field of the schema: the part it lies in (scalars: any)
   std::uint32_t key_part = 0;
-  bool has_keys = true;                     ///< false: the key of a row is its number
-  bool has_whole_records = false;           ///< a sample is one run of bytes, its part 0
+  bool has_keys = true;            ///< false: the key of a row is its number
+  bool has_whole_records = false;  ///< a sample is one run of bytes, its part 0
   friend bool operator==(const ShardLayout&, const ShardLayout&) = default;
 };
 

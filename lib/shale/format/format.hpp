@@ -17,19 +17,21 @@
 #include "shale/io/input_file.hpp"
 #include "shale/io/output_file.hpp"
 
-// The seam between the core and the containers. A format is a row (struct Format) in formats/<name>/<name>_format.cpp and
-// one line in formats/table.cpp. It knows how one shard is written and read; names, temporary files, size bounds, order,
-// hashes, index and manifest live once, in shards/.
+// The seam between the core and the containers. A format is a row (struct Format) in
+// formats/<name>/<name>_format.cpp and one line in formats/table.cpp. It knows how one shard is
+// written and read; names, temporary files, size bounds, order, hashes, index and manifest live
+// once, in shards/.
 
 namespace shale {
 
-/// One sample encoded for one format. `row` holds its places relative to the part they lie in (ShardLayout says which);
-/// the core adds where the part came to lie. Payload bytes are borrowed from the sample.
+/// One sample encoded for one format. `row` holds its places relative to the part they lie in
+/// (ShardLayout says which); the core adds where the part came to lie. Payload bytes are borrowed
+/// from the sample.
 struct Record {
   std::string key;
   std::vector<Blob> parts;
   IndexRow row;
-  SampleDigest digest;          ///< filled in by the core
+  SampleDigest digest;              ///< filled in by the core
   std::uint64_t payload_bytes = 0;  ///< filled in by the core: bytes of the sample's located values
 };
 
@@ -43,23 +45,28 @@ struct ShardPlan {
 class ShardSizer {
  public:
   virtual ~ShardSizer() = default;
-  /// Bytes of each closed file if one more record with parts of these sizes were added; exact, or an upper bound.
-  [[nodiscard]] virtual std::vector<std::uint64_t> size_with(std::span<const std::uint64_t> part_bytes) const = 0;
+  /// Bytes of each closed file if one more record with parts of these sizes were added; exact, or
+  /// an upper bound.
+  [[nodiscard]] virtual std::vector<std::uint64_t> size_with(
+      std::span<const std::uint64_t> part_bytes) const = 0;
   virtual void add(std::span<const std::uint64_t> part_bytes) = 0;
 };
 
 /// What close() has still to say.
 struct ClosedShard {
-  std::vector<std::uint64_t> late_offsets;  ///< as append() returns them, for records that it still owed
-  std::vector<std::uint64_t> part_bases;    ///< to add to every offset, one a part; empty: offsets were absolute
+  std::vector<std::uint64_t>
+      late_offsets;  ///< as append() returns them, for records that it still owed
+  std::vector<std::uint64_t>
+      part_bases;  ///< to add to every offset, one a part; empty: offsets were absolute
 };
 
 /// Writes one shard into files that the core has opened and will finish, hash and name. One thread.
 class ShardWriter {
  public:
   virtual ~ShardWriter() = default;
-  /// Appends one record. Returns where parts begin, layout.part_file.size() numbers a record, for zero or more records,
-  /// oldest first: a format that learns a place later than append() may lag. Valid until the next call.
+  /// Appends one record. Returns where parts begin, layout.part_file.size() numbers a record, for
+  /// zero or more records, oldest first: a format that learns a place later than append() may lag.
+  /// Valid until the next call.
   virtual std::span<const std::uint64_t> append(const Record& record) = 0;
   /// Writes what is left (tables, trailers, patched headers). No call after it.
   virtual ClosedShard close() = 0;
@@ -97,45 +104,53 @@ struct Format {
   std::string_view name, summary;
   std::span<const std::string_view> suffixes;  ///< of its files, ".tfrecord"
   std::span<const OptionSpec> options;
-  std::span<const std::string_view> reserved_fields;  ///< field names it refuses besides the common ones
+  std::span<const std::string_view>
+      reserved_fields;  ///< field names it refuses besides the common ones
   Capabilities can;
 
-  /// Bits of evidence that a file is of this format: 0 none, 8 per byte of magic or checksum that fits.
+  /// Bits of evidence that a file is of this format: 0 none, 8 per byte of magic or checksum that
+  /// fits.
   int (*bid)(const Probe&) = nullptr;
   /// Errors: Code::unsupported for a schema this format cannot hold, by field.
   ShardLayout (*layout)(const Schema&, const OptionSet&) = nullptr;
-  /// Pure; runs in the workers. The sample has been checked against the schema. Errors: Code::limit by sample.
+  /// Pure; runs in the workers. The sample has been checked against the schema. Errors: Code::limit
+  /// by sample.
   Record (*encode)(const Sample&, const Schema&, const OptionSet&) = nullptr;
   std::unique_ptr<ShardSizer> (*create_sizer)(const Schema&, const OptionSet&) = nullptr;
   /// `files` and `schema` outlive the writer; `plan` is null unless can.needs_plan.
-  std::unique_ptr<ShardWriter> (*create_shard)(std::span<OutputFile> files, const Schema& schema, const OptionSet&,
-                                               const ShardPlan* plan) = nullptr;
-  /// Walks a shard's files, bounds-checked, and hands out its index rows in order. What is wrong goes to the sink;
-  /// it returns early where nothing after the damage can be trusted.
+  std::unique_ptr<ShardWriter> (*create_shard)(std::span<OutputFile> files, const Schema& schema,
+                                               const OptionSet&, const ShardPlan* plan) = nullptr;
+  /// Walks a shard's files, bounds-checked, and hands out its index rows in order. What is wrong
+  /// goes to the sink; it returns early where nothing after the damage can be trusted.
   void (*scan)(const ShardInput&, const OptionSet&, const RowSink&, const FindingSink&) = nullptr;
-  /// The elements of a list field's extent. Null if the format holds no lists. Errors: Code::damaged.
+  /// The elements of a list field's extent. Null if the format holds no lists. Errors:
+  /// Code::damaged.
   std::vector<Bytes> (*split_list)(Bytes extent, std::uint32_t count) = nullptr;
-  /// Writes the files that the format's own readers want beside the shards; returns their names. May be null.
-  std::vector<std::string> (*write_native_index)(const Manifest&, const std::function<void(const ShardVisitor&)>& for_each_shard,
-                                                 const std::string& directory) = nullptr;
+  /// Writes the files that the format's own readers want beside the shards; returns their names.
+  /// May be null.
+  std::vector<std::string> (*write_native_index)(
+      const Manifest&, const std::function<void(const ShardVisitor&)>& for_each_shard,
+      const std::string& directory) = nullptr;
 };
 
 /// The registry. Defined in formats/table.cpp; tests link their own.
 [[nodiscard]] std::span<const Format* const> all_formats();
 
-/// Errors: Code::usage, listing the formats there are, one a line in the hint; an empty name means that none was given.
+/// Errors: Code::usage, listing the formats there are, one a line in the hint; an empty name means
+/// that none was given.
 [[nodiscard]] const Format& format_named(std::string_view name);
 
-/// Errors: Code::schema for a schema that is not valid; Code::unsupported, by field and format, for a kind it does not claim.
+/// Errors: Code::schema for a schema that is not valid; Code::unsupported, by field and format, for
+/// a kind it does not claim.
 void check_schema_fits(const Format& format, const Schema& schema);
 
 /// The format with the highest bid for a file; null if none bids.
 [[nodiscard]] const Format* detect_format(const Probe& probe);
 
-/// The common case of a sizer: each file is a fixed number of bytes, plus the parts that go to it, plus a fixed number
-/// of bytes per sample.
-[[nodiscard]] std::unique_ptr<ShardSizer> make_sum_sizer(const ShardLayout& layout,
-                                                         std::vector<std::uint64_t> file_bytes_fixed,
-                                                         std::vector<std::uint64_t> file_bytes_per_sample);
+/// The common case of a sizer: each file is a fixed number of bytes, plus the parts that go to it,
+/// plus a fixed number of bytes per sample.
+[[nodiscard]] std::unique_ptr<ShardSizer> make_sum_sizer(
+    const ShardLayout& layout, std::vector<std::uint64_t> file_bytes_fixed,
+    std::vector<std::uint64_t> file_bytes_per_sample);
 
 }  // namespace shale

@@ -6,8 +6,8 @@
 #include "shale/base/printable.hpp"
 #include "shale/format/format.hpp"
 
-// Looks into the table of formats. In a file of its own, so that a format's library, which needs the rest of this room, does
-// not need the table that it is part of.
+// Looks into the table of formats. In a file of its own, so that a format's library, which needs
+// the rest of this room, does not need the table that it is part of.
 
 namespace shale {
 

@@ -14,29 +14,35 @@
 
 namespace shale {
 
-/// One sample of an input before its payload is read: everything that can be said without touching it.
+/// One sample of an input before its payload is read: everything that can be said without touching
+/// it.
 struct PendingSample {
   std::string key;
-  std::vector<IndexCell> cells;   ///< a field each: numbers as they are, located fields with offset and length
-  std::string path;               ///< the small file that is the only located field; empty: the extents lie in open files
-  std::vector<int> descriptors;   ///< of the open file, for each field
+  std::vector<IndexCell>
+      cells;         ///< a field each: numbers as they are, located fields with offset and length
+  std::string path;  ///< the small file that is the only located field; empty: the extents lie in
+                     ///< open files
+  std::vector<int> descriptors;            ///< of the open file, for each field
   std::shared_ptr<const void> keeps_open;  ///< what the descriptors belong to
-  bool has_crc32c = false;        ///< places carry the crc32c that the bytes must have
-  std::uint64_t bytes = 0;        ///< to be read: what a lease must cover
+  bool has_crc32c = false;                 ///< places carry the crc32c that the bytes must have
+  std::uint64_t bytes = 0;                 ///< to be read: what a lease must cover
 };
 
 /// What is known of an input before its first sample.
 struct SourceInfo {
-  ManifestSource manifest;           ///< kind, samples, bytes, fingerprint
+  ManifestSource manifest;  ///< kind, samples, bytes, fingerprint
   Schema schema;
   std::vector<std::string> classes;  ///< by label; empty: none
   bool holds_images = false;         ///< field 0 is an image file: it is probed
   bool keys_are_unique = false;
-  bool labels_are_sorted = false;    ///< in the order of next(): a loader without shuffle would see class after class
-  Hash128 labels;                    ///< xxh3-128 of all labels in order; zero where they are part of the samples' digests
-  std::uint64_t ignored = 0;         ///< entries that are no samples
-  std::vector<std::string> notes;    ///< what the user should know, a sentence each
-  /// How the elements of a list lie in its extent (Format::split_list of where the samples are); null: there are no lists.
+  bool labels_are_sorted =
+      false;       ///< in the order of next(): a loader without shuffle would see class after class
+  Hash128 labels;  ///< xxh3-128 of all labels in order; zero where they are part of the samples'
+                   ///< digests
+  std::uint64_t ignored = 0;       ///< entries that are no samples
+  std::vector<std::string> notes;  ///< what the user should know, a sentence each
+  /// How the elements of a list lie in its extent (Format::split_list of where the samples are);
+  /// null: there are no lists.
   std::vector<Bytes> (*split_list)(Bytes extent, std::uint32_t count) = nullptr;
 };
 

@@ -7,7 +7,7 @@
 namespace shale {
 
 unsigned exif_orientation(Bytes tiff) {
-  using namespace std::string_view_literals;
+  using std::string_view_literals::operator""sv;
   constexpr std::string_view kPrefixes[] = {"Exif\0\0"sv, "Exif\0\xFF"sv};
   for (const std::string_view prefix : kPrefixes) {
     if (HeaderView(tiff).holds(0, prefix)) tiff = tiff.subspan(prefix.size());

@@ -48,7 +48,7 @@ bool begins_pnm(const HeaderView& view) {
          (next == ' ' || next == '#' || (next >= '\t' && next <= '\r'));
 }
 bool begins_tiff(const HeaderView& view) {
-  using namespace std::string_view_literals;
+  using std::string_view_literals::operator""sv;
   return view.holds(0, "II*\0"sv) || view.holds(0, "MM\0*"sv) || view.holds(0, "II+\0"sv) ||
          view.holds(0, "MM\0+"sv);
 }

@@ -122,10 +122,6 @@ class Merge {
   bool has_given_ = false;
 };
 
-struct Free {
-  void operator()(std::byte* memory) const { std::free(memory); }
-};
-
 }  // namespace
 
 struct ExternalSorter::Impl {
@@ -147,7 +143,7 @@ struct ExternalSorter::Impl {
   // One piece: strings grow from its front, their places from its back, full where they meet. Once
   // everything is spilled it is cut up into the buffers of the merge. Never larger than the budget,
   // and nothing moves when it grows.
-  const std::unique_ptr<std::byte, Free> memory;
+  const std::unique_ptr<std::byte[]> memory;
   std::uint64_t string_bytes = 0;
   std::uint64_t in_memory = 0;
   std::uint64_t count = 0;
@@ -164,10 +160,9 @@ ExternalSorter::Impl::Impl(std::string directory_, std::uint64_t memory_bytes)
       longest_allowed(std::min(kLongestEntry, memory_bytes / 16)),
       memory_size((std::max(memory_bytes, kLeastMemory) - kScratchBuffers) / alignof(StringPlace) *
                   alignof(StringPlace)),
-      memory(static_cast<std::byte*>(std::malloc(memory_size))) {
+      memory(std::make_unique_for_overwrite<std::byte[]>(memory_size)) {
   if (memory_bytes < kLeastMemory)
     throw Error(Code::bug, "a sort in {} bytes, at least {}", memory_bytes, kLeastMemory);
-  if (!memory) throw std::bad_alloc();
 }
 
 void ExternalSorter::Impl::add(std::string_view entry) {

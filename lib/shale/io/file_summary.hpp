@@ -5,8 +5,8 @@
 
 namespace shale {
 
-/// Bytes, block hashes and hash of a file that is there: what OutputFile::finish() said of it when it was written.
-/// Errors: Code::io; Code::damaged if the file shrinks meanwhile.
+/// Bytes, block hashes and hash of a file that is there: what OutputFile::finish() said of it when
+/// it was written. Errors: Code::io; Code::damaged if the file shrinks meanwhile.
 [[nodiscard]] FileSummary summarize_file(const InputFile& file);
 
 }  // namespace shale

@@ -12,8 +12,8 @@ namespace shale {
 /// Thread-safe: any number of threads may read at once. Closed by its destructor.
 class InputFile {
  public:
-  /// Errors: Code::not_found if there is no such file, Code::io for any other reason, Code::unsupported if it is not a
-  /// regular file.
+  /// Errors: Code::not_found if there is no such file, Code::io for any other reason,
+  /// Code::unsupported if it is not a regular file.
   explicit InputFile(std::string path);
   ~InputFile();
   InputFile(InputFile&& other) noexcept;
@@ -24,7 +24,8 @@ class InputFile {
   /// Bytes when it was opened.
   [[nodiscard]] std::uint64_t size() const { return size_; }
 
-  /// Fills `into` from `offset`. Errors: Code::damaged with both numbers if the file ends before, Code::io.
+  /// Fills `into` from `offset`. Errors: Code::damaged with both numbers if the file ends before,
+  /// Code::io.
   void read_exact(std::uint64_t offset, std::span<std::byte> into) const;
   /// Reads up to into.size() bytes; fewer only at the end of the file. Errors: Code::io.
   [[nodiscard]] std::uint64_t read_some(std::uint64_t offset, std::span<std::byte> into) const;
@@ -39,9 +40,10 @@ class InputFile {
 /// Errors: as InputFile; Code::limit with both numbers.
 [[nodiscard]] std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit);
 
-/// A moving window over a file, for parsers that go forward through small pieces: `view` returns bytes without a
-/// system call when they are in the window already. Sequential small views cost one read per window; a view far ahead
-/// reads little more than itself. Not thread-safe; a view is valid until the next call.
+/// A moving window over a file, for parsers that go forward through small pieces: `view` returns
+/// bytes without a system call when they are in the window already. Sequential small views cost one
+/// read per window; a view far ahead reads little more than itself. Not thread-safe; a view is
+/// valid until the next call.
 class WindowReader {
  public:
   explicit WindowReader(const InputFile& file, std::uint64_t window_bytes = 256 * 1024);

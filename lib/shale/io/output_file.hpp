@@ -10,11 +10,13 @@
 
 namespace shale {
 
-/// How written bytes reach the disk: `direct` goes past the page cache (O_DIRECT) and fails where the file system
-/// refuses, `buffered` goes through it, `automatic` is direct where it works and buffered elsewhere.
+/// How written bytes reach the disk: `direct` goes past the page cache (O_DIRECT) and fails where
+/// the file system refuses, `buffered` goes through it, `automatic` is direct where it works and
+/// buffered elsewhere.
 enum class IoMode { automatic, direct, buffered };
 
-/// Files are hashed by blocks of this size (DESIGN: index.md, block lists). The last block of a file may be shorter.
+/// Files are hashed by blocks of this size (DESIGN: index.md, block lists). The last block of a
+/// file may be shorter.
 inline constexpr std::uint64_t kBlockBytes = 1 << 20;
 
 /// What a finished file is, for the manifest.
@@ -27,16 +29,18 @@ struct FileSummary {
 /// The hash of a file: xxh3-128 of the 16-byte hashes of its blocks, one after the other.
 [[nodiscard]] Hash128 hash_of_blocks(std::span<const Hash128> blocks);
 
-/// A file that grows at its end, written from a few reused aligned buffers, hashed block by block as it goes.
-/// Writes of full buffers run in the background (io_uring) while the next one fills; where io_uring is refused they
-/// are plain writes. Memory: `buffers` x `buffer_bytes`, whatever the file's size. Not thread-safe.
-/// Until finish() has returned, nothing is promised about the bytes on disk; the destructor only closes.
+/// A file that grows at its end, written from a few reused aligned buffers, hashed block by block
+/// as it goes. Writes of full buffers run in the background (io_uring) while the next one fills;
+/// where io_uring is refused they are plain writes. Memory: `buffers` x `buffer_bytes`, whatever
+/// the file's size. Not thread-safe. Until finish() has returned, nothing is promised about the
+/// bytes on disk; the destructor only closes.
 class OutputFile {
  public:
   struct Options {
     IoMode io = IoMode::automatic;
-    std::uint64_t buffer_bytes = 4 << 20;  ///< a multiple of 1 MiB for data files; at least 4 KiB, a multiple of it
-    std::uint32_t buffers = 3;             ///< at least 1; 1 means that every write is waited for
+    std::uint64_t buffer_bytes =
+        4 << 20;  ///< a multiple of 1 MiB for data files; at least 4 KiB, a multiple of it
+    std::uint32_t buffers = 3;  ///< at least 1; 1 means that every write is waited for
   };
 
   /// Creates the file, or empties it. Errors: Code::io.
@@ -49,15 +53,18 @@ class OutputFile {
   /// Bytes appended so far: the offset of the next one.
   [[nodiscard]] std::uint64_t size() const;
 
-  /// Errors: Code::io with path, offset and cause; a full disk says how many bytes were wanted and are free.
+  /// Errors: Code::io with path, offset and cause; a full disk says how many bytes were wanted and
+  /// are free.
   void append(Bytes bytes);
   void append_zeros(std::uint64_t count);
-  /// Overwrites bytes that were appended before and hashes their blocks again. Meant for headers: it waits for the
-  /// writes under way. Errors: Code::bug if [offset, offset + bytes.size()) was not appended; Code::io.
+  /// Overwrites bytes that were appended before and hashes their blocks again. Meant for headers:
+  /// it waits for the writes under way. Errors: Code::bug if [offset, offset + bytes.size()) was
+  /// not appended; Code::io.
   void patch(std::uint64_t offset, Bytes bytes);
   /// Reads back bytes that were appended before. Errors: as patch.
   void read_back(std::uint64_t offset, std::span<std::byte> into);
-  /// Writes the rest, cuts the file to size(), makes it durable (fdatasync) and closes it. Call once.
+  /// Writes the rest, cuts the file to size(), makes it durable (fdatasync) and closes it. Call
+  /// once.
   [[nodiscard]] FileSummary finish();
 
  private:

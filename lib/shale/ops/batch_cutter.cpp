@@ -16,7 +16,8 @@ BatchCutter::BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs)
     : source_(source),
       budget_(budget),
       most_in_flight_(std::size_t{jobs} * 2 + 2),
-      batch_bytes_(std::clamp(budget.limit() / most_in_flight_, kLeastBatchBytes, kMostBatchBytes)) {}
+      batch_bytes_(
+          std::clamp(budget.limit() / most_in_flight_, kLeastBatchBytes, kMostBatchBytes)) {}
 
 std::optional<Batch> BatchCutter::next(std::size_t in_flight) {
   if (in_flight >= most_in_flight_) return std::nullopt;
@@ -37,7 +38,8 @@ void BatchCutter::gather() {
     if (!held_over_) break;
     const std::uint64_t cost = cost_of(*held_over_);
     if (cost > budget_.limit()) {
-      throw Error(Code::limit, "sample is {} bytes, --memory leaves {} for samples", held_over_->bytes, budget_.limit())
+      throw Error(Code::limit, "sample is {} bytes, --memory leaves {} for samples",
+                  held_over_->bytes, budget_.limit())
           .for_sample(held_over_->key, next_number_)
           .hint("pass a larger --memory, or leave the sample out of the input");
     }

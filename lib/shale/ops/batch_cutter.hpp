@@ -10,14 +10,15 @@
 
 namespace shale {
 
-/// Cuts a source into batches of consecutive samples and takes the lease of each, in input order. A sample larger than a
-/// batch is a batch alone. Results never depend on where batches are cut.
+/// Cuts a source into batches of consecutive samples and takes the lease of each, in input order. A
+/// sample larger than a batch is a batch alone. Results never depend on where batches are cut.
 class BatchCutter {
  public:
   BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs);
 
-  /// The next batch, if there is one, if the budget has room for it and if fewer than two a job (and two) are `in_flight`.
-  /// With nothing in flight there is always room. Errors: Code::limit naming a sample that is larger than the budget.
+  /// The next batch, if there is one, if the budget has room for it and if fewer than two a job
+  /// (and two) are `in_flight`. With nothing in flight there is always room. Errors: Code::limit
+  /// naming a sample that is larger than the budget.
   [[nodiscard]] std::optional<Batch> next(std::size_t in_flight);
   /// Takes back a batch that is done with: its lease ends, its buffer is used again.
   void recycle(Batch batch);
@@ -29,8 +30,9 @@ class BatchCutter {
   MemoryBudget& budget_;
   std::size_t most_in_flight_;
   std::uint64_t batch_bytes_;
-  std::optional<PendingSample> held_over_;  // read from the source, belongs to the batch after `waiting_`
-  std::optional<Batch> waiting_;            // cut, but there was no room for it yet
+  std::optional<PendingSample>
+      held_over_;                 // read from the source, belongs to the batch after `waiting_`
+  std::optional<Batch> waiting_;  // cut, but there was no room for it yet
   std::uint64_t waiting_cost_ = 0, next_number_ = 0;
   std::vector<ReadBuffer> buffers_;
 };

@@ -24,7 +24,8 @@ class ClassTable {
 };
 
 /// The table of a finished dataset, or of a text file with one class name a line.
-/// Errors: Code::not_found; Code::bad_content for a file without names or a dataset without classes.
+/// Errors: Code::not_found; Code::bad_content for a file without names or a dataset without
+/// classes.
 [[nodiscard]] ClassTable load_class_table(const std::string& path);
 
 }  // namespace shale

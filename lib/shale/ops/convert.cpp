@@ -17,8 +17,8 @@
 #include "shale/ops/class_table.hpp"
 #include "shale/ops/csv.hpp"
 #include "shale/ops/encode_batch.hpp"
-#include "shale/ops/identity.hpp"
 #include "shale/ops/forecast.hpp"
+#include "shale/ops/identity.hpp"
 #include "shale/ops/open_input.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
@@ -39,13 +39,15 @@ struct MemoryPlan {
 };
 MemoryPlan plan_memory(std::uint64_t memory_bytes) {
   const std::uint64_t list = memory_bytes / 8;
-  return {.list = list, .samples = memory_bytes - list - ShardSetWriter::buffer_bytes(memory_bytes)};
+  return {.list = list,
+          .samples = memory_bytes - list - ShardSetWriter::buffer_bytes(memory_bytes)};
 }
 
 // A run under way: one source, one set of shards.
 class Conversion {
  public:
-  Conversion(const ConvertRequest& request, const Events& events, const Format& format, Source& source, WorkFolder& work)
+  Conversion(const ConvertRequest& request, const Events& events, const Format& format,
+             Source& source, WorkFolder& work)
       : request_(request),
         events_(events),
         format_(format),
@@ -60,7 +62,8 @@ class Conversion {
                  .memory_bytes = request.memory_bytes,
                  .keys_are_unique = source.info().keys_are_unique}),
         skipped_list_(work.path(), std::string(kSkippedName), {"key", "reason"}),
-        images_list_(work.path(), std::string(kImagesName), {"key", "odd", "type", "width", "height", "color"}) {
+        images_list_(work.path(), std::string(kImagesName),
+                     {"key", "odd", "type", "width", "height", "color"}) {
     if (source.info().holds_images) images_.emplace();
   }
 
@@ -72,10 +75,11 @@ class Conversion {
     OrderedPipeline<EncodedBatch> pipeline(request_.jobs);
     for (;;) {
       while (std::optional<Batch> batch = cutter.next(pipeline.pending())) {
-        auto shared = std::make_shared<Batch>(std::move(*batch));  // a std::function must be copyable
+        auto shared =
+            std::make_shared<Batch>(std::move(*batch));  // a std::function must be copyable
         pipeline.submit([this, shared, &readers](unsigned worker) {
-          return encode_batch(std::move(*shared), source_.info(), format_, format_options_, request_.on_error,
-                              readers[worker]);
+          return encode_batch(std::move(*shared), source_.info(), format_, format_options_,
+                              request_.on_error, readers[worker]);
         });
       }
       if (pipeline.pending() == 0) break;
@@ -94,8 +98,8 @@ class Conversion {
     const ShardSetWriter::Summary written = writer_.finish();
     const SourceInfo& source = source_.info();
     if (written.digest.samples + skipped_ != source.manifest.samples) {
-      throw Error(Code::bug, "{} samples written and {} skipped, the input has {}", written.digest.samples, skipped_,
-                  source.manifest.samples);
+      throw Error(Code::bug, "{} samples written and {} skipped, the input has {}",
+                  written.digest.samples, skipped_, source.manifest.samples);
     }
     manifest.layout = writer_.layout();
     manifest.skipped = skipped_;
@@ -105,7 +109,8 @@ class Conversion {
     manifest.payload_bytes = written.payload_bytes;
     manifest.shard_count = written.shards;
     for (CsvList* list : {&skipped_list_, &images_list_}) {
-      if (std::optional<ManifestFile> file = list->publish(request_.output)) manifest.files.push_back(*file);
+      if (std::optional<ManifestFile> file = list->publish(request_.output))
+        manifest.files.push_back(*file);
     }
     const auto for_each_shard = [this](const ShardVisitor& visit) { work_.for_each_shard(visit); };
     if (format_.write_native_index != nullptr) add_native_index(manifest, for_each_shard);
@@ -140,8 +145,8 @@ class Conversion {
       odd.append(odd.empty() ? "" : " ").append("kept-bad");
     }
     if (odd.empty()) return;
-    images_list_.add({sample.key, odd, std::string(name_of(image.type)), std::to_string(image.width),
-                      std::to_string(image.height), image.color});
+    images_list_.add({sample.key, odd, std::string(name_of(image.type)),
+                      std::to_string(image.width), std::to_string(image.height), image.color});
   }
 
   // A sample with bad content: listed, counted, and too many of them end the run.
@@ -163,8 +168,10 @@ class Conversion {
     }
   }
 
-  void add_native_index(Manifest& manifest, const std::function<void(const ShardVisitor&)>& for_each_shard) {
-    for (const std::string& name : format_.write_native_index(manifest, for_each_shard, work_.path())) {
+  void add_native_index(Manifest& manifest,
+                        const std::function<void(const ShardVisitor&)>& for_each_shard) {
+    for (const std::string& name :
+         format_.write_native_index(manifest, for_each_shard, work_.path())) {
       const std::string path = join_path(work_.path(), name);
       const FileSummary file = summarize_file(InputFile(path));
       rename_file(path, join_path(request_.output, name));
@@ -204,7 +211,9 @@ void refuse_nested(const ConvertRequest& request) {
 
 void refuse_strange_output(const ConvertRequest& request, Place place) {
   if (place == Place::other_file) {
-    throw Error(Code::exists, "is a file, not a directory").at(request.output).hint("choose another output");
+    throw Error(Code::exists, "is a file, not a directory")
+        .at(request.output)
+        .hint("choose another output");
   }
   if (place == Place::other_folder) {
     throw Error(Code::exists, "is not empty and holds no shale dataset")
@@ -217,14 +226,17 @@ void refuse_strange_output(const ConvertRequest& request, Place place) {
 ConvertReport already_complete(const ConvertRequest& request, const Manifest& wanted) {
   ConvertReport report;
   report.manifest = read_manifest(request.output);
-  if (const std::optional<std::string> difference = first_difference(identity_of(report.manifest), identity_of(wanted))) {
-    throw Error(Code::exists, "already holds a finished dataset of another command: {}", *difference)
+  if (const std::optional<std::string> difference =
+          first_difference(identity_of(report.manifest), identity_of(wanted))) {
+    throw Error(Code::exists, "already holds a finished dataset of another command: {}",
+                *difference)
         .at(request.output)
         .hint("choose another output, or pass --overwrite to replace it");
   }
   // A run that was killed between its manifest and its end leaves the work folder.
   std::error_code error;
-  if (fs::exists(join_path(request.output, kWorkFolder), error)) WorkFolder(request.output).remove();
+  if (fs::exists(join_path(request.output, kWorkFolder), error))
+    WorkFolder(request.output).remove();
   report.was_complete = true;
   return report;
 }
@@ -237,7 +249,8 @@ void clear_unfinished(const ConvertRequest& request, WorkFolder& work, const Man
         .hint("if dataset.json was lost, copy it back; pass --overwrite to write the dataset anew");
   }
   if (!request.overwrite && !previous.empty()) {
-    const std::optional<std::string> difference = first_difference(identity_from_line(previous), identity_of(wanted));
+    const std::optional<std::string> difference =
+        first_difference(identity_from_line(previous), identity_of(wanted));
     if (difference) {
       throw Error(Code::exists, "holds an unfinished run of another command: {}", *difference)
           .at(request.output)
@@ -258,12 +271,14 @@ Manifest wanted_manifest(const ConvertRequest& request, const SourceInfo& source
   return manifest;
 }
 
-ConvertReport dry_run(const ConvertRequest& request, const Format& format, Source& source, Manifest manifest) {
+ConvertReport dry_run(const ConvertRequest& request, const Format& format, Source& source,
+                      Manifest manifest) {
   ConvertReport report;
   report.is_plan = true;
   report.notes = source.info().notes;
   manifest.layout = format.layout(source.info().schema, OptionSet(format.options));
-  const ShardForecast plan = forecast_shards(source, format, request.shard_bytes, request.shard_samples);
+  const ShardForecast plan =
+      forecast_shards(source, format, request.shard_bytes, request.shard_samples);
   manifest.shard_count = plan.shards;
   manifest.digest.samples = source.info().manifest.samples;
   manifest.payload_bytes = source.info().manifest.bytes;
@@ -273,7 +288,8 @@ ConvertReport dry_run(const ConvertRequest& request, const Format& format, Sourc
   return report;
 }
 
-ConvertReport convert_into(const ConvertRequest& request, const Events& events, const Format& format, Place place) {
+ConvertReport convert_into(const ConvertRequest& request, const Events& events,
+                           const Format& format, Place place) {
   WorkFolder work(request.output);
   std::unique_ptr<Source> source;
   Manifest wanted;
@@ -293,8 +309,10 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events, 
   }
   for (const std::string& note : source->info().notes) events.say(note);
   if (source->info().labels_are_sorted) {
-    events.say("labels come in sorted order: a loader that reads in order would see one class after the other; "
-               "pass --shuffle to write a shuffled order");
+    events.say(
+        "labels come in sorted order: a loader that reads in order would see one class after the "
+        "other; "
+        "pass --shuffle to write a shuffled order");
   }
   work.begin(identity_line(identity_of(wanted)));
   try {
@@ -303,7 +321,8 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events, 
     return conversion.finish(std::move(wanted));
   } catch (...) {
     work.drop_temporary_files();
-    // Not one shard is whole: nothing to continue from, so nothing in the way of a run with other options.
+    // Not one shard is whole: nothing to continue from, so nothing in the way of a run with other
+    // options.
     if (!work.holds_shards()) work.abandon();
     throw;
   }
@@ -317,12 +336,14 @@ std::uint64_t ErrorAllowance::limit(std::uint64_t samples) const {
 }
 
 ErrorAllowance parse_error_allowance(std::string_view text) {
-  if (!text.ends_with('%')) return {.is_share = false, .share = 0, .count = parse_count(text, "--max-errors")};
+  if (!text.ends_with('%'))
+    return {.is_share = false, .share = 0, .count = parse_count(text, "--max-errors")};
   double percent = 0;
   const char* end = text.data() + text.size() - 1;
   const auto [stop, error] = std::from_chars(text.data(), end, percent);
   if (error != std::errc() || stop != end || !(percent >= 0 && percent <= 100)) {
-    throw Error(Code::usage, "--max-errors '{}' is neither a number nor a share from 0% to 100%", printable(text));
+    throw Error(Code::usage, "--max-errors '{}' is neither a number nor a share from 0% to 100%",
+                printable(text));
   }
   return {.is_share = true, .share = percent / 100, .count = 0};
 }
@@ -335,12 +356,15 @@ ConvertReport convert(const ConvertRequest& request, const Events& events) {
   ConvertReport report;
   const bool is_finished = place == Place::dataset && !request.overwrite;
   if (request.is_dry_run || is_finished) {
-    // Nothing may be written to the output: the list of files spills to the temporary folder if it must.
+    // Nothing may be written to the output: the list of files spills to the temporary folder if it
+    // must.
     const std::unique_ptr<Source> source =
-        open_input(request, fs::temp_directory_path().string(), plan_memory(request.memory_bytes).list, events);
+        open_input(request, fs::temp_directory_path().string(),
+                   plan_memory(request.memory_bytes).list, events);
     check_schema_fits(format, source->info().schema);
     Manifest wanted = wanted_manifest(request, source->info());
-    report = is_finished ? already_complete(request, wanted) : dry_run(request, format, *source, std::move(wanted));
+    report = is_finished ? already_complete(request, wanted)
+                         : dry_run(request, format, *source, std::move(wanted));
   } else {
     report = convert_into(request, events, format, place);
   }

@@ -14,10 +14,12 @@
 
 namespace shale {
 
-/// What to do with a sample whose content is bad (empty, no image, cut). Storage faults always stop the run.
+/// What to do with a sample whose content is bad (empty, no image, cut). Storage faults always stop
+/// the run.
 enum class OnError { skip, keep, fail };
 
-/// How many bad samples a run endures: a number, or a share of all samples (of which at least 10 are endured).
+/// How many bad samples a run endures: a number, or a share of all samples (of which at least 10
+/// are endured).
 struct ErrorAllowance {
   bool is_share = true;
   double share = 0.01;
@@ -35,7 +37,8 @@ struct ConvertRequest {
   std::uint64_t shard_samples = ~std::uint64_t{0};
   std::string labels_file, classes_from;
   HiddenPolicy hidden = HiddenPolicy::unset;
-  bool allow_empty = false, is_shuffled = false, overwrite = false, verify = false, is_dry_run = false;
+  bool allow_empty = false, is_shuffled = false, overwrite = false, verify = false,
+       is_dry_run = false;
   std::uint64_t seed = 0;
   unsigned jobs = 1;
   std::uint64_t memory_bytes = 256 << 20;
@@ -47,20 +50,20 @@ struct ConvertRequest {
 /// What came of it.
 struct ConvertReport {
   Manifest manifest;
-  std::uint64_t file_bytes = 0;      ///< of all shards, with their indexes
-  bool was_complete = false;         ///< the output was finished before: nothing was done
-  bool is_plan = false;              ///< --dry-run: nothing was written; shard_count is computed from sizes
+  std::uint64_t file_bytes = 0;  ///< of all shards, with their indexes
+  bool was_complete = false;     ///< the output was finished before: nothing was done
+  bool is_plan = false;  ///< --dry-run: nothing was written; shard_count is computed from sizes
   std::vector<std::string> notes;
   std::vector<std::string> first_skipped;  ///< "key: reason", at most 10
   bool was_verified = false;
   VerifyReport verification;
 };
 
-/// Converts an input into a dataset of shards at `request.output`. The result depends on input and options only, never on
-/// jobs, memory, machine or working directory. Killed at any moment it leaves no manifest and only whole files under final
-/// names; run again, it clears that and finishes the job.
-/// Memory: request.memory_bytes, whatever the number of samples.
-/// Errors: every Code; the first in input order wins.
+/// Converts an input into a dataset of shards at `request.output`. The result depends on input and
+/// options only, never on jobs, memory, machine or working directory. Killed at any moment it
+/// leaves no manifest and only whole files under final names; run again, it clears that and
+/// finishes the job. Memory: request.memory_bytes, whatever the number of samples. Errors: every
+/// Code; the first in input order wins.
 [[nodiscard]] ConvertReport convert(const ConvertRequest& request, const Events& events);
 
 }  // namespace shale

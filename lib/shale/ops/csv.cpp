@@ -1,9 +1,9 @@
 #include "shale/ops/csv.hpp"
 
-#include <csv.h>
-
 #include <algorithm>
 #include <utility>
+
+#include <csv.h>
 
 #include "shale/base/error.hpp"
 #include "shale/io/atomic_file.hpp"
@@ -48,10 +48,12 @@ void read_csv(const std::string& path,
               const std::function<void(std::uint64_t, const std::vector<std::string>&)>& use) {
   const InputFile file(path);
   csv_parser parser;
-  if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) throw Error(Code::bug, "libcsv did not start");
+  if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0)
+    throw Error(Code::bug, "libcsv did not start");
   const std::unique_ptr<csv_parser, void (*)(csv_parser*)> freed(&parser, csv_free);
   csv_set_delim(&parser, delimiter_of(file));
-  csv_set_space_func(&parser, [](unsigned char) { return 0; });  // blanks around a name belong to it
+  csv_set_space_func(&parser,
+                     [](unsigned char) { return 0; });  // blanks around a name belong to it
 
   RowBuilder builder{use, {}, 0, nullptr};
   const auto end_field = [](void* text, std::size_t length, void* data) {
@@ -73,7 +75,8 @@ void read_csv(const std::string& path,
     offset += read;
     check(csv_parse(&parser, chunk.data(), read, end_field, end_row, &builder) == read);
     if (csv_get_buffer_size(&parser) > kLargestRowBytes) {
-      throw Error(Code::bad_content, "row {} has a field of more than {} bytes", builder.row + 1, kLargestRowBytes)
+      throw Error(Code::bad_content, "row {} has a field of more than {} bytes", builder.row + 1,
+                  kLargestRowBytes)
           .at(path);
     }
   }
@@ -85,8 +88,9 @@ CsvList::CsvList(std::string folder, std::string name, std::vector<std::string> 
 
 void CsvList::add(const std::vector<std::string>& fields) {
   if (!file_) {
-    file_.emplace(join_path(folder_, name_),
-                  OutputFile::Options{.io = IoMode::buffered, .buffer_bytes = 64 * 1024, .buffers = 1});
+    file_.emplace(
+        join_path(folder_, name_),
+        OutputFile::Options{.io = IoMode::buffered, .buffer_bytes = 64 * 1024, .buffers = 1});
     write_row(header_);
   }
   write_row(fields);

@@ -12,12 +12,15 @@
 
 namespace shale {
 
-/// Reads a CSV (or, where the first line has a tab and no comma, TSV) file row by row; quotes as RFC 4180 has them.
-/// Memory: one row. Errors: Code::bad_content with the row's number for a quote that is never closed or a field over 1 MiB.
-void read_csv(const std::string& path,
-              const std::function<void(std::uint64_t row, const std::vector<std::string>& fields)>& use);
+/// Reads a CSV (or, where the first line has a tab and no comma, TSV) file row by row; quotes as
+/// RFC 4180 has them. Memory: one row. Errors: Code::bad_content with the row's number for a quote
+/// that is never closed or a field over 1 MiB.
+void read_csv(
+    const std::string& path,
+    const std::function<void(std::uint64_t row, const std::vector<std::string>& fields)>& use);
 
-/// A list beside the dataset that exists only if it has a row. Raw bytes; fields are quoted where RFC 4180 asks for it.
+/// A list beside the dataset that exists only if it has a row. Raw bytes; fields are quoted where
+/// RFC 4180 asks for it.
 class CsvList {
  public:
   /// `folder` is where it is written, under `name`; `header` is its first row.

@@ -31,7 +31,8 @@ struct OpenShard {
 
 class DatasetSource final : public Source {
  public:
-  DatasetSource(const std::string& directory, bool is_shuffled, std::uint64_t seed) : directory_(directory) {
+  DatasetSource(const std::string& directory, bool is_shuffled, std::uint64_t seed)
+      : directory_(directory) {
     manifest_ = read_manifest(directory, [this](const ManifestShard& shard) {
       first_row_.push_back(rows_);
       rows_ += shard.digest.samples;
@@ -66,8 +67,9 @@ class DatasetSource final : public Source {
     PendingSample sample;
     sample.has_crc32c = true;
     sample.keeps_open = shard.reader;
-    sample.key = row.key.offset == kMissing ? std::to_string(number)
-                                            : std::string(as_text(shard.keys.view(row.key.offset, row.key.length)));
+    sample.key = row.key.offset == kMissing
+                     ? std::to_string(number)
+                     : std::string(as_text(shard.keys.view(row.key.offset, row.key.length)));
     sample.cells = std::move(row.cells);
     for (std::size_t i = 0; i < sample.cells.size(); ++i) {
       const InputFile& file = shard.reader->file_of_field(i);
@@ -75,8 +77,8 @@ class DatasetSource final : public Source {
       const FieldPlace& place = sample.cells[i].place;
       if (!is_located(manifest_.schema.fields[i].kind)) continue;
       if (place.length > file.size() || place.offset > file.size() - place.length) {
-        throw Error(Code::damaged, "field '{}' lies outside the file's {} bytes", manifest_.schema.fields[i].name,
-                    file.size())
+        throw Error(Code::damaged, "field '{}' lies outside the file's {} bytes",
+                    manifest_.schema.fields[i].name, file.size())
             .at(file.path(), place.offset)
             .for_sample(sample.key, number);
       }
@@ -86,8 +88,8 @@ class DatasetSource final : public Source {
   }
 
   OpenShard& open_shard(std::uint64_t number) {
-    const auto found =
-        std::find_if(open_.begin(), open_.end(), [&](const auto& shard) { return shard->number == number; });
+    const auto found = std::find_if(open_.begin(), open_.end(),
+                                    [&](const auto& shard) { return shard->number == number; });
     if (found != open_.end()) return **found;
     // Oldest out: the readers stay open as long as samples in flight refer to them.
     if (open_.size() == kOpenShards) open_.pop_front();
@@ -108,7 +110,8 @@ class DatasetSource final : public Source {
 
 }  // namespace
 
-std::unique_ptr<Source> open_dataset_source(const std::string& directory, bool is_shuffled, std::uint64_t seed) {
+std::unique_ptr<Source> open_dataset_source(const std::string& directory, bool is_shuffled,
+                                            std::uint64_t seed) {
   return std::make_unique<DatasetSource>(directory, is_shuffled, seed);
 }
 

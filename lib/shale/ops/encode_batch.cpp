@@ -18,8 +18,8 @@ std::uint64_t payload_bytes_of(const Sample& sample) {
   return bytes;
 }
 
-EncodedSample encode_sample(const Sample& sample, std::uint64_t number, const SourceInfo& source, const Format& format,
-                            const OptionSet& options, OnError on_error) {
+EncodedSample encode_sample(const Sample& sample, std::uint64_t number, const SourceInfo& source,
+                            const Format& format, const OptionSet& options, OnError on_error) {
   EncodedSample encoded;
   encoded.key = sample.key;
   if (source.holds_images) {
@@ -29,7 +29,9 @@ EncodedSample encode_sample(const Sample& sample, std::uint64_t number, const So
   if (!encoded.fault.empty() && on_error == OnError::fail) {
     throw Error(Code::bad_content, "the image {}", encoded.fault)
         .for_sample(sample.key, number)
-        .hint("--on-error skip leaves such samples out and lists them, --on-error keep takes them as they are");
+        .hint(
+            "--on-error skip leaves such samples out and lists them, --on-error keep takes them as "
+            "they are");
   }
   if (!encoded.fault.empty() && on_error == OnError::skip) return encoded;
   check_sample(sample, source.schema);
@@ -42,13 +44,14 @@ EncodedSample encode_sample(const Sample& sample, std::uint64_t number, const So
 
 }  // namespace
 
-EncodedBatch encode_batch(Batch batch, const SourceInfo& source, const Format& format, const OptionSet& options,
-                          OnError on_error, BatchReader& reader) {
+EncodedBatch encode_batch(Batch batch, const SourceInfo& source, const Format& format,
+                          const OptionSet& options, OnError on_error, BatchReader& reader) {
   EncodedBatch encoded;
   const std::vector<Sample> samples = load_batch(batch, source, reader);
   encoded.samples.reserve(samples.size());
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    encoded.samples.push_back(encode_sample(samples[i], batch.first + i, source, format, options, on_error));
+    encoded.samples.push_back(
+        encode_sample(samples[i], batch.first + i, source, format, options, on_error));
   }
   encoded.batch = std::move(batch);
   return encoded;

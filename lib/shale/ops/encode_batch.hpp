@@ -13,7 +13,7 @@ namespace shale {
 
 /// One sample on its way from worker to commit.
 struct EncodedSample {
-  std::optional<Record> record;    ///< absent: it is left out, because of `fault`
+  std::optional<Record> record;  ///< absent: it is left out, because of `fault`
   std::string key, fault;
   std::optional<ImageInfo> image;  ///< what the probe saw, where the source holds images
 };
@@ -24,10 +24,11 @@ struct EncodedBatch {
   std::vector<EncodedSample> samples;
 };
 
-/// Reads, probes, checks, hashes and encodes the samples of a batch: all that can be done out of order. Pure but for the
-/// reading; runs in the workers.
-/// Errors: as load_batch; Code::bad_content under OnError::fail; Code::schema; Code::limit. In the order of the samples.
+/// Reads, probes, checks, hashes and encodes the samples of a batch: all that can be done out of
+/// order. Pure but for the reading; runs in the workers. Errors: as load_batch; Code::bad_content
+/// under OnError::fail; Code::schema; Code::limit. In the order of the samples.
 [[nodiscard]] EncodedBatch encode_batch(Batch batch, const SourceInfo& source, const Format& format,
-                                        const OptionSet& options, OnError on_error, BatchReader& reader);
+                                        const OptionSet& options, OnError on_error,
+                                        BatchReader& reader);
 
 }  // namespace shale

@@ -12,7 +12,7 @@ namespace shale {
 struct Events {
   std::function<void(std::string_view)> note;  ///< a sentence to show before the work starts
   std::function<void(std::uint64_t done, std::uint64_t all, std::uint64_t bytes)> progress;
-  std::function<bool()> should_stop;           ///< true: stop with Code::interrupted
+  std::function<bool()> should_stop;  ///< true: stop with Code::interrupted
 
   void say(std::string_view sentence) const {
     if (note) note(sentence);
@@ -23,7 +23,8 @@ struct Events {
   /// Errors: Code::interrupted if the caller wants to stop.
   void stop_if_asked() const {
     if (should_stop && should_stop()) {
-      throw Error(Code::interrupted, "interrupted").hint("run the same command again to finish the job");
+      throw Error(Code::interrupted, "interrupted")
+          .hint("run the same command again to finish the job");
     }
   }
 };

@@ -17,9 +17,10 @@
 #include "shale/shards/naming.hpp"
 
 // The list of files is one external sort. An entry is
-//   u32 class (big-endian, the rank of the folder's name), folder, NUL, file name, NUL, u64 bytes, i64 label (big-endian)
-// so that bytewise order of entries is ImageFolder's order: NUL is less than any byte of a name, hence "a" < "a-b" < "a/b".
-// A shuffled list is sorted once more, by u64 position in front.
+//   u32 class (big-endian, the rank of the folder's name), folder, NUL, file name, NUL, u64 bytes,
+//   i64 label (big-endian)
+// so that bytewise order of entries is ImageFolder's order: NUL is less than any byte of a name,
+// hence "a" < "a-b" < "a/b". A shuffled list is sorted once more, by u64 position in front.
 
 namespace shale {
 namespace {
@@ -47,7 +48,8 @@ struct ListedFile {
 };
 
 ListedFile parse_entry(std::string_view entry) {
-  const std::string_view path = entry.substr(sizeof(std::uint32_t), entry.size() - sizeof(std::uint32_t) - kTrailerBytes);
+  const std::string_view path =
+      entry.substr(sizeof(std::uint32_t), entry.size() - sizeof(std::uint32_t) - kTrailerBytes);
   const std::string_view trailer = entry.substr(entry.size() - kTrailerBytes + 1);
   const std::size_t folder_end = path.find('\0');
   return {.key = join_path(path.substr(0, folder_end), path.substr(folder_end + 1)),
@@ -58,7 +60,8 @@ ListedFile parse_entry(std::string_view entry) {
 bool is_hidden(std::string_view name) { return name.starts_with('.'); }
 
 bool is_split_name(std::string_view name) {
-  constexpr std::array<std::string_view, 5> kSplits = {"train", "val", "valid", "validation", "test"};
+  constexpr std::array<std::string_view, 5> kSplits = {"train", "val", "valid", "validation",
+                                                       "test"};
   return std::find(kSplits.begin(), kSplits.end(), name) != kSplits.end();
 }
 
@@ -87,7 +90,8 @@ class FolderSource final : public Source {
   [[nodiscard]] std::optional<PendingSample> next() override {
     const std::optional<std::string_view> entry = files_.next();
     if (!entry) return std::nullopt;
-    ListedFile file = parse_entry(request_.is_shuffled ? entry->substr(sizeof(std::uint64_t)) : *entry);
+    ListedFile file =
+        parse_entry(request_.is_shuffled ? entry->substr(sizeof(std::uint64_t)) : *entry);
     PendingSample sample;
     sample.path = join_path(request_.root, file.key);
     sample.key = std::move(file.key);
@@ -100,7 +104,8 @@ class FolderSource final : public Source {
 
  private:
   // One image of class rank `rank`, in `folder` relative to the root.
-  void add(std::uint32_t rank, std::string_view folder, std::string_view name, std::uint64_t bytes, std::int64_t label) {
+  void add(std::uint32_t rank, std::string_view folder, std::string_view name, std::uint64_t bytes,
+           std::int64_t label) {
     entry_.clear();
     append_big_endian(entry_, rank);
     entry_.append(folder).append(1, '\0').append(name).append(1, '\0');
@@ -109,10 +114,12 @@ class FolderSource final : public Source {
     files_.add(entry_);
   }
 
-  // Walks `folder` (relative to the root) and calls use(folder, name, bytes) on each image; counts the rest.
+  // Walks `folder` (relative to the root) and calls use(folder, name, bytes) on each image; counts
+  // the rest.
   template <class Use>
   void walk_images(const std::string& folder, Use use) {
-    const WalkOptions options{.keep_hidden = request_.hidden == HiddenPolicy::keep, .wants_size = has_image_suffix};
+    const WalkOptions options{.keep_hidden = request_.hidden == HiddenPolicy::keep,
+                              .wants_size = has_image_suffix};
     const WalkCounts counts =
         walk_folder(join_path(request_.root, folder), options, [&](const WalkedFile& file) {
           if (request_.stop_if_asked) request_.stop_if_asked();
@@ -143,16 +150,18 @@ class FolderSource final : public Source {
       }
     }
     refuse_what_is_no_image_folder(classes);
-    const ClassTable table = request_.classes_from.empty() ? ClassTable(classes, request_.root)
-                                                           : load_class_table(request_.classes_from);
+    const ClassTable table = request_.classes_from.empty()
+                                 ? ClassTable(classes, request_.root)
+                                 : load_class_table(request_.classes_from);
     info_.classes = table.names();
     for (std::size_t rank = 0; rank < classes.size(); ++rank) {
       const std::optional<std::int64_t> label = table.label_of(classes[rank]);
       if (!label) throw unknown_class(classes[rank], join_path(request_.root, classes[rank]));
       const std::uint64_t before = files_.count();
-      walk_images(classes[rank], [&](const std::string& folder, std::string_view name, std::uint64_t bytes) {
-        add(static_cast<std::uint32_t>(rank), folder, name, bytes, *label);
-      });
+      walk_images(classes[rank],
+                  [&](const std::string& folder, std::string_view name, std::uint64_t bytes) {
+                    add(static_cast<std::uint32_t>(rank), folder, name, bytes, *label);
+                  });
       if (files_.count() == before && !request_.allow_empty) {
         throw Error(Code::bad_content, "class '{}' holds no image", printable(classes[rank]))
             .at(join_path(request_.root, classes[rank]))
@@ -176,31 +185,38 @@ class FolderSource final : public Source {
                 {.keep_hidden = true, .wants_size = [](std::string_view) { return false; }},
                 [&](const WalkedFile& file) { images += has_image_suffix(file.name) ? 1 : 0; });
     if (images == 0) return;
-    throw Error(Code::bad_content, "hidden folder holds {}: is it a class?", format_counted(images, "image", "images"))
+    throw Error(Code::bad_content, "hidden folder holds {}: is it a class?",
+                format_counted(images, "image", "images"))
         .at(join_path(request_.root, name))
-        .hint("pass --hidden skip to leave it out, or --hidden keep to take it as torchvision does");
+        .hint(
+            "pass --hidden skip to leave it out, or --hidden keep to take it as torchvision does");
   }
 
   void refuse_what_is_no_image_folder(const std::vector<std::string>& classes) {
     if (classes.empty() && loose_images_ > 0) {
-      throw Error(Code::bad_content, "holds {} but no class folders", format_counted(loose_images_, "image", "images"))
+      throw Error(Code::bad_content, "holds {} but no class folders",
+                  format_counted(loose_images_, "image", "images"))
           .at(request_.root)
           .hint("pass --labels FILE (CSV: path,label), or move the images into one folder a class");
     }
     if (classes.empty() && !request_.allow_empty) throw no_images();
     if (!classes.empty() && std::all_of(classes.begin(), classes.end(), is_split_name)) {
-      throw Error(Code::bad_content, "holds splits ({}), not classes", fmt::format("{}", fmt::join(classes, ", ")))
+      throw Error(Code::bad_content, "holds splits ({}), not classes",
+                  fmt::format("{}", fmt::join(classes, ", ")))
           .at(request_.root)
-          .hint(fmt::format("convert {} first, then each other split with --classes-from its result",
-                            join_path(request_.root, classes.size() > 1 ? "train" : classes[0])));
+          .hint(
+              fmt::format("convert {} first, then each other split with --classes-from its result",
+                          join_path(request_.root, classes.size() > 1 ? "train" : classes[0])));
     }
   }
 
   Error no_images() {
     return Error(Code::bad_content, "holds no images")
         .at(request_.root)
-        .hint("an image is a file with the suffix .jpg .jpeg .png .ppm .bmp .pgm .tif .tiff or .webp; "
-              "--allow-empty makes an empty dataset");
+        .hint(
+            "an image is a file with the suffix .jpg .jpeg .png .ppm .bmp .pgm .tif .tiff or "
+            ".webp; "
+            "--allow-empty makes an empty dataset");
   }
 
   void list_unlabelled_files() {
@@ -226,13 +242,15 @@ class FolderSource final : public Source {
     LabelList labels(request_.labels_file, request_.scratch_folder, request_.memory_bytes / 4);
     std::optional<ClassTable> table;
     if (!request_.classes_from.empty()) table = load_class_table(request_.classes_from);
-    if (!table && !labels.are_numbers()) table = ClassTable(labels.class_names(), request_.labels_file);
+    if (!table && !labels.are_numbers())
+      table = ClassTable(labels.class_names(), request_.labels_file);
     if (table) info_.classes = table->names();
     join_labels(found, labels, table);
     finish_list();
   }
 
-  void join_labels(ExternalSorter& found, LabelList& labels, const std::optional<ClassTable>& table) {
+  void join_labels(ExternalSorter& found, LabelList& labels,
+                   const std::optional<ClassTable>& table) {
     std::optional<LabelList::Row> row = labels.next();
     while (const std::optional<std::string_view> entry = found.next()) {
       const std::string_view place = entry->substr(0, entry->size() - sizeof(std::uint64_t));
@@ -262,16 +280,18 @@ class FolderSource final : public Source {
     files_.finish();
     if (files_.count() == 0 && !request_.allow_empty) throw no_images();
     if (loose_images_ > 0) {
-      info_.notes.push_back(fmt::format("{} beside the class folders and left out, as torchvision does",
-                                        format_counted(loose_images_, "image lies", "images lie")));
+      info_.notes.push_back(
+          fmt::format("{} beside the class folders and left out, as torchvision does",
+                      format_counted(loose_images_, "image lies", "images lie")));
     }
     if (cut_loops_ > 0) {
-      info_.notes.push_back(
-          fmt::format("{} back to a folder above and not followed", format_counted(cut_loops_, "link leads", "links lead")));
+      info_.notes.push_back(fmt::format("{} back to a folder above and not followed",
+                                        format_counted(cut_loops_, "link leads", "links lead")));
     }
   }
 
-  // One pass over the sorted list, before any shuffle: totals, fingerprint, whether labels are in order.
+  // One pass over the sorted list, before any shuffle: totals, fingerprint, whether labels are in
+  // order.
   void sum_up() {
     Hasher128 fingerprint, labels;
     const auto hash_text = [&](std::string_view text) {
@@ -321,6 +341,8 @@ class FolderSource final : public Source {
 
 }  // namespace
 
-std::unique_ptr<Source> open_folder(const FolderRequest& request) { return std::make_unique<FolderSource>(request); }
+std::unique_ptr<Source> open_folder(const FolderRequest& request) {
+  return std::make_unique<FolderSource>(request);
+}
 
 }  // namespace shale

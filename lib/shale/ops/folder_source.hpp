@@ -25,22 +25,24 @@ struct FolderRequest {
   std::string labels_file;   ///< CSV or TSV of path,label; empty: labels are the class folders
   std::string classes_from;  ///< a dataset or a text file; empty: the table is made here
   HiddenPolicy hidden = HiddenPolicy::unset;
-  bool allow_empty = false;  ///< classes without images, and a folder without images, are fine
+  bool allow_empty = false;     ///< classes without images, and a folder without images, are fine
   bool without_labels = false;  ///< a flat folder whose labels are not asked for: all labels are 0
   bool is_shuffled = false;
   std::uint64_t seed = 0;
-  std::string scratch_folder;               ///< for lists that outgrow the memory
-  std::uint64_t memory_bytes = 32 << 20;    ///< for the list of files
-  std::function<void()> stop_if_asked = nullptr;  ///< called for each file met on the walk: may throw Code::interrupted
+  std::string scratch_folder;             ///< for lists that outgrow the memory
+  std::uint64_t memory_bytes = 32 << 20;  ///< for the list of files
+  std::function<void()> stop_if_asked =
+      nullptr;  ///< called for each file met on the walk: may throw Code::interrupted
 };
 
-/// A folder of images as samples: schema (image: bytes, label: integer), key = the path relative to the root.
-/// With class folders: exactly torchvision.datasets.ImageFolder.samples, in its order, with its labels. Classes are the
-/// folder names sorted bytewise; within a class folders come bytewise by path, then files bytewise by name; nested
-/// folders and links are followed (loops are cut). With a labels file: all images below the root in that same order.
-/// Errors: Code::not_found, Code::io; Code::bad_content for an empty folder, an empty or hidden class, a folder of splits, an
-/// unknown class, a file without label or a label without file, each by name and with what to do.
-/// Source: torchvision/datasets/folder.py (0.15 to 0.29), make_dataset and find_classes.
+/// A folder of images as samples: schema (image: bytes, label: integer), key = the path relative to
+/// the root. With class folders: exactly torchvision.datasets.ImageFolder.samples, in its order,
+/// with its labels. Classes are the folder names sorted bytewise; within a class folders come
+/// bytewise by path, then files bytewise by name; nested folders and links are followed (loops are
+/// cut). With a labels file: all images below the root in that same order. Errors: Code::not_found,
+/// Code::io; Code::bad_content for an empty folder, an empty or hidden class, a folder of splits,
+/// an unknown class, a file without label or a label without file, each by name and with what to
+/// do. Source: torchvision/datasets/folder.py (0.15 to 0.29), make_dataset and find_classes.
 [[nodiscard]] std::unique_ptr<Source> open_folder(const FolderRequest& request);
 
 }  // namespace shale

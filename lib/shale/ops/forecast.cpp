@@ -10,8 +10,9 @@ namespace shale {
 namespace {
 
 // What the parts of a record take: those of the same sample with empty values, and the values.
-std::vector<std::uint64_t> forecast_parts(const PendingSample& pending, const SourceInfo& info, const Format& format,
-                                          const OptionSet& options, const ShardLayout& layout) {
+std::vector<std::uint64_t> forecast_parts(const PendingSample& pending, const SourceInfo& info,
+                                          const Format& format, const OptionSet& options,
+                                          const ShardLayout& layout) {
   Sample hollow;
   hollow.key = pending.key;
   std::vector<std::uint64_t> payload(layout.part_file.size());
@@ -43,8 +44,10 @@ ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_
   ShardForecast forecast;
   std::unique_ptr<ShardSizer> sizer;
   std::uint64_t samples = 0, shard_total = 0;
-  for (std::uint64_t number = 0; const std::optional<PendingSample> pending = source.next(); ++number) {
-    const std::vector<std::uint64_t> parts = forecast_parts(*pending, info, format, options, layout);
+  for (std::uint64_t number = 0; const std::optional<PendingSample> pending = source.next();
+       ++number) {
+    const std::vector<std::uint64_t> parts =
+        forecast_parts(*pending, info, format, options, layout);
     for (bool is_new = !sizer;; is_new = true) {
       if (is_new) {
         sizer = format.create_sizer(info.schema, options);
@@ -55,7 +58,8 @@ ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_
           std::max(*std::max_element(sizes.begin(), sizes.end()), columns.file_bytes(samples + 1));
       const bool fits = largest <= shard_bytes && samples < shard_samples;
       if (!fits && is_new) {
-        throw Error(Code::limit, "a shard with this sample alone would be {} bytes, --shard-size is {}", largest,
+        throw Error(Code::limit,
+                    "a shard with this sample alone would be {} bytes, --shard-size is {}", largest,
                     shard_bytes)
             .for_sample(pending->key, number)
             .hint(fmt::format("pass --shard-size {} or more", largest));

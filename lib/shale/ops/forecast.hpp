@@ -12,9 +12,9 @@ struct ShardForecast {
   std::uint64_t shards = 0, file_bytes = 0;
 };
 
-/// Computed from sizes alone: no payload is read. Exact but for a few bytes of length prefixes a sample.
-/// Errors: Code::limit naming a sample that no shard can hold.
-[[nodiscard]] ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_t shard_bytes,
-                                            std::uint64_t shard_samples);
+/// Computed from sizes alone: no payload is read. Exact but for a few bytes of length prefixes a
+/// sample. Errors: Code::limit naming a sample that no shard can hold.
+[[nodiscard]] ShardForecast forecast_shards(Source& source, const Format& format,
+                                            std::uint64_t shard_bytes, std::uint64_t shard_samples);
 
 }  // namespace shale

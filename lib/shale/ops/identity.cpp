@@ -8,6 +8,8 @@
 namespace shale {
 namespace {
 
+constexpr std::string_view kLabels = "labels";
+
 std::string class_table_hash(const std::vector<std::string>& classes) {
   Hasher128 hasher;
   for (const std::string& name : classes) {
@@ -30,25 +32,32 @@ std::string_view name_of(OnError on_error) {
 Identity shaping_options(const ConvertRequest& request, const SourceInfo& source) {
   Identity options;
   options.emplace_back("shard_size", std::to_string(request.shard_bytes));
-  options.emplace_back("shard_samples",
-                       request.shard_samples == ~std::uint64_t{0} ? "unlimited" : std::to_string(request.shard_samples));
+  options.emplace_back("shard_samples", request.shard_samples == ~std::uint64_t{0}
+                                            ? "unlimited"
+                                            : std::to_string(request.shard_samples));
   options.emplace_back("shuffle", request.is_shuffled ? "yes" : "no");
   options.emplace_back("seed", request.is_shuffled ? std::to_string(request.seed) : "unused");
   options.emplace_back("hidden", name_of(request.hidden));
   options.emplace_back("on_error", name_of(request.on_error));
-  options.emplace_back("labels", source.labels.hex());
+  options.emplace_back(kLabels, source.labels.hex());
   return options;
 }
 
 Identity identity_of(const Manifest& manifest) {
   Identity identity;
   identity.emplace_back("to", manifest.format);
-  for (const auto& option : manifest.options) identity.push_back(option);
+  for (const auto& option : manifest.options) {
+    if (option.first != kLabels) identity.push_back(option);
+  }
   identity.emplace_back("input kind", manifest.source.kind);
   identity.emplace_back("input samples", std::to_string(manifest.source.samples));
   identity.emplace_back("input bytes", std::to_string(manifest.source.bytes));
   identity.emplace_back("input fingerprint", manifest.source.fingerprint.hex());
   identity.emplace_back("class table", class_table_hash(manifest.classes));
+  // Last: of all that differs with the input, two hashes tell a reader least.
+  for (const auto& option : manifest.options) {
+    if (option.first == kLabels) identity.push_back(option);
+  }
   return identity;
 }
 
@@ -81,7 +90,8 @@ std::optional<std::string> first_difference(const Identity& was, const Identity&
       return "it was made by another version of shale";
     }
     if (was[i].second != is[i].second) {
-      return fmt::format("{} was {}, is {}", was[i].first, printable(was[i].second), printable(is[i].second));
+      return fmt::format("{} was {}, is {}", was[i].first, printable(was[i].second),
+                         printable(is[i].second));
     }
   }
   return std::nullopt;

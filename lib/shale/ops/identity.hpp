@@ -11,7 +11,8 @@
 
 namespace shale {
 
-/// What makes two conversions the same: every option that shapes the bytes, and the input. Name and value, in a fixed order.
+/// What makes two conversions the same: every option that shapes the bytes, and the input. Name and
+/// value, in a fixed order.
 using Identity = std::vector<std::pair<std::string, std::string>>;
 
 /// The options that shaped the bytes, as the manifest records them.

@@ -32,13 +32,13 @@ Dataset open_dataset(const std::string& directory) {
           .hint("shards of other tools are not supported yet");
   }
   Dataset dataset;
-  dataset.manifest =
-      read_manifest(directory, [&](const ManifestShard& shard) { dataset.shards.push_back(shard); });
+  dataset.manifest = read_manifest(
+      directory, [&](const ManifestShard& shard) { dataset.shards.push_back(shard); });
   return dataset;
 }
 
-FoundSample load(const Dataset& dataset, const ShardReader& shard, const IndexRow& place, std::uint64_t row,
-                 std::uint64_t shard_row, std::uint64_t memory_bytes) {
+FoundSample load(const Dataset& dataset, const ShardReader& shard, const IndexRow& place,
+                 std::uint64_t row, std::uint64_t shard_row, std::uint64_t memory_bytes) {
   FoundSample found;
   LoadedSample loaded =
       load_sample(shard, place, dataset.manifest.schema, format_of(dataset.manifest), memory_bytes);
@@ -89,14 +89,16 @@ FoundSample find_row(const std::string& directory, std::uint64_t row, std::uint6
       .hint("rows count from 0");
 }
 
-FoundSample find_key(const std::string& directory, const std::string& key, std::uint64_t memory_bytes) {
+FoundSample find_key(const std::string& directory, const std::string& key,
+                     std::uint64_t memory_bytes) {
   const Dataset dataset = open_dataset(directory);
   const std::uint64_t hash = xxh3_64(as_bytes(key));
   std::uint64_t first = 0;
   for (const ManifestShard& entry : dataset.shards) {
     const ShardReader shard(directory, dataset.manifest, entry);
     IndexReader index = shard.open_index();
-    for (std::uint64_t row = 0; row < entry.digest.samples && dataset.manifest.layout.has_keys; ++row) {
+    for (std::uint64_t row = 0; row < entry.digest.samples && dataset.manifest.layout.has_keys;
+         ++row) {
       const IndexRow place = index.row(row);
       if (place.key_hash != hash || place.key.length != key.size()) continue;
       std::string stored(key.size(), '\0');
@@ -107,7 +109,8 @@ FoundSample find_key(const std::string& directory, const std::string& key, std::
   }
   throw Error(Code::not_found, "no sample has the key '{}'", printable(key))
       .at(directory)
-      .hint("keys are paths relative to the folder that was converted, such as n01440764/photo.JPEG");
+      .hint(
+          "keys are paths relative to the folder that was converted, such as n01440764/photo.JPEG");
 }
 
 }  // namespace shale

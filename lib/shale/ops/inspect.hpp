@@ -21,7 +21,8 @@ struct DatasetInfo {
 /// Errors: Code::not_found, Code::unsupported for what is no dataset; as read_manifest.
 [[nodiscard]] DatasetInfo inspect(const std::string& dataset);
 
-/// One sample of a dataset, found by its row or by its key, and read by the index with its checksums proved.
+/// One sample of a dataset, found by its row or by its key, and read by the index with its
+/// checksums proved.
 struct FoundSample {
   std::uint64_t row = 0;  ///< over the dataset
   std::string shard;
@@ -29,13 +30,15 @@ struct FoundSample {
   Schema schema;
   std::vector<std::string> classes;
   IndexRow place;
-  Sample sample;                 ///< points into `bytes`
+  Sample sample;  ///< points into `bytes`
   std::vector<std::byte> bytes;
 };
-/// Errors: Code::not_found with the number of rows, or naming the key; Code::damaged; Code::limit if the sample is larger than
-/// `memory_bytes`.
-[[nodiscard]] FoundSample find_row(const std::string& dataset, std::uint64_t row, std::uint64_t memory_bytes);
+/// Errors: Code::not_found with the number of rows, or naming the key; Code::damaged; Code::limit
+/// if the sample is larger than `memory_bytes`.
+[[nodiscard]] FoundSample find_row(const std::string& dataset, std::uint64_t row,
+                                   std::uint64_t memory_bytes);
 /// A key is searched by its hash in one index after the other.
-[[nodiscard]] FoundSample find_key(const std::string& dataset, const std::string& key, std::uint64_t memory_bytes);
+[[nodiscard]] FoundSample find_key(const std::string& dataset, const std::string& key,
+                                   std::uint64_t memory_bytes);
 
 }  // namespace shale

@@ -25,7 +25,9 @@ std::string place_of(std::string_view path) {
   while (path.starts_with("./")) path.remove_prefix(2);
   const std::size_t slash = path.rfind('/');
   std::string place(slash == std::string_view::npos ? "" : path.substr(0, slash));
-  place.append(1, '\0').append(path.substr(slash == std::string_view::npos ? 0 : slash + 1)).append(1, '\0');
+  place.append(1, '\0')
+      .append(path.substr(slash == std::string_view::npos ? 0 : slash + 1))
+      .append(1, '\0');
   return place;
 }
 
@@ -38,12 +40,16 @@ std::string path_of(std::string_view place) {
 
 }  // namespace
 
-LabelList::LabelList(const std::string& path, const std::string& scratch_folder, std::uint64_t memory_bytes)
+LabelList::LabelList(const std::string& path, const std::string& scratch_folder,
+                     std::uint64_t memory_bytes)
     : path_(path), rows_(scratch_folder, memory_bytes) {
   read_csv(path, [&](std::uint64_t row, const std::vector<std::string>& fields) {
     if (row == 1 && is_header(fields)) return;
     if (fields.size() != 2) {
-      throw Error(Code::bad_content, "row {} has {} fields, expected path,label", row, fields.size()).at(path_);
+      throw Error(Code::bad_content, "row {} has {} fields, expected path,label", row,
+                  fields.size())
+          .at(path_)
+          .hint("quote a path or a label that holds a comma");
     }
     are_numbers_ = are_numbers_ && parse_integer(fields[1]).has_value();
     rows_.add(place_of(fields[0]) + fields[1]);
@@ -55,17 +61,18 @@ LabelList::LabelList(const std::string& path, const std::string& scratch_folder,
   previous_.clear();
 }
 
-std::vector<std::string> LabelList::class_names() const {
-  return {names_.begin(), names_.end()};
-}
+std::vector<std::string> LabelList::class_names() const { return {names_.begin(), names_.end()}; }
 
 std::optional<LabelList::Row> LabelList::next() {
   const std::optional<std::string_view> entry = rows_.next();
   if (!entry) return std::nullopt;
   const std::size_t place_end = entry->find('\0', entry->find('\0') + 1) + 1;
-  Row row{.place = std::string(entry->substr(0, place_end)), .text = std::string(entry->substr(place_end))};
+  Row row{.place = std::string(entry->substr(0, place_end)),
+          .text = std::string(entry->substr(place_end))};
   if (row.place == previous_) {
-    throw Error(Code::bad_content, "path '{}' has more than one row", printable(path_of(row.place))).at(path_);
+    throw Error(Code::bad_content, "path '{}' has more than one row", printable(path_of(row.place)))
+        .at(path_)
+        .hint("keep one of them");
   }
   previous_ = row.place;
   if (are_numbers_) row.number = parse_integer(row.text).value_or(0);
@@ -73,7 +80,8 @@ std::optional<LabelList::Row> LabelList::next() {
 }
 
 Error LabelList::unmatched(const Row& row, const std::string& root) const {
-  return Error(Code::bad_content, "path '{}' is no image below {}", printable(path_of(row.place)), printable(root))
+  return Error(Code::bad_content, "path '{}' is no image below {}", printable(path_of(row.place)),
+               printable(root))
       .at(path_)
       .hint("paths count from the folder that is converted; remove the row if the image is gone");
 }

@@ -11,11 +11,13 @@
 
 namespace shale {
 
-/// A labels file: rows of path,label (a first row "path,label" is a header). Labels are integers if all of them are, else
-/// class names. Read once, sorted on disk; memory: the given budget and the class names.
+/// A labels file: rows of path,label (a first row "path,label" is a header). Labels are integers if
+/// all of them are, else class names. Read once, sorted on disk; memory: the given budget and the
+/// class names.
 class LabelList {
  public:
-  /// Errors: Code::bad_content for what is not CSV for a row without two fields or a path that comes twice.
+  /// Errors: Code::bad_content for what is not CSV for a row without two fields or a path that
+  /// comes twice.
   LabelList(const std::string& path, const std::string& scratch_folder, std::uint64_t memory_bytes);
 
   [[nodiscard]] bool are_numbers() const { return are_numbers_; }

@@ -28,7 +28,8 @@ void refuse_by_name(const std::string& input) {
   if (input.find('=') != std::string::npos) throw not_read_yet(input, "a column, name=file.npy,");
 }
 
-// A dataset brings its labels and classes along: an option that would change nothing is refused, not ignored.
+// A dataset brings its labels and classes along: an option that would change nothing is refused,
+// not ignored.
 void refuse_folder_options(const ConvertRequest& request) {
   const std::string_view option = !request.labels_file.empty()            ? "--labels"
                                   : !request.classes_from.empty()         ? "--classes-from"
@@ -64,7 +65,8 @@ Place look_at(const std::string& path) {
   Place place = Place::empty_folder;
   for (const FolderEntry& entry : list_folder(path)) {
     if (entry.name == kManifestName) return Place::dataset;
-    const bool is_ours = entry.name == kWorkFolder || (is_dataset_file(entry.name) && entry.name.ends_with(kIndexSuffix));
+    const bool is_ours = entry.name == kWorkFolder ||
+                         (is_dataset_file(entry.name) && entry.name.ends_with(kIndexSuffix));
     if (is_ours) place = Place::unfinished;
     if (place == Place::empty_folder) place = Place::other_folder;
   }

@@ -39,7 +39,8 @@ class Rebuilding {
 
   RebuiltShard rebuild(const ManifestShard& shard) {
     RebuiltShard result{.name = shard.name, .fault = {}};
-    const bool has_index = is_whole(directory_, shard.index), has_blocks = is_whole(directory_, shard.blocks);
+    const bool has_index = is_whole(directory_, shard.index),
+               has_blocks = is_whole(directory_, shard.blocks);
     try {
       std::vector<InputFile> files = open_files(shard);
       result.was_whole = has_index && has_blocks;
@@ -67,20 +68,23 @@ class Rebuilding {
     for (const ManifestFile& expected : shard.files) {
       files.emplace_back(join_path(directory_, expected.name));
       if (files.back().size() == expected.bytes) continue;
-      throw Error(Code::damaged, "shard is {} bytes long, expected {}", files.back().size(), expected.bytes)
+      throw Error(Code::damaged, "shard is {} bytes long, expected {}", files.back().size(),
+                  expected.bytes)
           .at(expected.name);
     }
     return files;
   }
 
   // The shard's own bytes come first: an index of a changed shard would vouch for damage.
-  static std::vector<Hash128> hash_files(const ManifestShard& shard, const std::vector<InputFile>& files) {
+  static std::vector<Hash128> hash_files(const ManifestShard& shard,
+                                         const std::vector<InputFile>& files) {
     std::vector<Hash128> blocks;
     for (std::size_t i = 0; i < files.size(); ++i) {
       const ManifestFile& expected = shard.files[i];
       const FileSummary found = summarize_file(files[i]);
       if (found.hash != expected.hash) {
-        throw Error(Code::damaged, "shard's bytes hash to {}, expected {}", found.hash.hex(), expected.hash.hex())
+        throw Error(Code::damaged, "shard's bytes hash to {}, expected {}", found.hash.hex(),
+                    expected.hash.hex())
             .at(expected.name)
             .hint("'shale verify' names the blocks that changed");
       }
@@ -91,13 +95,16 @@ class Rebuilding {
 
   void write_index(const ManifestShard& shard, const std::vector<InputFile>& files) const {
     const std::string path = join_path(work_->path(), shard.index.name);
-    IndexWriter writer(OutputFile(path, {.io = IoMode::buffered, .buffer_bytes = 256 * 1024, .buffers = 1}),
-                       IndexColumns(manifest_.schema, manifest_.layout));
+    IndexWriter writer(
+        OutputFile(path, {.io = IoMode::buffered, .buffer_bytes = 256 * 1024, .buffers = 1}),
+        IndexColumns(manifest_.schema, manifest_.layout));
     const ShardInput input{files, manifest_.schema, manifest_.layout, true};
     const FindingSink refuse = [](const Finding& finding) {
       throw Error(Code::damaged, "shard cannot be scanned: {}", describe(finding));
     };
-    format_.scan(input, OptionSet(format_.options), [&](const IndexRow& row) { writer.append(row); }, refuse);
+    format_.scan(
+        input, OptionSet(format_.options), [&](const IndexRow& row) { writer.append(row); },
+        refuse);
     publish(path, shard.index, writer.finish());
   }
 
@@ -108,10 +115,12 @@ class Rebuilding {
     publish(path, shard.blocks, file.finish());
   }
 
-  void publish(const std::string& path, const ManifestFile& expected, const FileSummary& made) const {
+  void publish(const std::string& path, const ManifestFile& expected,
+               const FileSummary& made) const {
     if (made.bytes != expected.bytes || made.hash != expected.hash) {
-      throw Error(Code::damaged, "the file made anew is {} bytes with hash {}, the manifest says {} with {}", made.bytes,
-                  made.hash.hex(), expected.bytes, expected.hash.hex())
+      throw Error(Code::damaged,
+                  "the file made anew is {} bytes with hash {}, the manifest says {} with {}",
+                  made.bytes, made.hash.hex(), expected.bytes, expected.hash.hex())
           .at(expected.name);
     }
     rename_file(path, join_path(directory_, expected.name));
@@ -131,10 +140,13 @@ RebuildReport rebuild_index(const std::string& dataset, const Events& events) {
     throw Error(look_at(dataset) == Place::absent ? Code::not_found : Code::mismatch,
                 "holds no dataset.json: without it nothing made anew could be proved")
         .at(dataset)
-        .hint("copy dataset.json back if it was lost; indexes for shards of other tools are not supported yet");
+        .hint(
+            "copy dataset.json back if it was lost; indexes for shards of other tools are not "
+            "supported yet");
   }
   std::vector<ManifestShard> shards;
-  const Manifest manifest = read_manifest(dataset, [&](const ManifestShard& shard) { shards.push_back(shard); });
+  const Manifest manifest =
+      read_manifest(dataset, [&](const ManifestShard& shard) { shards.push_back(shard); });
   RebuildReport report;
   Rebuilding rebuilding(dataset, manifest);
   for (const ManifestShard& shard : shards) {

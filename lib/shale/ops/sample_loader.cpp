@@ -14,7 +14,8 @@ struct Wanted {
   std::uint64_t bytes;
 };
 
-std::vector<ReadRequest> make_requests(Batch& batch, const Schema& schema, std::vector<Wanted>& wanted) {
+std::vector<ReadRequest> make_requests(Batch& batch, const Schema& schema,
+                                       std::vector<Wanted>& wanted) {
   std::vector<ReadRequest> requests;
   // A file gets one byte more than it had when it was listed: one that has grown shows.
   batch.buffer.require(batch.bytes + batch.pending.size());
@@ -37,26 +38,32 @@ std::vector<ReadRequest> make_requests(Batch& batch, const Schema& schema, std::
   return requests;
 }
 
-void check_read(const PendingSample& sample, std::uint64_t number, const Wanted& wanted, const ReadResult& result) {
+void check_read(const PendingSample& sample, std::uint64_t number, const Wanted& wanted,
+                const ReadResult& result) {
   if (result.error != 0) {
     throw Error(Code::io, "cannot read the sample")
         .at(sample.path)
         .for_sample(sample.path.empty() ? sample.key : "", number)
         .because_errno(result.error)
-        .hint("storage faults stop the run, nothing is left out for them; run the same command again");
+        .hint(
+            "storage faults stop the run, nothing is left out for them; run the same command "
+            "again");
   }
   if (result.bytes == wanted.bytes) return;
-  throw Error(Code::io, "file has {} {} bytes, it had {} when it was listed", result.bytes < wanted.bytes ? "only" : "over",
+  throw Error(Code::io, "file has {} {} bytes, it had {} when it was listed",
+              result.bytes < wanted.bytes ? "only" : "over",
               result.bytes < wanted.bytes ? result.bytes : wanted.bytes, wanted.bytes)
       .at(sample.path)
       .for_sample(sample.path.empty() ? sample.key : "", number)
-      .hint("something writes to the input; wait until it is still, then run the same command again");
+      .hint(
+          "something writes to the input; wait until it is still, then run the same command again");
 }
 
-void check_crc(const PendingSample& sample, std::uint64_t number, const FieldPlace& place, Bytes extent) {
+void check_crc(const PendingSample& sample, std::uint64_t number, const FieldPlace& place,
+               Bytes extent) {
   if (const std::uint32_t found = crc32c(extent); found != place.crc32c) {
-    throw Error(Code::damaged, "{} bytes at {} have checksum 0x{:08x}, the index says 0x{:08x}", place.length,
-                place.offset, found, place.crc32c)
+    throw Error(Code::damaged, "{} bytes at {} have checksum 0x{:08x}, the index says 0x{:08x}",
+                place.length, place.offset, found, place.crc32c)
         .for_sample(sample.key, number)
         .hint("run 'shale verify' on the input for the whole extent of the damage");
   }
@@ -81,7 +88,8 @@ std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchRead
     samples[s].key = batch.pending[s].key;
     for (std::size_t f = 0; f < schema.fields.size(); ++f) {
       const IndexCell& cell = batch.pending[s].cells[f];
-      samples[s].values.push_back(schema.fields[f].kind == Kind::real ? Value(cell.real) : Value(cell.integer));
+      samples[s].values.push_back(schema.fields[f].kind == Kind::real ? Value(cell.real)
+                                                                      : Value(cell.integer));
     }
   }
   for (std::size_t i = 0; i < wanted.size(); ++i) {

@@ -11,8 +11,9 @@
 
 namespace shale {
 
-/// Memory that a batch of payloads is read into. Kept and handed on, so that the pages stay backed: touching fresh memory
-/// costs more than the read itself (../shared/reference/baselines.md section 0).
+/// Memory that a batch of payloads is read into. Kept and handed on, so that the pages stay backed:
+/// touching fresh memory costs more than the read itself (../shared/reference/baselines.md section
+/// 0).
 class ReadBuffer {
  public:
   /// At least `bytes` long; its content is undefined.
@@ -40,10 +41,10 @@ inline constexpr std::uint64_t kSampleOverheadBytes = 1024;
   return sample.bytes + kSampleOverheadBytes + 2 * sample.key.size();
 }
 
-/// Reads the payload of all samples of a batch into its buffer, with many reads in flight, and returns them as samples that
-/// point into it.
-/// Errors: Code::io naming the sample for a file that cannot be read, has gone, shrunk or grown; Code::damaged for an extent
-/// whose crc32c is wrong.
-[[nodiscard]] std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchReader& reader);
+/// Reads the payload of all samples of a batch into its buffer, with many reads in flight, and
+/// returns them as samples that point into it. Errors: Code::io naming the sample for a file that
+/// cannot be read, has gone, shrunk or grown; Code::damaged for an extent whose crc32c is wrong.
+[[nodiscard]] std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source,
+                                             BatchReader& reader);
 
 }  // namespace shale

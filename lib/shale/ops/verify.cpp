@@ -50,14 +50,16 @@ class Verification {
       report_.samples += shard.digest.samples;
     }
     if (undecoded_ > 0) {
-      report_.notes.push_back(fmt::format(
-          "{} images are of types that shale has no decoder for: their headers and sizes were checked, their pixels not",
-          format_count(undecoded_)));
+      report_.notes.push_back(
+          fmt::format("{} images are of types that shale has no decoder for: their headers and "
+                      "sizes were checked, their pixels not",
+                      format_count(undecoded_)));
     }
     if (!request_.against.empty()) {
       try {
-        verify_against(request_, manifest_, shards_, [this](Finding finding) { add(std::move(finding)); }, events_,
-                       report_.notes);
+        verify_against(
+            request_, manifest_, shards_, [this](Finding finding) { add(std::move(finding)); },
+            events_, report_.notes);
       } catch (const Error& error) {
         if (error.code() != Code::damaged) throw;
         add_damage(error, "");
@@ -70,12 +72,15 @@ class Verification {
   void add(Finding finding) {
     ++report_.findings;
     if (sink_) sink_(finding);
-    if (report_.first_findings.size() < kKeptFindings) report_.first_findings.push_back(std::move(finding));
+    if (report_.first_findings.size() < kKeptFindings)
+      report_.first_findings.push_back(std::move(finding));
   }
 
   // An error that is damage becomes a finding; any other goes on its way.
   void add_damage(const Error& error, const std::string& shard) {
-    if (error.code() != Code::damaged && error.code() != Code::not_found && error.code() != Code::schema) throw error;
+    if (error.code() != Code::damaged && error.code() != Code::not_found &&
+        error.code() != Code::schema)
+      throw error;
     Finding finding;
     finding.message = error.message() + (error.cause().empty() ? "" : ": " + error.cause());
     finding.file = fs::path(error.file()).filename().string();
@@ -94,7 +99,8 @@ class Verification {
       });
     } catch (const Error& error) {
       add_damage(error, "");
-      report_.notes.push_back("without its manifest nothing else of the dataset can be vouched for");
+      report_.notes.push_back(
+          "without its manifest nothing else of the dataset can be vouched for");
       return false;
     }
     return true;
@@ -109,7 +115,9 @@ class Verification {
       default:
         return Error(Code::unsupported, "is not a shale dataset")
             .at(request_.dataset)
-            .hint("verify takes the directory that 'shale convert' wrote; shards of other tools are not supported yet");
+            .hint(
+                "verify takes the directory that 'shale convert' wrote; shards of other tools are "
+                "not supported yet");
     }
   }
 
@@ -120,7 +128,8 @@ class Verification {
       digest.append(shard.digest);
       payload += shard.payload_bytes;
     }
-    const auto compare = [&](std::string_view what, const std::string& found, const std::string& expected) {
+    const auto compare = [&](std::string_view what, const std::string& found,
+                             const std::string& expected) {
       if (found == expected) return;
       Finding finding;
       finding.message = fmt::format("{} of the shards do not add up to that of the set", what);
@@ -194,8 +203,8 @@ class Verification {
     const bool has_blocks = check_file(shard.blocks, shard.name);
     std::shared_ptr<ShardCheck> check;
     try {
-      check = std::make_shared<ShardCheck>(
-          ShardCheck{manifest_, first_sample, ShardReader(request_.dataset, manifest_, shard), {}, {}});
+      check = std::make_shared<ShardCheck>(ShardCheck{
+          manifest_, first_sample, ShardReader(request_.dataset, manifest_, shard), {}, {}});
       (void)check->reader.open_index();
     } catch (const Error& error) {
       // Without an index that fits, the files of the shard can still be proved, each as a whole.
@@ -209,8 +218,8 @@ class Verification {
     if (request_.depth == VerifyDepth::deep) prove_digests(check, format);
   }
 
-  // The next result. A task that damage has stopped (a file that shrinks meanwhile) is a finding like any other, and
-  // those after it are still of this shard.
+  // The next result. A task that damage has stopped (a file that shrinks meanwhile) is a finding
+  // like any other, and those after it are still of this shard.
   std::optional<TaskResult> take_result(const std::string& shard) {
     try {
       return pipeline_.take();
@@ -227,17 +236,21 @@ class Verification {
       count += block_count(file.bytes);
     }
     try {
-      check.blocks = read_block_list(InputFile(join_path(request_.dataset, check.reader.shard().blocks.name)), count);
+      check.blocks = read_block_list(
+          InputFile(join_path(request_.dataset, check.reader.shard().blocks.name)), count);
     } catch (const Error& error) {
       add_damage(error, check.reader.shard().name);
     }
-    // A list that is damaged cannot say which block is: the hash of the file tells whether the list is right.
+    // A list that is damaged cannot say which block is: the hash of the file tells whether the list
+    // is right.
     for (std::size_t i = 0; i < check.reader.shard().files.size() && !check.blocks.empty(); ++i) {
       const ManifestFile& file = check.reader.shard().files[i];
-      const auto list = std::span(check.blocks).subspan(check.first_block[i], block_count(file.bytes));
+      const auto list =
+          std::span(check.blocks).subspan(check.first_block[i], block_count(file.bytes));
       if (const Hash128 found = hash_of_blocks(list); found != file.hash) {
         Finding finding;
-        finding.message = fmt::format("block list does not hash to the manifest's hash of {}", file.name);
+        finding.message =
+            fmt::format("block list does not hash to the manifest's hash of {}", file.name);
         finding.file = check.reader.shard().blocks.name;
         finding.shard = check.reader.shard().name;
         finding.found = found.hex();
@@ -302,7 +315,8 @@ class Verification {
     for (std::uint64_t begin = 0; begin < rows; begin += kRowsAtOnce) {
       pipeline_.submit([check, &format, begin, rows, limit](unsigned) {
         TaskResult result;
-        result.deep = verify_rows(*check, format, begin, std::min(rows, begin + kRowsAtOnce), limit);
+        result.deep =
+            verify_rows(*check, format, begin, std::min(rows, begin + kRowsAtOnce), limit);
         return result;
       });
       drain_to(most_in_flight());
@@ -310,15 +324,19 @@ class Verification {
     drain_to(0);
     const DatasetDigest& expected = check->reader.shard().digest;
     if (digest == expected) return;
-    Finding finding = check->finding("digests of the samples are wrong", check->reader.shard().files[0].name, std::nullopt);
-    finding.found = fmt::format("{} samples, content {}, ordered {}, keys {}", digest.samples, digest.content.hex(),
-                                digest.ordered.hex(), digest.keys.hex());
-    finding.expected = fmt::format("{} samples, content {}, ordered {}, keys {}", expected.samples, expected.content.hex(),
-                                   expected.ordered.hex(), expected.keys.hex());
+    Finding finding = check->finding("digests of the samples are wrong",
+                                     check->reader.shard().files[0].name, std::nullopt);
+    finding.found = fmt::format("{} samples, content {}, ordered {}, keys {}", digest.samples,
+                                digest.content.hex(), digest.ordered.hex(), digest.keys.hex());
+    finding.expected =
+        fmt::format("{} samples, content {}, ordered {}, keys {}", expected.samples,
+                    expected.content.hex(), expected.ordered.hex(), expected.keys.hex());
     add(std::move(finding));
   }
 
-  [[nodiscard]] std::size_t most_in_flight() const { return std::size_t{std::max(1U, request_.jobs)} * 2; }
+  [[nodiscard]] std::size_t most_in_flight() const {
+    return std::size_t{std::max(1U, request_.jobs)} * 2;
+  }
 
   const VerifyRequest& request_;
   const FindingSink& sink_;

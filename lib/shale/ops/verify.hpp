@@ -12,8 +12,9 @@ namespace shale {
 /// How much of a dataset is proved. Each depth includes the one before.
 enum class VerifyDepth {
   quick,  ///< manifest and its self-hash, sizes of all files, shape of indexes and block lists
-  full,   ///< every block of every file, every field's crc32c, the container's structure against the index
-  deep,   ///< digests recomputed, the container's own checksums, images decoded
+  full,  ///< every block of every file, every field's crc32c, the container's structure against the
+         ///< index
+  deep,  ///< digests recomputed, the container's own checksums, images decoded
 };
 
 struct VerifyRequest {
@@ -28,13 +29,15 @@ struct VerifyRequest {
 struct VerifyReport {
   std::uint64_t shards = 0, samples = 0, bytes = 0;  ///< looked at
   std::uint64_t findings = 0;
-  std::vector<Finding> first_findings;               ///< at most 1000
-  std::vector<std::string> notes;                    ///< what could not be vouched for, a sentence each
+  std::vector<Finding> first_findings;  ///< at most 1000
+  std::vector<std::string> notes;       ///< what could not be vouched for, a sentence each
 };
 
-/// Proves a dataset whole, or says exactly what is not. Damage is a finding and never ends the work.
-/// Findings go to `sink` as they are made: shard by shard, the same whatever the number of jobs.
-/// Errors: Code::not_found; Code::mismatch for a directory without manifest (unfinished); Code::io.
-[[nodiscard]] VerifyReport verify(const VerifyRequest& request, const FindingSink& sink, const Events& events);
+/// Proves a dataset whole, or says exactly what is not. Damage is a finding and never ends the
+/// work. Findings go to `sink` as they are made: shard by shard, the same whatever the number of
+/// jobs. Errors: Code::not_found; Code::mismatch for a directory without manifest (unfinished);
+/// Code::io.
+[[nodiscard]] VerifyReport verify(const VerifyRequest& request, const FindingSink& sink,
+                                  const Events& events);
 
 }  // namespace shale

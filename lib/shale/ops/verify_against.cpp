@@ -17,8 +17,9 @@
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
 
-// Both sides are lists of (key, where): one of the source's files, one of the set's rows and of what was skipped. Sorted by
-// key they are joined; the pairs are compared byte by byte in the workers.
+// Both sides are lists of (key, where): one of the source's files, one of the set's rows and of
+// what was skipped. Sorted by key they are joined; the pairs are compared byte by byte in the
+// workers.
 
 namespace shale {
 namespace {
@@ -27,7 +28,8 @@ constexpr std::uint64_t kPieceBytes = 256 * 1024;
 constexpr std::size_t kPairsAtOnce = 64, kOpenShards = 16;
 constexpr std::uint64_t kSkipped = ~std::uint64_t{0};
 
-// The key so that entries sort by it whatever follows, and whatever bytes it has: NUL is written NUL 1, the end NUL NUL.
+// The key so that entries sort by it whatever follows, and whatever bytes it has: NUL is written
+// NUL 1, the end NUL NUL.
 std::string entry_of(std::string_view key, std::uint64_t first, std::uint64_t second) {
   std::string entry;
   for (const char c : key) {
@@ -99,10 +101,13 @@ std::optional<Finding> compare_bytes(const Pair& pair, std::size_t field) {
     source.read_exact(offset, std::span(theirs).first(count));
     if (std::memcmp(ours.data(), theirs.data(), count) == 0) continue;
     const auto differs = static_cast<std::uint64_t>(
-        std::mismatch(ours.begin(), ours.begin() + static_cast<std::ptrdiff_t>(count), theirs.begin()).first -
+        std::mismatch(ours.begin(), ours.begin() + static_cast<std::ptrdiff_t>(count),
+                      theirs.begin())
+            .first -
         ours.begin());
     finding.offset = pair.place.offset + offset + differs;
-    finding.message = fmt::format("byte {} of the sample is not that of the source file", offset + differs);
+    finding.message =
+        fmt::format("byte {} of the sample is not that of the source file", offset + differs);
     finding.found = fmt::format("0x{:02x}", std::to_integer<unsigned>(ours[differs]));
     finding.expected = fmt::format("0x{:02x}", std::to_integer<unsigned>(theirs[differs]));
     return finding;
@@ -114,7 +119,8 @@ std::vector<Finding> compare_pairs(const std::vector<Pair>& pairs, std::size_t f
   std::vector<Finding> findings;
   for (const Pair& pair : pairs) {
     try {
-      if (std::optional<Finding> finding = compare_bytes(pair, field)) findings.push_back(std::move(*finding));
+      if (std::optional<Finding> finding = compare_bytes(pair, field))
+        findings.push_back(std::move(*finding));
     } catch (const Error& error) {
       if (error.code() != Code::damaged && error.code() != Code::not_found) throw;
       findings.push_back(finding_of(pair.key, error.what()));
@@ -125,8 +131,9 @@ std::vector<Finding> compare_pairs(const std::vector<Pair>& pairs, std::size_t f
 
 class Comparison {
  public:
-  Comparison(const VerifyRequest& request, const Manifest& manifest, const std::vector<ManifestShard>& shards,
-             bool compares_labels, const FindingSink& sink, const Events& events)
+  Comparison(const VerifyRequest& request, const Manifest& manifest,
+             const std::vector<ManifestShard>& shards, bool compares_labels,
+             const FindingSink& sink, const Events& events)
       : request_(request),
         manifest_(manifest),
         shards_(shards),
@@ -167,9 +174,10 @@ class Comparison {
     }
     for (const ManifestFile& file : manifest_.files) {
       if (file.name != kSkippedName) continue;
-      read_csv(join_path(request_.dataset, file.name), [&](std::uint64_t row, const std::vector<std::string>& fields) {
-        if (row > 1 && !fields.empty()) list.add(entry_of(fields[0], kSkipped, 0));
-      });
+      read_csv(join_path(request_.dataset, file.name),
+               [&](std::uint64_t row, const std::vector<std::string>& fields) {
+                 if (row > 1 && !fields.empty()) list.add(entry_of(fields[0], kSkipped, 0));
+               });
     }
     list.finish();
   }
@@ -177,7 +185,8 @@ class Comparison {
   void find_fields(const SourceInfo& source) {
     const std::optional<std::size_t> image = manifest_.schema.find("image");
     if (!image || manifest_.schema.fields[*image].kind != Kind::bytes) {
-      throw Error(Code::mismatch, "dataset has no field 'image' of kind bytes to compare with files")
+      throw Error(Code::mismatch,
+                  "dataset has no field 'image' of kind bytes to compare with files")
           .at(request_.dataset);
     }
     image_ = *image;
@@ -189,7 +198,8 @@ class Comparison {
     std::optional<Entry> source = next_entry(theirs), sample = next_entry(ours);
     while (source || sample) {
       if (!sample || (source && source->sort_key < sample->sort_key)) {
-        sink_(finding_of(source->key(), "source file is not in the dataset, nor in " + std::string(kSkippedName)));
+        sink_(finding_of(source->key(),
+                         "source file is not in the dataset, nor in " + std::string(kSkippedName)));
         source = next_entry(theirs);
       } else if (!source || sample->sort_key < source->sort_key) {
         sink_(finding_of(sample->key(), "sample is not in the source"));
@@ -207,9 +217,12 @@ class Comparison {
     const std::shared_ptr<OpenShard> shard = open_shard(sample.first);
     const IndexRow row = shard->index.row(sample.second);
     std::string key = source.key();
-    if (label_) compare_label(key, static_cast<std::int64_t>(source.first), row.cells[*label_].integer, *shard, sample.second);
+    if (label_)
+      compare_label(key, static_cast<std::int64_t>(source.first), row.cells[*label_].integer,
+                    *shard, sample.second);
     std::string path = join_path(request_.against, key);
-    pairs_.push_back({std::move(key), std::move(path), sample.second, row.cells[image_].place, shard->reader});
+    pairs_.push_back(
+        {std::move(key), std::move(path), sample.second, row.cells[image_].place, shard->reader});
     if (pairs_.size() == kPairsAtOnce) submit();
   }
 
@@ -219,12 +232,13 @@ class Comparison {
     IndexReader index;
   };
 
-  void compare_label(const std::string& key, std::int64_t expected, std::int64_t found, const OpenShard& shard,
-                     std::uint64_t row) {
+  void compare_label(const std::string& key, std::int64_t expected, std::int64_t found,
+                     const OpenShard& shard, std::uint64_t row) {
     // Two tables may number classes differently; what counts is the name, where there is one.
     const auto name = [](const std::vector<std::string>& classes, std::int64_t label) {
       const bool has_name = label >= 0 && static_cast<std::uint64_t>(label) < classes.size();
-      return has_name ? fmt::format("{} ({})", printable(classes[static_cast<std::size_t>(label)]), label)
+      return has_name ? fmt::format("{} ({})", printable(classes[static_cast<std::size_t>(label)]),
+                                    label)
                       : std::to_string(label);
     };
     const auto text = [](const std::vector<std::string>& classes, std::int64_t label) {
@@ -255,8 +269,8 @@ class Comparison {
   }
 
   std::shared_ptr<OpenShard> open_shard(std::uint64_t number) {
-    const auto found =
-        std::find_if(open_.begin(), open_.end(), [&](const auto& shard) { return shard->number == number; });
+    const auto found = std::find_if(open_.begin(), open_.end(),
+                                    [&](const auto& shard) { return shard->number == number; });
     if (found != open_.end()) return *found;
     if (open_.size() == kOpenShards) open_.pop_front();
     auto reader = std::make_shared<const ShardReader>(request_.dataset, manifest_, shards_[number]);
@@ -281,7 +295,8 @@ class Comparison {
 // Two datasets: the digests say whether they hold the same samples under the same keys.
 void compare_digests(const Manifest& ours, const std::string& against, const FindingSink& sink) {
   const Manifest theirs = read_manifest(against);
-  const auto compare = [&](std::string_view what, const std::string& found, const std::string& expected) {
+  const auto compare = [&](std::string_view what, const std::string& found,
+                           const std::string& expected) {
     if (found == expected) return;
     Finding finding;
     finding.message = fmt::format("{} is not that of {}", what, printable(against));
@@ -290,7 +305,8 @@ void compare_digests(const Manifest& ours, const std::string& against, const Fin
     finding.expected = expected;
     sink(std::move(finding));
   };
-  compare("number of samples", std::to_string(ours.digest.samples), std::to_string(theirs.digest.samples));
+  compare("number of samples", std::to_string(ours.digest.samples),
+          std::to_string(theirs.digest.samples));
   compare("content digest", ours.digest.content.hex(), theirs.digest.content.hex());
   if (ours.layout.has_keys && theirs.layout.has_keys) {
     compare("key digest", ours.digest.keys.hex(), theirs.digest.keys.hex());
@@ -306,22 +322,25 @@ HiddenPolicy hidden_policy_of(const Manifest& manifest) {
 
 }  // namespace
 
-void verify_against(const VerifyRequest& request, const Manifest& manifest, const std::vector<ManifestShard>& shards,
-                    const FindingSink& sink, const Events& events, std::vector<std::string>& notes) {
+void verify_against(const VerifyRequest& request, const Manifest& manifest,
+                    const std::vector<ManifestShard>& shards, const FindingSink& sink,
+                    const Events& events, std::vector<std::string>& notes) {
   if (look_at(request.against) == Place::dataset) {
     compare_digests(manifest, request.against, sink);
     return;
   }
   const bool is_unlabelled = manifest.source.kind == kFlatFolder && request.labels_file.empty();
-  const std::unique_ptr<Source> source = open_folder({.root = request.against,
-                                                      .labels_file = request.labels_file,
-                                                      .classes_from = "",
-                                                      .hidden = hidden_policy_of(manifest),
-                                                      .allow_empty = true,
-                                                      .without_labels = is_unlabelled,
-                                                      .scratch_folder = std::filesystem::temp_directory_path().string(),
-                                                      .memory_bytes = request.memory_bytes / 4});
-  if (is_unlabelled) notes.push_back("labels were not compared: pass --labels with the file that has them");
+  const std::unique_ptr<Source> source =
+      open_folder({.root = request.against,
+                   .labels_file = request.labels_file,
+                   .classes_from = "",
+                   .hidden = hidden_policy_of(manifest),
+                   .allow_empty = true,
+                   .without_labels = is_unlabelled,
+                   .scratch_folder = std::filesystem::temp_directory_path().string(),
+                   .memory_bytes = request.memory_bytes / 4});
+  if (is_unlabelled)
+    notes.push_back("labels were not compared: pass --labels with the file that has them");
   Comparison(request, manifest, shards, !is_unlabelled, sink, events).run(*source);
 }
 

@@ -10,7 +10,8 @@
 namespace shale {
 namespace {
 
-// Read, hashed twice and dropped while it is in the second-level cache: 1 MiB pieces are a third slower.
+// Read, hashed twice and dropped while it is in the second-level cache: 1 MiB pieces are a third
+// slower.
 constexpr std::uint64_t kPieceBytes = 256 * 1024;
 
 // Follows one column of the index through the bytes of a file.
@@ -57,7 +58,8 @@ class ColumnCursor {
     }
     if (is_last && has_row_ && place_.offset != kMissing) {
       result.findings.push_back(shard_.finding(
-          fmt::format("index places {} bytes past the end of the file", place_.length), file_name_, place_.offset, row_));
+          fmt::format("index places {} bytes past the end of the file", place_.length), file_name_,
+          place_.offset, row_));
     }
   }
 
@@ -69,7 +71,8 @@ class ColumnCursor {
       const std::uint64_t middle = low + (high - low) / 2;
       const FieldPlace place = index_.place(middle, position_);
       const bool is_before = place.length == 0 ? place.offset < range_.begin
-                                               : place.offset < range_.begin && place.length <= range_.begin - place.offset;
+                                               : place.offset < range_.begin &&
+                                                     place.length <= range_.begin - place.offset;
       if (is_before) {
         low = middle + 1;
       } else {
@@ -95,7 +98,8 @@ class ColumnCursor {
     load();
     if (!has_row_ || place_.offset >= previous_end) return;
     result.findings.push_back(shard_.finding(
-        fmt::format("index places this value before byte {}, where the one of the row before ends", previous_end),
+        fmt::format("index places this value before byte {}, where the one of the row before ends",
+                    previous_end),
         file_name_, place_.offset, row_));
     has_row_ = false;
   }
@@ -110,10 +114,12 @@ class ColumnCursor {
 
  public:
   static Finding mismatch(const ShardCheck& shard, const StraddlingPiece& value) {
-    const std::size_t part = value.field ? shard.manifest.layout.field_part[*value.field] : shard.manifest.layout.key_part;
-    Finding finding = shard.finding(fmt::format("the {} bytes from here do not have their checksum", value.place.length),
-                                    shard.reader.shard().files[shard.manifest.layout.part_file[part]].name,
-                                    value.place.offset, value.row);
+    const std::size_t part = value.field ? shard.manifest.layout.field_part[*value.field]
+                                         : shard.manifest.layout.key_part;
+    Finding finding = shard.finding(
+        fmt::format("the {} bytes from here do not have their checksum", value.place.length),
+        shard.reader.shard().files[shard.manifest.layout.part_file[part]].name, value.place.offset,
+        value.row);
     finding.length = value.place.length;
     finding.field = value.field ? shard.manifest.schema.fields[*value.field].name : "key";
     finding.found = fmt::format("crc32c 0x{:08x}", value.crc32c);
@@ -137,17 +143,20 @@ class ColumnCursor {
 std::vector<ColumnCursor> cursors_of(const ShardCheck& shard, const ByteRange& range) {
   const ShardLayout& layout = shard.manifest.layout;
   std::vector<ColumnCursor> cursors;
-  if (layout.has_keys && layout.part_file[layout.key_part] == range.file) cursors.emplace_back(shard, range, std::nullopt);
+  if (layout.has_keys && layout.part_file[layout.key_part] == range.file)
+    cursors.emplace_back(shard, range, std::nullopt);
   for (std::size_t i = 0; i < shard.manifest.schema.fields.size(); ++i) {
     const bool lies_here = layout.part_file[layout.field_part[i]] == range.file;
-    if (lies_here && is_located(shard.manifest.schema.fields[i].kind)) cursors.emplace_back(shard, range, i);
+    if (lies_here && is_located(shard.manifest.schema.fields[i].kind))
+      cursors.emplace_back(shard, range, i);
   }
   return cursors;
 }
 
 }  // namespace
 
-Finding ShardCheck::finding(std::string message, const std::string& file, std::optional<std::uint64_t> offset,
+Finding ShardCheck::finding(std::string message, const std::string& file,
+                            std::optional<std::uint64_t> offset,
                             std::optional<std::uint64_t> row) const {
   Finding finding;
   finding.message = std::move(message);
@@ -159,7 +168,8 @@ Finding ShardCheck::finding(std::string message, const std::string& file, std::o
   finding.sample = SampleId{"", first_sample + *row};
   if (!manifest.layout.has_keys) return finding;
   try {
-    const FieldPlace key = reader.open_index().place(*row, reader.columns().place_position(std::nullopt));
+    const FieldPlace key =
+        reader.open_index().place(*row, reader.columns().place_position(std::nullopt));
     constexpr std::uint64_t kShownKeyBytes = 4096;
     std::string text(std::min(key.length, kShownKeyBytes), '\0');
     reader.file_of_key().read_exact(key.offset, std::as_writable_bytes(std::span(text)));
@@ -205,10 +215,12 @@ RangeResult verify_range(const ShardCheck& shard, const ByteRange& range) {
   return result;
 }
 
-std::vector<Finding> StraddlingJoin::add(const ShardCheck& shard, const std::vector<StraddlingPiece>& pieces) {
+std::vector<Finding> StraddlingJoin::add(const ShardCheck& shard,
+                                         const std::vector<StraddlingPiece>& pieces) {
   std::vector<Finding> findings;
   for (const StraddlingPiece& piece : pieces) {
-    auto open = std::find_if(open_.begin(), open_.end(), [&](const auto& other) { return other.field == piece.field; });
+    auto open = std::find_if(open_.begin(), open_.end(),
+                             [&](const auto& other) { return other.field == piece.field; });
     if (open == open_.end()) {
       open_.push_back(piece);
       continue;
@@ -220,7 +232,8 @@ std::vector<Finding> StraddlingJoin::add(const ShardCheck& shard, const std::vec
       *open = piece;
     }
     if (open->length < open->place.length) continue;
-    if (open->crc32c != open->place.crc32c) findings.push_back(ColumnCursor::mismatch(shard, *open));
+    if (open->crc32c != open->place.crc32c)
+      findings.push_back(ColumnCursor::mismatch(shard, *open));
     open_.erase(open);
   }
   return findings;

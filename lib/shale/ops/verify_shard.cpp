@@ -31,14 +31,17 @@ class RowComparison {
       const IndexCell& found = indexed.cells[i];
       const IndexCell& expected = scanned.cells[i];
       if (schema.fields[i].kind == Kind::integer && found.integer != expected.integer) {
-        add(number, schema.fields[i].name, "number", std::to_string(found.integer), std::to_string(expected.integer));
+        add(number, schema.fields[i].name, "number", std::to_string(found.integer),
+            std::to_string(expected.integer));
       } else if (schema.fields[i].kind == Kind::real && bytes_differ(found.real, expected.real)) {
-        add(number, schema.fields[i].name, "number", fmt::format("{}", found.real), fmt::format("{}", expected.real));
+        add(number, schema.fields[i].name, "number", fmt::format("{}", found.real),
+            fmt::format("{}", expected.real));
       } else if (is_located(schema.fields[i].kind)) {
         compare_place(number, schema.fields[i].name, found.place, expected.place);
       }
     }
-    if (scanned.record_offset != indexed.record_offset || scanned.record_length != indexed.record_length) {
+    if (scanned.record_offset != indexed.record_offset ||
+        scanned.record_length != indexed.record_length) {
       add(number, "record", "place", place_text(indexed.record_offset, indexed.record_length),
           place_text(scanned.record_offset, scanned.record_length));
     }
@@ -46,8 +49,8 @@ class RowComparison {
 
   void finish() {
     if (rows_ == index_.rows()) return;
-    Finding finding = shard_.finding("number of samples in the container is wrong", shard_.reader.shard().files[0].name,
-                                     std::nullopt);
+    Finding finding = shard_.finding("number of samples in the container is wrong",
+                                     shard_.reader.shard().files[0].name, std::nullopt);
     finding.found = std::to_string(rows_);
     finding.expected = std::to_string(index_.rows());
     findings_.push_back(std::move(finding));
@@ -61,18 +64,23 @@ class RowComparison {
     return fmt::format("{} bytes at {}", length, offset);
   }
 
-  void compare_place(std::uint64_t row, const std::string& field, const FieldPlace& found, const FieldPlace& expected) {
-    if (found.offset != expected.offset || found.length != expected.length || found.count != expected.count) {
-      add(row, field, "place", place_text(found.offset, found.length), place_text(expected.offset, expected.length));
+  void compare_place(std::uint64_t row, const std::string& field, const FieldPlace& found,
+                     const FieldPlace& expected) {
+    if (found.offset != expected.offset || found.length != expected.length ||
+        found.count != expected.count) {
+      add(row, field, "place", place_text(found.offset, found.length),
+          place_text(expected.offset, expected.length));
     } else if (has_crc_ && found.crc32c != expected.crc32c) {
-      add(row, field, "checksum", fmt::format("0x{:08x}", found.crc32c), fmt::format("0x{:08x}", expected.crc32c));
+      add(row, field, "checksum", fmt::format("0x{:08x}", found.crc32c),
+          fmt::format("0x{:08x}", expected.crc32c));
     }
   }
 
-  void add(std::uint64_t row, std::string_view field, std::string_view what, std::string found, std::string expected) {
-    Finding finding = shard_.finding(fmt::format("{} in the index is not the one in the container", what),
-                                     shard_.reader.shard().index.name,
-                                     shard_.reader.columns().file_bytes(row), row);
+  void add(std::uint64_t row, std::string_view field, std::string_view what, std::string found,
+           std::string expected) {
+    Finding finding = shard_.finding(
+        fmt::format("{} in the index is not the one in the container", what),
+        shard_.reader.shard().index.name, shard_.reader.columns().file_bytes(row), row);
     finding.field = field;
     finding.found = std::move(found);
     finding.expected = std::move(expected);
@@ -86,7 +94,8 @@ class RowComparison {
   std::uint64_t rows_ = 0;
 };
 
-void decode_image(const ShardCheck& shard, std::uint64_t row, const Sample& sample, DeepResult& result) {
+void decode_image(const ShardCheck& shard, std::uint64_t row, const Sample& sample,
+                  DeepResult& result) {
   const Bytes bytes = std::get<Bytes>(sample.values[0]);
   const ImageInfo info = probe_image(bytes, sample.key);
   std::string fault = info.fault;
@@ -96,7 +105,10 @@ void decode_image(const ShardCheck& shard, std::uint64_t row, const Sample& samp
     fault = decoded.fault;
   }
   if (fault.empty()) return;
-  const std::string& file = shard.reader.shard().files[shard.manifest.layout.part_file[shard.manifest.layout.field_part[0]]].name;
+  const std::string& file =
+      shard.reader.shard()
+          .files[shard.manifest.layout.part_file[shard.manifest.layout.field_part[0]]]
+          .name;
   Finding finding = shard.finding("the image does not decode: " + fault, file, std::nullopt, row);
   finding.field = shard.manifest.schema.fields[0].name;
   result.findings.push_back(std::move(finding));
@@ -104,33 +116,40 @@ void decode_image(const ShardCheck& shard, std::uint64_t row, const Sample& samp
 
 }  // namespace
 
-std::vector<Finding> verify_structure(const ShardCheck& shard, const Format& format, bool reads_payload) {
+std::vector<Finding> verify_structure(const ShardCheck& shard, const Format& format,
+                                      bool reads_payload) {
   std::vector<Finding> findings;
   RowComparison comparison(shard, reads_payload, findings);
-  const ShardInput input{shard.reader.files(), shard.manifest.schema, shard.manifest.layout, reads_payload};
+  const ShardInput input{shard.reader.files(), shard.manifest.schema, shard.manifest.layout,
+                         reads_payload};
   const FindingSink sink = [&](Finding finding) {
     finding.shard = shard.reader.shard().name;
     findings.push_back(std::move(finding));
   };
-  format.scan(input, OptionSet(format.options), [&](const IndexRow& row) { comparison.compare(row); }, sink);
+  format.scan(
+      input, OptionSet(format.options), [&](const IndexRow& row) { comparison.compare(row); },
+      sink);
   comparison.finish();
   return findings;
 }
 
-DeepResult verify_rows(const ShardCheck& shard, const Format& format, std::uint64_t begin, std::uint64_t end,
-                       std::uint64_t limit_bytes) {
+DeepResult verify_rows(const ShardCheck& shard, const Format& format, std::uint64_t begin,
+                       std::uint64_t end, std::uint64_t limit_bytes) {
   DeepResult result;
   IndexReader index = shard.reader.open_index();
   for (std::uint64_t row = begin; row < end; ++row) {
     try {
-      const LoadedSample loaded = load_sample(shard.reader, index.row(row), shard.manifest.schema, format, limit_bytes);
+      const LoadedSample loaded =
+          load_sample(shard.reader, index.row(row), shard.manifest.schema, format, limit_bytes);
       check_sample(loaded.sample, shard.manifest.schema);
       result.digest.add(digest_of(loaded.sample, shard.manifest.schema));
       if (shard.manifest.images) decode_image(shard, row, loaded.sample, result);
     } catch (const Error& error) {
       if (error.code() != Code::damaged && error.code() != Code::schema) throw;
-      // The place of the damage has been found block by block already; here it costs the sample its digest.
-      Finding finding = shard.finding(error.message(), shard.reader.shard().files[0].name, error.offset(), row);
+      // The place of the damage has been found block by block already; here it costs the sample its
+      // digest.
+      Finding finding =
+          shard.finding(error.message(), shard.reader.shard().files[0].name, error.offset(), row);
       result.findings.push_back(std::move(finding));
     }
   }

@@ -8,9 +8,10 @@
 
 namespace shale {
 
-/// Walks the container by its format's own scan and compares each row with the index. With `reads_payload` the container's
-/// own checksums are proved too. Thread-safe.
-[[nodiscard]] std::vector<Finding> verify_structure(const ShardCheck& shard, const Format& format, bool reads_payload);
+/// Walks the container by its format's own scan and compares each row with the index. With
+/// `reads_payload` the container's own checksums are proved too. Thread-safe.
+[[nodiscard]] std::vector<Finding> verify_structure(const ShardCheck& shard, const Format& format,
+                                                    bool reads_payload);
 
 /// Rows [begin, end) read by the index, their digests recomputed and their images decoded.
 struct DeepResult {
@@ -18,7 +19,8 @@ struct DeepResult {
   DatasetDigest digest;                 ///< of the rows that could be read
   std::uint64_t undecodable_types = 0;  ///< images of types that shale has no decoder for
 };
-[[nodiscard]] DeepResult verify_rows(const ShardCheck& shard, const Format& format, std::uint64_t begin, std::uint64_t end,
+[[nodiscard]] DeepResult verify_rows(const ShardCheck& shard, const Format& format,
+                                     std::uint64_t begin, std::uint64_t end,
                                      std::uint64_t limit_bytes);
 
 }  // namespace shale

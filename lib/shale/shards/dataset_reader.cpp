@@ -23,15 +23,16 @@ InputFile open_checked(const std::string& directory, const ManifestFile& file) {
 // Reads one extent to the end of `bytes` and proves its checksum.
 void read_extent(const InputFile& file, const FieldPlace& place, std::vector<std::byte>& bytes) {
   if (place.length > file.size() || place.offset > file.size() - place.length) {
-    throw Error(Code::damaged, "index places {} bytes here, the file has {}", place.length, file.size())
+    throw Error(Code::damaged, "index places {} bytes here, the file has {}", place.length,
+                file.size())
         .at(file.path(), place.offset);
   }
   const std::size_t begin = bytes.size();
   bytes.resize(begin + place.length);
   file.read_exact(place.offset, std::span(bytes).subspan(begin));
   if (const std::uint32_t found = crc32c(Bytes(bytes).subspan(begin)); found != place.crc32c) {
-    throw Error(Code::damaged, "{} bytes have checksum 0x{:08x}, expected 0x{:08x}", place.length, found,
-                place.crc32c)
+    throw Error(Code::damaged, "{} bytes have checksum 0x{:08x}, expected 0x{:08x}", place.length,
+                found, place.crc32c)
         .at(file.path(), place.offset)
         .hint("run 'shale verify' for the whole extent of the damage");
   }
@@ -43,18 +44,21 @@ const Format& format_of(const Manifest& manifest) {
   for (const Format* format : all_formats()) {
     if (format->name == manifest.format) return *format;
   }
-  throw Error(Code::unsupported, "the dataset's format '{}' is unknown to this shale", printable(manifest.format))
-      .hint(fmt::format("it was written by {}; 'shale formats' lists what this one reads", printable(manifest.generator)));
+  throw Error(Code::unsupported, "the dataset's format '{}' is unknown to this shale",
+              printable(manifest.format))
+      .hint(fmt::format("it was written by {}; 'shale formats' lists what this one reads",
+                        printable(manifest.generator)));
 }
 
-ShardReader::ShardReader(const std::string& directory, const Manifest& manifest, ManifestShard shard)
+ShardReader::ShardReader(const std::string& directory, const Manifest& manifest,
+                         ManifestShard shard)
     : shard_(std::move(shard)),
       layout_(&manifest.layout),
       columns_(manifest.schema, manifest.layout),
       index_(open_checked(directory, shard_.index)) {
   if (shard_.files.size() != layout_->file_suffixes.size()) {
-    throw Error(Code::damaged, "{} has {} files, its format writes {}", shard_.name, shard_.files.size(),
-                layout_->file_suffixes.size())
+    throw Error(Code::damaged, "{} has {} files, its format writes {}", shard_.name,
+                shard_.files.size(), layout_->file_suffixes.size())
         .at(join_path(directory, kManifestName));
   }
   for (const ManifestFile& file : shard_.files) files_.push_back(open_checked(directory, file));
@@ -68,10 +72,12 @@ const InputFile& ShardReader::file_of_field(std::size_t field) const {
   return files_[layout_->part_file[layout_->field_part[field]]];
 }
 
-const InputFile& ShardReader::file_of_key() const { return files_[layout_->part_file[layout_->key_part]]; }
+const InputFile& ShardReader::file_of_key() const {
+  return files_[layout_->part_file[layout_->key_part]];
+}
 
-LoadedSample load_sample(const ShardReader& shard, const IndexRow& row, const Schema& schema, const Format& format,
-                         std::uint64_t limit_bytes) {
+LoadedSample load_sample(const ShardReader& shard, const IndexRow& row, const Schema& schema,
+                         const Format& format, std::uint64_t limit_bytes) {
   std::uint64_t wanted = row.key.length;
   for (std::size_t i = 0; i < schema.fields.size(); ++i) {
     const FieldPlace& place = row.cells[i].place;

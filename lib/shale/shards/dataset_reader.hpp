@@ -12,7 +12,8 @@
 
 namespace shale {
 
-/// The format a dataset is written in. Errors: Code::unsupported, by name, if this shale does not have it.
+/// The format a dataset is written in. Errors: Code::unsupported, by name, if this shale does not
+/// have it.
 [[nodiscard]] const Format& format_of(const Manifest& manifest);
 
 /// One shard of a dataset, open for reading by its index. Thread-safe but for its IndexReader.
@@ -38,14 +39,17 @@ class ShardReader {
   InputFile index_;
 };
 
-/// The bytes a row of the index stands for, read from the shard: a Sample and the memory it points into.
+/// The bytes a row of the index stands for, read from the shard: a Sample and the memory it points
+/// into.
 struct LoadedSample {
   Sample sample;
   std::vector<std::byte> bytes;
 };
-/// `limit_bytes` bounds the memory taken. Errors: Code::damaged with file and offset for a place outside the file, an
-/// extent whose crc32c is not the index's, or a malformed list; Code::limit with both numbers; Code::io.
-[[nodiscard]] LoadedSample load_sample(const ShardReader& shard, const IndexRow& row, const Schema& schema,
-                                       const Format& format, std::uint64_t limit_bytes);
+/// `limit_bytes` bounds the memory taken. Errors: Code::damaged with file and offset for a place
+/// outside the file, an extent whose crc32c is not the index's, or a malformed list; Code::limit
+/// with both numbers; Code::io.
+[[nodiscard]] LoadedSample load_sample(const ShardReader& shard, const IndexRow& row,
+                                       const Schema& schema, const Format& format,
+                                       std::uint64_t limit_bytes);
 
 }  // namespace shale

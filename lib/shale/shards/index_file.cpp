@@ -73,7 +73,8 @@ std::uint64_t IndexColumns::place_position(std::optional<std::size_t> field) con
   constexpr std::uint64_t kPlaceBytes = 20, kKeyHashBytes = 8, kCountBytes = 4, kScalarBytes = 8;
   if (has_keys_) position += kPlaceBytes + kKeyHashBytes;
   for (std::size_t i = 0; i < *field; ++i) {
-    position += is_located(kinds_[i]) ? kPlaceBytes + (kinds_[i] == Kind::list ? kCountBytes : 0) : kScalarBytes;
+    position += is_located(kinds_[i]) ? kPlaceBytes + (kinds_[i] == Kind::list ? kCountBytes : 0)
+                                      : kScalarBytes;
   }
   return position;
 }
@@ -170,27 +171,30 @@ IndexReader::IndexReader(const InputFile& file, const IndexColumns& columns, std
                               (file.size() - expected.size()) % columns_.row_bytes() == 0 &&
                               (file.size() - expected.size()) / columns_.row_bytes() == rows;
   if (!has_right_size) {
-    throw Error(Code::damaged, "index is {} bytes long, which is not {} rows of {}", file.size(), rows,
-                columns_.row_bytes())
+    throw Error(Code::damaged, "index is {} bytes long, which is not {} rows of {}", file.size(),
+                rows, columns_.row_bytes())
         .at(file.path())
         .hint("'shale index' rebuilds an index from its shard");
   }
   const Bytes found = window_.view(0, expected.size());
   const auto differs = std::mismatch(found.begin(), found.end(), expected.begin()).first;
   if (differs != found.end()) {
-    throw Error(Code::damaged, "index header is not the one of this dataset's schema with {} rows", rows)
+    throw Error(Code::damaged, "index header is not the one of this dataset's schema with {} rows",
+                rows)
         .at(file.path(), static_cast<std::uint64_t>(differs - found.begin()))
         .hint("'shale index' rebuilds an index from its shard");
   }
 }
 
 IndexRow IndexReader::row(std::uint64_t row) {
-  if (row >= rows_) throw Error(Code::bug, "row {} asked of an index of {}", row, rows_).at(file_->path());
+  if (row >= rows_)
+    throw Error(Code::bug, "row {} asked of an index of {}", row, rows_).at(file_->path());
   return columns_.decode(window_.view(columns_.file_bytes(row), columns_.row_bytes()));
 }
 
 FieldPlace IndexReader::place(std::uint64_t row, std::uint64_t position) {
-  if (row >= rows_) throw Error(Code::bug, "place in row {} asked of an index of {}", row, rows_).at(file_->path());
+  if (row >= rows_)
+    throw Error(Code::bug, "place in row {} asked of an index of {}", row, rows_).at(file_->path());
   ByteReader from(window_.view(columns_.file_bytes(row), columns_.row_bytes()).subspan(position));
   return decode_place(from);
 }
@@ -208,14 +212,15 @@ std::vector<Hash128> read_block_list(const InputFile& file, std::uint64_t blocks
   const std::vector<std::byte> header = npy_header_bytes(block_list_header(blocks));
   const std::uint64_t expected_bytes = header.size() + blocks * 16;
   if (file.size() != expected_bytes) {
-    throw Error(Code::damaged, "block list is {} bytes long, expected {} for {} blocks", file.size(),
-                expected_bytes, blocks)
+    throw Error(Code::damaged, "block list is {} bytes long, expected {} for {} blocks",
+                file.size(), expected_bytes, blocks)
         .at(file.path());
   }
   std::vector<std::byte> bytes(expected_bytes);
   file.read_exact(0, bytes);
   if (!std::equal(header.begin(), header.end(), bytes.begin())) {
-    throw Error(Code::damaged, "block list header is not that of ({}, 16) uint8", blocks).at(file.path(), 0);
+    throw Error(Code::damaged, "block list header is not that of ({}, 16) uint8", blocks)
+        .at(file.path(), 0);
   }
   std::vector<Hash128> hashes;
   hashes.reserve(blocks);

@@ -11,11 +11,13 @@
 #include "shale/io/output_file.hpp"
 #include "shale/wire/npy_header.hpp"
 
-// shard-000000.index.npy: a NumPy structured array, one row a sample, packed, little-endian. docs/index.md gives the bytes:
-//   key.offset u64, key.length u64, key.crc32c u32, key_hash u64          (containers that hold keys)
-//   F.offset u64, F.length u64, F.crc32c u32 [, F.count u32 for a list]   each located field F, in schema order
-//   F i64 | f64                                                           each scalar field F, in its place among them
-//   record.offset u64, record.length u64                                  (containers that keep a sample in one piece)
+// shard-000000.index.npy: a NumPy structured array, one row a sample, packed, little-endian.
+// docs/index.md gives the bytes:
+//   key.offset u64, key.length u64, key.crc32c u32, key_hash u64          (containers that hold
+//   keys) F.offset u64, F.length u64, F.crc32c u32 [, F.count u32 for a list]   each located field
+//   F, in schema order F i64 | f64                                                           each
+//   scalar field F, in its place among them record.offset u64, record.length u64 (containers that
+//   keep a sample in one piece)
 
 namespace shale {
 
@@ -29,7 +31,9 @@ class IndexColumns {
   [[nodiscard]] std::vector<std::byte> header(std::uint64_t rows) const;
   [[nodiscard]] std::uint64_t header_bytes() const { return header_bytes_; }
   /// Bytes of the whole file.
-  [[nodiscard]] std::uint64_t file_bytes(std::uint64_t rows) const { return header_bytes_ + rows * row_bytes_; }
+  [[nodiscard]] std::uint64_t file_bytes(std::uint64_t rows) const {
+    return header_bytes_ + rows * row_bytes_;
+  }
 
   /// Where the place of the key (nullopt), or of a located field, begins in the bytes of a row.
   [[nodiscard]] std::uint64_t place_position(std::optional<std::size_t> field) const;
@@ -51,8 +55,10 @@ class IndexWriter {
   IndexWriter(OutputFile file, IndexColumns columns);
   void append(const IndexRow& row);
   [[nodiscard]] std::uint64_t rows() const { return rows_; }
-  /// Adds a base to the places of every row written so far: `key_base`, a base for each field, and one for the record.
-  void rebase(std::uint64_t key_base, std::span<const std::uint64_t> field_bases, std::uint64_t record_base);
+  /// Adds a base to the places of every row written so far: `key_base`, a base for each field, and
+  /// one for the record.
+  void rebase(std::uint64_t key_base, std::span<const std::uint64_t> field_bases,
+              std::uint64_t record_base);
   /// Patches the number of rows into the header and finishes the file.
   [[nodiscard]] FileSummary finish();
 
@@ -63,7 +69,8 @@ class IndexWriter {
   std::uint64_t rows_ = 0;
 };
 
-/// Reads rows of an index through a window of a few hundred rows. Not thread-safe: one a thread (cheap).
+/// Reads rows of an index through a window of a few hundred rows. Not thread-safe: one a thread
+/// (cheap).
 class IndexReader {
  public:
   /// Errors: Code::damaged if header, dtype or size are not those of `columns` with `rows` rows.
@@ -81,7 +88,8 @@ class IndexReader {
   WindowReader window_;
 };
 
-/// The bytes of a block list: (n, 16) uint8, the lists of a shard's files one after the other. docs/index.md.
+/// The bytes of a block list: (n, 16) uint8, the lists of a shard's files one after the other.
+/// docs/index.md.
 [[nodiscard]] std::vector<std::byte> block_list_bytes(std::span<const Hash128> blocks);
 /// Errors: Code::damaged if it is not a block list of exactly `blocks` entries.
 [[nodiscard]] std::vector<Hash128> read_block_list(const InputFile& file, std::uint64_t blocks);

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <utility>
+
+#include <nlohmann/json.hpp>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
@@ -65,7 +66,8 @@ const Json& member(const Json& object, const char* name) {
 }
 std::uint64_t number_at(const Json& object, const char* name) {
   const Json& value = member(object, name);
-  if (!value.is_number_unsigned()) throw Error(Code::damaged, "member '{}' is not a whole number", name);
+  if (!value.is_number_unsigned())
+    throw Error(Code::damaged, "member '{}' is not a whole number", name);
   return value.get<std::uint64_t>();
 }
 std::string text_at(const Json& object, const char* name) {
@@ -85,7 +87,8 @@ const Json& array_at(const Json& object, const char* name) {
 }
 std::uint32_t small_number(const Json& value, const char* name, std::uint64_t below) {
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= below) {
-    throw Error(Code::damaged, "member '{}' holds {}, expected a number below {}", name, value.dump(), below);
+    throw Error(Code::damaged, "member '{}' holds {}, expected a number below {}", name,
+                value.dump(), below);
   }
   return value.get<std::uint32_t>();
 }
@@ -98,7 +101,8 @@ Hash128 hash_at(const Json& object, const char* name) {
 std::string name_from_json(const Json& json) {
   if (json.is_string()) return json.get<std::string>();
   const std::string hex = text_at(json, "bytes");
-  const bool is_hex = hex.size() % 2 == 0 && hex.find_first_not_of("0123456789abcdef") == std::string::npos;
+  const bool is_hex =
+      hex.size() % 2 == 0 && hex.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!is_hex) throw Error(Code::damaged, "name is not pairs of lower-case hex digits");
   std::string name;
   for (std::size_t i = 0; i < hex.size(); i += 2) {
@@ -135,7 +139,8 @@ Schema schema_from_json(const Json& json) {
     if (field.kind == Kind::tensor) {
       field.dtype = DType::parse(text_at(entry, "dtype"));
       for (const Json& side : array_at(entry, "shape")) {
-        if (!side.is_number_unsigned()) throw Error(Code::damaged, "shape of field '{}' is not numbers", field.name);
+        if (!side.is_number_unsigned())
+          throw Error(Code::damaged, "shape of field '{}' is not numbers", field.name);
         field.shape.push_back(side.get<std::uint64_t>());
       }
     }
@@ -147,7 +152,8 @@ Schema schema_from_json(const Json& json) {
 
 ShardLayout layout_from_json(const Json& json, const Schema& schema) {
   ShardLayout layout;
-  for (const Json& suffix : array_at(json, "files")) layout.file_suffixes.push_back(suffix.get<std::string>());
+  for (const Json& suffix : array_at(json, "files"))
+    layout.file_suffixes.push_back(suffix.get<std::string>());
   for (const Json& file : array_at(json, "part_file")) {
     layout.part_file.push_back(small_number(file, "part_file", layout.file_suffixes.size()));
   }
@@ -158,8 +164,8 @@ ShardLayout layout_from_json(const Json& json, const Schema& schema) {
   layout.has_keys = flag_at(json, "has_keys");
   layout.has_whole_records = flag_at(json, "has_whole_records");
   if (layout.field_part.size() != schema.fields.size()) {
-    throw Error(Code::damaged, "layout places {} fields, the schema has {}", layout.field_part.size(),
-                schema.fields.size());
+    throw Error(Code::damaged, "layout places {} fields, the schema has {}",
+                layout.field_part.size(), schema.fields.size());
   }
   return layout;
 }
@@ -182,7 +188,8 @@ std::optional<ImageReport> images_from_json(const Json& json) {
   const auto counts_at = [&](const char* what) {
     std::map<std::string, std::uint64_t> counts;
     const Json& object = member(*found, what);
-    for (const auto& entry : object.items()) counts[entry.key()] = number_at(object, entry.key().c_str());
+    for (const auto& entry : object.items())
+      counts[entry.key()] = number_at(object, entry.key().c_str());
     return counts;
   };
   report.types = counts_at("types");
@@ -192,8 +199,10 @@ std::optional<ImageReport> images_from_json(const Json& json) {
 
 Manifest manifest_from_json(const Json& json) {
   Manifest manifest;
-  if (const std::uint64_t version = number_at(json, "format_version"); version != kManifestVersion) {
-    throw Error(Code::unsupported, "format_version is {}, this shale reads {}", version, kManifestVersion)
+  if (const std::uint64_t version = number_at(json, "format_version");
+      version != kManifestVersion) {
+    throw Error(Code::unsupported, "format_version is {}, this shale reads {}", version,
+                kManifestVersion)
         .hint("use the version of shale that wrote it: " + text_at(json, "generator"));
   }
   for (const Json& requirement : array_at(json, "requires")) {
@@ -203,14 +212,16 @@ Manifest manifest_from_json(const Json& json) {
   manifest.generator = text_at(json, "generator");
   manifest.format = text_at(json, "format");
   for (const auto& [name, value] : member(json, "options").items()) {
-    manifest.options.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
+    manifest.options.emplace_back(name,
+                                  value.is_string() ? value.get<std::string>() : value.dump());
   }
   manifest.schema = schema_from_json(array_at(json, "schema"));
   manifest.layout = layout_from_json(member(json, "layout"), manifest.schema);
-  for (const Json& name : array_at(json, "classes")) manifest.classes.push_back(name_from_json(name));
+  for (const Json& name : array_at(json, "classes"))
+    manifest.classes.push_back(name_from_json(name));
   const Json& source = member(json, "source");
-  manifest.source = {text_at(source, "kind"), number_at(source, "samples"), number_at(source, "bytes"),
-                     hash_at(source, "fingerprint")};
+  manifest.source = {text_at(source, "kind"), number_at(source, "samples"),
+                     number_at(source, "bytes"), hash_at(source, "fingerprint")};
   manifest.skipped = number_at(json, "skipped");
   manifest.ignored = number_at(json, "ignored");
   manifest.images = images_from_json(json);
@@ -240,7 +251,8 @@ Json head_to_json(const Manifest& manifest) {
   json["shard_count"] = manifest.shard_count;
   json["skipped"] = manifest.skipped;
   json["ignored"] = manifest.ignored;
-  if (manifest.images) json["images"] = {{"types", manifest.images->types}, {"odd", manifest.images->odd}};
+  if (manifest.images)
+    json["images"] = {{"types", manifest.images->types}, {"odd", manifest.images->odd}};
   json["digest"] = digest_to_json(manifest.digest, manifest.layout.has_keys);
   json["classes"] = Json::array();
   for (const std::string& name : manifest.classes) json["classes"].push_back(name_to_json(name));
@@ -249,7 +261,8 @@ Json head_to_json(const Manifest& manifest) {
   return json;
 }
 
-// Every byte of the file but the 32 digits of the hash itself, which are compared. Returns nothing: proved or thrown.
+// Every byte of the file but the 32 digits of the hash itself, which are compared. Returns nothing:
+// proved or thrown.
 void prove_self_hash(const InputFile& file) {
   const std::uint64_t tail_bytes = kHashDigits + kTail.size();
   const std::uint64_t ending_bytes = kHashMember.size() + tail_bytes;
@@ -263,7 +276,8 @@ void prove_self_hash(const InputFile& file) {
   Hasher128 hasher;
   std::vector<std::byte> chunk(256 * 1024);
   for (std::uint64_t offset = 0; offset < file.size() - tail_bytes;) {
-    const std::uint64_t want = std::min<std::uint64_t>(chunk.size(), file.size() - tail_bytes - offset);
+    const std::uint64_t want =
+        std::min<std::uint64_t>(chunk.size(), file.size() - tail_bytes - offset);
     file.read_exact(offset, std::span(chunk).first(want));
     hasher.update(Bytes(chunk).first(want));
     offset += want;
@@ -274,7 +288,8 @@ void prove_self_hash(const InputFile& file) {
   if (found != expected) {
     throw Error(Code::damaged, "manifest's bytes hash to {}, expected {}", found, expected)
         .at(file.path())
-        .hint("the manifest was changed after it was written; copy it again from where it was whole");
+        .hint(
+            "the manifest was changed after it was written; copy it again from where it was whole");
   }
 }
 
@@ -300,7 +315,8 @@ ManifestShard parse_shard_line(std::string_view line) {
   }
 }
 
-void write_manifest(const std::string& directory, const Manifest& manifest, const ForEachShard& shards) {
+void write_manifest(const std::string& directory, const Manifest& manifest,
+                    const ForEachShard& shards) {
   const std::string work_path = join_path(join_path(directory, kWorkFolder), kManifestName);
   OutputFile file(work_path, {.io = IoMode::buffered, .buffer_bytes = 256 * 1024, .buffers = 1});
   Hasher128 hasher;
@@ -338,22 +354,27 @@ Manifest read_manifest(const std::string& directory,
   std::string top_member;
   const auto filter = [&](int depth, Json::parse_event_t event, Json& parsed) {
     if (depth == 1 && event == Json::parse_event_t::key) top_member = parsed.get<std::string>();
-    if (depth != 2 || event != Json::parse_event_t::object_end || top_member != "shards") return true;
+    if (depth != 2 || event != Json::parse_event_t::object_end || top_member != "shards")
+      return true;
     ++shards;
     if (visit_shard) visit_shard(shard_from_json(parsed));
     return false;  // dropped: only one shard is held at a time
   };
   std::FILE* stream = std::fopen(path.c_str(), "rbe");
-  if (stream == nullptr) throw Error(Code::io, "cannot open the manifest again").at(path).because_errno(errno);
+  if (stream == nullptr)
+    throw Error(Code::io, "cannot open the manifest again").at(path).because_errno(errno);
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> closer(stream, std::fclose);
   try {
     Manifest manifest = manifest_from_json(Json::parse(stream, filter));
     if (manifest.shard_count != shards) {
-      throw Error(Code::damaged, "manifest lists {} shards, its shard_count is {}", shards, manifest.shard_count);
+      throw Error(Code::damaged, "manifest lists {} shards, its shard_count is {}", shards,
+                  manifest.shard_count);
     }
     return manifest;
   } catch (const Json::exception& error) {
-    throw Error(Code::damaged, "manifest is not the JSON that shale writes").at(path).because(error.what());
+    throw Error(Code::damaged, "manifest is not the JSON that shale writes")
+        .at(path)
+        .because(error.what());
   } catch (Error& error) {
     if (error.file().empty()) error.at(path);
     throw;

@@ -6,8 +6,9 @@
 
 #include "shale/data/manifest.hpp"
 
-// dataset.json: the commit of a dataset, written last. docs/manifest.md gives every member. One shard a line, so that a set of
-// 10^5 shards is written and read as a stream; the last member is the hash of every other byte of the file.
+// dataset.json: the commit of a dataset, written last. docs/manifest.md gives every member. One
+// shard a line, so that a set of 10^5 shards is written and read as a stream; the last member is
+// the hash of every other byte of the file.
 
 namespace shale {
 
@@ -19,15 +20,17 @@ namespace shale {
 /// Hands every shard to the visitor, in order.
 using ForEachShard = std::function<void(const std::function<void(const ManifestShard&)>&)>;
 
-/// Writes dataset.json into `directory`, atomically and durably. Nothing in it depends on time, host or path.
-/// Errors: Code::io.
-void write_manifest(const std::string& directory, const Manifest& manifest, const ForEachShard& shards);
+/// Writes dataset.json into `directory`, atomically and durably. Nothing in it depends on time,
+/// host or path. Errors: Code::io.
+void write_manifest(const std::string& directory, const Manifest& manifest,
+                    const ForEachShard& shards);
 
 /// Reads a manifest: proves its self-hash first, then parses, handing out the shards as they come.
 /// Memory: one shard at a time, besides the class table.
-/// Errors: Code::not_found; Code::damaged with both hashes, or with the member that is off; Code::unsupported for a
-/// newer format_version or an unknown requirement, by name.
-[[nodiscard]] Manifest read_manifest(const std::string& directory,
-                                     const std::function<void(const ManifestShard&)>& visit_shard = {});
+/// Errors: Code::not_found; Code::damaged with both hashes, or with the member that is off;
+/// Code::unsupported for a newer format_version or an unknown requirement, by name.
+[[nodiscard]] Manifest read_manifest(
+    const std::string& directory,
+    const std::function<void(const ManifestShard&)>& visit_shard = {});
 
 }  // namespace shale

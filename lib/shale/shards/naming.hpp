@@ -9,7 +9,8 @@
 namespace shale {
 
 inline constexpr std::string_view kManifestName = "dataset.json";
-inline constexpr std::string_view kWorkFolder = ".shale";          ///< journal and temporary files, gone after the manifest
+inline constexpr std::string_view kWorkFolder =
+    ".shale";  ///< journal and temporary files, gone after the manifest
 inline constexpr std::string_view kSkippedName = "skipped.csv";
 inline constexpr std::string_view kImagesName = "images.csv";
 inline constexpr std::string_view kIndexSuffix = ".index.npy", kBlocksSuffix = ".blocks.npy";

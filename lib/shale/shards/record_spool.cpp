@@ -4,8 +4,9 @@
 
 #include "shale/base/error.hpp"
 
-// One record in the spool: u64 bytes of what follows up to the parts, u64 key length, key, index row, u64 payload bytes,
-// u64 number of parts, u64 size of each; then the parts, one after the other.
+// One record in the spool: u64 bytes of what follows up to the parts, u64 key length, key, index
+// row, u64 payload bytes, u64 number of parts, u64 size of each; then the parts, one after the
+// other.
 
 namespace shale {
 

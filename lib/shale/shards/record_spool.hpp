@@ -9,8 +9,8 @@
 
 namespace shale {
 
-/// Keeps the encoded records of one shard on disk until their number and sizes are known, for formats that put a table in
-/// front of the samples. Memory: one record.
+/// Keeps the encoded records of one shard on disk until their number and sizes are known, for
+/// formats that put a table in front of the samples. Memory: one record.
 class RecordSpool {
  public:
   RecordSpool(const std::string& work_folder, IndexColumns columns);

@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::uint64_t kBuffers = 3, kIndexBufferBytes = 256 * 1024, kKeyCheckBytes = 4 << 20;
 
-// Data buffers of 1 to 4 MiB: three of 4 MiB keep this disk busy (bench/README.md), small budgets get smaller ones.
+// Data buffers of 1 to 4 MiB: three of 4 MiB keep this disk busy (bench/README.md), small budgets
+// get smaller ones.
 std::uint64_t data_buffer_bytes(std::uint64_t memory_bytes) {
   const std::uint64_t share = memory_bytes / 16 / kBlockBytes * kBlockBytes;
   return std::clamp<std::uint64_t>(share, kBlockBytes, 4 * kBlockBytes);
@@ -44,7 +45,8 @@ struct OpenShard {
   std::deque<IndexRow> unplaced;
 };
 
-// Finds two samples with the same key: sorts (hash, length, key) of all keys, on disk where they are many.
+// Finds two samples with the same key: sorts (hash, length, key) of all keys, on disk where they
+// are many.
 class KeyCheck {
  public:
   explicit KeyCheck(const std::string& work_folder) : keys_(work_folder, kKeyCheckBytes) {}
@@ -92,13 +94,14 @@ struct ShardSetWriter::Impl {
   std::optional<OpenShard> open;
   std::optional<RecordSpool> spool;
   std::optional<KeyCheck> key_check;
-  ShardPlan plan;               // what the current shard holds so far
+  ShardPlan plan;  // what the current shard holds so far
   DatasetDigest shard_digest;
   std::uint64_t shard_payload = 0;
   Summary summary;
   std::vector<std::uint64_t> field_bases_;
 
-  Impl(const Format& format_row, const Schema& the_schema, const OptionSet& set, WorkFolder& folder, Options the_options)
+  Impl(const Format& format_row, const Schema& the_schema, const OptionSet& set, WorkFolder& folder,
+       Options the_options)
       : format(format_row),
         schema(the_schema),
         format_options(set),
@@ -131,14 +134,15 @@ struct ShardSetWriter::Impl {
 
   void append(const Record& record) {
     const std::vector<std::uint64_t> parts = part_sizes(record);
-    const bool is_full = plan.samples >= options.limit_samples || largest_file_with(parts) > options.limit_bytes;
+    const bool is_full =
+        plan.samples >= options.limit_samples || largest_file_with(parts) > options.limit_bytes;
     if (plan.samples > 0 && is_full) {
       commit_shard();
       start_shard();
     }
     if (const std::uint64_t needed = largest_file_with(parts); needed > options.limit_bytes) {
-      throw Error(Code::limit, "a shard with this sample alone is {} bytes, --shard-size is {}", needed,
-                  options.limit_bytes)
+      throw Error(Code::limit, "a shard with this sample alone is {} bytes, --shard-size is {}",
+                  needed, options.limit_bytes)
           .for_sample(record.key, summary.digest.samples)
           .hint(fmt::format("pass --shard-size {} or more", needed));
     }
@@ -165,13 +169,15 @@ struct ShardSetWriter::Impl {
   void open_shard(const ShardPlan* shard_plan) {
     open.emplace();
     open->name = shard_name(summary.shards);
-    const OutputFile::Options data_options{options.io, data_buffer_bytes(options.memory_bytes), kBuffers};
+    const OutputFile::Options data_options{options.io, data_buffer_bytes(options.memory_bytes),
+                                           kBuffers};
     for (const std::string& suffix : layout.file_suffixes) {
       open->files.emplace_back(join_path(work.path(), open->name + suffix), data_options);
     }
     const std::string index_path = join_path(work.path(), open->name + std::string(kIndexSuffix));
     open->index = std::make_unique<IndexWriter>(
-        OutputFile(index_path, {.io = options.io, .buffer_bytes = kIndexBufferBytes, .buffers = 1}), columns);
+        OutputFile(index_path, {.io = options.io, .buffer_bytes = kIndexBufferBytes, .buffers = 1}),
+        columns);
     open->writer = format.create_shard(open->files, schema, format_options, shard_plan);
   }
 
@@ -192,7 +198,8 @@ struct ShardSetWriter::Impl {
     const std::size_t parts = layout.part_file.size();
     for (; !offsets.empty(); offsets = offsets.subspan(parts)) {
       if (offsets.size() < parts || open->unplaced.empty()) {
-        throw Error(Code::bug, "format '{}' placed {} parts that it was not given", format.name, offsets.size());
+        throw Error(Code::bug, "format '{}' placed {} parts that it was not given", format.name,
+                    offsets.size());
       }
       IndexRow row = std::move(open->unplaced.front());
       open->unplaced.pop_front();
@@ -237,21 +244,23 @@ struct ShardSetWriter::Impl {
 
   ManifestFile write_block_list(std::span<const Hash128> blocks) {
     const std::string name = open->name + std::string(kBlocksSuffix);
-    OutputFile file(join_path(work.path(), name), {.io = IoMode::buffered, .buffer_bytes = 4096, .buffers = 1});
+    OutputFile file(join_path(work.path(), name),
+                    {.io = IoMode::buffered, .buffer_bytes = 4096, .buffers = 1});
     file.append(block_list_bytes(blocks));
     const FileSummary written = file.finish();
     return {name, written.bytes, written.hash};
   }
 
-  // All files of the shard are whole and durable: give them their names, then say so in the journal.
+  // All files of the shard are whole and durable: give them their names, then say so in the
+  // journal.
   void publish(const ManifestShard& shard) {
     std::vector<const ManifestFile*> written;
     for (const ManifestFile& file : shard.files) written.push_back(&file);
     written.insert(written.end(), {&shard.index, &shard.blocks});
     for (const ManifestFile* file : written) {
       if (file->bytes <= options.limit_bytes) continue;
-      throw Error(Code::bug, "format '{}' wrote {} bytes, announced at most {}", format.name, file->bytes,
-                  options.limit_bytes)
+      throw Error(Code::bug, "format '{}' wrote {} bytes, announced at most {}", format.name,
+                  file->bytes, options.limit_bytes)
           .at(file->name);
     }
     for (const ManifestFile* file : written) {
@@ -264,8 +273,8 @@ struct ShardSetWriter::Impl {
   }
 };
 
-ShardSetWriter::ShardSetWriter(const Format& format, const Schema& schema, const OptionSet& format_options,
-                               WorkFolder& work, Options options)
+ShardSetWriter::ShardSetWriter(const Format& format, const Schema& schema,
+                               const OptionSet& format_options, WorkFolder& work, Options options)
     : impl_(std::make_unique<Impl>(format, schema, format_options, work, std::move(options))) {}
 
 ShardSetWriter::~ShardSetWriter() = default;

@@ -11,9 +11,9 @@
 
 namespace shale {
 
-/// Writes a set of shards into a directory: bounds, names, temporary files, hashes, index, block list, order. Files come to
-/// their final names only when they are whole and durable; the set is finished by write_manifest, not here.
-/// One thread, records in order.
+/// Writes a set of shards into a directory: bounds, names, temporary files, hashes, index, block
+/// list, order. Files come to their final names only when they are whole and durable; the set is
+/// finished by write_manifest, not here. One thread, records in order.
 class ShardSetWriter {
  public:
   struct Options {
@@ -21,20 +21,23 @@ class ShardSetWriter {
     std::uint64_t limit_bytes = std::uint64_t{1} << 30;  ///< no file of a shard is larger
     std::uint64_t limit_samples = ~std::uint64_t{0};     ///< per shard
     IoMode io = IoMode::automatic;
-    std::uint64_t memory_bytes = 64 << 20;  ///< for write buffers and the check of keys: see buffer_bytes()
-    bool keys_are_unique = false;  ///< promised by the source (paths of a tree); else it is checked, at finish
+    std::uint64_t memory_bytes =
+        64 << 20;  ///< for write buffers and the check of keys: see buffer_bytes()
+    bool keys_are_unique =
+        false;  ///< promised by the source (paths of a tree); else it is checked, at finish
   };
 
   /// `work` has begun its journal; it outlives the writer, as do format, schema and options.
-  ShardSetWriter(const Format& format, const Schema& schema, const OptionSet& format_options, WorkFolder& work,
-                 Options options);
+  ShardSetWriter(const Format& format, const Schema& schema, const OptionSet& format_options,
+                 WorkFolder& work, Options options);
   ~ShardSetWriter();
   ShardSetWriter(const ShardSetWriter&) = delete;
   ShardSetWriter& operator=(const ShardSetWriter&) = delete;
 
   [[nodiscard]] const ShardLayout& layout() const;
 
-  /// Errors: Code::limit naming the sample if it cannot fit a shard, before anything of it is written; Code::io.
+  /// Errors: Code::limit naming the sample if it cannot fit a shard, before anything of it is
+  /// written; Code::io.
   void append(const Record& record);
 
   struct Summary {

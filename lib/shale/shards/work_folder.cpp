@@ -1,22 +1,22 @@
 #include "shale/shards/work_folder.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <vector>
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include "shale/base/error.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
 
-// OUT/.shale holds: `lock` (empty, flock), `journal` (line 1: the command's description; then one shard a line), and the
-// shard files being written under their final names.
+// OUT/.shale holds: `lock` (empty, flock), `journal` (line 1: the command's description; then one
+// shard a line), and the shard files being written under their final names.
 
 namespace shale {
 namespace {
@@ -28,7 +28,10 @@ std::string journal_path(const std::string& folder) { return join_path(folder, "
 void remove_file(const std::string& path) {
   std::error_code error;
   fs::remove(path, error);
-  if (error) throw Error(Code::io, "cannot remove a file of an earlier run").at(path).because(error.message());
+  if (error)
+    throw Error(Code::io, "cannot remove a file of an earlier run")
+        .at(path)
+        .because(error.message());
 }
 
 }  // namespace
@@ -41,8 +44,10 @@ WorkFolder::WorkFolder(const std::string& directory)
   if (error) throw Error(Code::io, "cannot make the folder").at(path_).because(error.message());
   const std::string lock_path = join_path(path_, "lock");
   lock_ = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (lock_ < 0) throw Error(Code::io, "cannot make the lock file").at(lock_path).because_errno(errno);
-  // Network file systems may have no locks (ENOLCK, ENOTSUP): then nothing guards against a second writer.
+  if (lock_ < 0)
+    throw Error(Code::io, "cannot make the lock file").at(lock_path).because_errno(errno);
+  // Network file systems may have no locks (ENOLCK, ENOTSUP): then nothing guards against a second
+  // writer.
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     ::close(lock_);
     throw Error(Code::exists, "another shale process is writing here")
@@ -64,8 +69,9 @@ std::string WorkFolder::previous_request() const {
 }
 
 bool WorkFolder::holds_shards() const {
-  return std::any_of(fs::directory_iterator(directory_), fs::directory_iterator(),
-                     [](const auto& entry) { return is_dataset_file(entry.path().filename().string()); });
+  return std::any_of(
+      fs::directory_iterator(directory_), fs::directory_iterator(),
+      [](const auto& entry) { return is_dataset_file(entry.path().filename().string()); });
 }
 
 void WorkFolder::clear_previous_run() {
@@ -120,16 +126,19 @@ void WorkFolder::abandon() noexcept {
 void WorkFolder::remove() {
   std::error_code error;
   fs::remove_all(path_, error);
-  if (error) throw Error(Code::io, "cannot remove the work folder").at(path_).because(error.message());
+  if (error)
+    throw Error(Code::io, "cannot remove the work folder").at(path_).because(error.message());
   sync_directory(directory_);
 }
 
 void remove_dataset(const std::string& directory) {
-  std::vector<ManifestFile> native_indexes;  // their names are the format's: only the manifest tells them
+  std::vector<ManifestFile>
+      native_indexes;  // their names are the format's: only the manifest tells them
   try {
     native_indexes = read_manifest(directory).files;
   } catch (const Error&) {
-    // A manifest that cannot be read does not say what stands beside it; the names that are ours go all the same.
+    // A manifest that cannot be read does not say what stands beside it; the names that are ours go
+    // all the same.
   }
   remove_file(join_path(directory, kManifestName));
   sync_directory(directory);
