@@ -98,7 +98,7 @@ int run_verify(const std::vector<std::string>& words) {
     std::string text;
     for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
     text += report.findings == 0
-                ? fmt::format("{}: {} in {}, all whole: {}\n", printable(request.dataset),
+                ? fmt::format("{}: {} in {}: {}\n", printable(request.dataset),
                               format_counted(report.samples, "sample", "samples"),
                               format_counted(report.shards, "shard", "shards"), proof_of(request))
                 : fmt::format("{}: {}\n", printable(request.dataset),

@@ -46,7 +46,6 @@ class Limits(FaultCase):
         self.within(16, "convert", self.folder / "in", self.out, "--to", "record", "--jobs", 7)
         self.within(16, "verify", self.out, "--deep", "--jobs", 2)
 
-    @unittest.expectedFailure  # the share of one job is smaller than a sample; it should wait for more, not refuse
     def test_deep_verification_with_many_jobs_and_samples_that_fit_the_budget(self):
         write(self.folder / "in/a/1.png", png(2100, 1000))
         self.convert(self.folder / "in", self.out)

@@ -3,10 +3,21 @@
 #include <algorithm>
 #include <utility>
 
+#include <sys/resource.h>
+
 #include "shale/base/error.hpp"
 
 namespace shale {
 namespace {
+
+// Files of shards that batches in flight may keep open, a batch: what the process may open, less
+// what it needs itself.
+std::size_t open_shards_a_batch(std::size_t most_in_flight) {
+  constexpr std::uint64_t kOwnFiles = 40, kFilesAShard = 3;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= kOwnFiles) return 1;
+  return std::max<std::size_t>(1, (limit.rlim_cur - kOwnFiles) / (kFilesAShard * most_in_flight));
+}
 
 constexpr std::uint64_t kLeastBatchBytes = 256 * 1024, kMostBatchBytes = 2 << 20;
 
@@ -16,8 +27,8 @@ BatchCutter::BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs)
     : source_(source),
       budget_(budget),
       most_in_flight_(std::size_t{jobs} * 2 + 2),
-      batch_bytes_(
-          std::clamp(budget.limit() / most_in_flight_, kLeastBatchBytes, kMostBatchBytes)) {}
+      batch_bytes_(std::clamp(budget.limit() / most_in_flight_, kLeastBatchBytes, kMostBatchBytes)),
+      most_shards_(open_shards_a_batch(most_in_flight_)) {}
 
 std::optional<Batch> BatchCutter::next(std::size_t in_flight) {
   if (in_flight >= most_in_flight_) return std::nullopt;
@@ -33,6 +44,7 @@ void BatchCutter::gather() {
   Batch batch;
   batch.first = next_number_;
   waiting_cost_ = 0;
+  std::size_t shards = 0;
   for (;;) {
     if (!held_over_) held_over_ = source_.next();
     if (!held_over_) break;
@@ -44,6 +56,10 @@ void BatchCutter::gather() {
           .hint("pass a larger --memory, or leave the sample out of the input");
     }
     if (!batch.pending.empty() && waiting_cost_ + cost > batch_bytes_) break;
+    if (batch.pending.empty() || held_over_->keeps_open != batch.pending.back().keeps_open) {
+      if (shards > 0 && shards == most_shards_) break;
+      shards += held_over_->keeps_open ? 1 : 0;
+    }
     waiting_cost_ += cost;
     batch.bytes += held_over_->bytes;
     batch.pending.push_back(std::move(*held_over_));

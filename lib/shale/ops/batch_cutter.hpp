@@ -30,6 +30,7 @@ class BatchCutter {
   MemoryBudget& budget_;
   std::size_t most_in_flight_;
   std::uint64_t batch_bytes_;
+  std::size_t most_shards_;  // that the samples of one batch may keep open
   std::optional<PendingSample>
       held_over_;                 // read from the source, belongs to the batch after `waiting_`
   std::optional<Batch> waiting_;  // cut, but there was no room for it yet

@@ -13,7 +13,7 @@
 namespace shale {
 namespace {
 
-constexpr std::size_t kOpenShards = 16;
+constexpr std::size_t kOpenShards = 4;
 
 // A shard and what one thread reads its rows with.
 struct OpenShard {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <utility>
@@ -311,12 +312,15 @@ class Verification {
         events_.stop_if_asked();
       }
     };
-    const std::uint64_t limit = request_.memory_bytes / (most_in_flight() + 1);
+    // Half of the memory for the small samples, one a worker; half for one large sample at a time.
+    const std::uint64_t half = request_.memory_bytes / 2;
+    std::mutex one_large;
+    const SampleLimits limits{half / std::max(1U, request_.jobs), half, one_large};
     for (std::uint64_t begin = 0; begin < rows; begin += kRowsAtOnce) {
-      pipeline_.submit([check, &format, begin, rows, limit](unsigned) {
+      pipeline_.submit([check, &format, begin, rows, &limits](unsigned) {
         TaskResult result;
         result.deep =
-            verify_rows(*check, format, begin, std::min(rows, begin + kRowsAtOnce), limit);
+            verify_rows(*check, format, begin, std::min(rows, begin + kRowsAtOnce), limits);
         return result;
       });
       drain_to(most_in_flight());

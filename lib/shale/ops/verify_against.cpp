@@ -4,6 +4,7 @@
 #include <cstring>
 #include <deque>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "shale/base/error.hpp"
@@ -25,7 +26,7 @@ namespace shale {
 namespace {
 
 constexpr std::uint64_t kPieceBytes = 256 * 1024;
-constexpr std::size_t kPairsAtOnce = 64, kOpenShards = 16;
+constexpr std::size_t kPairsAtOnce = 64, kOpenShards = 4;
 constexpr std::uint64_t kSkipped = ~std::uint64_t{0};
 
 // The key so that entries sort by it whatever follows, and whatever bytes it has: NUL is written
@@ -221,9 +222,10 @@ class Comparison {
       compare_label(key, static_cast<std::int64_t>(source.first), row.cells[*label_].integer,
                     *shard, sample.second);
     std::string path = join_path(request_.against, key);
+    shards_of_pairs_.insert(sample.first);
     pairs_.push_back(
         {std::move(key), std::move(path), sample.second, row.cells[image_].place, shard->reader});
-    if (pairs_.size() == kPairsAtOnce) submit();
+    if (pairs_.size() == kPairsAtOnce || shards_of_pairs_.size() == kOpenShards) submit();
   }
 
   struct OpenShard {
@@ -258,6 +260,7 @@ class Comparison {
   void submit() {
     if (pairs_.empty()) return;
     auto pairs = std::make_shared<std::vector<Pair>>(std::exchange(pairs_, {}));
+    shards_of_pairs_.clear();
     pipeline_.submit([pairs, field = image_](unsigned) { return compare_pairs(*pairs, field); });
   }
 
@@ -287,6 +290,7 @@ class Comparison {
   OrderedPipeline<std::vector<Finding>> pipeline_;
   std::deque<std::shared_ptr<OpenShard>> open_;
   std::vector<Pair> pairs_;
+  std::set<std::uint64_t> shards_of_pairs_;  // bounded: each keeps its files open
   std::size_t image_ = 0;
   std::optional<std::size_t> label_;
   std::vector<std::string> source_classes_;

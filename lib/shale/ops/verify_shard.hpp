@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "shale/format/format.hpp"
@@ -13,6 +14,12 @@ namespace shale {
 [[nodiscard]] std::vector<Finding> verify_structure(const ShardCheck& shard, const Format& format,
                                                     bool reads_payload);
 
+/// What the workers of a deep check may hold: each a small sample, and one of them a large one.
+struct SampleLimits {
+  std::uint64_t small_bytes, large_bytes;
+  std::mutex& one_large;
+};
+
 /// Rows [begin, end) read by the index, their digests recomputed and their images decoded.
 struct DeepResult {
   std::vector<Finding> findings;
@@ -21,6 +28,6 @@ struct DeepResult {
 };
 [[nodiscard]] DeepResult verify_rows(const ShardCheck& shard, const Format& format,
                                      std::uint64_t begin, std::uint64_t end,
-                                     std::uint64_t limit_bytes);
+                                     const SampleLimits& limits);
 
 }  // namespace shale

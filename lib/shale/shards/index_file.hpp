@@ -11,13 +11,15 @@
 #include "shale/io/output_file.hpp"
 #include "shale/wire/npy_header.hpp"
 
+// clang-format off
 // shard-000000.index.npy: a NumPy structured array, one row a sample, packed, little-endian.
 // docs/index.md gives the bytes:
-//   key.offset u64, key.length u64, key.crc32c u32, key_hash u64          (containers that hold
-//   keys) F.offset u64, F.length u64, F.crc32c u32 [, F.count u32 for a list]   each located field
-//   F, in schema order F i64 | f64                                                           each
-//   scalar field F, in its place among them record.offset u64, record.length u64 (containers that
-//   keep a sample in one piece)
+//   key.offset u64, key.length u64, key.crc32c u32, key_hash u64    containers that hold keys
+//   F.offset u64, F.length u64, F.crc32c u32 [, F.count u32]        each located field F [a list]
+//   F i64 | f64                                                     each scalar field F
+//   record.offset u64, record.length u64                            containers that keep a sample in one piece
+// The fields come in schema order.
+// clang-format on
 
 namespace shale {
 
