@@ -1,19 +1,21 @@
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "formats/record/record_format.hpp"
 
 // Any bytes are a shard: the scan gives rows and findings, and ends.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const int descriptor = ::memfd_create("fuzz", MFD_CLOEXEC);
-  if (descriptor < 0 || ::write(descriptor, data, size) != static_cast<ssize_t>(size)) __builtin_trap();
+  if (descriptor < 0 || ::write(descriptor, data, size) != static_cast<ssize_t>(size))
+    __builtin_trap();
   shale::Schema schema;
-  schema.fields = {{.name = "image", .kind = shale::Kind::bytes}, {.name = "label", .kind = shale::Kind::integer}};
+  schema.fields = {{.name = "image", .kind = shale::Kind::bytes},
+                   {.name = "label", .kind = shale::Kind::integer}};
   const shale::OptionSet options(shale::record_format.options);
   const shale::ShardLayout layout = shale::record_format.layout(schema, options);
   std::vector<shale::InputFile> files;
@@ -25,7 +27,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                              (image.offset <= size && image.length <= size - image.offset);
       if (!is_inside) __builtin_trap();
     };
-    shale::record_format.scan({files, schema, layout, reads_payload}, options, check_row, [](const shale::Finding&) {});
+    shale::record_format.scan({files, schema, layout, reads_payload}, options, check_row,
+                              [](const shale::Finding&) {});
   }
   ::close(descriptor);
   return 0;

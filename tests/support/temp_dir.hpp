@@ -1,7 +1,5 @@
 #pragma once
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +7,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <stdlib.h>
 
 #include "shale/base/error.hpp"
 
@@ -19,7 +19,8 @@ class TempDir {
  public:
   explicit TempDir(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
     std::string name = (parent / "shale-test-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw Error(Code::io, "cannot make a test folder").at(name);
+    if (::mkdtemp(name.data()) == nullptr)
+      throw Error(Code::io, "cannot make a test folder").at(name);
     path_ = name;
   }
   ~TempDir() {

@@ -126,8 +126,8 @@ struct Format {
   /// The elements of a list field's extent. Null if the format holds no lists. Errors:
   /// Code::damaged.
   std::vector<Bytes> (*split_list)(Bytes extent, std::uint32_t count) = nullptr;
-  /// Writes the files that the format's own readers want beside the shards; returns their names.
-  /// May be null.
+  /// Writes the files that the format's own readers want beside the shards, durably, into
+  /// `directory`, the work folder; the core gives them their places. Returns their names.
   std::vector<std::string> (*write_native_index)(
       const Manifest&, const std::function<void(const ShardVisitor&)>& for_each_shard,
       const std::string& directory) = nullptr;
