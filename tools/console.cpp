@@ -41,7 +41,7 @@ bool was_interrupted() {
   static const bool is_installed = [] {
     struct sigaction action = {};
     action.sa_handler = note_signal;
-    action.sa_flags = SA_RESETHAND;  // a second signal ends the process at once
+    action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second signal ends the process at once
     return sigaction(SIGINT, &action, nullptr) == 0 && sigaction(SIGTERM, &action, nullptr) == 0;
   }();
   return is_installed && g_signal != 0;
