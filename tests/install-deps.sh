@@ -11,6 +11,7 @@ root=$(dirname "$here")
 build_packages=(
   g++ cmake ninja-build pkg-config
   libboost-program-options-dev libcsv-dev libfmt-dev libisal-dev libjpeg62-turbo-dev libpng-dev libturbojpeg0-dev
+  libhdf5-dev liblmdb-dev libmsgpack-cxx-dev
   liburing-dev libxxhash-dev nlohmann-json3-dev doctest-dev
   python3 python3-venv
 )

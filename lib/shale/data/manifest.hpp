@@ -20,7 +20,7 @@ inline constexpr std::uint64_t kManifestVersion = 1;
 struct ManifestFile {
   std::string name;  ///< relative to the dataset's directory
   std::uint64_t bytes = 0;
-  Hash128 hash;  ///< hash_of_blocks of its 1 MiB blocks
+  Hash128 hash;  ///< hash_of_blocks of its 1 MiB blocks; zero: never read as a whole
   friend bool operator==(const ManifestFile&, const ManifestFile&) = default;
 };
 
@@ -28,8 +28,8 @@ struct ManifestShard {
   std::string name;  ///< "shard-000000"
   std::uint64_t payload_bytes = 0;
   std::vector<ManifestFile> files;  ///< in the order of ShardLayout::file_suffixes
-  ManifestFile index, blocks;
-  DatasetDigest digest;  ///< digest.samples is the number of rows
+  ManifestFile index, blocks;       ///< no name for blocks: the payload was never read
+  DatasetDigest digest;             ///< digest.samples is the number of rows
 };
 
 /// Where the samples came from, without roots or times.
@@ -37,6 +37,8 @@ struct ManifestSource {
   std::string kind;  ///< "image folder", "flat folder", "shale dataset"
   std::uint64_t samples = 0, bytes = 0;
   Hash128 fingerprint;  ///< xxh3-128 over kind, relative paths and sizes in order
+  /// When a shard of another tool was last modified, as it was indexed; only for those.
+  std::optional<std::uint64_t> mtime_ns = {};
 };
 
 /// What the probe saw of the images; only where the source holds images.

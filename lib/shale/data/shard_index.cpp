@@ -1,6 +1,27 @@
 #include "shale/data/shard_index.hpp"
 
+#include <algorithm>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+
 namespace shale {
+namespace {
+
+constexpr std::string_view kDialectNames[] = {"own", "plain", "msgpack"};
+
+}  // namespace
+
+std::string_view name_of(Dialect dialect) {
+  return kDialectNames[static_cast<std::size_t>(dialect)];
+}
+
+Dialect dialect_named(std::string_view name) {
+  const auto found = std::find(std::begin(kDialectNames), std::end(kDialectNames), name);
+  if (found == std::end(kDialectNames))
+    throw Error(Code::damaged, "dialect '{}' is unknown", printable(name));
+  return static_cast<Dialect>(found - std::begin(kDialectNames));
+}
 
 void move_places(IndexRow& row, std::uint64_t key_base, std::span<const std::uint64_t> field_bases,
                  std::uint64_t record_base) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "shale/data/schema.hpp"
@@ -44,6 +45,16 @@ struct IndexRow {
 void move_places(IndexRow& row, std::uint64_t key_base, std::span<const std::uint64_t> field_bases,
                  std::uint64_t record_base);
 
+/// Who laid the bytes of a shard, and so how its samples are to be read.
+enum class Dialect : std::uint8_t {
+  own,      ///< shale itself: the schema says what must be there
+  plain,    ///< another tool: what the container itself tells
+  msgpack,  ///< another tool, and each value is a msgpack map (--parse msgpack)
+};
+[[nodiscard]] std::string_view name_of(Dialect dialect);
+/// Errors: Code::damaged for an unknown name.
+[[nodiscard]] Dialect dialect_named(std::string_view name);
+
 /// How a format spreads one sample over the parts of a record and the files of a shard: fixed by
 /// format, schema and options, known before the first sample.
 struct ShardLayout {
@@ -55,6 +66,10 @@ struct ShardLayout {
   std::uint32_t key_part = 0;
   bool has_keys = true;            ///< false: the key of a row is its number
   bool has_whole_records = false;  ///< a sample is one run of bytes, its part 0
+  Dialect dialect = Dialect::own;
+  /// False for shards of other tools whose payload has not been read: their index has no crc32c,
+  /// they have no block list, and their files no hash.
+  bool has_checksums = true;
   friend bool operator==(const ShardLayout&, const ShardLayout&) = default;
 };
 

@@ -80,6 +80,13 @@ struct ShardInput {
   bool reads_payload;  ///< false: structure only; crc32c is 0 and payload bytes are not touched
 };
 
+/// What a file that another tool wrote holds, found out from all of its samples.
+struct Survey {
+  Schema schema;
+  ShardLayout layout;              ///< one file, with the suffix ""; has_checksums is the core's
+  std::vector<std::string> notes;  ///< what of the file is left out, a sentence each
+};
+
 using RowSink = std::function<void(const IndexRow&)>;
 
 /// What a detector may look at.
@@ -94,6 +101,7 @@ struct Capabilities {
   std::span<const Kind> kinds;
   bool needs_plan = false;        ///< a table in front of the samples: create_shard gets a plan
   bool self_checksummed = false;  ///< the container itself carries checksums
+  bool places_ascend = true;      ///< the values of a field lie in the order of the rows
   std::uint64_t largest_record = ~std::uint64_t{0} >> 1;  ///< bytes of one encoded sample
 };
 
@@ -120,8 +128,15 @@ struct Format {
   /// `files` and `schema` outlive the writer; `plan` is null unless can.needs_plan.
   std::unique_ptr<ShardWriter> (*create_shard)(std::span<OutputFile> files, const Schema& schema,
                                                const OptionSet&, const ShardPlan* plan) = nullptr;
-  /// Walks a shard's files, bounds-checked, and hands out its index rows in order. What is wrong
-  /// goes to the sink; it returns early where nothing after the damage can be trusted.
+  /// What a file of another tool holds; payload is not read where that can be helped. Null if only
+  /// shards of shale are read. Errors: Code::unsupported, by name, for what cannot be located (a
+  /// filter, a sample in several pieces) or has no meaning here; Code::usage for a dialect that the
+  /// format does not have; Code::damaged.
+  Survey (*survey)(const InputFile& file, Dialect dialect) = nullptr;
+  /// Walks a shard's files, bounds-checked, and hands out its index rows in order: shards of its
+  /// own, and those that survey() describes, as layout.dialect says. A value that is absent has
+  /// kMissing for its offset. What is wrong goes to the sink; it returns early where nothing after
+  /// the damage can be trusted. Memory: at most the files' size + 64 MiB, whatever they hold.
   void (*scan)(const ShardInput&, const OptionSet&, const RowSink&, const FindingSink&) = nullptr;
   /// The elements of a list field's extent. Null if the format holds no lists. Errors:
   /// Code::damaged.

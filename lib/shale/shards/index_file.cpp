@@ -15,17 +15,17 @@ std::uint64_t descr_bytes(std::string_view descr) {
   return static_cast<std::uint64_t>(descr.back() - '0');
 }
 
-void encode_place(const FieldPlace& place, ByteWriter& into) {
+void encode_place(const FieldPlace& place, bool has_crc32c, ByteWriter& into) {
   into.write(place.offset);
   into.write(place.length);
-  into.write(place.crc32c);
+  if (has_crc32c) into.write(place.crc32c);
 }
 
-FieldPlace decode_place(ByteReader& from) {
+FieldPlace decode_place(ByteReader& from, bool has_crc32c) {
   FieldPlace place;
   place.offset = from.read_u64();
   place.length = from.read_u64();
-  place.crc32c = from.read_u32();
+  if (has_crc32c) place.crc32c = from.read_u32();
   return place;
 }
 
@@ -36,11 +36,13 @@ NpyHeader block_list_header(std::uint64_t blocks) {
 }  // namespace
 
 IndexColumns::IndexColumns(const Schema& schema, const ShardLayout& layout)
-    : has_keys_(layout.has_keys), has_whole_records_(layout.has_whole_records) {
+    : has_keys_(layout.has_keys),
+      has_whole_records_(layout.has_whole_records),
+      has_crc32c_(layout.has_checksums) {
   const auto add_place = [&](const std::string& name) {
     columns_.emplace_back(name + ".offset", kU64);
     columns_.emplace_back(name + ".length", kU64);
-    columns_.emplace_back(name + ".crc32c", kU32);
+    if (has_crc32c_) columns_.emplace_back(name + ".crc32c", kU32);
   };
   if (has_keys_) {
     add_place("key");
@@ -70,10 +72,11 @@ std::vector<std::byte> IndexColumns::header(std::uint64_t rows) const {
 std::uint64_t IndexColumns::place_position(std::optional<std::size_t> field) const {
   std::uint64_t position = 0;
   if (!field) return position;
-  constexpr std::uint64_t kPlaceBytes = 20, kKeyHashBytes = 8, kCountBytes = 4, kScalarBytes = 8;
-  if (has_keys_) position += kPlaceBytes + kKeyHashBytes;
+  constexpr std::uint64_t kKeyHashBytes = 8, kCountBytes = 4, kScalarBytes = 8;
+  const std::uint64_t place_bytes = has_crc32c_ ? 20 : 16;
+  if (has_keys_) position += place_bytes + kKeyHashBytes;
   for (std::size_t i = 0; i < *field; ++i) {
-    position += is_located(kinds_[i]) ? kPlaceBytes + (kinds_[i] == Kind::list ? kCountBytes : 0)
+    position += is_located(kinds_[i]) ? place_bytes + (kinds_[i] == Kind::list ? kCountBytes : 0)
                                       : kScalarBytes;
   }
   return position;
@@ -81,7 +84,7 @@ std::uint64_t IndexColumns::place_position(std::optional<std::size_t> field) con
 
 void IndexColumns::encode(const IndexRow& row, ByteWriter& into) const {
   if (has_keys_) {
-    encode_place(row.key, into);
+    encode_place(row.key, has_crc32c_, into);
     into.write(row.key_hash);
   }
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
@@ -91,7 +94,7 @@ void IndexColumns::encode(const IndexRow& row, ByteWriter& into) const {
     } else if (kinds_[i] == Kind::real) {
       into.write(cell.real);
     } else {
-      encode_place(cell.place, into);
+      encode_place(cell.place, has_crc32c_, into);
       if (kinds_[i] == Kind::list) into.write(cell.place.count);
     }
   }
@@ -105,7 +108,7 @@ IndexRow IndexColumns::decode(Bytes bytes) const {
   ByteReader from(bytes, "index row");
   IndexRow row;
   if (has_keys_) {
-    row.key = decode_place(from);
+    row.key = decode_place(from, has_crc32c_);
     row.key_hash = from.read_u64();
   }
   row.cells.resize(kinds_.size());
@@ -116,7 +119,7 @@ IndexRow IndexColumns::decode(Bytes bytes) const {
     } else if (kinds_[i] == Kind::real) {
       cell.real = from.read_f64();
     } else {
-      cell.place = decode_place(from);
+      cell.place = decode_place(from, has_crc32c_);
       if (kinds_[i] == Kind::list) cell.place.count = from.read_u32();
     }
   }
@@ -125,6 +128,11 @@ IndexRow IndexColumns::decode(Bytes bytes) const {
     row.record_length = from.read_u64();
   }
   return row;
+}
+
+FieldPlace IndexColumns::decode_place_at(Bytes row, std::uint64_t position) const {
+  ByteReader from(row.subspan(position));
+  return decode_place(from, has_crc32c_);
 }
 
 IndexWriter::IndexWriter(OutputFile file, IndexColumns columns)
@@ -195,8 +203,8 @@ IndexRow IndexReader::row(std::uint64_t row) {
 FieldPlace IndexReader::place(std::uint64_t row, std::uint64_t position) {
   if (row >= rows_)
     throw Error(Code::bug, "place in row {} asked of an index of {}", row, rows_).at(file_->path());
-  ByteReader from(window_.view(columns_.file_bytes(row), columns_.row_bytes()).subspan(position));
-  return decode_place(from);
+  return columns_.decode_place_at(window_.view(columns_.file_bytes(row), columns_.row_bytes()),
+                                  position);
 }
 
 std::vector<std::byte> block_list_bytes(std::span<const Hash128> blocks) {

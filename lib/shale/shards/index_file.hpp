@@ -18,7 +18,7 @@
 //   F.offset u64, F.length u64, F.crc32c u32 [, F.count u32]        each located field F [a list]
 //   F i64 | f64                                                     each scalar field F
 //   record.offset u64, record.length u64                            containers that keep a sample in one piece
-// The fields come in schema order.
+// The fields come in schema order. Without the crc32c columns where the payload was never read.
 // clang-format on
 
 namespace shale {
@@ -43,10 +43,12 @@ class IndexColumns {
   void encode(const IndexRow& row, ByteWriter& into) const;
   /// `bytes` holds exactly row_bytes().
   [[nodiscard]] IndexRow decode(Bytes bytes) const;
+  /// Only one place of a row, by place_position().
+  [[nodiscard]] FieldPlace decode_place_at(Bytes row, std::uint64_t position) const;
 
  private:
   std::vector<Kind> kinds_;
-  bool has_keys_, has_whole_records_;
+  bool has_keys_, has_whole_records_, has_crc32c_;
   std::vector<std::pair<std::string, std::string>> columns_;
   std::uint64_t row_bytes_ = 0, header_bytes_ = 0;
 };

@@ -30,10 +30,15 @@ Json name_to_json(const std::string& name) {
 }
 
 Json file_to_json(const ManifestFile& file) {
-  return {{"name", file.name}, {"bytes", file.bytes}, {"xxh3_128", file.hash.hex()}};
+  // No hash is zero: it stands for a file that was never read as a whole.
+  return {{"name", file.name},
+          {"bytes", file.bytes},
+          {"xxh3_128", file.hash == Hash128{} ? Json(nullptr) : Json(file.hash.hex())}};
 }
 
-Json digest_to_json(const DatasetDigest& digest, bool has_keys) {
+// Of samples whose payload was never read there is no digest.
+Json digest_to_json(const DatasetDigest& digest, bool has_keys, bool was_read) {
+  if (!was_read) return nullptr;
   Json json = {{"content", digest.content.hex()}, {"ordered", digest.ordered.hex()}};
   json["keys"] = has_keys ? Json(digest.keys.hex()) : Json(nullptr);
   return json;
@@ -53,9 +58,14 @@ Json schema_to_json(const Schema& schema) {
 }
 
 Json layout_to_json(const ShardLayout& layout) {
-  return {{"files", layout.file_suffixes},   {"part_file", layout.part_file},
-          {"field_part", layout.field_part}, {"key_part", layout.key_part},
-          {"has_keys", layout.has_keys},     {"has_whole_records", layout.has_whole_records}};
+  Json json = {{"files", layout.file_suffixes},   {"part_file", layout.part_file},
+               {"field_part", layout.field_part}, {"key_part", layout.key_part},
+               {"has_keys", layout.has_keys},     {"has_whole_records", layout.has_whole_records}};
+  if (layout.dialect != Dialect::own) {
+    json["dialect"] = name_of(layout.dialect);
+    json["has_checksums"] = layout.has_checksums;
+  }
+  return json;
 }
 
 // Untrusted JSON, member by member. nlohmann's own get<> casts a negative number to a huge one.
@@ -113,7 +123,8 @@ std::string name_from_json(const Json& json) {
 
 // A file name of a dataset never leads out of its directory.
 ManifestFile file_from_json(const Json& json) {
-  ManifestFile file{text_at(json, "name"), number_at(json, "bytes"), hash_at(json, "xxh3_128")};
+  ManifestFile file{text_at(json, "name"), number_at(json, "bytes"), {}};
+  if (!member(json, "xxh3_128").is_null()) file.hash = hash_at(json, "xxh3_128");
   if (file.name.empty() || file.name.starts_with('.') || file.name.find('/') != std::string::npos ||
       file.name.find('\0') != std::string::npos) {
     throw Error(Code::damaged, "file name '{}' is not one of a dataset", printable(file.name));
@@ -124,6 +135,7 @@ ManifestFile file_from_json(const Json& json) {
 DatasetDigest digest_from_json(const Json& json, std::uint64_t samples) {
   DatasetDigest digest;
   digest.samples = samples;
+  if (json.is_null()) return digest;
   digest.content = hash_at(json, "content");
   digest.ordered = hash_at(json, "ordered");
   if (!member(json, "keys").is_null()) digest.keys = hash_at(json, "keys");
@@ -163,6 +175,10 @@ ShardLayout layout_from_json(const Json& json, const Schema& schema) {
   layout.key_part = small_number(member(json, "key_part"), "key_part", layout.part_file.size());
   layout.has_keys = flag_at(json, "has_keys");
   layout.has_whole_records = flag_at(json, "has_whole_records");
+  if (json.contains("dialect")) {
+    layout.dialect = dialect_named(text_at(json, "dialect"));
+    layout.has_checksums = flag_at(json, "has_checksums");
+  }
   if (layout.field_part.size() != schema.fields.size()) {
     throw Error(Code::damaged, "layout places {} fields, the schema has {}",
                 layout.field_part.size(), schema.fields.size());
@@ -176,7 +192,7 @@ ManifestShard shard_from_json(const Json& json) {
   shard.payload_bytes = number_at(json, "payload_bytes");
   for (const Json& file : array_at(json, "files")) shard.files.push_back(file_from_json(file));
   shard.index = file_from_json(member(json, "index"));
-  shard.blocks = file_from_json(member(json, "blocks"));
+  if (!member(json, "blocks").is_null()) shard.blocks = file_from_json(member(json, "blocks"));
   shard.digest = digest_from_json(member(json, "digest"), number_at(json, "samples"));
   return shard;
 }
@@ -221,7 +237,8 @@ Manifest manifest_from_json(const Json& json) {
     manifest.classes.push_back(name_from_json(name));
   const Json& source = member(json, "source");
   manifest.source = {text_at(source, "kind"), number_at(source, "samples"),
-                     number_at(source, "bytes"), hash_at(source, "fingerprint")};
+                     number_at(source, "bytes"), hash_at(source, "fingerprint"), std::nullopt};
+  if (source.contains("mtime_ns")) manifest.source.mtime_ns = number_at(source, "mtime_ns");
   manifest.skipped = number_at(json, "skipped");
   manifest.ignored = number_at(json, "ignored");
   manifest.images = images_from_json(json);
@@ -246,6 +263,7 @@ Json head_to_json(const Manifest& manifest) {
                     {"samples", manifest.source.samples},
                     {"bytes", manifest.source.bytes},
                     {"fingerprint", manifest.source.fingerprint.hex()}};
+  if (manifest.source.mtime_ns) json["source"]["mtime_ns"] = *manifest.source.mtime_ns;
   json["samples"] = manifest.digest.samples;
   json["payload_bytes"] = manifest.payload_bytes;
   json["shard_count"] = manifest.shard_count;
@@ -253,7 +271,8 @@ Json head_to_json(const Manifest& manifest) {
   json["ignored"] = manifest.ignored;
   if (manifest.images)
     json["images"] = {{"types", manifest.images->types}, {"odd", manifest.images->odd}};
-  json["digest"] = digest_to_json(manifest.digest, manifest.layout.has_keys);
+  json["digest"] =
+      digest_to_json(manifest.digest, manifest.layout.has_keys, manifest.layout.has_checksums);
   json["classes"] = Json::array();
   for (const std::string& name : manifest.classes) json["classes"].push_back(name_to_json(name));
   json["files"] = Json::array();
@@ -296,13 +315,14 @@ void prove_self_hash(const InputFile& file) {
 }  // namespace
 
 std::string shard_line(const ManifestShard& shard) {
+  const bool was_read = !shard.blocks.name.empty();
   Json json = {{"name", shard.name},
                {"samples", shard.digest.samples},
                {"payload_bytes", shard.payload_bytes},
                {"files", Json::array()},
                {"index", file_to_json(shard.index)},
-               {"blocks", file_to_json(shard.blocks)},
-               {"digest", digest_to_json(shard.digest, true)}};
+               {"blocks", was_read ? file_to_json(shard.blocks) : Json(nullptr)},
+               {"digest", digest_to_json(shard.digest, true, was_read)}};
   for (const ManifestFile& file : shard.files) json["files"].push_back(file_to_json(file));
   return json.dump();
 }
