@@ -26,6 +26,8 @@ void add_options(CommandLine& line) {
        "take the class table of another dataset, or a file with one name a line")              //
       ("shuffle", po::bool_switch(), "write the samples in a shuffled order")                  //
       ("seed", po::value<std::string>()->default_value("0")->value_name("N"), "of --shuffle")  //
+      ("parse", po::value<std::string>()->value_name("msgpack"),
+       "of an LMDB file: each value is a msgpack map, its entries are the fields")  //
       ("hidden", po::value<std::string>()->value_name("skip|keep"),
        "entries that begin with a dot; default: skip, but refuse a hidden folder of images")  //
       ("allow-empty", po::bool_switch(),
@@ -63,6 +65,8 @@ ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) 
     throw Error(Code::usage, "--shard-samples 0: a shard holds at least one sample");
   if (line.has("labels")) request.labels_file = line.text("labels");
   if (line.has("classes-from")) request.classes_from = line.text("classes-from");
+  if (line.has("index-dir")) request.index_folder = line.text("index-dir");
+  request.dialect = dialect_option(line);
   request.is_shuffled = line.flag("shuffle");
   request.seed = parse_count(line.text("seed"), "--seed");
   if (line.has("seed") && !request.is_shuffled)
@@ -139,6 +143,7 @@ std::string report_text(const ConvertReport& report, const ConvertRequest& reque
 int run_convert(const std::vector<std::string>& words) {
   CommandLine line(self(), kAllCommon);
   add_options(line);
+  add_index_dir(line);
   if (!line.parse(words)) return kDone;
   const CommonOptions common = line.common();
   const ConvertRequest request = request_of(line, common);

@@ -1,7 +1,11 @@
+#include <set>
+
 #include <fmt/format.h>
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/ops/foreign_file.hpp"
+#include "shale/ops/open_input.hpp"
 #include "shale/ops/rebuild_index.hpp"
 
 #include "tools/command.hpp"
@@ -29,16 +33,42 @@ std::string report_text(const RebuildReport& report, std::string_view dataset) {
                             report.rebuilt, report.failed);
 }
 
-}  // namespace
+std::string report_text(const IndexedFile& indexed, const std::string& file,
+                        const DatasetPaths& paths) {
+  const Manifest& manifest = indexed.manifest;
+  std::string fields;
+  for (const Field& field : manifest.schema.fields)
+    fields += fmt::format("{}{}", fields.empty() ? "" : ", ", printable(field.name));
+  std::string text = fmt::format(
+      "{}: {} of {} ({}), {} of payload{}\n", printable(file),
+      format_counted(manifest.digest.samples, "sample", "samples"), manifest.format, fields,
+      format_size(manifest.payload_bytes),
+      manifest.layout.has_checksums ? ", with checksums" : "; it was not read, --crc reads it");
+  for (const std::string& note : indexed.notes) text += fmt::format("note: {}\n", note);
+  return text + fmt::format("  its index: {}\n", printable(paths.manifest));
+}
 
-int run_index(const std::vector<std::string>& words) {
-  CommandLine line(commands()[5], kProgressOptions);
-  if (!line.parse(words)) return kDone;
-  line.require_words(1);
-  const CommonOptions common = line.common();
-  Progress progress(common.progress, "index");
-  const RebuildReport report =
-      rebuild_index(line.words()[0], events_for(progress, common.is_quiet));
+// The lists of two files of one name would overwrite each other.
+void refuse_equal_names(const std::vector<std::string>& files) {
+  std::set<std::string> names;
+  for (const std::string& file : files) {
+    const std::string name = file.substr(file.rfind('/') + 1);
+    if (names.insert(name).second) continue;
+    throw Error(Code::usage, "two files are called '{}': their indexes would be one",
+                printable(name))
+        .hint("give each its own --index-dir, or index them beside the files");
+  }
+}
+
+int rebuild(const CommandLine& line, const CommonOptions& common, const Events& events,
+            Progress& progress) {
+  for (const char* option : {"index-dir", "parse"}) {
+    if (!line.has(option)) continue;
+    throw Error(Code::usage, "--{} is for files of other tools, this is a dataset of shale's",
+                option)
+        .at(line.words()[0]);
+  }
+  const RebuildReport report = rebuild_index(line.words()[0], events);
   progress.clear();
   if (common.is_json) {
     print(rebuild_facts(report).dump() + "\n");
@@ -46,6 +76,61 @@ int run_index(const std::vector<std::string>& words) {
     print(report_text(report, line.words()[0]));
   }
   return report.failed > 0 ? kDamaged : kDone;
+}
+
+int index_files(const CommandLine& line, const CommonOptions& common, const Events& events,
+                Progress& progress) {
+  std::vector<std::string> files;
+  for (const std::string& word : line.words()) {
+    const std::optional<std::string> file = file_of_path(word);
+    if (!file) {
+      throw Error(Code::not_found, "is no file, and no directory of an LMDB")
+          .at(word)
+          .hint("several words must be files of other tools; a dataset of shale's goes alone");
+    }
+    files.push_back(*file);
+  }
+  const std::string folder = line.has("index-dir") ? line.text("index-dir") : "";
+  if (!folder.empty()) refuse_equal_names(files);
+  Json json = Json::array();
+  for (const std::string& file : files) {
+    const IndexedFile indexed = index_file({.file = file,
+                                            .index_folder = folder,
+                                            .dialect = dialect_option(line),
+                                            .with_checksums = line.flag("crc"),
+                                            .generator = std::string(kGenerator),
+                                            .memory_bytes = common.memory.value},
+                                           events);
+    progress.clear();
+    const DatasetPaths paths = DatasetPaths::of_file(file, folder);
+    if (common.is_json) {
+      json.push_back(indexed_file_facts(indexed, paths));
+    } else if (!common.is_quiet) {
+      print(report_text(indexed, file, paths));
+    }
+  }
+  if (common.is_json) print(Json{{"files", json}}.dump() + "\n");
+  return kDone;
+}
+
+}  // namespace
+
+int run_index(const std::vector<std::string>& words) {
+  CommandLine line(commands()[5], kMemoryOption | kProgressOptions);
+  add_index_dir(line);
+  line.add()  //
+      ("crc", po::bool_switch(),
+       "of a file: read the payload too, for checksums, block hashes and digests")  //
+      ("parse", po::value<std::string>()->value_name("msgpack"),
+       "of an LMDB file: each value is a msgpack map, its entries are the fields");
+  if (!line.parse(words)) return kDone;
+  line.require_words_at_least(1);
+  const CommonOptions common = line.common();
+  Progress progress(common.progress, "index");
+  const Events events = events_for(progress, common.is_quiet);
+  const bool is_dataset = line.words().size() == 1 && !file_of_path(line.words()[0]);
+  return is_dataset ? rebuild(line, common, events, progress)
+                    : index_files(line, common, events, progress);
 }
 
 }  // namespace shale::tools

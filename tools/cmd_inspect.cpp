@@ -31,8 +31,12 @@ std::string fields_text(const Schema& schema) {
 
 std::string info_text(const DatasetInfo& info, std::string_view name) {
   const Manifest& manifest = info.manifest;
-  std::string text = fmt::format("{}: a complete {} dataset by {}\n", printable(name),
-                                 manifest.format, manifest.generator);
+  const bool is_ours = manifest.layout.dialect == Dialect::own;
+  std::string text =
+      is_ours ? fmt::format("{}: a complete {} dataset by {}\n", printable(name), manifest.format,
+                            manifest.generator)
+              : fmt::format("{}: a file of another tool, {}\n", printable(name),
+                            info.is_indexed ? "indexed by " + manifest.generator : "not indexed");
   const auto add = [&](std::string_view what, const std::string& value) {
     text += fmt::format("  {:<9}{}\n", what, value);
   };
@@ -61,8 +65,21 @@ std::string info_text(const DatasetInfo& info, std::string_view name) {
     }
     add("odd", odd + " (images.csv)");
   }
-  add("content", manifest.digest.content.hex());
+  if (manifest.layout.has_checksums) {
+    add("content", manifest.digest.content.hex());
+  } else {
+    add("content", "unknown: the payload was not read ('shale index --crc' reads it)");
+  }
+  for (const std::string& note : info.notes) add("note", note);
   return text;
+}
+
+DatasetRequest dataset_request(const CommandLine& line) {
+  DatasetRequest request;
+  request.path = line.words()[0];
+  if (line.has("index-dir")) request.index_folder = line.text("index-dir");
+  request.generator = kGenerator;
+  return request;
 }
 
 // The bytes of a field as they are; a number as a line of text.
@@ -88,10 +105,11 @@ void write_field(const FoundSample& found, std::size_t field) {
 
 int run_info(const std::vector<std::string>& words) {
   CommandLine line(commands()[2], kNoCommon);
+  add_index_dir(line);
   if (!line.parse(words)) return kDone;
   line.require_words(1);
   const bool is_json = line.common().is_json;
-  const DatasetInfo info = inspect(line.words()[0]);
+  const DatasetInfo info = inspect(dataset_request(line), {});
   if (is_json) print(info_facts(info).dump() + "\n");
   if (!info.is_complete) {
     tell_error(unfinished(line.words()[0]));
@@ -103,6 +121,7 @@ int run_info(const std::vector<std::string>& words) {
 
 int run_cat(const std::vector<std::string>& words) {
   CommandLine line(commands()[3], kMemoryOption);
+  add_index_dir(line);
   line.add()  //
       ("key", po::value<std::string>()->value_name("KEY"),
        "the sample with this key instead of a row")  //
@@ -112,9 +131,11 @@ int run_cat(const std::vector<std::string>& words) {
   const CommonOptions common = line.common();
   line.require_words(line.has("key") ? 1 : 2);
   const std::string& dataset = line.words()[0];
-  const FoundSample found =
-      line.has("key") ? find_key(dataset, line.text("key"), common.memory.value)
-                      : find_row(dataset, parse_count(line.words()[1], "ROW"), common.memory.value);
+  DatasetRequest request = dataset_request(line);
+  request.memory_bytes = common.memory.value;
+  const FoundSample found = line.has("key")
+                                ? find_key(request, line.text("key"), {})
+                                : find_row(request, parse_count(line.words()[1], "ROW"), {});
   if (common.is_json) {
     print(sample_facts(found).dump() + "\n");
     return kDone;

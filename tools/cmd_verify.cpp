@@ -31,12 +31,16 @@ VerifyRequest request_of(const CommandLine& line, const CommonOptions& common) {
   if (!request.labels_file.empty() && request.against.empty()) {
     throw Error(Code::usage, "--labels needs --against, the folder that the labels belong to");
   }
+  if (line.has("index-dir")) request.index_folder = line.text("index-dir");
+  request.adds_checksums = line.flag("full");
+  request.generator = kGenerator;
   request.jobs = static_cast<unsigned>(common.jobs.value);
   request.memory_bytes = common.memory.value;
   return request;
 }
 
-std::string_view proof_of(const VerifyRequest& request) {
+std::string_view proof_of(const VerifyRequest& request, const VerifyReport& report) {
+  if (!report.proves_payload) return "the structure is sound";
   if (!request.against.empty())
     return "every byte is as it was written, and the source holds the same samples";
   switch (request.depth) {
@@ -78,6 +82,7 @@ int run_verify(const std::vector<std::string>& words) {
        "the folder or dataset that must hold the same samples, bytes and labels")  //
       ("labels", po::value<std::string>()->value_name("FILE"),
        "the labels of a flat folder given with --against");
+  add_index_dir(line);
   if (!line.parse(words)) return kDone;
   const CommonOptions common = line.common();
   const VerifyRequest request = request_of(line, common);
@@ -100,7 +105,8 @@ int run_verify(const std::vector<std::string>& words) {
     text += report.findings == 0
                 ? fmt::format("{}: {} in {}: {}\n", printable(request.dataset),
                               format_counted(report.samples, "sample", "samples"),
-                              format_counted(report.shards, "shard", "shards"), proof_of(request))
+                              format_counted(report.shards, "shard", "shards"),
+                              proof_of(request, report))
                 : fmt::format("{}: {}\n", printable(request.dataset),
                               format_counted(report.findings, "finding", "findings"));
     if (!common.is_quiet) print(text);

@@ -10,14 +10,15 @@ namespace {
 
 constexpr Command kCommands[] = {
     {"convert", "shale convert INPUT OUTPUT --to FORMAT [options]",
-     "turn an image folder or a dataset into shards", run_convert},
+     "turn an image folder, a dataset, an LMDB or HDF5 file into shards", run_convert},
     {"verify", "shale verify DATASET [--quick|--full|--deep] [--against SOURCE]",
      "prove a dataset whole, or say exactly what is not", run_verify},
     {"info", "shale info DATASET", "say what a dataset holds", run_info},
     {"cat", "shale cat DATASET ROW | --key KEY [--field F]",
      "write one field of one sample to stdout", run_cat},
     {"formats", "shale formats", "list the formats and what each can hold", run_formats},
-    {"index", "shale index DATASET", "make lost indexes and block lists anew", run_index},
+    {"index", "shale index DATASET|FILE... [--index-dir DIR] [--crc] [--parse msgpack]",
+     "index files of other tools; make lost indexes and block lists anew", run_index},
 };
 
 constexpr std::uint64_t kLeastMemory = 16 << 20;
@@ -131,6 +132,18 @@ std::size_t CommandLine::choice(const char* option, std::span<const std::string_
                 fmt::join(words, ", "));
   }
   return static_cast<std::size_t>(found - words.begin());
+}
+
+void add_index_dir(CommandLine& line) {
+  line.add()("index-dir", po::value<std::string>()->value_name("DIR"),
+             "where the index of a file of another tool is; default: beside the file");
+}
+
+Dialect dialect_option(const CommandLine& line) {
+  constexpr std::string_view kWords[] = {"msgpack"};
+  if (!line.has("parse")) return Dialect::plain;
+  (void)line.choice("parse", kWords);
+  return Dialect::msgpack;
 }
 
 CommonOptions CommandLine::common() const {

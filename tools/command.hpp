@@ -9,6 +9,7 @@
 #include <boost/program_options.hpp>
 
 #include "shale/base/error.hpp"
+#include "shale/data/shard_index.hpp"
 #include "shale/io/machine_limits.hpp"
 
 #include "tools/console.hpp"
@@ -82,6 +83,11 @@ class CommandLine {
   po::variables_map values_;
   std::vector<std::string> words_;
 };
+
+/// --index-dir, for commands that read a file of another tool.
+void add_index_dir(CommandLine& line);
+/// --parse. Errors: Code::usage for another word than msgpack.
+[[nodiscard]] Dialect dialect_option(const CommandLine& line);
 
 int run_convert(const std::vector<std::string>& words);
 int run_verify(const std::vector<std::string>& words);

@@ -88,9 +88,14 @@ Json manifest_facts(const Manifest& manifest) {
                     {"fingerprint", manifest.source.fingerprint.hex()}};
   json["options"] = Json::object();
   for (const auto& [name, value] : manifest.options) json["options"][name] = value;
-  json["content_digest"] = manifest.digest.content.hex();
-  json["ordered_digest"] = manifest.digest.ordered.hex();
-  json["key_digest"] = manifest.layout.has_keys ? Json(manifest.digest.keys.hex()) : Json(nullptr);
+  // Of payload that was never read there is no digest.
+  const bool has_digests = manifest.layout.has_checksums;
+  const auto digest = [](const Hash128& hash, bool is_known) {
+    return is_known ? Json(hash.hex()) : Json(nullptr);
+  };
+  json["content_digest"] = digest(manifest.digest.content, has_digests);
+  json["ordered_digest"] = digest(manifest.digest.ordered, has_digests);
+  json["key_digest"] = digest(manifest.digest.keys, has_digests && manifest.layout.has_keys);
   return json;
 }
 
@@ -128,11 +133,13 @@ Json info_facts(const DatasetInfo& info) {
   if (!info.is_complete) return {{"complete", false}};
   Json json = manifest_facts(info.manifest);
   json["complete"] = true;
+  json["indexed"] = info.is_indexed;
   json["file_bytes"] = info.file_bytes;
   json["largest_file"] = info.largest_file;
   json["class_names"] = Json::array();
   for (const std::string& name : info.manifest.classes)
     json["class_names"].push_back(printable(name));
+  if (!info.notes.empty()) json["notes"] = info.notes;
   return json;
 }
 
@@ -158,7 +165,7 @@ Json sample_facts(const FoundSample& found) {
     } else {
       value["offset"] = cell.place.offset;
       value["length"] = cell.place.length;
-      value["crc32c"] = fmt::format("{:08x}", cell.place.crc32c);
+      if (found.has_crc32c) value["crc32c"] = fmt::format("{:08x}", cell.place.crc32c);
       if (field.kind == Kind::list) value["count"] = cell.place.count;
       if (field.kind == Kind::text)
         value["value"] = printable(as_text(std::get<Bytes>(found.sample.values[i])));
@@ -181,6 +188,14 @@ Json rebuild_facts(const RebuildReport& report) {
     put_text(entry, "fault", shard.fault);
     json["shards"].push_back(std::move(entry));
   }
+  return json;
+}
+
+Json indexed_file_facts(const IndexedFile& indexed, const DatasetPaths& paths) {
+  Json json = manifest_facts(indexed.manifest);
+  json["index"] = printable(paths.manifest);
+  json["checksums"] = indexed.manifest.layout.has_checksums;
+  json["notes"] = indexed.notes;
   return json;
 }
 

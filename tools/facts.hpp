@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "shale/ops/convert.hpp"
+#include "shale/ops/foreign_file.hpp"
 #include "shale/ops/inspect.hpp"
 #include "shale/ops/rebuild_index.hpp"
 #include "shale/ops/verify.hpp"
@@ -25,6 +26,8 @@ inline constexpr std::string_view kGenerator = "shale " SHALE_VERSION;
 [[nodiscard]] Json verify_facts(const VerifyReport& report);
 [[nodiscard]] Json info_facts(const DatasetInfo& info);
 [[nodiscard]] Json sample_facts(const FoundSample& found);
+/// What `shale index` says of a file of another tool.
+[[nodiscard]] Json indexed_file_facts(const IndexedFile& indexed, const DatasetPaths& paths);
 [[nodiscard]] Json rebuild_facts(const RebuildReport& report);
 
 }  // namespace shale::tools

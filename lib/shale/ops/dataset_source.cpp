@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/flow/permutation.hpp"
 #include "shale/shards/dataset_reader.hpp"
-#include "shale/shards/manifest_file.hpp"
 
 namespace shale {
 namespace {
@@ -31,22 +31,28 @@ struct OpenShard {
 
 class DatasetSource final : public Source {
  public:
-  DatasetSource(const std::string& directory, bool is_shuffled, std::uint64_t seed)
-      : directory_(directory) {
-    manifest_ = read_manifest(directory, [this](const ManifestShard& shard) {
+  DatasetSource(OpenedDataset dataset, bool is_shuffled, std::uint64_t seed)
+      : dataset_(std::move(dataset)) {
+    for (const ManifestShard& shard : dataset_.shards) {
       first_row_.push_back(rows_);
       rows_ += shard.digest.samples;
-      shards_.push_back(shard);
-    });
+    }
     if (is_shuffled) order_.emplace(rows_, seed);
-    info_.manifest = {.kind = "shale dataset",
-                      .samples = rows_,
-                      .bytes = manifest_.payload_bytes,
-                      .fingerprint = manifest_.digest.keys};
+    const bool is_ours = manifest_.layout.dialect == Dialect::own;
+    if (is_ours) {
+      info_.manifest = {.kind = "shale dataset",
+                        .samples = rows_,
+                        .bytes = manifest_.payload_bytes,
+                        .fingerprint = manifest_.digest.keys};
+    } else {
+      info_.manifest = manifest_.source;
+      info_.manifest.mtime_ns.reset();
+      info_.notes = dataset_.notes;
+    }
     info_.schema = manifest_.schema;
     info_.classes = manifest_.classes;
     info_.holds_images = manifest_.images.has_value();
-    info_.keys_are_unique = true;
+    info_.keys_are_unique = is_ours || !manifest_.layout.has_keys;
     info_.split_list = format_of(manifest_).split_list;
   }
 
@@ -65,7 +71,7 @@ class DatasetSource final : public Source {
  private:
   PendingSample pending(OpenShard& shard, IndexRow row, std::uint64_t number) {
     PendingSample sample;
-    sample.has_crc32c = true;
+    sample.has_crc32c = manifest_.layout.has_checksums;
     sample.keeps_open = shard.reader;
     sample.key = row.key.offset == kMissing
                      ? std::to_string(number)
@@ -76,6 +82,11 @@ class DatasetSource final : public Source {
       sample.descriptors.push_back(file.descriptor());
       const FieldPlace& place = sample.cells[i].place;
       if (!is_located(manifest_.schema.fields[i].kind)) continue;
+      if (place.offset == kMissing) {
+        throw Error(Code::schema, "field '{}' is absent in this sample, a dataset has it in all",
+                    printable(manifest_.schema.fields[i].name))
+            .for_sample(sample.key, number);
+      }
       if (place.length > file.size() || place.offset > file.size() - place.length) {
         throw Error(Code::damaged, "field '{}' lies outside the file's {} bytes",
                     manifest_.schema.fields[i].name, file.size())
@@ -94,13 +105,13 @@ class DatasetSource final : public Source {
     // Oldest out: the readers stay open as long as samples in flight refer to them.
     if (open_.size() == kOpenShards) open_.pop_front();
     open_.push_back(std::make_unique<OpenShard>(
-        number, std::make_shared<const ShardReader>(directory_, manifest_, shards_[number])));
+        number,
+        std::make_shared<const ShardReader>(dataset_.paths, manifest_, dataset_.shards[number])));
     return *open_.back();
   }
 
-  std::string directory_;
-  Manifest manifest_;
-  std::vector<ManifestShard> shards_;
+  OpenedDataset dataset_;
+  const Manifest& manifest_ = dataset_.manifest;
   std::vector<std::uint64_t> first_row_;
   std::uint64_t rows_ = 0, position_ = 0;
   std::optional<Permutation> order_;
@@ -110,9 +121,9 @@ class DatasetSource final : public Source {
 
 }  // namespace
 
-std::unique_ptr<Source> open_dataset_source(const std::string& directory, bool is_shuffled,
+std::unique_ptr<Source> make_dataset_source(OpenedDataset dataset, bool is_shuffled,
                                             std::uint64_t seed) {
-  return std::make_unique<DatasetSource>(directory, is_shuffled, seed);
+  return std::make_unique<DatasetSource>(std::move(dataset), is_shuffled, seed);
 }
 
 }  // namespace shale

@@ -8,36 +8,11 @@
 #include "shale/base/size_text.hpp"
 #include "shale/ops/open_input.hpp"
 #include "shale/shards/dataset_reader.hpp"
-#include "shale/shards/manifest_file.hpp"
 
 namespace shale {
 namespace {
 
-struct Dataset {
-  Manifest manifest;
-  std::vector<ManifestShard> shards;
-};
-
-Dataset open_dataset(const std::string& directory) {
-  switch (look_at(directory)) {
-    case Place::dataset:
-      break;
-    case Place::absent:
-      throw Error(Code::not_found, "there is no such dataset directory").at(directory);
-    case Place::unfinished:
-      throw unfinished(directory);
-    default:
-      throw Error(Code::unsupported, "is not a dataset that shale wrote")
-          .at(directory)
-          .hint("shards of other tools are not supported yet");
-  }
-  Dataset dataset;
-  dataset.manifest = read_manifest(
-      directory, [&](const ManifestShard& shard) { dataset.shards.push_back(shard); });
-  return dataset;
-}
-
-FoundSample load(const Dataset& dataset, const ShardReader& shard, const IndexRow& place,
+FoundSample load(const OpenedDataset& dataset, const ShardReader& shard, const IndexRow& place,
                  std::uint64_t row, std::uint64_t shard_row, std::uint64_t memory_bytes) {
   FoundSample found;
   LoadedSample loaded =
@@ -50,17 +25,21 @@ FoundSample load(const Dataset& dataset, const ShardReader& shard, const IndexRo
   found.bytes = std::move(loaded.bytes);
   found.schema = dataset.manifest.schema;
   found.classes = dataset.manifest.classes;
+  found.has_crc32c = dataset.manifest.layout.has_checksums;
+  if (!dataset.manifest.layout.has_keys) found.sample.key = std::to_string(row);
   return found;
 }
 
 }  // namespace
 
-DatasetInfo inspect(const std::string& dataset) {
+DatasetInfo inspect(const DatasetRequest& request, const Events& events) {
   DatasetInfo info;
-  if (look_at(dataset) == Place::unfinished) return info;
-  const Dataset opened = open_dataset(dataset);
+  if (look_at(request.path) == Place::unfinished) return info;
+  const OpenedDataset opened = open_dataset(request, events);
   info.is_complete = true;
+  info.is_indexed = opened.temporary_folder == nullptr;
   info.manifest = opened.manifest;
+  info.notes = opened.notes;
   for (const ManifestShard& shard : opened.shards) {
     const auto count = [&](const ManifestFile& file) {
       info.file_bytes += file.bytes;
@@ -73,29 +52,28 @@ DatasetInfo inspect(const std::string& dataset) {
   return info;
 }
 
-FoundSample find_row(const std::string& directory, std::uint64_t row, std::uint64_t memory_bytes) {
-  const Dataset dataset = open_dataset(directory);
+FoundSample find_row(const DatasetRequest& request, std::uint64_t row, const Events& events) {
+  const OpenedDataset dataset = open_dataset(request, events);
   std::uint64_t first = 0;
   for (const ManifestShard& entry : dataset.shards) {
     if (row - first < entry.digest.samples) {
-      const ShardReader shard(directory, dataset.manifest, entry);
+      const ShardReader shard(dataset.paths, dataset.manifest, entry);
       const IndexRow place = shard.open_index().row(row - first);
-      return load(dataset, shard, place, row, row - first, memory_bytes);
+      return load(dataset, shard, place, row, row - first, request.memory_bytes);
     }
     first += entry.digest.samples;
   }
   throw Error(Code::not_found, "there is no row {}: the dataset has {}", row, format_count(first))
-      .at(directory)
+      .at(request.path)
       .hint("rows count from 0");
 }
 
-FoundSample find_key(const std::string& directory, const std::string& key,
-                     std::uint64_t memory_bytes) {
-  const Dataset dataset = open_dataset(directory);
+FoundSample find_key(const DatasetRequest& request, const std::string& key, const Events& events) {
+  const OpenedDataset dataset = open_dataset(request, events);
   const std::uint64_t hash = xxh3_64(as_bytes(key));
   std::uint64_t first = 0;
   for (const ManifestShard& entry : dataset.shards) {
-    const ShardReader shard(directory, dataset.manifest, entry);
+    const ShardReader shard(dataset.paths, dataset.manifest, entry);
     IndexReader index = shard.open_index();
     for (std::uint64_t row = 0; row < entry.digest.samples && dataset.manifest.layout.has_keys;
          ++row) {
@@ -103,12 +81,12 @@ FoundSample find_key(const std::string& directory, const std::string& key,
       if (place.key_hash != hash || place.key.length != key.size()) continue;
       std::string stored(key.size(), '\0');
       shard.file_of_key().read_exact(place.key.offset, std::as_writable_bytes(std::span(stored)));
-      if (stored == key) return load(dataset, shard, place, first + row, row, memory_bytes);
+      if (stored == key) return load(dataset, shard, place, first + row, row, request.memory_bytes);
     }
     first += entry.digest.samples;
   }
   throw Error(Code::not_found, "no sample has the key '{}'", printable(key))
-      .at(directory)
+      .at(request.path)
       .hint(
           "keys are paths relative to the folder that was converted, such as n01440764/photo.JPEG");
 }

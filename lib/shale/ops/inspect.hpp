@@ -9,17 +9,20 @@
 #include "shale/base/bytes.hpp"
 #include "shale/data/manifest.hpp"
 #include "shale/data/sample.hpp"
+#include "shale/ops/open_dataset.hpp"
 
 namespace shale {
 
-/// What a dataset is, from its manifest alone: no shard is opened.
+/// What a dataset is, from its manifest alone: no shard of shale's is opened.
 struct DatasetInfo {
   bool is_complete = false;  ///< false: an unfinished run, all else is empty
   Manifest manifest;
+  bool is_indexed = true;  ///< false: a file of another tool, whose index was made for this alone
   std::uint64_t file_bytes = 0, largest_file = 0;  ///< of shards with their indexes and block lists
+  std::vector<std::string> notes;                  ///< what of a file is left out
 };
-/// Errors: Code::not_found, Code::unsupported for what is no dataset; as read_manifest.
-[[nodiscard]] DatasetInfo inspect(const std::string& dataset);
+/// Errors: as open_dataset.
+[[nodiscard]] DatasetInfo inspect(const DatasetRequest& request, const Events& events);
 
 /// One sample of a dataset, found by its row or by its key, and read by the index with its
 /// checksums proved.
@@ -32,13 +35,14 @@ struct FoundSample {
   IndexRow place;
   Sample sample;  ///< points into `bytes`
   std::vector<std::byte> bytes;
+  bool has_crc32c = true;
 };
 /// Errors: Code::not_found with the number of rows, or naming the key; Code::damaged; Code::limit
-/// if the sample is larger than `memory_bytes`.
-[[nodiscard]] FoundSample find_row(const std::string& dataset, std::uint64_t row,
-                                   std::uint64_t memory_bytes);
+/// if the sample is larger than `request.memory_bytes`.
+[[nodiscard]] FoundSample find_row(const DatasetRequest& request, std::uint64_t row,
+                                   const Events& events);
 /// A key is searched by its hash in one index after the other.
-[[nodiscard]] FoundSample find_key(const std::string& dataset, const std::string& key,
-                                   std::uint64_t memory_bytes);
+[[nodiscard]] FoundSample find_key(const DatasetRequest& request, const std::string& key,
+                                   const Events& events);
 
 }  // namespace shale

@@ -1,11 +1,14 @@
 #include "shale/ops/open_input.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/format/format.hpp"
 #include "shale/io/walk.hpp"
 #include "shale/ops/dataset_source.hpp"
+#include "shale/ops/foreign_file.hpp"
 #include "shale/shards/naming.hpp"
 
 namespace shale {
@@ -16,7 +19,9 @@ namespace fs = std::filesystem;
 Error not_read_yet(const std::string& input, std::string_view kind) {
   return Error(Code::unsupported, "{} is not supported yet as input", kind)
       .at(input)
-      .hint("this version reads image folders, flat folders with --labels, and shale datasets");
+      .hint(
+          "this version reads image folders, flat folders with --labels, shale datasets, and LMDB "
+          "and HDF5 files");
 }
 
 void refuse_by_name(const std::string& input) {
@@ -36,7 +41,7 @@ void refuse_folder_options(const ConvertRequest& request) {
                                   : request.hidden != HiddenPolicy::unset ? "--hidden"
                                                                           : "";
   if (option.empty()) return;
-  throw Error(Code::usage, "{} is for folders, the input is a shale dataset", option)
+  throw Error(Code::usage, "{} is for folders of images, the input is none", option)
       .at(request.inputs.front())
       .hint("leave the option out: a dataset brings its samples, labels and classes along");
 }
@@ -47,6 +52,23 @@ std::string_view kind_of_file(const std::string& path) {
   if (suffix == ".npz") return "an .npz archive";
   if (suffix == ".tar" || suffix == ".gz" || suffix == ".tgz") return "a tar archive";
   return "a single file";
+}
+
+void refuse_file_options(const ConvertRequest& request) {
+  const std::string_view option = !request.index_folder.empty()         ? "--index-dir"
+                                  : request.dialect == Dialect::msgpack ? "--parse"
+                                                                        : "";
+  if (option.empty()) return;
+  throw Error(Code::usage, "{} is for files of other tools, the input is a folder", option)
+      .at(request.inputs.front())
+      .hint("leave the option out");
+}
+
+bool is_of_known_format(const std::string& path) {
+  const InputFile file(path);
+  std::vector<std::byte> head(std::min<std::uint64_t>(4096, file.size()));
+  file.read_exact(0, head);
+  return detect_format({path, head, file.size()}) != nullptr;
 }
 
 }  // namespace
@@ -90,17 +112,28 @@ std::unique_ptr<Source> open_input(const ConvertRequest& request, const std::str
   switch (look_at(input)) {
     case Place::absent:
       throw Error(Code::not_found, "there is no such file or folder").at(input);
-    case Place::other_file:
-      throw not_read_yet(input, kind_of_file(input));
     case Place::unfinished:
       throw unfinished(input);
+    case Place::other_file:
+      if (!is_of_known_format(input)) throw not_read_yet(input, kind_of_file(input));
+      break;
     case Place::dataset:
-      refuse_folder_options(request);
-      return open_dataset_source(input, request.is_shuffled, request.seed);
     case Place::empty_folder:
     case Place::other_folder:
       break;
   }
+  const bool is_folder = look_at(input) != Place::dataset && !file_of_path(input);
+  if (!is_folder) {
+    refuse_folder_options(request);
+    return make_dataset_source(open_dataset({.path = input,
+                                             .index_folder = request.index_folder,
+                                             .dialect = request.dialect,
+                                             .generator = request.generator,
+                                             .memory_bytes = request.memory_bytes},
+                                            events),
+                               request.is_shuffled, request.seed);
+  }
+  refuse_file_options(request);
   return open_folder({.root = input,
                       .labels_file = request.labels_file,
                       .classes_from = request.classes_from,

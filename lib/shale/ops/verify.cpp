@@ -13,6 +13,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/flow/ordered_pipeline.hpp"
 #include "shale/io/file_summary.hpp"
+#include "shale/ops/foreign_file.hpp"
 #include "shale/ops/open_input.hpp"
 #include "shale/ops/verify_against.hpp"
 #include "shale/ops/verify_shard.hpp"
@@ -40,10 +41,10 @@ class Verification {
       : request_(request), sink_(sink), events_(events), pipeline_(std::max(1U, request.jobs)) {}
 
   VerifyReport run() {
-    if (!load_manifest()) return std::move(report_);
+    if (!load_manifest()) return finished();
     const Format& format = format_of(manifest_);
     check_totals();
-    check_other_files();
+    if (manifest_.layout.dialect == Dialect::own) check_other_files();
     for (const ManifestShard& shard : shards_) {
       events_.stop_if_asked();
       check_shard(format, shard);
@@ -59,17 +60,37 @@ class Verification {
     if (!request_.against.empty()) {
       try {
         verify_against(
-            request_, manifest_, shards_, [this](Finding finding) { add(std::move(finding)); },
-            events_, report_.notes);
+            request_, {paths_, manifest_, shards_, {}, nullptr},
+            [this](Finding finding) { add(std::move(finding)); }, events_, report_.notes);
       } catch (const Error& error) {
         if (error.code() != Code::damaged) throw;
         add_damage(error, "");
       }
     }
-    return std::move(report_);
+    return finished();
   }
 
  private:
+  // What is found whole gets the checksums that were asked for.
+  VerifyReport finished() {
+    const std::optional<std::string> file = file_of_path(request_.dataset);
+    const bool has_checksums =
+        manifest_.layout.dialect != Dialect::own && manifest_.layout.has_checksums;
+    if (request_.adds_checksums && file && !has_checksums && report_.findings == 0) {
+      (void)index_file({.file = *file,
+                        .index_folder = request_.index_folder,
+                        .dialect = manifest_.layout.dialect == Dialect::msgpack ? Dialect::msgpack
+                                                                                : Dialect::plain,
+                        .with_checksums = true,
+                        .generator = request_.generator,
+                        .memory_bytes = request_.memory_bytes},
+                       events_);
+      report_.notes = {fmt::format("its index now has checksums and block hashes: {}",
+                                   printable(paths_.manifest))};
+    }
+    return std::move(report_);
+  }
+
   void add(Finding finding) {
     ++report_.findings;
     if (sink_) sink_(finding);
@@ -90,10 +111,34 @@ class Verification {
     add(std::move(finding));
   }
 
+  // False: there is nothing more to check, all has been said.
   bool load_manifest() {
-    if (look_at(request_.dataset) != Place::dataset) throw not_a_dataset();
+    const Place place = look_at(request_.dataset);
+    const std::optional<std::string> file =
+        place == Place::dataset ? std::nullopt : file_of_path(request_.dataset);
+    if (place != Place::dataset && !file) throw not_a_dataset(place);
+    paths_ =
+        file ? DatasetPaths::of_file(*file, request_.index_folder) : DatasetPaths(request_.dataset);
+    std::error_code error;
+    const bool is_indexed = !file || fs::exists(paths_.manifest, error);
+    if (is_indexed && !read_shards()) return false;
+    if (!file) return true;
+    const bool is_fresh = is_indexed && shards_.size() == 1 &&
+                          is_index_fresh(InputFile(*file), manifest_, shards_[0]);
+    if (!is_fresh) {
+      check_unindexed(*file, is_indexed);
+    } else if (!manifest_.layout.has_checksums) {
+      report_.proves_payload = false;
+      report_.notes.push_back(
+          "the index has no checksums: payload bytes cannot be vouched for; 'shale index --crc' "
+          "adds them");
+    }
+    return is_fresh;
+  }
+
+  bool read_shards() {
     try {
-      manifest_ = read_manifest(request_.dataset, [this](const ManifestShard& shard) {
+      manifest_ = read_manifest(paths_, [this](const ManifestShard& shard) {
         bytes_ += shard.index.bytes + shard.blocks.bytes;
         for (const ManifestFile& file : shard.files) bytes_ += file.bytes;
         shards_.push_back(shard);
@@ -107,18 +152,45 @@ class Verification {
     return true;
   }
 
-  Error not_a_dataset() {
-    switch (look_at(request_.dataset)) {
+  // A file of another tool whose index is missing, or of an earlier state: its structure is all
+  // there is to check.
+  void check_unindexed(const std::string& file, bool has_stale_index) {
+    std::vector<InputFile> files;
+    files.emplace_back(file);
+    const Format& format = format_of_file(files[0]);
+    report_.shards = 1;
+    report_.proves_payload = false;
+    try {
+      Survey survey = format.survey(files[0], Dialect::plain);
+      for (std::string& note : survey.notes) report_.notes.push_back(std::move(note));
+      format.scan(
+          {files, survey.schema, survey.layout, request_.depth == VerifyDepth::deep},
+          OptionSet(format.options), [this](const IndexRow&) { ++report_.samples; },
+          [this](Finding finding) { add(std::move(finding)); });
+    } catch (const Error& error) {
+      add_damage(error, "");
+    }
+    if (has_stale_index && report_.findings == 0) {
+      throw Error(Code::mismatch, "is not the file that its index was made of: {} bytes now",
+                  files[0].size())
+          .at(file)
+          .hint(fmt::format("'shale index {}' indexes it again", printable(file)));
+    }
+    report_.notes.push_back(
+        "only its structure was checked: payload bytes cannot be vouched for; 'shale index --crc' "
+        "makes an index with checksums");
+  }
+
+  [[nodiscard]] Error not_a_dataset(Place place) const {
+    switch (place) {
       case Place::absent:
-        return Error(Code::not_found, "there is no such dataset").at(request_.dataset);
+        return Error(Code::not_found, "there is no such dataset to verify").at(request_.dataset);
       case Place::unfinished:
         return unfinished(request_.dataset);
       default:
-        return Error(Code::unsupported, "is not a shale dataset")
+        return Error(Code::unsupported, "is neither a shale dataset nor a file of a known format")
             .at(request_.dataset)
-            .hint(
-                "verify takes the directory that 'shale convert' wrote; shards of other tools are "
-                "not supported yet");
+            .hint("verify takes the directory that 'shale convert' wrote, or an LMDB or HDF5 file");
     }
   }
 
@@ -151,7 +223,7 @@ class Verification {
     std::set<std::string> known = {std::string(kManifestName)};
     for (const ManifestFile& file : manifest_.files) {
       known.insert(file.name);
-      (void)check_file(file, "");
+      (void)check_file(paths_.lists, file, "");
     }
     for (const ManifestShard& shard : shards_) {
       known.insert({shard.index.name, shard.blocks.name});
@@ -169,10 +241,11 @@ class Verification {
 
   // A file that is proved as a whole: its size, and from full on its hash.
   // False if there was something to report.
-  bool check_file(const ManifestFile& expected, const std::string& shard) {
+  bool check_file(const std::string& folder, const ManifestFile& expected,
+                  const std::string& shard) {
     const std::uint64_t findings_before = report_.findings;
     try {
-      const InputFile file(join_path(request_.dataset, expected.name));
+      const InputFile file(join_path(folder, expected.name));
       Finding finding;
       finding.file = expected.name;
       finding.shard = shard;
@@ -200,16 +273,23 @@ class Verification {
   void check_shard(const Format& format, const ManifestShard& shard) {
     const std::uint64_t first_sample = report_.samples;
     const std::uint64_t findings_before = report_.findings;
-    (void)check_file(shard.index, shard.name);
-    const bool has_blocks = check_file(shard.blocks, shard.name);
+    (void)check_file(paths_.lists, shard.index, shard.name);
+    const bool has_blocks =
+        !shard.blocks.name.empty() && check_file(paths_.lists, shard.blocks, shard.name);
     std::shared_ptr<ShardCheck> check;
     try {
-      check = std::make_shared<ShardCheck>(ShardCheck{
-          manifest_, first_sample, ShardReader(request_.dataset, manifest_, shard), {}, {}});
+      check = std::make_shared<ShardCheck>(
+          ShardCheck{manifest_,
+                     first_sample,
+                     ShardReader(paths_, manifest_, shard),
+                     {},
+                     {},
+                     format.can.places_ascend && manifest_.layout.dialect == Dialect::own});
       (void)check->reader.open_index();
     } catch (const Error& error) {
       // Without an index that fits, the files of the shard can still be proved, each as a whole.
-      for (const ManifestFile& file : shard.files) (void)check_file(file, shard.name);
+      for (const ManifestFile& file : shard.files)
+        (void)check_file(paths_.shards, file, shard.name);
       if (report_.findings == findings_before) add_damage(error, shard.name);
       return;
     }
@@ -238,7 +318,7 @@ class Verification {
     }
     try {
       check.blocks = read_block_list(
-          InputFile(join_path(request_.dataset, check.reader.shard().blocks.name)), count);
+          InputFile(join_path(paths_.lists, check.reader.shard().blocks.name)), count);
     } catch (const Error& error) {
       add_damage(error, check.reader.shard().name);
     }
@@ -265,12 +345,15 @@ class Verification {
   // Blocks, values and structure: one task a range, and one for the walk through the container.
   void prove_bytes(const std::shared_ptr<ShardCheck>& check, const Format& format) {
     StraddlingJoin join;
-    const bool is_deep = request_.depth == VerifyDepth::deep;
-    pipeline_.submit([check, &format, is_deep](unsigned) {
+    // Where values do not lie in the order of the rows, the walk proves their checksums.
+    const bool reads_payload = request_.depth == VerifyDepth::deep ||
+                               (!check->has_ordered_places && manifest_.layout.has_checksums);
+    pipeline_.submit([check, &format, reads_payload](unsigned) {
       TaskResult result;
-      result.range.findings = verify_structure(*check, format, is_deep);
+      result.range.findings = verify_structure(*check, format, reads_payload);
       return result;
     });
+    if (!manifest_.layout.has_checksums) return drain(*check, join, 0);
     for (std::size_t file = 0; file < check->reader.files().size(); ++file) {
       const std::uint64_t size = check->reader.files()[file].size();
       for (std::uint64_t begin = 0; begin < size; begin += kRangeBytes) {
@@ -326,6 +409,7 @@ class Verification {
       drain_to(most_in_flight());
     }
     drain_to(0);
+    if (!manifest_.layout.has_checksums) return;
     const DatasetDigest& expected = check->reader.shard().digest;
     if (digest == expected) return;
     Finding finding = check->finding("digests of the samples are wrong",
@@ -345,6 +429,7 @@ class Verification {
   const VerifyRequest& request_;
   const FindingSink& sink_;
   const Events& events_;
+  DatasetPaths paths_;
   OrderedPipeline<TaskResult> pipeline_;
   VerifyReport report_;
   Manifest manifest_;

@@ -20,8 +20,12 @@ enum class VerifyDepth {
 struct VerifyRequest {
   std::string dataset;
   VerifyDepth depth = VerifyDepth::full;
-  std::string against;      ///< a folder or dataset that must hold the same samples; empty: none
-  std::string labels_file;  ///< the labels of a flat folder to compare with
+  std::string against;       ///< a folder or dataset that must hold the same samples; empty: none
+  std::string labels_file;   ///< the labels of a flat folder to compare with
+  std::string index_folder;  ///< of a file of another tool
+  /// A file of another tool whose index has no checksums gets them, once it has been found whole.
+  bool adds_checksums = false;
+  std::string generator;
   unsigned jobs = 1;
   std::uint64_t memory_bytes = 256 << 20;
 };
@@ -31,6 +35,7 @@ struct VerifyReport {
   std::uint64_t findings = 0;
   std::vector<Finding> first_findings;  ///< at most 1000
   std::vector<std::string> notes;       ///< what could not be vouched for, a sentence each
+  bool proves_payload = true;           ///< false: there were no checksums to prove it by
 };
 
 /// Proves a dataset whole, or says exactly what is not. Damage is a finding and never ends the

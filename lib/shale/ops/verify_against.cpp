@@ -13,9 +13,9 @@
 #include "shale/flow/ordered_pipeline.hpp"
 #include "shale/io/external_sorter.hpp"
 #include "shale/ops/csv.hpp"
+#include "shale/ops/foreign_file.hpp"
 #include "shale/ops/open_input.hpp"
 #include "shale/shards/dataset_reader.hpp"
-#include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
 
 // Both sides are lists of (key, where): one of the source's files, one of the set's rows and of
@@ -132,12 +132,12 @@ std::vector<Finding> compare_pairs(const std::vector<Pair>& pairs, std::size_t f
 
 class Comparison {
  public:
-  Comparison(const VerifyRequest& request, const Manifest& manifest,
-             const std::vector<ManifestShard>& shards, bool compares_labels,
+  Comparison(const VerifyRequest& request, const OpenedDataset& dataset, bool compares_labels,
              const FindingSink& sink, const Events& events)
       : request_(request),
-        manifest_(manifest),
-        shards_(shards),
+        paths_(dataset.paths),
+        manifest_(dataset.manifest),
+        shards_(dataset.shards),
         compares_labels_(compares_labels),
         sink_(sink),
         events_(events),
@@ -276,12 +276,13 @@ class Comparison {
                                     [&](const auto& shard) { return shard->number == number; });
     if (found != open_.end()) return *found;
     if (open_.size() == kOpenShards) open_.pop_front();
-    auto reader = std::make_shared<const ShardReader>(request_.dataset, manifest_, shards_[number]);
+    auto reader = std::make_shared<const ShardReader>(paths_, manifest_, shards_[number]);
     open_.push_back(std::make_shared<OpenShard>(OpenShard{number, reader, reader->open_index()}));
     return open_.back();
   }
 
   const VerifyRequest& request_;
+  const DatasetPaths& paths_;
   const Manifest& manifest_;
   const std::vector<ManifestShard>& shards_;
   bool compares_labels_;
@@ -297,8 +298,22 @@ class Comparison {
 };
 
 // Two datasets: the digests say whether they hold the same samples under the same keys.
-void compare_digests(const Manifest& ours, const std::string& against, const FindingSink& sink) {
-  const Manifest theirs = read_manifest(against);
+void compare_digests(const Manifest& ours, const VerifyRequest& request, const FindingSink& sink,
+                     const Events& events) {
+  const std::string& against = request.against;
+  const Manifest theirs = open_dataset({.path = against,
+                                        .index_folder = request.index_folder,
+                                        .dialect = ours.layout.dialect,
+                                        .with_checksums = true,
+                                        .generator = request.generator,
+                                        .memory_bytes = request.memory_bytes},
+                                       events)
+                              .manifest;
+  if (!ours.layout.has_checksums) {
+    throw Error(Code::usage, "--against compares digests, the index has none")
+        .at(request.dataset)
+        .hint("'shale index --crc' adds them");
+  }
   const auto compare = [&](std::string_view what, const std::string& found,
                            const std::string& expected) {
     if (found == expected) return;
@@ -326,12 +341,18 @@ HiddenPolicy hidden_policy_of(const Manifest& manifest) {
 
 }  // namespace
 
-void verify_against(const VerifyRequest& request, const Manifest& manifest,
-                    const std::vector<ManifestShard>& shards, const FindingSink& sink,
-                    const Events& events, std::vector<std::string>& notes) {
-  if (look_at(request.against) == Place::dataset) {
-    compare_digests(manifest, request.against, sink);
+void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
+                    const FindingSink& sink, const Events& events,
+                    std::vector<std::string>& notes) {
+  const Manifest& manifest = dataset.manifest;
+  if (look_at(request.against) == Place::dataset || file_of_path(request.against)) {
+    compare_digests(manifest, request, sink, events);
     return;
+  }
+  if (manifest.layout.dialect != Dialect::own) {
+    throw Error(Code::unsupported, "a {} cannot be compared with a folder", manifest.source.kind)
+        .at(request.dataset)
+        .hint("convert it, and compare the result");
   }
   const bool is_unlabelled = manifest.source.kind == kFlatFolder && request.labels_file.empty();
   const std::unique_ptr<Source> source =
@@ -345,7 +366,7 @@ void verify_against(const VerifyRequest& request, const Manifest& manifest,
                    .memory_bytes = request.memory_bytes / 4});
   if (is_unlabelled)
     notes.push_back("labels were not compared: pass --labels with the file that has them");
-  Comparison(request, manifest, shards, !is_unlabelled, sink, events).run(*source);
+  Comparison(request, dataset, !is_unlabelled, sink, events).run(*source);
 }
 
 }  // namespace shale

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "shale/data/manifest.hpp"
+#include "shale/ops/open_dataset.hpp"
 #include "shale/ops/verify.hpp"
 
 namespace shale {
@@ -11,8 +11,7 @@ namespace shale {
 /// Compares a dataset with the input it was made from (or with any other): every sample of the
 /// source must be in the set or in its skipped.csv, byte for byte and with its label, and nothing
 /// else may be. Both sides are sorted by key on disk. Errors: as open_input.
-void verify_against(const VerifyRequest& request, const Manifest& manifest,
-                    const std::vector<ManifestShard>& shards, const FindingSink& sink,
-                    const Events& events, std::vector<std::string>& notes);
+void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
+                    const FindingSink& sink, const Events& events, std::vector<std::string>& notes);
 
 }  // namespace shale

@@ -143,6 +143,7 @@ class ColumnCursor {
 std::vector<ColumnCursor> cursors_of(const ShardCheck& shard, const ByteRange& range) {
   const ShardLayout& layout = shard.manifest.layout;
   std::vector<ColumnCursor> cursors;
+  if (!shard.has_ordered_places) return cursors;
   if (layout.has_keys && layout.part_file[layout.key_part] == range.file)
     cursors.emplace_back(shard, range, std::nullopt);
   for (std::size_t i = 0; i < shard.manifest.schema.fields.size(); ++i) {

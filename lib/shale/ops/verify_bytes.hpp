@@ -20,6 +20,7 @@ struct ShardCheck {
   std::vector<Hash128>
       blocks;  ///< of all its files, one after the other; empty if the block list is damaged
   std::vector<std::uint64_t> first_block;  ///< of each file, in `blocks`
+  bool has_ordered_places;                 ///< the values of a field lie in the order of the rows
 
   /// A finding about this shard, with the sample's key if `row` is given and the key can be read.
   [[nodiscard]] Finding finding(std::string message, const std::string& file,

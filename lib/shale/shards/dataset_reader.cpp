@@ -21,7 +21,8 @@ InputFile open_checked(const std::string& directory, const ManifestFile& file) {
 }
 
 // Reads one extent to the end of `bytes` and proves its checksum.
-void read_extent(const InputFile& file, const FieldPlace& place, std::vector<std::byte>& bytes) {
+void read_extent(const InputFile& file, const FieldPlace& place, bool has_crc32c,
+                 std::vector<std::byte>& bytes) {
   if (place.length > file.size() || place.offset > file.size() - place.length) {
     throw Error(Code::damaged, "index places {} bytes here, the file has {}", place.length,
                 file.size())
@@ -30,6 +31,7 @@ void read_extent(const InputFile& file, const FieldPlace& place, std::vector<std
   const std::size_t begin = bytes.size();
   bytes.resize(begin + place.length);
   file.read_exact(place.offset, std::span(bytes).subspan(begin));
+  if (!has_crc32c) return;
   if (const std::uint32_t found = crc32c(Bytes(bytes).subspan(begin)); found != place.crc32c) {
     throw Error(Code::damaged, "{} bytes have checksum 0x{:08x}, expected 0x{:08x}", place.length,
                 found, place.crc32c)
@@ -50,18 +52,17 @@ const Format& format_of(const Manifest& manifest) {
                         printable(manifest.generator)));
 }
 
-ShardReader::ShardReader(const std::string& directory, const Manifest& manifest,
-                         ManifestShard shard)
+ShardReader::ShardReader(const DatasetPaths& paths, const Manifest& manifest, ManifestShard shard)
     : shard_(std::move(shard)),
       layout_(&manifest.layout),
       columns_(manifest.schema, manifest.layout),
-      index_(open_checked(directory, shard_.index)) {
+      index_(open_checked(paths.lists, shard_.index)) {
   if (shard_.files.size() != layout_->file_suffixes.size()) {
     throw Error(Code::damaged, "{} has {} files, its format writes {}", shard_.name,
                 shard_.files.size(), layout_->file_suffixes.size())
-        .at(join_path(directory, kManifestName));
+        .at(paths.manifest);
   }
-  for (const ManifestFile& file : shard_.files) files_.push_back(open_checked(directory, file));
+  for (const ManifestFile& file : shard_.files) files_.push_back(open_checked(paths.shards, file));
 }
 
 IndexReader ShardReader::open_index() const {
@@ -91,7 +92,7 @@ LoadedSample load_sample(const ShardReader& shard, const IndexRow& row, const Sc
   LoadedSample loaded;
   loaded.bytes.reserve(wanted);
   if (row.key.offset != kMissing) {
-    read_extent(shard.file_of_key(), row.key, loaded.bytes);
+    read_extent(shard.file_of_key(), row.key, shard.has_checksums(), loaded.bytes);
     loaded.sample.key = as_text(loaded.bytes);
   }
   for (std::size_t i = 0; i < schema.fields.size(); ++i) {
@@ -102,7 +103,11 @@ LoadedSample load_sample(const ShardReader& shard, const IndexRow& row, const Sc
       loaded.sample.values.emplace_back(cell.real);
     } else {
       const std::size_t begin = loaded.bytes.size();
-      read_extent(shard.file_of_field(i), cell.place, loaded.bytes);
+      if (cell.place.offset == kMissing) {
+        throw Error(Code::schema, "sample has no field '{}'", printable(schema.fields[i].name))
+            .for_sample(loaded.sample.key);
+      }
+      read_extent(shard.file_of_field(i), cell.place, shard.has_checksums(), loaded.bytes);
       // reserve() above covers every extent: the bytes do not move any more.
       const Bytes extent = Bytes(loaded.bytes).subspan(begin);
       if (schema.fields[i].kind == Kind::list) {

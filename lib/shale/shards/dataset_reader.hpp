@@ -9,6 +9,7 @@
 #include "shale/format/format.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/shards/index_file.hpp"
+#include "shale/shards/naming.hpp"
 
 namespace shale {
 
@@ -20,7 +21,7 @@ namespace shale {
 class ShardReader {
  public:
   /// Errors: Code::not_found, Code::damaged if a file's size is not the manifest's, Code::io.
-  ShardReader(const std::string& directory, const Manifest& manifest, ManifestShard shard);
+  ShardReader(const DatasetPaths& paths, const Manifest& manifest, ManifestShard shard);
 
   [[nodiscard]] const ManifestShard& shard() const { return shard_; }
   [[nodiscard]] std::span<const InputFile> files() const { return files_; }
@@ -30,6 +31,8 @@ class ShardReader {
   /// The file a field of the schema (or the key) lies in.
   [[nodiscard]] const InputFile& file_of_field(std::size_t field) const;
   [[nodiscard]] const InputFile& file_of_key() const;
+  /// False: the index gives no crc32c, nothing that is read can be proved.
+  [[nodiscard]] bool has_checksums() const { return layout_->has_checksums; }
 
  private:
   ManifestShard shard_;
@@ -46,8 +49,8 @@ struct LoadedSample {
   std::vector<std::byte> bytes;
 };
 /// `limit_bytes` bounds the memory taken. Errors: Code::damaged with file and offset for a place
-/// outside the file, an extent whose crc32c is not the index's, or a malformed list; Code::limit
-/// with both numbers; Code::io.
+/// outside the file, an extent whose crc32c is not the index's, or a malformed list; Code::schema
+/// for a field that the sample lacks; Code::limit with both numbers; Code::io.
 [[nodiscard]] LoadedSample load_sample(const ShardReader& shard, const IndexRow& row,
                                        const Schema& schema, const Format& format,
                                        std::uint64_t limit_bytes);

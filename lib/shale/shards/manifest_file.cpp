@@ -337,8 +337,15 @@ ManifestShard parse_shard_line(std::string_view line) {
 
 void write_manifest(const std::string& directory, const Manifest& manifest,
                     const ForEachShard& shards) {
-  const std::string work_path = join_path(join_path(directory, kWorkFolder), kManifestName);
-  OutputFile file(work_path, {.io = IoMode::buffered, .buffer_bytes = 256 * 1024, .buffers = 1});
+  write_manifest_file(join_path(directory, kManifestName),
+                      join_path(join_path(directory, kWorkFolder), kManifestName), manifest,
+                      shards);
+}
+
+void write_manifest_file(const std::string& path, const std::string& temporary_path,
+                         const Manifest& manifest, const ForEachShard& shards) {
+  OutputFile file(temporary_path,
+                  {.io = IoMode::buffered, .buffer_bytes = 256 * 1024, .buffers = 1});
   Hasher128 hasher;
   const auto put = [&](std::string_view text) {
     hasher.update(as_bytes(text));
@@ -361,13 +368,14 @@ void write_manifest(const std::string& directory, const Manifest& manifest,
   file.append(as_bytes(hasher.digest().hex()));
   file.append(as_bytes(kTail));
   (void)file.finish();
-  rename_file(work_path, join_path(directory, kManifestName));
-  sync_directory(directory);
+  rename_file(temporary_path, path);
+  const std::size_t slash = path.rfind('/');
+  sync_directory(slash == std::string::npos ? "." : path.substr(0, slash + 1));
 }
 
-Manifest read_manifest(const std::string& directory,
+Manifest read_manifest(const DatasetPaths& paths,
                        const std::function<void(const ManifestShard&)>& visit_shard) {
-  const std::string path = join_path(directory, kManifestName);
+  const std::string& path = paths.manifest;
   const InputFile file(path);
   prove_self_hash(file);
   std::uint64_t shards = 0;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "shale/data/manifest.hpp"
+#include "shale/shards/naming.hpp"
 
 // dataset.json: the commit of a dataset, written last. docs/manifest.md gives every member. One
 // shard a line, so that a set of 10^5 shards is written and read as a stream; the last member is
@@ -25,12 +26,15 @@ using ForEachShard = std::function<void(const std::function<void(const ManifestS
 void write_manifest(const std::string& directory, const Manifest& manifest,
                     const ForEachShard& shards);
 
+/// The same at any path, by way of a temporary file beside it. For shards of other tools.
+void write_manifest_file(const std::string& path, const std::string& temporary_path,
+                         const Manifest& manifest, const ForEachShard& shards);
+
 /// Reads a manifest: proves its self-hash first, then parses, handing out the shards as they come.
 /// Memory: one shard at a time, besides the class table.
 /// Errors: Code::not_found; Code::damaged with both hashes, or with the member that is off;
 /// Code::unsupported for a newer format_version or an unknown requirement, by name.
 [[nodiscard]] Manifest read_manifest(
-    const std::string& directory,
-    const std::function<void(const ManifestShard&)>& visit_shard = {});
+    const DatasetPaths& paths, const std::function<void(const ManifestShard&)>& visit_shard = {});
 
 }  // namespace shale

@@ -21,6 +21,18 @@ inline constexpr std::string_view kIndexSuffix = ".index.npy", kBlocksSuffix = "
 /// True for a name that only shale gives: a manifest, a list beside it, or a file of a shard.
 [[nodiscard]] bool is_dataset_file(std::string_view name);
 
+/// Where the files of a dataset lie: those of shale all in one directory; those about a shard FILE
+/// of another tool, FILE.dataset.json and its lists, beside it or in a directory for indexes.
+struct DatasetPaths {
+  std::string manifest;       ///< the file
+  std::string shards, lists;  ///< the folders of the shards, and of their indexes and block lists
+  DatasetPaths() = default;
+  DatasetPaths(const std::string& directory);  ///< a dataset of shale: a path is as good
+  /// `index_folder` empty: beside the file.
+  [[nodiscard]] static DatasetPaths of_file(const std::string& file,
+                                            const std::string& index_folder);
+};
+
 /// directory + "/" + name.
 [[nodiscard]] std::string join_path(std::string_view directory, std::string_view name);
 

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shale/data/manifest.hpp"
+#include "shale/format/format.hpp"
+#include "shale/ops/events.hpp"
+#include "shale/shards/naming.hpp"
+
+// Shards that other tools wrote: an LMDB or HDF5 file gets an index of its own, FILE.index.npy,
+// with a manifest of one shard, FILE.dataset.json, and is then read like any dataset
+// (docs/foreign.md).
+
+namespace shale {
+
+/// The file that a path stands for: itself, or data.mdb in the directory of an LMDB. nullopt for
+/// anything else.
+[[nodiscard]] std::optional<std::string> file_of_path(const std::string& path);
+
+/// How a file of another tool is to be read.
+struct ForeignRequest {
+  std::string file;
+  std::string index_folder;  ///< of FILE.index.npy and the rest; empty: beside the file
+  Dialect dialect = Dialect::plain;
+  bool with_checksums = false;  ///< reads the payload: crc32c columns, block list, digests
+  std::string generator;
+  std::uint64_t memory_bytes = 256 << 20;  ///< for one sample at a time, with checksums
+};
+
+/// The format of a file, by its content. Errors: Code::unsupported if none reads such files.
+[[nodiscard]] const Format& format_of_file(const InputFile& file);
+
+/// Indexes a file, replacing an index that is there. Nothing is written if the file is damaged or
+/// cannot be indexed. Memory: one window, and with checksums one sample. Errors: as
+/// Format::survey; Code::damaged with the first finding; Code::mismatch if the file changes
+/// meanwhile; Code::io.
+struct IndexedFile {
+  Manifest manifest;
+  std::vector<std::string> notes;
+};
+IndexedFile index_file(const ForeignRequest& request, const Events& events);
+
+/// True if the file is what the manifest speaks of: same size, same time of modification.
+[[nodiscard]] bool is_index_fresh(const InputFile& file, const Manifest& manifest,
+                                  const ManifestShard& shard);
+
+}  // namespace shale

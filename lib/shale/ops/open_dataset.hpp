@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "shale/data/manifest.hpp"
+#include "shale/ops/events.hpp"
+#include "shale/shards/naming.hpp"
+
+namespace shale {
+
+/// A dataset that is to be read: a directory that shale wrote, or a file of another tool.
+struct DatasetRequest {
+  std::string path;
+  std::string index_folder = {};  ///< where the index of a file is looked for; empty: beside it
+  Dialect dialect = Dialect::plain;
+  bool with_checksums = false;  ///< of a file: crc32c and digests are wanted
+  std::string generator = {};
+  std::uint64_t memory_bytes = 256 << 20;
+};
+
+/// A dataset whose manifest has been read. Of a file without an index, one is made in a temporary
+/// folder, which is gone with the last copy of this.
+struct OpenedDataset {
+  DatasetPaths paths;
+  Manifest manifest;
+  std::vector<ManifestShard> shards;
+  std::vector<std::string> notes;                ///< what of a file is left out
+  std::shared_ptr<const void> temporary_folder;  ///< null: the index stands where it was found
+};
+
+/// Errors: Code::not_found; Code::mismatch for an unfinished dataset, or a file that has changed
+/// since it was indexed; Code::unsupported for what is no dataset; as read_manifest and index_file.
+[[nodiscard]] OpenedDataset open_dataset(const DatasetRequest& request, const Events& events);
+
+}  // namespace shale
