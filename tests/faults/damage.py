@@ -1,5 +1,6 @@
 """Any damage to any file of a dataset is found, and the file named."""
 
+import json
 import os
 import random
 import shutil
@@ -64,13 +65,19 @@ class Damage(FaultCase):
             self.damaged(name, flip)
         self.ok("verify", self.out, "--deep")
 
-    def test_a_damaged_sample_is_named_with_its_place(self):
-        path = self.out / "shard-000001.tfrecord"
+    def flip_in_image(self, path, row):
+        """Flips a bit in the image of a row, which lies in the second shard."""
+        sample = json.loads(self.ok("cat", self.out, row, "--json").out)
+        self.assertEqual(sample["shard"], path.name.split(".")[0])
         content = bytearray(path.read_bytes())
-        content[len(content) // 2] ^= 1
+        content[sample["fields"]["image"]["offset"] + 10] ^= 1
         path.write_bytes(content)
+
+    def test_a_damaged_sample_is_named_with_its_place(self):
+        path = self.out / f"shard-000001.{self.suffix}"
+        self.flip_in_image(path, row=40)
         done = run("verify", self.out)
-        self.assertRegex(done.err, r"shard-000001\.tfrecord: byte \d+: sample 'class-\d/\d+\.png': field 'image': .*: found .*, expected ")
+        self.assertRegex(done.err, rf"shard-000001\.{self.suffix}: byte \d+: sample 'class-\d/\d+\.png': field 'image': .*: found .*, expected ")
 
     def test_files_cut_short_or_grown(self):
         for name in self.names:
@@ -105,7 +112,7 @@ class Damage(FaultCase):
         os.rename(self.folder / "saved", self.out / right)
 
     def test_two_files_swapped(self):
-        for suffix in ("tfrecord", "index.npy", "blocks.npy"):
+        for suffix in (self.suffix, "index.npy", "blocks.npy"):
             names = [f"shard-00000{i}.{suffix}" for i in (1, 2)]
             self.swap(*names)
             for name in names:
@@ -113,9 +120,9 @@ class Damage(FaultCase):
             self.swap(*names)
 
     def test_two_shards_swapped_with_all_their_files(self):
-        for suffix in ("tfrecord", "index.npy", "blocks.npy"):
+        for suffix in (self.suffix, "index.npy", "blocks.npy"):
             self.swap(f"shard-000001.{suffix}", f"shard-000002.{suffix}")
-        self.damage_is_found("shard-000001.tfrecord")
+        self.damage_is_found(f"shard-000001.{self.suffix}")
         self.damage_is_found("shard-000002.index.npy")
 
     def test_files_of_another_dataset(self):
@@ -124,8 +131,8 @@ class Damage(FaultCase):
         (self.source / "class-1/00001.png").write_bytes(png(20, 20, seed=99))
         self.convert(self.source, other, "--shard-size", "1200kB", "--shard-samples", 25, code=4)
         changed = [name for name in self.names if (self.out / name).read_bytes() != (other / name).read_bytes()]
-        shard = next(name for name in changed if name.endswith(".tfrecord"))
-        self.assertTrue({"dataset.json", shard.replace("tfrecord", "index.npy"), shard.replace("tfrecord", "blocks.npy")} < set(changed))
+        shard = next(name for name in changed if name.endswith(f".{self.suffix}"))
+        self.assertTrue({"dataset.json", shard.replace(self.suffix, "index.npy"), shard.replace(self.suffix, "blocks.npy")} < set(changed))
         for name in changed:
             (self.folder / "saved").write_bytes((self.out / name).read_bytes())
             shutil.copyfile(other / name, self.out / name)
@@ -134,8 +141,8 @@ class Damage(FaultCase):
         self.ok("verify", self.out)
 
     def test_a_shard_too_many(self):
-        shutil.copyfile(self.out / "shard-000002.tfrecord", self.out / "shard-000003.tfrecord")
-        self.damage_is_found("shard-000003.tfrecord")
+        shutil.copyfile(self.out / f"shard-000002.{self.suffix}", self.out / f"shard-000003.{self.suffix}")
+        self.damage_is_found(f"shard-000003.{self.suffix}")
 
     def test_whole_shards_of_another_source_are_not_this_source(self):
         path = self.source / "class-2/00002.png"
@@ -157,12 +164,10 @@ class Damage(FaultCase):
         self.ok("verify", self.out, "--against", self.source)
 
     def test_a_damaged_dataset_is_no_source(self):
-        path = self.out / "shard-000001.tfrecord"
-        content = bytearray(path.read_bytes())
-        content[len(content) // 2] ^= 1
-        path.write_bytes(content)
+        path = self.out / f"shard-000001.{self.suffix}"
+        self.flip_in_image(path, row=40)
         copy = self.folder / "copy"
-        self.refused("convert", self.out, copy, "--to", "record", code=3, says=["sample 'class-", "checksum 0x"])
+        self.refused("convert", self.out, copy, "--to", self.container, code=3, says=["sample 'class-", "checksum 0x"])
         self.assertFalse((copy / "dataset.json").exists())
         codes = {run("cat", self.out, row).code for row in range(manifest_of(self.out)["samples"])}
         self.assertEqual(codes, {0, 3})
@@ -177,7 +182,7 @@ class Damage(FaultCase):
                 self.ok("index", self.out)
                 self.assertEqual((self.out / name).read_bytes(), content)
         self.assertEqual(sorted(os.listdir(self.out)), self.names)
-        shard = self.out / "shard-000000.tfrecord"
+        shard = self.out / f"shard-000000.{self.suffix}"
         shard.write_bytes(shard.read_bytes()[:-1])
         (self.out / "shard-000000.index.npy").unlink()
         done = run("index", self.out)

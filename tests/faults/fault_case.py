@@ -30,6 +30,7 @@ def as_nobody():
 class FaultCase(unittest.TestCase):
     maxDiff = None
     base = None  # where the test's folder is made: $TMPDIR
+    container, suffix = "record", "tfrecord"
 
     def setUp(self):
         self.folder = shale_tool.Folder(self.base)
@@ -44,7 +45,7 @@ class FaultCase(unittest.TestCase):
         return done
 
     def convert(self, source, out, *words, **options):
-        return self.ok("convert", source, out, "--to", "record", *words, **options)
+        return self.ok("convert", source, out, "--to", self.container, *words, **options)
 
     def refused(self, *words, code=1, says=(), **options):
         """The run fails with this code, says where and what, gives one hint, and is no bug."""

@@ -15,7 +15,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from bad_input import *  # noqa: E402, F401, F403
 from bad_names import *  # noqa: E402, F401, F403
 from bad_output import *  # noqa: E402, F401, F403
+from containers import *  # noqa: E402, F401, F403
 from damage import *  # noqa: E402, F401, F403
+from foreign_files import *  # noqa: E402, F401, F403
 from kills import *  # noqa: E402, F401, F403
 from limits import *  # noqa: E402, F401, F403
 from same_bytes import *  # noqa: E402, F401, F403

@@ -36,7 +36,7 @@ class KilledRuns(FaultCase):
 
     def interrupted(self, extra, which, is_after_start=False):
         """Starts a run and sends a signal at a random moment; its exit code, 0 if it was too fast."""
-        words = ["convert", self.source, self.out, "--to", "record", *self.words, *extra]
+        words = ["convert", self.source, self.out, "--to", self.container, *self.words, *extra]
         process = start(*words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while is_after_start and not (self.out / ".shale").exists() and process.poll() is None:
             os.sched_yield()
@@ -73,7 +73,7 @@ class KilledRuns(FaultCase):
                 self.assertIn(code, (0, -signal.SIGKILL))
                 self.check_after(code)
                 kills += code != 0
-                shards_left += (self.out / "shard-000000.tfrecord").exists()
+                shards_left += (self.out / f"shard-000000.{self.suffix}").exists()
             self.finish()
         self.assertGreater(shards_left, 0, "no kill struck between two shards: the run is too short to say anything")
         self.assertEqual(snapshot(self.source), self.before)

@@ -70,7 +70,7 @@ class SameBytes(FaultCase):
     def test_seeds_differ(self):
         for seed in (0, 1):
             self.convert(self.source, self.folder / f"seed-{seed}", "--shuffle", "--seed", seed, code=4)
-        zero, one = (self.folder / f"seed-{seed}/shard-000000.tfrecord" for seed in (0, 1))
+        zero, one = (self.folder / f"seed-{seed}/shard-000000.{self.suffix}" for seed in (0, 1))
         self.assertNotEqual(zero.read_bytes(), one.read_bytes())
 
     def test_a_dataset_made_of_a_dataset(self):
