@@ -15,18 +15,22 @@ constexpr Kind kKinds[] = {Kind::bytes, Kind::text,   Kind::integer,
                            Kind::real,  Kind::tensor, Kind::list};
 constexpr std::uint64_t kKeyBytes = 8;  // "00000042"
 
-// Meta page 0 is at the beginning, whatever the page size. Version 999, of liblmdb's unreleased
-// 0.9.70 ("devel"), has a longer page header; it is recognised, so that the scan can refuse it by
-// name.
+// Meta page 0 is at the beginning, whatever the page size. Its relatives are recognised too, so
+// that the scan can refuse them by name: another version, 32-bit programs and LMDB 1.0 (a shorter
+// and a longer page header), big-endian machines.
 int bid_for_lmdb(const Probe& probe) {
-  constexpr std::uint64_t kDevelHeaderBytes = 24;
-  for (const std::uint64_t begin : {lmdb::kPageHeaderBytes, kDevelHeaderBytes}) {
-    if (probe.head.size() < begin + 8) return 0;
-    ByteReader in(probe.head.subspan(begin, 8));
-    if (in.read_u32() != lmdb::kMagic) continue;
-    return in.read_u32() == lmdb::kVersion && begin == lmdb::kPageHeaderBytes ? 64 : 32;
+  constexpr std::uint64_t k32BitHeader = 12, kVersionOneHeader = 24;
+  constexpr std::uint32_t kSwappedMagic = 0xDEC0EFBE;
+  const auto number_at = [&](std::uint64_t offset) {
+    return offset + 4 > probe.head.size() ? 0 : ByteReader(probe.head.subspan(offset)).read_u32();
+  };
+  const std::uint32_t found = number_at(lmdb::kPageHeaderBytes);
+  if (found == lmdb::kMagic) {
+    return number_at(lmdb::kPageHeaderBytes + 4) == lmdb::kVersion ? 64 : 32;
   }
-  return 0;
+  const bool is_relative = found == kSwappedMagic || number_at(k32BitHeader) == lmdb::kMagic ||
+                           number_at(kVersionOneHeader) == lmdb::kMagic;
+  return is_relative ? 32 : 0;
 }
 
 ShardLayout lmdb_layout(const Schema& schema, const OptionSet&) {

@@ -94,8 +94,8 @@ TEST_CASE("lmdb sizer: foretells the file's size to the byte, for random sets") 
   const Schema schemas[] = {test::schema_of(lmdb_format.can.kinds),
                             {.fields = {{"image", Kind::bytes, {}, {}}}}};
   for (const Schema& schema : schemas) {
-    for (const std::size_t count : {1, 2, 3, 50, 700, 5000}) {
-      for (const std::size_t most_bytes : {0, 30, 700, 3000, 9000}) {
+    for (const std::size_t count : {1U, 2U, 3U, 50U, 700U, 5000U}) {
+      for (const std::size_t most_bytes : {0U, 30U, 700U, 3000U, 9000U}) {
         CAPTURE(count);
         CAPTURE(most_bytes);
         const TempDir dir;
@@ -163,13 +163,27 @@ TEST_CASE("lmdb bid: the magic and the version of meta page 0 are the evidence")
 
   CHECK(bid(head) == 64);
   CHECK(bid(head.substr(0, 24)) == 64);
-  CHECK(bid(head.substr(0, 23)) == 0);
-  head.replace(20, 4, std::string("\xe7\x03\0\0", 4));
+  CHECK(bid(head.substr(0, 23)) == 32);
+  CHECK(bid(head.substr(0, 19)) == 0);
+  head[20] = 2;
   CHECK(bid(head) == 32);
-  CHECK(bid(std::string(24, '\0') + std::string("\xde\xc0\xef\xbe\xe7\x03\0\0", 8)) == 32);
   head[16] = 'x';
   CHECK(bid(head) == 0);
   CHECK(bid("") == 0);
+}
+
+TEST_CASE("lmdb bid: files that only the scan can refuse by name are recognised") {
+  const auto bid = [](std::size_t offset, std::string_view magic) {
+    const std::string head = std::string(offset, '\0') + std::string(magic);
+    return lmdb_format.bid({.path = "a", .head = as_bytes(head), .file_bytes = 1 << 20});
+  };
+  constexpr std::string_view kMagic = "\xde\xc0\xef\xbe", kSwapped = "\xbe\xef\xc0\xde";
+
+  CHECK(bid(12, kMagic) == 32);
+  CHECK(bid(24, kMagic) == 32);
+  CHECK(bid(16, kSwapped) == 32);
+  CHECK(bid(12, kSwapped) == 0);
+  CHECK(bid(0, kMagic) == 0);
 }
 
 }  // namespace

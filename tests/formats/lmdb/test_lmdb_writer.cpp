@@ -131,7 +131,7 @@ TEST_CASE("lmdb page writer: a million tiny values") {
 }
 
 TEST_CASE("lmdb page writer: values of every size around the limit of a node") {
-  for (const std::uint64_t key_bytes : {1, 8, 9, 511}) {
+  for (const std::uint64_t key_bytes : {1U, 8U, 9U, 511U}) {
     const std::uint64_t largest =
         lmdb::max_node_bytes(kPageBytes) - lmdb::kNodeHeaderBytes - key_bytes;
     for (std::uint64_t size = largest - 20; size <= largest + 20; ++size) {
@@ -148,7 +148,7 @@ TEST_CASE("lmdb page writer: values of every size around the limit of a node") {
 TEST_CASE("lmdb page writer: values of every size around multiples of a page") {
   LmdbEntries entries;
   std::uint64_t number = 0;
-  for (const std::uint64_t pages : {1, 2, 3, 25, 256}) {
+  for (const std::uint64_t pages : {1U, 2U, 3U, 25U, 256U}) {
     for (std::uint64_t size = pages * kPageBytes - 20; size <= pages * kPageBytes + 4; ++size) {
       entries[fmt::format("{:08}", number)] = value_of(size, number);
       ++number;

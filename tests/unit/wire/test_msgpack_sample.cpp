@@ -184,12 +184,16 @@ TEST_CASE("msgpack sample: nothing of the sample but its payload is borrowed") {
 TEST_CASE("msgpack sample: a value of 4 GiB is refused, naming field and sample") {
   // Never touched: the length alone is refused.
   const Bytes huge(reinterpret_cast<const std::byte*>("x"), std::size_t{1} << 32);
-  const std::pair<Kind, Value> rows[] = {
+  struct Row {
+    Kind kind;
+    Value value;
+  };
+  const Row rows[] = {
       {Kind::bytes, huge}, {Kind::text, huge}, {Kind::list, std::vector<Bytes>{huge}}};
-  for (const auto& [kind, value] : rows) {
-    const Schema schema{.fields = {{"mask", kind, {}, {}}}};
-    const Error error =
-        error_of([&] { (void)encode_msgpack_sample({.key = "k", .values = {value}}, schema); });
+  for (const Row& row : rows) {
+    const Schema schema{.fields = {{"mask", row.kind, {}, {}}}};
+    const Sample sample{.key = "k", .values = {row.value}};
+    const Error error = error_of([&] { (void)encode_msgpack_sample(sample, schema); });
     CHECK(error.code() == Code::limit);
     CHECK(error.sample()->key == "k");
     CHECK(error.message() ==
