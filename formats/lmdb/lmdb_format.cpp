@@ -1,0 +1,107 @@
+#include "formats/lmdb/lmdb_format.hpp"
+
+#include "shale/base/error.hpp"
+#include "shale/wire/msgpack_sample.hpp"
+
+#include "formats/lmdb/lmdb_page.hpp"
+#include "formats/lmdb/lmdb_shape.hpp"
+#include "formats/lmdb/lmdb_writer.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::string_view kSuffixes[] = {".lmdb"};
+constexpr Kind kKinds[] = {Kind::bytes, Kind::text,   Kind::integer,
+                           Kind::real,  Kind::tensor, Kind::list};
+constexpr std::uint64_t kKeyBytes = 8;  // "00000042"
+
+// Meta page 0 is at the beginning, whatever the page size. Its relatives are recognised too, so
+// that the scan can refuse them by name: another version, 32-bit programs and LMDB 1.0 (a shorter
+// and a longer page header), big-endian machines.
+int bid_for_lmdb(const Probe& probe) {
+  constexpr std::uint64_t k32BitHeader = 12, kVersionOneHeader = 24;
+  constexpr std::uint32_t kSwappedMagic = 0xDEC0EFBE;
+  const auto number_at = [&](std::uint64_t offset) {
+    return offset + 4 > probe.head.size() ? 0 : ByteReader(probe.head.subspan(offset)).read_u32();
+  };
+  const std::uint32_t found = number_at(lmdb::kPageHeaderBytes);
+  if (found == lmdb::kMagic) {
+    return number_at(lmdb::kPageHeaderBytes + 4) == lmdb::kVersion ? 64 : 32;
+  }
+  const bool is_relative = found == kSwappedMagic || number_at(k32BitHeader) == lmdb::kMagic ||
+                           number_at(kVersionOneHeader) == lmdb::kMagic;
+  return is_relative ? 32 : 0;
+}
+
+ShardLayout lmdb_layout(const Schema& schema, const OptionSet&) {
+  ShardLayout layout;
+  layout.file_suffixes = {std::string(kSuffixes[0])};
+  layout.part_file = {0};
+  layout.field_part.assign(schema.fields.size(), 0);
+  layout.has_keys = true;
+  layout.has_whole_records = true;
+  return layout;
+}
+
+Record encode_lmdb(const Sample& sample, const Schema& schema, const OptionSet&) {
+  MsgpackSample encoded = encode_msgpack_sample(sample, schema);
+  if (encoded.map.size() > lmdb::kMaxValueBytes) {
+    throw Error(Code::limit, "encoded sample of {} bytes, an LMDB value holds at most {}",
+                encoded.map.size(), lmdb::kMaxValueBytes)
+        .for_sample(sample.key)
+        .hint("choose a format without this limit, such as --to hdf5, or leave the sample out");
+  }
+  Record record;
+  record.key = sample.key;
+  record.parts.push_back(std::move(encoded.map));
+  record.row = std::move(encoded.row);
+  return record;
+}
+
+class LmdbSizer final : public ShardSizer {
+ public:
+  [[nodiscard]] std::vector<std::uint64_t> size_with(
+      std::span<const std::uint64_t> part_bytes) const override {
+    // Far above any --shard-size: a new shard begins.
+    constexpr std::uint64_t kNeverFits = std::uint64_t{1} << 62;
+    if (samples_ == kMaxLmdbSamples) return {kNeverFits};
+    lmdb::LmdbShape shape = shape_;
+    shape.add(kKeyBytes, part_bytes[0]);
+    return {shape.closed().file_bytes()};
+  }
+
+  void add(std::span<const std::uint64_t> part_bytes) override {
+    shape_.add(kKeyBytes, part_bytes[0]);
+    ++samples_;
+  }
+
+ private:
+  lmdb::LmdbShape shape_;
+  std::uint64_t samples_ = 0;
+};
+
+std::unique_ptr<ShardSizer> create_lmdb_sizer(const Schema&, const OptionSet&) {
+  return std::make_unique<LmdbSizer>();
+}
+
+}  // namespace
+
+const Format lmdb_format = {
+    .name = "lmdb",
+    .summary = "LMDB: msgpack maps under 8-digit keys, in one file",
+    .suffixes = kSuffixes,
+    .options = {},
+    .reserved_fields = {},
+    .can = {.kinds = kKinds, .places_ascend = false, .largest_record = lmdb::kMaxValueBytes},
+    .bid = bid_for_lmdb,
+    .layout = lmdb_layout,
+    .encode = encode_lmdb,
+    .create_sizer = create_lmdb_sizer,
+    .create_shard = create_lmdb_shard,
+    .survey = nullptr,  // with the scan
+    .scan = nullptr,
+    .split_list = split_msgpack_list,
+    .write_native_index = nullptr,
+};
+
+}  // namespace shale
