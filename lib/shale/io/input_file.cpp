@@ -97,6 +97,21 @@ std::uint64_t InputFile::read_some(std::uint64_t offset, std::span<std::byte> in
   return done;
 }
 
+void InputFile::prefetch(std::uint64_t offset, std::uint64_t length) const {
+  // A length of 0 would mean all of the file.
+  if (offset >= size_ || length == 0) return;
+  (void)::posix_fadvise(descriptor_, static_cast<off_t>(offset),
+                        static_cast<off_t>(std::min(length, size_ - offset)), POSIX_FADV_WILLNEED);
+}
+
+SparseReading::SparseReading(const InputFile& file) : file_(&file) {
+  (void)::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_RANDOM);
+}
+
+SparseReading::~SparseReading() {
+  (void)::posix_fadvise(file_->descriptor(), 0, 0, POSIX_FADV_NORMAL);
+}
+
 std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit) {
   const InputFile file(path);
   std::vector<std::byte> bytes;

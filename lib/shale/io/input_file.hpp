@@ -29,11 +29,27 @@ class InputFile {
   void read_exact(std::uint64_t offset, std::span<std::byte> into) const;
   /// Reads up to into.size() bytes; fewer only at the end of the file. Errors: Code::io.
   [[nodiscard]] std::uint64_t read_some(std::uint64_t offset, std::span<std::byte> into) const;
+  /// Has the kernel read a range in the background, so that several such reads are in flight at
+  /// once. Advice: nothing fails, and what read_exact gives is the same without it.
+  void prefetch(std::uint64_t offset, std::uint64_t length) const;
 
  private:
   std::string path_;
   int descriptor_ = -1;
   std::uint64_t size_ = 0;
+};
+
+/// While it lives, the kernel reads from the file what it is asked for and no more: for readers of
+/// a few pages out of gigabytes. Advice: nothing fails. The file must outlive it; one at a time.
+class SparseReading {
+ public:
+  explicit SparseReading(const InputFile& file);
+  ~SparseReading();
+  SparseReading(const SparseReading&) = delete;
+  SparseReading& operator=(const SparseReading&) = delete;
+
+ private:
+  const InputFile* file_;
 };
 
 /// The whole file, which must not be larger than `limit`.

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include "shale/base/blob.hpp"
 #include "shale/base/bytes.hpp"
 #include "shale/data/shard_index.hpp"
+#include "shale/wire/view_bytes.hpp"
 
 // tf.train.Example on the wire (proto3):
 //   Example:  field 1 (0x0a) Features
@@ -58,9 +58,6 @@ struct ParsedFeature {
 /// What parse_example takes at most: it bounds the memory that a hostile Example can ask for.
 inline constexpr std::uint64_t kMaxFeatures = 8'192, kMaxFeatureNameBytes = 65'536;
 inline constexpr std::uint64_t kMaxFeatureNamesBytes = 1 << 20;  ///< of all names together
-
-/// Gives the bytes [offset, offset + length) of what is parsed; a view may end at the next call.
-using ViewBytes = std::function<Bytes(std::uint64_t offset, std::uint64_t length)>;
 
 /// Parses the Example at [begin, begin + length): both packings, any order, unknown fields skipped
 /// (but not inside a list, whose body is an extent of the index), repeated names kept as they come.

@@ -1,0 +1,143 @@
+#include "formats/lmdb/lmdb_meta.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "shale/base/bytes.hpp"
+#include "shale/base/error.hpp"
+
+#include "formats/lmdb/lmdb_page.hpp"
+
+namespace shale::lmdb {
+namespace {
+
+constexpr std::uint64_t kLeastPageBytes = 512, kMostPageBytes = 65'536;
+constexpr std::string_view kConvertHint =
+    "copy the entries with the program that wrote it into a file of LMDB 0.9 (64-bit)";
+
+constexpr std::uint32_t byte_swapped(std::uint32_t value) {
+  return value << 24 | (value & 0xff00) << 8 | (value >> 8 & 0xff00) | value >> 24;
+}
+
+std::uint32_t u32_at(Bytes bytes, std::uint64_t offset) {
+  return ByteReader(bytes.subspan(offset)).read_u32();
+}
+
+TreeRecord read_tree(ByteReader& in) {
+  TreeRecord tree;
+  tree.flags = in.read_u16();
+  tree.depth = in.read_u16();
+  tree.branch_pages = in.read_u64();
+  tree.leaf_pages = in.read_u64();
+  tree.overflow_pages = in.read_u64();
+  tree.entries = in.read_u64();
+  tree.root = in.read_u64();
+  return tree;
+}
+
+// Files of relatives of LMDB 0.9 (64-bit), which are told by where their magic lies.
+void refuse_relatives(Bytes page, const InputFile& file) {
+  constexpr std::uint64_t k32BitHeader = 12, kVersionOneHeader = 24;
+  const std::uint32_t magic = u32_at(page, kPageHeaderBytes);
+  std::string_view relative;
+  if (magic == byte_swapped(kMagic)) relative = "a big-endian machine";
+  if (u32_at(page, k32BitHeader) == kMagic) relative = "a 32-bit program";
+  if (u32_at(page, kVersionOneHeader) == kMagic) relative = "LMDB 1.0 or a preview of it";
+  if (relative.empty()) return;
+  throw Error(Code::unsupported, "an LMDB file of {}, whose layout is another", relative)
+      .at(file.path(), 0)
+      .hint(kConvertHint);
+}
+
+// Reads the meta page at `offset`. Errors: Code::damaged, Code::unsupported.
+MetaPage read_meta(const InputFile& file, std::uint64_t offset, std::uint64_t number) {
+  std::array<std::byte, kMetaBytes> page{};
+  file.read_exact(offset, page);
+  if (number == 0) refuse_relatives(page, file);
+  ByteReader in(page, file.path(), offset);
+  const std::uint64_t found_number = in.read_u64();
+  in.skip(sizeof(std::uint16_t));
+  const std::uint16_t flags = in.read_u16();
+  in.skip(sizeof(std::uint32_t));
+  const std::uint32_t magic = in.read_u32(), version = in.read_u32();
+  if (magic != kMagic) {
+    throw Error(Code::damaged, "magic of LMDB is {:#010x}, expected {:#010x}", magic, kMagic)
+        .at(file.path(), offset + kPageHeaderBytes);
+  }
+  if (version != kVersion) {
+    throw Error(Code::unsupported, "LMDB data version {}{}, only {} is read", version,
+                version == 999 ? " (of a development build)" : "", kVersion)
+        .at(file.path(), offset)
+        .hint(kConvertHint);
+  }
+  if (found_number != number || flags != kMetaPage) {
+    throw Error(Code::damaged, "page {} with flags {:#06x} where meta page {} should be",
+                found_number, flags, number)
+        .at(file.path(), offset);
+  }
+  in.skip(2 * sizeof(std::uint64_t));  // address and bytes of a map: nothing here maps
+  MetaPage meta{.offset = offset, .page_bytes = in.read_u32()};
+  meta.free_tree = read_tree(in);
+  in.skip(sizeof(std::uint32_t));
+  meta.main_tree = read_tree(in);
+  meta.last_page = in.read_u64();
+  meta.transaction = in.read_u64();
+  if (!std::has_single_bit(meta.page_bytes) || meta.page_bytes < kLeastPageBytes ||
+      meta.page_bytes > kMostPageBytes) {
+    throw Error(Code::damaged, "pages of {} bytes, which is no power of two from {} to {}",
+                meta.page_bytes, kLeastPageBytes, kMostPageBytes)
+        .at(file.path(), offset);
+  }
+  return meta;
+}
+
+// Transactions write the two pages in turn: even ones page 0, odd ones page 1; in a new file both
+// are 0.
+std::string transactions_fault(std::uint64_t first, std::uint64_t second) {
+  const bool are_in_turn = first > second ? first - second == 1 : second - first == 1;
+  if (first == 0 && second == 0) return {};
+  if (are_in_turn && (first & 1) == 0) return {};
+  return fmt::format("{} and {}", first, second);
+}
+
+}  // namespace
+
+std::string base_name(const InputFile& file) {
+  return file.path().substr(file.path().rfind('/') + 1);
+}
+
+MetaPage read_live_meta(const InputFile& file, const FindingSink& findings) {
+  const MetaPage first = read_meta(file, 0, 0);
+  Finding finding;
+  finding.file = base_name(file);
+  finding.offset = first.page_bytes;
+  std::optional<MetaPage> second;
+  try {
+    second = read_meta(file, first.page_bytes, 1);
+  } catch (const Error& error) {
+    if (error.code() == Code::io) throw;
+    finding.message = fmt::format("the second meta page cannot be used ({})", error.message());
+    findings(std::move(finding));
+    return first;
+  }
+  if (second->page_bytes != first.page_bytes) {
+    finding.message = "the two meta pages differ in the size of a page";
+    finding.found = fmt::to_string(second->page_bytes);
+    finding.expected = fmt::to_string(first.page_bytes);
+    findings(std::move(finding));
+    return first;
+  }
+  finding.found = transactions_fault(first.transaction, second->transaction);
+  if (!finding.found.empty()) {
+    finding.message = "the transactions of the two meta pages do not follow each other";
+    finding.expected = "an even number and an odd one beside it";
+    findings(std::move(finding));
+  }
+  return second->transaction > first.transaction ? *second : first;
+}
+
+}  // namespace shale::lmdb

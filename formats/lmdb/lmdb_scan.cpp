@@ -1,0 +1,346 @@
+#include "formats/lmdb/lmdb_scan.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+
+#include "formats/lmdb/lmdb_meta.hpp"
+#include "formats/lmdb/lmdb_page.hpp"
+#include "formats/lmdb/lmdb_tree.hpp"
+#include "formats/lmdb/lmdb_value.hpp"
+
+namespace shale {
+namespace {
+
+using lmdb::MetaPage;
+using lmdb::TreeEntry;
+
+constexpr std::uint64_t kOwnPageBytes = 4096;
+constexpr std::size_t kOrdinalDigits = 8;
+// Header, pointer and key of an entry: a file holds no more entries than this goes into it.
+constexpr std::uint64_t kLeastOwnEntryBytes = 18;
+
+// The number that an 8-digit key stands for.
+std::optional<std::uint64_t> ordinal_of(std::string_view key) {
+  std::uint64_t number = 0;
+  const auto parsed = std::from_chars(key.data(), key.data() + key.size(), number);
+  const bool is_whole = parsed.ec == std::errc() && parsed.ptr == key.data() + key.size();
+  return is_whole && key.size() == kOrdinalDigits ? std::optional(number) : std::nullopt;
+}
+
+std::string shape_text(const std::vector<std::uint64_t>& shape) {
+  return fmt::format("({})", fmt::join(shape, ", "));
+}
+
+class LmdbScanner {
+ public:
+  LmdbScanner(const ShardInput& input, const RowSink& rows, const FindingSink& findings)
+      : file_(input.files[0]),
+        schema_(input.schema),
+        dialect_(input.layout.dialect),
+        reads_payload_(input.reads_payload),
+        name_(lmdb::base_name(file_)),
+        rows_(rows),
+        findings_(findings),
+        value_(file_, input.reads_payload) {}
+
+  void scan() {
+    const FindingSink found_in_pages = [this](Finding finding) { pass_on(std::move(finding)); };
+    const std::optional<MetaPage> meta = read_meta(found_in_pages);
+    if (!meta) return;
+    std::optional<SparseReading> sparse;
+    if (!reads_payload_) sparse.emplace(file_);
+    const lmdb::WalkOptions options{
+        .is_own = is_own(),
+        .reads_overflow_headers = reads_payload_,
+        .prefetches_values = !reads_payload_ && dialect_ != Dialect::plain};
+    const lmdb::EntrySink entries = [this](const TreeEntry& entry) { scan_entry(entry); };
+    (void)lmdb::walk_trees(file_, *meta, options, entries, found_in_pages);
+  }
+
+ private:
+  [[nodiscard]] bool is_own() const { return dialect_ == Dialect::own; }
+
+  Finding& report(std::string message, std::optional<std::uint64_t> offset) {
+    finding_ = {};
+    finding_.message = std::move(message);
+    finding_.file = name_;
+    finding_.offset = offset;
+    finding_.row = row_number_;
+    if (key_) finding_.sample = SampleId{*key_, std::nullopt};
+    return finding_;
+  }
+  void send() { findings_(std::move(finding_)); }
+  void send(std::string found, std::string expected) {
+    finding_.found = std::move(found);
+    finding_.expected = std::move(expected);
+    send();
+  }
+
+  // In shards of shale an entry's key is the number of its row; the sample's key is in the value.
+  void pass_on(Finding finding) {
+    if (is_own() && finding.sample) {
+      finding.row = ordinal_of(finding.sample->key);
+      finding.sample.reset();
+    }
+    findings_(std::move(finding));
+  }
+
+  // Nullopt, after a finding, where the file cannot be walked.
+  std::optional<MetaPage> read_meta(const FindingSink& findings) {
+    Finding finding;
+    finding.file = name_;
+    finding.offset = 0;
+    try {
+      MetaPage meta = lmdb::read_live_meta(file_, findings);
+      finding.offset = meta.offset;
+      if ((meta.main_tree.flags & lmdb::kDupSort) != 0) {
+        finding.message = "entries are sorted duplicates, which have no rows";
+        findings_(std::move(finding));
+        return std::nullopt;
+      }
+      if (!is_own() || (meta.page_bytes == kOwnPageBytes && meta.main_tree.flags == 0)) return meta;
+      finding.message = "meta page is not as shale writes it";
+      finding.found =
+          fmt::format("pages of {} bytes, flags {:#06x}", meta.page_bytes, meta.main_tree.flags);
+      finding.expected = fmt::format("{}, {:#06x}", kOwnPageBytes, 0);
+    } catch (const Error& error) {
+      if (error.code() != Code::damaged && error.code() != Code::unsupported) throw;
+      finding.message = error.message();
+      finding.offset = error.offset();
+    }
+    findings_(std::move(finding));
+    return std::nullopt;
+  }
+
+  void scan_entry(const TreeEntry& entry) {
+    key_.reset();
+    row_ = {};
+    row_.cells.resize(schema_.fields.size());
+    if (is_own()) check_ordinal(entry);
+    value_.enter(entry);
+    if (!is_own()) take_key(entry);
+    if ((entry.flags & lmdb::kSubData) != 0) {
+      report("entry is a named database, not a value", entry.key_offset);
+      send(fmt::format("node flags {:#06x}", entry.flags), {});
+    } else if (dialect_ == Dialect::plain) {
+      if (entry.flags != 0 && entry.flags != lmdb::kBigData) {
+        report("entry's node has flags that no value has", entry.key_offset);
+        send(fmt::format("{:#06x}", entry.flags), fmt::format("0 or {:#06x}", +lmdb::kBigData));
+      }
+      take_value(entry);
+    } else if (entry.value_offset != kMissing) {
+      scan_map(entry);
+    }
+    emit();
+  }
+
+  void emit() {
+    rows_(row_);
+    ++row_number_;
+  }
+
+  // Keys count the rows. Where entries were lost their rows stay, without places.
+  void check_ordinal(const TreeEntry& entry) {
+    const std::optional<std::uint64_t> ordinal = ordinal_of(as_text(entry.key));
+    if (entry.follows_loss && ordinal && *ordinal > row_number_ &&
+        *ordinal <= file_.size() / kLeastOwnEntryBytes) {
+      report("rows from here on were lost with a damaged page", entry.page_offset);
+      send(fmt::format("row {} next", *ordinal), {});
+      while (row_number_ < *ordinal) emit();
+    }
+    if (ordinal == row_number_) return;
+    report("key is not the number of its row", entry.key_offset);
+    send(std::string(as_text(entry.key)), fmt::format("{:08}", row_number_));
+  }
+
+  void take_key(const TreeEntry& entry) {
+    key_ = as_text(entry.key);
+    row_.key_hash = xxh3_64(entry.key);
+    row_.key = placed(entry.key_offset, entry.key.size());
+  }
+
+  void take_value(const TreeEntry& entry) {
+    if (entry.value_offset == kMissing || row_.cells.empty()) return;
+    row_.cells[0].place = placed(entry.value_offset, entry.value_bytes);
+  }
+
+  FieldPlace placed(std::uint64_t offset, std::uint64_t length, std::uint32_t count = 0) {
+    FieldPlace place{.offset = offset, .length = length, .count = count};
+    if (reads_payload_) place.crc32c = value_.checksum(place);
+    return place;
+  }
+
+  void scan_map(const TreeEntry& entry) {
+    if (is_own()) {
+      row_.record_offset = entry.value_offset;
+      row_.record_length = entry.value_bytes;
+    }
+    try {
+      map_ = parse_msgpack_map(value_.view(), entry.value_offset, entry.value_bytes, file_.path());
+    } catch (const Error& error) {
+      if (error.code() == Code::io) throw;
+      report(fmt::format("value is not a sample's map ({})", error.message()),
+             error.offset().value_or(entry.value_offset));
+      return send();
+    }
+    read_key(entry);
+    check_names(entry);
+    for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
+      const MsgpackEntry* value = find_field(i);
+      if (value != nullptr) fill_cell(schema_.fields[i], *value, row_.cells[i]);
+    }
+  }
+
+  // Findings name the sample, so its key is read before anything else is checked.
+  void read_key(const TreeEntry& entry) {
+    const MsgpackEntry* key = lmdb::find_entry(map_, "key");
+    if (key == nullptr) {
+      if (!is_own()) return;  // the entry's own key it is
+      report("map has no entry 'key'", entry.value_offset).field = "key";
+      return send();
+    }
+    const bool is_of_type = lmdb::can_hold(Kind::bytes, *key, is_own());
+    if (!is_of_type || key->length > lmdb::kMaxSampleKeyBytes) {
+      report("entry 'key' of the map is no key", key->value_offset).field = "key";
+      send(fmt::format("{} of {} bytes", name_of(key->type), key->length),
+           fmt::format("bytes, at most {}", lmdb::kMaxSampleKeyBytes));
+      return;
+    }
+    key_ = as_text(value_.view()(key->offset, key->length));
+    row_.key_hash = xxh3_64(as_bytes(*key_));
+    row_.key = placed(key->offset, key->length);
+  }
+
+  // The map's entries without the key: own maps have it in front, others anywhere or not at all.
+  [[nodiscard]] bool is_as_planned() const {
+    const std::size_t keys = is_own() || lmdb::find_entry(map_, "key") != nullptr ? 1 : 0;
+    if (map_.size() != schema_.fields.size() + keys) return false;
+    if (!is_own()) return true;
+    if (map_[0].name != "key") return false;
+    return std::equal(
+        schema_.fields.begin(), schema_.fields.end(), map_.begin() + 1,
+        [](const Field& field, const MsgpackEntry& entry) { return field.name == entry.name; });
+  }
+
+  [[nodiscard]] const MsgpackEntry* find_field(std::size_t field) const {
+    const std::string& name = schema_.fields[field].name;
+    // Where writers put it; a search in the map is for those that did not.
+    if (field + 1 < map_.size() && map_[field + 1].name == name) return &map_[field + 1];
+    return lmdb::find_entry(map_, name);
+  }
+
+  // Exactly the schema's fields, once each.
+  void check_names(const TreeEntry& entry) {
+    bool is_complete = true;
+    for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
+      if (find_field(i) != nullptr) continue;
+      is_complete = false;
+      const std::string& name = schema_.fields[i].name;
+      report(fmt::format("map has no entry '{}'", printable(name)), entry.value_offset).field =
+          name;
+      send();
+    }
+    if (is_as_planned() || !is_complete) return;
+    const auto extra =
+        std::find_if(map_.begin(), map_.end(), [this](const MsgpackEntry& candidate) {
+          return candidate.name != "key" && !schema_.find(candidate.name);
+        });
+    if (extra != map_.end()) {
+      report("map has an entry that the schema does not have", extra->value_offset);
+      return send(extra->name, {});
+    }
+    report("map repeats entries, or has them in another order", entry.value_offset);
+    send(fmt::format("{} entries", map_.size()),
+         fmt::format("{} in the order of the schema", schema_.fields.size() + 1));
+  }
+
+  void fill_cell(const Field& field, const MsgpackEntry& value, IndexCell& cell) {
+    if (!lmdb::can_hold(field.kind, value, is_own())) {
+      report("value of the map is of another type", value.value_offset).field = field.name;
+      return send(std::string(name_of(value.type)), std::string(name_of(field.kind)));
+    }
+    switch (field.kind) {
+      case Kind::integer:
+        cell.integer = value.integer;
+        return;
+      case Kind::real:
+        cell.real = value.real;
+        return;
+      case Kind::tensor:
+        return fill_tensor(field, value, cell);
+      case Kind::bytes:
+      case Kind::text:
+      case Kind::list:
+        cell.place = placed(value.offset, value.length, value.count);
+    }
+  }
+
+  void fill_tensor(const Field& field, const MsgpackEntry& value, IndexCell& cell) {
+    std::optional<lmdb::TensorValue> tensor;
+    try {
+      tensor = lmdb::read_tensor(value_.view(), value, is_own());
+    } catch (const Error& error) {
+      if (error.code() == Code::io) throw;
+    }
+    if (!tensor) {
+      report("value is no map of dtype, shape and data", value.value_offset).field = field.name;
+      return send();
+    }
+    const std::string& dtype = field.dtype.descr();
+    if (tensor->dtype != dtype && (is_own() || !is_same_dtype(tensor->dtype, field.dtype))) {
+      report("tensor is of another dtype", value.value_offset).field = field.name;
+      return send(tensor->dtype, dtype);
+    }
+    if (tensor->shape != field.shape) {
+      report("tensor is of another shape", value.value_offset).field = field.name;
+      return send(shape_text(tensor->shape), shape_text(field.shape));
+    }
+    if (tensor->data.length != field.tensor_bytes()) {
+      report("tensor's data is of another size", value.value_offset).field = field.name;
+      return send(fmt::format("{} bytes", tensor->data.length),
+                  fmt::to_string(field.tensor_bytes()));
+    }
+    cell.place = placed(tensor->data.offset, tensor->data.length);
+  }
+
+  // "<u1" and "|u1" are one dtype.
+  static bool is_same_dtype(const std::string& text, const DType& dtype) {
+    try {
+      return DType::parse(text) == dtype;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  const InputFile& file_;
+  const Schema& schema_;
+  Dialect dialect_;
+  bool reads_payload_;
+  std::string name_;
+  const RowSink& rows_;
+  const FindingSink& findings_;
+  lmdb::ValueReader value_;
+
+  // Of the entry at hand; kept here so that their memory is.
+  std::uint64_t row_number_ = 0;
+  std::optional<std::string> key_;
+  std::vector<MsgpackEntry> map_;
+  IndexRow row_;
+  Finding finding_;
+};
+
+}  // namespace
+
+void scan_lmdb_shard(const ShardInput& input, const OptionSet&, const RowSink& rows,
+                     const FindingSink& findings) {
+  LmdbScanner(input, rows, findings).scan();
+}
+
+}  // namespace shale

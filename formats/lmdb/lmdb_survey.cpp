@@ -1,0 +1,247 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+
+#include "formats/lmdb/lmdb_meta.hpp"
+#include "formats/lmdb/lmdb_page.hpp"
+#include "formats/lmdb/lmdb_scan.hpp"
+#include "formats/lmdb/lmdb_tree.hpp"
+#include "formats/lmdb/lmdb_value.hpp"
+
+namespace shale {
+namespace {
+
+using lmdb::MetaPage;
+using lmdb::TreeEntry;
+
+// Proving that strings are UTF-8 takes reading them: only short ones are read.
+constexpr std::uint64_t kMostTextBytes = 4096;
+// Maps are compared name by name: this bounds what hostile ones can cost.
+constexpr std::size_t kMostFields = 1024;
+constexpr std::string_view kPlainHint =
+    "index it without --parse msgpack: each value is then one field of bytes, 'value'";
+
+std::string kind_text(const Field& field) {
+  return field.kind == Kind::tensor
+             ? fmt::format("a tensor {}({})", field.dtype.descr(), fmt::join(field.shape, ", "))
+             : std::string(name_of(field.kind));
+}
+
+// Learns the schema from the maps of all entries.
+class MapSurvey {
+ public:
+  explicit MapSurvey(const InputFile& file) : file_(file), value_(file, false) {}
+
+  void add(const TreeEntry& entry) {
+    value_.enter(entry);
+    try {
+      map_ = parse_msgpack_map(value_.view(), entry.value_offset, entry.value_bytes, file_.path());
+    } catch (const Error& error) {
+      if (error.code() == Code::io) throw;
+      refuse(entry, fmt::format("the value cannot be split into fields ({})", error.message()));
+    }
+    check_key(entry);
+    if (count_++ == 0) {
+      learn(entry);
+    } else {
+      compare(entry);
+    }
+  }
+
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+
+  Schema schema() && {
+    for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
+      if (schema_.fields[i].kind == Kind::text && !is_text_[i]) {
+        schema_.fields[i].kind = Kind::bytes;
+      }
+    }
+    try {
+      validate_schema(schema_);
+    } catch (Error& error) {
+      error.at(file_.path());
+      throw;
+    }
+    return std::move(schema_);
+  }
+
+ private:
+  [[noreturn]] void refuse(const TreeEntry& entry, const std::string& fact) const {
+    throw Error(Code::unsupported, "msgpack: {}", fact)
+        .at(file_.path(), entry.value_offset)
+        .for_sample(as_text(entry.key), count_)
+        .hint(kPlainHint);
+  }
+
+  void check_key(const TreeEntry& entry) const {
+    const MsgpackEntry* key = lmdb::find_entry(map_, "key");
+    const std::size_t keys = key != nullptr ? 1 : 0;
+    if (keys == 1 && !key->is_run()) {
+      refuse(entry, fmt::format("its 'key' is {}, not a string", name_of(key->type)));
+    }
+    if (keys == 1 && key->length > lmdb::kMaxSampleKeyBytes) {
+      refuse(entry, fmt::format("its 'key' has {} bytes, at most {} are read", key->length,
+                                lmdb::kMaxSampleKeyBytes));
+    }
+    if (count_ > 0 && keys != keys_) {
+      refuse(entry, fmt::format("a 'key' is {} this map, unlike in those before it",
+                                keys == 1 ? "in" : "missing from"));
+    }
+  }
+
+  // The field that a value makes. Refused: what no kind can hold.
+  Field field_of(const TreeEntry& entry, const MsgpackEntry& value) {
+    Field field{.name = value.name};
+    for (const Kind kind : {Kind::bytes, Kind::text, Kind::integer, Kind::real, Kind::list}) {
+      // Both str and bin can hold bytes: a str is text until one of them is not.
+      const bool is_text = value.type == MsgpackType::text;
+      if ((kind == Kind::bytes && is_text) || !lmdb::can_hold(kind, value, false)) continue;
+      field.kind = kind;
+      return field;
+    }
+    const auto tensor = lmdb::read_tensor(value_.view(), value, false);
+    if (!tensor) {
+      refuse(entry, fmt::format("field '{}' is {}, which no kind of field holds",
+                                printable(value.name), describe_type(value)));
+    }
+    field.kind = Kind::tensor;
+    field.shape = tensor->shape;
+    try {
+      field.dtype = DType::parse(tensor->dtype);
+      if (field.tensor_bytes() == tensor->data.length) return field;
+    } catch (const Error& error) {
+      refuse(entry, fmt::format("field '{}': {}", printable(value.name), error.message()));
+    }
+    refuse(entry, fmt::format("field '{}' has {} bytes for {}", printable(value.name),
+                              tensor->data.length, kind_text(field)));
+  }
+
+  static std::string describe_type(const MsgpackEntry& value) {
+    if (value.type == MsgpackType::array) return "an array of other things than bytes";
+    if (value.type == MsgpackType::map) return "a map, and no tensor of shale's";
+    return std::string(name_of(value.type));
+  }
+
+  void learn(const TreeEntry& entry) {
+    if (map_.size() > kMostFields) {
+      refuse(entry, fmt::format("its map has {} entries, at most {} are made fields of",
+                                map_.size(), kMostFields));
+    }
+    for (const MsgpackEntry& value : map_) {
+      if (value.name == "key") {
+        ++keys_;
+        continue;
+      }
+      schema_.fields.push_back(field_of(entry, value));
+      is_text_.push_back(is_short_text(value));
+    }
+    if (keys_ > 1) refuse(entry, "its map has more than one 'key'");
+  }
+
+  void compare(const TreeEntry& entry) {
+    if (map_.size() != schema_.fields.size() + keys_) {
+      refuse(entry, fmt::format("its map has {} entries, those before it {}", map_.size(),
+                                schema_.fields.size() + keys_));
+    }
+    for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
+      Field& known = schema_.fields[i];
+      const bool is_in_place = map_.size() > i + keys_ && map_[i + keys_].name == known.name;
+      const MsgpackEntry* value =
+          is_in_place ? &map_[i + keys_] : lmdb::find_entry(map_, known.name);
+      if (value == nullptr) {
+        refuse(entry,
+               fmt::format("its map has no '{}', those before it have", printable(known.name)));
+      }
+      const Field field = field_of(entry, *value);
+      const bool is_string = known.kind == Kind::text || known.kind == Kind::bytes;
+      const bool are_strings = is_string && (field.kind == Kind::text || field.kind == Kind::bytes);
+      if (field != known && !are_strings) {
+        refuse(entry, fmt::format("field '{}' is {}, in the maps before it {}",
+                                  printable(known.name), kind_text(field), kind_text(known)));
+      }
+      if (is_text_[i]) is_text_[i] = is_short_text(*value);
+      if (are_strings && !is_text_[i]) known.kind = Kind::bytes;
+    }
+  }
+
+  bool is_short_text(const MsgpackEntry& value) const {
+    return value.type == MsgpackType::text && value.length <= kMostTextBytes &&
+           is_utf8(as_text(value_.view()(value.offset, value.length)));
+  }
+
+  const InputFile& file_;
+  lmdb::ValueReader value_;
+  std::vector<MsgpackEntry> map_;
+  std::uint64_t count_ = 0;
+  std::size_t keys_ = 0;  // entries 'key' of a map: 0 or 1
+  Schema schema_;
+  std::vector<bool> is_text_;  // one a field
+};
+
+// Trees that are no list of entries.
+void refuse_tree(const MetaPage& meta, const InputFile& file) {
+  if ((meta.main_tree.flags & lmdb::kDupSort) == 0) return;
+  throw Error(Code::unsupported, "keys of this LMDB file have sorted duplicates (MDB_DUPSORT)")
+      .at(file.path(), meta.offset)
+      .hint("copy its entries into a file without duplicates");
+}
+
+void refuse_named_database(const TreeEntry& entry, const InputFile& file) {
+  if ((entry.flags & lmdb::kSubData) == 0) return;
+  throw Error(Code::unsupported, "holds named databases, '{}' is one",
+              printable(as_text(entry.key)))
+      .at(file.path(), entry.key_offset)
+      .hint("copy the database of that name into a file of its own, as its main database");
+}
+
+}  // namespace
+
+Survey survey_lmdb_file(const InputFile& file, Dialect dialect) {
+  if (dialect == Dialect::own) {
+    throw Error(Code::usage, "shards of shale are described by their dataset.json, not by a survey")
+        .at(file.path());
+  }
+  const bool is_parsed = dialect == Dialect::msgpack;
+  // Damage stops where the schema hangs on it; elsewhere the scan will tell more of it.
+  const FindingSink findings = [&](const Finding& finding) {
+    if (!is_parsed) return;
+    throw Error(Code::damaged, "fields cannot be made out: {}", finding.message)
+        .at(file.path(), finding.offset)
+        .hint(kPlainHint);
+  };
+  const MetaPage meta = lmdb::read_live_meta(file, findings);
+  refuse_tree(meta, file);
+
+  const SparseReading sparse(file);
+  MapSurvey maps(file);
+  const lmdb::EntrySink entries = [&](const TreeEntry& entry) {
+    refuse_named_database(entry, file);
+    if (is_parsed) maps.add(entry);
+  };
+  (void)lmdb::walk_trees(file, meta, {.prefetches_values = is_parsed}, entries, findings);
+  if (is_parsed && maps.count() == 0) {
+    throw Error(Code::unsupported, "no entries, and so no map to take fields from")
+        .at(file.path())
+        .hint(kPlainHint);
+  }
+
+  Survey survey;
+  if (is_parsed) {
+    survey.schema = std::move(maps).schema();
+  } else {
+    survey.schema.fields.push_back({.name = "value", .kind = Kind::bytes});
+  }
+  survey.layout.file_suffixes = {""};
+  survey.layout.part_file = {0};
+  survey.layout.field_part.assign(survey.schema.fields.size(), 0);
+  survey.layout.dialect = dialect;
+  return survey;
+}
+
+}  // namespace shale

@@ -1,0 +1,426 @@
+#include "formats/lmdb/lmdb_tree.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "shale/base/printable.hpp"
+
+#include "formats/lmdb/lmdb_node.hpp"
+#include "formats/lmdb/lmdb_page.hpp"
+
+namespace shale::lmdb {
+namespace {
+
+// What of a value is read without its payload: a map's head and what follows the contents.
+constexpr std::uint64_t kValueEndsBytes = 4096;
+
+// Where findings of the walk go, each with the file's name.
+class Reporter {
+ public:
+  Reporter(const InputFile& file, const FindingSink& sink) : name_(base_name(file)), sink_(sink) {}
+
+  void send(std::uint64_t offset, std::string message, std::string found = {},
+            std::string expected = {}, std::optional<SampleId> sample = std::nullopt) const {
+    Finding finding;
+    finding.message = std::move(message);
+    finding.file = name_;
+    finding.offset = offset;
+    finding.found = std::move(found);
+    finding.expected = std::move(expected);
+    finding.sample = std::move(sample);
+    sink_(std::move(finding));
+  }
+
+ private:
+  std::string name_;
+  const FindingSink& sink_;
+};
+
+// A bit a page of the file: which are in use.
+class PageMap {
+ public:
+  explicit PageMap(std::uint64_t pages) : bits_(pages) {}
+
+  // The first of these pages that was taken already; nullopt if they are taken now.
+  std::optional<std::uint64_t> take(std::uint64_t first, std::uint64_t count) {
+    for (std::uint64_t page = first; page < first + count; ++page) {
+      if (bits_[page]) return page;
+    }
+    std::fill_n(bits_.begin() + static_cast<std::ptrdiff_t>(first), count, true);
+    taken_ += count;
+    return std::nullopt;
+  }
+  [[nodiscard]] std::uint64_t pages() const { return bits_.size(); }
+  [[nodiscard]] std::uint64_t taken() const { return taken_; }
+  [[nodiscard]] std::uint64_t first_free() const {
+    return static_cast<std::uint64_t>(std::find(bits_.begin(), bits_.end(), false) - bits_.begin());
+  }
+
+ private:
+  std::vector<bool> bits_;
+  std::uint64_t taken_ = 0;
+};
+
+// What all parts of a walk share.
+struct Walk {
+  const InputFile& file;
+  const MetaPage& meta;
+  const WalkOptions& options;
+  Reporter report;
+  PageMap pages;
+};
+
+// Pages that are in use lie below the last one in use, and whole in the file.
+std::uint64_t usable_pages(const InputFile& file, const MetaPage& meta) {
+  const std::uint64_t in_file = file.size() / meta.page_bytes;
+  return meta.last_page < in_file ? meta.last_page + 1 : in_file;
+}
+
+class TreeWalk {
+ public:
+  TreeWalk(Walk& walk, const TreeRecord& record, std::string_view name, std::uint16_t key_flags,
+           const EntrySink& entries)
+      : walk_(walk), record_(record), name_(name), key_flags_(key_flags), entries_(entries) {}
+
+  TreeTotals run() {
+    if (record_.root != kNoPage) visit(record_.root, 1, {}, walk_.meta.offset);
+    if (!has_loss_) check_totals();
+    return totals_;
+  }
+
+  [[nodiscard]] bool has_loss() const { return has_loss_; }
+
+ private:
+  // The keys of a page lie from `least` on and below `end`, as its parents have it.
+  struct KeyRange {
+    std::optional<Bytes> least, end;
+  };
+
+  [[nodiscard]] std::uint64_t offset_of(std::uint64_t page) const {
+    return page * walk_.meta.page_bytes;
+  }
+  void lose() { has_loss_ = follows_loss_ = true; }
+
+  // `named_at`: the offset of what refers to the page.
+  void visit(std::uint64_t number, std::size_t level, const KeyRange& range,
+             std::uint64_t named_at) {
+    if (!take_page(number, level, named_at)) return lose();
+    while (buffers_.size() < level) buffers_.emplace_back(walk_.meta.page_bytes);
+    std::vector<std::byte>& buffer = buffers_[level - 1];
+    walk_.file.read_exact(offset_of(number), buffer);
+    const PageContents contents = read_page(buffer, number, [&](PageFault fault) {
+      walk_.report.send(offset_of(number) + fault.offset, std::move(fault.message),
+                        std::move(fault.found), std::move(fault.expected));
+    });
+    if (contents.has_loss) lose();
+    if (contents.nodes.empty()) return;
+    check_keys(contents, number, range);
+    if (!contents.is_leaf) {
+      ++totals_.branch_pages;
+      return descend(contents, number, level, range);
+    }
+    ++totals_.leaf_pages;
+    if (totals_.depth == 0) totals_.depth = level;
+    if (totals_.depth != level) {
+      walk_.report.send(offset_of(number),
+                        fmt::format("leaf page {} lies at another depth", number),
+                        fmt::to_string(level), fmt::to_string(totals_.depth));
+    }
+    read_leaf(contents, number, buffer);
+  }
+
+  bool take_page(std::uint64_t number, std::size_t level, std::uint64_t named_at) {
+    if (level > kMaxDepth) {
+      walk_.report.send(named_at, fmt::format("{} is deeper than LMDB reads", name_),
+                        fmt::to_string(level), fmt::format("{} or less", kMaxDepth));
+      return false;
+    }
+    if (number < kMetaPages || number >= walk_.pages.pages()) {
+      walk_.report.send(named_at, fmt::format("page {} of {} is not in the file", number, name_),
+                        fmt::to_string(number), range_text());
+      return false;
+    }
+    if (walk_.pages.take(number, 1)) {
+      walk_.report.send(named_at, fmt::format("page {} is referred to twice", number));
+      return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::string range_text() const {
+    return fmt::format("{} to {}", kMetaPages, walk_.pages.pages() - 1);
+  }
+
+  // Keys ascend, within what the parents say. The first key of a branch page stands for none.
+  void check_keys(const PageContents& contents, std::uint64_t number, const KeyRange& range) {
+    std::optional<Bytes> before = range.least;
+    bool may_be_equal = contents.is_leaf;
+    const std::size_t first = contents.is_leaf ? 0 : 1;
+    for (std::size_t i = first; i < contents.nodes.size(); ++i) {
+      const PageNode& node = contents.nodes[i];
+      const int order = before ? compare_keys(*before, node.key, key_flags_) : -1;
+      const bool is_below_end = !range.end || compare_keys(node.key, *range.end, key_flags_) < 0;
+      if (order > 0 || (order == 0 && !may_be_equal) || !is_below_end) {
+        walk_.report.send(
+            offset_of(number) + node.begin,
+            fmt::format("key {} of page {} is out of order", i, number), shown(node.key),
+            is_below_end ? "one above " + shown(*before) : "one below " + shown(*range.end));
+      }
+      before = node.key;
+      may_be_equal = false;
+    }
+    const Bytes placeholder = contents.nodes[0].key;
+    if (!contents.is_leaf && walk_.options.is_own && !placeholder.empty()) {
+      walk_.report.send(offset_of(number) + contents.nodes[0].begin,
+                        "the first node of a branch page has a key", shown(placeholder), "none");
+    }
+  }
+
+  [[nodiscard]] std::string shown(Bytes key) const {
+    constexpr std::size_t kMostShown = 64;
+    return fmt::format("'{}'", printable(as_text(key.first(std::min(key.size(), kMostShown)))));
+  }
+
+  void descend(const PageContents& contents, std::uint64_t number, std::size_t level,
+               const KeyRange& range) {
+    const std::vector<PageNode>& nodes = contents.nodes;
+    for (const PageNode& node : nodes) {
+      // What is no page of the file gets its finding when its turn comes.
+      if (node.child < walk_.pages.pages())
+        walk_.file.prefetch(offset_of(node.child), walk_.meta.page_bytes);
+    }
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      KeyRange inner = range;
+      if (i > 0) inner.least = nodes[i].key;
+      if (i + 1 < nodes.size()) inner.end = nodes[i + 1].key;
+      visit(nodes[i].child, level + 1, inner, offset_of(number) + nodes[i].begin);
+    }
+  }
+
+  void read_leaf(const PageContents& contents, std::uint64_t number, Bytes page) {
+    leaf_.clear();
+    for (const PageNode& node : contents.nodes) {
+      TreeEntry& entry = leaf_.emplace_back();
+      entry.page = page;
+      entry.page_offset = offset_of(number);
+      entry.key = node.key;
+      entry.key_offset = offset_of(number) + node.key_begin;
+      entry.flags = node.flags;
+      entry.value_bytes = node.value_bytes;
+      if ((node.flags & kBigData) == 0) {
+        entry.value_offset = offset_of(number) + node.value_begin;
+      } else if (take_overflow(node, offset_of(number) + node.begin)) {
+        entry.value_offset = offset_of(node.child) + kPageHeaderBytes;
+        if (walk_.options.prefetches_values) prefetch_ends(entry);
+      }
+    }
+    totals_.entries += leaf_.size();
+    for (TreeEntry& entry : leaf_) {
+      entry.follows_loss = std::exchange(follows_loss_, false);
+      entries_(entry);
+    }
+  }
+
+  void prefetch_ends(const TreeEntry& entry) const {
+    walk_.file.prefetch(entry.value_offset, std::min(entry.value_bytes, kValueEndsBytes));
+    if (entry.value_bytes <= kValueEndsBytes) return;
+    walk_.file.prefetch(entry.value_offset + entry.value_bytes - kValueEndsBytes, kValueEndsBytes);
+  }
+
+  // False, after a finding, if the file does not hold the value.
+  bool take_overflow(const PageNode& node, std::uint64_t named_at) {
+    const std::uint64_t least = overflow_pages(node.value_bytes, walk_.meta.page_bytes);
+    const auto refuse = [&](std::string message, std::string found, std::string expected) {
+      walk_.report.send(named_at, std::move(message), std::move(found), std::move(expected),
+                        SampleId{std::string(as_text(node.key)), std::nullopt});
+      has_loss_ = true;
+      return false;
+    };
+    const auto is_in_file = [&](std::uint64_t count) {
+      return node.child >= kMetaPages && node.child < walk_.pages.pages() &&
+             count <= walk_.pages.pages() - node.child;
+    };
+    const auto extent_text = [&](std::uint64_t count) {
+      return fmt::format("{} pages from page {} on", count, node.child);
+    };
+    if (!is_in_file(least)) {
+      return refuse("overflow pages of a value are not in the file", extent_text(least),
+                    range_text());
+    }
+    std::uint64_t count = least;
+    if (walk_.options.reads_overflow_headers) {
+      const std::optional<std::uint64_t> told = read_overflow_header(node.child);
+      // A value that shrank while its pages were being written keeps them all.
+      if (!told || *told < least || (walk_.options.is_own && *told != least) ||
+          !is_in_file(*told)) {
+        return refuse("header of a value's overflow pages is wrong",
+                      told ? fmt::format("{} pages", *told) : "no overflow page",
+                      extent_text(least));
+      }
+      count = *told;
+    }
+    if (const auto taken = walk_.pages.take(node.child, count)) {
+      return refuse("overflow pages of a value are in use already", fmt::format("page {}", *taken),
+                    extent_text(count));
+    }
+    totals_.overflow_pages += count;
+    return true;
+  }
+
+  // How many pages there are; nullopt for a page of another kind.
+  [[nodiscard]] std::optional<std::uint64_t> read_overflow_header(std::uint64_t number) const {
+    std::array<std::byte, kPageHeaderBytes> header{};
+    walk_.file.read_exact(offset_of(number), header);
+    ByteReader in(header);
+    if (in.read_u64() != number) return std::nullopt;
+    in.skip(sizeof(std::uint16_t));
+    if (in.read_u16() != kOverflowPage) return std::nullopt;
+    return in.read_u32();
+  }
+
+  void check_totals() {
+    // Where the headers are not read, what a shrunken value has kept is not known.
+    const bool has_hidden_pages = !walk_.options.is_own && !walk_.options.reads_overflow_headers &&
+                                  totals_.overflow_pages < record_.overflow_pages;
+    struct Row {
+      std::string_view what;
+      std::uint64_t found, recorded;
+    };
+    const Row rows[] = {
+        {"depth", totals_.depth, record_.depth},
+        {"branch pages", totals_.branch_pages, record_.branch_pages},
+        {"leaf pages", totals_.leaf_pages, record_.leaf_pages},
+        {"overflow pages", totals_.overflow_pages,
+         has_hidden_pages ? totals_.overflow_pages : record_.overflow_pages},
+        {"entries", totals_.entries, record_.entries},
+    };
+    for (const Row& row : rows) {
+      if (row.found == row.recorded) continue;
+      walk_.report.send(walk_.meta.offset,
+                        fmt::format("{} of {} are not as its record has it", row.what, name_),
+                        fmt::to_string(row.found), fmt::to_string(row.recorded));
+    }
+  }
+
+  Walk& walk_;
+  const TreeRecord& record_;
+  std::string_view name_;
+  std::uint16_t key_flags_;
+  const EntrySink& entries_;
+  std::deque<std::vector<std::byte>> buffers_;  // a page each level; a deque: views stay valid
+  std::vector<TreeEntry> leaf_;
+  bool has_loss_ = false, follows_loss_ = false;
+  TreeTotals totals_;
+};
+
+// The free tree: transaction -> pages that it set free, which nothing may use.
+class FreePages {
+ public:
+  explicit FreePages(Walk& walk) : walk_(walk), window_(walk.file, kWindowBytes) {}
+
+  // Both trees' own pages must be taken by then: an entry may come before a page of its own tree.
+  void note(const TreeEntry& entry) {
+    if (entry.value_offset != kMissing) {
+      extents_.push_back({entry.value_offset, entry.value_bytes, entry.key_offset});
+    }
+    if (entry.key.size() == sizeof(std::uint64_t)) {
+      const std::uint64_t transaction = ByteReader(entry.key).read_u64();
+      if (transaction <= walk_.meta.transaction) return;
+      walk_.report.send(
+          entry.key_offset, "pages were set free by a transaction that is yet to come",
+          fmt::to_string(transaction), fmt::format("{} or less", walk_.meta.transaction));
+      return;
+    }
+    walk_.report.send(entry.key_offset, "key in the tree of free pages is no transaction",
+                      fmt::format("{} bytes", entry.key.size()), "8");
+  }
+
+  void check() {
+    for (const Extent& extent : extents_) check_list(extent);
+  }
+
+ private:
+  static constexpr std::uint64_t kWindowBytes = 32 * 1024;
+  struct Extent {
+    std::uint64_t offset, length, named_at;
+  };
+
+  std::uint64_t number_at(std::uint64_t offset) {
+    return ByteReader(window_.view(offset, sizeof(std::uint64_t))).read_u64();
+  }
+
+  void check_list(const Extent& extent) {
+    const std::uint64_t words = extent.length / sizeof(std::uint64_t);
+    const std::uint64_t count = words == 0 ? 0 : number_at(extent.offset);
+    if (words == 0 || count > words - 1) {
+      walk_.report.send(extent.named_at, "list of free pages is longer than its value",
+                        fmt::format("{} pages", count), fmt::format("{} words", words));
+      return;
+    }
+    std::uint64_t before = kNoPage;
+    for (std::uint64_t i = 1; i <= count; ++i) {
+      const std::uint64_t at = extent.offset + i * sizeof(std::uint64_t);
+      const std::uint64_t page = number_at(at);
+      if (page < kMetaPages || page > walk_.meta.last_page || page >= before) {
+        walk_.report.send(at, "list of free pages names one that cannot be free",
+                          fmt::to_string(page), "page numbers in use, descending");
+        return;
+      }
+      before = page;
+      // Pages behind the end of a file that was cut are as free as they were.
+      if (page < walk_.pages.pages() && walk_.pages.take(page, 1)) {
+        walk_.report.send(at, fmt::format("page {} is free and in use", page));
+        return;
+      }
+    }
+  }
+
+  Walk& walk_;
+  WindowReader window_;
+  std::vector<Extent> extents_;
+};
+
+void check_own(const Walk& walk, bool has_loss) {
+  const MetaPage& meta = walk.meta;
+  const bool fits = meta.last_page < walk.file.size() &&
+                    walk.file.size() == (meta.last_page + 1) * meta.page_bytes;
+  if (!fits) {
+    walk.report.send(meta.offset, "last page in use is not the last one of the file",
+                     fmt::format("page {} of {} bytes", meta.last_page, meta.page_bytes),
+                     fmt::format("a file of {} bytes", walk.file.size()));
+  }
+  if (meta.free_tree.root != kNoPage) {
+    walk.report.send(meta.offset, "there is a tree of free pages, which shale does not write");
+  }
+  if (!has_loss && walk.pages.taken() != walk.pages.pages()) {
+    const std::uint64_t lost = walk.pages.first_free();
+    walk.report.send(lost * meta.page_bytes, fmt::format("page {} belongs to nothing", lost),
+                     fmt::format("{} pages in use", walk.pages.taken()),
+                     fmt::to_string(walk.pages.pages()));
+  }
+}
+
+}  // namespace
+
+TreeTotals walk_trees(const InputFile& file, const MetaPage& meta, const WalkOptions& options,
+                      const EntrySink& entries, const FindingSink& findings) {
+  Walk walk{file, meta, options, Reporter(file, findings), PageMap(usable_pages(file, meta))};
+  (void)walk.pages.take(0, std::min(kMetaPages, walk.pages.pages()));
+  TreeWalk main(walk, meta.main_tree, "the tree of entries", meta.main_tree.flags, entries);
+  const TreeTotals totals = main.run();
+
+  FreePages free_pages(walk);
+  const EntrySink note = [&](const TreeEntry& entry) { free_pages.note(entry); };
+  TreeWalk free(walk, meta.free_tree, "the tree of free pages", kIntegerKey, note);
+  (void)free.run();
+  free_pages.check();
+  if (options.is_own) check_own(walk, main.has_loss());
+  return totals;
+}
+
+}  // namespace shale::lmdb

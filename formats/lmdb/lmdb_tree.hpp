@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "shale/base/bytes.hpp"
+#include "shale/base/finding.hpp"
+#include "shale/data/shard_index.hpp"
+#include "shale/io/input_file.hpp"
+
+#include "formats/lmdb/lmdb_meta.hpp"
+
+namespace shale::lmdb {
+
+/// One entry of the main tree. The views end when the sink returns.
+struct TreeEntry {
+  Bytes page;                     ///< the leaf page
+  std::uint64_t page_offset = 0;  ///< of it in the file
+  Bytes key;
+  std::uint64_t key_offset = 0;
+  /// In the leaf page or, contiguous, in overflow pages; kMissing, after a finding, where the file
+  /// does not hold it.
+  std::uint64_t value_offset = kMissing;
+  std::uint64_t value_bytes = 0;
+  std::uint16_t flags = 0;    ///< NodeFlags
+  bool follows_loss = false;  ///< what lay between the entry before and this one was damaged
+};
+
+using EntrySink = std::function<void(const TreeEntry&)>;
+
+struct WalkOptions {
+  /// What shale writes: no page is free, lost or cut off, and there is none behind the last one.
+  bool is_own = false;
+  /// One read a value that is not in a leaf: the overflow pages' header is checked too.
+  bool reads_overflow_headers = false;
+  /// The entries' values will be looked at: the kernel is told before the sink is.
+  bool prefetches_values = false;
+};
+
+/// What a walk met: to be compared with the tree's own record, and with mdb_stat.
+struct TreeTotals {
+  std::uint64_t depth = 0;
+  std::uint64_t branch_pages = 0, leaf_pages = 0, overflow_pages = 0, entries = 0;
+};
+
+/// Walks the main tree in key order, then the free one, each page once, and hands out the entries
+/// of the main tree. Findings: pages that are no pages of a tree, lie outside the file or are met
+/// twice; nodes outside their page or on top of each other; keys out of order or outside what their
+/// parent says; leaves at another depth; totals that differ from the tree's own; free pages that
+/// are in use. A damaged page loses its entries only: the walk goes on with the next. Memory: a bit
+/// per page of the file and a page per level. Errors: Code::io.
+[[nodiscard]] TreeTotals walk_trees(const InputFile& file, const MetaPage& meta,
+                                    const WalkOptions& options, const EntrySink& entries,
+                                    const FindingSink& findings);
+
+}  // namespace shale::lmdb

@@ -1,0 +1,95 @@
+#include "formats/lmdb/lmdb_value.hpp"
+
+#include <algorithm>
+
+#include "shale/base/checksum.hpp"
+
+namespace shale::lmdb {
+namespace {
+
+constexpr std::uint64_t kPayloadWindow = 256 * 1024, kStructureWindow = 8 * 1024;
+constexpr std::uint64_t kMaxDTypeBytes = 256;
+
+}  // namespace
+
+ValueReader::ValueReader(const InputFile& file, bool reads_payload)
+    : window_bytes_(reads_payload ? kPayloadWindow : kStructureWindow),
+      reads_payload_(reads_payload),
+      window_(file, window_bytes_),
+      view_([this](std::uint64_t offset, std::uint64_t length) {
+        const bool is_in_page = offset >= page_offset_ && offset - page_offset_ <= page_.size() &&
+                                length <= page_.size() - (offset - page_offset_);
+        return is_in_page ? page_.subspan(offset - page_offset_, length)
+                          : window_.view(offset, length);
+      }) {}
+
+void ValueReader::enter(const TreeEntry& entry) {
+  page_ = entry.page;
+  page_offset_ = entry.page_offset;
+  // The whole value in one read, where it fits: headers and checksums then work in the same window.
+  if (reads_payload_ && entry.value_offset != kMissing) {
+    (void)view_(entry.value_offset, std::min(entry.value_bytes, window_bytes_));
+  }
+}
+
+std::uint32_t ValueReader::checksum(const FieldPlace& place) {
+  std::uint32_t crc = 0;
+  for (std::uint64_t done = 0; done < place.length;) {
+    const std::uint64_t run = std::min(window_bytes_, place.length - done);
+    crc = crc32c(view_(place.offset + done, run), crc);
+    done += run;
+  }
+  return crc;
+}
+
+bool can_hold(Kind kind, const MsgpackEntry& entry, bool is_own) {
+  constexpr std::uint64_t kFloat64Bytes = 9;
+  using Type = MsgpackType;
+  switch (kind) {
+    case Kind::bytes:
+      return is_own ? entry.type == Type::bytes : entry.is_run();
+    case Kind::text:
+      return entry.type == Type::text;
+    case Kind::integer:
+      return entry.type == Type::integer || (!is_own && entry.type == Type::boolean);
+    case Kind::real:
+      return entry.type == Type::real && (!is_own || entry.length == kFloat64Bytes);
+    case Kind::tensor:
+      return entry.type == Type::map;
+    case Kind::list:
+      return entry.is_array_of(bit_of(Type::bytes) | (is_own ? 0 : bit_of(Type::text)));
+  }
+  return false;
+}
+
+std::optional<TensorValue> read_tensor(const ViewBytes& view, const MsgpackEntry& entry,
+                                       bool is_own) {
+  if (entry.type != MsgpackType::map || entry.count != 3) return std::nullopt;
+  const std::vector<MsgpackEntry> map = parse_msgpack_map(view, entry.offset, entry.length, {});
+  const bool is_in_order =
+      map[0].name == "dtype" && map[1].name == "shape" && map[2].name == "data";
+  const MsgpackEntry* dtype = find_entry(map, "dtype");
+  const MsgpackEntry* shape = find_entry(map, "shape");
+  const MsgpackEntry* data = find_entry(map, "data");
+  if ((is_own && !is_in_order) || dtype == nullptr || shape == nullptr || data == nullptr) {
+    return std::nullopt;
+  }
+  const bool has_types = can_hold(is_own ? Kind::text : Kind::bytes, *dtype, is_own) &&
+                         shape->is_array_of(bit_of(MsgpackType::integer)) &&
+                         can_hold(Kind::bytes, *data, is_own);
+  const bool is_small = dtype->length <= kMaxDTypeBytes && shape->integers.size() == shape->count;
+  const bool is_shape = std::all_of(shape->integers.begin(), shape->integers.end(),
+                                    [](std::int64_t side) { return side >= 0; });
+  if (!has_types || !is_small || !is_shape) return std::nullopt;
+  return TensorValue{.dtype = std::string(as_text(view(dtype->offset, dtype->length))),
+                     .shape = {shape->integers.begin(), shape->integers.end()},
+                     .data = {.offset = data->offset, .length = data->length}};
+}
+
+const MsgpackEntry* find_entry(const std::vector<MsgpackEntry>& map, std::string_view name) {
+  const auto found = std::find_if(map.begin(), map.end(),
+                                  [&](const MsgpackEntry& entry) { return entry.name == name; });
+  return found != map.end() ? &*found : nullptr;
+}
+
+}  // namespace shale::lmdb

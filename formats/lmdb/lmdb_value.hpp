@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shale/data/schema.hpp"
+#include "shale/data/shard_index.hpp"
+#include "shale/io/input_file.hpp"
+#include "shale/wire/msgpack_map.hpp"
+
+#include "formats/lmdb/lmdb_tree.hpp"
+
+// What scan and survey both read of an entry's value.
+
+namespace shale::lmdb {
+
+/// Keys are read whole: this bounds what a hostile file can ask for.
+inline constexpr std::uint64_t kMaxSampleKeyBytes = 65'536;
+
+/// Reads of the entry at hand: what lies in its leaf page is there already, the rest comes through
+/// a window. Not thread-safe; a view ends with the next.
+class ValueReader {
+ public:
+  ValueReader(const InputFile& file, bool reads_payload);
+
+  /// The entry that the views to come belong to.
+  void enter(const TreeEntry& entry);
+  [[nodiscard]] const ViewBytes& view() const { return view_; }
+  /// crc32c of a place, a window at a time.
+  [[nodiscard]] std::uint32_t checksum(const FieldPlace& place);
+
+ private:
+  std::uint64_t window_bytes_;
+  bool reads_payload_;
+  WindowReader window_;
+  ViewBytes view_;
+  Bytes page_;
+  std::uint64_t page_offset_ = 0;
+};
+
+/// True if an entry of a map can be a value of this kind. What shale itself writes has one type
+/// for each kind; other writers have str for bytes, booleans for integers and floats of 32 bits.
+/// Of a tensor only that it is a map: see read_tensor.
+[[nodiscard]] bool can_hold(Kind kind, const MsgpackEntry& entry, bool is_own);
+
+/// {"dtype": str, "shape": array of integers, "data": bin}, as shale writes a tensor.
+struct TensorValue {
+  std::string dtype;
+  std::vector<std::uint64_t> shape;
+  FieldPlace data;
+};
+/// Nullopt for a map of anything else; if not `is_own`, in any order, and str or bin all the same.
+/// Errors: as parse_msgpack_map.
+[[nodiscard]] std::optional<TensorValue> read_tensor(const ViewBytes& view,
+                                                     const MsgpackEntry& entry, bool is_own);
+
+/// The entry of this name; null if there is none.
+[[nodiscard]] const MsgpackEntry* find_entry(const std::vector<MsgpackEntry>& map,
+                                             std::string_view name);
+
+}  // namespace shale::lmdb
