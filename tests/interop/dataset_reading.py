@@ -6,8 +6,19 @@ import os
 import pathlib
 
 import numpy as np
+import xxhash
 
+BLOCK = 1 << 20
 Sample = collections.namedtuple("Sample", "key label image row shard")
+
+
+def block_hashes(path):
+    data = pathlib.Path(path).read_bytes()
+    return [xxhash.xxh3_128_digest(data[at : at + BLOCK]) for at in range(0, len(data), BLOCK)]
+
+
+def file_hash(path):
+    return xxhash.xxh3_128_hexdigest(b"".join(block_hashes(path)))
 
 
 def manifest_of(dataset):

@@ -1,12 +1,16 @@
 """Files that py-lmdb and h5py made: shale indexes them as they are, and finds in them what those libraries find."""
 
+import dataclasses
 import json
+import pathlib
+import shutil
 
+import crc32c
 import foreign_files
 import numpy as np
 import pytest
 from conftest import run_shale
-from dataset_reading import index_of, manifest_of, rows_of, shard_file_of
+from dataset_reading import block_hashes, file_hash, index_of, manifest_of, rows_of, shard_file_of
 
 
 @pytest.fixture(scope="module", params=foreign_files.MAKERS, ids=lambda maker: maker.__name__)
@@ -19,6 +23,12 @@ def indexed(foreign, shale):
     """With its index beside it."""
     shale("index", foreign.file, *foreign.options)
     return foreign
+
+
+@pytest.fixture
+def copied(foreign, tmp_path):
+    """A copy alone in a folder, without an index."""
+    return dataclasses.replace(foreign, file=pathlib.Path(shutil.copy(foreign.file, tmp_path)))
 
 
 def beside(file, suffix):
@@ -47,12 +57,37 @@ def test_without_reading_the_payload_there_are_no_checksums(indexed):
     assert not beside(indexed.file, ".blocks.npy").exists()
 
 
-def test_indexing_changes_nothing_and_leaves_two_files(foreign, shale, tmp_path):
-    copy = tmp_path / foreign.file.name
-    copy.write_bytes(foreign.file.read_bytes())
-    shale("index", copy, *foreign.options)
-    assert {path.name for path in tmp_path.iterdir()} == {copy.name, copy.name + ".index.npy", copy.name + ".dataset.json"}
-    assert copy.read_bytes() == foreign.file.read_bytes()
+def test_with_crc_the_payload_is_vouched_for(copied, shale):
+    shale("index", copied.file, "--crc", *copied.options)
+    index = load_index(copied.file)
+    assert list(rows_of(copied.file, index)) == expected_rows(copied)
+    for row, values in zip(index, expected_rows(copied)):
+        for name, value in values.items():
+            if isinstance(value, bytes):
+                assert int(row[name + ".crc32c"]) == crc32c.crc32c(value), name
+    assert [row.tobytes() for row in np.load(beside(copied.file, ".blocks.npy"))] == block_hashes(copied.file)
+    (shard,) = json.loads(beside(copied.file, ".dataset.json").read_bytes())["shards"]
+    assert shard["files"] == [
+        {"name": copied.file.name, "bytes": copied.file.stat().st_size, "xxh3_128": file_hash(copied.file)}
+    ]
+    shale("verify", copied.file)
+
+
+def test_indexing_changes_nothing_and_leaves_two_files(copied, foreign, shale):
+    shale("index", copied.file, *copied.options)
+    names = {path.name for path in copied.file.parent.iterdir()}
+    assert names == {copied.file.name + suffix for suffix in ("", ".index.npy", ".dataset.json")}
+    assert copied.file.read_bytes() == foreign.file.read_bytes()
+
+
+def test_without_an_index_it_is_read_all_the_same(copied, shale):
+    if copied.options:
+        pytest.skip("how it is to be read stands in the index")
+    assert json.loads(shale("info", copied.file, "--json"))["samples"] == len(copied.samples)
+    shale("verify", copied.file)
+    name, value = next(iter(copied.samples[12].items()))
+    assert run_shale("cat", copied.file, "12", "--field", name).stdout == value
+    assert [path.name for path in copied.file.parent.iterdir()] == [copied.file.name]
 
 
 def test_the_index_can_lie_elsewhere(indexed, shale, tmp_path):
@@ -98,16 +133,18 @@ def test_converted_to_record_the_samples_are_the_same(indexed, shale, tmp_path):
     shale("verify", tmp_path / "out")
 
 
-def test_the_index_of_a_file_that_changed_is_not_believed(foreign, shale, tmp_path):
-    """Refused, or the index made anew: never the bytes at an old place."""
-    copy = tmp_path / foreign.file.name
-    copy.write_bytes(foreign.file.read_bytes())
-    shale("index", copy, *foreign.options)
-    with open(copy, "ab") as file:
+def test_the_index_of_a_file_that_changed_is_not_believed(copied, shale):
+    shale("index", copied.file, *copied.options)
+    with open(copied.file, "ab") as file:
         file.write(bytes(1 << 20))
-    name = next(iter(foreign.samples[0]))
-    done = run_shale("cat", copy, "12", "--field", name, code=(0, 1, 3))
-    assert done.returncode != 0 or done.stdout == foreign.samples[12][name]
+    refused = run_shale("cat", copied.file, "12", "--field", next(iter(copied.samples[0])), code=1)
+    assert b"changed" in refused.stderr
+
+
+def test_the_folder_of_an_lmdb_stands_for_its_data_file(shale, tmp_path):
+    made = foreign_files.lmdb_folder(tmp_path)
+    shale("index", made.file.parent)
+    assert list(rows_of(made.file, load_index(made.file))) == expected_rows(made)
 
 
 @pytest.mark.parametrize("maker", [foreign_files.hdf5_gzip, foreign_files.hdf5_automatic_chunks], ids=lambda maker: maker.__name__)
