@@ -92,8 +92,10 @@ def bench(arguments):
                 f"{name}, {to}", above(container, payload), above(files, payload), speed,
                 reading_cell(in_order), reading_cell(at_random),
             ])  # fmt: skip
-            all_runs |= {f"{name}, {to}, writing": wrote, f"{name}, {to}, in order": in_order, f"{name}, {to}, at random": at_random}
-    header = ["samples, format", "container, % above payload", "with index and hashes", "write, MB/s", "read in order", "read at random"]
+            for what, runs in [("writing", wrote), ("in order", in_order), ("at random", at_random)]:
+                all_runs[f"{name}, {to}, {what}"] = runs
+    header = ["samples, format", "container, % above payload", "with index and hashes", "write, MB/s"]
+    header += ["read in order", "read at random"]
     yield f"choosing, {arguments.cache}", all_runs, harness.markdown(header, rows)
 
 
