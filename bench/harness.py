@@ -1,13 +1,16 @@
 """Measures commands side by side, fairly. The protocol is explained in bench/README.md; pack.py shows its use.
+Inputs are made by inputs.py.
 
     steps = [Step("shale", ["shale", ...], reads=["/photos"], output="/x/out"), Step(...)]
     runs = alternate(steps, rounds=5, work="/x", cache="warm")
     print(table(runs, yardstick="shale", payload_bytes=n, title="packing, warm"))
 """
 
+import argparse
 import collections
 import dataclasses
 import datetime
+import json
 import os
 import pathlib
 import platform
@@ -17,6 +20,8 @@ import subprocess
 import sys
 import time
 
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
 MIB = 1 << 20
 BACKED_MIB = 3500
 
@@ -30,6 +35,7 @@ class Step:
     reads: tuple = ()
     output: str = ""
     syncs: bool = True  # the clock runs on until everything is on disk
+    reports: bool = False  # the command measures something itself: its last line is a JSON object of figures
     env: dict = dataclasses.field(default_factory=dict)
 
 
@@ -41,6 +47,8 @@ class Run:
     synced: float  # ... until sync(2) had returned as well
     cpu: float  # user + system seconds of the process and its children
     rss_bytes: int  # highest resident set of the process, or of its largest child
+    output_bytes: int = 0  # size of what it wrote
+    reported: dict = dataclasses.field(default_factory=dict)  # what the command measured itself
 
 
 def say(text):
@@ -65,8 +73,15 @@ def measured(step):
         synced = time.monotonic() - begin
     if os.waitstatus_to_exitcode(status) != 0:
         raise SystemExit(f"bench: '{step.name}' failed: {step.command}\n{log.read_text(errors='replace')}")
+    reported = json.loads(log.read_text().splitlines()[-1]) if step.reports else {}
     log.unlink()
-    return Run(returned, synced, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+    written = size_of([pathlib.Path(step.output)]) if step.output else 0
+    return Run(returned, synced, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, written, reported)
+
+
+def size_of(roots):
+    """Bytes of all files below the roots."""
+    return sum(f.stat().st_size for root in roots for f in ([root] if root.is_file() else root.rglob("*")) if f.is_file())
 
 
 def remove(path):
@@ -128,36 +143,54 @@ def spread(values):
     return f"{min(values):.2f}-{max(values):.2f}"
 
 
-def table(runs, yardstick, payload_bytes, title):
-    """A Markdown table: medians, spread, and how many times longer than the yardstick each step took.
-
-    The ratio is the median of the ratios of each round, whose runs stood next to each other.
-    """
-    lines = [
-        f"| {title} | s on disk | spread | s to return | MB/s | CPU s/GB | peak RSS MiB | x {yardstick} |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
-    ]
-    for name, list_of_runs in runs.items():
-        synced = [run.synced for run in list_of_runs]
-        middle = statistics.median(synced)
-        cells = [
-            name,
-            f"{middle:.2f}",
-            spread(synced),
-            f"{statistics.median(run.returned for run in list_of_runs):.2f}",
-            f"{payload_bytes / middle / 1e6:.0f}",
-            f"{statistics.median(run.cpu for run in list_of_runs) / payload_bytes * 1e9:.2f}",
-            f"{max(run.rss_bytes for run in list_of_runs) / MIB:.0f}",
-            ratio(runs, name, yardstick),
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
+def markdown(header, rows):
+    """A Markdown table: the first column is text, the others are numbers."""
+    lines = [f"| {' | '.join(cells)} |" for cells in [header, *rows]]
+    lines.insert(1, "|---|" + "--:|" * (len(header) - 1))
     return "\n".join(lines)
 
 
-def ratio(runs, name, yardstick):
+def table(runs, yardstick, payload_bytes, title, shows_overhead=False):
+    """A Markdown table: medians, spread, and how many times longer than the yardstick each step took.
+
+    The ratio is the median of the ratios of each round, whose runs stood next to each other. shows_overhead: a column that says by
+    how much all files of the output are larger than the payload.
+    """
+    header = [title, "s on disk", "spread", "s to return", "MB/s", "CPU s/GB", "peak RSS MiB", f"x {yardstick}"]
+    rows = []
+    for name, list_of_runs in runs.items():
+        synced = [run.synced for run in list_of_runs]
+        rows.append([
+            name,
+            f"{statistics.median(synced):.2f}",
+            spread(synced),
+            f"{median_of(list_of_runs, 'returned'):.2f}",
+            f"{payload_bytes / statistics.median(synced) / 1e6:.0f}",
+            f"{median_of(list_of_runs, 'cpu') / payload_bytes * 1e9:.2f}",
+            f"{max(run.rss_bytes for run in list_of_runs) / MIB:.0f}",
+            ratio(runs, name, yardstick),
+        ])  # fmt: skip
+        if shows_overhead:
+            rows[-1].append(overhead(list_of_runs, payload_bytes))
+    return markdown(header + (["files, % above payload"] if shows_overhead else []), rows)
+
+
+def median_of(list_of_runs, figure):
+    """The median of a member of Run, or of a figure that the commands reported."""
+    return statistics.median(run.reported[figure] if figure in run.reported else getattr(run, figure) for run in list_of_runs)
+
+
+def overhead(list_of_runs, payload_bytes):
+    return f"{(median_of(list_of_runs, 'output_bytes') / payload_bytes - 1) * 100:.2f}"
+
+
+def ratio(runs, name, yardstick, figure="synced"):
+    """How many times the yardstick's figure each round gave: median, smallest and largest."""
     if yardstick not in runs:
         return "-"
-    pairs = [mine.synced / other.synced for mine, other in zip(runs[name], runs[yardstick])]
+    pairs = [
+        median_of([mine], figure) / median_of([other], figure) for mine, other in zip(runs[name], runs[yardstick])
+    ]
     return f"{statistics.median(pairs):.2f} ({spread(pairs)})"
 
 
@@ -198,3 +231,35 @@ def free_bytes(path):
 def free_inodes(path):
     return os.statvfs(path).f_favail
 
+
+# ---- the frame of every benchmark ---------------------------------------------------------------------------------------
+
+
+def parser(doc):
+    """The options that all benchmarks have."""
+    options = argparse.ArgumentParser(description=doc.splitlines()[0])
+    options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--work", type=pathlib.Path, default=pathlib.Path("/var/tmp/shale-bench"),
+                         help="folder for inputs and outputs, on the disk to be measured")  # fmt: skip
+    options.add_argument("--shale", type=pathlib.Path, default=ROOT / "build/release/shale")
+    options.add_argument("--peers", type=pathlib.Path, help="Python environment of the peers (default WORK/peers, made if missing)")
+    options.add_argument("--json", type=pathlib.Path, help="write every run into this file")
+    return options
+
+
+def needs_shale(arguments):
+    arguments.shale = arguments.shale.resolve()
+    if not os.access(arguments.shale, os.X_OK):
+        raise SystemExit(f"bench: {arguments.shale}: no such program\nhint: build it (tests/run.sh), or name it with --shale")
+
+
+def report(arguments, results):
+    """Prints the tables of (title, runs, text) as they come, and writes --json."""
+    line = machine(arguments.work)
+    print(f"{line}; {arguments.rounds} rounds, ABBA\n", flush=True)
+    facts = {"machine": line, "rounds": arguments.rounds}
+    for title, runs, text in results:
+        print(text, end="\n\n", flush=True)
+        facts[title] = as_json(runs)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(facts, indent=1) + "\n")

@@ -1,25 +1,20 @@
 #!/usr/bin/env python3
 """Packing, verifying and memory of shale beside its peers and the machine's limits: one command, Markdown tables.
 
-python3 bench/pack.py [--only record|verify|memory] [--rounds 5] [--cache warm|cold] [--json FILE] ...
+python3 bench/pack.py [--only record|lmdb|hdf5|verify|memory] [--rounds 5] [--cache warm|cold] [--json FILE] ...
 As root (it drops caches), on a machine that does nothing else. bench/README.md explains the protocol.
 """
 
-import argparse
 import base64
-import json
 import os
-import pathlib
 import shutil
 import subprocess
-import sys
 
 import harness
-from harness import MIB, Step, say
+import inputs
+from harness import HERE, MIB, Step, say
+from inputs import convert, shell
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent
-PHOTO_COUNT = 20_000
 TINY_CLASSES, TINY_PER_CLASS = 1000, 2000
 BUDGETS_MIB = (16, 64, 256)
 ALLOWED_ABOVE_BUDGET_MIB = 64
@@ -33,55 +28,12 @@ TINY_JPEG = base64.b64decode(
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--photos", type=pathlib.Path, default=ROOT.parent / "shared/data/imagenet-sample",
-                        help="class folders with photos, multiplied to 20,000 files")  # fmt: skip
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("/var/tmp/shale-bench"),
-                        help="folder for inputs and outputs; needs 12 GB, memory mode 14 GB more")  # fmt: skip
-    parser.add_argument("--shale", type=pathlib.Path, default=ROOT / "build/release/shale")
-    parser.add_argument("--peers", type=pathlib.Path, help="Python environment of the peers (default WORK/peers, made if missing)")
-    parser.add_argument("--only", choices=["record", "verify", "memory"])
-    parser.add_argument("--cache", choices=["warm", "cold"], help="only one of the two")
-    parser.add_argument("--without-shale", action="store_true", help="measure the peers alone")
-    parser.add_argument("--json", type=pathlib.Path, help="write every run into this file")
-    return parser.parse_args()
-
-
-# ---- inputs, made once --------------------------------------------------------------------------------------------------
-
-
-def made_once(path, make):
-    """Calls make(path) unless it has succeeded before; a half-made one is made again."""
-    done = path.with_name(path.name + ".done")
-    if not done.exists():
-        say(f"making {path}")
-        harness.remove(path)
-        make(path)
-        os.sync()
-        done.touch()
-    return path
-
-
-def multiply_photos(sample, out):
-    """Copies of real photos in 1000 class folders: n01440764_0/n01440764_tench_000.JPEG ... Real copies, no links."""
-    photos = sorted(p for p in sample.rglob("*") if p.suffix.lower() in (".jpg", ".jpeg"))
-    if not photos:
-        raise SystemExit(f"bench: {sample} holds no JPEGs\nhint: name a folder of photos with --photos")
-    copies = -(-PHOTO_COUNT // len(photos))
-    for copy in range(copies):
-        for photo in photos:
-            folder = out / f"{photo.parent.name}_{copy // 20}"
-            folder.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(photo, folder / f"{photo.stem}_{copy:03}.JPEG")
-
-
-def write_blob(photos, out):
-    """All photos in one file: the bytes that dd writes."""
-    with open(out, "wb") as sink:
-        for path in sorted(photos.rglob("*.JPEG")):
-            with open(path, "rb") as source:
-                shutil.copyfileobj(source, sink, MIB)
+    options = harness.parser(__doc__)
+    inputs.add_photos(options)
+    options.add_argument("--only", choices=list(BENCHES))
+    options.add_argument("--cache", choices=["warm", "cold"], help="only one of the two")
+    options.add_argument("--without-shale", action="store_true", help="measure the peers' packing alone")
+    return options.parse_args()
 
 
 def write_tiny(out):
@@ -102,61 +54,57 @@ def write_tiny(out):
         os.close(folder)
 
 
-def make_peers(venv):
-    pins = HERE / "peers.txt"
-    stamp = venv / "shale-pins"
-    if not stamp.exists() or stamp.read_bytes() != pins.read_bytes():
-        say(f"setting up the peers in {venv}")
-        if not (venv / "bin/python").exists():
-            subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-        subprocess.run([venv / "bin/python", "-m", "pip", "install", "-q", "--no-deps", "-r", pins], check=True)
-        stamp.write_bytes(pins.read_bytes())
-    return venv / "bin/python"
-
-
 # ---- what is measured ---------------------------------------------------------------------------------------------------
-
-
-def shell(script, *words):
-    return ["sh", "-ec", script, "sh", *map(str, words)]
-
-
-def size_of(roots):
-    return sum(f.stat().st_size for root in roots for f in ([root] if root.is_file() else root.rglob("*")) if f.is_file())
 
 
 def caches(arguments):
     return [arguments.cache] if arguments.cache else ["warm", "cold"]
 
 
-def convert(arguments, source, out, *more):
-    return [arguments.shale, "convert", source, out, "--to", "record", "--quiet", *more]
+def packing_peers(arguments, photos, to):
+    """The steps of those that a user would otherwise take."""
+    work, python = arguments.work, inputs.peers_of(arguments)
+
+    def script(name, peer):
+        return Step(name, [python, HERE / "peer_writers.py", peer, photos, work / peer], [photos], work / peer)
+
+    if to == "record":
+        tar = Step("GNU tar cf", ["tar", "cf", work / "out.tar", "-C", photos, "."], [photos], work / "out.tar")
+        return [tar, script("webdataset ShardWriter", "webdataset"), script("MDSWriter", "mds")]
+    if to == "lmdb":
+        in_c = [inputs.lmdb_writer(arguments), photos, inputs.list_of(arguments, photos), work / "c"]
+        return [
+            script("py-lmdb, msgpack, commit every 5000", "lmdb"),
+            Step("C liblmdb, NOSYNC and APPEND", in_c, [photos], work / "c"),
+        ]
+    return [script("h5py, vlen uint8", "hdf5")]
 
 
-def bench_record(arguments, photos):
-    work, writers = arguments.work, HERE / "peer_writers.py"
-    python = make_peers(arguments.peers or work / "peers")
-    blob = made_once(work / "blob", lambda path: write_blob(photos, path))
-    steps = [
-        Step("shale", convert(arguments, photos, work / "out"), [photos], work / "out"),
-        Step("GNU tar cf", ["tar", "cf", work / "out.tar", "-C", photos, "."], [photos], work / "out.tar"),
-        Step("webdataset ShardWriter", [python, writers, "webdataset", photos, work / "wds"], [photos], work / "wds"),
-        Step("MDSWriter", [python, writers, "mds", photos, work / "mds"], [photos], work / "mds"),
-        Step("dd oflag=direct", ["dd", f"if={blob}", f"of={work / 'copy'}", "bs=4M", "oflag=direct"], [blob], work / "copy"),
-    ]
-    if arguments.without_shale:
-        del steps[0]
-    payload = size_of([photos])
-    for cache in caches(arguments):
-        these = [step for step in steps if cache == "warm" or not step.name.startswith("dd")]
-        runs = harness.alternate(these, arguments.rounds, work, cache)
-        yield f"record, {cache}", runs, harness.table(runs, steps[0].name, payload, f"--to record, {payload / 1e6:.0f} MB, {cache}")
+def bench_packing(to):
+    def bench(arguments, photos):
+        work = arguments.work
+        blob = inputs.made_once(work / "blob", lambda path: inputs.write_blob(photos, path))
+        steps = [
+            Step("shale", convert(arguments, photos, work / "out", to), [photos], work / "out"),
+            *packing_peers(arguments, photos, to),
+            Step("dd oflag=direct", ["dd", f"if={blob}", f"of={work / 'copy'}", "bs=4M", "oflag=direct"], [blob], work / "copy"),
+        ]
+        if arguments.without_shale:
+            del steps[0]
+        payload = harness.size_of([photos])
+        for cache in caches(arguments):
+            these = [step for step in steps if cache == "warm" or not step.name.startswith("dd")]
+            runs = harness.alternate(these, arguments.rounds, work, cache)
+            title = f"--to {to}, {payload / 1e6:.0f} MB, {cache}"
+            yield title, runs, harness.table(runs, steps[0].name, payload, title, shows_overhead=True)
+
+    return bench
 
 
 def bench_verify(arguments, photos):
     out = arguments.work / "dataset"
     harness.remove(out)
-    subprocess.run(convert(arguments, photos, out), check=True)
+    subprocess.run(convert(arguments, photos, out, "record"), check=True)
     shards = sorted(out.glob("*.tfrecord"))
     if not shutil.which("xxhsum"):
         raise SystemExit("bench: xxhsum is missing\nhint: apt-get install xxhash")
@@ -166,7 +114,7 @@ def bench_verify(arguments, photos):
         Step("xxhsum -H3", ["xxhsum", "-H3", *shards], shards, syncs=False),
         Step("one reader, dd bs=1M", shell('for f; do dd if="$f" of=/dev/null bs=1M; done', *shards), shards, syncs=False),
     ]
-    payload = size_of(shards)
+    payload = harness.size_of(shards)
     for cache in caches(arguments):
         runs = harness.alternate(steps, arguments.rounds, arguments.work, cache)
         yield f"verify, {cache}", runs, harness.table(runs, steps[0].name, payload, f"verify, {payload / 1e6:.0f} MB, {cache}")
@@ -174,46 +122,38 @@ def bench_verify(arguments, photos):
 
 
 def bench_memory(arguments, photos):
-    tiny = made_once(arguments.work / "tiny", write_tiny)
+    tiny = inputs.made_once(arguments.work / "tiny", write_tiny)
     out = arguments.work / "out"
-    lines = ["| input | --memory MiB | peak RSS MiB | allowed | s on disk | CPU s |", "|---|--:|--:|--:|--:|--:|"]
-    runs = {}
-    for name, source in [(f"{PHOTO_COUNT:,} photos", photos), (f"{TINY_CLASSES * TINY_PER_CLASS:,} tiny files", tiny)]:
+    rows, runs = [], {}
+    for name, source in [(f"{inputs.PHOTO_COUNT:,} photos", photos), (f"{TINY_CLASSES * TINY_PER_CLASS:,} tiny files", tiny)]:
         for budget in BUDGETS_MIB:
-            step = Step(f"{name}, {budget} MiB", convert(arguments, source, out, "--memory", f"{budget}MiB"), output=out)
+            step = Step(f"{name}, {budget} MiB", convert(arguments, source, out, "record", "--memory", f"{budget}MiB"), output=out)
             harness.remove(out)
             run = harness.measured(step)
             say(f"  {step.name}: {run.rss_bytes / MIB:.0f} MiB, {run.synced:.1f} s")
             runs[step.name] = [run]
             allowed = budget + ALLOWED_ABOVE_BUDGET_MIB
             verdict = f"{allowed}" if run.rss_bytes <= allowed * MIB else f"{allowed}: **exceeded**"
-            lines.append(f"| {name} | {budget} | {run.rss_bytes / MIB:.0f} | {verdict} | {run.synced:.1f} | {run.cpu:.1f} |")
+            rows.append([name, f"{budget}", f"{run.rss_bytes / MIB:.0f}", verdict, f"{run.synced:.1f}", f"{run.cpu:.1f}"])
     harness.remove(out)
-    yield "memory", runs, "\n".join(lines)
+    header = ["input", "--memory MiB", "peak RSS MiB", "allowed", "s on disk", "CPU s"]
+    yield "memory", runs, harness.markdown(header, rows)
+
+
+BENCHES = {to: bench_packing(to) for to in ("record", "lmdb", "hdf5")} | {"verify": bench_verify, "memory": bench_memory}
 
 
 def main():
     arguments = parse_arguments()
     harness.needs_root()
     arguments.work.mkdir(parents=True, exist_ok=True)
-    arguments.shale = arguments.shale.resolve()
-    wanted = [arguments.only] if arguments.only else ["record", "verify", "memory"]
+    wanted = [arguments.only] if arguments.only else list(BENCHES)
     if arguments.without_shale:
-        wanted = ["record"]
-    elif not os.access(arguments.shale, os.X_OK):
-        raise SystemExit(f"bench: {arguments.shale}: no such program\nhint: build it (tests/run.sh), or name it with --shale")
-
-    photos = made_once(arguments.work / "photos", lambda path: multiply_photos(arguments.photos, path))
-    line = harness.machine(arguments.work)
-    print(f"{line}; {arguments.rounds} rounds, ABBA\n")
-    facts = {"machine": line, "rounds": arguments.rounds}
-    for name in wanted:
-        bench = {"record": bench_record, "verify": bench_verify, "memory": bench_memory}[name]
-        for title, runs, text in bench(arguments, photos):
-            print(text, end="\n\n", flush=True)
-            facts[title] = harness.as_json(runs)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(facts, indent=1) + "\n")
+        wanted = [name for name in wanted if name not in ("verify", "memory")]
+    else:
+        harness.needs_shale(arguments)
+    photos = inputs.photos_of(arguments)
+    harness.report(arguments, (result for name in wanted for result in BENCHES[name](arguments, photos)))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,15 @@
 """Packs an image folder with a peer's own writer, used as its documents show; runs in the peers' environment.
 
-peer_writers.py webdataset|mds FOLDER OUT
+peer_writers.py webdataset|mds|lmdb|hdf5 FOLDER OUT
+peer_writers.py lmdb-values COUNT OUT             an LMDB of COUNT values of 100 KiB, for bench/scan.py
 """
 
 import importlib.util
 import os
 import sys
 import types
+
+VALUE_BYTES = 100 << 10
 
 
 def samples(folder):
@@ -57,5 +60,61 @@ def write_mds(folder, out):
             sink.write({"image": read(path), "label": label})
 
 
+def write_lmdb(folder, out):
+    """The settings are those of folder2lmdb, the values those that shale writes."""
+    import lmdb
+    import msgpack
+
+    os.makedirs(out)
+    env = lmdb.open(os.path.join(out, "data.lmdb"), subdir=False, map_size=1 << 40, meminit=False, map_async=True)
+    txn = env.begin(write=True)
+    for number, (path, label) in enumerate(samples(folder)):
+        value = {"key": os.fsencode(os.path.relpath(path, folder)), "image": read(path), "label": label}
+        txn.put(b"%08d" % number, msgpack.packb(value))
+        if number % 5000 == 4999:
+            txn.commit()
+            txn = env.begin(write=True)
+    txn.commit()
+    env.sync()
+    env.close()
+
+
+def write_lmdb_values(count, out):
+    import lmdb
+
+    os.makedirs(out)
+    pool = os.urandom(1 << 20)
+    env = lmdb.open(os.path.join(out, "data.lmdb"), subdir=False, map_size=1 << 40, sync=False)
+    for begin in range(0, int(count), 1000):
+        with env.begin(write=True) as txn:
+            for number in range(begin, min(begin + 1000, int(count))):
+                at = number * 7919 % (len(pool) - VALUE_BYTES)
+                txn.put(b"%08d" % number, pool[at : at + VALUE_BYTES], append=True)
+    env.sync(True)
+    env.close()
+
+
+def write_hdf5(folder, out):
+    import h5py
+    import numpy as np
+
+    os.makedirs(out)
+    found = list(samples(folder))
+    with h5py.File(os.path.join(out, "data.h5"), "w") as file:
+        images = file.create_dataset("images", (len(found),), dtype=h5py.vlen_dtype(np.uint8))
+        labels = file.create_dataset("labels", (len(found),), dtype=np.int64)
+        for number, (path, label) in enumerate(found):
+            images[number] = np.frombuffer(read(path), np.uint8)
+            labels[number] = label
+
+
+WRITERS = {
+    "webdataset": write_webdataset,
+    "mds": write_mds,
+    "lmdb": write_lmdb,
+    "lmdb-values": write_lmdb_values,
+    "hdf5": write_hdf5,
+}
+
 if __name__ == "__main__":
-    {"webdataset": write_webdataset, "mds": write_mds}[sys.argv[1]](*sys.argv[2:])
+    WRITERS[sys.argv[1]](*sys.argv[2:])

@@ -21,17 +21,18 @@ def pytest_sessionstart(session):
         pytest.exit(f"{SHALE}: no such program\nhint: build it (tests/run.sh), or set SHALE to its path", returncode=2)
 
 
+def run_shale(*words, code=0, cwd=None):
+    """Runs the tool, insists on the exit code (or one of several), returns the finished process: stdout and stderr as bytes."""
+    done = subprocess.run([SHALE, *map(os.fspath, words)], cwd=cwd, capture_output=True)
+    codes = code if isinstance(code, tuple) else (code,)
+    assert done.returncode in codes, f"shale {words}: exit {done.returncode}, expected {code}\n{done.stderr.decode()}"
+    return done
+
+
 @pytest.fixture(scope="session")
 def shale():
-    """shale("convert", a, b, code=0): runs the tool, insists on the exit code (or one of several), returns its stdout."""
-
-    def run(*words, code=0, cwd=None):
-        done = subprocess.run([SHALE, *map(os.fspath, words)], cwd=cwd, capture_output=True)
-        codes = code if isinstance(code, tuple) else (code,)
-        assert done.returncode in codes, f"shale {words}: exit {done.returncode}, expected {code}\n{done.stderr.decode()}"
-        return done.stdout.decode()
-
-    return run
+    """shale("convert", a, b, code=0): as run_shale, but returns stdout as text."""
+    return lambda *words, **more: run_shale(*words, **more).stdout.decode()
 
 
 def jpeg(seed):
@@ -70,6 +71,13 @@ def dataset(photos, shale, tmp_path_factory):
     out = tmp_path_factory.mktemp("packed") / "out"
     shale("convert", photos, out, "--to", "record", "--shard-samples", "25")
     return out
+
+
+@pytest.fixture(scope="session")
+def listed(photos, image_folder):
+    """What torchvision's ImageFolder lists of `photos`: (key, label, the file's bytes) of each, in its order."""
+    real = image_folder(str(photos))
+    return [(os.fsencode(os.path.relpath(path, photos)), label, pathlib.Path(path).read_bytes()) for path, label in real.samples]
 
 
 @pytest.fixture(scope="session")

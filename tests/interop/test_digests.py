@@ -1,7 +1,6 @@
 """Every hash and digest in a dataset, computed again from the documents with Python's xxhash and crc32c."""
 
 import json
-import pathlib
 import re
 
 import crc32c
@@ -9,18 +8,7 @@ import numpy as np
 import pytest
 import xxhash
 from conftest import ROOT
-from dataset_reading import index_of, manifest_of, samples_of
-
-BLOCK = 1 << 20
-
-
-def block_hashes(path):
-    data = pathlib.Path(path).read_bytes()
-    return [xxhash.xxh3_128_digest(data[at : at + BLOCK]) for at in range(0, len(data), BLOCK)]
-
-
-def file_hash(path):
-    return xxhash.xxh3_128_hexdigest(b"".join(block_hashes(path)))
+from dataset_reading import block_hashes, file_hash, index_of, manifest_of, samples_of
 
 
 def files_named(node):

@@ -1,0 +1,91 @@
+"""What the benchmarks read, made once below --work, and the environment of the peers."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import harness
+from harness import HERE, MIB, ROOT, say
+
+PHOTO_COUNT = 20_000
+
+
+def add_photos(options):
+    options.add_argument("--photos", type=type(ROOT), default=ROOT.parent / "shared/data/imagenet-sample",
+                         help="class folders with photos, multiplied to 20,000 files")  # fmt: skip
+
+
+def made_once(path, make):
+    """Calls make(path) unless it has succeeded before; a half-made one is made again."""
+    done = path.with_name(path.name + ".done")
+    if not done.exists():
+        say(f"making {path}")
+        harness.remove(path)
+        make(path)
+        os.sync()
+        done.touch()
+    return path
+
+
+def photos_of(arguments):
+    return made_once(arguments.work / "photos", lambda path: multiply_photos(arguments.photos, path))
+
+
+def multiply_photos(sample, out):
+    """Copies of real photos in 1000 class folders: n01440764_0/n01440764_tench_000.JPEG ... Real copies, no links."""
+    photos = sorted(p for p in sample.rglob("*") if p.suffix.lower() in (".jpg", ".jpeg"))
+    if not photos:
+        raise SystemExit(f"bench: {sample} holds no JPEGs\nhint: name a folder of photos with --photos")
+    copies = -(-PHOTO_COUNT // len(photos))
+    for copy in range(copies):
+        for photo in photos:
+            folder = out / f"{photo.parent.name}_{copy // 20}"
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(photo, folder / f"{photo.stem}_{copy:03}.JPEG")
+
+
+def write_blob(photos, out):
+    """All photos in one file: the bytes that dd writes."""
+    with open(out, "wb") as sink:
+        for path in sorted(photos.rglob("*.JPEG")):
+            with open(path, "rb") as source:
+                shutil.copyfileobj(source, sink, MIB)
+
+
+def list_of(arguments, photos):
+    """The photos in the order of ImageFolder, a line each: label, tab, path below the folder."""
+    path = arguments.work / "photos.list"
+    with open(path, "w") as sink:
+        for label, folder in enumerate(sorted(photos.iterdir())):
+            sink.writelines(f"{label}\t{folder.name}/{name}\n" for name in sorted(os.listdir(folder)))
+    return path
+
+
+def lmdb_writer(arguments):
+    """bench/lmdb_writer.c, compiled."""
+    program = arguments.work / "lmdb_writer"
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "lmdb"], check=True, capture_output=True, text=True).stdout.split()
+    subprocess.run(["cc", "-std=c11", "-O2", "-Wall", "-Wextra", "-o", program, HERE / "lmdb_writer.c", *flags], check=True)
+    return program
+
+
+def peers_of(arguments):
+    """The Python of the peers' environment, which is made if it is missing or has other pins."""
+    venv, pins = arguments.peers or arguments.work / "peers", HERE / "peers.txt"
+    stamp = venv / "shale-pins"
+    if not stamp.exists() or stamp.read_bytes() != pins.read_bytes():
+        say(f"setting up the peers in {venv}")
+        if not (venv / "bin/python").exists():
+            subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+        subprocess.run([venv / "bin/python", "-m", "pip", "install", "-q", "--no-deps", "-r", pins], check=True)
+        stamp.write_bytes(pins.read_bytes())
+    return venv / "bin/python"
+
+
+def convert(arguments, source, out, to, *more):
+    return [arguments.shale, "convert", source, out, "--to", to, "--quiet", *more]
+
+
+def shell(script, *words):
+    return ["sh", "-ec", script, "sh", *map(str, words)]

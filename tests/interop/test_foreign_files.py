@@ -1,0 +1,155 @@
+"""Files that py-lmdb and h5py made: shale indexes them as they are, and finds in them what those libraries find."""
+
+import dataclasses
+import json
+import pathlib
+import shutil
+
+import crc32c
+import foreign_files
+import numpy as np
+import pytest
+from conftest import run_shale
+from dataset_reading import block_hashes, file_hash, index_of, manifest_of, rows_of, shard_file_of
+
+
+@pytest.fixture(scope="module", params=foreign_files.MAKERS, ids=lambda maker: maker.__name__)
+def foreign(request, tmp_path_factory):
+    return request.param(tmp_path_factory.mktemp("foreign"))
+
+
+@pytest.fixture(scope="module")
+def indexed(foreign, shale):
+    """With its index beside it."""
+    shale("index", foreign.file, *foreign.options)
+    return foreign
+
+
+@pytest.fixture
+def copied(foreign, tmp_path):
+    """A copy alone in a folder, without an index."""
+    return dataclasses.replace(foreign, file=pathlib.Path(shutil.copy(foreign.file, tmp_path)))
+
+
+def beside(file, suffix):
+    return file.with_name(file.name + suffix)
+
+
+def load_index(file):
+    return np.load(beside(file, ".index.npy"), mmap_mode="r")
+
+
+def expected_rows(foreign):
+    """What each row of the index must give: the fields, and the key where there is one."""
+    return [
+        sample | ({} if foreign.keys is None else {"key": foreign.keys[row]}) for row, sample in enumerate(foreign.samples)
+    ]
+
+
+def test_the_index_finds_every_field_of_every_sample(indexed):
+    index = load_index(indexed.file)
+    assert len(index) == len(indexed.samples) >= 26
+    assert list(rows_of(indexed.file, index)) == expected_rows(indexed)
+
+
+def test_without_reading_the_payload_there_are_no_checksums(indexed):
+    assert not [name for name in load_index(indexed.file).dtype.names if name.endswith(".crc32c")]
+    assert not beside(indexed.file, ".blocks.npy").exists()
+
+
+def test_with_crc_the_payload_is_vouched_for(copied, shale):
+    shale("index", copied.file, "--crc", *copied.options)
+    index = load_index(copied.file)
+    assert list(rows_of(copied.file, index)) == expected_rows(copied)
+    for row, values in zip(index, expected_rows(copied)):
+        for name, value in values.items():
+            if isinstance(value, bytes):
+                assert int(row[name + ".crc32c"]) == crc32c.crc32c(value), name
+    assert [row.tobytes() for row in np.load(beside(copied.file, ".blocks.npy"))] == block_hashes(copied.file)
+    (shard,) = json.loads(beside(copied.file, ".dataset.json").read_bytes())["shards"]
+    assert shard["files"] == [
+        {"name": copied.file.name, "bytes": copied.file.stat().st_size, "xxh3_128": file_hash(copied.file)}
+    ]
+    shale("verify", copied.file)
+
+
+def test_indexing_changes_nothing_and_leaves_two_files(copied, foreign, shale):
+    shale("index", copied.file, *copied.options)
+    names = {path.name for path in copied.file.parent.iterdir()}
+    assert names == {copied.file.name + suffix for suffix in ("", ".index.npy", ".dataset.json")}
+    assert copied.file.read_bytes() == foreign.file.read_bytes()
+
+
+def test_without_an_index_it_is_read_all_the_same(copied, shale):
+    if copied.options:
+        pytest.skip("how it is to be read stands in the index")
+    assert json.loads(shale("info", copied.file, "--json"))["samples"] == len(copied.samples)
+    shale("verify", copied.file)
+    name, value = next(iter(copied.samples[12].items()))
+    assert run_shale("cat", copied.file, "12", "--field", name).stdout == value
+    assert [path.name for path in copied.file.parent.iterdir()] == [copied.file.name]
+
+
+def test_the_index_can_lie_elsewhere(indexed, shale, tmp_path):
+    elsewhere = tmp_path / "made" / "by shale"
+    shale("index", indexed.file, "--index-dir", elsewhere, *indexed.options)
+    name = indexed.file.name
+    assert {path.name for path in elsewhere.iterdir()} == {name + ".index.npy", name + ".dataset.json"}
+    assert (elsewhere / (name + ".index.npy")).read_bytes() == beside(indexed.file, ".index.npy").read_bytes()
+
+
+def test_info_says_what_it_is(indexed, shale):
+    info = json.loads(shale("info", indexed.file, "--json"))
+    assert (info["format"], info["samples"]) == (indexed.format, len(indexed.samples))
+    assert {field["name"] for field in info["fields"]} == set(indexed.samples[0])
+
+
+def test_verify_finds_nothing_wrong(indexed, shale):
+    shale("verify", indexed.file)
+
+
+@pytest.mark.parametrize("row", [0, 1, 12, -1])
+def test_cat_writes_a_field(row, indexed):
+    row %= len(indexed.samples)
+    for name, value in expected_rows(indexed)[row].items():
+        out = run_shale("cat", indexed.file, str(row), "--field", name).stdout
+        if name == "key":
+            assert out == value + b"\n"
+        elif isinstance(value, bytes):
+            assert out == value
+        else:
+            assert type(value)(out) == value
+
+
+def test_converted_to_record_the_samples_are_the_same(indexed, shale, tmp_path):
+    shale("convert", indexed.file, tmp_path / "out", "--to", "record", *indexed.options)
+    shards = manifest_of(tmp_path / "out")["shards"]
+    found = [
+        values for shard in shards for values in rows_of(shard_file_of(tmp_path / "out", shard), index_of(tmp_path / "out", shard))
+    ]
+    if indexed.keys is None:
+        assert len({values.pop("key") for values in found}) == len(indexed.samples)  # shale gave each one a key
+    assert found == expected_rows(indexed)
+    shale("verify", tmp_path / "out")
+
+
+def test_the_index_of_a_file_that_changed_is_not_believed(copied, shale):
+    shale("index", copied.file, *copied.options)
+    with open(copied.file, "ab") as file:
+        file.write(bytes(1 << 20))
+    refused = run_shale("cat", copied.file, "12", "--field", next(iter(copied.samples[0])), code=1)
+    assert b"changed" in refused.stderr
+
+
+def test_the_folder_of_an_lmdb_stands_for_its_data_file(shale, tmp_path):
+    made = foreign_files.lmdb_folder(tmp_path)
+    shale("index", made.file.parent)
+    assert list(rows_of(made.file, load_index(made.file))) == expected_rows(made)
+
+
+@pytest.mark.parametrize("maker", [foreign_files.hdf5_gzip, foreign_files.hdf5_automatic_chunks], ids=lambda maker: maker.__name__)
+def test_what_cannot_be_located_is_refused_by_name(maker, tmp_path):
+    path = maker(tmp_path)
+    refused = run_shale("index", path, code=1)
+    assert b"pictures" in refused.stderr
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
