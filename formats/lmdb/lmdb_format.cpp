@@ -5,6 +5,7 @@
 
 #include "formats/lmdb/lmdb_page.hpp"
 #include "formats/lmdb/lmdb_shape.hpp"
+#include "formats/lmdb/lmdb_scan.hpp"
 #include "formats/lmdb/lmdb_writer.hpp"
 
 namespace shale {
@@ -98,8 +99,8 @@ const Format lmdb_format = {
     .encode = encode_lmdb,
     .create_sizer = create_lmdb_sizer,
     .create_shard = create_lmdb_shard,
-    .survey = nullptr,  // with the scan
-    .scan = nullptr,
+    .survey = survey_lmdb_file,
+    .scan = scan_lmdb_shard,
     .split_list = split_msgpack_list,
     .write_native_index = nullptr,
 };
