@@ -1,6 +1,7 @@
 #include "shale/wire/msgpack_sample.hpp"
 
 #include <array>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -93,6 +94,15 @@ class SampleWriter {
   }
 
  private:
+  // msgpack-cxx packs a whole number as an integer, and so loses the sign of -0.0.
+  void pack_real(double value) {
+    std::array<char, 9> packed{'\xcb'};
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    for (int byte = 0; byte < 8; ++byte)
+      packed[static_cast<std::size_t>(1 + byte)] = static_cast<char>(bits >> (56 - 8 * byte));
+    sink_.write(packed.data(), packed.size());
+  }
+
   IndexCell pack_value(const Field& field, const Value& value) {
     IndexCell cell;
     switch (field.kind) {
@@ -102,7 +112,7 @@ class SampleWriter {
         break;
       case Kind::real:
         cell.real = std::get<double>(value);
-        packer_.pack_double(cell.real);
+        pack_real(cell.real);
         break;
       case Kind::list:
         cell.place = pack_list(field, std::get<std::vector<Bytes>>(value));
