@@ -1,5 +1,6 @@
 #include "shale/format/format.hpp"
 
+#include "formats/hdf5/hdf5_format.hpp"
 #include "formats/record/record_format.hpp"
 
 // The whole registry: one line a format.
@@ -8,6 +9,7 @@ namespace shale {
 namespace {
 
 const Format* const kFormats[] = {
+    &hdf5_format,
     &record_format,
 };
 

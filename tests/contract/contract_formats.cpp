@@ -1,5 +1,6 @@
 #include "shale/format/format.hpp"
 
+#include "formats/hdf5/hdf5_format.hpp"
 #include "formats/record/record_format.hpp"
 #include "tests/support/toy_format.hpp"
 
@@ -9,6 +10,7 @@ namespace shale {
 namespace {
 
 const Format* const kFormats[] = {
+    &hdf5_format,
     &record_format,
     &test::toy_format,
 };
