@@ -120,7 +120,8 @@ TEST_CASE("hdf5 writer: datasets are contiguous, never filled, without times, in
   REQUIRE(H5Gget_info(file.id(), &group) >= 0);
   CHECK(group.storage_type == H5G_STORAGE_TYPE_COMPACT);
   CHECK(group.nlinks == 9);
-  for (const std::string name : {"image", "image_offset", "label", "depth", "key", "key_offset"}) {
+  for (const Hdf5Column& column : plan_columns(hdf5_schema()).columns) {
+    const std::string& name = column.name;
     CAPTURE(name);
     const Hdf5Handle dataset = dataset_in_library(file, name);
     const Hdf5Handle properties(H5Dget_create_plist(dataset.id()), H5Pclose);
