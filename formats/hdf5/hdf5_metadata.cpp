@@ -46,6 +46,8 @@ namespace {
 
 constexpr std::uint64_t kCheckBytes = 4, kTagBytes = 4;
 constexpr std::uint8_t kConstant = 0x01, kShared = 0x02;
+// A message may have no bytes, and takes some 50 of memory all the same.
+constexpr std::size_t kMaxMessages = 65'536;
 
 std::uint32_t rotated(std::uint32_t value, int bits) { return std::rotl(value, bits); }
 
@@ -117,6 +119,10 @@ class HeaderChunk {
       const std::uint64_t offset = in.offset();
       const Bytes content = in.read_bytes(bytes);
       if (type == MessageType::nil) continue;
+      if (messages.size() == kMaxMessages) {
+        throw Error(Code::limit, "object header of more than {} messages", kMaxMessages)
+            .at(path_, offset);
+      }
       messages.push_back({type, flags, offset, {content.begin(), content.end()}});
     }
   }

@@ -81,8 +81,8 @@ struct Superblock {
 /// The superblock at byte 0: version 2 or 3. Its end of file is not compared with the file's size.
 [[nodiscard]] Superblock read_superblock(const InputFile& file);
 /// The messages of a version 2 object header in all of its chunks, which together may have
-/// `limit_bytes`: so a chain of chunks that bites its tail ends too.
-/// Memory: twice the limit. Errors: also Code::limit.
+/// `limit_bytes`: so a chain of chunks that bites its tail ends too. Padding is left out.
+/// Memory: twice the limit and 4 MiB. Errors: also Code::limit.
 [[nodiscard]] std::vector<HeaderMessage> read_object_header(const InputFile& file,
                                                             std::uint64_t address,
                                                             std::uint64_t limit_bytes);

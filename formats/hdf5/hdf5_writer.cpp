@@ -68,17 +68,17 @@ class Hdf5ShardWriter final : public ShardWriter {
     if (is_closed_)
       throw Error(Code::bug, "record appended to a closed HDF5 shard").at(file_.path());
     for (std::size_t part = 0; part < parts_.size(); ++part) {
-      const auto& [values, ends] = parts_[part];
+      const Part& columns = parts_[part];
       offsets_[part] = part_bytes_[part];
       record.parts[part].for_each_piece([&](Bytes piece) {
-        if (values == plan_.streamed) {
+        if (columns.values == plan_.streamed) {
           file_.append(piece);
         } else {
-          spill_.append(values, piece);
+          spill_.append(columns.values, piece);
         }
       });
       part_bytes_[part] += record.parts[part].size();
-      if (ends) spill_.append(*ends, bytes_of(part_bytes_[part]));
+      if (columns.ends) spill_.append(*columns.ends, bytes_of(part_bytes_[part]));
     }
     ++samples_;
     return offsets_;
@@ -99,7 +99,7 @@ class Hdf5ShardWriter final : public ShardWriter {
     }
     file_.patch(0, shard_head(plan_, samples_, part_bytes_));
     ClosedShard closed;
-    for (const auto& [values, ends] : parts_) closed.part_bases.push_back(extents[values].offset);
+    for (const Part& columns : parts_) closed.part_bases.push_back(extents[columns.values].offset);
     return closed;
   }
 

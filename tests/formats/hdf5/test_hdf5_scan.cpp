@@ -10,6 +10,7 @@
 #include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_metadata.hpp"
 #include "tests/formats/hdf5/hdf5_shard_tools.hpp"
+#include "tests/formats/hdf5/mend_checksums.hpp"
 
 namespace shale {
 namespace {
@@ -47,24 +48,6 @@ std::uint64_t offset_of(const TempDir& dir, const std::string& name) {
 
 void put_number(std::string& bytes, std::uint64_t offset, std::uint64_t number) {
   std::memcpy(bytes.data() + offset, &number, sizeof(number));
-}
-
-// Gives the superblock and every object header the checksum that its bytes now deserve, where one
-// fits: so damage gets past the first check.
-void mend_checksums(std::string& bytes) {
-  const auto mend = [&](std::size_t begin, std::uint64_t length) {
-    if (length > bytes.size() - begin || length < 4) return;
-    const std::uint32_t sum = lookup3(as_bytes(std::string_view(bytes).substr(begin, length - 4)));
-    std::memcpy(bytes.data() + begin + length - 4, &sum, 4);
-  };
-  mend(0, kSuperblockBytes);
-  for (std::size_t at = bytes.find("OHDR"); at != std::string::npos;
-       at = bytes.find("OHDR", at + 4)) {
-    if (bytes.size() - at < 16) return;
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[at + i]); };
-    if ((byte(5) & 3) == 0) mend(at, 7U + byte(6) + 4);
-    if ((byte(5) & 3) == 1) mend(at, 8U + (byte(6) | byte(7) << 8U) + 4);
-  }
 }
 
 TEST_CASE("hdf5 scan: gives the rows that the writer gave") {
@@ -346,6 +329,20 @@ TEST_CASE("hdf5 scan: a chain of header chunks that bites its tail ends") {
 
   REQUIRE(scanned.findings.size() == 1);
   CHECK(scanned.findings[0].message.starts_with("object header of "));
+}
+
+TEST_CASE("hdf5 scan: a header of very many messages is not taken into memory") {
+  const TempDir dir;
+  std::string bytes = photo_shard(dir);
+  const std::uint64_t root = bytes.size();
+  const std::vector<HeaderMessage> many(70'000, group_info_message());
+  bytes += as_text(object_header_bytes(many));
+  bytes.replace(0, kSuperblockBytes, as_text(superblock_bytes({bytes.size(), root})));
+
+  const ScannedHdf5 scanned = scan_photos(bytes);
+
+  REQUIRE(scanned.findings.size() == 1);
+  CHECK(scanned.findings[0].message == "object header of more than 65536 messages");
 }
 
 TEST_CASE("hdf5 golden: each refused file is named by what is wrong with it") {
