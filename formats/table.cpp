@@ -1,5 +1,6 @@
 #include "shale/format/format.hpp"
 
+#include "formats/hdf5/hdf5_format.hpp"
 #include "formats/lmdb/lmdb_format.hpp"
 #include "formats/record/record_format.hpp"
 
@@ -10,6 +11,7 @@ namespace {
 
 const Format* const kFormats[] = {
     &lmdb_format,
+    &hdf5_format,
     &record_format,
 };
 

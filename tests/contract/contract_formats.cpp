@@ -1,5 +1,6 @@
 #include "shale/format/format.hpp"
 
+#include "formats/hdf5/hdf5_format.hpp"
 #include "formats/lmdb/lmdb_format.hpp"
 #include "formats/record/record_format.hpp"
 #include "tests/support/toy_format.hpp"
@@ -11,6 +12,7 @@ namespace {
 
 const Format* const kFormats[] = {
     &lmdb_format,
+    &hdf5_format,
     &record_format,
     &test::toy_format,
 };

@@ -67,7 +67,7 @@ TEST_CASE("damage: the patient is sound, and its first shard is tiny") {
     const Patient patient(format);
     CHECK(first_finding(verified(patient.directory(), VerifyDepth::deep)) == "");
     REQUIRE(patient.shards().size() == 2);
-    for (const ManifestFile& file : patient.shards()[0].files) CHECK(file.bytes < 1536);
+    for (const ManifestFile& file : patient.shards()[0].files) CHECK(file.bytes < 2048);
   });
 }
 

@@ -1,0 +1,224 @@
+#include "formats/hdf5/hdf5_columns.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+
+#include "formats/hdf5/hdf5_metadata.hpp"
+#include "formats/hdf5/hdf5_types.hpp"
+
+// The head of a shard:
+//
+//  +0    superblock, 48 bytes
+//  +48   object header of the root group: group info, link info, a link a column
+//  then  an object header a column: dataspace, datatype, fill value, layout
+//  then  zeros up to a multiple of 64, where the streamed column begins
+//
+// Its size depends on names and types only: sides and addresses have a fixed width. So it is
+// written last, into the place that was left for it.
+
+namespace shale {
+namespace {
+
+using Role = Hdf5Column::Role;
+
+constexpr std::string_view kOffsetSuffix = "_offset";
+
+std::uint64_t aligned(std::uint64_t offset) {
+  return (offset + kColumnAlignment - 1) / kColumnAlignment * kColumnAlignment;
+}
+
+bool is_flat(Kind kind) { return kind == Kind::bytes || kind == Kind::text; }
+
+DType dtype_of(const Field& field) {
+  switch (field.kind) {
+    case Kind::integer:
+      return DType::parse("<i8");
+    case Kind::real:
+      return DType::parse("<f8");
+    case Kind::tensor:
+      return field.dtype;
+    default:
+      return DType::parse("|u1");
+  }
+}
+
+void check_field(const Field& field) {
+  if (field.kind == Kind::list) {
+    throw Error(Code::unsupported,
+                "field '{}' is a list, and an HDF5 shard has one dataset a field, of values in one "
+                "piece",
+                printable(field.name));
+  }
+  if (field.kind != Kind::tensor) return;
+  if (!has_hdf5_type(field.dtype)) {
+    throw Error(Code::unsupported,
+                "field '{}' is a tensor of {}, HDF5 shards hold integers, floats of 2, 4 and 8 "
+                "bytes, bool and complex",
+                printable(field.name), printable(field.dtype.descr()));
+  }
+  if (field.shape.size() > kMaxHdf5Axes) {
+    throw Error(Code::unsupported, "field '{}' is a tensor of {} axes, HDF5 holds {} and the rows",
+                printable(field.name), field.shape.size(), kMaxHdf5Axes);
+  }
+}
+
+void check_names(const Schema& schema) {
+  std::unordered_set<std::string> offsets;
+  for (const Field& field : schema.fields) {
+    if (is_flat(field.kind)) offsets.insert(field.name + std::string(kOffsetSuffix));
+  }
+  for (const Field& field : schema.fields) {
+    if (!offsets.contains(field.name)) continue;
+    throw Error(Code::unsupported,
+                "field '{}' has the name of the dataset that says where the values of '{}' begin",
+                printable(field.name),
+                printable(field.name.substr(0, field.name.size() - kOffsetSuffix.size())))
+        .hint("leave it out with --fields, or choose another format");
+  }
+}
+
+void add_flat(std::vector<Hdf5Column>& columns, const std::string& name, std::uint32_t part) {
+  columns.push_back({name, Role::flat, part, DType::parse("|u1"), {}});
+  columns.push_back(
+      {name + std::string(kOffsetSuffix), Role::offsets, part, DType::parse("<u8"), {}});
+}
+
+// The payload is what a shard is mostly made of: the first field of bytes, or of anything with a
+// place.
+std::uint32_t streamed_part(const Schema& schema) {
+  const auto is_bytes = [](const Field& field) { return field.kind == Kind::bytes; };
+  const auto has_place = [](const Field& field) { return is_located(field.kind); };
+  auto chosen = std::find_if(schema.fields.begin(), schema.fields.end(), is_bytes);
+  if (chosen == schema.fields.end())
+    chosen = std::find_if(schema.fields.begin(), schema.fields.end(), has_place);
+  if (chosen == schema.fields.end()) return 0;
+  return static_cast<std::uint32_t>(1 + (chosen - schema.fields.begin()));
+}
+
+std::vector<std::byte> dataset_header(const Hdf5Column& column, std::uint64_t samples,
+                                      std::uint64_t part_bytes, const ColumnExtent& extent) {
+  constexpr std::uint8_t kConstant = 0x01;
+  const HeaderMessage messages[] = {
+      dataspace_message(column.sides(samples, part_bytes)),
+      {MessageType::datatype, kConstant, 0, datatype_bytes(column.dtype)},
+      fill_value_message(),
+      layout_message({extent.length == 0 ? kHdf5Nowhere : extent.offset, extent.length})};
+  return object_header_bytes(messages);
+}
+
+// Without the zeros behind it.
+std::vector<std::byte> metadata(const Hdf5Plan& plan, std::uint64_t samples,
+                                std::span<const std::uint64_t> part_bytes,
+                                std::span<const ColumnExtent> extents) {
+  ByteWriter headers;
+  std::vector<std::uint64_t> begins;
+  for (std::size_t i = 0; i < plan.columns.size(); ++i) {
+    begins.push_back(headers.size());
+    const Hdf5Column& column = plan.columns[i];
+    headers.write_bytes(dataset_header(column, samples, part_bytes[column.part], extents[i]));
+  }
+  const auto root_with_base = [&](std::uint64_t base) {
+    std::vector<HeaderMessage> messages = {group_info_message(), link_info_message()};
+    for (std::size_t i = 0; i < plan.columns.size(); ++i)
+      messages.push_back(link_message({plan.columns[i].name, base + begins[i]}));
+    return object_header_bytes(messages);
+  };
+  const std::uint64_t base = kSuperblockBytes + root_with_base(0).size();
+  ByteWriter head;
+  head.write_bytes(superblock_bytes({extents.back().offset, kSuperblockBytes}));
+  head.write_bytes(root_with_base(base));
+  head.write_bytes(headers.bytes());
+  return head.take();
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> Hdf5Column::sides(std::uint64_t samples,
+                                             std::uint64_t part_bytes) const {
+  if (role == Role::flat) return {part_bytes};
+  if (role == Role::offsets) return {samples + 1};
+  std::vector<std::uint64_t> all = {samples};
+  all.insert(all.end(), row_shape.begin(), row_shape.end());
+  return all;
+}
+
+std::uint64_t Hdf5Column::bytes(std::uint64_t samples, std::uint64_t part_bytes) const {
+  return role == Role::offsets ? (samples + 1) * sizeof(std::uint64_t) : part_bytes;
+}
+
+std::size_t Hdf5Plan::values_of(std::uint32_t part) const {
+  const auto found = std::find_if(columns.begin(), columns.end(), [&](const Hdf5Column& column) {
+    return column.part == part && column.role != Role::offsets;
+  });
+  if (found == columns.end())
+    throw Error(Code::bug, "no HDF5 column was planned for part {}", part);
+  return static_cast<std::size_t>(found - columns.begin());
+}
+
+std::optional<std::size_t> Hdf5Plan::offsets_of(std::uint32_t part) const {
+  const std::size_t values = values_of(part);
+  if (columns[values].role != Role::flat) return std::nullopt;
+  return values + 1;
+}
+
+Hdf5Plan plan_columns(const Schema& schema) {
+  if (schema.fields.size() > kMaxHdf5Fields) {
+    throw Error(Code::unsupported, "{} fields, an HDF5 shard holds at most {}",
+                schema.fields.size(), kMaxHdf5Fields);
+  }
+  for (const Field& field : schema.fields) check_field(field);
+  check_names(schema);
+  Hdf5Plan plan;
+  for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+    const Field& field = schema.fields[i];
+    const auto part = static_cast<std::uint32_t>(1 + i);
+    if (is_flat(field.kind)) {
+      add_flat(plan.columns, field.name, part);
+    } else {
+      plan.columns.push_back({field.name, Role::rows, part, dtype_of(field), field.shape});
+    }
+  }
+  add_flat(plan.columns, "key", 0);
+  plan.streamed = plan.values_of(streamed_part(schema));
+  const std::vector<std::uint64_t> no_bytes(1 + schema.fields.size());
+  const std::vector<ColumnExtent> nowhere(plan.columns.size() + 1);
+  plan.head_bytes = aligned(metadata(plan, 0, no_bytes, nowhere).size());
+  return plan;
+}
+
+std::vector<ColumnExtent> place_columns(const Hdf5Plan& plan, std::uint64_t samples,
+                                        std::span<const std::uint64_t> part_bytes) {
+  std::vector<ColumnExtent> extents(plan.columns.size() + 1);
+  std::uint64_t end = plan.head_bytes;
+  const auto place = [&](std::size_t i) {
+    const Hdf5Column& column = plan.columns[i];
+    const std::uint64_t length = column.bytes(samples, part_bytes[column.part]);
+    if (length == 0) return;
+    extents[i] = {aligned(end), length};
+    end = extents[i].offset + length;
+  };
+  place(plan.streamed);
+  for (std::size_t i = 0; i < plan.columns.size(); ++i) {
+    if (i != plan.streamed) place(i);
+  }
+  extents.back() = {end, 0};
+  return extents;
+}
+
+std::vector<std::byte> shard_head(const Hdf5Plan& plan, std::uint64_t samples,
+                                  std::span<const std::uint64_t> part_bytes) {
+  std::vector<std::byte> head =
+      metadata(plan, samples, part_bytes, place_columns(plan, samples, part_bytes));
+  if (head.size() > plan.head_bytes) {
+    throw Error(Code::bug, "an HDF5 shard's metadata takes {} bytes, {} were left for it",
+                head.size(), plan.head_bytes);
+  }
+  head.resize(plan.head_bytes);
+  return head;
+}
+
+}  // namespace shale

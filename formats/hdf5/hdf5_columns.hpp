@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "shale/base/bytes.hpp"
+#include "shale/data/schema.hpp"
+
+// What the writer and the scanner of shale's own shards agree on: which datasets there are, and
+// where they lie. FORMAT.md, "datasets".
+
+namespace shale {
+
+/// Keys are read whole: this bounds what a hostile file can ask for.
+inline constexpr std::uint64_t kMaxHdf5KeyBytes = 65'536;
+/// Every column has a buffer of its own while a shard is written.
+inline constexpr std::size_t kMaxHdf5Fields = 4096;
+/// The library holds 32 axes, and the sample's number is one of them.
+inline constexpr std::size_t kMaxHdf5Axes = 31;
+/// Every column begins at a multiple of this: no element lies across two cache lines.
+inline constexpr std::uint64_t kColumnAlignment = 64;
+
+/// One dataset of a shard. The parts of a record: 0 the key, 1 + i field i.
+struct Hdf5Column {
+  enum class Role {
+    rows,    ///< a row a sample, all of one size
+    flat,    ///< values of any size, one behind the other
+    offsets  ///< where each value of a flat column begins, and where the last one ends
+  };
+  std::string name;
+  Role role = Role::rows;
+  std::uint32_t part = 0;
+  DType dtype;
+  std::vector<std::uint64_t> row_shape;  ///< of rows: the sides behind the first
+
+  /// The sides of the dataset, for a shard of so many samples whose part has so many bytes.
+  [[nodiscard]] std::vector<std::uint64_t> sides(std::uint64_t samples,
+                                                 std::uint64_t part_bytes) const;
+  [[nodiscard]] std::uint64_t bytes(std::uint64_t samples, std::uint64_t part_bytes) const;
+};
+
+struct ColumnExtent {
+  std::uint64_t offset = 0, length = 0;
+};
+
+/// The columns of every shard of one schema.
+struct Hdf5Plan {
+  std::vector<Hdf5Column> columns;  ///< fields in schema order, then the key
+  std::size_t streamed = 0;         ///< the column that is written as its values come
+  std::uint64_t head_bytes = 0;     ///< metadata, and zeros to where the streamed column begins
+
+  /// The column that holds the values of a part.
+  [[nodiscard]] std::size_t values_of(std::uint32_t part) const;
+  /// The column of offsets into it; nullopt if its values are all of one size.
+  [[nodiscard]] std::optional<std::size_t> offsets_of(std::uint32_t part) const;
+};
+
+/// Errors: Code::unsupported, by field and reason, for a schema that HDF5 shards cannot hold.
+[[nodiscard]] Hdf5Plan plan_columns(const Schema& schema);
+
+/// Where each column lies in a shard of so many samples, and as the last one the end of the file.
+/// The streamed one comes first, then the others in their order. A column without bytes lies
+/// nowhere: its values, all empty, are placed at byte 0.
+[[nodiscard]] std::vector<ColumnExtent> place_columns(const Hdf5Plan& plan, std::uint64_t samples,
+                                                      std::span<const std::uint64_t> part_bytes);
+
+/// The metadata of such a shard: the first plan.head_bytes bytes of its file.
+[[nodiscard]] std::vector<std::byte> shard_head(const Hdf5Plan& plan, std::uint64_t samples,
+                                                std::span<const std::uint64_t> part_bytes);
+
+}  // namespace shale

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "shale/base/finding.hpp"
+#include "shale/io/input_file.hpp"
+
+#include "formats/hdf5/hdf5_columns.hpp"
+
+namespace shale {
+
+/// What the metadata of a shard says, once all of it has been checked.
+struct ShardDirectory {
+  std::uint64_t samples = 0;
+  std::vector<ColumnExtent> extents;  ///< one a column of the plan
+};
+
+/// Reads the metadata of a shard without the HDF5 library. Datasets may come in any order, at any
+/// address, with anything harmless beside them (attributes, fill values, times). Nullopt, after
+/// findings, if a dataset is missing, has another type, shape or storage, lies outside the file or
+/// in another's bytes. Memory: at most 32 MiB. Errors: Code::io.
+[[nodiscard]] std::optional<ShardDirectory> read_shard_directory(const InputFile& file,
+                                                                 const Hdf5Plan& plan,
+                                                                 const FindingSink& findings);
+
+}  // namespace shale

@@ -1,0 +1,54 @@
+#include "formats/hdf5/hdf5_format.hpp"
+
+#include <numeric>
+
+#include "formats/hdf5/hdf5_columns.hpp"
+#include "formats/hdf5/hdf5_metadata.hpp"
+#include "formats/hdf5/hdf5_scan.hpp"
+#include "formats/hdf5/hdf5_writer.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::string_view kSuffixes[] = {".h5"};
+constexpr std::string_view kReserved[] = {"key_offset"};
+constexpr Kind kKinds[] = {Kind::bytes, Kind::text, Kind::integer, Kind::real, Kind::tensor};
+
+// A file may begin with something else; its HDF5 then begins at 512 bytes, or at twice as many ...
+int bid_for_hdf5(const Probe& probe) {
+  const std::string_view head = as_text(probe.head);
+  for (std::size_t at = 0; at < head.size(); at = at == 0 ? 512 : 2 * at) {
+    if (head.substr(at).starts_with(kHdf5Signature)) return 64;
+  }
+  return 0;
+}
+
+ShardLayout hdf5_layout(const Schema& schema, const OptionSet&) {
+  (void)plan_columns(schema);  // refuses what cannot be held
+  ShardLayout layout;
+  layout.file_suffixes = {std::string(kSuffixes[0])};
+  layout.part_file.assign(1 + schema.fields.size(), 0);
+  layout.field_part.resize(schema.fields.size());
+  std::iota(layout.field_part.begin(), layout.field_part.end(), std::uint32_t{1});
+  layout.key_part = 0;
+  return layout;
+}
+
+}  // namespace
+
+const Format hdf5_format = {
+    .name = "hdf5",
+    .summary = "contiguous HDF5 datasets, one a field",
+    .suffixes = kSuffixes,
+    .options = {},
+    .reserved_fields = kReserved,
+    .can = {.kinds = kKinds},
+    .bid = bid_for_hdf5,
+    .layout = hdf5_layout,
+    .encode = encode_hdf5,
+    .create_sizer = create_hdf5_sizer,
+    .create_shard = create_hdf5_shard,
+    .scan = scan_hdf5_shard,
+};
+
+}  // namespace shale

@@ -1,0 +1,217 @@
+#include "formats/hdf5/hdf5_own_scan.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+
+#include "formats/hdf5/hdf5_columns.hpp"
+#include "formats/hdf5/hdf5_directory.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kWindowsBytes = 16 << 20, kSmallestWindow = 4096,
+                        kLargestWindow = 256 * 1024;
+
+std::uint64_t read_u64(WindowReader& window, std::uint64_t offset) {
+  return ByteReader(window.view(offset, sizeof(std::uint64_t))).read_u64();
+}
+
+// The values of one part, in the order of the rows.
+class ColumnWalk {
+ public:
+  ColumnWalk(const InputFile& file, std::uint64_t window_bytes, std::string field,
+             ColumnExtent values, std::uint64_t row_bytes)
+      : field_(std::move(field)),
+        values_(values),
+        row_bytes_(row_bytes),
+        window_bytes_(window_bytes),
+        window_(file, window_bytes) {}
+
+  // Values of any size: each ends where the next begins.
+  void follow_offsets(const InputFile& file, ColumnExtent offsets) {
+    offsets_ = offsets;
+    offsets_window_.emplace(file, window_bytes_);
+    end_ = read_u64(*offsets_window_, offsets.offset);
+  }
+
+  [[nodiscard]] const std::string& field() const { return field_; }
+  [[nodiscard]] bool has_offsets() const { return offsets_window_.has_value(); }
+  [[nodiscard]] std::uint64_t begin() const { return begin_; }
+  [[nodiscard]] std::uint64_t end() const { return end_; }
+  [[nodiscard]] std::uint64_t values_bytes() const { return values_.length; }
+  /// Where the number end() stands, after so many rows.
+  [[nodiscard]] std::uint64_t place_of_end(std::uint64_t rows) const {
+    return offsets_.offset + rows * sizeof(std::uint64_t);
+  }
+
+  // Goes on to a row; the rows in order. Nullopt if no value can lie between its offsets.
+  std::optional<FieldPlace> next(std::uint64_t row) {
+    begin_ = end_;
+    end_ = has_offsets() ? read_u64(*offsets_window_, place_of_end(row + 1)) : begin_ + row_bytes_;
+    if (begin_ > end_ || end_ > values_.length) return std::nullopt;
+    return FieldPlace{.offset = values_.offset + begin_, .length = end_ - begin_};
+  }
+
+  Bytes view(const FieldPlace& place) { return window_.view(place.offset, place.length); }
+
+  std::uint32_t checksum(const FieldPlace& place) {
+    std::uint32_t crc = 0;
+    for (std::uint64_t done = 0; done < place.length;) {
+      const std::uint64_t run = std::min(window_bytes_, place.length - done);
+      crc = crc32c(window_.view(place.offset + done, run), crc);
+      done += run;
+    }
+    return crc;
+  }
+
+ private:
+  std::string field_;
+  ColumnExtent values_, offsets_;
+  std::uint64_t row_bytes_, window_bytes_, begin_ = 0, end_ = 0;
+  WindowReader window_;
+  std::optional<WindowReader> offsets_window_;
+};
+
+class OwnScanner {
+ public:
+  OwnScanner(const ShardInput& input, const RowSink& rows, const FindingSink& findings)
+      : file_(input.files[0]),
+        name_(file_.path().substr(file_.path().rfind('/') + 1)),
+        schema_(input.schema),
+        reads_payload_(input.reads_payload),
+        rows_(rows),
+        findings_(findings),
+        plan_(plan_columns(input.schema)) {}
+
+  void scan() {
+    const std::optional<ShardDirectory> directory = read_shard_directory(file_, plan_, findings_);
+    if (!directory) return;
+    start(*directory);
+    IndexRow row;
+    for (std::uint64_t number = 0; number < directory->samples; ++number) {
+      row_number_ = number;
+      row.cells.assign(schema_.fields.size(), {});
+      key_.reset();
+      read_key(row);
+      for (std::size_t i = 0; i < schema_.fields.size(); ++i)
+        read_cell(schema_.fields[i].kind, walks_[1 + i], row.cells[i]);
+      rows_(row);
+    }
+    for (const ColumnWalk& walk : walks_) check_last(walk, directory->samples);
+  }
+
+ private:
+  void start(const ShardDirectory& directory) {
+    const std::uint64_t window =
+        std::clamp(kWindowsBytes / plan_.columns.size(), kSmallestWindow, kLargestWindow);
+    for (std::uint32_t part = 0; part < 1 + schema_.fields.size(); ++part) {
+      const std::size_t values = plan_.values_of(part);
+      const ColumnExtent& extent = directory.extents[values];
+      const std::uint64_t row_bytes =
+          directory.samples == 0 ? 0 : extent.length / directory.samples;
+      walks_.emplace_back(file_, window, plan_.columns[values].name, extent, row_bytes);
+      const std::optional<std::size_t> offsets = plan_.offsets_of(part);
+      if (!offsets) continue;
+      walks_.back().follow_offsets(file_, directory.extents[*offsets]);
+      check_first(walks_.back());
+    }
+  }
+
+  void report(std::string message, const ColumnWalk& walk, std::uint64_t rows, std::string found,
+              std::string expected) {
+    Finding finding;
+    finding.message = std::move(message);
+    finding.file = name_;
+    finding.offset = walk.place_of_end(rows);
+    finding.field = walk.field();
+    finding.found = std::move(found);
+    finding.expected = std::move(expected);
+    if (row_number_) finding.row = row_number_;
+    if (key_) finding.sample = SampleId{*key_, std::nullopt};
+    findings_(std::move(finding));
+  }
+
+  void check_first(const ColumnWalk& walk) {
+    if (walk.end() == 0) return;
+    report("the first offset is not 0", walk, 0, fmt::to_string(walk.end()), "0");
+  }
+
+  void check_last(const ColumnWalk& walk, std::uint64_t samples) {
+    row_number_.reset();
+    key_.reset();
+    if (!walk.has_offsets() || walk.end() == walk.values_bytes()) return;
+    report("the last offset is not the end of the values", walk, samples,
+           fmt::to_string(walk.end()), fmt::to_string(walk.values_bytes()));
+  }
+
+  std::optional<FieldPlace> next_place(ColumnWalk& walk) {
+    const std::optional<FieldPlace> place = walk.next(*row_number_);
+    if (!place) {
+      report("no value lies between these offsets", walk, *row_number_,
+             fmt::format("{} to {}", walk.begin(), walk.end()),
+             fmt::format("ascending, {} at most", walk.values_bytes()));
+    }
+    return place;
+  }
+
+  void read_key(IndexRow& row) {
+    row.key = {};
+    row.key_hash = 0;
+    ColumnWalk& walk = walks_[0];
+    std::optional<FieldPlace> place = next_place(walk);
+    if (!place) return;
+    if (place->length > kMaxHdf5KeyBytes) {
+      report("a key is longer than shale writes them", walk, *row_number_,
+             fmt::format("{} bytes", place->length), fmt::format("{} or less", kMaxHdf5KeyBytes));
+      return;
+    }
+    const Bytes key = walk.view(*place);
+    key_ = as_text(key);
+    row.key_hash = xxh3_64(key);
+    if (reads_payload_) place->crc32c = crc32c(key);
+    row.key = *place;
+  }
+
+  void read_cell(Kind kind, ColumnWalk& walk, IndexCell& cell) {
+    std::optional<FieldPlace> place = next_place(walk);
+    if (!place) return;
+    if (is_located(kind)) {
+      if (reads_payload_) place->crc32c = walk.checksum(*place);
+      cell.place = *place;
+      return;
+    }
+    ByteReader number(walk.view(*place), file_.path(), place->offset);
+    if (kind == Kind::integer) {
+      cell.integer = number.read_i64();
+    } else {
+      cell.real = number.read_f64();
+    }
+  }
+
+  const InputFile& file_;
+  std::string name_;
+  const Schema& schema_;
+  bool reads_payload_;
+  const RowSink& rows_;
+  const FindingSink& findings_;
+  Hdf5Plan plan_;
+  std::vector<ColumnWalk> walks_;  // one a part
+
+  // Of the row at hand.
+  std::optional<std::uint64_t> row_number_;
+  std::optional<std::string> key_;
+};
+
+}  // namespace
+
+void scan_own_hdf5(const ShardInput& input, const RowSink& rows, const FindingSink& findings) {
+  OwnScanner(input, rows, findings).scan();
+}
+
+}  // namespace shale

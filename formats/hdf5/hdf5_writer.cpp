@@ -1,0 +1,164 @@
+#include "formats/hdf5/hdf5_writer.hpp"
+
+#include <utility>
+
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+
+#include "formats/hdf5/hdf5_columns.hpp"
+#include "formats/hdf5/hdf5_spill.hpp"
+
+namespace shale {
+namespace {
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+class Hdf5Sizer final : public ShardSizer {
+ public:
+  explicit Hdf5Sizer(const Schema& schema)
+      : plan_(plan_columns(schema)), part_bytes_(1 + schema.fields.size()) {}
+
+  [[nodiscard]] std::vector<std::uint64_t> size_with(
+      std::span<const std::uint64_t> part_bytes) const override {
+    return {place_columns(plan_, samples_ + 1, sums_with(part_bytes)).back().offset};
+  }
+
+  void add(std::span<const std::uint64_t> part_bytes) override {
+    part_bytes_ = sums_with(part_bytes);
+    ++samples_;
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::uint64_t> sums_with(
+      std::span<const std::uint64_t> part_bytes) const {
+    if (part_bytes.size() != part_bytes_.size()) {
+      throw Error(Code::bug, "a record of {} parts cannot be counted, its HDF5 shard has {}",
+                  part_bytes.size(), part_bytes_.size());
+    }
+    std::vector<std::uint64_t> sums = part_bytes_;
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += part_bytes[i];
+    return sums;
+  }
+
+  Hdf5Plan plan_;
+  std::vector<std::uint64_t> part_bytes_;
+  std::uint64_t samples_ = 0;
+};
+
+class Hdf5ShardWriter final : public ShardWriter {
+ public:
+  Hdf5ShardWriter(OutputFile& file, const Schema& schema)
+      : file_(file),
+        plan_(plan_columns(schema)),
+        spill_(folder_of(file.path()), plan_.columns.size()),
+        part_bytes_(1 + schema.fields.size()),
+        offsets_(part_bytes_.size()) {
+    for (std::uint32_t part = 0; part < part_bytes_.size(); ++part) {
+      const std::optional<std::size_t> ends = plan_.offsets_of(part);
+      parts_.push_back({plan_.values_of(part), ends});
+      if (ends) spill_.append(*ends, bytes_of(std::uint64_t{0}));
+    }
+    file_.append_zeros(plan_.head_bytes);
+  }
+
+  std::span<const std::uint64_t> append(const Record& record) override {
+    if (is_closed_)
+      throw Error(Code::bug, "record appended to a closed HDF5 shard").at(file_.path());
+    for (std::size_t part = 0; part < parts_.size(); ++part) {
+      const Part& columns = parts_[part];
+      offsets_[part] = part_bytes_[part];
+      record.parts[part].for_each_piece([&](Bytes piece) {
+        if (columns.values == plan_.streamed) {
+          file_.append(piece);
+        } else {
+          spill_.append(columns.values, piece);
+        }
+      });
+      part_bytes_[part] += record.parts[part].size();
+      if (columns.ends) spill_.append(*columns.ends, bytes_of(part_bytes_[part]));
+    }
+    ++samples_;
+    return offsets_;
+  }
+
+  ClosedShard close() override {
+    is_closed_ = true;
+    const std::vector<ColumnExtent> extents = place_columns(plan_, samples_, part_bytes_);
+    for (std::size_t i = 0; i < plan_.columns.size(); ++i) {
+      if (i == plan_.streamed || extents[i].length == 0) continue;
+      file_.append_zeros(extents[i].offset - file_.size());
+      spill_.read(i, [&](Bytes piece) { file_.append(piece); });
+    }
+    if (file_.size() != extents.back().offset) {
+      throw Error(Code::bug, "the columns end at byte {}, planned was {}", file_.size(),
+                  extents.back().offset)
+          .at(file_.path());
+    }
+    file_.patch(0, shard_head(plan_, samples_, part_bytes_));
+    ClosedShard closed;
+    for (const Part& columns : parts_) closed.part_bases.push_back(extents[columns.values].offset);
+    return closed;
+  }
+
+ private:
+  struct Part {
+    std::size_t values;               // its column
+    std::optional<std::size_t> ends;  // and that of its offsets
+  };
+
+  OutputFile& file_;
+  Hdf5Plan plan_;
+  ColumnSpill spill_;
+  std::vector<Part> parts_;
+  std::vector<std::uint64_t> part_bytes_, offsets_;
+  std::uint64_t samples_ = 0;
+  bool is_closed_ = false;
+};
+
+}  // namespace
+
+Record encode_hdf5(const Sample& sample, const Schema& schema, const OptionSet&) {
+  if (sample.key.size() > kMaxHdf5KeyBytes) {
+    throw Error(Code::limit, "key of {} bytes, HDF5 shards hold keys of at most {}",
+                sample.key.size(), kMaxHdf5KeyBytes)
+        .for_sample(sample.key.substr(0, 64) + "...");
+  }
+  Record record;
+  record.key = sample.key;
+  record.parts.resize(1 + schema.fields.size());
+  record.parts[0].append_copy(as_bytes(sample.key));
+  record.row.key = {
+      .offset = 0, .length = sample.key.size(), .crc32c = crc32c(as_bytes(sample.key))};
+  record.row.key_hash = xxh3_64(as_bytes(sample.key));
+  record.row.cells.resize(schema.fields.size());
+  for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+    IndexCell& cell = record.row.cells[i];
+    Blob& part = record.parts[1 + i];
+    if (const auto* integer = std::get_if<std::int64_t>(&sample.values[i])) {
+      cell.integer = *integer;
+      part.append_copy(bytes_of(*integer));
+    } else if (const auto* real = std::get_if<double>(&sample.values[i])) {
+      cell.real = *real;
+      part.append_copy(bytes_of(*real));
+    } else {
+      const Bytes value = std::get<Bytes>(sample.values[i]);
+      part.append_view(value);
+      cell.place = {.offset = 0, .length = value.size(), .crc32c = crc32c(value)};
+    }
+  }
+  return record;
+}
+
+std::unique_ptr<ShardSizer> create_hdf5_sizer(const Schema& schema, const OptionSet&) {
+  return std::make_unique<Hdf5Sizer>(schema);
+}
+
+std::unique_ptr<ShardWriter> create_hdf5_shard(std::span<OutputFile> files, const Schema& schema,
+                                               const OptionSet&, const ShardPlan*) {
+  return std::make_unique<Hdf5ShardWriter>(files[0], schema);
+}
+
+}  // namespace shale

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "shale/format/format.hpp"
+
+namespace shale {
+
+/// The key, then the fields, a part each; an integer or real as its 8 bytes. Row places count from
+/// where the value begins. Payload is borrowed.
+/// Errors: Code::limit, naming the sample, for a key longer than 64 KiB.
+[[nodiscard]] Record encode_hdf5(const Sample& sample, const Schema& schema,
+                                 const OptionSet& options);
+
+/// Exact: the sizes that the writer's files have.
+[[nodiscard]] std::unique_ptr<ShardSizer> create_hdf5_sizer(const Schema& schema,
+                                                            const OptionSet& options);
+
+/// Streams the largest column into the file, keeps the others in a scratch file beside it, and
+/// writes the metadata at the end into the room left at the front. Calls no library: the bytes do
+/// not depend on which one is installed. Memory: see ColumnSpill.
+[[nodiscard]] std::unique_ptr<ShardWriter> create_hdf5_shard(std::span<OutputFile> files,
+                                                             const Schema& schema,
+                                                             const OptionSet& options,
+                                                             const ShardPlan* plan);
+
+}  // namespace shale
