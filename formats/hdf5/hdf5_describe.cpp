@@ -47,7 +47,7 @@ std::string library_cause() {
 }
 
 constexpr std::string_view kNewerHint =
-    "if a newer HDF5 wrote it: h5py.File(..., libver=('v108', 'v110')), or h5repack -j 1 -k 3 OLD "
+    "if a newer HDF5 wrote it: h5py.File(..., libver=('v108', 'v110')), or h5repack -j 1 -k 2 OLD "
     "NEW";
 
 // What failed, with the reason that the library gives. A version that it does not know is no
@@ -237,6 +237,7 @@ void describe_type(hid_t type, const Hdf5Description& facts, Hdf5Dataset& into) 
 // from the file's begin in others. Which it does is asked with a file in memory.
 bool chunk_addresses_are_absolute() {
   constexpr hsize_t kUserBlock = 512, kSide[] = {8}, kAt[] = {0};
+  constexpr std::string_view kSignature = "\x89HDF";
   constexpr char kMark[] = "shale!!";  // eight bytes with its NUL
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   const Hdf5Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
@@ -261,7 +262,8 @@ bool chunk_addresses_are_absolute() {
   H5Fget_file_image(file.id(), image.data(), image.size());
   // The image begins with the user block, or, in some versions, behind it.
   const auto found = std::search(image.begin(), image.end(), kMark, kMark + sizeof kMark);
-  const auto signature_at = std::search(image.begin(), image.end(), "\x89HDF", "\x89HDF" + 4);
+  const auto signature_at =
+      std::search(image.begin(), image.end(), kSignature.begin(), kSignature.end());
   const auto place = static_cast<haddr_t>(found - signature_at);  // counted from the user block
   return found != image.end() && address == place + kUserBlock;
 }
