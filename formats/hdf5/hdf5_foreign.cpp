@@ -11,7 +11,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 
-#include "formats/hdf5/hdf5_columns.hpp"
+#include "formats/hdf5/hdf5_foreign_columns.hpp"
 #include "formats/hdf5/hdf5_probe.hpp"
 #include "formats/hdf5/hdf5_values.hpp"
 

@@ -7,7 +7,7 @@
 #include "shale/data/shard_index.hpp"
 #include "shale/io/input_file.hpp"
 
-#include "formats/hdf5/hdf5_columns.hpp"
+#include "formats/hdf5/hdf5_foreign_columns.hpp"
 #include "formats/hdf5/hdf5_heap.hpp"
 #include "formats/hdf5/hdf5_rows.hpp"
 

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "formats/hdf5/hdf5_columns.hpp"
+#include "formats/hdf5/hdf5_foreign_columns.hpp"
 #include "formats/hdf5/hdf5_description.hpp"
 #include "formats/hdf5/hdf5_foreign.hpp"
 

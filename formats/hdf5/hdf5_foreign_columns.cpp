@@ -1,4 +1,4 @@
-#include "formats/hdf5/hdf5_columns.hpp"
+#include "formats/hdf5/hdf5_foreign_columns.hpp"
 
 #include <algorithm>
 #include <utility>
