@@ -1,0 +1,244 @@
+#include "formats/hdf5/hdf5_description.hpp"
+
+#include <algorithm>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/data/dtype.hpp"
+
+namespace shale {
+namespace {
+
+enum class Message : std::uint8_t { facts = 1, dataset = 2, chunks = 3, other = 4 };
+
+constexpr std::uint64_t kMostSides = 32;  // H5S_MAX_RANK
+constexpr std::uint64_t kMostFilters = 32, kMostOthers = 8;
+constexpr std::uint64_t kSpareBytes = 32 << 20;
+constexpr std::uint64_t kMostBytes = ~std::uint64_t{0} >> 1;
+
+void write_text(ByteWriter& out, std::string_view text) {
+  out.write(static_cast<std::uint32_t>(text.size()));
+  out.write_text(text);
+}
+
+std::string read_text(ByteReader& in) {
+  const std::uint32_t length = in.read_u32();
+  return std::string(as_text(in.read_bytes(length)));
+}
+
+void write_sides(ByteWriter& out, const std::vector<std::uint64_t>& sides) {
+  out.write(static_cast<std::uint32_t>(sides.size()));
+  for (const std::uint64_t side : sides) out.write(side);
+}
+
+std::uint32_t read_count(ByteReader& in, std::uint64_t most) {
+  const std::uint32_t count = in.read_u32();
+  if (count > most) throw Error(Code::damaged, "a list of {} where {} are the most", count, most);
+  return count;
+}
+
+std::vector<std::uint64_t> read_sides(ByteReader& in) {
+  std::vector<std::uint64_t> sides(read_count(in, kMostSides));
+  for (std::uint64_t& side : sides) side = in.read_u64();
+  return sides;
+}
+
+// Whether the dtype says how long an element is, and nothing else does.
+bool has_sound_type(const Hdf5Dataset& dataset, const Hdf5Description& facts) {
+  const bool is_vlen = dataset.type == Hdf5Type::vlen_bytes || dataset.type == Hdf5Type::vlen_text;
+  if (is_vlen) return dataset.element_bytes == std::uint64_t{8} + facts.address_bytes;
+  if (dataset.type == Hdf5Type::other) return true;
+  std::string descr = dataset.descr;
+  if (descr.starts_with('>')) descr[0] = '<';
+  try {
+    return DType::parse(descr).item_bytes() == dataset.element_bytes;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// The product. Errors: Code::limit if it does not fit in 63 bits.
+std::uint64_t product_of(std::uint64_t left, std::uint64_t right, std::string_view name) {
+  if (left != 0 && right > kMostBytes / left) {
+    throw Error(Code::limit, "dataset '{}' claims more than 2^63 bytes", printable(name));
+  }
+  return left * right;
+}
+
+}  // namespace
+
+bool Hdf5Dataset::has_whole_rows() const {
+  if (storage == Hdf5Storage::contiguous || storage == Hdf5Storage::absent) return true;
+  return storage == Hdf5Storage::chunked && filters.empty() &&
+         std::equal(chunk.begin() + 1, chunk.end(), shape.begin() + 1, shape.end());
+}
+
+std::uint64_t Hdf5Dataset::row_bytes() const {
+  // One side of no length leaves nothing, however long the others are.
+  if (std::find(shape.begin() + 1, shape.end(), std::uint64_t{0}) != shape.end()) return 0;
+  std::uint64_t bytes = element_bytes;
+  for (std::size_t i = 1; i < shape.size(); ++i) bytes = product_of(bytes, shape[i], name);
+  return bytes;
+}
+
+std::vector<std::byte> encode_facts(const Hdf5Description& description) {
+  ByteWriter out;
+  out.write(static_cast<std::uint8_t>(Message::facts));
+  out.write(description.base_address);
+  out.write(description.address_bytes);
+  out.write(description.length_bytes);
+  return out.take();
+}
+
+std::vector<std::byte> encode_dataset(const Hdf5Dataset& dataset) {
+  ByteWriter out;
+  out.write(static_cast<std::uint8_t>(Message::dataset));
+  write_text(out, dataset.name);
+  out.write(static_cast<std::uint8_t>(dataset.type));
+  write_text(out, dataset.descr);
+  write_text(out, dataset.type_name);
+  out.write(dataset.element_bytes);
+  out.write(static_cast<std::uint8_t>(dataset.has_shape ? 1 : 0));
+  write_sides(out, dataset.shape);
+  out.write(static_cast<std::uint8_t>(dataset.storage));
+  out.write(static_cast<std::uint32_t>(dataset.filters.size()));
+  for (const std::string& filter : dataset.filters) write_text(out, filter);
+  write_sides(out, dataset.chunk);
+  return out.take();
+}
+
+std::vector<std::byte> encode_other(const std::string& what) {
+  ByteWriter out;
+  out.write(static_cast<std::uint8_t>(Message::other));
+  write_text(out, what);
+  return out.take();
+}
+
+std::vector<std::byte> encode_chunks(const std::vector<Hdf5ChunkAt>& chunks) {
+  ByteWriter out;
+  out.write(static_cast<std::uint8_t>(Message::chunks));
+  for (const Hdf5ChunkAt& at : chunks) {
+    out.write(at.chunk);
+    out.write(at.address);
+  }
+  return out.take();
+}
+
+void Hdf5DescriptionReader::keep(std::uint64_t bytes) {
+  kept_bytes_ += bytes;
+  if (kept_bytes_ > file_bytes_ + kSpareBytes) {
+    throw Error(Code::limit, "what the HDF5 library tells of this file takes more than {}",
+                format_size(file_bytes_ + kSpareBytes));
+  }
+}
+
+void Hdf5DescriptionReader::take(Bytes message) {
+  ByteReader in(message, "the description of an HDF5 file");
+  const auto kind = static_cast<Message>(in.read_u8());
+  if (has_facts_ == (kind == Message::facts)) {
+    throw Error(Code::damaged, "a description of an HDF5 file that is out of order");
+  }
+  switch (kind) {
+    case Message::facts:
+      description_.base_address = in.read_u64();
+      description_.address_bytes = in.read_u8();
+      description_.length_bytes = in.read_u8();
+      if (description_.base_address > file_bytes_) {
+        throw Error(Code::damaged, "HDF5 addresses count from byte {}, the file has {}",
+                    description_.base_address, file_bytes_);
+      }
+      has_facts_ = true;
+      return;
+    case Message::dataset:
+      keep(message.size());
+      return take_dataset(in);
+    case Message::chunks:
+      if (description_.datasets.empty()) break;
+      while (!in.at_end()) {
+        const std::uint64_t chunk = in.read_u64();
+        take_chunk(description_.datasets.back(), {chunk, in.read_u64()});
+      }
+      return;
+    case Message::other:
+      ++description_.other_count;
+      if (description_.others.size() < kMostOthers) {
+        keep(message.size());
+        description_.others.push_back(read_text(in));
+      }
+      return;
+  }
+  throw Error(Code::damaged, "a description of an HDF5 file with a message of kind {}",
+              static_cast<unsigned>(kind));
+}
+
+void Hdf5DescriptionReader::take_dataset(ByteReader& in) {
+  Hdf5Dataset dataset;
+  dataset.name = read_text(in);
+  const std::uint8_t type = in.read_u8();
+  dataset.descr = read_text(in);
+  dataset.type_name = read_text(in);
+  dataset.element_bytes = in.read_u64();
+  dataset.has_shape = in.read_u8() != 0;
+  dataset.shape = read_sides(in);
+  const std::uint8_t storage = in.read_u8();
+  const std::uint32_t filters = read_count(in, kMostFilters);
+  for (std::uint32_t i = 0; i < filters; ++i) dataset.filters.push_back(read_text(in));
+  dataset.chunk = read_sides(in);
+  dataset.type = static_cast<Hdf5Type>(type);
+  dataset.storage = static_cast<Hdf5Storage>(storage);
+  const bool is_chunked = dataset.storage == Hdf5Storage::chunked;
+  const bool is_sound =
+      type <= static_cast<std::uint8_t>(Hdf5Type::other) &&
+      storage <= static_cast<std::uint8_t>(Hdf5Storage::composed) && dataset.element_bytes > 0 &&
+      dataset.element_bytes <= kMostBytes && (dataset.has_shape || dataset.shape.empty()) &&
+      (!is_chunked || (!dataset.chunk.empty() && dataset.chunk.size() == dataset.shape.size())) &&
+      std::find(dataset.chunk.begin(), dataset.chunk.end(), std::uint64_t{0}) ==
+          dataset.chunk.end() &&
+      has_sound_type(dataset, description_) &&
+      (description_.datasets.empty() || description_.datasets.back().name < dataset.name);
+  if (!is_sound) {
+    throw Error(Code::damaged, "dataset '{}' is described with words that make no sense",
+                printable(dataset.name));
+  }
+  description_.datasets.push_back(std::move(dataset));
+}
+
+void Hdf5DescriptionReader::take_chunk(Hdf5Dataset& dataset, Hdf5ChunkAt at) {
+  const bool has_runs = dataset.storage == Hdf5Storage::contiguous ||
+                        (dataset.storage == Hdf5Storage::chunked && dataset.has_whole_rows());
+  if (!has_runs || dataset.shape.empty()) {
+    throw Error(Code::damaged, "dataset '{}' has chunks, but is none that has",
+                printable(dataset.name));
+  }
+  const std::uint64_t rows = dataset.rows_per_chunk();
+  const std::uint64_t bytes = product_of(rows, dataset.row_bytes(), dataset.name);
+  if (at.address > file_bytes_ || bytes > file_bytes_ - at.address) {
+    throw Error(Code::damaged, "dataset '{}' has {} bytes at byte {}, the file ends at {}",
+                printable(dataset.name), bytes, at.address, file_bytes_)
+        .hint("the file was probably cut short: copy it again");
+  }
+  const bool is_inside = rows > 0 && at.chunk <= (dataset.shape[0] - 1) / rows;
+  const std::uint64_t free_from =
+      dataset.runs.empty() ? 0 : dataset.runs.back().first + dataset.runs.back().count;
+  if (dataset.shape[0] == 0 || !is_inside || at.chunk < free_from) {
+    throw Error(Code::damaged, "dataset '{}' has a chunk {} that is not its",
+                printable(dataset.name), at.chunk);
+  }
+  if (!dataset.runs.empty()) {
+    Hdf5ChunkRun& last = dataset.runs.back();
+    if (at.chunk == free_from && at.address == last.address + last.count * bytes) {
+      ++last.count;
+      return;
+    }
+  }
+  keep(sizeof(Hdf5ChunkRun));
+  dataset.runs.push_back({at.chunk, at.address, 1});
+}
+
+Hdf5Description Hdf5DescriptionReader::finish() {
+  if (!has_facts_) throw Error(Code::damaged, "a description of an HDF5 file that is empty");
+  return std::move(description_);
+}
+
+}  // namespace shale

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "shale/base/bytes.hpp"
+
+namespace shale {
+
+/// What the elements of a dataset are.
+enum class Hdf5Type : std::uint8_t {
+  number,      ///< integer, float, bool, complex, NumPy time: `descr` says which
+  fixed_text,  ///< strings of one length, padded: descr "|S10"
+  vlen_bytes,  ///< sequences of uint8 or int8
+  vlen_text,   ///< strings of any length
+  other,       ///< nothing that shale has a kind for: `type_name` says it in words
+};
+
+/// How a dataset lies in its file.
+enum class Hdf5Storage : std::uint8_t {
+  absent,      ///< nothing was ever written, or there is nothing to write
+  contiguous,  ///< one run of bytes
+  chunked,
+  compact,   ///< inside the dataset's own header
+  external,  ///< in other files
+  composed,  ///< "virtual": of pieces of other datasets
+};
+
+/// Chunks that follow one another, in the dataset and in the file.
+struct Hdf5ChunkRun {
+  std::uint64_t first = 0;  ///< number of the first chunk, counted along the first dimension
+  std::uint64_t address = 0;
+  std::uint64_t count = 0;
+  friend bool operator==(const Hdf5ChunkRun&, const Hdf5ChunkRun&) = default;
+};
+
+struct Hdf5Dataset {
+  std::string name;
+  Hdf5Type type = Hdf5Type::other;
+  std::string descr;                ///< NumPy's, byte order included; of number and fixed_text
+  std::string type_name;            ///< for people: "a reference"
+  std::uint64_t element_bytes = 0;  ///< as stored
+  bool has_shape = false;           ///< false: a null dataspace, or composed
+  std::vector<std::uint64_t> shape;
+  Hdf5Storage storage = Hdf5Storage::absent;
+  std::vector<std::string> filters;
+  std::vector<std::uint64_t> chunk;  ///< sides of a chunk
+  /// Where rows lie, ascending, as offsets in the file. Contiguous storage is one chunk of all
+  /// rows. Empty where a chunk does not hold whole rows as they are (filters, other sides cut).
+  std::vector<Hdf5ChunkRun> runs;
+
+  /// Rows that one chunk of `runs` holds.
+  [[nodiscard]] std::uint64_t rows_per_chunk() const {
+    return storage == Hdf5Storage::chunked ? chunk.at(0) : shape.at(0);
+  }
+  /// Whether a chunk holds whole rows, one after the other.
+  [[nodiscard]] bool has_whole_rows() const;
+  /// Bytes of one row. Errors: Code::limit if they do not fit in 63 bits.
+  [[nodiscard]] std::uint64_t row_bytes() const;
+};
+
+/// What an HDF5 file holds at its root.
+struct Hdf5Description {
+  std::uint64_t base_address = 0;  ///< what addresses inside the file count from: the user block
+  std::uint8_t address_bytes = 8;
+  std::uint8_t length_bytes = 8;
+  std::vector<Hdf5Dataset> datasets;  ///< by name, bytewise
+  std::vector<std::string> others;    ///< "group 'meta'": what is not a dataset, the first few
+  std::uint64_t other_count = 0;
+};
+
+// A description crosses the pipe from the child that asked the library. Each message is one of
+//   u8 1, u64 base address, u8 bytes of an address, u8 bytes of a length     once, the first
+//   u8 2, dataset without its runs                                           once a dataset
+//   u8 3, (u64 chunk, u64 address)...                                        of the last dataset
+//   u8 4, text                                                               something else
+// Texts are u32 length and bytes; lists are u32 count and elements.
+[[nodiscard]] std::vector<std::byte> encode_facts(const Hdf5Description& description);
+[[nodiscard]] std::vector<std::byte> encode_dataset(const Hdf5Dataset& dataset);
+[[nodiscard]] std::vector<std::byte> encode_other(const std::string& what);
+
+/// A chunk's number along the first dimension, and its address.
+struct Hdf5ChunkAt {
+  std::uint64_t chunk = 0, address = 0;
+};
+[[nodiscard]] std::vector<std::byte> encode_chunks(const std::vector<Hdf5ChunkAt>& chunks);
+
+/// Puts a description together from its messages, which are not trusted: the child's memory was the
+/// file's to corrupt. Memory: the file's size + 32 MiB at most.
+class Hdf5DescriptionReader {
+ public:
+  explicit Hdf5DescriptionReader(std::uint64_t file_bytes) : file_bytes_(file_bytes) {}
+
+  /// Errors: Code::damaged for a message that makes no sense, or places outside of the file;
+  /// Code::limit.
+  void take(Bytes message);
+  [[nodiscard]] Hdf5Description finish();
+
+ private:
+  void take_dataset(ByteReader& in);
+  void take_chunk(Hdf5Dataset& dataset, Hdf5ChunkAt at);
+  void keep(std::uint64_t bytes);
+
+  std::uint64_t file_bytes_;
+  std::uint64_t kept_bytes_ = 0;
+  bool has_facts_ = false;
+  Hdf5Description description_;
+};
+
+}  // namespace shale

@@ -1,0 +1,260 @@
+#include "formats/hdf5/hdf5_foreign.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+
+#include "formats/hdf5/hdf5_foreign_columns.hpp"
+#include "formats/hdf5/hdf5_probe.hpp"
+#include "formats/hdf5/hdf5_values.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kPayloadWindow = 256 * 1024;
+constexpr std::uint64_t kMostKeyBytes = 65'536;
+
+// Whether the error is about the file's bytes: then it is a finding of a scan.
+bool is_in_bytes(const Error& error) {
+  return error.code() == Code::damaged || error.code() == Code::limit ||
+         error.code() == Code::unsupported;
+}
+
+// Bytes at the end that begin a UTF-8 sequence and may be continued by those that follow.
+std::size_t cut_tail(std::string_view text) {
+  for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {
+    const auto byte = static_cast<std::uint8_t>(text[text.size() - back]);
+    const std::size_t needs = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
+    if (needs > back) return back;
+    if (byte >= 0xC0 || byte < 0x80) return 0;
+  }
+  return 0;
+}
+
+// A window over values: what is small is read once, what is large goes by in pieces.
+class PayloadReader {
+ public:
+  explicit PayloadReader(const InputFile& file) : window_(file, kPayloadWindow) {}
+
+  [[nodiscard]] std::uint32_t crc_of(const FieldPlace& place) {
+    std::uint32_t crc = 0;
+    for (std::uint64_t done = 0; done < place.length;) {
+      const std::uint64_t run = std::min(kPayloadWindow, place.length - done);
+      crc = crc32c(window_.view(place.offset + done, run), crc);
+      done += run;
+    }
+    return crc;
+  }
+
+  [[nodiscard]] bool is_text(const FieldPlace& place) {
+    for (std::uint64_t done = 0; done < place.length;) {
+      const std::uint64_t run = std::min(kPayloadWindow, place.length - done);
+      const bool is_last = done + run == place.length;
+      std::string_view piece = as_text(window_.view(place.offset + done, run));
+      if (!is_last) piece.remove_suffix(cut_tail(piece));
+      if (!is_utf8(piece)) return false;
+      done += piece.size();
+    }
+    return true;
+  }
+
+  [[nodiscard]] Bytes view(const FieldPlace& place) {
+    return window_.view(place.offset, place.length);
+  }
+
+ private:
+  WindowReader window_;
+};
+
+ShardLayout layout_of(const Hdf5Columns& columns) {
+  ShardLayout layout;
+  layout.file_suffixes = {""};
+  layout.part_file = {0};
+  layout.field_part.assign(columns.fields.size(), 0);
+  layout.has_keys = columns.key.has_value();
+  layout.has_whole_records = false;
+  layout.dialect = Dialect::plain;
+  return layout;
+}
+
+// Looks at the values as far as the schema depends on them, and at all offsets.
+void survey_values(const Hdf5Columns& columns, const InputFile& file, Hdf5Column& column) {
+  const bool is_flat = column.form == Hdf5Column::Form::flat;
+  if (!is_flat && !column.may_be_text()) return;
+  Hdf5Heap heap(file);
+  Hdf5Values values(column, columns.description.base_address, file, heap);
+  PayloadReader payload(file);
+  for (std::uint64_t row = 0; row < columns.rows; ++row) {
+    const FieldPlace place = values.place_of(row);
+    if (is_flat || place.offset == kMissing || payload.is_text(place)) continue;
+    column.field.kind = Kind::bytes;
+    return;
+  }
+}
+
+class ForeignScanner {
+ public:
+  ForeignScanner(const ShardInput& input, const RowSink& rows, const FindingSink& findings)
+      : input_(input),
+        file_(input.files[0]),
+        name_(file_.path().substr(file_.path().rfind('/') + 1)),
+        rows_(rows),
+        findings_(findings),
+        heap_(file_),
+        payload_(file_) {}
+
+  void scan() {
+    try {
+      columns_ = find_hdf5_columns(probe_hdf5_file(file_), file_);
+    } catch (const Error& error) {
+      if (!is_in_bytes(error)) throw;
+      return report(error, {});
+    }
+    if (!is_as_indexed()) return;
+    const std::uint64_t base = columns_.description.base_address;
+    for (const Hdf5Column& column : columns_.fields)
+      fields_.emplace_back(column, base, file_, heap_);
+    if (columns_.key) key_.emplace(*columns_.key, base, file_, heap_);
+    for (row_number_ = 0; *row_number_ < columns_.rows; ++*row_number_) scan_row(*row_number_);
+  }
+
+ private:
+  // The index was made by survey(), from this file or from one that it was.
+  bool is_as_indexed() {
+    Schema found = columns_.schema();
+    const Schema& expected = input_.schema;
+    for (std::size_t i = 0; i < std::min(found.fields.size(), expected.fields.size()); ++i) {
+      // What the strings are is known by their values alone.
+      const Kind kind = expected.fields[i].kind;
+      if (columns_.fields[i].may_be_text() && kind == Kind::bytes) found.fields[i].kind = kind;
+    }
+    if (found == expected && columns_.key.has_value() == input_.layout.has_keys) return true;
+    Finding finding;
+    finding.message = "the datasets of this file are not those that its index was made of";
+    finding.file = name_;
+    finding.found = names_of(found, columns_.key.has_value());
+    finding.expected = names_of(expected, input_.layout.has_keys);
+    findings_(std::move(finding));
+    return false;
+  }
+
+  static std::string names_of(const Schema& schema, bool has_keys) {
+    std::string text = has_keys ? "key" : "no key";
+    for (const Field& field : schema.fields)
+      text += fmt::format(", {} ({})", field.name, name_of(field.kind));
+    return text;
+  }
+
+  void scan_row(std::uint64_t number) {
+    row_ = {};
+    row_.cells.resize(fields_.size());
+    sample_.reset();
+    if (key_) scan_key(number);
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+      const Kind kind = input_.schema.fields[i].kind;
+      try {
+        if (kind == Kind::integer) {
+          row_.cells[i].integer = fields_[i].rows().integer(number);
+        } else if (kind == Kind::real) {
+          row_.cells[i].real = fields_[i].rows().real(number);
+        } else {
+          row_.cells[i].place = checked(fields_[i].place_of(number));
+          if (kind == Kind::text && input_.reads_payload) check_text(i);
+        }
+      } catch (const Error& error) {
+        if (!is_in_bytes(error)) throw;
+        report(error, columns_.fields[i].field.name);
+      }
+    }
+    rows_(row_);
+  }
+
+  void scan_key(std::uint64_t number) {
+    try {
+      const FieldPlace place = key_->place_of(number);
+      if (place.length > kMostKeyBytes) {
+        throw Error(Code::limit, "a key of {} bytes, {} are the most", place.length, kMostKeyBytes)
+            .at(file_.path(), place.offset);
+      }
+      const Bytes key = payload_.view(place);
+      row_.key_hash = xxh3_64(key);
+      sample_ = SampleId{std::string(as_text(key)), std::nullopt};
+      row_.key = checked(place);
+    } catch (const Error& error) {
+      if (!is_in_bytes(error)) throw;
+      report(error, columns_.key->field.name);
+    }
+  }
+
+  FieldPlace checked(FieldPlace place) {
+    if (input_.reads_payload && place.offset != kMissing) place.crc32c = payload_.crc_of(place);
+    return place;
+  }
+
+  void check_text(std::size_t field) {
+    const FieldPlace& place = row_.cells[field].place;
+    if (place.offset == kMissing || payload_.is_text(place)) return;
+    Finding finding;
+    finding.message = "a text that is not UTF-8";
+    finding.offset = place.offset;
+    finding.length = place.length;
+    send(std::move(finding), columns_.fields[field].field.name);
+  }
+
+  void report(const Error& error, const std::string& field) {
+    Finding finding;
+    finding.message = error.message();
+    if (!error.cause().empty()) finding.message += fmt::format(" ({})", printable(error.cause()));
+    finding.offset = error.offset();
+    send(std::move(finding), field);
+  }
+
+  void send(Finding finding, const std::string& field) {
+    finding.file = name_;
+    finding.row = row_number_;
+    finding.sample = sample_;
+    finding.field = field;
+    findings_(std::move(finding));
+  }
+
+  const ShardInput& input_;
+  const InputFile& file_;
+  std::string name_;
+  const RowSink& rows_;
+  const FindingSink& findings_;
+  Hdf5Heap heap_;
+  PayloadReader payload_;
+  Hdf5Columns columns_;
+  std::deque<Hdf5Values> fields_;  // one a field of the schema
+  std::optional<Hdf5Values> key_;
+
+  // Of the row at hand.
+  std::optional<std::uint64_t> row_number_;
+  std::optional<SampleId> sample_;
+  IndexRow row_;
+};
+
+}  // namespace
+
+Survey survey_hdf5_file(const InputFile& file, Dialect dialect) {
+  if (dialect == Dialect::msgpack)
+    throw Error(Code::usage, "--parse msgpack is for LMDB files, this is HDF5").at(file.path());
+  Hdf5Columns columns = find_hdf5_columns(probe_hdf5_file(file), file);
+  for (Hdf5Column& column : columns.fields) survey_values(columns, file, column);
+  return {.schema = columns.schema(), .layout = layout_of(columns), .notes = columns.notes};
+}
+
+void scan_foreign_hdf5(const ShardInput& input, const RowSink& rows, const FindingSink& findings) {
+  if (input.files.size() != 1)
+    throw Error(Code::bug, "an HDF5 file of another tool is {} files", input.files.size());
+  ForeignScanner(input, rows, findings).scan();
+}
+
+}  // namespace shale

@@ -1,0 +1,326 @@
+#include "formats/hdf5/hdf5_foreign_columns.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+
+#include "formats/hdf5/hdf5_rows.hpp"
+
+namespace shale {
+namespace {
+
+bool is_array_of(const Hdf5Dataset& dataset, std::size_t sides) {
+  return dataset.has_shape && dataset.shape.size() == sides;
+}
+
+char letter_of(const Hdf5Dataset& dataset) {
+  return dataset.type == Hdf5Type::number && dataset.descr.size() > 2 ? dataset.descr[1] : '\0';
+}
+
+bool is_integer(const Hdf5Dataset& dataset) {
+  return letter_of(dataset) == 'i' || letter_of(dataset) == 'u';
+}
+
+bool is_flat_bytes(const Hdf5Dataset& dataset) {
+  return is_array_of(dataset, 1) && dataset.type == Hdf5Type::number && dataset.descr == "|u1";
+}
+
+std::string shape_text(const std::vector<std::uint64_t>& shape) {
+  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+}
+
+std::string filter_reason(const std::vector<std::string>& filters) {
+  // What does not make data smaller; any other filter may.
+  const bool compresses = std::any_of(filters.begin(), filters.end(), [](const std::string& name) {
+    return name != "shuffle" && name != "fletcher32";
+  });
+  return fmt::format("is {} ({})", compresses ? "compressed" : "stored through a filter",
+                     fmt::join(filters, ", "));
+}
+
+// Why its rows do not lie in the file as they are; empty if they do.
+std::string storage_fault(const Hdf5Dataset& dataset) {
+  switch (dataset.storage) {
+    case Hdf5Storage::external:
+      return "lies in other files (external storage)";
+    case Hdf5Storage::composed:
+      return "is composed of pieces of other datasets (virtual)";
+    case Hdf5Storage::compact:
+      return "is stored inside its own header (compact)";
+    case Hdf5Storage::absent:
+    case Hdf5Storage::contiguous:
+    case Hdf5Storage::chunked:
+      break;
+  }
+  if (!dataset.filters.empty()) return filter_reason(dataset.filters);
+  if (dataset.has_whole_rows()) return {};
+  return fmt::format("cuts its samples into chunks of {}, as h5py's automatic chunking does",
+                     shape_text(dataset.chunk));
+}
+
+// Whether every row was written: numbers stand in the index, where there is no word for "missing".
+bool is_complete(const Hdf5Dataset& dataset) {
+  const std::uint64_t rows = dataset.shape[0];
+  if (rows == 0) return true;
+  std::uint64_t chunks = 0;
+  for (const Hdf5ChunkRun& run : dataset.runs) chunks += run.count;
+  return chunks == (rows - 1) / dataset.rows_per_chunk() + 1;
+}
+
+void need_all_rows(const Hdf5Dataset& dataset) {
+  if (!is_complete(dataset)) throw cannot_locate_error(dataset, "has rows that were never written");
+}
+
+// For what is located, but has no meaning here.
+Error cannot_hold_error(const Hdf5Dataset& dataset, std::string_view reason) {
+  Error error(Code::unsupported, "dataset '{}' {}: no field can hold that", printable(dataset.name),
+              reason);
+  error.hint("leave it out, or write it as little-endian numbers, strings or sequences of uint8");
+  return error;
+}
+
+class ColumnFinder {
+ public:
+  ColumnFinder(Hdf5Columns& columns, const InputFile& file) : columns_(columns), file_(file) {}
+
+  void run() {
+    for (const Hdf5Dataset& dataset : columns_.description.datasets) {
+      const bool is_listed = dataset.storage == Hdf5Storage::composed || !dataset.shape.empty();
+      if (is_listed) {
+        candidates_.push_back(&dataset);
+      } else {
+        columns_.notes.push_back(
+            fmt::format("dataset '{}' is left out: it is {}", printable(dataset.name),
+                        dataset.has_shape ? "a single value" : "empty (null)"));
+      }
+    }
+    note_others();
+    if (candidates_.empty()) throw nothing_there();
+    for (const Hdf5Dataset* dataset : candidates_) {
+      if (const std::string fault = storage_fault(*dataset); !fault.empty())
+        throw cannot_locate_error(*dataset, fault);
+    }
+    pair_offsets();
+    check_rows();
+    for (const Hdf5Dataset* dataset : candidates_) {
+      if (!is_offsets(dataset)) columns_.fields.push_back(column_of(*dataset));
+    }
+    choose_key();
+    check_names();
+  }
+
+ private:
+  struct Pair {
+    const Hdf5Dataset *data, *offsets;
+  };
+
+  void note_others() {
+    const Hdf5Description& all = columns_.description;
+    if (all.other_count == 0) return;
+    std::string listed = fmt::format("{}", fmt::join(all.others, ", "));
+    if (all.others.size() < all.other_count)
+      listed += fmt::format(" and {} more", all.other_count - all.others.size());
+    others_ = listed;
+    columns_.notes.push_back(
+        fmt::format("left out: {}; only datasets at the root are read", listed));
+  }
+
+  [[nodiscard]] Error nothing_there() const {
+    Error error(Code::unsupported, "has no dataset of samples at its root ({})",
+                others_.empty() ? "it is empty" : "there is " + others_);
+    error.hint("only datasets at the root are read, their first dimension the samples");
+    return error;
+  }
+
+  [[nodiscard]] const Hdf5Dataset* find(const std::string& name) const {
+    const auto found = std::find_if(candidates_.begin(), candidates_.end(),
+                                    [&](const Hdf5Dataset* other) { return other->name == name; });
+    return found == candidates_.end() ? nullptr : *found;
+  }
+
+  [[nodiscard]] bool is_offsets(const Hdf5Dataset* dataset) const {
+    return std::any_of(pairs_.begin(), pairs_.end(),
+                       [&](const Pair& pair) { return pair.offsets == dataset; });
+  }
+
+  [[nodiscard]] const Hdf5Dataset* offsets_of(const Hdf5Dataset& data) const {
+    const auto found = std::find_if(pairs_.begin(), pairs_.end(),
+                                    [&](const Pair& pair) { return pair.data == &data; });
+    return found == pairs_.end() ? nullptr : found->offsets;
+  }
+
+  void pair_offsets() {
+    for (const Hdf5Dataset* data : candidates_) {
+      if (!is_flat_bytes(*data)) continue;
+      std::vector<std::string> names = {data->name + "_offset", data->name + "_offsets"};
+      if (data->name == "data") names.emplace_back("offsets");
+      for (const std::string& name : names) {
+        const Hdf5Dataset* offsets = find(name);
+        if (offsets == nullptr || !are_offsets(*offsets, *data)) continue;
+        pairs_.push_back({data, offsets});
+        break;
+      }
+    }
+  }
+
+  [[nodiscard]] bool are_offsets(const Hdf5Dataset& offsets, const Hdf5Dataset& data) const {
+    if (!is_array_of(offsets, 1) || !is_integer(offsets) || offsets.shape[0] == 0) return false;
+    // Of the same length, they may be two columns of small numbers: then what they hold decides.
+    if (offsets.shape[0] != data.shape[0] || !is_complete(offsets)) return true;
+    Hdf5Rows rows(offsets, file_);
+    std::int64_t before = 0;
+    for (std::uint64_t row = 0; row < rows.count(); ++row) {
+      const std::int64_t offset = rows.integer(row);
+      if (offset < before) return false;
+      before = offset;
+    }
+    return static_cast<std::uint64_t>(before) <= data.shape[0];
+  }
+
+  [[nodiscard]] std::uint64_t rows_of(const Hdf5Dataset& dataset) const {
+    const Hdf5Dataset* offsets = offsets_of(dataset);
+    return offsets == nullptr ? dataset.shape[0] : offsets->shape[0] - 1;
+  }
+
+  void check_rows() {
+    const Hdf5Dataset* first = nullptr;
+    for (const Hdf5Dataset* dataset : candidates_) {
+      if (is_offsets(dataset)) continue;
+      if (first == nullptr) first = dataset;
+      if (rows_of(*dataset) == rows_of(*first)) continue;
+      throw Error(Code::unsupported, "dataset '{}' has {} samples, dataset '{}' has {}",
+                  printable(first->name), rows_of(*first), printable(dataset->name),
+                  rows_of(*dataset))
+          .hint("datasets at the root are columns of one table: put others into a group");
+    }
+    columns_.rows = rows_of(*first);
+    // Were nothing written of most rows, there would be no end of them.
+    if (columns_.rows > file_.size()) {
+      throw Error(Code::unsupported, "dataset '{}' claims {} samples in a file of {}",
+                  printable(first->name), columns_.rows, format_size(file_.size()));
+    }
+  }
+
+  [[nodiscard]] Hdf5Column column_of(const Hdf5Dataset& dataset) const {
+    Hdf5Column column;
+    column.field.name = dataset.name;
+    column.data = &dataset;
+    column.offsets = offsets_of(dataset);
+    if (column.offsets != nullptr) {
+      need_all_rows(*column.offsets);
+      column.form = Hdf5Column::Form::flat;
+    } else if (dataset.type == Hdf5Type::vlen_bytes || dataset.type == Hdf5Type::vlen_text) {
+      check_vlen(dataset);
+      column.form = Hdf5Column::Form::vlen;
+      if (column.may_be_text()) column.field.kind = Kind::text;
+    } else if (dataset.type == Hdf5Type::other) {
+      throw cannot_hold_error(dataset, "holds " + dataset.type_name);
+    } else {
+      set_number(dataset, column.field);
+    }
+    return column;
+  }
+
+  void check_vlen(const Hdf5Dataset& dataset) const {
+    if (!is_array_of(dataset, 1)) {
+      throw cannot_hold_error(dataset, fmt::format("holds several sequences a sample, shape {}",
+                                                   shape_text(dataset.shape)));
+    }
+    const Hdf5Description& all = columns_.description;
+    if (all.address_bytes == 8 && all.length_bytes == 8) return;
+    throw cannot_hold_error(
+        dataset, fmt::format("refers to its values with addresses of {} and lengths of {} bytes",
+                             all.address_bytes, all.length_bytes));
+  }
+
+  static void set_number(const Hdf5Dataset& dataset, Field& field) {
+    const char letter = letter_of(dataset);
+    const bool is_single = dataset.shape.size() == 1;
+    const bool fits_i64 = letter == 'i' || letter == 'b' ||
+                          (letter == 'u' && dataset.element_bytes < sizeof(std::int64_t));
+    if (is_single && fits_i64) {
+      field.kind = Kind::integer;
+      return need_all_rows(dataset);
+    }
+    if (is_single && letter == 'f' && dataset.element_bytes >= sizeof(float)) {
+      field.kind = Kind::real;
+      return need_all_rows(dataset);
+    }
+    if (dataset.descr.starts_with('>'))
+      throw cannot_hold_error(dataset, fmt::format("is big-endian ({})", dataset.descr));
+    field.kind = Kind::tensor;
+    field.shape.assign(dataset.shape.begin() + 1, dataset.shape.end());
+    try {
+      field.dtype = DType::parse(dataset.descr);
+      (void)field.tensor_bytes();
+    } catch (const Error& error) {
+      throw cannot_hold_error(dataset, "holds elements that have no dtype: " + error.message());
+    }
+  }
+
+  void choose_key() {
+    for (const std::string_view name : {"key", "keys"}) {
+      const auto found =
+          std::find_if(columns_.fields.begin(), columns_.fields.end(),
+                       [&](const Hdf5Column& column) { return column.field.name == name; });
+      if (found == columns_.fields.end()) continue;
+      const bool is_padded =
+          found->data->type == Hdf5Type::fixed_text && found->data->shape.size() == 1;
+      if (found->form == Hdf5Column::Form::rows && !is_padded) continue;
+      if (is_padded) found->form = Hdf5Column::Form::padded;
+      need_all_rows(*found->data);
+      columns_.key = std::move(*found);
+      columns_.fields.erase(found);
+      return;
+    }
+  }
+
+  void check_names() const {
+    try {
+      validate_schema(columns_.schema());
+    } catch (const Error& error) {
+      throw Error(Code::unsupported, "a dataset cannot be a field: {}", error.message())
+          .hint("rename the dataset (h5py: f.move('old', 'new'))");
+    }
+  }
+
+  Hdf5Columns& columns_;
+  const InputFile& file_;
+  std::vector<const Hdf5Dataset*> candidates_;
+  std::vector<Pair> pairs_;
+  std::string others_;
+};
+
+}  // namespace
+
+Error cannot_locate_error(const Hdf5Dataset& dataset, std::string_view reason) {
+  Error error(Code::unsupported, "dataset '{}' {}", printable(dataset.name), reason);
+  error.hint("rewrite it uncompressed and in one piece: h5repack -f NONE -l CONTI OLD.h5 NEW.h5");
+  return error;
+}
+
+Schema Hdf5Columns::schema() const {
+  Schema schema;
+  for (const Hdf5Column& column : fields) schema.fields.push_back(column.field);
+  return schema;
+}
+
+Hdf5Columns find_hdf5_columns(Hdf5Description description, const InputFile& file) {
+  Hdf5Columns columns;
+  columns.description = std::move(description);
+  try {
+    ColumnFinder(columns, file).run();
+  } catch (Error& error) {
+    error.at(file.path());
+    throw;
+  }
+  return columns;
+}
+
+}  // namespace shale

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shale/base/error.hpp"
+#include "shale/data/schema.hpp"
+#include "shale/io/input_file.hpp"
+
+#include "formats/hdf5/hdf5_description.hpp"
+
+namespace shale {
+
+/// One field (or the key) of the samples of a file that another tool made.
+struct Hdf5Column {
+  enum class Form {
+    rows,   ///< row i of the dataset is the value of sample i
+    flat,   ///< bytes [offsets[i], offsets[i + 1]) of a dataset of uint8
+    vlen,   ///< row i refers to the global heap
+    padded  ///< row i without the NULs at its end; a key only
+  };
+  Field field;
+  Form form = Form::rows;
+  const Hdf5Dataset* data = nullptr;
+  const Hdf5Dataset* offsets = nullptr;  ///< of flat
+  /// Text or bytes: what the values are decides, not the type.
+  [[nodiscard]] bool may_be_text() const { return data->type == Hdf5Type::vlen_text; }
+};
+
+/// The samples of a file that another tool made, as columns.
+struct Hdf5Columns {
+  Hdf5Description description;  ///< what the columns point into
+  std::uint64_t rows = 0;
+  std::vector<Hdf5Column> fields;  ///< by name, bytewise
+  std::optional<Hdf5Column> key;   ///< none: the key of a row is its number
+  std::vector<std::string> notes;  ///< what is left out
+
+  [[nodiscard]] Schema schema() const;
+};
+
+/// Finds the columns: all datasets at the root, of the same first dimension. `X` with `X_offset` or
+/// `X_offsets` (and `data` with `offsets`) is one column; `key` or `keys`, if it is bytes or text,
+/// is the key. Reads no sample (but offsets, where only they tell).
+/// Errors: Code::unsupported, by dataset and reason, for what cannot be located or has no meaning
+/// here; Code::damaged, Code::limit.
+[[nodiscard]] Hdf5Columns find_hdf5_columns(Hdf5Description description, const InputFile& file);
+
+/// The error for a dataset whose storage cannot be read by index, with the hint what can be done.
+[[nodiscard]] Error cannot_locate_error(const Hdf5Dataset& dataset, std::string_view reason);
+
+}  // namespace shale
