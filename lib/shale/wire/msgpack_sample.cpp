@@ -1,6 +1,7 @@
 #include "shale/wire/msgpack_sample.hpp"
 
 #include <array>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -15,6 +16,23 @@ namespace {
 
 // Values of up to this many bytes are copied: a borrowed piece costs more than they do.
 constexpr std::uint64_t kCopiedBytes = 256;
+
+// The first bytes of msgpack's types that are written or read here by hand.
+enum TypeByte : std::uint8_t {
+  kFixArray = 0x90,
+  kFixArrayEnd = 0x9f,
+  kFixStr = 0xa0,
+  kFixStrEnd = 0xbf,
+  kBin8 = 0xc4,
+  kBin16 = 0xc5,
+  kBin32 = 0xc6,
+  kFloat64 = 0xcb,
+  kStr8 = 0xd9,
+  kStr16 = 0xda,
+  kStr32 = 0xdb,
+  kArray16 = 0xdc,
+  kArray32 = 0xdd,
+};
 
 // Where msgpack-cxx writes to. Small writes are collected on the stack, so that a tiny sample
 // reaches the blob in one piece and one allocation.
@@ -102,7 +120,7 @@ class SampleWriter {
         break;
       case Kind::real:
         cell.real = std::get<double>(value);
-        packer_.pack_double(cell.real);
+        pack_real(cell.real);
         break;
       case Kind::list:
         cell.place = pack_list(field, std::get<std::vector<Bytes>>(value));
@@ -123,6 +141,15 @@ class SampleWriter {
       }
     }
     return cell;
+  }
+
+  // Not by msgpack-cxx: from version 4 on its pack_double() makes an integer of a whole number,
+  // which loses the sign of -0.0 and the kind of the field.
+  void pack_real(double value) {
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    std::array<std::byte, 9> bytes = {std::byte{kFloat64}};
+    for (std::size_t i = 0; i < 8; ++i) bytes[8 - i] = static_cast<std::byte>(bits >> (8 * i));
+    sink_.copy(bytes);
   }
 
   void pack_text(std::string_view text) {
@@ -186,22 +213,6 @@ class SampleWriter {
   const Schema& schema_;
   MapSink sink_;
   msgpack::packer<MapSink> packer_;
-};
-
-// The first bytes of msgpack's types that lists are made of.
-enum TypeByte : std::uint8_t {
-  kFixArray = 0x90,
-  kFixArrayEnd = 0x9f,
-  kFixStr = 0xa0,
-  kFixStrEnd = 0xbf,
-  kBin8 = 0xc4,
-  kBin16 = 0xc5,
-  kBin32 = 0xc6,
-  kStr8 = 0xd9,
-  kStr16 = 0xda,
-  kStr32 = 0xdb,
-  kArray16 = 0xdc,
-  kArray32 = 0xdd,
 };
 
 std::uint32_t read_array_header(ByteReader& in) {
