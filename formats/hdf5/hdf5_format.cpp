@@ -4,6 +4,7 @@
 
 #include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_metadata.hpp"
+#include "formats/hdf5/hdf5_foreign.hpp"
 #include "formats/hdf5/hdf5_scan.hpp"
 #include "formats/hdf5/hdf5_writer.hpp"
 
@@ -48,7 +49,10 @@ const Format hdf5_format = {
     .encode = encode_hdf5,
     .create_sizer = create_hdf5_sizer,
     .create_shard = create_hdf5_shard,
+    .survey = survey_hdf5_file,
     .scan = scan_hdf5_shard,
+    .split_list = nullptr,  // it holds no lists
+    .write_native_index = nullptr,
 };
 
 }  // namespace shale

@@ -17,6 +17,23 @@ namespace {
 // Values of up to this many bytes are copied: a borrowed piece costs more than they do.
 constexpr std::uint64_t kCopiedBytes = 256;
 
+// The first bytes of msgpack's types that are written or read here by hand.
+enum TypeByte : std::uint8_t {
+  kFixArray = 0x90,
+  kFixArrayEnd = 0x9f,
+  kFixStr = 0xa0,
+  kFixStrEnd = 0xbf,
+  kBin8 = 0xc4,
+  kBin16 = 0xc5,
+  kBin32 = 0xc6,
+  kFloat64 = 0xcb,
+  kStr8 = 0xd9,
+  kStr16 = 0xda,
+  kStr32 = 0xdb,
+  kArray16 = 0xdc,
+  kArray32 = 0xdd,
+};
+
 // Where msgpack-cxx writes to. Small writes are collected on the stack, so that a tiny sample
 // reaches the blob in one piece and one allocation.
 class MapSink {
@@ -94,15 +111,6 @@ class SampleWriter {
   }
 
  private:
-  // msgpack-cxx packs a whole number as an integer, and so loses the sign of -0.0.
-  void pack_real(double value) {
-    std::array<char, 9> packed{'\xcb'};
-    const auto bits = std::bit_cast<std::uint64_t>(value);
-    for (int byte = 0; byte < 8; ++byte)
-      packed[static_cast<std::size_t>(1 + byte)] = static_cast<char>(bits >> (56 - 8 * byte));
-    sink_.write(packed.data(), packed.size());
-  }
-
   IndexCell pack_value(const Field& field, const Value& value) {
     IndexCell cell;
     switch (field.kind) {
@@ -133,6 +141,15 @@ class SampleWriter {
       }
     }
     return cell;
+  }
+
+  // Not by msgpack-cxx: from version 4 on its pack_double() makes an integer of a whole number,
+  // which loses the sign of -0.0 and the kind of the field.
+  void pack_real(double value) {
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    std::array<std::byte, 9> bytes = {std::byte{kFloat64}};
+    for (std::size_t i = 0; i < 8; ++i) bytes[8 - i] = static_cast<std::byte>(bits >> (8 * i));
+    sink_.copy(bytes);
   }
 
   void pack_text(std::string_view text) {
@@ -196,22 +213,6 @@ class SampleWriter {
   const Schema& schema_;
   MapSink sink_;
   msgpack::packer<MapSink> packer_;
-};
-
-// The first bytes of msgpack's types that lists are made of.
-enum TypeByte : std::uint8_t {
-  kFixArray = 0x90,
-  kFixArrayEnd = 0x9f,
-  kFixStr = 0xa0,
-  kFixStrEnd = 0xbf,
-  kBin8 = 0xc4,
-  kBin16 = 0xc5,
-  kBin32 = 0xc6,
-  kStr8 = 0xd9,
-  kStr16 = 0xda,
-  kStr32 = 0xdb,
-  kArray16 = 0xdc,
-  kArray32 = 0xdd,
 };
 
 std::uint32_t read_array_header(ByteReader& in) {

@@ -1,3 +1,4 @@
+#include <bit>
 #include <limits>
 #include <memory>
 
@@ -89,6 +90,28 @@ TEST_CASE("msgpack sample: integers take their shortest form") {
   for (const Row& row : kRows) {
     CAPTURE(row.value);
     CHECK(value_hex(row.value, Kind::integer) == row.bytes);
+  }
+}
+
+TEST_CASE("msgpack sample: a real is a float of 64 bits to the bit, whole numbers too") {
+  struct Row {
+    double value;
+    std::string_view bytes;
+  };
+  using Limits = std::numeric_limits<double>;
+  const Row rows[] = {{0.0, "cb0000000000000000"},
+                      {-0.0, "cb8000000000000000"},
+                      {1.0, "cb3ff0000000000000"},
+                      {-3.0, "cbc008000000000000"},
+                      {0.1, "cb3fb999999999999a"},
+                      {1e300, "cb7e37e43c8800759c"},
+                      {Limits::infinity(), "cb7ff0000000000000"},
+                      {-Limits::infinity(), "cbfff0000000000000"},
+                      {Limits::denorm_min(), "cb0000000000000001"},
+                      {std::bit_cast<double>(0xfff8'dead'beef'0001U), "cbfff8deadbeef0001"}};
+  for (const Row& row : rows) {
+    CAPTURE(row.value);
+    CHECK(value_hex(row.value, Kind::real) == row.bytes);
   }
 }
 
