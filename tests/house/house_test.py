@@ -180,8 +180,13 @@ class HouseRules(unittest.TestCase):
         self.none_of(offences(), "a third party is included in one room only")
 
     def test_lib_and_format_headers_show_no_third_party_but_fmt(self):
+        # The handles and the lock of the HDF5 library, for sources of that folder and their tests: nothing else includes it.
+        exceptions = {"formats/hdf5/hdf5_library.hpp"}
+
         def offences():
             for path in files("*.hpp", below=("lib", "formats")):
+                if relative(path) in exceptions:
+                    continue
                 for line, mark, header in cpp_text.includes(read(path)):
                     if mark == "<" and not SYSTEM_HEADER.match(header) and not header.startswith("fmt/"):
                         yield f"{relative(path)}:{line}: <{header}>"
@@ -192,6 +197,8 @@ class HouseRules(unittest.TestCase):
         compiler = shutil.which(os.environ.get("CXX", "g++"))
         self.assertIsNotNone(compiler, "no C++ compiler: set CXX, or run tests/install-deps.sh")
         flags = "-std=c++20 -fsyntax-only -Wall -Wextra -Wconversion -Werror -Ilib -I. -Itests -DSHALE_VERSION=\"0\" -x c++ -".split()
+        hdf5 = subprocess.run(["pkg-config", "--cflags", "hdf5-serial"], text=True, capture_output=True)
+        flags = hdf5.stdout.replace("-I", "-isystem").split() + flags
 
         def compile_alone(path):
             source = f'#include "{relative(path)}"\n'
