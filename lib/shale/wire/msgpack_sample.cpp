@@ -255,6 +255,7 @@ MsgpackSample encode_msgpack_sample(const Sample& sample, const Schema& schema) 
 }
 
 std::vector<Bytes> split_msgpack_list(Bytes extent, std::uint32_t count) {
+  if (extent.empty() && count == 0) return {};  // a value that is absent
   ByteReader in(extent);
   const std::uint32_t stored = read_array_header(in);
   // An element takes a byte or more: checked before memory is taken for them.

@@ -40,8 +40,8 @@ struct MsgpackSample {
 /// kMaxMsgpackBytes, and a list of more elements than that.
 [[nodiscard]] MsgpackSample encode_msgpack_sample(const Sample& sample, const Schema& schema);
 
-/// The elements of a list's extent; str is taken for bin, as older writers have it. The result
-/// borrows from `extent`.
+/// The elements of a list's extent; str is taken for bin, as older writers have it. No bytes are
+/// no elements: the list is absent. The result borrows from `extent`.
 /// Errors: Code::damaged if the extent is anything but one array of exactly `count` elements.
 [[nodiscard]] std::vector<Bytes> split_msgpack_list(Bytes extent, std::uint32_t count);
 

@@ -230,7 +230,8 @@ TEST_CASE("msgpack list: arrays and elements with headers of every size are take
     std::uint32_t count;
     std::string_view joined;
   };
-  constexpr Row kRows[] = {{"90", 0, ""},
+  constexpr Row kRows[] = {{"", 0, ""},
+                           {"90", 0, ""},
                            {"92 c401 61 c402 6263", 2, "61/6263/"},
                            {"dc0001 c50001 61", 1, "61/"},
                            {"dd00000001 c600000002 6162", 1, "6162/"},
@@ -250,8 +251,7 @@ TEST_CASE("msgpack list: an extent that is anything but one array of so many ele
     std::string_view extent;
     std::uint32_t count;
   };
-  constexpr Row kRows[] = {{"", 0},
-                           {"", 1},
+  constexpr Row kRows[] = {{"", 1},
                            {"91", 1},
                            {"91 c401", 1},
                            {"91 c400", 2},
