@@ -49,7 +49,8 @@ TEST_CASE("bounds: an index that is larger than its shard is bounded too") {
   for_each_format([](const Format& format) {
     SampleSet set{.schema = {}, .samples = {}, .memory = {}};
     for (int i = 0; i < 100; ++i) set.samples.push_back({std::to_string(i), {}});
-    for (const std::uint64_t limit : {600U, 1000U, 2000U}) {
+    const std::uint64_t smallest = smallest_limit(format, set);
+    for (const std::uint64_t limit : {smallest, smallest + smallest / 2, 3 * smallest}) {
       CAPTURE(limit);
       const TempDir dir;
       (void)write_set(format, set, dir / "out", {.limit_bytes = limit});

@@ -101,11 +101,11 @@ TEST_CASE("never half done: a sample refused inside a conversion leaves whole sh
   for_each_format([](const Format& format) {
     const TempDir dir;
     SampleSet set = plain_samples(full_schema(format), 30, 40);
-    set.samples[25].values[0] = set.keep(std::string(5000, 'x'));
+    set.samples[25].values[0] = set.keep(std::string(50'000, 'x'));
     (void)write_set(format, set, dir / "from");
     ConvertRequest request = conversion(dir / "from", dir / "out", format);
     request.shard_samples = 4;
-    request.shard_bytes = 4000;
+    request.shard_bytes = 40'000;
 
     const Error error = error_of([&] { (void)convert(request, {}); });
 
@@ -135,7 +135,7 @@ TEST_CASE(
   for_each_format([](const Format& format) {
     const SampleSet set = plain_samples(full_schema(format), 12, 1500);
     std::size_t refused = 0, done = 0;
-    for (std::uint64_t limit = 1; limit < 20'000; limit += 1 + limit / 3) {
+    for (std::uint64_t limit = 1; limit < 60'000; limit += 1 + limit / 3) {
       CAPTURE(limit);
       const TempDir dir;
       const std::string end = write_on_full_disk(format, set, dir / "out", limit);
