@@ -411,15 +411,15 @@ TreeTotals walk_trees(const InputFile& file, const MetaPage& meta, const WalkOpt
                       const EntrySink& entries, const FindingSink& findings) {
   Walk walk{file, meta, options, Reporter(file, findings), PageMap(usable_pages(file, meta))};
   (void)walk.pages.take(0, std::min(kMetaPages, walk.pages.pages()));
-  TreeWalk main(walk, meta.main_tree, "the tree of entries", meta.main_tree.flags, entries);
-  const TreeTotals totals = main.run();
+  TreeWalk main_walk(walk, meta.main_tree, "the tree of entries", meta.main_tree.flags, entries);
+  const TreeTotals totals = main_walk.run();
 
   FreePages free_pages(walk);
   const EntrySink note = [&](const TreeEntry& entry) { free_pages.note(entry); };
-  TreeWalk free(walk, meta.free_tree, "the tree of free pages", kIntegerKey, note);
-  (void)free.run();
+  TreeWalk free_walk(walk, meta.free_tree, "the tree of free pages", kIntegerKey, note);
+  (void)free_walk.run();
   free_pages.check();
-  if (options.is_own) check_own(walk, main.has_loss());
+  if (options.is_own) check_own(walk, main_walk.has_loss());
   return totals;
 }
 
