@@ -106,7 +106,9 @@ std::string turn_fault(const MetaPage& first, const MetaPage& second) {
   const MetaPage& newer = even < odd ? second : first;
   // Pages are never given back.
   if (older.last_page > newer.last_page) return "the newer one has fewer pages";
-  const bool is_used = older.transaction == 0 && older.main_tree.root != kNoPage;
+  // Shale writes the same tree into both.
+  const bool is_used = older.transaction == 0 && older.main_tree.root != kNoPage &&
+                       older.main_tree.root != newer.main_tree.root;
   return is_used ? "entries before the first transaction" : "";
 }
 

@@ -324,6 +324,15 @@ TEST_CASE("lmdb scan: trees that lie about themselves are named, page and number
       {"the transactions of the two meta pages do not follow each other (not neighbours in "
        "order): found 0 and 3",
        [](std::string& b) { test::set_number(b, kMeta + 144, std::uint64_t{3}); }},
+      {"",  // as shale writes it: the same tree in both meta pages
+       [](std::string& b) { b.replace(40, 104, b, kMeta + 40, 104); }},
+      {"do not follow each other (entries before the first transaction)",
+       [](std::string& b) {
+         test::set_number(b, 128, std::uint64_t{9});
+         test::set_number(b, 136, std::uint64_t{9});
+       }},
+      {"do not follow each other (the newer one has fewer pages)",
+       [](std::string& b) { test::set_number(b, 136, std::uint64_t{14}); }},
       {"the second meta page cannot be used (magic of LMDB is 0x00000000, expected 0xbeefc0de)",
        [](std::string& b) { test::set_number(b, kMeta + 16, 0U); }},
       {"the two meta pages differ in the size of a page: found 1024, expected 512",
