@@ -153,7 +153,9 @@ class TreeWalk {
   }
 
   [[nodiscard]] std::string range_text() const {
-    return fmt::format("{} to {}", kMetaPages, walk_.pages.pages() - 1);
+    const std::uint64_t pages = walk_.pages.pages();
+    return pages > kMetaPages ? fmt::format("{} to {}", kMetaPages, pages - 1)
+                              : "no page of a tree";
   }
 
   // Keys ascend, within what the parents say. The first key of a branch page stands for none.
