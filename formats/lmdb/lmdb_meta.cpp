@@ -95,13 +95,21 @@ MetaPage read_meta(const InputFile& file, std::uint64_t offset, std::uint64_t nu
   return meta;
 }
 
-// Transactions write the two pages in turn: even ones page 0, odd ones page 1; in a new file both
-// are 0.
-std::string transactions_fault(std::uint64_t first, std::uint64_t second) {
-  const bool are_in_turn = first > second ? first - second == 1 : second - first == 1;
-  if (first == 0 && second == 0) return {};
-  if (are_in_turn && (first & 1) == 0) return {};
-  return fmt::format("{} and {}", first, second);
+// Transactions write the two pages in turn, even ones page 0, odd ones page 1; a new file has 0 in
+// both. What is wrong with these two; empty if nothing. It is what tells that a damaged number
+// makes an older state count.
+std::string turn_fault(const MetaPage& first, const MetaPage& second) {
+  const std::uint64_t even = first.transaction, odd = second.transaction;
+  const bool are_in_turn = (even & 1) == 0 && (even > odd ? even - odd == 1 : odd - even == 1);
+  if (!are_in_turn && (even != 0 || odd != 0)) return "not neighbours in order";
+  const MetaPage& older = even < odd ? first : second;
+  const MetaPage& newer = even < odd ? second : first;
+  // Pages are never given back.
+  if (older.last_page > newer.last_page) return "the newer one has fewer pages";
+  // Shale writes the same tree into both.
+  const bool is_used = older.transaction == 0 && older.main_tree.root != kNoPage &&
+                       older.main_tree.root != newer.main_tree.root;
+  return is_used ? "entries before the first transaction" : "";
 }
 
 }  // namespace
@@ -131,10 +139,10 @@ MetaPage read_live_meta(const InputFile& file, const FindingSink& findings) {
     findings(std::move(finding));
     return first;
   }
-  finding.found = transactions_fault(first.transaction, second->transaction);
-  if (!finding.found.empty()) {
-    finding.message = "the transactions of the two meta pages do not follow each other";
-    finding.expected = "an even number and an odd one beside it";
+  if (const std::string fault = turn_fault(first, *second); !fault.empty()) {
+    finding.message =
+        fmt::format("the transactions of the two meta pages do not follow each other ({})", fault);
+    finding.found = fmt::format("{} and {}", first.transaction, second->transaction);
     findings(std::move(finding));
   }
   return second->transaction > first.transaction ? *second : first;

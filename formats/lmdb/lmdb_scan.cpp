@@ -126,19 +126,20 @@ class LmdbScanner {
     if (is_own()) check_ordinal(entry);
     value_.enter(entry);
     if (!is_own()) take_key(entry);
-    if ((entry.flags & lmdb::kSubData) != 0) {
-      report("entry is a named database, not a value", entry.key_offset);
-      send(fmt::format("node flags {:#06x}", entry.flags), {});
-    } else if (dialect_ == Dialect::plain) {
-      if (entry.flags != 0 && entry.flags != lmdb::kBigData) {
-        report("entry's node has flags that no value has", entry.key_offset);
-        send(fmt::format("{:#06x}", entry.flags), fmt::format("0 or {:#06x}", +lmdb::kBigData));
-      }
-      take_value(entry);
-    } else if (entry.value_offset != kMissing) {
-      scan_map(entry);
-    }
+    check_flags(entry);
+    const bool is_value = (entry.flags & lmdb::kSubData) == 0 && entry.value_offset != kMissing;
+    if (is_value && dialect_ == Dialect::plain) take_value(entry);
+    if (is_value && dialect_ != Dialect::plain) scan_map(entry);
     emit();
+  }
+
+  void check_flags(const TreeEntry& entry) {
+    if (entry.flags == 0 || entry.flags == lmdb::kBigData) return;
+    const bool is_database = (entry.flags & lmdb::kSubData) != 0;
+    report(is_database ? "entry is a named database, not a value"
+                       : "entry's node has flags that no value has",
+           entry.key_offset);
+    send(fmt::format("{:#06x}", entry.flags), fmt::format("0 or {:#06x}", +lmdb::kBigData));
   }
 
   void emit() {
@@ -167,7 +168,7 @@ class LmdbScanner {
   }
 
   void take_value(const TreeEntry& entry) {
-    if (entry.value_offset == kMissing || row_.cells.empty()) return;
+    if (row_.cells.empty()) return;
     row_.cells[0].place = placed(entry.value_offset, entry.value_bytes);
   }
 
@@ -238,7 +239,7 @@ class LmdbScanner {
 
   // Exactly the schema's fields, once each.
   void check_names(const TreeEntry& entry) {
-    bool is_complete = true;
+    bool is_complete = !is_own() || lmdb::find_entry(map_, "key") != nullptr;
     for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
       if (find_field(i) != nullptr) continue;
       is_complete = false;

@@ -153,7 +153,9 @@ class TreeWalk {
   }
 
   [[nodiscard]] std::string range_text() const {
-    return fmt::format("{} to {}", kMetaPages, walk_.pages.pages() - 1);
+    const std::uint64_t pages = walk_.pages.pages();
+    return pages > kMetaPages ? fmt::format("{} to {}", kMetaPages, pages - 1)
+                              : "no page of a tree";
   }
 
   // Keys ascend, within what the parents say. The first key of a branch page stands for none.
@@ -411,15 +413,15 @@ TreeTotals walk_trees(const InputFile& file, const MetaPage& meta, const WalkOpt
                       const EntrySink& entries, const FindingSink& findings) {
   Walk walk{file, meta, options, Reporter(file, findings), PageMap(usable_pages(file, meta))};
   (void)walk.pages.take(0, std::min(kMetaPages, walk.pages.pages()));
-  TreeWalk main(walk, meta.main_tree, "the tree of entries", meta.main_tree.flags, entries);
-  const TreeTotals totals = main.run();
+  TreeWalk main_walk(walk, meta.main_tree, "the tree of entries", meta.main_tree.flags, entries);
+  const TreeTotals totals = main_walk.run();
 
   FreePages free_pages(walk);
   const EntrySink note = [&](const TreeEntry& entry) { free_pages.note(entry); };
-  TreeWalk free(walk, meta.free_tree, "the tree of free pages", kIntegerKey, note);
-  (void)free.run();
+  TreeWalk free_walk(walk, meta.free_tree, "the tree of free pages", kIntegerKey, note);
+  (void)free_walk.run();
   free_pages.check();
-  if (options.is_own) check_own(walk, main.has_loss());
+  if (options.is_own) check_own(walk, main_walk.has_loss());
   return totals;
 }
 

@@ -115,20 +115,23 @@ class LmdbBuilder {
 
   // The pages that hold these nodes; the nodes of the level above.
   std::vector<BuiltNode> add_level(const std::vector<BuiltNode>& nodes, std::uint16_t flags) {
+    const auto bytes_of_node = [&](std::size_t at) {
+      const BuiltNode& node = nodes[at];
+      return 2 + lmdb::even(lmdb::kNodeHeaderBytes + node.key.size() + node.value.size());
+    };
     std::vector<BuiltNode> above;
     for (std::size_t at = 0; at < nodes.size();) {
       std::vector<BuiltNode> inside;
       std::uint64_t room = page_bytes_ - lmdb::kPageHeaderBytes;
-      while (at < nodes.size()) {
-        const BuiltNode& node = nodes[at];
-        const std::uint64_t bytes =
-            2 + lmdb::even(lmdb::kNodeHeaderBytes + node.key.size() + node.value.size());
-        // A branch page has two nodes at least: one is left for the last page.
+      for (; at < nodes.size() && bytes_of_node(at) <= room; ++at) {
+        // A branch page has two nodes at least: the last one is not left alone.
         const bool is_last_but_one = flags == lmdb::kBranchPage && at + 2 == nodes.size();
-        if (bytes > room || (is_last_but_one && inside.size() >= 2)) break;
-        room -= bytes;
-        inside.push_back(node);
-        ++at;
+        if (is_last_but_one && inside.size() >= 2 &&
+            bytes_of_node(at) + bytes_of_node(at + 1) > room) {
+          break;
+        }
+        room -= bytes_of_node(at);
+        inside.push_back(nodes[at]);
       }
       const std::string first_key = inside[0].key;
       if (flags == lmdb::kBranchPage) inside[0].key.clear();

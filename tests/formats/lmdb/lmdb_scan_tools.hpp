@@ -1,7 +1,6 @@
 #pragma once
 
-#include <algorithm>
-#include <map>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -139,6 +138,12 @@ inline LmdbScanned scan_plain(const std::string& path, bool reads_payload = fals
 inline LmdbScanned scan_surveyed(const std::string& path, Dialect dialect, bool reads_payload) {
   const Survey survey = survey_lmdb_file(InputFile(path), dialect);
   return scan_lmdb(path, survey.schema, survey.layout, reads_payload);
+}
+
+/// Changes one byte of a file, in place.
+inline void set_byte(const std::string& path, std::size_t offset, int value) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(static_cast<std::streamoff>(offset)).put(static_cast<char>(value));
 }
 
 /// The totals of a walk over the file's live trees.

@@ -112,6 +112,22 @@ TEST_CASE("read_file: a file above the limit is refused with both numbers") {
   CHECK(error_of([&] { (void)read_file("/proc/self/comm", 1); }).code() == Code::limit);
 }
 
+TEST_CASE("input file: prefetching and sparse reading change nothing that is read") {
+  TempDir dir;
+  const std::string content = numbered(100'000);
+  write_file(dir / "f", content);
+  const InputFile file(dir / "f");
+  const SparseReading sparse(file);
+  for (const std::uint64_t offset : {0ULL, 99'999ULL, 100'000ULL, ~0ULL}) {
+    for (const std::uint64_t length : {0ULL, 1ULL, 200'000ULL, ~0ULL})
+      file.prefetch(offset, length);
+  }
+  std::string bytes(content.size(), '\0');
+  file.read_exact(0, std::as_writable_bytes(std::span(bytes)));
+
+  CHECK((bytes == content));
+}
+
 TEST_CASE("window reader: gives the bytes of any view, in any order") {
   TempDir dir;
   const std::string content = numbered(100'000);
