@@ -16,15 +16,16 @@
 
 #include "formats/hdf5/hdf5_description.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
+#include "formats/hdf5/hdf5_tracking_driver.hpp"
 
 namespace shale {
 namespace {
 
 // Columns are few. A root with more objects is one dataset (or group) a sample.
 constexpr std::size_t kMostObjects = 1024;
-// H5Dget_chunk_info(k) walks from the first chunk, 11 us and more each; by coordinates a chunk
-// costs 61 us, wherever it is (HDF5 1.10.8, 2 cores, November 2026).
-constexpr hsize_t kFewChunks = 10'000;
+// Chunks are asked for one after the other; where nearly all are missing, by their index, which
+// takes the library longer with each.
+constexpr hsize_t kSparse = 1000, kFewChunks = 1000;
 constexpr std::size_t kChunksPerMessage = 4096;
 
 // ---- what the library says when it fails
@@ -231,49 +232,13 @@ void describe_type(hid_t type, const Hdf5Description& facts, Hdf5Dataset& into) 
   if (into.element_bytes == 0) into.element_bytes = 1;
 }
 
-// ---- chunks
-
-// H5Dget_chunk_info counts addresses from the user block's end in some versions of the library, and
-// from the file's begin in others. Which it does is asked with a file in memory.
-bool chunk_addresses_are_absolute() {
-  constexpr hsize_t kUserBlock = 512, kSide[] = {8}, kAt[] = {0};
-  constexpr std::string_view kSignature = "\x89HDF";
-  constexpr char kMark[] = "shale!!";  // eight bytes with its NUL
-  const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  const Hdf5Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
-  const Hdf5Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-  const Hdf5Handle space(H5Screate_simple(1, kSide, nullptr), H5Sclose);
-  H5Pset_fapl_core(access.id(), 4096, false);
-  H5Pset_userblock(creation.id(), kUserBlock);
-  H5Pset_chunk(layout.id(), 1, kSide);
-  const Hdf5Handle file(H5Fcreate("shale", H5F_ACC_TRUNC, creation.id(), access.id()), H5Fclose);
-  const Hdf5Handle data(
-      H5Dcreate2(file.id(), "x", H5T_STD_U8LE, space.id(), H5P_DEFAULT, layout.id(), H5P_DEFAULT),
-      H5Dclose);
-  unsigned mask = 0;
-  haddr_t address = HADDR_UNDEF;
-  hsize_t bytes = 0;
-  (void)checked(H5Dwrite(data.id(), H5T_STD_U8LE, H5S_ALL, H5S_ALL, H5P_DEFAULT, kMark),
-                "a file of its own");
-  H5Fflush(file.id(), H5F_SCOPE_LOCAL);
-  H5Dget_chunk_info_by_coord(data.id(), kAt, &mask, &address, &bytes);
-  std::vector<char> image(
-      static_cast<std::size_t>(std::max<ssize_t>(0, H5Fget_file_image(file.id(), nullptr, 0))));
-  H5Fget_file_image(file.id(), image.data(), image.size());
-  // The image begins with the user block, or, in some versions, behind it.
-  const auto found = std::search(image.begin(), image.end(), kMark, kMark + sizeof kMark);
-  const auto signature_at =
-      std::search(image.begin(), image.end(), kSignature.begin(), kSignature.end());
-  const auto place = static_cast<haddr_t>(found - signature_at);  // counted from the user block
-  return found != image.end() && address == place + kUserBlock;
-}
-
 class Describer {
  public:
   Describer(const std::string& path, const std::function<void(Bytes)>& send)
-      : file_(open(path)), send_(send) {}
+      : file_(path), send_(send) {}
 
   void run() {
+    if (!file_.is_valid()) throw failure("the HDF5 library cannot open this file");
     describe_facts();
     std::vector<std::string> names;
     (void)checked(
@@ -291,14 +256,6 @@ class Describer {
   }
 
  private:
-  static Hdf5Handle open(const std::string& path) {
-    const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-    H5Pset_file_locking(access.id(), false, true);
-    Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose);
-    if (!file.is_valid()) throw failure("the HDF5 library cannot open this file");
-    return file;
-  }
-
   static herr_t keep_name(hid_t, const char* name, const H5L_info_t*, void* into) noexcept {
     auto& names = *static_cast<std::vector<std::string>*>(into);
     names.emplace_back(name);
@@ -316,7 +273,6 @@ class Describer {
     facts_.address_bytes = static_cast<std::uint8_t>(address_bytes);
     facts_.length_bytes = static_cast<std::uint8_t>(length_bytes);
     send_(encode_facts(facts_));
-    if (user_block > 0 && !chunk_addresses_are_absolute()) chunk_base_ = user_block;
   }
 
   void describe_link(const std::string& name) {
@@ -409,44 +365,33 @@ class Describer {
     const Hdf5Handle space(checked(H5Dget_space(id), "the extent of " + what), H5Sclose);
     hsize_t count = 0;
     (void)checked(H5Dget_num_chunks(id, space.id(), &count), "the number of chunks of " + what);
-    chunks_.clear();
+    if (dataset.shape[0] == 0 || count == 0) return;
     std::vector<hsize_t> at(dataset.shape.size(), 0);
-    haddr_t address = HADDR_UNDEF;
-    hsize_t bytes = 0;
-    unsigned mask = 0;
-    if (count <= kFewChunks) {
-      for (hsize_t i = 0; i < count; ++i) {
-        (void)checked(H5Dget_chunk_info(id, space.id(), i, at.data(), &mask, &address, &bytes),
-                      "the chunks in the index of " + what);
-        chunks_.push_back({at[0] / dataset.chunk[0], address});
+    const hsize_t cells = (dataset.shape[0] - 1) / dataset.chunk[0] + 1;
+    const bool is_sparse = cells / kSparse > count && count <= kFewChunks;
+    for (hsize_t i = 0; i < (is_sparse ? count : cells) && count > 0; ++i) {
+      at[0] = i * dataset.chunk[0];
+      if (is_sparse) {
+        (void)checked(H5Dget_chunk_info(id, space.id(), i, at.data(), nullptr, nullptr, nullptr),
+                      "the few chunks of " + what);
       }
-      std::sort(chunks_.begin(), chunks_.end(),
-                [](const auto& left, const auto& right) { return left.chunk < right.chunk; });
-    } else {
-      const hsize_t grid = (dataset.shape[0] - 1) / dataset.chunk[0] + 1;
-      for (hsize_t i = 0; i < grid && count > 0; ++i) {
-        at[0] = i * dataset.chunk[0];
-        (void)checked(H5Dget_chunk_info_by_coord(id, at.data(), &mask, &address, &bytes),
-                      "the many chunks of " + what);
-        if (address == HADDR_UNDEF) continue;
-        chunks_.push_back({i, address});
-        --count;
-        if (chunks_.size() == kChunksPerMessage) send_chunks();
-      }
+      const std::optional<std::uint64_t> address = file_.chunk_address(id, at);
+      if (!address) continue;
+      chunks_.push_back({at[0] / dataset.chunk[0], *address});
+      if (!is_sparse) --count;
+      if (chunks_.size() == kChunksPerMessage) send_chunks();
     }
     send_chunks();
   }
 
   void send_chunks() {
-    for (Hdf5ChunkAt& at : chunks_) at.address += chunk_base_;
     if (!chunks_.empty()) send_(encode_chunks(chunks_));
     chunks_.clear();
   }
 
-  Hdf5Handle file_;
+  Hdf5TrackedFile file_;
   const std::function<void(Bytes)>& send_;
   Hdf5Description facts_;
-  hsize_t chunk_base_ = 0;
   std::vector<Hdf5ChunkAt> chunks_;
 };
 

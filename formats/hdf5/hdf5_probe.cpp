@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
@@ -155,6 +156,8 @@ Error read_error(Bytes content) {
 
 // The child and the end of its pipe: whatever happens, it is killed and waited for.
 class Child {
+  static constexpr int kMostNaps = 2000;  // of a millisecond
+
  public:
   Child(pid_t pid, int descriptor) : pid_(pid), descriptor_(descriptor) {}
   ~Child() {
@@ -168,13 +171,18 @@ class Child {
 
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
-  /// How it ended; nothing if somebody else has taken its status.
+  /// How it ended; nothing if somebody else has taken its status. One that does not end although
+  /// its pipe has is killed.
   std::optional<int> wait() {
     int status = 0;
-    pid_t got = 0;
-    do {
-      got = ::waitpid(pid_, &status, 0);
-    } while (got < 0 && errno == EINTR);
+    pid_t got = ::waitpid(pid_, &status, WNOHANG);
+    for (int naps = 0; got == 0 && naps < kMostNaps; ++naps) {
+      const timespec nap{0, 1'000'000};
+      ::nanosleep(&nap, nullptr);
+      got = ::waitpid(pid_, &status, WNOHANG);
+    }
+    if (got == 0) ::kill(pid_, SIGKILL);
+    while (got == 0 || (got < 0 && errno == EINTR)) got = ::waitpid(pid_, &status, 0);
     const bool is_known = got == pid_;
     pid_ = 0;
     return is_known ? std::optional<int>(status) : std::nullopt;

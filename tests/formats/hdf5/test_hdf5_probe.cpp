@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
-#include <sys/resource.h>
+#include <unistd.h>
 
 #include "formats/hdf5/hdf5_probe.hpp"
 #include "tests/formats/hdf5/foreign_files.hpp"
@@ -65,6 +65,11 @@ TEST_CASE("hdf5 probe: a child that never ends is stopped by its processor time,
                                  {.cpu_seconds = 1, .wall_seconds = 1, .memory_bytes = 64 << 20});
   CHECK(idle.code() == Code::limit);
   CHECK(idle.message() == "the HDF5 library took more than 1 s for this file");
+  const Error deaf = child_error([](const SendMessage&) {
+    ::close_range(3, ~0U, 0);
+    ::pause();
+  });
+  CHECK(deaf.message() == "the process that asked the HDF5 library about this file was killed");
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
