@@ -149,6 +149,7 @@ class Indexing {
       digest.add(digest_of(loaded.sample, manifest_.schema));
       if (row % kRowsBetweenLooks == 0) events_.stop_if_asked();
     }
+    if (!manifest_.layout.has_keys) digest.keys = {};  // null: the key of a row is its number
     shard_.digest = digest;
   }
 
