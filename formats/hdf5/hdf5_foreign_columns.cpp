@@ -87,7 +87,8 @@ Error cannot_hold_error(const Hdf5Dataset& dataset, std::string_view reason) {
 
 class ColumnFinder {
  public:
-  ColumnFinder(Hdf5Columns& columns, const InputFile& file) : columns_(columns), file_(file) {}
+  ColumnFinder(ForeignHdf5Columns& columns, const InputFile& file)
+      : columns_(columns), file_(file) {}
 
   void run() {
     for (const Hdf5Dataset& dataset : columns_.description.datasets) {
@@ -207,17 +208,17 @@ class ColumnFinder {
     }
   }
 
-  [[nodiscard]] Hdf5Column column_of(const Hdf5Dataset& dataset) const {
-    Hdf5Column column;
+  [[nodiscard]] ForeignHdf5Column column_of(const Hdf5Dataset& dataset) const {
+    ForeignHdf5Column column;
     column.field.name = dataset.name;
     column.data = &dataset;
     column.offsets = offsets_of(dataset);
     if (column.offsets != nullptr) {
       need_all_rows(*column.offsets);
-      column.form = Hdf5Column::Form::flat;
+      column.form = ForeignHdf5Column::Form::flat;
     } else if (dataset.type == Hdf5Type::vlen_bytes || dataset.type == Hdf5Type::vlen_text) {
       check_vlen(dataset);
-      column.form = Hdf5Column::Form::vlen;
+      column.form = ForeignHdf5Column::Form::vlen;
       if (column.may_be_text()) column.field.kind = Kind::text;
     } else if (dataset.type == Hdf5Type::other) {
       throw cannot_hold_error(dataset, "holds " + dataset.type_name);
@@ -268,12 +269,12 @@ class ColumnFinder {
     for (const std::string_view name : {"key", "keys"}) {
       const auto found =
           std::find_if(columns_.fields.begin(), columns_.fields.end(),
-                       [&](const Hdf5Column& column) { return column.field.name == name; });
+                       [&](const ForeignHdf5Column& column) { return column.field.name == name; });
       if (found == columns_.fields.end()) continue;
       const bool is_padded =
           found->data->type == Hdf5Type::fixed_text && found->data->shape.size() == 1;
-      if (found->form == Hdf5Column::Form::rows && !is_padded) continue;
-      if (is_padded) found->form = Hdf5Column::Form::padded;
+      if (found->form == ForeignHdf5Column::Form::rows && !is_padded) continue;
+      if (is_padded) found->form = ForeignHdf5Column::Form::padded;
       need_all_rows(*found->data);
       columns_.key = std::move(*found);
       columns_.fields.erase(found);
@@ -290,7 +291,7 @@ class ColumnFinder {
     }
   }
 
-  Hdf5Columns& columns_;
+  ForeignHdf5Columns& columns_;
   const InputFile& file_;
   std::vector<const Hdf5Dataset*> candidates_;
   std::vector<Pair> pairs_;
@@ -305,14 +306,14 @@ Error cannot_locate_error(const Hdf5Dataset& dataset, std::string_view reason) {
   return error;
 }
 
-Schema Hdf5Columns::schema() const {
+Schema ForeignHdf5Columns::schema() const {
   Schema schema;
-  for (const Hdf5Column& column : fields) schema.fields.push_back(column.field);
+  for (const ForeignHdf5Column& column : fields) schema.fields.push_back(column.field);
   return schema;
 }
 
-Hdf5Columns find_hdf5_columns(Hdf5Description description, const InputFile& file) {
-  Hdf5Columns columns;
+ForeignHdf5Columns find_hdf5_columns(Hdf5Description description, const InputFile& file) {
+  ForeignHdf5Columns columns;
   columns.description = std::move(description);
   try {
     ColumnFinder(columns, file).run();

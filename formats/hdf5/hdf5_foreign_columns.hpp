@@ -14,7 +14,7 @@
 namespace shale {
 
 /// One field (or the key) of the samples of a file that another tool made.
-struct Hdf5Column {
+struct ForeignHdf5Column {
   enum class Form {
     rows,   ///< row i of the dataset is the value of sample i
     flat,   ///< bytes [offsets[i], offsets[i + 1]) of a dataset of uint8
@@ -30,12 +30,12 @@ struct Hdf5Column {
 };
 
 /// The samples of a file that another tool made, as columns.
-struct Hdf5Columns {
+struct ForeignHdf5Columns {
   Hdf5Description description;  ///< what the columns point into
   std::uint64_t rows = 0;
-  std::vector<Hdf5Column> fields;  ///< by name, bytewise
-  std::optional<Hdf5Column> key;   ///< none: the key of a row is its number
-  std::vector<std::string> notes;  ///< what is left out
+  std::vector<ForeignHdf5Column> fields;  ///< by name, bytewise
+  std::optional<ForeignHdf5Column> key;   ///< none: the key of a row is its number
+  std::vector<std::string> notes;         ///< what is left out
 
   [[nodiscard]] Schema schema() const;
 };
@@ -45,7 +45,8 @@ struct Hdf5Columns {
 /// is the key. Reads no sample (but offsets, where only they tell).
 /// Errors: Code::unsupported, by dataset and reason, for what cannot be located or has no meaning
 /// here; Code::damaged, Code::limit.
-[[nodiscard]] Hdf5Columns find_hdf5_columns(Hdf5Description description, const InputFile& file);
+[[nodiscard]] ForeignHdf5Columns find_hdf5_columns(Hdf5Description description,
+                                                   const InputFile& file);
 
 /// The error for a dataset whose storage cannot be read by index, with the hint what can be done.
 [[nodiscard]] Error cannot_locate_error(const Hdf5Dataset& dataset, std::string_view reason);

@@ -3,8 +3,8 @@
 #include <numeric>
 
 #include "formats/hdf5/hdf5_columns.hpp"
-#include "formats/hdf5/hdf5_metadata.hpp"
 #include "formats/hdf5/hdf5_foreign.hpp"
+#include "formats/hdf5/hdf5_metadata.hpp"
 #include "formats/hdf5/hdf5_scan.hpp"
 #include "formats/hdf5/hdf5_writer.hpp"
 

@@ -4,8 +4,8 @@
 #include "shale/wire/msgpack_sample.hpp"
 
 #include "formats/lmdb/lmdb_page.hpp"
-#include "formats/lmdb/lmdb_shape.hpp"
 #include "formats/lmdb/lmdb_scan.hpp"
+#include "formats/lmdb/lmdb_shape.hpp"
 #include "formats/lmdb/lmdb_writer.hpp"
 
 namespace shale {

@@ -56,7 +56,7 @@ class LmdbScanner {
     if (!meta) return;
     std::optional<SparseReading> sparse;
     if (!reads_payload_) sparse.emplace(file_);
-    const lmdb::WalkOptions options{
+    const lmdb::TreeWalkOptions options{
         .is_own = is_own(),
         .reads_overflow_headers = reads_payload_,
         .prefetches_values = !reads_payload_ && dialect_ != Dialect::plain};

@@ -70,7 +70,7 @@ class PageMap {
 struct Walk {
   const InputFile& file;
   const MetaPage& meta;
-  const WalkOptions& options;
+  const TreeWalkOptions& options;
   Reporter report;
   PageMap pages;
 };
@@ -409,7 +409,7 @@ void check_own(const Walk& walk, bool has_loss) {
 
 }  // namespace
 
-TreeTotals walk_trees(const InputFile& file, const MetaPage& meta, const WalkOptions& options,
+TreeTotals walk_trees(const InputFile& file, const MetaPage& meta, const TreeWalkOptions& options,
                       const EntrySink& entries, const FindingSink& findings) {
   Walk walk{file, meta, options, Reporter(file, findings), PageMap(usable_pages(file, meta))};
   (void)walk.pages.take(0, std::min(kMetaPages, walk.pages.pages()));

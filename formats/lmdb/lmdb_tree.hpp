@@ -29,7 +29,7 @@ struct TreeEntry {
 
 using EntrySink = std::function<void(const TreeEntry&)>;
 
-struct WalkOptions {
+struct TreeWalkOptions {
   /// What shale writes: no page is free, lost or cut off, and there is none behind the last one.
   bool is_own = false;
   /// One read a value that is not in a leaf: the overflow pages' header is checked too.
@@ -51,7 +51,7 @@ struct TreeTotals {
 /// are in use. A damaged page loses its entries only: the walk goes on with the next. Memory: a bit
 /// per page of the file and a page per level. Errors: Code::io.
 [[nodiscard]] TreeTotals walk_trees(const InputFile& file, const MetaPage& meta,
-                                    const WalkOptions& options, const EntrySink& entries,
+                                    const TreeWalkOptions& options, const EntrySink& entries,
                                     const FindingSink& findings);
 
 }  // namespace shale::lmdb

@@ -238,6 +238,16 @@ class HouseRules(unittest.TestCase):
             "C++ file names are unique in the whole repository",
         )
 
+    def test_type_names_are_unique(self):
+        places = collections.defaultdict(list)
+        for path in files("*.hpp", below=("lib", "formats")):
+            for match in re.finditer(r"^(?:class|struct|enum class|enum) (\w+)[^;{]*\{", read(path), re.M):
+                places[match[1]].append(relative(path))
+        self.none_of(
+            (f"{name}: {', '.join(where)}" for name, where in sorted(places.items()) if len(where) > 1),
+            "two types of one name are one type to the linker, which does not say so",
+        )
+
     def test_every_header_begins_with_pragma_once(self):
         def offences():
             for path in files("*.hpp"):
