@@ -85,8 +85,8 @@ ShardLayout layout_of(const Hdf5Columns& columns) {
 }
 
 // Looks at the values as far as the schema depends on them, and at all offsets.
-void survey_values(const Hdf5Columns& columns, const InputFile& file, Hdf5Column& column) {
-  const bool is_flat = column.form == Hdf5Column::Form::flat;
+void survey_values(const Hdf5Columns& columns, const InputFile& file, Hdf5ForeignColumn& column) {
+  const bool is_flat = column.form == Hdf5ForeignColumn::Form::flat;
   if (!is_flat && !column.may_be_text()) return;
   Hdf5Heap heap(file);
   Hdf5Values values(column, columns.description.base_address, file, heap);
@@ -119,7 +119,7 @@ class ForeignScanner {
     }
     if (!is_as_indexed()) return;
     const std::uint64_t base = columns_.description.base_address;
-    for (const Hdf5Column& column : columns_.fields)
+    for (const Hdf5ForeignColumn& column : columns_.fields)
       fields_.emplace_back(column, base, file_, heap_);
     if (columns_.key) key_.emplace(*columns_.key, base, file_, heap_);
     for (row_number_ = 0; *row_number_ < columns_.rows; ++*row_number_) scan_row(*row_number_);
@@ -247,7 +247,7 @@ Survey survey_hdf5_file(const InputFile& file, Dialect dialect) {
   if (dialect == Dialect::msgpack)
     throw Error(Code::usage, "--parse msgpack is for LMDB files, this is HDF5").at(file.path());
   Hdf5Columns columns = find_hdf5_columns(probe_hdf5_file(file), file);
-  for (Hdf5Column& column : columns.fields) survey_values(columns, file, column);
+  for (Hdf5ForeignColumn& column : columns.fields) survey_values(columns, file, column);
   return {.schema = columns.schema(), .layout = layout_of(columns), .notes = columns.notes};
 }
 

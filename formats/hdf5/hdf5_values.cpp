@@ -12,8 +12,8 @@
 
 namespace shale {
 
-Hdf5Values::Hdf5Values(const Hdf5Column& column, std::uint64_t base_address, const InputFile& file,
-                       Hdf5Heap& heap)
+Hdf5Values::Hdf5Values(const Hdf5ForeignColumn& column, std::uint64_t base_address,
+                       const InputFile& file, Hdf5Heap& heap)
     : form_(column.form),
       base_address_(base_address),
       file_(file),
@@ -24,13 +24,13 @@ Hdf5Values::Hdf5Values(const Hdf5Column& column, std::uint64_t base_address, con
 
 FieldPlace Hdf5Values::place_of(std::uint64_t row) {
   switch (form_) {
-    case Hdf5Column::Form::flat:
+    case Hdf5ForeignColumn::Form::flat:
       return flat_place(row);
-    case Hdf5Column::Form::vlen:
+    case Hdf5ForeignColumn::Form::vlen:
       return heap_place(row);
-    case Hdf5Column::Form::padded:
+    case Hdf5ForeignColumn::Form::padded:
       return padded_place(row);
-    case Hdf5Column::Form::rows:
+    case Hdf5ForeignColumn::Form::rows:
       break;
   }
   return row_place(row);
