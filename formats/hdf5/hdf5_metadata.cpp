@@ -288,7 +288,6 @@ HeaderMessage group_info_message() {
 std::vector<std::byte> dataset_header_bytes(std::span<const std::uint64_t> sides,
                                             std::vector<std::byte> datatype,
                                             const ContiguousData& data) {
-  constexpr std::uint8_t kConstant = 0x01;
   const HeaderMessage messages[] = {
       dataspace_message(sides),
       {MessageType::datatype, kConstant, 0, std::move(datatype)},

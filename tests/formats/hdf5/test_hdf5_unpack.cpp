@@ -230,7 +230,7 @@ TEST_CASE("hdf5 blocks: every element is in one run of one block") {
   dataset.name = "x";
   dataset.element_bytes = 3;
   dataset.storage = Hdf5Storage::chunked;
-  for (const std::uint64_t limit : {36, 37, 100, 400, 1000, 100'000}) {
+  for (const std::uint64_t limit : {36U, 37U, 100U, 400U, 1000U, 100'000U}) {
     CAPTURE(limit);
     dataset.shape = {7, 5, 6};
     dataset.chunk = {2, 3, 2};
