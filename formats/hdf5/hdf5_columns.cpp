@@ -99,40 +99,19 @@ std::uint32_t streamed_part(const Schema& schema) {
   return static_cast<std::uint32_t>(1 + (chosen - schema.fields.begin()));
 }
 
-std::vector<std::byte> dataset_header(const Hdf5Column& column, std::uint64_t samples,
-                                      std::uint64_t part_bytes, const ColumnExtent& extent) {
-  constexpr std::uint8_t kConstant = 0x01;
-  const HeaderMessage messages[] = {
-      dataspace_message(column.sides(samples, part_bytes)),
-      {MessageType::datatype, kConstant, 0, datatype_bytes(column.dtype)},
-      fill_value_message(),
-      layout_message({extent.length == 0 ? kHdf5Nowhere : extent.offset, extent.length})};
-  return object_header_bytes(messages);
-}
-
 // Without the zeros behind it.
 std::vector<std::byte> metadata(const Hdf5Plan& plan, std::uint64_t samples,
                                 std::span<const std::uint64_t> part_bytes,
                                 std::span<const ColumnExtent> extents) {
-  ByteWriter headers;
-  std::vector<std::uint64_t> begins;
+  std::vector<NamedHeader> headers;
   for (std::size_t i = 0; i < plan.columns.size(); ++i) {
-    begins.push_back(headers.size());
     const Hdf5Column& column = plan.columns[i];
-    headers.write_bytes(dataset_header(column, samples, part_bytes[column.part], extents[i]));
+    headers.push_back(
+        {column.name, dataset_header_bytes(column.sides(samples, part_bytes[column.part]),
+                                           datatype_bytes(column.dtype),
+                                           {extents[i].offset, extents[i].length})});
   }
-  const auto root_with_base = [&](std::uint64_t base) {
-    std::vector<HeaderMessage> messages = {group_info_message(), link_info_message()};
-    for (std::size_t i = 0; i < plan.columns.size(); ++i)
-      messages.push_back(link_message({plan.columns[i].name, base + begins[i]}));
-    return object_header_bytes(messages);
-  };
-  const std::uint64_t base = kSuperblockBytes + root_with_base(0).size();
-  ByteWriter head;
-  head.write_bytes(superblock_bytes({extents.back().offset, kSuperblockBytes}));
-  head.write_bytes(root_with_base(base));
-  head.write_bytes(headers.bytes());
-  return head.take();
+  return file_head_bytes(headers, extents.back().offset);
 }
 
 }  // namespace

@@ -30,23 +30,6 @@ constexpr std::size_t kChunksPerMessage = 4096;
 
 // ---- what the library says when it fails
 
-// The first message is the innermost, where the fact was known.
-extern "C" herr_t keep_innermost(unsigned position, const H5E_error2_t* entry, void* into) {
-  if (position != 0) return 0;
-  auto& text = *static_cast<std::string*>(into);
-  std::array<char, 256> minor{};
-  H5E_type_t type{};
-  if (H5Eget_msg(entry->min_num, &type, minor.data(), minor.size()) > 0) text = minor.data();
-  if (entry->desc != nullptr) text += (text.empty() ? "" : ": ") + std::string(entry->desc);
-  return 0;
-}
-
-std::string library_cause() {
-  std::string cause;
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &cause);
-  return cause;
-}
-
 constexpr std::string_view kNewerHint =
     "if a newer HDF5 wrote it: h5py.File(..., libver=('v108', 'v110')), or h5repack -j 1 -k 2 OLD "
     "NEW";
@@ -55,7 +38,7 @@ constexpr std::string_view kNewerHint =
 // damage.
 template <class... Args>
 Error failure(fmt::format_string<Args...> format, Args&&... args) {
-  std::string cause = library_cause();
+  std::string cause = hdf5_failure_cause();
   const bool is_newer = cause.find("bad version number") != std::string::npos ||
                         cause.find("unknown version") != std::string::npos;
   Error error(is_newer ? Code::unsupported : Code::damaged, format, std::forward<Args>(args)...);

@@ -85,9 +85,8 @@ ShardLayout layout_of(const ForeignHdf5Columns& columns) {
 }
 
 // Looks at the values as far as the schema depends on them, and at all offsets.
-void survey_values(const ForeignHdf5Columns& columns, const InputFile& file,
-                   ForeignHdf5Column& column) {
-  const bool is_flat = column.form == ForeignHdf5Column::Form::flat;
+void survey_values(const Hdf5Columns& columns, const InputFile& file, Hdf5ForeignColumn& column) {
+  const bool is_flat = column.form == Hdf5ForeignColumn::Form::flat;
   if (!is_flat && !column.may_be_text()) return;
   Hdf5Heap heap(file);
   Hdf5Values values(column, columns.description.base_address, file, heap);
@@ -120,7 +119,7 @@ class ForeignScanner {
     }
     if (!is_as_indexed()) return;
     const std::uint64_t base = columns_.description.base_address;
-    for (const ForeignHdf5Column& column : columns_.fields)
+    for (const Hdf5ForeignColumn& column : columns_.fields)
       fields_.emplace_back(column, base, file_, heap_);
     if (columns_.key) key_.emplace(*columns_.key, base, file_, heap_);
     for (row_number_ = 0; *row_number_ < columns_.rows; ++*row_number_) scan_row(*row_number_);
@@ -247,8 +246,8 @@ class ForeignScanner {
 Survey survey_hdf5_file(const InputFile& file, Dialect dialect) {
   if (dialect == Dialect::msgpack)
     throw Error(Code::usage, "--parse msgpack is for LMDB files, this is HDF5").at(file.path());
-  ForeignHdf5Columns columns = find_hdf5_columns(probe_hdf5_file(file), file);
-  for (ForeignHdf5Column& column : columns.fields) survey_values(columns, file, column);
+  Hdf5Columns columns = find_hdf5_columns(probe_hdf5_file(file), file);
+  for (Hdf5ForeignColumn& column : columns.fields) survey_values(columns, file, column);
   return {.schema = columns.schema(), .layout = layout_of(columns), .notes = columns.notes};
 }
 

@@ -44,26 +44,6 @@ std::string filter_reason(const std::vector<std::string>& filters) {
                      fmt::join(filters, ", "));
 }
 
-// Why its rows do not lie in the file as they are; empty if they do.
-std::string storage_fault(const Hdf5Dataset& dataset) {
-  switch (dataset.storage) {
-    case Hdf5Storage::external:
-      return "lies in other files (external storage)";
-    case Hdf5Storage::composed:
-      return "is composed of pieces of other datasets (virtual)";
-    case Hdf5Storage::compact:
-      return "is stored inside its own header (compact)";
-    case Hdf5Storage::absent:
-    case Hdf5Storage::contiguous:
-    case Hdf5Storage::chunked:
-      break;
-  }
-  if (!dataset.filters.empty()) return filter_reason(dataset.filters);
-  if (dataset.has_whole_rows()) return {};
-  return fmt::format("cuts its samples into chunks of {}, as h5py's automatic chunking does",
-                     shape_text(dataset.chunk));
-}
-
 // Whether every row was written: numbers stand in the index, where there is no word for "missing".
 bool is_complete(const Hdf5Dataset& dataset) {
   const std::uint64_t rows = dataset.shape[0];
@@ -85,26 +65,65 @@ Error cannot_hold_error(const Hdf5Dataset& dataset, std::string_view reason) {
   return error;
 }
 
+// What is at the root beside datasets; empty if nothing is.
+std::string others_of(const Hdf5Description& all) {
+  if (all.other_count == 0) return {};
+  std::string listed = fmt::format("{}", fmt::join(all.others, ", "));
+  if (all.others.size() < all.other_count)
+    listed += fmt::format(" and {} more", all.other_count - all.others.size());
+  return listed;
+}
+
+void check_vlen(const Hdf5Description& all, const Hdf5Dataset& dataset) {
+  if (!is_array_of(dataset, 1)) {
+    throw cannot_hold_error(dataset, fmt::format("holds several sequences a sample, shape {}",
+                                                 shape_text(dataset.shape)));
+  }
+  if (all.address_bytes == 8 && all.length_bytes == 8) return;
+  throw cannot_hold_error(
+      dataset, fmt::format("refers to its values with addresses of {} and lengths of {} bytes",
+                           all.address_bytes, all.length_bytes));
+}
+
+// Sets all but the name.
+void set_number(const Hdf5Dataset& dataset, Field& field) {
+  const char letter = letter_of(dataset);
+  const bool is_single = dataset.shape.size() == 1;
+  const bool fits_i64 = letter == 'i' || letter == 'b' ||
+                        (letter == 'u' && dataset.element_bytes < sizeof(std::int64_t));
+  if (is_single && fits_i64) {
+    field.kind = Kind::integer;
+    return;
+  }
+  if (is_single && letter == 'f' && dataset.element_bytes >= sizeof(float)) {
+    field.kind = Kind::real;
+    return;
+  }
+  if (dataset.descr.starts_with('>'))
+    throw cannot_hold_error(dataset, fmt::format("is big-endian ({})", dataset.descr));
+  field.kind = Kind::tensor;
+  field.shape.assign(dataset.shape.begin() + 1, dataset.shape.end());
+  try {
+    field.dtype = DType::parse(dataset.descr);
+    (void)field.tensor_bytes();
+  } catch (const Error& error) {
+    throw cannot_hold_error(dataset, "holds elements that have no dtype: " + error.message());
+  }
+}
+
 class ColumnFinder {
  public:
   ColumnFinder(ForeignHdf5Columns& columns, const InputFile& file)
       : columns_(columns), file_(file) {}
 
   void run() {
+    columns_.notes = left_out_notes(columns_.description);
     for (const Hdf5Dataset& dataset : columns_.description.datasets) {
-      const bool is_listed = dataset.storage == Hdf5Storage::composed || !dataset.shape.empty();
-      if (is_listed) {
-        candidates_.push_back(&dataset);
-      } else {
-        columns_.notes.push_back(
-            fmt::format("dataset '{}' is left out: it is {}", printable(dataset.name),
-                        dataset.has_shape ? "a single value" : "empty (null)"));
-      }
+      if (is_column_dataset(dataset)) candidates_.push_back(&dataset);
     }
-    note_others();
     if (candidates_.empty()) throw nothing_there();
     for (const Hdf5Dataset* dataset : candidates_) {
-      if (const std::string fault = storage_fault(*dataset); !fault.empty())
+      if (const std::string fault = hdf5_storage_fault(*dataset); !fault.empty())
         throw cannot_locate_error(*dataset, fault);
     }
     pair_offsets();
@@ -121,20 +140,10 @@ class ColumnFinder {
     const Hdf5Dataset *data, *offsets;
   };
 
-  void note_others() {
-    const Hdf5Description& all = columns_.description;
-    if (all.other_count == 0) return;
-    std::string listed = fmt::format("{}", fmt::join(all.others, ", "));
-    if (all.others.size() < all.other_count)
-      listed += fmt::format(" and {} more", all.other_count - all.others.size());
-    others_ = listed;
-    columns_.notes.push_back(
-        fmt::format("left out: {}; only datasets at the root are read", listed));
-  }
-
   [[nodiscard]] Error nothing_there() const {
+    const std::string others = others_of(columns_.description);
     Error error(Code::unsupported, "has no dataset of samples at its root ({})",
-                others_.empty() ? "it is empty" : "there is " + others_);
+                others.empty() ? "it is empty" : "there is " + others);
     error.hint("only datasets at the root are read, their first dimension the samples");
     return error;
   }
@@ -208,73 +217,35 @@ class ColumnFinder {
     }
   }
 
-  [[nodiscard]] ForeignHdf5Column column_of(const Hdf5Dataset& dataset) const {
-    ForeignHdf5Column column;
+  [[nodiscard]] Hdf5ForeignColumn column_of(const Hdf5Dataset& dataset) const {
+    Hdf5ForeignColumn column;
     column.field.name = dataset.name;
     column.data = &dataset;
     column.offsets = offsets_of(dataset);
+    if (column.offsets == nullptr) check_hdf5_elements(columns_.description, dataset);
     if (column.offsets != nullptr) {
       need_all_rows(*column.offsets);
-      column.form = ForeignHdf5Column::Form::flat;
+      column.form = Hdf5ForeignColumn::Form::flat;
     } else if (dataset.type == Hdf5Type::vlen_bytes || dataset.type == Hdf5Type::vlen_text) {
-      check_vlen(dataset);
-      column.form = ForeignHdf5Column::Form::vlen;
+      column.form = Hdf5ForeignColumn::Form::vlen;
       if (column.may_be_text()) column.field.kind = Kind::text;
-    } else if (dataset.type == Hdf5Type::other) {
-      throw cannot_hold_error(dataset, "holds " + dataset.type_name);
     } else {
       set_number(dataset, column.field);
+      if (!is_located(column.field.kind)) need_all_rows(dataset);
     }
     return column;
-  }
-
-  void check_vlen(const Hdf5Dataset& dataset) const {
-    if (!is_array_of(dataset, 1)) {
-      throw cannot_hold_error(dataset, fmt::format("holds several sequences a sample, shape {}",
-                                                   shape_text(dataset.shape)));
-    }
-    const Hdf5Description& all = columns_.description;
-    if (all.address_bytes == 8 && all.length_bytes == 8) return;
-    throw cannot_hold_error(
-        dataset, fmt::format("refers to its values with addresses of {} and lengths of {} bytes",
-                             all.address_bytes, all.length_bytes));
-  }
-
-  static void set_number(const Hdf5Dataset& dataset, Field& field) {
-    const char letter = letter_of(dataset);
-    const bool is_single = dataset.shape.size() == 1;
-    const bool fits_i64 = letter == 'i' || letter == 'b' ||
-                          (letter == 'u' && dataset.element_bytes < sizeof(std::int64_t));
-    if (is_single && fits_i64) {
-      field.kind = Kind::integer;
-      return need_all_rows(dataset);
-    }
-    if (is_single && letter == 'f' && dataset.element_bytes >= sizeof(float)) {
-      field.kind = Kind::real;
-      return need_all_rows(dataset);
-    }
-    if (dataset.descr.starts_with('>'))
-      throw cannot_hold_error(dataset, fmt::format("is big-endian ({})", dataset.descr));
-    field.kind = Kind::tensor;
-    field.shape.assign(dataset.shape.begin() + 1, dataset.shape.end());
-    try {
-      field.dtype = DType::parse(dataset.descr);
-      (void)field.tensor_bytes();
-    } catch (const Error& error) {
-      throw cannot_hold_error(dataset, "holds elements that have no dtype: " + error.message());
-    }
   }
 
   void choose_key() {
     for (const std::string_view name : {"key", "keys"}) {
       const auto found =
           std::find_if(columns_.fields.begin(), columns_.fields.end(),
-                       [&](const ForeignHdf5Column& column) { return column.field.name == name; });
+                       [&](const Hdf5ForeignColumn& column) { return column.field.name == name; });
       if (found == columns_.fields.end()) continue;
       const bool is_padded =
           found->data->type == Hdf5Type::fixed_text && found->data->shape.size() == 1;
-      if (found->form == ForeignHdf5Column::Form::rows && !is_padded) continue;
-      if (is_padded) found->form = ForeignHdf5Column::Form::padded;
+      if (found->form == Hdf5ForeignColumn::Form::rows && !is_padded) continue;
+      if (is_padded) found->form = Hdf5ForeignColumn::Form::padded;
       need_all_rows(*found->data);
       columns_.key = std::move(*found);
       columns_.fields.erase(found);
@@ -295,20 +266,69 @@ class ColumnFinder {
   const InputFile& file_;
   std::vector<const Hdf5Dataset*> candidates_;
   std::vector<Pair> pairs_;
-  std::string others_;
 };
 
 }  // namespace
 
+std::vector<std::string> left_out_notes(const Hdf5Description& description) {
+  std::vector<std::string> notes;
+  for (const Hdf5Dataset& dataset : description.datasets) {
+    if (is_column_dataset(dataset)) continue;
+    notes.push_back(fmt::format("dataset '{}' is left out: it is {}", printable(dataset.name),
+                                dataset.has_shape ? "a single value" : "empty (null)"));
+  }
+  const std::string others = others_of(description);
+  if (!others.empty())
+    notes.push_back(fmt::format("left out: {}; only datasets at the root are read", others));
+  return notes;
+}
+
+bool is_column_dataset(const Hdf5Dataset& dataset) {
+  return dataset.storage == Hdf5Storage::composed || !dataset.shape.empty();
+}
+
+std::string hdf5_storage_fault(const Hdf5Dataset& dataset) {
+  switch (dataset.storage) {
+    case Hdf5Storage::external:
+      return "lies in other files (external storage)";
+    case Hdf5Storage::composed:
+      return "is composed of pieces of other datasets (virtual)";
+    case Hdf5Storage::compact:
+      return "is stored inside its own header (compact)";
+    case Hdf5Storage::absent:
+    case Hdf5Storage::contiguous:
+    case Hdf5Storage::chunked:
+      break;
+  }
+  if (!dataset.filters.empty()) return filter_reason(dataset.filters);
+  if (dataset.has_whole_rows()) return {};
+  return fmt::format("cuts its samples into chunks of {}, as h5py's automatic chunking does",
+                     shape_text(dataset.chunk));
+}
+
+void check_hdf5_elements(const Hdf5Description& description, const Hdf5Dataset& dataset) {
+  if (dataset.type == Hdf5Type::vlen_bytes || dataset.type == Hdf5Type::vlen_text)
+    return check_vlen(description, dataset);
+  if (dataset.type == Hdf5Type::other)
+    throw cannot_hold_error(dataset, "holds " + dataset.type_name);
+  Field field;
+  set_number(dataset, field);
+}
+
 Error cannot_locate_error(const Hdf5Dataset& dataset, std::string_view reason) {
   Error error(Code::unsupported, "dataset '{}' {}", printable(dataset.name), reason);
-  error.hint("rewrite it uncompressed and in one piece: h5repack -f NONE -l CONTI OLD.h5 NEW.h5");
+  const bool is_elsewhere =
+      dataset.storage == Hdf5Storage::external || dataset.storage == Hdf5Storage::composed;
+  error.hint(is_elsewhere
+                 ? "write it into one file and in one piece: h5repack -l CONTI OLD.h5 NEW.h5"
+                 : "'shale convert' reads it, unpacked in a temporary folder; or rewrite it in one "
+                   "piece: h5repack -f NONE -l CONTI OLD.h5 NEW.h5");
   return error;
 }
 
 Schema ForeignHdf5Columns::schema() const {
   Schema schema;
-  for (const ForeignHdf5Column& column : fields) schema.fields.push_back(column.field);
+  for (const Hdf5ForeignColumn& column : fields) schema.fields.push_back(column.field);
   return schema;
 }
 

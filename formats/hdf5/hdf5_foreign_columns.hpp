@@ -14,7 +14,7 @@
 namespace shale {
 
 /// One field (or the key) of the samples of a file that another tool made.
-struct ForeignHdf5Column {
+struct Hdf5ForeignColumn {
   enum class Form {
     rows,   ///< row i of the dataset is the value of sample i
     flat,   ///< bytes [offsets[i], offsets[i + 1]) of a dataset of uint8
@@ -33,8 +33,8 @@ struct ForeignHdf5Column {
 struct ForeignHdf5Columns {
   Hdf5Description description;  ///< what the columns point into
   std::uint64_t rows = 0;
-  std::vector<ForeignHdf5Column> fields;  ///< by name, bytewise
-  std::optional<ForeignHdf5Column> key;   ///< none: the key of a row is its number
+  std::vector<Hdf5ForeignColumn> fields;  ///< by name, bytewise
+  std::optional<Hdf5ForeignColumn> key;   ///< none: the key of a row is its number
   std::vector<std::string> notes;         ///< what is left out
 
   [[nodiscard]] Schema schema() const;
@@ -47,6 +47,18 @@ struct ForeignHdf5Columns {
 /// here; Code::damaged, Code::limit.
 [[nodiscard]] ForeignHdf5Columns find_hdf5_columns(Hdf5Description description,
                                                    const InputFile& file);
+
+/// What of the root is left out, a sentence each: single values, groups, links.
+[[nodiscard]] std::vector<std::string> left_out_notes(const Hdf5Description& description);
+
+/// Whether a dataset at the root has rows: the others are left out.
+[[nodiscard]] bool is_column_dataset(const Hdf5Dataset& dataset);
+
+/// Why its rows do not lie in the file as they are; empty if they do.
+[[nodiscard]] std::string hdf5_storage_fault(const Hdf5Dataset& dataset);
+
+/// Errors: Code::unsupported, by dataset, for elements that no field can hold.
+void check_hdf5_elements(const Hdf5Description& description, const Hdf5Dataset& dataset);
 
 /// The error for a dataset whose storage cannot be read by index, with the hint what can be done.
 [[nodiscard]] Error cannot_locate_error(const Hdf5Dataset& dataset, std::string_view reason);

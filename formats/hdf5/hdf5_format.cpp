@@ -6,6 +6,7 @@
 #include "formats/hdf5/hdf5_foreign.hpp"
 #include "formats/hdf5/hdf5_metadata.hpp"
 #include "formats/hdf5/hdf5_scan.hpp"
+#include "formats/hdf5/hdf5_unpack.hpp"
 #include "formats/hdf5/hdf5_writer.hpp"
 
 namespace shale {
@@ -50,6 +51,7 @@ const Format hdf5_format = {
     .create_sizer = create_hdf5_sizer,
     .create_shard = create_hdf5_shard,
     .survey = survey_hdf5_file,
+    .unpack = unpack_hdf5_file,
     .scan = scan_hdf5_shard,
     .split_list = nullptr,  // it holds no lists
     .write_native_index = nullptr,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include <hdf5.h>
@@ -10,6 +11,10 @@ namespace shale {
 /// The HDF5 library is one global state. Every call into it is made while this lock is held, and so
 /// is every fork of a process that will call it: the child must not inherit a half-done call.
 [[nodiscard]] std::unique_lock<std::mutex> lock_hdf5();
+
+/// Why the library's last call failed, in the words of its innermost message; empty if it does not
+/// say. Used under lock_hdf5() only.
+[[nodiscard]] std::string hdf5_failure_cause();
 
 /// An identifier of the HDF5 library, closed by its destructor. Used under lock_hdf5() only.
 class Hdf5Handle {

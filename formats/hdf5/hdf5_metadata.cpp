@@ -285,6 +285,35 @@ HeaderMessage group_info_message() {
   return message_of(MessageType::group_info, kConstant, std::move(body));
 }
 
+std::vector<std::byte> dataset_header_bytes(std::span<const std::uint64_t> sides,
+                                            std::vector<std::byte> datatype,
+                                            const ContiguousData& data) {
+  const HeaderMessage messages[] = {
+      dataspace_message(sides),
+      {MessageType::datatype, kConstant, 0, std::move(datatype)},
+      fill_value_message(),
+      layout_message({data.bytes == 0 ? kHdf5Nowhere : data.address, data.bytes})};
+  return object_header_bytes(messages);
+}
+
+std::vector<std::byte> file_head_bytes(std::span<const NamedHeader> datasets,
+                                       std::uint64_t end_of_file) {
+  const auto root_with_base = [&](std::uint64_t next) {
+    std::vector<HeaderMessage> messages = {group_info_message(), link_info_message()};
+    for (const NamedHeader& dataset : datasets) {
+      messages.push_back(link_message({dataset.name, next}));
+      next += dataset.header.size();
+    }
+    return object_header_bytes(messages);
+  };
+  const std::uint64_t base = kSuperblockBytes + root_with_base(0).size();
+  ByteWriter head;
+  head.write_bytes(superblock_bytes({end_of_file, kSuperblockBytes}));
+  head.write_bytes(root_with_base(base));
+  for (const NamedHeader& dataset : datasets) head.write_bytes(dataset.header);
+  return head.take();
+}
+
 Superblock read_superblock(const InputFile& file) {
   std::byte bytes[kSuperblockBytes];
   const std::uint64_t got = file.read_some(0, bytes);

@@ -75,6 +75,20 @@ struct Superblock {
 [[nodiscard]] HeaderMessage link_info_message();
 [[nodiscard]] HeaderMessage group_info_message();
 
+/// The object header of a contiguous dataset; one without bytes lies nowhere.
+[[nodiscard]] std::vector<std::byte> dataset_header_bytes(std::span<const std::uint64_t> sides,
+                                                          std::vector<std::byte> datatype,
+                                                          const ContiguousData& data);
+/// The object header of a dataset at the root.
+struct NamedHeader {
+  std::string name;
+  std::vector<std::byte> header;
+};
+/// Superblock, root group and these object headers: a file up to where its data begins. Its size
+/// depends on names and headers only.
+[[nodiscard]] std::vector<std::byte> file_head_bytes(std::span<const NamedHeader> datasets,
+                                                     std::uint64_t end_of_file);
+
 // Reading. All of it throws Code::damaged with file and offset for bytes that break the format, and
 // Code::unsupported for what the format has and shale's shards have not.
 

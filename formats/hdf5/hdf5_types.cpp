@@ -13,8 +13,11 @@
 //                     +8  u16 first bit, u16 bits, u8 where the exponent lies, u8 its bits, u8
 //                     where
 //                         the mantissa lies, u8 its bits, u32 bias of the exponent
+//  class 3, string    bits: 0-3 padding (1: NULs), 4-7 characters
+//  class 5, opaque    bits: 0-7 length of the tag; +8 the tag, padded to a multiple of 8
 //  class 6, compound  bits: 0-15 members; each: name, NUL, its offset, its type
 //  class 8, enum      bits: 0-15 members; the base type, the names, each with NUL, the values
+//  class 9, vlen      bits: 0-3 0 sequence, 1 string, 8-11 characters (1: UTF-8); the base type
 // In versions 1 and 2 names are padded to a multiple of 8 bytes and an offset is a u32 (version 1:
 // 28 bytes about arrays follow); in version 3 and later there is no padding, and an offset takes as
 // few bytes as the size of the whole needs: here, one.
@@ -22,7 +25,15 @@
 namespace shale {
 namespace {
 
-enum Class : unsigned { kInteger = 0, kFloat = 1, kCompound = 6, kEnum = 8 };
+enum Class : unsigned {
+  kInteger = 0,
+  kFloat = 1,
+  kString = 3,
+  kOpaque = 5,
+  kCompound = 6,
+  kEnum = 8,
+  kVlen = 9
+};
 
 struct FloatLayout {
   std::uint8_t bytes, exponent_at, exponent_bits, mantissa_bits;
@@ -203,6 +214,30 @@ std::vector<std::byte> datatype_bytes(const DType& dtype) {
     default:
       write_integer(out, dtype.descr()[1] == 'i', dtype.item_bytes());
   }
+  return out.take();
+}
+
+std::vector<std::byte> fixed_text_type_bytes(std::uint64_t bytes) {
+  ByteWriter out;
+  write_head(out, 1, kString, 0x01, bytes);
+  return out.take();
+}
+
+std::vector<std::byte> vlen_type_bytes(bool is_text) {
+  constexpr std::uint64_t kElementBytes = 16;
+  ByteWriter out;
+  write_head(out, 1, kVlen, is_text ? 0x0101U : 0U, kElementBytes);
+  write_integer(out, false, 1);
+  return out.take();
+}
+
+std::vector<std::byte> time_type_bytes(const std::string& descr) {
+  constexpr std::size_t kPadding = 8, kTimeBytes = 8;
+  std::string tag = "NUMPY:" + descr;
+  tag.resize((tag.size() + kPadding - 1) / kPadding * kPadding);
+  ByteWriter out;
+  write_head(out, 1, kOpaque, static_cast<std::uint32_t>(tag.size()), kTimeBytes);
+  out.write_text(tag);
   return out.take();
 }
 

@@ -15,6 +15,13 @@ namespace shale {
 /// Errors: Code::bug if there is none.
 [[nodiscard]] std::vector<std::byte> datatype_bytes(const DType& dtype);
 
+/// The same for what shale's own shards do not hold: strings of one length, padded with NULs;
+/// sequences of uint8 or strings of any length, which lie in the global heap; NumPy's times as h5py
+/// stores them, by their dtype ("<M8[ns]").
+[[nodiscard]] std::vector<std::byte> fixed_text_type_bytes(std::uint64_t bytes);
+[[nodiscard]] std::vector<std::byte> vlen_type_bytes(bool is_text);
+[[nodiscard]] std::vector<std::byte> time_type_bytes(const std::string& descr);
+
 /// What the body of a datatype message says, as NumPy would call it: "<i8", "|b1", "<c8"; for
 /// anything that shale's shards do not hold, a few words. Never throws for what is in the bytes.
 [[nodiscard]] std::string datatype_name(Bytes body);

@@ -12,7 +12,7 @@
 
 namespace shale {
 
-Hdf5Values::Hdf5Values(const ForeignHdf5Column& column, std::uint64_t base_address,
+Hdf5Values::Hdf5Values(const Hdf5ForeignColumn& column, std::uint64_t base_address,
                        const InputFile& file, Hdf5Heap& heap)
     : form_(column.form),
       base_address_(base_address),
@@ -24,13 +24,13 @@ Hdf5Values::Hdf5Values(const ForeignHdf5Column& column, std::uint64_t base_addre
 
 FieldPlace Hdf5Values::place_of(std::uint64_t row) {
   switch (form_) {
-    case ForeignHdf5Column::Form::flat:
+    case Hdf5ForeignColumn::Form::flat:
       return flat_place(row);
-    case ForeignHdf5Column::Form::vlen:
+    case Hdf5ForeignColumn::Form::vlen:
       return heap_place(row);
-    case ForeignHdf5Column::Form::padded:
+    case Hdf5ForeignColumn::Form::padded:
       return padded_place(row);
-    case ForeignHdf5Column::Form::rows:
+    case Hdf5ForeignColumn::Form::rows:
       break;
   }
   return row_place(row);

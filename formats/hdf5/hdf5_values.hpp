@@ -17,7 +17,7 @@ namespace shale {
 /// columns of a file. Not thread-safe.
 class Hdf5Values {
  public:
-  Hdf5Values(const ForeignHdf5Column& column, std::uint64_t base_address, const InputFile& file,
+  Hdf5Values(const Hdf5ForeignColumn& column, std::uint64_t base_address, const InputFile& file,
              Hdf5Heap& heap);
 
   /// Where the value of a row lies; kMissing if it was never written. Its bytes are inside the
@@ -34,7 +34,7 @@ class Hdf5Values {
   [[nodiscard]] FieldPlace heap_place(std::uint64_t row);
   [[nodiscard]] FieldPlace padded_place(std::uint64_t row);
 
-  ForeignHdf5Column::Form form_;
+  Hdf5ForeignColumn::Form form_;
   std::uint64_t base_address_;
   const InputFile& file_;
   Hdf5Heap& heap_;

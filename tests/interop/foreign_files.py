@@ -167,7 +167,7 @@ MAKERS = [
 ]  # fmt: skip
 
 
-# ---- what cannot be located ---------------------------------------------------------------------------------------------
+# ---- what cannot be located, and is unpacked to be converted --------------------------------------------------------------
 
 
 def hdf5_gzip(folder):
@@ -175,14 +175,42 @@ def hdf5_gzip(folder):
     with h5py.File(path, "w") as file:
         file.create_dataset("pictures", data=pictures(), chunks=(1, *SHAPE), compression="gzip")
         file["labels"] = labels("i8")
-    return path
+    return Foreign(path, "hdf5", columns_of(path, ["pictures", "labels"]))
 
 
 def hdf5_automatic_chunks(folder):
     """What chunks=True gives: a picture lies in many chunks, and a chunk holds pieces of many pictures."""
     path = folder / "automatic.h5"
     with h5py.File(path, "w") as file:
-        file.create_dataset("pictures", data=np.zeros((256, 96, 96, 3), np.uint8), chunks=True)
-        file["labels"] = np.zeros(256, "i8")
+        many = np.random.default_rng(7).integers(0, 256, (256, 96, 96, 3), dtype=np.uint8)
+        file.create_dataset("pictures", data=many, chunks=True)
+        file["labels"] = np.arange(256)
         assert file["pictures"].chunks[1:] != (96, 96, 3)
+    return Foreign(path, "hdf5", columns_of(path, ["pictures", "labels"]))
+
+
+def hdf5_all_filters(folder):
+    """gzip behind shuffle, with checksums, and automatic chunks, of everything: also of references to the global heap."""
+    path = folder / "filters.h5"
+    names = [f"b\u00e4r {row}" * (row % 3) for row in range(len(SIZES))]
+    with h5py.File(path, "w") as file:
+        packed = {"compression": "gzip", "shuffle": True, "fletcher32": True}
+        file.create_dataset("features", data=np.random.default_rng(8).normal(size=(len(SIZES), 9, 7)).astype("f4"), **packed)
+        file.create_dataset("pictures", data=pictures(), chunks=(7, 5, 16, 2), **packed)
+        file.create_dataset("labels", data=labels(">i4"), **packed)
+        file.create_dataset("names", data=names, dtype=h5py.string_dtype(), compression="gzip")
+        sounds = file.create_dataset("sounds", (len(SIZES),), dtype=h5py.vlen_dtype(np.uint8), compression="gzip")
+        for row, value in enumerate(values()):
+            sounds[row] = np.frombuffer(value, np.uint8)
+    return Foreign(path, "hdf5", columns_of(path, ["features", "pictures", "labels", "names", "sounds"]))
+
+
+UNPACKED = [hdf5_gzip, hdf5_automatic_chunks, hdf5_all_filters]
+
+
+def hdf5_lzf(folder):
+    """A filter that h5py brings along and the HDF5 library has not."""
+    path = folder / "lzf.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("pictures", data=pictures(), compression="lzf")
     return path

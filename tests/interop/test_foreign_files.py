@@ -147,9 +147,35 @@ def test_the_folder_of_an_lmdb_stands_for_its_data_file(shale, tmp_path):
     assert list(rows_of(made.file, load_index(made.file))) == expected_rows(made)
 
 
-@pytest.mark.parametrize("maker", [foreign_files.hdf5_gzip, foreign_files.hdf5_automatic_chunks], ids=lambda maker: maker.__name__)
+@pytest.mark.parametrize("maker", foreign_files.UNPACKED, ids=lambda maker: maker.__name__)
 def test_what_cannot_be_located_is_refused_by_name(maker, tmp_path):
-    path = maker(tmp_path)
+    path = maker(tmp_path).file
     refused = run_shale("index", path, code=1)
-    assert b"pictures" in refused.stderr
+    assert b"dataset '" in refused.stderr and b"'shale convert' reads it" in refused.stderr
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("memory", ["16MiB", "256MiB"])
+@pytest.mark.parametrize("maker", foreign_files.UNPACKED, ids=lambda maker: maker.__name__)
+def test_what_cannot_be_located_is_unpacked_to_be_converted(maker, memory, shale, tmp_path, monkeypatch):
+    made = maker(tmp_path)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    out = tmp_path / "out"
+    told = run_shale("convert", made.file, out, "--to", "record", "--memory", memory).stderr
+    assert b"are unpacked into " + bytes(scratch) in told
+    found = [
+        values for shard in manifest_of(out)["shards"] for values in rows_of(shard_file_of(out, shard), index_of(out, shard))
+    ]
+    assert len({values.pop("key") for values in found}) == len(made.samples)
+    assert found == made.samples
+    shale("verify", out)
+    assert not list(scratch.iterdir())
+
+
+def test_a_filter_that_the_library_has_not_is_refused_by_name(tmp_path):
+    path = foreign_files.hdf5_lzf(tmp_path)
+    if (refused := run_shale("convert", path, tmp_path / "out", "--to", "record", code=(0, 1))).returncode == 0:
+        pytest.skip("this HDF5 library has lzf")
+    assert b"dataset 'pictures' went through the filter 32000 (lzf)" in refused.stderr

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -87,6 +88,15 @@ struct Survey {
   std::vector<std::string> notes;  ///< what of the file is left out, a sentence each
 };
 
+/// A file whose samples cannot be located, to be written plainly into another.
+struct UnpackRequest {
+  const InputFile& file;
+  std::string into;  ///< a path where nothing is yet; what stands there after an error is garbage
+  std::uint64_t memory_bytes;
+  /// Bytes written and to be written; first with none written. May throw, to stop.
+  std::function<void(std::uint64_t done, std::uint64_t all)> progress;
+};
+
 using RowSink = std::function<void(const IndexRow&)>;
 
 /// What a detector may look at.
@@ -133,6 +143,12 @@ struct Format {
   /// filter, a sample in several pieces) or has no meaning here; Code::usage for a dialect that the
   /// format does not have; Code::damaged.
   Survey (*survey)(const InputFile& file, Dialect dialect) = nullptr;
+  /// Writes what survey() cannot locate (compressed values, samples in pieces), and the rest, into
+  /// a file that survey() and scan() read. Returns what is left out, a sentence each; nullopt if
+  /// nothing of the file has to be unpacked. Null if the format has no such files. Memory: a
+  /// quarter of `memory_bytes` here, all of it in a child. Errors: Code::unsupported by name;
+  /// Code::limit; Code::damaged; Code::io, before anything is written, if there is no room.
+  std::optional<std::vector<std::string>> (*unpack)(const UnpackRequest&) = nullptr;
   /// Walks a shard's files, bounds-checked, and hands out its index rows in order: shards of its
   /// own, and those that survey() describes, as layout.dialect says. A value that is absent has
   /// kMissing for its offset. What is wrong goes to the sink; it returns early where nothing after

@@ -1,10 +1,13 @@
 #include "shale/ops/open_dataset.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/format/format.hpp"
 #include "shale/ops/foreign_file.hpp"
 #include "shale/ops/open_input.hpp"
 #include "shale/shards/manifest_file.hpp"
@@ -54,6 +57,30 @@ void refuse_stale(const OpenedDataset& dataset, const std::string& file) {
       .hint(fmt::format("'shale index {}' indexes it again", printable(file)));
 }
 
+// What a file that cannot be indexed is unpacked into, with notes; nullopt if that is of no help.
+struct UnpackedFile {
+  std::string path;
+  std::vector<std::string> notes;
+};
+std::optional<UnpackedFile> unpack(const std::string& file, const std::string& folder,
+                                   std::uint64_t memory_bytes, const Events& events) {
+  const InputFile input(file);
+  const Format& format = format_of_file(input);
+  if (format.unpack == nullptr) return std::nullopt;
+  UnpackedFile unpacked{join_path(folder, fs::path(file).filename().string()), {}};
+  const auto progress = [&](std::uint64_t done, std::uint64_t all) {
+    events.stop_if_asked();
+    if (done > 0) return;
+    events.say(fmt::format("{}: its samples cannot be located in place: {} are unpacked into {}",
+                           printable(file), format_size(all), printable(folder)));
+  };
+  auto notes = format.unpack(
+      {.file = input, .into = unpacked.path, .memory_bytes = memory_bytes, .progress = progress});
+  if (!notes) return std::nullopt;
+  unpacked.notes = std::move(*notes);
+  return unpacked;
+}
+
 OpenedDataset open_file(const DatasetRequest& request, const std::string& file,
                         const Events& events) {
   OpenedDataset dataset;
@@ -71,15 +98,24 @@ OpenedDataset open_file(const DatasetRequest& request, const std::string& file,
   }
   auto folder = std::make_shared<const TemporaryFolder>();
   const Dialect dialect = request.dialect == Dialect::msgpack ? Dialect::msgpack : Dialect::plain;
-  IndexedFile indexed = index_file({.file = file,
-                                    .index_folder = folder->path(),
-                                    .dialect = dialect,
-                                    .with_checksums = request.with_checksums,
-                                    .generator = request.generator,
-                                    .memory_bytes = request.memory_bytes},
-                                   events);
-  dataset.paths = DatasetPaths::of_file(file, folder->path());
-  dataset.notes = std::move(indexed.notes);
+  ForeignRequest indexing{.file = file,
+                          .index_folder = folder->path(),
+                          .dialect = dialect,
+                          .with_checksums = request.with_checksums,
+                          .generator = request.generator,
+                          .memory_bytes = request.memory_bytes};
+  try {
+    dataset.notes = index_file(indexing, events).notes;
+  } catch (const Error& error) {
+    if (!request.may_unpack || error.code() != Code::unsupported) throw;
+    std::optional<UnpackedFile> unpacked =
+        unpack(file, folder->path(), request.memory_bytes, events);
+    if (!unpacked) throw;
+    indexing.file = unpacked->path;
+    (void)index_file(indexing, events);
+    dataset.notes = std::move(unpacked->notes);
+  }
+  dataset.paths = DatasetPaths::of_file(indexing.file, folder->path());
   dataset.temporary_folder = std::move(folder);
   read_into(dataset);
   return dataset;

@@ -19,10 +19,11 @@ struct DatasetRequest {
   bool with_checksums = false;  ///< of a file: crc32c and digests are wanted
   std::string generator = {};
   std::uint64_t memory_bytes = 256 << 20;
+  bool may_unpack = false;  ///< a file whose samples cannot be located is unpacked, on the disk
 };
 
 /// A dataset whose manifest has been read. Of a file without an index, one is made in a temporary
-/// folder, which is gone with the last copy of this.
+/// folder, which is gone with the last copy of this; so is what a file was unpacked into.
 struct OpenedDataset {
   DatasetPaths paths;
   Manifest manifest;

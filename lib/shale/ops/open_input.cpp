@@ -129,7 +129,8 @@ std::unique_ptr<Source> open_input(const ConvertRequest& request, const std::str
                                              .index_folder = request.index_folder,
                                              .dialect = request.dialect,
                                              .generator = request.generator,
-                                             .memory_bytes = request.memory_bytes},
+                                             .memory_bytes = request.memory_bytes,
+                                             .may_unpack = true},
                                             events),
                                request.is_shuffled, request.seed);
   }

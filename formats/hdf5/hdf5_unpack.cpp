@@ -1,0 +1,351 @@
+#include "formats/hdf5/hdf5_unpack.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <deque>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/io/write_fully.hpp"
+
+#include "formats/hdf5/hdf5_blocks.hpp"
+#include "formats/hdf5/hdf5_foreign_columns.hpp"
+#include "formats/hdf5/hdf5_metadata.hpp"
+#include "formats/hdf5/hdf5_probe.hpp"
+#include "formats/hdf5/hdf5_read_out.hpp"
+#include "formats/hdf5/hdf5_types.hpp"
+
+//  The plain file:
+//  +0    superblock, root group, an object header a dataset (hdf5_metadata.cpp)
+//  then  the datasets, one after the other, each at a multiple of 64; of those of variable length
+//        the references: u32 length, u64 address, u32 1
+//  then  their values, each in a collection of the global heap that holds nothing else:
+//        +0   "GCOL", u8 1, 3 zeros, u64 bytes of the collection
+//        +16  u16 1, u16 1, 4 zeros, u64 length
+//        +32  the value, padded to a multiple of 8
+//  Such a collection is smaller than the library makes them. Nobody but shale reads this file, and
+//  it finds values by Hdf5Heap, not through the library.
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kAlignment = 64, kMostBytes = ~std::uint64_t{0} >> 1;
+constexpr std::uint64_t kReferenceBytes = 16, kHeapHeaderBytes = 32, kHeapPadding = 8;
+constexpr std::size_t kMostNameBytes = 4096;
+constexpr std::uint64_t kShareOfMemory = 4, kSlowestBytesPerSecond = 10'000'000;
+
+bool is_vlen(const Hdf5Dataset& dataset) {
+  return dataset.type == Hdf5Type::vlen_bytes || dataset.type == Hdf5Type::vlen_text;
+}
+
+// Whether reading it through the library gives what cannot be located in the file.
+bool has_to_be_read(const Hdf5Dataset& dataset) {
+  return dataset.storage == Hdf5Storage::chunked || dataset.storage == Hdf5Storage::compact ||
+         (dataset.storage == Hdf5Storage::absent && dataset.shape[0] > 0);
+}
+
+std::vector<std::byte> type_of(const Hdf5Dataset& dataset) {
+  if (is_vlen(dataset)) return vlen_type_bytes(dataset.type == Hdf5Type::vlen_text);
+  if (dataset.type == Hdf5Type::fixed_text) return fixed_text_type_bytes(dataset.element_bytes);
+  std::string descr = dataset.descr;
+  if (descr.starts_with('>')) descr[0] = '<';  // it is turned when it is read
+  const bool is_time = descr[1] == 'M' || descr[1] == 'm';
+  return is_time ? time_type_bytes(descr) : datatype_bytes(DType::parse(descr));
+}
+
+// A dataset on its way.
+struct Target {
+  const Hdf5Dataset* dataset;
+  std::uint64_t address, bytes;
+};
+
+class PlainFile {
+ public:
+  explicit PlainFile(const std::string& path)
+      : path_(path),
+        descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) {
+    if (descriptor_ >= 0) return;
+    const int error = errno;
+    throw Error(Code::io, "no file to unpack into can be made").at(path).because_errno(error);
+  }
+  ~PlainFile() { ::close(descriptor_); }
+  PlainFile(const PlainFile&) = delete;
+  PlainFile& operator=(const PlainFile&) = delete;
+
+  void write(std::uint64_t offset, Bytes bytes) const {
+    write_fully(descriptor_, bytes, offset, path_);
+  }
+  void set_size(std::uint64_t bytes) const {
+    if (::ftruncate(descriptor_, static_cast<off_t>(bytes)) == 0) return;
+    const int error = errno;
+    throw Error(Code::io, "cannot have {} bytes", bytes).at(path_).because_errno(error);
+  }
+  [[nodiscard]] std::uint64_t free_bytes() const {
+    struct statvfs system {};
+    if (::fstatvfs(descriptor_, &system) != 0) return kMostBytes;
+    return std::uint64_t{system.f_bavail} * system.f_frsize;
+  }
+
+ private:
+  std::string path_;
+  int descriptor_;
+};
+
+// Puts the values of one dataset where they belong, as they come.
+class ValueSink {
+ public:
+  virtual ~ValueSink() = default;
+  [[nodiscard]] virtual bool is_done() const = 0;
+  /// Takes a message, or as much of it as is of this dataset. Returns the bytes taken.
+  virtual std::size_t take(Bytes message) = 0;
+};
+
+class BlockSink final : public ValueSink {
+ public:
+  BlockSink(const Target& target, std::uint64_t block_bytes, const PlainFile& file)
+      : target_(target),
+        file_(file),
+        walk_(*target.dataset, block_bytes),
+        runs_(*target.dataset, walk_.block()) {}
+
+  [[nodiscard]] bool is_done() const override { return walk_.is_done(); }
+
+  std::size_t take(Bytes message) override {
+    std::size_t taken = 0;
+    while (taken < message.size() && !is_done()) {
+      const Bytes piece = message.subspan(
+          taken, std::min<std::size_t>(message.size() - taken, runs_.run_bytes() - in_run_));
+      file_.write(target_.address + runs_.offset() + in_run_, piece);
+      taken += piece.size();
+      in_run_ += piece.size();
+      if (in_run_ == runs_.run_bytes()) next_run();
+    }
+    return taken;
+  }
+
+ private:
+  void next_run() {
+    in_run_ = 0;
+    runs_.advance();
+    if (!runs_.is_done()) return;
+    walk_.advance();
+    if (!walk_.is_done()) runs_ = Hdf5RunWalk(*target_.dataset, walk_.block());
+  }
+
+  Target target_;
+  const PlainFile& file_;
+  Hdf5BlockWalk walk_;
+  Hdf5RunWalk runs_;
+  std::uint64_t in_run_ = 0;
+};
+
+class SequenceSink final : public ValueSink {
+ public:
+  /// Values are appended at `end`, which grows; together they may have `limit_bytes`.
+  SequenceSink(const Target& target, std::uint64_t limit_bytes, const PlainFile& file,
+               std::uint64_t& end)
+      : target_(target), limit_bytes_(limit_bytes), file_(file), end_(end) {}
+
+  [[nodiscard]] bool is_done() const override {
+    return row_ == target_.dataset->shape[0] && left_ == 0;
+  }
+
+  std::size_t take(Bytes message) override {
+    Bytes value = message;
+    if (left_ == 0) {
+      ByteReader in(message, "a value from the HDF5 library's process");
+      begin_value(in.read_u64());
+      value = in.read_bytes(in.remaining());
+    }
+    if (value.size() > left_)
+      throw Error(Code::damaged, "{} bytes of a value that has {} left", value.size(), left_);
+    file_.write(at_, value);
+    at_ += value.size();
+    left_ -= value.size();
+    return message.size();
+  }
+
+ private:
+  void begin_value(std::uint64_t length) {
+    // The global heap is not compressed: what the file does not hold was never written.
+    bytes_ += std::min(length, limit_bytes_ + 1);
+    if (bytes_ > limit_bytes_ || length > 0xffffffffU) {
+      throw Error(Code::damaged, "the values of '{}' have more bytes than the file, {}",
+                  printable(target_.dataset->name), limit_bytes_);
+    }
+    const std::uint64_t row = row_++;
+    if (length == 0) return;  // zeros: the file has them there
+    const std::uint64_t padded = (length + kHeapPadding - 1) / kHeapPadding * kHeapPadding;
+    ByteWriter reference, header;
+    reference.write(static_cast<std::uint32_t>(length));
+    reference.write(end_);
+    reference.write(std::uint32_t{1});
+    file_.write(target_.address + row * kReferenceBytes, reference.bytes());
+    header.write_text(std::string_view("GCOL\1\0\0\0", 8));
+    header.write(kHeapHeaderBytes + padded);
+    header.write_text(std::string_view("\1\0\1\0\0\0\0\0", 8));
+    header.write(length);
+    file_.write(end_, header.bytes());
+    at_ = end_ + kHeapHeaderBytes;
+    end_ = at_ + padded;
+    left_ = length;
+  }
+
+  Target target_;
+  std::uint64_t limit_bytes_;
+  const PlainFile& file_;
+  std::uint64_t& end_;
+  std::uint64_t row_ = 0, bytes_ = 0;
+  std::uint64_t at_ = 0, left_ = 0;  // of the value that has begun
+};
+
+class Unpacking {
+ public:
+  Unpacking(const UnpackRequest& request, const Hdf5Description& description)
+      : request_(request),
+        block_bytes_(request.memory_bytes / kShareOfMemory),
+        file_(request.into) {
+    for (const Hdf5Dataset& dataset : description.datasets) {
+      if (is_column_dataset(dataset)) targets_.push_back({&dataset, 0, bytes_of_all(dataset)});
+    }
+    end_ = head(0).size();
+    for (Target& target : targets_) {
+      target.address = (end_ + kAlignment - 1) / kAlignment * kAlignment;
+      if (target.bytes > kMostBytes - target.address)
+        throw Error(Code::limit, "the datasets together claim more than 2^63 bytes");
+      end_ = target.address + target.bytes;
+      // What no memory is enough for is refused before anything is read.
+      if (target.bytes > 0 && !is_vlen(*target.dataset))
+        (void)Hdf5BlockWalk(*target.dataset, block_bytes_);
+    }
+  }
+
+  void run() {
+    refuse_without_room();
+    all_bytes_ = end_;
+    file_.set_size(end_);
+    request_.progress(0, all_bytes_);
+    std::vector<const Hdf5Dataset*> wanted;
+    for (const Target& target : targets_) {
+      if (target.bytes == 0) continue;
+      wanted.push_back(target.dataset);
+      waiting_.push_back(target);
+    }
+    ProbeLimits limits = probe_limits_for(request_.file.size());
+    limits.cpu_seconds += (request_.file.size() + all_bytes_) / kSlowestBytesPerSecond;
+    limits.wall_seconds += 10 * limits.cpu_seconds;
+    limits.memory_bytes += request_.memory_bytes;
+    const std::string path = "/proc/self/fd/" + std::to_string(request_.file.descriptor());
+    run_hdf5_child(
+        request_.file.path(), limits,
+        [&](const SendMessage& send) { read_out_hdf5(path, wanted, block_bytes_, send); },
+        [&](Bytes message) { take(message); });
+    if (sink_ && sink_->is_done()) sink_.reset();
+    if (sink_ || !waiting_.empty()) {
+      throw Error(Code::damaged, "the HDF5 library's process ended before all values were there")
+          .at(request_.file.path());
+    }
+    file_.set_size(end_);
+    file_.write(0, head(end_));
+  }
+
+ private:
+  [[nodiscard]] static std::uint64_t bytes_of_all(const Hdf5Dataset& dataset) {
+    const std::uint64_t row = dataset.row_bytes(), rows = dataset.shape[0];
+    if (row != 0 && rows > kMostBytes / row) {
+      throw Error(Code::limit, "dataset '{}' claims {} rows of {} bytes, which is more than 2^63",
+                  printable(dataset.name), rows, row);
+    }
+    return row * rows;
+  }
+
+  [[nodiscard]] std::vector<std::byte> head(std::uint64_t end_of_file) const {
+    std::vector<NamedHeader> headers;
+    for (const Target& target : targets_) {
+      const Hdf5Dataset& dataset = *target.dataset;
+      headers.push_back({dataset.name, dataset_header_bytes(dataset.shape, type_of(dataset),
+                                                            {target.address, target.bytes})});
+    }
+    return file_head_bytes(headers, end_of_file);
+  }
+
+  void refuse_without_room() const {
+    const std::uint64_t free = file_.free_bytes();
+    if (end_ <= free) return;
+    throw Error(Code::io, "its datasets take {} unpacked, {} are free in the temporary folder",
+                format_size(end_), format_size(free))
+        .at(request_.file.path())
+        .hint("set TMPDIR to a folder on a disk with that much room");
+  }
+
+  void take(Bytes message) {
+    const std::size_t bytes = message.size();
+    while (!message.empty()) {
+      if (sink_ && sink_->is_done()) sink_.reset();
+      if (!sink_) sink_ = next_sink();
+      message = message.subspan(sink_->take(message));
+    }
+    done_bytes_ += bytes;
+    request_.progress(std::min(done_bytes_, all_bytes_), all_bytes_);
+  }
+
+  std::unique_ptr<ValueSink> next_sink() {
+    if (waiting_.empty())
+      throw Error(Code::damaged, "the HDF5 library's process sent more values than there are");
+    const Target target = waiting_.front();
+    waiting_.pop_front();
+    if (!is_vlen(*target.dataset)) return std::make_unique<BlockSink>(target, block_bytes_, file_);
+    return std::make_unique<SequenceSink>(target, request_.file.size(), file_, end_);
+  }
+
+  const UnpackRequest& request_;
+  std::uint64_t block_bytes_;
+  PlainFile file_;
+  std::vector<Target> targets_;
+  std::deque<Target> waiting_;
+  std::unique_ptr<ValueSink> sink_;
+  std::uint64_t end_ = 0, all_bytes_ = 0, done_bytes_ = 0;
+};
+
+void refuse_what_cannot_be_read(const Hdf5Description& description) {
+  for (const Hdf5Dataset& dataset : description.datasets) {
+    if (!is_column_dataset(dataset)) continue;
+    const bool is_elsewhere =
+        dataset.storage == Hdf5Storage::external || dataset.storage == Hdf5Storage::composed;
+    if (is_elsewhere) throw cannot_locate_error(dataset, hdf5_storage_fault(dataset));
+    check_hdf5_elements(description, dataset);
+    if (dataset.element_bytes > 0xffffffffU || dataset.name.size() > kMostNameBytes) {
+      throw Error(Code::limit, "dataset '{}' has elements of {} bytes and a name of {}",
+                  printable(dataset.name.substr(0, 64)), dataset.element_bytes,
+                  dataset.name.size());
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<std::vector<std::string>> unpack_hdf5_file(const UnpackRequest& request) {
+  const Hdf5Description description = probe_hdf5_file(request.file);
+  const bool is_packed = std::any_of(description.datasets.begin(), description.datasets.end(),
+                                     [](const Hdf5Dataset& dataset) {
+                                       return is_column_dataset(dataset) && has_to_be_read(dataset);
+                                     });
+  if (!is_packed) return std::nullopt;
+  try {
+    refuse_what_cannot_be_read(description);
+    Unpacking(request, description).run();
+  } catch (Error& error) {
+    error.at(request.file.path());
+    throw;
+  }
+  return left_out_notes(description);
+}
+
+}  // namespace shale
