@@ -73,7 +73,7 @@ class PayloadReader {
   WindowReader window_;
 };
 
-ShardLayout layout_of(const ForeignHdf5Columns& columns) {
+ShardLayout layout_of(const Hdf5ForeignColumns& columns) {
   ShardLayout layout;
   layout.file_suffixes = {""};
   layout.part_file = {0};
@@ -85,7 +85,8 @@ ShardLayout layout_of(const ForeignHdf5Columns& columns) {
 }
 
 // Looks at the values as far as the schema depends on them, and at all offsets.
-void survey_values(const Hdf5Columns& columns, const InputFile& file, Hdf5ForeignColumn& column) {
+void survey_values(const Hdf5ForeignColumns& columns, const InputFile& file,
+                   Hdf5ForeignColumn& column) {
   const bool is_flat = column.form == Hdf5ForeignColumn::Form::flat;
   if (!is_flat && !column.may_be_text()) return;
   Hdf5Heap heap(file);
@@ -231,7 +232,7 @@ class ForeignScanner {
   const FindingSink& findings_;
   Hdf5Heap heap_;
   PayloadReader payload_;
-  ForeignHdf5Columns columns_;
+  Hdf5ForeignColumns columns_;
   std::deque<Hdf5Values> fields_;  // one a field of the schema
   std::optional<Hdf5Values> key_;
 
@@ -246,7 +247,7 @@ class ForeignScanner {
 Survey survey_hdf5_file(const InputFile& file, Dialect dialect) {
   if (dialect == Dialect::msgpack)
     throw Error(Code::usage, "--parse msgpack is for LMDB files, this is HDF5").at(file.path());
-  Hdf5Columns columns = find_hdf5_columns(probe_hdf5_file(file), file);
+  Hdf5ForeignColumns columns = find_hdf5_columns(probe_hdf5_file(file), file);
   for (Hdf5ForeignColumn& column : columns.fields) survey_values(columns, file, column);
   return {.schema = columns.schema(), .layout = layout_of(columns), .notes = columns.notes};
 }

@@ -113,7 +113,7 @@ void set_number(const Hdf5Dataset& dataset, Field& field) {
 
 class ColumnFinder {
  public:
-  ColumnFinder(ForeignHdf5Columns& columns, const InputFile& file)
+  ColumnFinder(Hdf5ForeignColumns& columns, const InputFile& file)
       : columns_(columns), file_(file) {}
 
   void run() {
@@ -262,7 +262,7 @@ class ColumnFinder {
     }
   }
 
-  ForeignHdf5Columns& columns_;
+  Hdf5ForeignColumns& columns_;
   const InputFile& file_;
   std::vector<const Hdf5Dataset*> candidates_;
   std::vector<Pair> pairs_;
@@ -326,14 +326,14 @@ Error cannot_locate_error(const Hdf5Dataset& dataset, std::string_view reason) {
   return error;
 }
 
-Schema ForeignHdf5Columns::schema() const {
+Schema Hdf5ForeignColumns::schema() const {
   Schema schema;
   for (const Hdf5ForeignColumn& column : fields) schema.fields.push_back(column.field);
   return schema;
 }
 
-ForeignHdf5Columns find_hdf5_columns(Hdf5Description description, const InputFile& file) {
-  ForeignHdf5Columns columns;
+Hdf5ForeignColumns find_hdf5_columns(Hdf5Description description, const InputFile& file) {
+  Hdf5ForeignColumns columns;
   columns.description = std::move(description);
   try {
     ColumnFinder(columns, file).run();

@@ -30,7 +30,7 @@ struct Hdf5ForeignColumn {
 };
 
 /// The samples of a file that another tool made, as columns.
-struct ForeignHdf5Columns {
+struct Hdf5ForeignColumns {
   Hdf5Description description;  ///< what the columns point into
   std::uint64_t rows = 0;
   std::vector<Hdf5ForeignColumn> fields;  ///< by name, bytewise
@@ -45,7 +45,7 @@ struct ForeignHdf5Columns {
 /// is the key. Reads no sample (but offsets, where only they tell).
 /// Errors: Code::unsupported, by dataset and reason, for what cannot be located or has no meaning
 /// here; Code::damaged, Code::limit.
-[[nodiscard]] ForeignHdf5Columns find_hdf5_columns(Hdf5Description description,
+[[nodiscard]] Hdf5ForeignColumns find_hdf5_columns(Hdf5Description description,
                                                    const InputFile& file);
 
 /// What of the root is left out, a sentence each: single values, groups, links.
