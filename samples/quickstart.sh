@@ -50,7 +50,7 @@ build
 PATH=$root/build/release:$PATH
 
 # Only what this script made is removed: a second run tells the same story.
-rm -rf "$work/dataset" "$work/damaged"
+rm -rf "$work"/{dataset,lmdb,hdf5,damaged,train.lmdb*}
 if [[ -z $photos ]]; then
   say "200 JPEGs in five class folders, drawn for the occasion"
   rm -rf "$work/photos"
@@ -58,14 +58,24 @@ if [[ -z $photos ]]; then
   run 0 -- make_images "$photos"
 fi
 
-say "pack them into shards, with an index, block hashes and a manifest"
+say "pack them into shards, with an index, block hashes and a manifest: TFRecord, LMDB, HDF5"
 run 0 4 -- shale convert "$photos" "$work/dataset" --to record
+run 0 4 -- shale convert "$photos" "$work/lmdb" --to lmdb --quiet
+run 0 4 -- shale convert "$photos" "$work/hdf5" --to hdf5 --quiet
 
 say "what is in there"
 run 0 -- shale info "$work/dataset"
 
 say "is every byte still what was written, and is every source file in it"
 run 0 -- shale verify "$work/dataset" --against "$photos"
+
+say "the other two hold the same samples, by their digests"
+run 0 -- shale verify "$work/lmdb" --against "$work/dataset"
+run 0 -- shale verify "$work/hdf5" --against "$work/dataset"
+
+say "any LMDB or HDF5 file gets an index, whoever wrote it"
+run 0 -- cp "$work/lmdb/shard-000000.lmdb" "$work/train.lmdb"
+run 0 -- shale index "$work/train.lmdb"
 
 say "flip one bit in a copy: shale says where"
 run 0 -- cp -r "$work/dataset" "$work/damaged"
@@ -78,5 +88,6 @@ cat <<END
 your own photos:   samples/quickstart.sh FOLDER
 the whole tool:    build/release/shale --help
 six lines of Python that read any sample:  docs/index.md
+LMDB and HDF5 files you already have:      docs/foreign.md
 all tests:         tests/run.sh
 END

@@ -136,13 +136,17 @@ class Rebuilding {
 }  // namespace
 
 RebuildReport rebuild_index(const std::string& dataset, const Events& events) {
-  if (look_at(dataset) != Place::dataset) {
-    throw Error(look_at(dataset) == Place::absent ? Code::not_found : Code::mismatch,
+  const Place place = look_at(dataset);
+  if (place == Place::absent) {
+    throw Error(Code::not_found, "there is no such file and no such dataset to index").at(dataset);
+  }
+  if (place != Place::dataset) {
+    throw Error(Code::mismatch,
                 "holds no dataset.json: without it nothing made anew could be proved")
         .at(dataset)
         .hint(
-            "copy dataset.json back if it was lost; indexes for shards of other tools are not "
-            "supported yet");
+            "copy dataset.json back if it was lost; of a file that another tool wrote, name the "
+            "file itself");
   }
   std::vector<ManifestShard> shards;
   const Manifest manifest =
