@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "formats/hdf5/hdf5_foreign_columns.hpp"
 #include "formats/hdf5/hdf5_description.hpp"
 #include "formats/hdf5/hdf5_foreign.hpp"
+#include "formats/hdf5/hdf5_foreign_columns.hpp"
 
 // What libFuzzer has the sanitizers call when the process dies.
 extern "C" void __sanitizer_set_death_callback(void (*callback)());
