@@ -176,10 +176,10 @@ class TreeWalk {
       before = node.key;
       may_be_equal = false;
     }
-    const Bytes placeholder = contents.nodes[0].key;
-    if (!contents.is_leaf && walk_.options.is_own && !placeholder.empty()) {
+    const Bytes first_key = contents.nodes[0].key;
+    if (!contents.is_leaf && walk_.options.is_own && !first_key.empty()) {
       walk_.report.send(offset_of(number) + contents.nodes[0].begin,
-                        "the first node of a branch page has a key", shown(placeholder), "none");
+                        "the first node of a branch page has a key", shown(first_key), "none");
     }
   }
 

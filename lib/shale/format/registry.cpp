@@ -22,7 +22,6 @@ const Format& format_named(std::string_view name) {
     chooser += fmt::format("\n  {:<{}}  {}", format->name, width, format->summary);
   }
   if (name.empty()) throw Error(Code::usage, "no format was chosen").hint(chooser);
-  if (name.empty()) throw Error(Code::usage, "--to FORMAT is missing").hint(chooser);
   throw Error(Code::usage, "no format is called '{}'", printable(name)).hint(chooser);
 }
 

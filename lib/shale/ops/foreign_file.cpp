@@ -214,10 +214,14 @@ std::optional<std::string> file_of_path(const std::string& path) {
   return std::nullopt;
 }
 
-const Format& format_of_file(const InputFile& file) {
+const Format* detect_file(const InputFile& file) {
   std::vector<std::byte> head(std::min(kProbeBytes, file.size()));
   file.read_exact(0, head);
-  const Format* format = detect_format({file.path(), head, file.size()});
+  return detect_format({file.path(), head, file.size()});
+}
+
+const Format& format_of_file(const InputFile& file) {
+  const Format* format = detect_file(file);
   if (format == nullptr) {
     throw Error(Code::unsupported, "is of no format that shale knows")
         .at(file.path())

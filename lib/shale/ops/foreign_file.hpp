@@ -30,7 +30,9 @@ struct ForeignRequest {
   std::uint64_t memory_bytes = 256 << 20;  ///< for one sample at a time, with checksums
 };
 
-/// The format of a file, by its content. Errors: Code::unsupported if none reads such files.
+/// The format of a file, by its content; null if it is of none.
+[[nodiscard]] const Format* detect_file(const InputFile& file);
+/// The same, if it reads files of other tools. Errors: Code::unsupported if none reads such files.
 [[nodiscard]] const Format& format_of_file(const InputFile& file);
 
 /// Indexes a file, replacing an index that is there. Nothing is written if the file is damaged or

@@ -1,11 +1,9 @@
 #include "shale/ops/open_input.hpp"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/format/format.hpp"
 #include "shale/io/walk.hpp"
 #include "shale/ops/dataset_source.hpp"
 #include "shale/ops/foreign_file.hpp"
@@ -64,13 +62,6 @@ void refuse_file_options(const ConvertRequest& request) {
       .hint("leave the option out");
 }
 
-bool is_of_known_format(const std::string& path) {
-  const InputFile file(path);
-  std::vector<std::byte> head(std::min<std::uint64_t>(4096, file.size()));
-  file.read_exact(0, head);
-  return detect_format({path, head, file.size()}) != nullptr;
-}
-
 }  // namespace
 
 Place look_at(const std::string& path) {
@@ -115,7 +106,7 @@ std::unique_ptr<Source> open_input(const ConvertRequest& request, const std::str
     case Place::unfinished:
       throw unfinished(input);
     case Place::other_file:
-      if (!is_of_known_format(input)) throw not_read_yet(input, kind_of_file(input));
+      if (detect_file(InputFile(input)) == nullptr) throw not_read_yet(input, kind_of_file(input));
       break;
     case Place::dataset:
     case Place::empty_folder:
