@@ -1,0 +1,3 @@
+#include <nanobind/nanobind.h>
+
+NB_MODULE(_shale, module) { module.attr("version") = SHALE_VERSION; }
