@@ -33,11 +33,6 @@ class Contents(unittest.TestCase):
                     self.assertTrue("/shale.libs/" in line or OF_THE_MACHINE.search(line))
                     self.assertNotIn("not found", line)
 
-    def test_program_and_module_bring_their_own_c_plus_plus(self):
-        for path in [SITE / "shale/bin/shale", *SITE.glob("shale/_shale*.so"), *SITE.glob("shale.libs/*")]:
-            with self.subTest(path.name):
-                self.assertNotIn("libstdc++", said_by("readelf", "-dW", path))
-
     def test_the_module_shows_its_entry_point_and_nothing_else(self):
         (module,) = SITE.glob("shale/_shale*.so")
         self.assertEqual([line.split()[-1] for line in said_by("nm", "-D", "--defined-only", module).splitlines()], ["PyInit__shale"])
