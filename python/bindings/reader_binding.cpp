@@ -98,7 +98,7 @@ class Reader {
         const nb::gil_scoped_release release;
         located = loader_->locate(rows);
       }
-      SampleObjects objects(located, fields_, scratch_);
+      SampleObjects objects(located, fields_, memory_);
       {
         const nb::gil_scoped_release release;
         loader_->fetch(objects.fetches());
@@ -175,7 +175,7 @@ class Reader {
   std::unique_ptr<Loader> loader_;
   const Format* format_ = nullptr;
   std::vector<OutputField> fields_;
-  ScratchPool scratch_;
+  MemoryPool memory_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "python/bindings/sample_objects.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "shale/base/error.hpp"
@@ -52,7 +53,7 @@ nb::object text_object(Bytes text, const char* errors) {
 
 }  // namespace
 
-ScratchPool::Scratch ScratchPool::take(std::uint64_t bytes) {
+MemoryPool::Scratch MemoryPool::take(std::uint64_t bytes) {
   Scratch scratch;
   if (!free_.empty()) {
     scratch = std::move(free_.back());
@@ -66,12 +67,20 @@ ScratchPool::Scratch ScratchPool::take(std::uint64_t bytes) {
   return scratch;
 }
 
-void ScratchPool::put_back(Scratch scratch) {
+void MemoryPool::put_back(Scratch scratch) {
   if (scratch.capacity <= kMostKeptBytes) free_.push_back(std::move(scratch));
 }
 
+void MemoryPool::keep_backed(const std::byte* highest) {
+  constexpr std::size_t kBlockBytes = 64 << 10;  // too much for most gaps, and never touched
+  const std::less<> is_below;
+  if (heap_end_ != nullptr && is_below(highest, heap_end_.get())) return;
+  auto block = std::make_unique_for_overwrite<std::byte[]>(kBlockBytes);
+  if (is_below(highest, block.get())) heap_end_ = std::move(block);
+}
+
 SampleObjects::SampleObjects(std::span<const LocatedSample> samples,
-                             std::span<const OutputField> fields, ScratchPool& pool)
+                             std::span<const OutputField> fields, MemoryPool& pool)
     : samples_(samples), fields_(fields), pool_(pool) {
   std::uint64_t scratch_bytes = 0;
   for (const OutputField& field : fields_) {
@@ -83,13 +92,18 @@ SampleObjects::SampleObjects(std::span<const LocatedSample> samples,
   scratch_ = pool_.take(scratch_bytes);
   std::span<std::byte> scratch(scratch_.bytes.get(), scratch_bytes);
   cells_.reserve(samples_.size() * fields_.size());
+  const std::byte* highest = nullptr;
   for (const LocatedSample& sample : samples_) {
     for (const OutputField& field : fields_) {
       cells_.push_back(make_cell(sample, field, scratch));
-      if (!cells_.back().bytes.empty())
-        fetches_.push_back({&sample, field.field, cells_.back().bytes});
+      const Cell& cell = cells_.back();
+      if (cell.bytes.empty()) continue;
+      fetches_.push_back({&sample, field.field, cell.bytes});
+      if (cell.object.is_valid())
+        highest = std::max<const std::byte*>(highest, cell.bytes.data(), std::less<>());
     }
   }
+  if (highest != nullptr) pool_.keep_backed(highest);
 }
 
 SampleObjects::~SampleObjects() { pool_.put_back(std::move(scratch_)); }
