@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what shale needs and this machine (Debian 12 or its like) lacks, by apt-get. Nothing missing: no apt call.
 #   tests/install-deps.sh               to build shale and run its tests
-#   tests/install-deps.sh --ci          ... and what .ci/run needs: second compiler, linters
+#   tests/install-deps.sh --ci          ... and what .ci/run needs: second compiler, linters, a SLURM
 #   tests/install-deps.sh --peers [DIR] ... and a Python environment with the peers of tests/interop (default build/peers)
 set -euo pipefail
 
@@ -15,7 +15,7 @@ build_packages=(
   liburing-dev libxxhash-dev nlohmann-json3-dev doctest-dev
   python3 python3-dev python3-venv
 )
-ci_packages=(clang clang-format clang-tidy libclang-rt-14-dev shellcheck mandoc)
+ci_packages=(clang clang-format clang-tidy libclang-rt-14-dev shellcheck mandoc slurm-wlm munge)
 
 fail() {
   printf 'install-deps: %s\nhint: %s\n' "$1" "$2" >&2

@@ -1,5 +1,8 @@
 """shale: training datasets in shards of any format, read in flat memory."""
 
+from shale._shale import io_backend
 from shale._shale import version as __version__
+from shale.dataset import Dataset
+from shale.errors import Error
 
-__all__ = ["__version__"]
+__all__ = ["Dataset", "Error", "__version__", "io_backend"]

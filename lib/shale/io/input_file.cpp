@@ -104,9 +104,25 @@ void InputFile::prefetch(std::uint64_t offset, std::uint64_t length) const {
                         static_cast<off_t>(std::min(length, size_ - offset)), POSIX_FADV_WILLNEED);
 }
 
-SparseReading::SparseReading(const InputFile& file) : file_(&file) {
-  (void)::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_RANDOM);
+void InputFile::expect_random_reads() const {
+  (void)::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_RANDOM);
 }
+
+void InputFile::drop_cache(std::uint64_t offset, std::uint64_t length) const {
+  // Pages that the range only touches stay unless they are asked for whole.
+  const std::uint64_t begin = offset / kDirectAlignment * kDirectAlignment;
+  const std::uint64_t end =
+      (offset + length + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment;
+  (void)::posix_fadvise(descriptor_, static_cast<off_t>(begin), static_cast<off_t>(end - begin),
+                        POSIX_FADV_DONTNEED);
+}
+
+bool InputFile::go_direct() const {
+  const int flags = ::fcntl(descriptor_, F_GETFL);
+  return flags >= 0 && ::fcntl(descriptor_, F_SETFL, flags | O_DIRECT) == 0;
+}
+
+SparseReading::SparseReading(const InputFile& file) : file_(&file) { file.expect_random_reads(); }
 
 SparseReading::~SparseReading() {
   (void)::posix_fadvise(file_->descriptor(), 0, 0, POSIX_FADV_NORMAL);

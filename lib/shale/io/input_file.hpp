@@ -8,6 +8,9 @@
 
 namespace shale {
 
+/// What reads past the page cache are aligned to.
+inline constexpr std::uint64_t kDirectAlignment = 4096;
+
 /// A file open for positioned reads: no cursor, no mapping, no lock. Opened O_RDONLY | O_CLOEXEC.
 /// Thread-safe: any number of threads may read at once. Closed by its destructor.
 class InputFile {
@@ -32,6 +35,13 @@ class InputFile {
   /// Has the kernel read a range in the background, so that several such reads are in flight at
   /// once. Advice: nothing fails, and what read_exact gives is the same without it.
   void prefetch(std::uint64_t offset, std::uint64_t length) const;
+  /// Has the kernel read what it is asked for and no more, for random access. Advice.
+  void expect_random_reads() const;
+  /// Gives the page cache of a range back, where no one else is using it. Advice.
+  void drop_cache(std::uint64_t offset, std::uint64_t length) const;
+  /// From now on reads go past the page cache: offset, length and memory of each must be multiples
+  /// of kDirectAlignment. False, and nothing has changed, where the file system refuses.
+  [[nodiscard]] bool go_direct() const;
 
  private:
   std::string path_;

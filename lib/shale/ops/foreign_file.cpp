@@ -3,7 +3,11 @@
 #include <filesystem>
 #include <utility>
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
@@ -58,6 +62,51 @@ class IndexWorkFolder {
   std::string path_;
 };
 
+// One at a time indexes into a folder: several processes may want the same index at once.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& folder) {
+    std::error_code ignored;  // what is wrong with the folder shows when something is written there
+    fs::create_directories(folder, ignored);
+    descriptor_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    // Network file systems may have no such locks. Then the last one to finish wins.
+    if (descriptor_ >= 0) (void)::flock(descriptor_, LOCK_EX);
+  }
+  ~FolderLock() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
+
+// A file without a name, in memory, which is read and written by the path of its descriptor.
+class AnonymousFile {
+ public:
+  static constexpr const char* kFolder = "/proc/self/fd";
+
+  explicit AnonymousFile(const std::string& label)
+      : descriptor_(::memfd_create(label.substr(0, kLongestLabel).c_str(), MFD_CLOEXEC)) {
+    if (descriptor_ < 0) {
+      const int error = errno;
+      throw Error(Code::io, "no memory file can be made for the index")
+          .at(label)
+          .because_errno(error);
+    }
+  }
+  ~AnonymousFile() { ::close(descriptor_); }
+  AnonymousFile(const AnonymousFile&) = delete;
+  AnonymousFile& operator=(const AnonymousFile&) = delete;
+
+  [[nodiscard]] std::string name() const { return std::to_string(descriptor_); }
+
+ private:
+  static constexpr std::size_t kLongestLabel = 200;  // the kernel takes 249
+  int descriptor_;
+};
+
 class Indexing {
  public:
   Indexing(const ForeignRequest& request, const Events& events)
@@ -71,6 +120,46 @@ class Indexing {
   }
 
   IndexedFile run() {
+    const FolderLock lock(paths_.lists);
+    if (request_.keeps_fresh && has_fresh_index()) return {};
+    const Format& format = describe_file();
+    const IndexWorkFolder work(paths_.lists, name_);
+    shard_.index.name = name_ + std::string(kIndexSuffix);
+    write_index(format, join_path(work.path(), shard_.index.name));
+    if (request_.with_checksums) {
+      write_blocks(work);
+      digest_samples(format, work);
+    }
+    describe_source();
+    refuse_changed_file();
+    publish(work);
+    return {std::move(manifest_), std::move(notes_)};
+  }
+
+  MemoryIndex run_in_memory() {
+    auto memory = std::make_shared<const AnonymousFile>(name_);
+    const Format& format = describe_file();
+    shard_.index.name = memory->name();
+    write_index(format, join_path(AnonymousFile::kFolder, memory->name()));
+    describe_source();
+    refuse_changed_file();
+    paths_.lists = AnonymousFile::kFolder;
+    return {std::move(manifest_), std::move(shard_), std::move(paths_), std::move(notes_),
+            std::move(memory)};
+  }
+
+ private:
+  [[nodiscard]] bool has_fresh_index() const {
+    std::error_code error;
+    if (!fs::exists(paths_.manifest, error)) return false;
+    std::vector<ManifestShard> shards;
+    const Manifest found =
+        read_manifest(paths_, [&](const ManifestShard& shard) { shards.push_back(shard); });
+    return shards.size() == 1 && is_index_fresh(files_[0], found, shards[0]) &&
+           found.layout.dialect == request_.dialect;
+  }
+
+  const Format& describe_file() {
     const Format& format = format_of_file(files_[0]);
     Survey survey = format.survey(files_[0], request_.dialect);
     validate_schema(survey.schema);
@@ -81,25 +170,13 @@ class Indexing {
     manifest_.layout = std::move(survey.layout);
     shard_.name = name_;
     shard_.files = {{name_, files_[0].size(), {}}};
-
-    const IndexWorkFolder work(paths_.lists, name_);
-    write_index(format, work);
-    if (request_.with_checksums) {
-      write_blocks(work);
-      digest_samples(format, work);
-    }
-    describe_source();
-    refuse_changed_file();
-    publish(work);
-    return {std::move(manifest_), std::move(survey.notes)};
+    notes_ = std::move(survey.notes);
+    return format;
   }
 
- private:
-  void write_index(const Format& format, const IndexWorkFolder& work) {
-    shard_.index.name = name_ + std::string(kIndexSuffix);
+  void write_index(const Format& format, const std::string& path) {
     IndexWriter writer(
-        OutputFile(join_path(work.path(), shard_.index.name),
-                   {.io = IoMode::buffered, .buffer_bytes = kIndexBufferBytes, .buffers = 1}),
+        OutputFile(path, {.io = IoMode::buffered, .buffer_bytes = kIndexBufferBytes, .buffers = 1}),
         IndexColumns(manifest_.schema, manifest_.layout));
     const FindingSink refuse = [this](const Finding& finding) {
       throw Error(Code::damaged, "the file is damaged and gets no index: {}", describe(finding))
@@ -200,6 +277,7 @@ class Indexing {
   std::vector<InputFile> files_;  // one: what a scan takes
   std::string name_;
   std::uint64_t mtime_ns_;
+  std::vector<std::string> notes_;
   Manifest manifest_;
   ManifestShard shard_;
 };
@@ -239,9 +317,20 @@ IndexedFile index_file(const ForeignRequest& request, const Events& events) {
   return Indexing(request, events).run();
 }
 
+MemoryIndex index_in_memory(const ForeignRequest& request, const Events& events) {
+  return Indexing(request, events).run_in_memory();
+}
+
 bool is_index_fresh(const InputFile& file, const Manifest& manifest, const ManifestShard& shard) {
   return shard.files.size() == 1 && shard.files[0].bytes == file.size() &&
          manifest.source.mtime_ns == mtime_ns_of(file);
+}
+
+Error stale_index(const std::string& file, std::uint64_t bytes_then) {
+  return Error(Code::mismatch, "has changed since it was indexed: {} bytes then, {} now",
+               bytes_then, InputFile(file).size())
+      .at(file)
+      .hint(fmt::format("'shale index {}' indexes it again", printable(file)));
 }
 
 }  // namespace shale

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "shale/base/error.hpp"
 #include "shale/data/manifest.hpp"
 #include "shale/format/format.hpp"
 #include "shale/ops/events.hpp"
@@ -28,6 +30,7 @@ struct ForeignRequest {
   bool with_checksums = false;  ///< reads the payload: crc32c columns, block list, digests
   std::string generator;
   std::uint64_t memory_bytes = 256 << 20;  ///< for one sample at a time, with checksums
+  bool keeps_fresh = false;  ///< an index that is there and still right stays as it is
 };
 
 /// The format of a file, by its content; null if it is of none.
@@ -45,8 +48,21 @@ struct IndexedFile {
 };
 IndexedFile index_file(const ForeignRequest& request, const Events& events);
 
+/// The same without a trace on any disk: the index is a file in memory, without checksums, and
+/// `paths` and `shard` are right as long as `memory` lives, in this process and in forked ones.
+struct MemoryIndex {
+  Manifest manifest;
+  ManifestShard shard;
+  DatasetPaths paths;
+  std::vector<std::string> notes;
+  std::shared_ptr<const void> memory;
+};
+[[nodiscard]] MemoryIndex index_in_memory(const ForeignRequest& request, const Events& events);
+
 /// True if the file is what the manifest speaks of: same size, same time of modification.
 [[nodiscard]] bool is_index_fresh(const InputFile& file, const Manifest& manifest,
                                   const ManifestShard& shard);
+/// The error for an index that is not: it would point into the wrong bytes.
+[[nodiscard]] Error stale_index(const std::string& file, std::uint64_t bytes_then);
 
 }  // namespace shale

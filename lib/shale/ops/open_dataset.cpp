@@ -46,15 +46,11 @@ void read_into(OpenedDataset& dataset) {
       dataset.paths, [&](const ManifestShard& shard) { dataset.shards.push_back(shard); });
 }
 
-// An index that was made for another state of the file would point into the wrong bytes.
 void refuse_stale(const OpenedDataset& dataset, const std::string& file) {
-  const InputFile now(file);
   const bool is_of_this_file = dataset.shards.size() == 1;
-  if (is_of_this_file && is_index_fresh(now, dataset.manifest, dataset.shards[0])) return;
-  throw Error(Code::mismatch, "has changed since it was indexed: {} bytes then, {} now",
-              is_of_this_file ? dataset.shards[0].files.at(0).bytes : 0, now.size())
-      .at(file)
-      .hint(fmt::format("'shale index {}' indexes it again", printable(file)));
+  if (is_of_this_file && is_index_fresh(InputFile(file), dataset.manifest, dataset.shards[0]))
+    return;
+  throw stale_index(file, is_of_this_file ? dataset.shards[0].files.at(0).bytes : 0);
 }
 
 // What a file that cannot be indexed is unpacked into, with notes; nullopt if that is of no help.

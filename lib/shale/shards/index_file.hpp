@@ -28,6 +28,10 @@ class IndexColumns {
  public:
   IndexColumns(const Schema& schema, const ShardLayout& layout);
 
+  /// NumPy's names of the columns and of their types, in the order of the row.
+  [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& names_and_types() const {
+    return columns_;
+  }
   [[nodiscard]] std::uint64_t row_bytes() const { return row_bytes_; }
   /// The .npy header of an index of `rows` rows.
   [[nodiscard]] std::vector<std::byte> header(std::uint64_t rows) const;

@@ -1,6 +1,7 @@
 #include "shale/shards/manifest_file.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <utility>
 
@@ -283,15 +284,8 @@ Json head_to_json(const Manifest& manifest) {
 // Every byte of the file but the 32 digits of the hash itself, which are compared. Returns nothing:
 // proved or thrown.
 void prove_self_hash(const InputFile& file) {
+  const std::string expected = self_hash_of(file);
   const std::uint64_t tail_bytes = kHashDigits + kTail.size();
-  const std::uint64_t ending_bytes = kHashMember.size() + tail_bytes;
-  std::string ending(std::min(ending_bytes, file.size()), '\0');
-  file.read_exact(file.size() - ending.size(), std::as_writable_bytes(std::span(ending)));
-  if (!ending.starts_with(kHashMember) || !ending.ends_with(kTail)) {
-    throw Error(Code::damaged, "manifest does not end with its own hash, at {} bytes", file.size())
-        .at(file.path())
-        .hint("the file was cut or edited; copy it again from where it was whole");
-  }
   Hasher128 hasher;
   std::vector<std::byte> chunk(256 * 1024);
   for (std::uint64_t offset = 0; offset < file.size() - tail_bytes;) {
@@ -303,7 +297,6 @@ void prove_self_hash(const InputFile& file) {
   }
   hasher.update(as_bytes(kTail));
   const std::string found = hasher.digest().hex();
-  const std::string expected = ending.substr(kHashMember.size(), kHashDigits);
   if (found != expected) {
     throw Error(Code::damaged, "manifest's bytes hash to {}, expected {}", found, expected)
         .at(file.path())
@@ -312,7 +305,57 @@ void prove_self_hash(const InputFile& file) {
   }
 }
 
+using LineVisitor = std::function<void(std::uint64_t offset, std::string_view line)>;
+
+// Hands out every line, without its end. Memory: a window, and the longest line.
+void for_each_line(const InputFile& file, const LineVisitor& visit) {
+  constexpr std::uint64_t kWindowBytes = 1 << 20;
+  std::string window;
+  std::uint64_t window_offset = 0;
+  for (std::uint64_t offset = 0; offset < file.size();) {
+    const std::size_t kept = window.size();
+    window.resize(kept + std::min(kWindowBytes, file.size() - offset));
+    file.read_exact(offset, std::as_writable_bytes(std::span(window).subspan(kept)));
+    offset += window.size() - kept;
+    std::size_t begin = 0;
+    for (std::size_t end = window.find('\n', kept); end != std::string::npos;
+         end = window.find('\n', begin)) {
+      visit(window_offset + begin, std::string_view(window).substr(begin, end - begin));
+      begin = end + 1;
+    }
+    window.erase(0, begin);
+    window_offset += begin;
+  }
+  if (!window.empty()) visit(window_offset, window);
+}
+
+// Of a shard's line only this is parsed: the first `,"samples":` cannot stand inside a string,
+// whose quotes are escaped.
+std::uint64_t samples_of_line(std::string_view line) {
+  constexpr std::string_view kMember = ",\"samples\":";
+  const std::size_t member_begin = line.find(kMember);
+  std::uint64_t samples = 0;
+  if (member_begin != std::string_view::npos) {
+    const char* const begin = line.data() + member_begin + kMember.size();
+    const auto [end, error] = std::from_chars(begin, line.data() + line.size(), samples);
+    if (error == std::errc() && end != line.data() + line.size() && *end == ',') return samples;
+  }
+  throw Error(Code::damaged, "a shard's line does not say how many samples it holds");
+}
+
 }  // namespace
+
+std::string self_hash_of(const InputFile& file) {
+  const std::uint64_t ending_bytes = kHashMember.size() + kHashDigits + kTail.size();
+  std::string ending(std::min(ending_bytes, file.size()), '\0');
+  file.read_exact(file.size() - ending.size(), std::as_writable_bytes(std::span(ending)));
+  if (!ending.starts_with(kHashMember) || !ending.ends_with(kTail)) {
+    throw Error(Code::damaged, "manifest does not end with its own hash, at {} bytes", file.size())
+        .at(file.path())
+        .hint("the file was cut or edited; copy it again from where it was whole");
+  }
+  return ending.substr(kHashMember.size(), kHashDigits);
+}
 
 std::string shard_line(const ManifestShard& shard) {
   const bool was_read = !shard.blocks.name.empty();
@@ -407,6 +450,56 @@ Manifest read_manifest(const DatasetPaths& paths,
     if (error.file().empty()) error.at(path);
     throw;
   }
+}
+
+ManifestOutline read_manifest_outline(const InputFile& file) {
+  prove_self_hash(file);
+  constexpr std::string_view kShardsBegin = "\"shards\": [";
+  ManifestOutline outline;
+  std::string head;
+  std::uint64_t rows = 0;
+  bool is_among_shards = false;
+  const auto take_line = [&](std::uint64_t offset, std::string_view line) {
+    const bool is_shard = is_among_shards && line.starts_with('{');
+    is_among_shards = line == kShardsBegin || is_shard;
+    if (!is_shard) {
+      head += line;
+      return;
+    }
+    if (line.ends_with(',')) line.remove_suffix(1);
+    const std::uint64_t samples = samples_of_line(line);
+    outline.shards.push_back({rows, samples, offset, line.size()});
+    rows += samples;
+  };
+  try {
+    for_each_line(file, take_line);
+    outline.manifest = manifest_from_json(Json::parse(head));
+    const Manifest& manifest = outline.manifest;
+    if (manifest.shard_count != outline.shards.size() || manifest.digest.samples != rows) {
+      throw Error(Code::damaged, "manifest has {} shards with {} samples, it says {} with {}",
+                  outline.shards.size(), rows, manifest.shard_count, manifest.digest.samples);
+    }
+    return outline;
+  } catch (const Json::exception& error) {
+    throw Error(Code::damaged, "the head of the manifest is not the JSON that shale writes")
+        .at(file.path())
+        .because(error.what());
+  } catch (Error& error) {
+    if (error.file().empty()) error.at(file.path());
+    throw;
+  }
+}
+
+ManifestShard read_shard_line(const InputFile& file, const ShardLine& line) {
+  std::string text(line.bytes, '\0');
+  file.read_exact(line.offset, std::as_writable_bytes(std::span(text)));
+  ManifestShard shard = parse_shard_line(text);
+  if (shard.digest.samples != line.samples) {
+    throw Error(Code::damaged, "shard has {} samples, its manifest had {} when it was opened",
+                shard.digest.samples, line.samples)
+        .at(file.path(), line.offset);
+  }
+  return shard;
 }
 
 }  // namespace shale

@@ -1,0 +1,412 @@
+#include "shale/ops/loader.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <numeric>
+#include <utility>
+
+#include <unistd.h>
+
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/ops/extent_reading.hpp"
+#include "shale/ops/foreign_file.hpp"
+#include "shale/ops/loader_state.hpp"
+#include "shale/ops/open_input.hpp"
+
+namespace shale {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kColumnChunkBytes = 1 << 20;
+constexpr std::uint64_t kMostKeptKeys = 4 << 20, kKeysAtOnce = 1 << 16;
+
+void check_place(const FieldPlace& place, const InputFile& file, const InputFile& index,
+                 std::uint64_t shard_row) {
+  if (place.offset == kMissing) return;
+  if (place.length <= file.size() && place.offset <= file.size() - place.length) return;
+  throw Error(Code::damaged, "row {} of the index places {} bytes at {} of {}, which has {}",
+              shard_row, place.length, place.offset, printable(file.path()), file.size())
+      .at(index.path())
+      .hint("'shale verify' tells which of the two is damaged");
+}
+
+void check_places(const LocatedSample& sample, const ShardReader& reader,
+                  const Manifest& manifest) {
+  if (manifest.layout.has_keys)
+    check_place(sample.place.key, reader.file_of_key(), reader.index_file(), sample.shard_row);
+  for (std::size_t i = 0; i < manifest.schema.fields.size(); ++i) {
+    if (!is_located(manifest.schema.fields[i].kind)) continue;
+    check_place(sample.place.cells[i].place, reader.file_of_field(i), reader.index_file(),
+                sample.shard_row);
+  }
+}
+
+const FieldPlace& place_of(const LocatedSample& sample, std::optional<std::size_t> field) {
+  return field ? sample.place.cells[*field].place : sample.place.key;
+}
+
+// One fetch with the shard it is read from.
+struct Task {
+  const Fetch* fetch;
+  const InputFile* file;
+  bool is_direct;
+};
+
+std::string key_of(const LocatedSample& sample, const ShardReader& reader, bool has_keys) {
+  constexpr std::uint64_t kLongestShown = 4096;
+  if (!has_keys) return std::to_string(sample.row);
+  if (sample.place.key.offset == kMissing || sample.place.key.length > kLongestShown) return {};
+  std::string key(sample.place.key.length, '\0');
+  try {
+    read_past_cache(
+        {&reader.file_of_key(), sample.place.key.offset, std::as_writable_bytes(std::span(key))});
+  } catch (const Error&) {
+    return {};  // the error at hand is worth more
+  }
+  return key;
+}
+
+// What the page cache held may be wrong where the disk is right: one more look, past it.
+void prove_checksum(const Task& task) {
+  const std::uint32_t expected = place_of(*task.fetch->sample, task.fetch->field).crc32c;
+  if (crc32c(task.fetch->into) == expected) return;
+  const std::uint64_t offset = place_of(*task.fetch->sample, task.fetch->field).offset;
+  read_past_cache({task.file, offset, task.fetch->into});
+  const std::uint32_t found = crc32c(task.fetch->into);
+  if (found == expected) return;
+  throw Error(Code::damaged, "{} bytes read twice have checksum 0x{:08x}, the index says 0x{:08x}",
+              task.fetch->into.size(), found, expected)
+      .at(task.file->path(), offset)
+      .hint("'shale verify' lists all that is damaged");
+}
+
+void read_tasks(std::span<const Task> tasks, CachePolicy cache, LoaderState& state) {
+  std::vector<Extent> extents;
+  extents.reserve(tasks.size());
+  bool is_direct = true;
+  for (const Task& task : tasks) {
+    extents.push_back(
+        {task.file, place_of(*task.fetch->sample, task.fetch->field).offset, task.fetch->into});
+    is_direct = is_direct && task.is_direct;
+  }
+  if (extents.size() == 1 && !is_direct) {
+    extents[0].file->read_exact(extents[0].offset, extents[0].into);
+  } else {
+    std::unique_ptr<LoaderState::Bench> bench = state.take_bench();
+    if (is_direct) {
+      read_extents_direct(extents, bench->reader, bench->arena);
+    } else {
+      read_extents(extents, bench->reader);
+    }
+    state.put_back(std::move(bench));
+  }
+  if (cache == CachePolicy::keep || is_direct) return;
+  for (const Extent& extent : extents) extent.file->drop_cache(extent.offset, extent.into.size());
+}
+
+}  // namespace
+
+Loader::Loader(const LoaderRequest& request, const Events& events)
+    : verifies_(request.verifies), cache_(request.cache) {
+  open(request, events);
+  if (verifies_ && !manifest().layout.has_checksums) {
+    throw Error(Code::unsupported, "the index has no checksums, nothing that is read can be proved")
+        .at(paths_.manifest)
+        .hint("'shale index --crc' adds them");
+  }
+}
+
+Loader::~Loader() {
+  const std::unique_ptr<LoaderState> state(state_.exchange(nullptr));
+  const std::unique_ptr<const KeyTable> keys(keys_.exchange(nullptr));
+}
+
+void Loader::open(const LoaderRequest& request, const Events& events) {
+  std::error_code error;
+  const bool is_dataset = fs::exists(DatasetPaths(request.path).manifest, error);
+  if (!is_dataset) {
+    const Place place = look_at(request.path);
+    if (place == Place::absent)
+      throw Error(Code::not_found, "there is no dataset").at(request.path);
+    if (place == Place::unfinished) throw unfinished(request.path);
+    if (const std::optional<std::string> file = file_of_path(request.path))
+      return open_file(request, *file, events);
+    throw Error(Code::unsupported, "is no dataset of shale, and no file of a format it reads")
+        .at(request.path)
+        .hint("'shale convert' makes a dataset of a folder of images");
+  }
+  paths_ = DatasetPaths(request.path);
+  const InputFile manifest_file(paths_.manifest);
+  outline_ = read_manifest_outline(manifest_file);
+  self_hash_ = self_hash_of(manifest_file);
+}
+
+void Loader::open_file(const LoaderRequest& request, const std::string& file,
+                       const Events& events) {
+  ForeignRequest indexing{.file = file,
+                          .index_folder = request.index_folder,
+                          .dialect = request.dialect,
+                          .with_checksums = request.verifies,
+                          .generator = request.generator,
+                          .keeps_fresh = true};
+  paths_ = DatasetPaths::of_file(file, request.index_folder);
+  std::error_code error;
+  if (!request.index_folder.empty()) {
+    notes_ = index_file(indexing, events).notes;
+  } else if (!fs::exists(paths_.manifest, error)) {
+    MemoryIndex index = index_in_memory(indexing, events);
+    paths_ = std::move(index.paths);
+    outline_ = {std::move(index.manifest), {{0, index.shard.digest.samples, 0, 0}}};
+    only_shard_ = std::move(index.shard);
+    notes_ = std::move(index.notes);
+    memory_ = std::move(index.memory);
+    return;
+  }
+  const InputFile manifest_file(paths_.manifest);
+  outline_ = read_manifest_outline(manifest_file);
+  self_hash_ = self_hash_of(manifest_file);
+  if (outline_.shards.size() != 1) throw stale_index(file, 0);
+  const ManifestShard shard = read_shard_line(manifest_file, outline_.shards[0]);
+  if (!is_index_fresh(InputFile(file), manifest(), shard))
+    throw stale_index(file, shard.files.at(0).bytes);
+  if (request.dialect == Dialect::msgpack && manifest().layout.dialect != Dialect::msgpack) {
+    throw Error(Code::mismatch, "its index was made without --parse msgpack")
+        .at(file)
+        .hint("make it anew with 'shale index --parse msgpack', or name another index directory");
+  }
+}
+
+LoaderState& Loader::state() const {
+  LoaderState* current = state_.load();
+  if (current != nullptr && current->process() == ::getpid()) return *current;
+  auto fresh = std::make_unique<LoaderState>(
+      LoaderState::Setting{paths_, outline_, self_hash_, only_shard_, cache_});
+  if (state_.compare_exchange_strong(current, fresh.get())) {
+    if (current != nullptr) current->abandon();  // never freed: it may be in any condition
+    return *fresh.release();
+  }
+  return *state_.load();
+}
+
+std::uint64_t Loader::shard_of(std::uint64_t row) const {
+  const auto after = std::upper_bound(
+      outline_.shards.begin(), outline_.shards.end(), row,
+      [](std::uint64_t wanted, const ShardLine& line) { return wanted < line.first_row; });
+  return static_cast<std::uint64_t>(after - outline_.shards.begin()) - 1;
+}
+
+std::string Loader::shard_name_of(std::uint64_t row) const {
+  return state().shard(shard_of(row))->reader.shard().name;
+}
+
+std::vector<LocatedSample> Loader::locate(std::span<const std::uint64_t> rows) const {
+  std::vector<LocatedSample> samples(rows.size());
+  std::vector<std::uint32_t> order(rows.size());
+  std::iota(order.begin(), order.end(), 0U);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] >= size()) {
+      throw Error(Code::not_found, "row {} was asked for, the dataset has {}", rows[i], size())
+          .at(paths_.manifest);
+    }
+    samples[i].row = rows[i];
+  }
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return rows[a] < rows[b]; });
+  LoaderState& open = state();
+  std::vector<std::byte> bytes;
+  std::vector<Extent> extents;
+  for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+    const std::uint64_t number = shard_of(rows[order[begin]]);
+    const ShardLine& line = outline_.shards[number];
+    while (end < order.size() && rows[order[end]] - line.first_row < line.samples) ++end;
+    const OpenShardPointer shard = open.shard(number);
+    const ShardReader& reader = shard->reader;
+    const std::uint64_t row_bytes = reader.columns().row_bytes();
+    bytes.resize((end - begin) * row_bytes);
+    extents.clear();
+    for (std::size_t i = begin; i < end; ++i) {
+      LocatedSample& sample = samples[order[i]];
+      sample.shard = number;
+      sample.shard_row = sample.row - line.first_row;
+      extents.push_back({&reader.index_file(), reader.columns().file_bytes(sample.shard_row),
+                         std::span(bytes).subspan((i - begin) * row_bytes, row_bytes)});
+    }
+    if (extents.size() == 1) {
+      reader.index_file().read_exact(extents[0].offset, extents[0].into);
+    } else {
+      std::unique_ptr<LoaderState::Bench> bench = open.take_bench();
+      read_extents(extents, bench->reader);
+      open.put_back(std::move(bench));
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      LocatedSample& sample = samples[order[i]];
+      sample.place = reader.columns().decode(extents[i - begin].into);
+      check_places(sample, reader, manifest());
+    }
+  }
+  return samples;
+}
+
+std::uint64_t Loader::bytes_of_value(const LocatedSample& sample,
+                                     std::optional<std::size_t> field) {
+  return place_of(sample, field).length;
+}
+
+void Loader::fetch(std::span<const Fetch> fetches) const {
+  LoaderState& open = state();
+  const auto position = [](const Fetch* fetch) {
+    return std::pair(fetch->sample->shard, place_of(*fetch->sample, fetch->field).offset);
+  };
+  std::vector<const Fetch*> order;
+  for (const Fetch& fetch : fetches) order.push_back(&fetch);
+  std::sort(order.begin(), order.end(),
+            [&](const Fetch* a, const Fetch* b) { return position(a) < position(b); });
+  std::vector<OpenShardPointer> shards;
+  std::vector<Task> tasks;
+  for (std::size_t i = 0; i < order.size();) {
+    shards.clear();
+    tasks.clear();
+    std::uint64_t number = 0;
+    for (; i < order.size(); ++i) {
+      const Fetch& fetch = *order[i];
+      if (shards.empty() || fetch.sample->shard != number) {
+        if (shards.size() == open.most_shards()) break;
+        number = fetch.sample->shard;
+        shards.push_back(open.shard(number));
+      }
+      const ShardReader& reader = shards.back()->reader;
+      tasks.push_back({&fetch,
+                       fetch.field ? &reader.file_of_field(*fetch.field) : &reader.file_of_key(),
+                       shards.back()->is_direct});
+    }
+    try {
+      std::stable_sort(tasks.begin(), tasks.end(),
+                       [](const Task& a, const Task& b) { return a.file < b.file; });
+      read_tasks(tasks, cache_, open);
+      if (!verifies_) continue;
+      for (const Task& task : tasks) prove_checksum(task);
+    } catch (Error& error) {
+      for (const Task& task : tasks) {
+        const FieldPlace& place = place_of(*task.fetch->sample, task.fetch->field);
+        if (task.file->path() != error.file() || place.offset != error.offset()) continue;
+        const LocatedSample& sample = *task.fetch->sample;
+        error.for_sample(
+            key_of(sample, open.shard(sample.shard)->reader, manifest().layout.has_keys),
+            sample.row);
+        break;
+      }
+      throw;
+    }
+  }
+}
+
+Loader::Column Loader::column(std::string_view name) const {
+  const IndexColumns columns(manifest().schema, manifest().layout);
+  std::uint64_t position = 0;
+  std::string names;
+  for (const auto& [column, descr] : columns.names_and_types()) {
+    const std::uint64_t item_bytes = DType::parse(descr).item_bytes();
+    if (column == name) return {descr, position, item_bytes};
+    position += item_bytes;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", printable(column));
+  }
+  throw Error(Code::not_found, "the index has no column '{}'", printable(name))
+      .at(paths_.manifest)
+      .hint("it has " + names);
+}
+
+void Loader::read_column(const Column& column, std::uint64_t begin,
+                         std::span<std::byte> into) const {
+  const std::uint64_t end = begin + into.size() / column.item_bytes;
+  if (end > size()) {
+    throw Error(Code::not_found, "rows {} to {} of a column were asked for, the dataset has {}",
+                begin, end, size());
+  }
+  LoaderState& open = state();
+  std::vector<std::byte> chunk;
+  std::byte* next = into.data();
+  for (std::uint64_t row = begin; row < end;) {
+    const std::uint64_t number = shard_of(row);
+    const ShardLine& line = outline_.shards[number];
+    const OpenShardPointer shard = open.shard(number);
+    const IndexColumns& columns = shard->reader.columns();
+    const std::uint64_t row_bytes = columns.row_bytes();
+    const std::uint64_t count = std::min({std::max<std::uint64_t>(1, kColumnChunkBytes / row_bytes),
+                                          line.first_row + line.samples - row, end - row});
+    chunk.resize(count * row_bytes);
+    shard->reader.index_file().read_exact(columns.file_bytes(row - line.first_row), chunk);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      next = std::copy_n(&chunk[i * row_bytes + column.position], column.item_bytes, next);
+    }
+    row += count;
+  }
+}
+
+// The rows of all keys, by their hashes.
+struct Loader::KeyTable {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> rows;
+};
+
+const Loader::KeyTable& Loader::key_table() const {
+  if (const KeyTable* table = keys_.load()) return *table;
+  const Column hashes = column("key_hash");
+  auto made = std::make_unique<KeyTable>();
+  std::vector<std::uint64_t> column_bytes(size());
+  read_column(hashes, 0, std::as_writable_bytes(std::span(column_bytes)));
+  made->rows.reserve(size());
+  for (std::uint64_t row = 0; row < size(); ++row) made->rows.emplace_back(column_bytes[row], row);
+  std::sort(made->rows.begin(), made->rows.end());
+  const KeyTable* none = nullptr;
+  // Two threads may have made one each: the first is kept.
+  if (keys_.compare_exchange_strong(none, made.get())) return *made.release();
+  return *none;
+}
+
+bool Loader::has_key(std::uint64_t row, std::string_view key) const {
+  const std::vector<LocatedSample> sample = locate({&row, 1});
+  if (bytes_of_value(sample[0], std::nullopt) != key.size()) return false;
+  std::string stored(key.size(), '\0');
+  const Fetch fetch_key{&sample[0], std::nullopt, std::as_writable_bytes(std::span(stored))};
+  fetch({&fetch_key, 1});
+  return stored == key;
+}
+
+std::optional<std::uint64_t> Loader::find(std::string_view key) const {
+  if (!manifest().layout.has_keys) {
+    std::uint64_t row = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), row);
+    const bool is_row = error == std::errc() && end == key.data() + key.size() && row < size() &&
+                        std::to_string(row) == key;
+    return is_row ? std::optional(row) : std::nullopt;
+  }
+  const std::uint64_t hash = xxh3_64(as_bytes(key));
+  if (size() <= kMostKeptKeys) {
+    const auto& rows = key_table().rows;
+    for (auto found = std::lower_bound(rows.begin(), rows.end(), std::pair(hash, std::uint64_t{0}));
+         found != rows.end() && found->first == hash; ++found) {
+      if (has_key(found->second, key)) return found->second;
+    }
+    return std::nullopt;
+  }
+  const Column hashes = column("key_hash");
+  std::vector<std::uint64_t> chunk;
+  for (std::uint64_t begin = 0; begin < size(); begin += chunk.size()) {
+    chunk.resize(std::min(kKeysAtOnce, size() - begin));
+    read_column(hashes, begin, std::as_writable_bytes(std::span(chunk)));
+    for (std::size_t i = 0; i < chunk.size(); ++i) {
+      if (chunk[i] == hash && has_key(begin + i, key)) return begin + i;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string_view Loader::io_backend() {
+  return BatchReader({.depth = 1, .threads = 1}).backend() == BatchReader::Backend::io_uring
+             ? "io_uring"
+             : "threads";
+}
+
+}  // namespace shale

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shale/data/manifest.hpp"
+#include "shale/data/shard_index.hpp"
+#include "shale/ops/events.hpp"
+#include "shale/ops/open_dataset.hpp"
+#include "shale/shards/manifest_file.hpp"
+
+namespace shale {
+
+class LoaderState;
+
+/// What reading leaves in the kernel's page cache: all of it (`keep`), nothing (`drop`: what was
+/// read is given back), or it goes past the cache (`direct`; `drop` where the file system refuses).
+enum class CachePolicy { keep, drop, direct };
+
+struct LoaderRequest {
+  std::string path;  ///< a dataset of shale, or a file of another tool
+  /// Of a file: where its index is, and where it is made anew if it is missing or stale. Empty: an
+  /// index beside the file is used, and must be fresh; if there is none, one is made in memory.
+  std::string index_folder = {};
+  Dialect dialect = Dialect::plain;
+  bool verifies = false;  ///< proves the crc32c of all that is read
+  CachePolicy cache = CachePolicy::keep;
+  std::string generator = {};
+};
+
+/// Where one sample lies.
+struct LocatedSample {
+  std::uint64_t row = 0;    ///< over the dataset
+  std::uint64_t shard = 0;  ///< number of the shard
+  std::uint64_t shard_row = 0;
+  IndexRow place;
+};
+
+/// One extent that is to be read, into as many bytes as it has.
+struct Fetch {
+  const LocatedSample* sample = nullptr;
+  std::optional<std::size_t> field;  ///< of the schema; none: the key
+  std::span<std::byte> into;
+};
+
+/// Random access to the samples of a dataset, by the index, with pread alone: nothing is created,
+/// locked, mapped or unlinked, whatever is read. Memory: 32 bytes a shard; indexes stay on the
+/// disk. At most 64 descriptors, whatever the number of shards: the least recently used are closed.
+/// Thread-safe. After a fork the child opens its own files; a handle may be used on both sides.
+class Loader {
+ public:
+  static constexpr std::size_t kMostDescriptors = 64;
+
+  /// Reads the manifest; shards are opened when they are touched.
+  /// Errors: Code::not_found; Code::mismatch for an unfinished dataset, or a file that has changed
+  /// since it was indexed; Code::unsupported for what is no dataset, or to verify without
+  /// checksums; Code::damaged.
+  Loader(const LoaderRequest& request, const Events& events);
+  ~Loader();
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  [[nodiscard]] std::uint64_t size() const { return outline_.manifest.digest.samples; }
+  [[nodiscard]] const Manifest& manifest() const { return outline_.manifest; }
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+  /// How many shards there are, and the name of one. Errors: Code::damaged; Code::io.
+  [[nodiscard]] std::uint64_t shards() const { return outline_.shards.size(); }
+  [[nodiscard]] std::string shard_name_of(std::uint64_t row) const;
+
+  /// The index rows of samples, in the order asked. Errors: Code::not_found for a row from size()
+  /// on; Code::damaged with the file, for an index that is not this dataset's or places outside of
+  /// their file; Code::io.
+  [[nodiscard]] std::vector<LocatedSample> locate(std::span<const std::uint64_t> rows) const;
+  /// Bytes of one value, 0 for a missing one.
+  [[nodiscard]] static std::uint64_t bytes_of_value(const LocatedSample& sample,
+                                                    std::optional<std::size_t> field);
+  /// Reads extents in the order of the disk, with many reads in flight. Errors: Code::damaged with
+  /// file, offset and sample, for a file that ends too early or a wrong crc32c (after it was read
+  /// once more, past the cache); Code::io.
+  void fetch(std::span<const Fetch> fetches) const;
+
+  /// One column of the index, of rows [begin, begin + into.size() / bytes of an element), as it
+  /// stands there. Errors: Code::not_found, naming the columns there are; as locate.
+  struct Column {
+    std::string descr;  ///< NumPy's name of its type
+    std::uint64_t position = 0, item_bytes = 0;
+  };
+  [[nodiscard]] Column column(std::string_view name) const;
+  void read_column(const Column& column, std::uint64_t begin, std::span<std::byte> into) const;
+
+  /// The first row with this key. The first call reads the hashes of all keys; up to 4 Mi samples
+  /// they are kept (16 bytes each), above that each call reads them again.
+  /// Errors: as locate.
+  [[nodiscard]] std::optional<std::uint64_t> find(std::string_view key) const;
+
+  /// "io_uring" or "threads": how batches are read on this machine.
+  [[nodiscard]] static std::string_view io_backend();
+
+ private:
+  struct KeyTable;
+  void open(const LoaderRequest& request, const Events& events);
+  void open_file(const LoaderRequest& request, const std::string& file, const Events& events);
+  [[nodiscard]] LoaderState& state() const;
+  [[nodiscard]] std::uint64_t shard_of(std::uint64_t row) const;
+  [[nodiscard]] bool has_key(std::uint64_t row, std::string_view key) const;
+  [[nodiscard]] const KeyTable& key_table() const;
+
+  DatasetPaths paths_;
+  ManifestOutline outline_;
+  std::vector<std::string> notes_;
+  std::string self_hash_;
+  std::optional<ManifestShard> only_shard_;  // of an index in memory: no manifest holds it
+  std::shared_ptr<const void> memory_;
+  bool verifies_;
+  CachePolicy cache_;
+  mutable std::atomic<LoaderState*> state_ = nullptr;
+  mutable std::atomic<const KeyTable*> keys_ = nullptr;
+};
+
+}  // namespace shale

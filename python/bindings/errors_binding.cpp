@@ -1,0 +1,84 @@
+#include "python/bindings/errors_binding.hpp"
+
+#include <exception>
+#include <string>
+
+#include <nanobind/stl/string.h>
+
+namespace nb = nanobind;
+
+namespace shale::python {
+namespace {
+
+const char* class_of(Code code) {
+  switch (code) {
+    case Code::usage:
+      return "UsageError";
+    case Code::unsupported:
+      return "UnsupportedError";
+    case Code::not_found:
+      return "NotFoundError";
+    case Code::io:
+      return "StorageError";
+    case Code::damaged:
+      return "DamagedError";
+    case Code::bad_content:
+      return "ContentError";
+    case Code::schema:
+      return "SchemaError";
+    case Code::limit:
+      return "LimitError";
+    case Code::mismatch:
+    case Code::exists:
+      return "MismatchError";
+    case Code::interrupted:
+    case Code::bug:
+      break;
+  }
+  return "Error";
+}
+
+// Keys and paths are raw bytes.
+nb::object text_of(const std::string& bytes) {
+  if (bytes.empty()) return nb::none();
+  return nb::steal(
+      PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape"));
+}
+
+nb::object exception_of(const Error& error, const std::string& shard) {
+  nb::object made =
+      nb::module_::import_("shale.errors").attr(class_of(error.code()))(text_of(error.what()));
+  made.attr("file") = text_of(error.file());
+  if (error.offset()) made.attr("offset") = *error.offset();
+  if (error.sample()) {
+    made.attr("key") = text_of(error.sample()->key);
+    if (error.sample()->index) made.attr("sample") = *error.sample()->index;
+  }
+  made.attr("shard") = text_of(shard);
+  made.attr("hint") = text_of(error.hint());
+  return made;
+}
+
+}  // namespace
+
+void raise_as_python(const Error& error, const std::string& shard) {
+  if (PyErr_Occurred() == nullptr) {
+    const nb::object made = exception_of(error, shard);
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
+  }
+  throw nb::python_error();
+}
+
+void bind_errors(nb::module_&) {
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const Error& error) {
+      if (PyErr_Occurred() != nullptr) return;
+      const nb::object made = exception_of(error, {});
+      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
+    }
+  });
+}
+
+}  // namespace shale::python

@@ -1,0 +1,200 @@
+#include "python/bindings/reader_binding.hpp"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "shale/ops/loader.hpp"
+#include "shale/shards/dataset_reader.hpp"
+
+#include "python/bindings/errors_binding.hpp"
+#include "python/bindings/sample_objects.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;  // NOLINT: the "name"_a of arguments
+
+namespace shale::python {
+namespace {
+
+CachePolicy cache_named(const std::string& name) {
+  if (name == "keep") return CachePolicy::keep;
+  if (name == "drop") return CachePolicy::drop;
+  if (name == "direct") return CachePolicy::direct;
+  throw Error(Code::usage, "cache is '{}', expected 'keep', 'drop' or 'direct'", name);
+}
+
+Decoding decoding_named(const std::string& name) {
+  if (name.empty()) return Decoding::none;
+  if (name == "hwc") return Decoding::rgb_hwc;
+  if (name == "chw") return Decoding::rgb_chw;
+  throw Error(Code::bug, "pixel order '{}'", name);
+}
+
+// Paths and class names are raw bytes: os.fsencode on the way in, os.fsdecode on the way out.
+nb::object fs_text(const std::string& bytes) {
+  return nb::steal(
+      PyUnicode_DecodeFSDefaultAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
+}
+
+std::string raw(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+class Reader {
+ public:
+  Reader(const nb::bytes& path, const nb::bytes& index_folder, const std::string& cache,
+         bool verifies, bool parses_msgpack) {
+    const LoaderRequest request{.path = raw(path),
+                                .index_folder = raw(index_folder),
+                                .dialect = parses_msgpack ? Dialect::msgpack : Dialect::plain,
+                                .verifies = verifies,
+                                .cache = cache_named(cache),
+                                .generator = "shale " SHALE_VERSION};
+    Events events;
+    events.should_stop = [] {
+      const nb::gil_scoped_acquire hold;
+      return PyErr_CheckSignals() != 0;
+    };
+    try {
+      const nb::gil_scoped_release release;
+      loader_ = std::make_unique<Loader>(request, events);
+    } catch (const Error& error) {
+      raise_as_python(error, {});
+    }
+    format_ = &format_of(loader_->manifest());
+  }
+
+  // `decodings`: "", "hwc" or "chw" for each name.
+  void select(const std::vector<std::string>& names, const std::vector<std::string>& decodings) {
+    const Schema& schema = loader_->manifest().schema;
+    fields_.clear();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      OutputField field;
+      field.name = nb::steal(PyUnicode_InternFromString(names[i].c_str()));
+      field.decoding = decoding_named(decodings[i]);
+      if (names[i] != "key") {
+        field.field = schema.find(names[i]).value();
+        const Field& described = schema.fields[*field.field];
+        field.kind = described.kind;
+        if (described.kind == Kind::tensor) {
+          const nb::module_ numpy = nb::module_::import_("numpy");
+          field.dtype = numpy.attr("dtype")(described.dtype.descr());
+          field.shape = nb::tuple(nb::cast(described.shape));
+        }
+      }
+      fields_.push_back(std::move(field));
+    }
+  }
+
+  [[nodiscard]] nb::list read(const std::vector<std::uint64_t>& rows) {
+    try {
+      std::vector<LocatedSample> located;
+      {
+        const nb::gil_scoped_release release;
+        located = loader_->locate(rows);
+      }
+      SampleObjects objects(located, fields_, memory_);
+      {
+        const nb::gil_scoped_release release;
+        loader_->fetch(objects.fetches());
+      }
+      return objects.finish(*format_, loader_->manifest().layout.has_keys);
+    } catch (const Error& error) {
+      raise_as_python(error, shard_about(error));
+    }
+  }
+
+  [[nodiscard]] nb::object find(const nb::bytes& key) const {
+    const std::string wanted = raw(key);
+    std::optional<std::uint64_t> row;
+    {
+      const nb::gil_scoped_release release;
+      row = loader_->find(wanted);
+    }
+    return row ? nb::object(nb::int_(*row)) : nb::none();
+  }
+
+  [[nodiscard]] nb::object column(const std::string& name) const {
+    const Loader::Column column = loader_->column(name);
+    nb::object array = nb::module_::import_("numpy").attr("empty")(loader_->size(), column.descr);
+    Py_buffer view;
+    if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_WRITABLE) != 0) throw nb::python_error();
+    const std::span<std::byte> memory(static_cast<std::byte*>(view.buf),
+                                      static_cast<std::size_t>(view.len));
+    PyBuffer_Release(&view);
+    {
+      const nb::gil_scoped_release release;
+      loader_->read_column(column, 0, memory);
+    }
+    return array;
+  }
+
+  [[nodiscard]] nb::list schema() const {
+    nb::list list;
+    for (const Field& field : loader_->manifest().schema.fields) {
+      nb::dict made;
+      made["name"] = field.name;
+      made["kind"] = std::string(name_of(field.kind));
+      if (field.kind == Kind::tensor) {
+        made["dtype"] = field.dtype.descr();
+        made["shape"] = nb::tuple(nb::cast(field.shape));
+      }
+      list.append(std::move(made));
+    }
+    return list;
+  }
+
+  [[nodiscard]] nb::list classes() const {
+    nb::list list;
+    for (const std::string& name : loader_->manifest().classes) list.append(fs_text(name));
+    return list;
+  }
+
+  [[nodiscard]] std::uint64_t size() const { return loader_->size(); }
+  [[nodiscard]] std::string format() const { return loader_->manifest().format; }
+  [[nodiscard]] std::vector<std::string> notes() const { return loader_->notes(); }
+  [[nodiscard]] std::string shard_name(std::uint64_t row) const {
+    return loader_->shard_name_of(row);
+  }
+
+ private:
+  [[nodiscard]] std::string shard_about(const Error& error) const {
+    if (!error.sample() || !error.sample()->index) return {};
+    try {
+      return loader_->shard_name_of(*error.sample()->index);
+    } catch (const Error&) {
+      return {};  // the error at hand is worth more
+    }
+  }
+
+  std::unique_ptr<Loader> loader_;
+  const Format* format_ = nullptr;
+  std::vector<OutputField> fields_;
+  MemoryPool memory_;
+};
+
+}  // namespace
+
+void bind_reader(nb::module_& module) {
+  nb::class_<Reader>(module, "Reader")
+      .def(nb::init<const nb::bytes&, const nb::bytes&, const std::string&, bool, bool>(), "path"_a,
+           "index_folder"_a, "cache"_a, "verify"_a, "parse_msgpack"_a)
+      .def("select", &Reader::select, "names"_a, "decodings"_a)
+      .def("read", &Reader::read, "rows"_a)
+      .def("find", &Reader::find, "key"_a)
+      .def("column", &Reader::column, "name"_a)
+      .def("shard_name", &Reader::shard_name, "row"_a)
+      .def("__len__", &Reader::size)
+      .def_prop_ro("schema", &Reader::schema)
+      .def_prop_ro("classes", &Reader::classes)
+      .def_prop_ro("format", &Reader::format)
+      .def_prop_ro("notes", &Reader::notes);
+  module.def("io_backend", [] { return std::string(Loader::io_backend()); });
+}
+
+}  // namespace shale::python

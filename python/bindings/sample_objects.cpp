@@ -1,0 +1,175 @@
+#include "python/bindings/sample_objects.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+
+namespace nb = nanobind;
+
+namespace shale::python {
+namespace {
+
+// More than this is given back after the batch.
+constexpr std::uint64_t kMostKeptBytes = 64 << 20;
+
+bool is_missing(const LocatedSample& sample, const OutputField& field) {
+  const FieldPlace& place = field.field ? sample.place.cells[*field.field].place : sample.place.key;
+  return place.offset == kMissing;
+}
+
+// Values that Python takes as they lie on the disk.
+bool is_read_in_place(const OutputField& field) {
+  return field.kind == Kind::tensor ||
+         (field.kind == Kind::bytes && field.decoding == Decoding::none);
+}
+
+nb::object bytes_object(Bytes bytes) {
+  return nb::steal(PyBytes_FromStringAndSize(reinterpret_cast<const char*>(bytes.data()),
+                                             static_cast<Py_ssize_t>(bytes.size())));
+}
+
+std::span<std::byte> memory_of_array(nb::handle array) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_WRITABLE) == 0) {
+    const std::span<std::byte> memory(static_cast<std::byte*>(view.buf),
+                                      static_cast<std::size_t>(view.len));
+    PyBuffer_Release(&view);  // the array is ours alone until it is handed out
+    return memory;
+  }
+  PyErr_Clear();  // dates have no buffer
+  const auto address = nb::cast<std::uintptr_t>(array.attr("__array_interface__")["data"][0]);
+  return {reinterpret_cast<std::byte*>(address), nb::cast<std::size_t>(array.attr("nbytes"))};
+}
+
+nb::object text_object(Bytes text, const char* errors) {
+  PyObject* decoded = PyUnicode_DecodeUTF8(reinterpret_cast<const char*>(text.data()),
+                                           static_cast<Py_ssize_t>(text.size()), errors);
+  if (decoded == nullptr) throw nb::python_error();
+  return nb::steal(decoded);
+}
+
+}  // namespace
+
+MemoryPool::Scratch MemoryPool::take(std::uint64_t bytes) {
+  Scratch scratch;
+  if (!free_.empty()) {
+    scratch = std::move(free_.back());
+    free_.pop_back();
+  }
+  if (scratch.capacity < bytes) {
+    scratch.bytes.reset();
+    scratch.bytes = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    scratch.capacity = bytes;
+  }
+  return scratch;
+}
+
+void MemoryPool::put_back(Scratch scratch) {
+  if (scratch.capacity <= kMostKeptBytes) free_.push_back(std::move(scratch));
+}
+
+void MemoryPool::keep_backed(const std::byte* highest) {
+  constexpr std::size_t kBlockBytes = 64 << 10;  // too much for most gaps, and never touched
+  const std::less<> is_below;
+  if (heap_end_ != nullptr && is_below(highest, heap_end_.get())) return;
+  auto block = std::make_unique_for_overwrite<std::byte[]>(kBlockBytes);
+  if (is_below(highest, block.get())) heap_end_ = std::move(block);
+}
+
+SampleObjects::SampleObjects(std::span<const LocatedSample> samples,
+                             std::span<const OutputField> fields, MemoryPool& pool)
+    : samples_(samples), fields_(fields), pool_(pool) {
+  std::uint64_t scratch_bytes = 0;
+  for (const OutputField& field : fields_) {
+    if (field.kind == Kind::tensor) empty_ = nb::module_::import_("numpy").attr("empty");
+    if (!is_located(field.kind) || is_read_in_place(field)) continue;
+    for (const LocatedSample& sample : samples_)
+      scratch_bytes += Loader::bytes_of_value(sample, field.field);
+  }
+  scratch_ = pool_.take(scratch_bytes);
+  std::span<std::byte> scratch(scratch_.bytes.get(), scratch_bytes);
+  cells_.reserve(samples_.size() * fields_.size());
+  const std::byte* highest = nullptr;
+  for (const LocatedSample& sample : samples_) {
+    for (const OutputField& field : fields_) {
+      cells_.push_back(make_cell(sample, field, scratch));
+      const Cell& cell = cells_.back();
+      if (cell.bytes.empty()) continue;
+      fetches_.push_back({&sample, field.field, cell.bytes});
+      if (cell.object.is_valid())
+        highest = std::max<const std::byte*>(highest, cell.bytes.data(), std::less<>());
+    }
+  }
+  if (highest != nullptr) pool_.keep_backed(highest);
+}
+
+SampleObjects::~SampleObjects() { pool_.put_back(std::move(scratch_)); }
+
+SampleObjects::Cell SampleObjects::make_cell(const LocatedSample& sample, const OutputField& field,
+                                             std::span<std::byte>& scratch) const {
+  if (!is_located(field.kind) || is_missing(sample, field)) return {};
+  const std::uint64_t bytes = Loader::bytes_of_value(sample, field.field);
+  Cell cell;
+  if (!is_read_in_place(field)) {
+    cell.bytes = scratch.first(bytes);
+    scratch = scratch.subspan(bytes);
+  } else if (field.kind == Kind::bytes) {
+    cell.object = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(bytes)));
+    if (!cell.object.is_valid()) throw nb::python_error();
+    cell.bytes = {reinterpret_cast<std::byte*>(PyBytes_AS_STRING(cell.object.ptr())), bytes};
+  } else {
+    cell.object = empty_(field.shape, field.dtype);
+    cell.bytes = memory_of_array(cell.object);
+    if (cell.bytes.size() != bytes) {
+      throw Error(Code::damaged, "tensor has {} bytes, its dtype and shape make {}", bytes,
+                  cell.bytes.size())
+          .for_sample({}, sample.row);
+    }
+  }
+  return cell;
+}
+
+nb::list SampleObjects::finish(const Format& format, bool has_keys) {
+  nb::list list;
+  auto cell = cells_.begin();
+  for (const LocatedSample& sample : samples_) {
+    nb::dict made;
+    for (const OutputField& field : fields_)
+      made[field.name] = value_of(sample, field, *cell++, format, has_keys);
+    list.append(std::move(made));
+  }
+  return list;
+}
+
+nb::object SampleObjects::value_of(const LocatedSample& sample, const OutputField& field,
+                                   Cell& cell, const Format& format, bool has_keys) const {
+  if (!field.field) {
+    return has_keys ? text_object(cell.bytes, "surrogateescape")
+                    : nb::object(nb::str(std::to_string(sample.row).c_str()));
+  }
+  const IndexCell& row = sample.place.cells[*field.field];
+  switch (field.kind) {
+    case Kind::integer:
+      return nb::int_(row.integer);
+    case Kind::real:
+      return nb::float_(row.real);
+    case Kind::text:
+      return is_missing(sample, field) ? nb::none() : text_object(cell.bytes, "strict");
+    case Kind::list: {
+      if (is_missing(sample, field)) return nb::none();
+      nb::list list;
+      for (const Bytes element : format.split_list(cell.bytes, row.place.count))
+        list.append(bytes_object(element));
+      return list;
+    }
+    case Kind::bytes:
+    case Kind::tensor:
+      break;
+  }
+  return is_missing(sample, field) ? nb::object(nb::none()) : std::move(cell.object);
+}
+
+}  // namespace shale::python

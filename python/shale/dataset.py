@@ -1,0 +1,272 @@
+"""Map-style access to any dataset that shale can read."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
+
+from shale import _shale
+from shale.errors import ContentError, NotFoundError, UnsupportedError, UsageError
+
+Decode = Union[None, str, Mapping[str, Optional[str]]]
+
+# How each way of decoding has the bytes read: as they are, or as pixels in this order.
+_PIXEL_ORDERS = {None: "", "pil": "", "rgb8": "hwc", "torchrgb8": "chw"}
+
+
+class Dataset:
+    """The samples of a dataset, by number, in flat memory.
+
+    ``path`` is a dataset that ``shale convert`` wrote, or an LMDB, HDF5 or TFRecord file of any
+    other tool (an LMDB may be its directory). Nothing of it is mapped into memory, locked or
+    created: samples are read by ``pread``, at the places that the index gives.
+
+    ``ds[i]`` is a dictionary of one entry a field, which ``torch.utils.data.default_collate`` takes:
+
+    ========= =======================================================================
+    kind      becomes
+    ========= =======================================================================
+    key       ``str`` (bytes that are not UTF-8 as ``surrogateescape`` has them)
+    bytes     ``bytes``, or what ``decode`` makes of an image
+    text      ``str``
+    integer   ``int``
+    real      ``float``
+    tensor    ``numpy.ndarray`` of the schema's dtype and shape, writable, C-contiguous
+    list      list of ``bytes``
+    ========= =======================================================================
+
+    A value that a sample of a foreign file lacks is None.
+
+    Args:
+        path: directory or file.
+        fields: names of the fields to read; ``"key"`` is one of them. Default: all.
+        decode: for the fields of kind bytes, what their images become. A mapping gives it by field.
+            ``"pil"``: PIL.Image in mode RGB. ``"rgb8"``: uint8 array (H, W, 3).
+            ``"torchrgb8"``: uint8 torch tensor (3, H, W). JPEGs are decoded by libjpeg-turbo with
+            the GIL released, to the pixels of ``Image.open(b).convert("RGB")``; all else by Pillow.
+            EXIF orientation is not applied.
+        transform: called with each dictionary; what it returns is the sample.
+        verify: prove the crc32c of every value that is read. A wrong one is read once more, past
+            the page cache, before DamagedError is raised.
+        cache: what reading leaves in the page cache. ``"keep"``: all of it. ``"drop"``: nothing,
+            what was read is given back. ``"direct"``: it goes past the cache (as ``"drop"`` where
+            the file system refuses).
+        index_dir: for a file of another tool, where its index is; if it is missing there, or the
+            file has changed since, it is made. Default: an index beside the file is used, and
+            without one the file is indexed in memory.
+        parse: ``"msgpack"`` takes the values of an LMDB of another tool for msgpack maps, whose
+            entries become fields.
+
+    Processes: an instance pickles to its arguments (under 4 KiB besides ``transform``). Every process
+    opens its own files when it reads, also after a fork. At most 64 descriptors are open at a time.
+
+    Raises:
+        shale.errors.Error: the dataset cannot be opened; see its subclasses.
+    """
+
+    def __init__(
+        self,
+        path: Union[str, bytes, os.PathLike],
+        fields: Optional[Sequence[str]] = None,
+        decode: Decode = None,
+        transform: Optional[Callable[[dict], Any]] = None,
+        verify: bool = False,
+        cache: str = "keep",
+        index_dir: Union[None, str, bytes, os.PathLike] = None,
+        *,
+        parse: Optional[str] = None,
+    ) -> None:
+        if parse not in (None, "msgpack"):
+            raise UsageError(f"parse is {parse!r}, expected None or 'msgpack'")
+        self.path = os.path.abspath(os.fsdecode(path))
+        self.index_dir = None if index_dir is None else os.path.abspath(os.fsdecode(index_dir))
+        self.fields = None if fields is None else tuple(fields)
+        self.decode = decode if decode is None or isinstance(decode, str) else dict(decode)
+        self.transform = transform
+        self.verify = bool(verify)
+        self.cache = cache
+        self.parse = parse
+        self._opened: Optional[_shale.Reader] = None
+        self._finishers: list = []
+        self._reader()
+
+    # --- opening
+
+    def _reader(self) -> _shale.Reader:
+        if self._opened is None:
+            reader = _shale.Reader(
+                os.fsencode(self.path),
+                os.fsencode(self.index_dir or ""),
+                self.cache,
+                self.verify,
+                self.parse == "msgpack",
+            )
+            self._select(reader)
+            self._opened = reader
+        return self._opened
+
+    def _select(self, reader: _shale.Reader) -> None:
+        kinds = {"key": "text", **{field["name"]: field["kind"] for field in reader.schema}}
+        names = tuple(kinds) if self.fields is None else self.fields
+        for name in names:
+            if name not in kinds:
+                raise NotFoundError(f"{self.path}: there is no field {name!r}, there are {', '.join(kinds)}")
+        decode = self.decode
+        if decode is None or isinstance(decode, str):
+            decode = {name: decode for name in names if kinds[name] == "bytes"}
+        for name, way in decode.items():
+            if way not in _PIXEL_ORDERS:
+                raise UsageError(f"decode is {way!r}, expected None, 'pil', 'rgb8' or 'torchrgb8'")
+            if name not in names or (way is not None and kinds[name] != "bytes"):
+                raise UsageError(f"decode names {name!r}, which is no field of kind bytes that is read")
+        ways = {name: decode.get(name) for name in names}
+        reader.select(list(names), [_PIXEL_ORDERS[way] for way in ways.values()])
+        self._finishers = [
+            (name, _FINISHERS[way]) for name, way in ways.items() if way is not None
+        ]
+
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "_opened": None, "_finishers": []}
+
+    # --- samples
+
+    def __len__(self) -> int:
+        return len(self._reader())
+
+    def __getitem__(self, index: int) -> Any:
+        return self.__getitems__([index])[0]
+
+    def __getitems__(self, indices: Sequence[int]) -> list:
+        """Samples in the order asked. They are read in the order of the disk, many at a time.
+
+        Raises:
+            IndexError: an index from ``len(self)`` on, or below ``-len(self)``.
+            shale.errors.DamagedError: with file, offset, shard, sample and key as attributes.
+        """
+        reader = self._opened or self._reader()
+        samples = reader.read(_rows(indices, len(reader)))
+        for name, finish in self._finishers:
+            for position, sample in enumerate(samples):
+                try:
+                    sample[name] = finish(sample[name])
+                except Exception as error:
+                    raise self._content_error(indices[position], name, error) from error
+        if self.transform is None:
+            return samples
+        return [self.transform(sample) for sample in samples]
+
+    def __iter__(self) -> Iterator[Any]:
+        """Every sample in order, read in batches."""
+        size = len(self)
+        for begin in range(0, size, 64):
+            yield from self.__getitems__(range(begin, min(begin + 64, size)))
+
+    def find(self, key: Union[str, bytes]) -> int:
+        """The row of the first sample with this key.
+
+        The first call reads the key hashes of the whole index (8 bytes a sample).
+
+        Raises:
+            KeyError: there is none.
+        """
+        raw = key if isinstance(key, bytes) else key.encode("utf-8", "surrogateescape")
+        row = self._reader().find(raw)
+        if row is None:
+            raise KeyError(key)
+        return row
+
+    def column(self, name: str) -> Any:
+        """One column of the index as a numpy array of ``len(self)`` elements; payload is not read.
+
+        ``name`` is a field of kind integer (int64) or real (float64), or any other column that
+        the index has: ``"image.length"`` (uint64), ``"key_hash"`` (uint64) ...
+
+        Raises:
+            shale.errors.NotFoundError: the index has no such column; it lists those there are.
+        """
+        return self._reader().column(name)
+
+    # --- what the dataset is
+
+    @property
+    def schema(self) -> dict:
+        """The fields by name: ``{"image": {"kind": "bytes"}, "x": {"kind": "tensor", "dtype": "<f4",
+        "shape": (3, 4)}}``."""
+        return {
+            field["name"]: {name: field[name] for name in field if name != "name"}
+            for field in self._reader().schema
+        }
+
+    @property
+    def classes(self) -> list:
+        """Names of the classes, by label. Empty if the dataset has none."""
+        return self._reader().classes
+
+    @property
+    def class_to_idx(self) -> dict:
+        """Label of each class, by name."""
+        return {name: label for label, name in enumerate(self.classes)}
+
+    def __repr__(self) -> str:
+        return f"shale.Dataset({self.path!r}: {len(self)} samples, {self._reader().format})"
+
+    def _content_error(self, index: int, field: str, error: Exception) -> ContentError:
+        reader = self._reader()
+        row = int(index) % len(reader)
+        key = Dataset(self.path, ["key"], index_dir=self.index_dir, parse=self.parse)[row]["key"]
+        made = ContentError(
+            f"{self.path}: sample {row} '{key}': field '{field}' does not decode: {error}"
+        )
+        made.sample, made.key, made.shard = row, key, reader.shard_name(row)
+        return made
+
+
+def _rows(indices: Sequence[int], size: int) -> list:
+    rows = []
+    for index in indices:
+        row = index.__index__()
+        if not -size <= row < size:
+            raise IndexError(f"sample {row} of {size}")
+        rows.append(row + size if row < 0 else row)
+    return rows
+
+
+def _pillow():
+    try:
+        from PIL import Image
+    except ImportError:
+        raise UnsupportedError("is no JPEG, and Pillow, which decodes all else, is not installed") from None
+    return Image
+
+
+def _to_pil(value: Optional[bytes]) -> Any:
+    """(H, W) image in mode RGB."""
+    if value is None:
+        return None
+    with _pillow().open(io.BytesIO(value)) as image:
+        return image.convert("RGB")
+
+
+def _to_rgb8(value: Any) -> Any:
+    """(H, W, 3) uint8. A JPEG comes decoded, what is none as bytes."""
+    if not isinstance(value, bytes):
+        return value
+    import numpy
+
+    return numpy.array(_to_pil(value))
+
+
+def _to_torchrgb8(value: Any) -> Any:
+    """(3, H, W) uint8 tensor."""
+    if value is None:
+        return None
+    import numpy
+    import torch
+
+    if isinstance(value, bytes):
+        value = numpy.ascontiguousarray(_to_rgb8(value).transpose(2, 0, 1))
+    return torch.from_numpy(value)
+
+
+_FINISHERS = {"pil": _to_pil, "rgb8": _to_rgb8, "torchrgb8": _to_torchrgb8}
