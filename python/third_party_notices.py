@@ -2,17 +2,15 @@
 
     python third_party_notices.py UNPACKED
 
-The libraries are those of auditwheel's bill of materials; what was compiled in is found by a file of its package.
+Debian's packages tell, so it takes a Debian. (auditwheel's own bill of materials misses what dpkg knows by /lib.)
 """
 
 import importlib.metadata
-import json
 import os
 import pathlib
 import re
 import subprocess
 import sys
-import urllib.parse
 
 COMPILED_IN = [
     "/usr/include/boost/program_options.hpp",
@@ -24,21 +22,19 @@ COMPILED_IN = [
 COMMON = pathlib.Path("/usr/share/common-licenses")
 
 
-def bundled(dist_info):
-    """(Debian package, version) of each library that auditwheel put in."""
-    for bill in sorted(dist_info.glob("sboms/auditwheel*.json")):
-        for component in json.loads(bill.read_text())["components"]:
-            if component["purl"].startswith("pkg:deb/"):
-                yield component["name"], urllib.parse.unquote(component["version"])
+def asked(*words):
+    return subprocess.run(["dpkg-query", *words], capture_output=True, text=True, check=True).stdout
 
 
-def compiled_in():
-    """(Debian package, version) of what is part of shale's own binaries."""
-    for path in COMPILED_IN:
-        owner = subprocess.run(["dpkg-query", "-S", os.path.realpath(path)], capture_output=True, text=True, check=True)
-        package = owner.stdout.split(":")[0]
-        shown = subprocess.run(["dpkg-query", "-W", "-f=${Version}", package], capture_output=True, text=True, check=True)
-        yield package, shown.stdout
+def owner_of(pattern):
+    """The Debian package and version that a file is of; dpkg knows it by /lib or by /usr/lib."""
+    package = asked("-S", pattern).splitlines()[0].split(":")[0]
+    return package, asked("-W", "-f=${Version}\n", package).splitlines()[0]
+
+
+def original_name(library):
+    """libfmt-4f700944.so.9.1.0, as auditwheel calls it, is libfmt.so.9.1.0."""
+    return re.sub(r"-[0-9a-f]{8}(?=\.)", "", library)
 
 
 def copyright_of(package):
@@ -54,26 +50,33 @@ def licences_in(text):
 def nanobind():
     package = importlib.metadata.distribution("nanobind")
     text = "\n".join(file.read_text() for file in package.files if "license" in file.name.lower())
+    if not text:
+        sys.exit("nanobind: its package holds no licence\nhint: look what its files are called now")
     return package.version, text
 
 
 def main(unpacked):
     (dist_info,) = pathlib.Path(unpacked).glob("*.dist-info")
-    libraries = sorted(set(bundled(dist_info)))
-    if not libraries:
-        sys.exit(f"{dist_info}: no Debian package in auditwheel's bill of materials\nhint: make the wheel on Debian 12")
-    texts = {f"{name} {version}": copyright_of(name) for name, version in sorted({*libraries, *compiled_in()})}
-    version, text = nanobind()
-    if not text:
-        sys.exit("nanobind: its package holds no licence\nhint: look what its files are called now")
+    files = {}
+    for library in sorted(pathlib.Path(unpacked).glob("*.libs/*")):
+        name = original_name(library.name)
+        files.setdefault(owner_of(f"*/{name}"), []).append(name)
+    for path in COMPILED_IN:
+        files.setdefault(owner_of(os.path.realpath(path)), []).append("compiled in")
     lines = ["Software in this wheel that is not shale's. The licences follow.", ""]
-    lines += [f"{name}: {licences_in(text)}" for name, text in texts.items()]
-    lines += [f"nanobind {version}: BSD-3-Clause"]
-    texts[f"nanobind {version}"] = text
-    named = set(re.findall(rf"{COMMON}/([\w.-]*\w)", "".join(texts.values())))
-    texts.update({name: (COMMON / name).read_text(encoding="utf-8") for name in sorted(named) if (COMMON / name).is_file()})
-    for name, text in texts.items():
-        lines += ["", "=" * 80, name, "=" * 80, text]
+    titles = {}  # by text: packages of one source have one
+    for (package, version), names in sorted(files.items()):
+        text = copyright_of(package)
+        titles.setdefault(text, []).append(package)
+        lines.append(f"{package} {version} ({', '.join(names)}): {licences_in(text)}")
+    version, text = nanobind()
+    titles[text] = ["nanobind"]
+    lines.append(f"nanobind {version} (compiled in): BSD-3-Clause")
+    for name in sorted(set(re.findall(rf"{COMMON}/([\w.-]*\w)", "".join(titles)))):
+        if (COMMON / name).is_file():
+            titles.setdefault((COMMON / name).read_text(encoding="utf-8"), []).append(name)
+    for text, names in titles.items():
+        lines += ["", "=" * 80, " ".join(names), "=" * 80, text]
     (dist_info / "licenses").mkdir(exist_ok=True)
     (dist_info / "licenses" / "THIRD_PARTY.txt").write_text("\n".join(lines), encoding="utf-8")
 

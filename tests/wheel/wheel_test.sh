@@ -18,7 +18,7 @@ if (($#)); then
   wheel=$(realpath "$1")
 else
   "$root/python/build_wheel.sh" "$work/dist"
-  wheel=("$work"/dist/*.whl)
+  wheel=$(echo "$work"/dist/*.whl)
 fi
 
 "$python" -m venv "$work/venv"
@@ -29,22 +29,22 @@ mkdir "$work/elsewhere"
 cd "$work/elsewhere"
 
 check() {
-  printf '# %s\n' "$1"
+  local title=$1
   shift
-  "$@"
-}
-
-test_run() {
-  "$@" || { printf 'wheel_test: %s: failed\n' "$(basename "$wheel")" >&2 && exit 1; }
+  printf '# %s\n' "$title"
+  if ! "$@"; then
+    printf 'wheel_test: %s: %s: failed\n' "$(basename "$wheel")" "$title" >&2
+    exit 1
+  fi
 }
 
 site=$("$work/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
 peer_site=$("$peers/bin/python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
-check "what is in the wheel" test_run "$python" "$here/contents_test.py" "$site"
-check "numpy alone" test_run "$work/venv/bin/python" "$here/alone_test.py"
-check "numpy alone, io_uring refused" test_run "$work/venv/bin/python" "$root/tests/support/without_io_uring.py" \
+check "what is in the wheel" "$python" "$here/contents_test.py" "$site"
+check "numpy alone" "$work/venv/bin/python" "$here/alone_test.py"
+check "numpy alone, io_uring refused" "$work/venv/bin/python" "$root/tests/support/without_io_uring.py" \
   env SHALE_IO_BACKEND_EXPECTED=threads "$work/venv/bin/python" "$here/alone_test.py"
-check "a root without our libraries" test_run "$here/minimal_root.sh" "$work/venv" "$work/root"
-check "beside torch, h5py, Pillow and lmdb" test_run env PYTHONPATH="$peer_site" "$work/venv/bin/python" "$here/peers_test.py"
+check "a root without our libraries" "$here/minimal_root.sh" "$work/venv" "$work/root"
+check "beside torch, h5py, Pillow and lmdb" env PYTHONPATH="$peer_site" "$work/venv/bin/python" "$here/peers_test.py"
 
 printf 'wheel_test: %s: all passed, %d s\n' "$(basename "$wheel")" "$((SECONDS - begin))"
