@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # Runs an installed shale in a root that holds Python, the C and C++ run time, and no library of ours.
 #   tests/wheel/minimal_root.sh VENV ROOT      ROOT: an empty place for it
-# What it needs: root, or user namespaces. Where neither is to be had, it says so and proves nothing.
+# What it needs: mounts of its own, as root or in a user namespace. Where neither is to be had, it says so and proves nothing.
 set -euo pipefail
 
 venv=$1
 root=$2
 
-as_root=()
-if ! chroot / true 2>/dev/null; then
-  if ! unshare --user --map-root-user chroot / true 2>/dev/null; then
+apart=(unshare --mount)
+if ! "${apart[@]}" true 2>/dev/null; then
+  apart+=(--user --map-root-user)
+  if ! "${apart[@]}" true 2>/dev/null; then
     printf 'minimal root: neither root nor user namespaces: left out\n'
     exit 0
   fi
-  as_root=(unshare --user --map-root-user)
 fi
 
 mkdir -p "$root"/{usr,tmp,dev,proc}
@@ -57,5 +57,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 mkdir -p "$root/tests/support" "$root/tests/wheel"
 cp "$here/../support/shale_tool.py" "$root/tests/support"
 cp "$here/alone_test.py" "$root/tests/wheel"
-"${as_root[@]}" env -i PYTHONPATH=/site PYTHONDONTWRITEBYTECODE=1 SHALE=/site/shale/bin/shale \
-  chroot "$root" "$python" /tests/wheel/alone_test.py
+# /proc: the loader asks it where the program lies, to find $ORIGIN. The mount ends with the process.
+# shellcheck disable=SC2016
+"${apart[@]}" env PYTHONPATH=/site SHALE=/site/shale/bin/shale \
+  sh -c 'mount --rbind /proc "$1/proc" && exec chroot "$@"' sh "$root" "$python" /tests/wheel/alone_test.py
