@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import operator
 import os
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
@@ -225,7 +226,7 @@ class Dataset:
 def _rows(indices: Sequence[int], size: int) -> list:
     rows = []
     for index in indices:
-        row = index.__index__()
+        row = operator.index(index)
         if not -size <= row < size:
             raise IndexError(f"sample {row} of {size}")
         rows.append(row + size if row < 0 else row)
