@@ -99,7 +99,7 @@ def main() -> None:
     print(f"{dataset}: {classes} classes, {split} to train on")
 
     network = make_network(classes)
-    optimizer = torch.optim.SGD(network.parameters(), lr=0.05, momentum=0.9, weight_decay=5e-4)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=3e-3)
     for epoch in range(options.epochs):
         network.train()
         begin, total_loss = time.monotonic(), 0.0
