@@ -107,7 +107,8 @@ Loader::Loader(const LoaderRequest& request, const Events& events)
 }
 
 Loader::~Loader() {
-  const std::unique_ptr<LoaderState> state(state_.exchange(nullptr));
+  std::unique_ptr<LoaderState> state(state_.exchange(nullptr));
+  if (state != nullptr && state->process() != ::getpid()) state.release()->abandon();
   const std::unique_ptr<const KeyTable> keys(keys_.exchange(nullptr));
 }
 
