@@ -91,6 +91,15 @@ TEST_CASE("record foreign scan: of features of one name the last counts, also if
   CHECK(read.findings.empty());
 }
 
+TEST_CASE(
+    "record foreign scan: of two keys the last counts, and a '__key__' beside them is a field") {
+  const std::string other = bytes_feature("__key__", {"other"});
+  const ReadForeign read = read_foreign_bytes(
+      example({bytes_feature("key", {"a"}), other, bytes_feature("key", {"b"}), other}));
+  CHECK(fields_of(read.survey) == "__key__:text");
+  CHECK(read.rows[0].key_hash == xxh3_64(as_bytes("b")));
+}
+
 TEST_CASE("record foreign scan: unknown fields of protobuf and unpacked numbers are read over") {
   const std::string entry =
       message(9, "unknown") + message(1, "n") + message(2, message(3, "\x08\x05")) + "\x50\x01";
