@@ -4,6 +4,8 @@
 #include "python/bindings/reader_binding.hpp"
 
 NB_MODULE(_shale, module) {
+  // Workers of a DataLoader end without a tidy interpreter: what is alive then is no leak.
+  nanobind::set_leak_warnings(false);
   module.attr("version") = SHALE_VERSION;
   shale::python::bind_errors(module);
   shale::python::bind_reader(module);

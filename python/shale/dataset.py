@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import operator
 import os
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
@@ -214,7 +215,7 @@ class Dataset:
     def _content_error(self, index: int, field: str, error: Exception) -> ContentError:
         reader = self._reader()
         row = int(index) % len(reader)
-        key = Dataset(self.path, ["key"], index_dir=self.index_dir, parse=self.parse)[row]["key"]
+        key = reader.key(row)
         made = ContentError(
             f"{self.path}: sample {row} '{key}': field '{field}' does not decode: {error}"
         )
@@ -225,7 +226,7 @@ class Dataset:
 def _rows(indices: Sequence[int], size: int) -> list:
     rows = []
     for index in indices:
-        row = index.__index__()
+        row = operator.index(index)
         if not -size <= row < size:
             raise IndexError(f"sample {row} of {size}")
         rows.append(row + size if row < 0 else row)

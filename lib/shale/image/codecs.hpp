@@ -16,8 +16,8 @@ struct JpegTables {
   std::string fault;  ///< what it objects to
 };
 /// Has libjpeg-turbo parse the segments up to and including the first SOS, which `header` ends
-/// with. Half a microsecond for a photo (200 of ImageNet in RAM, AMD EPYC). Errors: none.
-/// Thread-safe.
+/// with. Half a microsecond for a photo (200 of ImageNet in RAM, AMD EPYC). Errors: none
+/// but std::bad_alloc. Thread-safe.
 [[nodiscard]] JpegTables parse_jpeg_tables(Bytes header);
 
 /// The two decoders behind decode_and_discard().

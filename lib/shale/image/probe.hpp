@@ -44,7 +44,8 @@ struct ImageInfo {
 };
 
 /// Reads the header of an image file and what of its end tells whether it is whole. `name` is for
-/// "wrong-suffix". Bytes are untrusted: any input gives an answer, never an exception. Thread-safe.
+/// "wrong-suffix". Bytes are untrusted: any input gives an answer, never an exception but
+/// std::bad_alloc. Thread-safe.
 [[nodiscard]] ImageInfo probe_image(Bytes bytes, std::string_view name);
 
 struct DecodeResult {

@@ -56,20 +56,6 @@ struct Task {
   bool is_direct;
 };
 
-std::string key_of(const LocatedSample& sample, const ShardReader& reader, bool has_keys) {
-  constexpr std::uint64_t kLongestShown = 4096;
-  if (!has_keys) return std::to_string(sample.row);
-  if (sample.place.key.offset == kMissing || sample.place.key.length > kLongestShown) return {};
-  std::string key(sample.place.key.length, '\0');
-  try {
-    read_past_cache(
-        {&reader.file_of_key(), sample.place.key.offset, std::as_writable_bytes(std::span(key))});
-  } catch (const Error&) {
-    return {};  // the error at hand is worth more
-  }
-  return key;
-}
-
 // What the page cache held may be wrong where the disk is right: one more look, past it.
 void prove_checksum(const Task& task) {
   const std::uint32_t expected = place_of(*task.fetch->sample, task.fetch->field).crc32c;
@@ -121,7 +107,8 @@ Loader::Loader(const LoaderRequest& request, const Events& events)
 }
 
 Loader::~Loader() {
-  const std::unique_ptr<LoaderState> state(state_.exchange(nullptr));
+  std::unique_ptr<LoaderState> state(state_.exchange(nullptr));
+  if (state != nullptr && state->process() != ::getpid()) state.release()->abandon();
   const std::unique_ptr<const KeyTable> keys(keys_.exchange(nullptr));
 }
 
@@ -201,6 +188,15 @@ std::uint64_t Loader::shard_of(std::uint64_t row) const {
 
 std::string Loader::shard_name_of(std::uint64_t row) const {
   return state().shard(shard_of(row))->reader.shard().name;
+}
+
+std::string Loader::key_of(std::uint64_t row) const {
+  if (!manifest().layout.has_keys) return std::to_string(row);
+  const std::vector<LocatedSample> sample = locate({&row, 1});
+  std::string key(bytes_of_value(sample[0], std::nullopt), '\0');
+  const Fetch fetch_key{&sample[0], std::nullopt, std::as_writable_bytes(std::span(key))};
+  if (!key.empty()) fetch({&fetch_key, 1});
+  return key;
 }
 
 std::vector<LocatedSample> Loader::locate(std::span<const std::uint64_t> rows) const {
@@ -292,10 +288,7 @@ void Loader::fetch(std::span<const Fetch> fetches) const {
       for (const Task& task : tasks) {
         const FieldPlace& place = place_of(*task.fetch->sample, task.fetch->field);
         if (task.file->path() != error.file() || place.offset != error.offset()) continue;
-        const LocatedSample& sample = *task.fetch->sample;
-        error.for_sample(
-            key_of(sample, open.shard(sample.shard)->reader, manifest().layout.has_keys),
-            sample.row);
+        error.for_sample({}, task.fetch->sample->row);
         break;
       }
       throw;
@@ -365,15 +358,6 @@ const Loader::KeyTable& Loader::key_table() const {
   return *none;
 }
 
-bool Loader::has_key(std::uint64_t row, std::string_view key) const {
-  const std::vector<LocatedSample> sample = locate({&row, 1});
-  if (bytes_of_value(sample[0], std::nullopt) != key.size()) return false;
-  std::string stored(key.size(), '\0');
-  const Fetch fetch_key{&sample[0], std::nullopt, std::as_writable_bytes(std::span(stored))};
-  fetch({&fetch_key, 1});
-  return stored == key;
-}
-
 std::optional<std::uint64_t> Loader::find(std::string_view key) const {
   if (!manifest().layout.has_keys) {
     std::uint64_t row = 0;
@@ -387,7 +371,7 @@ std::optional<std::uint64_t> Loader::find(std::string_view key) const {
     const auto& rows = key_table().rows;
     for (auto found = std::lower_bound(rows.begin(), rows.end(), std::pair(hash, std::uint64_t{0}));
          found != rows.end() && found->first == hash; ++found) {
-      if (has_key(found->second, key)) return found->second;
+      if (key_of(found->second) == key) return found->second;
     }
     return std::nullopt;
   }
@@ -397,7 +381,7 @@ std::optional<std::uint64_t> Loader::find(std::string_view key) const {
     chunk.resize(std::min(kKeysAtOnce, size() - begin));
     read_column(hashes, begin, std::as_writable_bytes(std::span(chunk)));
     for (std::size_t i = 0; i < chunk.size(); ++i) {
-      if (chunk[i] == hash && has_key(begin + i, key)) return begin + i;
+      if (chunk[i] == hash && key_of(begin + i) == key) return begin + i;
     }
   }
   return std::nullopt;

@@ -73,6 +73,9 @@ class Loader {
   [[nodiscard]] std::uint64_t shards() const { return outline_.shards.size(); }
   [[nodiscard]] std::string shard_name_of(std::uint64_t row) const;
 
+  /// The key of a row. Errors: as locate and fetch.
+  [[nodiscard]] std::string key_of(std::uint64_t row) const;
+
   /// The index rows of samples, in the order asked. Errors: Code::not_found for a row from size()
   /// on; Code::damaged with the file, for an index that is not this dataset's or places outside of
   /// their file; Code::io.
@@ -108,7 +111,6 @@ class Loader {
   void open_file(const LoaderRequest& request, const std::string& file, const Events& events);
   [[nodiscard]] LoaderState& state() const;
   [[nodiscard]] std::uint64_t shard_of(std::uint64_t row) const;
-  [[nodiscard]] bool has_key(std::uint64_t row, std::string_view key) const;
   [[nodiscard]] const KeyTable& key_table() const;
 
   DatasetPaths paths_;

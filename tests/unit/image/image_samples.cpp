@@ -61,6 +61,13 @@ std::string make_jpeg(const JpegRecipe& recipe) {
   for (int i = 0; i < components && !recipe.is_subsampled; ++i) {
     state.comp_info[i].h_samp_factor = state.comp_info[i].v_samp_factor = 1;
   }
+  if (recipe.is_subsampled && (stored == JCS_YCbCr || stored == JCS_YCCK)) {
+    for (int i = 0; i < components; i += 3) {  // luma and, of YCCK, black
+      state.comp_info[i].h_samp_factor = recipe.luma_columns;
+      state.comp_info[i].v_samp_factor = recipe.luma_rows;
+    }
+  }
+  state.arith_code = recipe.is_arithmetic ? TRUE : FALSE;
   if (recipe.is_progressive) jpeg_simple_progression(&state);
   const jpeg_scan_info scans[] = {
       {1, {0}, 0, 63, 0, 0}, {1, {1}, 0, 63, 0, 0}, {1, {2}, 0, 63, 0, 0}};
@@ -69,11 +76,12 @@ std::string make_jpeg(const JpegRecipe& recipe) {
     state.num_scans = components;
   }
   jpeg_start_compress(&state, TRUE);
-  std::vector<unsigned char> row =
-      noise(std::size_t{recipe.width} * static_cast<unsigned>(components));
+  const std::size_t row_bytes = std::size_t{recipe.width} * static_cast<unsigned>(components);
+  std::vector<unsigned char> pixels = noise(row_bytes * (recipe.rows_differ ? recipe.height : 1));
   while (state.next_scanline < state.image_height) {
+    unsigned char* row = pixels.data() + (recipe.rows_differ ? row_bytes * state.next_scanline : 0);
     row[0] = static_cast<unsigned char>(state.next_scanline);
-    JSAMPROW rows[] = {row.data()};
+    JSAMPROW rows[] = {row};
     jpeg_write_scanlines(&state, rows, 1);
   }
   jpeg_finish_compress(&state);

@@ -15,9 +15,12 @@ enum class JpegColor { gray, ycc, rgb, cmyk, ycck };
 struct JpegRecipe {
   unsigned width = 48, height = 40;
   JpegColor color = JpegColor::ycc;
-  bool is_subsampled = true;  // 4:2:0; else 4:4:4
+  bool is_subsampled = true;  // as luma_columns, luma_rows; else 4:4:4
   bool is_progressive = false;
   bool is_one_scan_a_channel = false;
+  int luma_columns = 2, luma_rows = 2;  // blocks of luma a block of chroma: 4:2:0
+  bool is_arithmetic = false;           // else Huffman
+  bool rows_differ = false;             // else all rows are the same noise, but for one sample
 };
 /// A noisy JPEG, compressed by libjpeg-turbo.
 [[nodiscard]] std::string make_jpeg(const JpegRecipe& recipe = {});

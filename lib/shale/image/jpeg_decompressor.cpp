@@ -1,0 +1,111 @@
+#include "shale/image/jpeg_decompressor.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+
+#include <fmt/format.h>
+#include <jerror.h>
+
+namespace shale {
+namespace {
+
+// As TurboJPEG's TJFLAG_LIMITSCANS. Encoders write about ten.
+constexpr int kScanLimit = 500;
+
+[[noreturn]] void jump_out(j_common_ptr state) {
+  auto& self = *static_cast<JpegDecompressor*>(state->client_data);
+  self.message_code = state->err->msg_code;
+  state->err->format_message(state, self.message.data());
+  std::longjmp(self.escape, 1);
+}
+
+// Level -1 is a warning. Where warnings count, damage ends the work at once, so no image of 4
+// billion missing pixels is decoded to its end.
+void judge_message(j_common_ptr state, int level) {
+  if (level >= 0) return;
+  if (!static_cast<JpegDecompressor*>(state->client_data)->warnings_count) return;
+  const int code = state->err->msg_code;
+  if (code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM || code == JWRN_BOGUS_ICC) return;
+  jump_out(state);
+}
+
+boolean refuse_to_refill(j_decompress_ptr state) {
+  state->err->msg_code = JWRN_JPEG_EOF;
+  jump_out(reinterpret_cast<j_common_ptr>(state));
+}
+
+void skip_input(j_decompress_ptr state, long count) {
+  if (count <= 0) return;
+  const auto wanted = static_cast<std::size_t>(count);
+  if (wanted > state->src->bytes_in_buffer) refuse_to_refill(state);
+  state->src->next_input_byte += wanted;
+  state->src->bytes_in_buffer -= wanted;
+}
+
+void count_scans(j_common_ptr state) {
+  if (reinterpret_cast<j_decompress_ptr>(state)->input_scan_number <= kScanLimit) return;
+  auto& self = *static_cast<JpegDecompressor*>(state->client_data);
+  self.message_code = 0;
+  fmt::format_to_n(self.message.data(), self.message.size() - 1, "more than {} scans", kScanLimit);
+  std::longjmp(self.escape, 1);
+}
+
+bool is_one_of(int message_code, std::span<const int> codes) {
+  return std::find(codes.begin(), codes.end(), message_code) != codes.end();
+}
+
+}  // namespace
+
+JpegDecompressor::JpegDecompressor() {
+  state.err = jpeg_std_error(&errors);
+  errors.error_exit = jump_out;
+  errors.emit_message = judge_message;
+  errors.output_message = [](j_common_ptr) {};
+  source.init_source = [](j_decompress_ptr) {};
+  source.fill_input_buffer = refuse_to_refill;
+  source.skip_input_data = skip_input;
+  source.resync_to_restart = jpeg_resync_to_restart;
+  source.term_source = [](j_decompress_ptr) {};
+  progress.progress_monitor = count_scans;
+  state.client_data = this;
+  const bool was_made =
+      guarded(*this, [](jpeg_decompress_struct& fresh) { jpeg_create_decompress(&fresh); });
+  if (was_made) return;
+  jpeg_destroy_decompress(&state);
+  throw std::bad_alloc();
+}
+
+void JpegDecompressor::set_source(Bytes bytes) {
+  source.next_input_byte = reinterpret_cast<const JOCTET*>(bytes.data());
+  source.bytes_in_buffer = bytes.size();
+  message.fill('\0');
+  message_code = 0;
+  state.src = &source;
+}
+
+void JpegDecompressor::limit_memory(std::uint64_t limit_bytes) {
+  constexpr std::uint64_t kMost = std::numeric_limits<long>::max();
+  state.mem->max_memory_to_use = static_cast<long>(std::min(limit_bytes, kMost));
+}
+
+bool guarded(JpegDecompressor& decompressor,
+             const std::function<void(jpeg_decompress_struct&)>& work) {
+  if (setjmp(decompressor.escape) != 0) return false;
+  work(decompressor.state);
+  return true;
+}
+
+bool is_unsupported_jpeg(int message_code) {
+  constexpr int kCodes[] = {JERR_BAD_PRECISION,        JERR_SOF_UNSUPPORTED,    JERR_ARITH_NOTIMPL,
+                            JERR_IMAGE_TOO_BIG,        JERR_CONVERSION_NOTIMPL, JERR_NOTIMPL,
+                            JERR_FRACT_SAMPLE_NOTIMPL, JERR_CCIR601_NOTIMPL};
+  return is_one_of(message_code, kCodes);
+}
+
+bool is_out_of_memory(int message_code) {
+  constexpr int kCodes[] = {JERR_NO_BACKING_STORE, JERR_OUT_OF_MEMORY};
+  return is_one_of(message_code, kCodes);
+}
+
+}  // namespace shale

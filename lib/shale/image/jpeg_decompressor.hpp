@@ -1,0 +1,55 @@
+#pragma once
+
+#include <array>
+#include <csetjmp>
+#include <cstddef>
+#include <cstdio>  // jpeglib.h needs FILE and does not include it
+#include <functional>
+
+#include <jpeglib.h>
+
+#include "shale/base/bytes.hpp"
+
+namespace shale {
+
+/// A libjpeg decompressor that reads from memory, for the sources of this room only. (The libjpeg
+/// API: unlike TurboJPEG it decodes in stripes, tells one objection from another by number, and
+/// does not turn down unusual chroma subsampling.) libjpeg reports by a callback that must not
+/// return, so errors jump to the one setjmp in guarded().
+struct JpegDecompressor {
+  JpegDecompressor();  ///< Errors: std::bad_alloc.
+  ~JpegDecompressor() { jpeg_destroy_decompress(&state); }
+  JpegDecompressor(const JpegDecompressor&) = delete;
+  JpegDecompressor& operator=(const JpegDecompressor&) = delete;
+
+  /// The bytes are borrowed until the next set_source() or the end.
+  void set_source(Bytes bytes);
+  /// More scans than anyone writes are an objection from now on. Each scan of a progressive image
+  /// walks all its coefficients, so a few kilobytes of empty scans over a large frame would take
+  /// hours.
+  void limit_scans() { state.progress = &progress; }
+  /// Coefficients that need more memory are an objection from now on.
+  void limit_memory(std::uint64_t limit_bytes);
+
+  jpeg_decompress_struct state{};
+  jpeg_error_mgr errors{};
+  jpeg_source_mgr source{};
+  jpeg_progress_mgr progress{};
+  std::jmp_buf escape{};
+  /// True: damage that libjpeg could patch over is an objection too, but not unusual metadata.
+  bool warnings_count = true;
+  int message_code = 0;
+  std::array<char, JMSG_LENGTH_MAX> message{};
+};
+
+/// False if libjpeg objected to `work`: message and message_code then say why. `work` is left by a
+/// jump, so while libjpeg runs it holds nothing that has a destructor.
+[[nodiscard]] bool guarded(JpegDecompressor& decompressor,
+                           const std::function<void(jpeg_decompress_struct&)>& work);
+
+/// True for what another build of libjpeg, or another decoder, may well read.
+[[nodiscard]] bool is_unsupported_jpeg(int message_code);
+/// True if limit_memory() (or the machine) objected.
+[[nodiscard]] bool is_out_of_memory(int message_code);
+
+}  // namespace shale
