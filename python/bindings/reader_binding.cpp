@@ -18,7 +18,7 @@
 #include "python/bindings/sample_objects.hpp"
 
 namespace nb = nanobind;
-using namespace nb::literals;  // NOLINT: the "name"_a of arguments
+using nb::literals::operator""_a;
 
 namespace shale::python {
 namespace {
