@@ -1,3 +1,8 @@
 #include <nanobind/nanobind.h>
 
-NB_MODULE(_shale, module) { module.attr("version") = SHALE_VERSION; }
+#include "map_binding.hpp"
+
+NB_MODULE(_shale, module) {
+  module.attr("version") = SHALE_VERSION;
+  bind_maps(module);
+}

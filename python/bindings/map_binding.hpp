@@ -1,0 +1,7 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+/// Adds what shale.lmdb reads with: open_map, KeyMap, KeyCursor. Errors of the library become those
+/// of shale.lmdb.
+void bind_maps(nanobind::module_& module);
