@@ -1,6 +1,7 @@
 #include "formats/lmdb/lmdb_cursor.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -294,15 +295,21 @@ MetaPage read_settled_meta(const InputFile& file) {
   }
 }
 
-bool is_same_state(const MetaPage& a, const MetaPage& b) {
-  return a.transaction == b.transaction && a.offset == b.offset && a.last_page == b.last_page &&
-         a.main_tree.root == b.main_tree.root && a.main_tree.entries == b.main_tree.entries;
+// The bytes of both meta pages: if they are those of before, nothing was written since. Taking them
+// apart again would cost more than all else that a transaction begins with.
+using MetaImage = std::array<std::byte, 2 * lmdb::kMetaBytes>;
+
+MetaImage read_meta_image(const InputFile& file, std::uint64_t page_bytes) {
+  MetaImage image{};
+  file.read_exact(0, std::span(image).first(lmdb::kMetaBytes));
+  file.read_exact(page_bytes, std::span(image).last(lmdb::kMetaBytes));
+  return image;
 }
 
 class LmdbMap final : public KeyMap, public std::enable_shared_from_this<LmdbMap> {
  public:
-  LmdbMap(std::shared_ptr<const InputFile> file, const MetaPage& meta)
-      : tree_(std::make_shared<LmdbTree>(std::move(file), meta)) {
+  LmdbMap(std::shared_ptr<const InputFile> file, const MetaPage& meta, const MetaImage& image)
+      : tree_(std::make_shared<LmdbTree>(std::move(file), meta)), image_(image) {
     const lmdb::TreeRecord& record = meta.main_tree;
     facts_ = {.entries = record.entries,
               .page_bytes = meta.page_bytes,
@@ -317,9 +324,10 @@ class LmdbMap final : public KeyMap, public std::enable_shared_from_this<LmdbMap
               .has_reverse_keys = (record.flags & lmdb::kReverseKey) != 0};
   }
 
-  /// Errors: Code::damaged, Code::unsupported.
-  static std::shared_ptr<const LmdbMap> open(std::shared_ptr<const InputFile> file,
-                                             const MetaPage& meta) {
+  static std::shared_ptr<const LmdbMap> open(std::shared_ptr<const InputFile> file) {
+    // In this order: whatever is written in between shows as a difference to the image.
+    const MetaImage image = read_meta_image(*file, read_settled_meta(*file).page_bytes);
+    const MetaPage meta = read_settled_meta(*file);
     lmdb::refuse_sorted_duplicates(meta, *file);
     const bool has_root = meta.main_tree.root != lmdb::kNoPage;
     if (meta.main_tree.depth > lmdb::kMaxDepth || has_root != (meta.main_tree.depth > 0)) {
@@ -327,7 +335,7 @@ class LmdbMap final : public KeyMap, public std::enable_shared_from_this<LmdbMap
                   lmdb::kMaxDepth)
           .at(file->path(), meta.offset);
     }
-    return std::make_shared<const LmdbMap>(std::move(file), meta);
+    return std::make_shared<const LmdbMap>(std::move(file), meta, image);
   }
 
   [[nodiscard]] const KeyMapFacts& facts() const override { return facts_; }
@@ -343,21 +351,22 @@ class LmdbMap final : public KeyMap, public std::enable_shared_from_this<LmdbMap
   }
 
   [[nodiscard]] std::shared_ptr<const KeyMap> renewed() const override {
-    const MetaPage meta = read_settled_meta(*tree_->file());
-    if (is_same_state(meta, tree_->meta())) return shared_from_this();
-    return open(tree_->file(), meta);
+    if (read_meta_image(*tree_->file(), tree_->meta().page_bytes) == image_) {
+      return shared_from_this();
+    }
+    return open(tree_->file());
   }
 
  private:
   std::shared_ptr<LmdbTree> tree_;
+  MetaImage image_;
   KeyMapFacts facts_;
 };
 
 }  // namespace
 
 std::shared_ptr<const KeyMap> open_lmdb_map(std::shared_ptr<const InputFile> file) {
-  const MetaPage meta = read_settled_meta(*file);
-  return LmdbMap::open(std::move(file), meta);
+  return LmdbMap::open(std::move(file));
 }
 
 }  // namespace shale

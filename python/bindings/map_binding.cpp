@@ -187,10 +187,13 @@ bool is_database_at(const OpenCursor& self) {
 }  // namespace
 
 void bind_maps(nb::module_& module) {
+  // What a script holds in globals, or a worker in a frame, when its process ends is no leak.
+  nb::set_leak_warnings(false);
   nb::class_<OpenMap>(module, "KeyMap", "A sorted map of keys to values in a file, as it was once.")
       .def("renewed", renewed, "The map as the file has it now.")
       .def("facts", facts_of, "Numbers of the file's own records.")
-      .def("find", find, nb::arg("key"), "The value; None without one; True for a named database.")
+      .def("find", find, nb::arg("key").none(),
+           "The value; None without one; True for a named database.")
       .def("cursor", [](const OpenMap& self) {
         return OpenCursor{self.file, self.map->cursor()};
       });
@@ -199,17 +202,20 @@ void bind_maps(nb::module_& module) {
       .def("last", [](OpenCursor& self) { return move(self, std::mem_fn(&KeyCursor::last)); })
       .def("next", [](OpenCursor& self) { return move(self, std::mem_fn(&KeyCursor::next)); })
       .def("prev", [](OpenCursor& self) { return move(self, std::mem_fn(&KeyCursor::prev)); })
-      .def("seek",
-           [](OpenCursor& self, nb::handle key) {
-             const KeyArgument wanted(key);
-             return move(self, [&](KeyCursor& cursor) { return cursor.seek(wanted.bytes()); });
-           })
-      .def("seek_range",
-           [](OpenCursor& self, nb::handle key) {
-             const KeyArgument wanted(key);
-             return move(self,
-                         [&](KeyCursor& cursor) { return cursor.seek_range(wanted.bytes()); });
-           })
+      .def(
+          "seek",
+          [](OpenCursor& self, nb::handle key) {
+            const KeyArgument wanted(key);
+            return move(self, [&](KeyCursor& cursor) { return cursor.seek(wanted.bytes()); });
+          },
+          nb::arg("key").none())
+      .def(
+          "seek_range",
+          [](OpenCursor& self, nb::handle key) {
+            const KeyArgument wanted(key);
+            return move(self, [&](KeyCursor& cursor) { return cursor.seek_range(wanted.bytes()); });
+          },
+          nb::arg("key").none())
       .def("key", key_at)
       .def("value", value_at)
       .def("item", item_at)

@@ -2,7 +2,7 @@
 
 from typing import Any, Iterable, Iterator, Optional
 
-from shale._lmdb_errors import CLOSED, Error, IncompatibleError, InvalidParameterError, check_key, refused
+from shale._lmdb_errors import CLOSED, BadValsizeError, Error, IncompatibleError, InvalidParameterError, is_empty, refused
 
 
 class _Database:
@@ -40,14 +40,11 @@ class _Iterator:
         return self
 
     def __next__(self) -> Any:
-        if not self._is_begun:
-            self._is_begun = True
-            self._cursor._place()
-            has_entry = self._cursor._has_entry
-        else:
-            has_entry = self._move()
-        if not has_entry:
+        cursor = self._cursor
+        cursor._place()
+        if not cursor._has_entry or (self._is_begun and not self._move()):
             raise StopIteration
+        self._is_begun = True
         return self._get()
 
 
@@ -109,26 +106,26 @@ class Cursor:
 
     def first(self) -> bool:
         """To the first entry."""
-        place, self._has_entry = self._place(), False
-        self._is_fresh, self._has_entry = False, place.first()
+        self._has_entry = self._place().first()
+        self._is_fresh = False
         return self._has_entry
 
     def last(self) -> bool:
         """To the last entry."""
-        place, self._has_entry = self._place(), False
-        self._is_fresh, self._has_entry = False, place.last()
+        self._has_entry = self._place().last()
+        self._is_fresh = False
         return self._has_entry
 
     def next(self) -> bool:
         """To the next entry; from a fresh cursor, to the first."""
-        place, self._has_entry = self._place(), False
-        self._is_fresh, self._has_entry = False, place.next()
+        self._has_entry = self._place().next()
+        self._is_fresh = False
         return self._has_entry
 
     def prev(self) -> bool:
         """To the entry before; from a fresh cursor, to the last."""
-        place, self._has_entry = self._place(), False
-        self._is_fresh, self._has_entry = False, place.prev()
+        self._has_entry = self._place().prev()
+        self._is_fresh = False
         return self._has_entry
 
     # Without duplicates each key is a group of one.
@@ -137,20 +134,24 @@ class Cursor:
 
     def set_key(self, key: Any, /) -> bool:
         """To the entry of exactly this key. Errors: BadValsizeError if it is empty; TypeError if it is no bytes."""
-        place, self._has_entry = self._place(), False
-        if not key:
-            check_key(key, "mdb_cursor_get")
-        self._is_fresh, self._has_entry = False, place.seek(key)
+        place = self._place()
+        if not key and is_empty(key):
+            self._has_entry = False
+            raise BadValsizeError("mdb_cursor_get", BadValsizeError.CODE)
+        self._has_entry = place.seek(key)
+        self._is_fresh = False
         return self._has_entry
 
     def set_range(self, key: Any, /) -> bool:
         """To the first entry whose key is this one or follows it. Errors: TypeError."""
-        place, self._has_entry = self._place(), False
-        self._is_fresh, self._has_entry = False, place.seek_range(key)
+        self._has_entry = self._place().seek_range(key)
+        self._is_fresh = False
         return self._has_entry
 
     def get(self, key: Any, default: Any = None) -> Any:
         """set_key(), and its value or `default`."""
+        if key is None:
+            raise TypeError("key must be given.")
         return self.value() if self.set_key(key) else default
 
     def _needs_duplicates(self, what: str = "mdb_cursor_get") -> None:

@@ -225,12 +225,9 @@ def refused(name: str) -> _Any:
     return method
 
 
-def check_key(key: _Any, what: str) -> None:
-    """Raises what is wrong with a key that is false: missing, no bytes, or empty. `what`: the operation."""
-    if key is None:
-        raise TypeError("key must be given.")
-    if isinstance(key, str):
-        raise TypeError("Won't implicitly convert Unicode to bytes; use .encode()")
-    with memoryview(key) as view:
-        if view.nbytes == 0:
-            raise BadValsizeError(what, BadValsizeError.CODE)
+def is_empty(key: _Any) -> bool:
+    """Whether a key that is false is bytes without a byte. What is no bytes at all is refused by who reads it."""
+    try:
+        return memoryview(key).nbytes == 0
+    except TypeError:
+        return False

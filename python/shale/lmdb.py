@@ -19,6 +19,7 @@ from shale._lmdb_cursor import Cursor, _Database
 from shale._lmdb_errors import *  # noqa: F403 - py-lmdb's names
 from shale._lmdb_errors import (
     CLOSED,
+    BadValsizeError,
     CorruptedError,
     DbsFullError,
     Error,
@@ -27,7 +28,7 @@ from shale._lmdb_errors import (
     InvalidParameterError,
     NotFoundError,
     ReadonlyError,
-    check_key,
+    is_empty,
     refusal,
     refused,
 )
@@ -123,7 +124,6 @@ class Environment:
             "map_async": bool(map_async), "readahead": bool(readahead), "writemap": bool(writemap and not readonly),
             "meminit": bool(meminit), "lock": bool(lock),
         }  # fmt: skip
-        self._database = _Database(self)
         self._is_closed = False
         self._map: Any = None
         self._pid = 0
@@ -262,7 +262,7 @@ class Environment:
         if key is None:
             if reverse_key or dupsort or integerkey or integerdup or dupfixed:
                 raise ValueError("May not set flags on the main database")
-            return self._database
+            return _Database(self)
         if isinstance(key, str):
             raise TypeError("Won't implicitly convert Unicode to bytes; use .encode()")
         if not self._max_dbs:
@@ -305,7 +305,7 @@ def _unpickled(settings: dict) -> Environment:
     env._path, env._map_size = settings.pop("path"), settings.pop("map_size")
     env._max_readers, env._max_dbs = settings.pop("max_readers"), settings.pop("max_dbs")
     env._flags, env.readonly = settings, settings["readonly"]
-    env._database, env._is_closed, env._map, env._pid = _Database(env), False, None, 0
+    env._is_closed, env._map, env._pid = False, None, 0
     return env
 
 
@@ -366,7 +366,10 @@ class Transaction:
         if db is not None:
             _check_database(db)
         if not key:
-            check_key(key, "mdb_get")
+            if key is None:
+                raise TypeError("key must be given.")
+            if is_empty(key):
+                raise BadValsizeError("mdb_get", BadValsizeError.CODE)
         found = tree.find(key)
         if found is None:
             return default
@@ -380,7 +383,7 @@ class Transaction:
         """A cursor: see Cursor."""
         self._tree()
         _check_database(db)
-        return Cursor(self._env._database, self)
+        return Cursor(_Database(self._env), self)
 
     def stat(self, db: Optional[_Database] = None) -> dict:
         """As Environment.stat(), for the transaction's state."""
