@@ -11,7 +11,7 @@ import sys
 
 import msgpack
 import pytest
-import shale.lmdb  # noqa: F401 - the children need it: fail early, and clearly
+import shale.lmdb as ours
 from conftest import jpeg
 from lmdb_files import write_lmdb
 
