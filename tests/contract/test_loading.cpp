@@ -1,0 +1,136 @@
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "shale/ops/loader.hpp"
+
+#include "tests/contract/contract_tools.hpp"
+
+namespace shale {
+namespace {
+
+using namespace test;
+
+LoaderRequest request_of(const std::string& path, CachePolicy cache = CachePolicy::keep) {
+  return {.path = path, .verifies = true, .cache = cache, .generator = "shale test"};
+}
+
+// The sample that its places lead to, and the memory that it points into.
+struct FetchedSample {
+  Sample sample;
+  std::vector<std::vector<std::byte>> values;
+};
+
+std::vector<FetchedSample> fetched(const Loader& loader, const Format& format,
+                                   std::span<const std::uint64_t> rows) {
+  const Schema& schema = loader.manifest().schema;
+  const std::vector<LocatedSample> located = loader.locate(rows);
+  std::vector<FetchedSample> samples(rows.size());
+  std::vector<Fetch> fetches;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    samples[i].values.resize(schema.fields.size());
+    for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+      if (!is_located(schema.fields[f].kind)) continue;
+      samples[i].values[f].resize(Loader::bytes_of_value(located[i], f));
+      fetches.push_back({&located[i], f, samples[i].values[f]});
+    }
+  }
+  loader.fetch(fetches);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+      const IndexCell& cell = located[i].place.cells[f];
+      const Bytes bytes = samples[i].values[f];
+      std::vector<Value>& values = samples[i].sample.values;
+      switch (schema.fields[f].kind) {
+        case Kind::integer:
+          values.emplace_back(cell.integer);
+          break;
+        case Kind::real:
+          values.emplace_back(cell.real);
+          break;
+        case Kind::list:
+          values.emplace_back(format.split_list(bytes, cell.place.count));
+          break;
+        default:
+          values.emplace_back(bytes);
+      }
+    }
+  }
+  return samples;
+}
+
+bool has_values_of(const Sample& found, const Sample& expected) {
+  for (std::size_t f = 0; f < expected.values.size(); ++f) {
+    if (!are_equal(found.values[f], expected.values[f])) return false;
+  }
+  return found.values.size() == expected.values.size();
+}
+
+// Rows at random, some of them twice.
+std::vector<std::uint64_t> random_rows(std::uint64_t samples, std::size_t count, unsigned seed) {
+  std::mt19937 dice(seed);
+  std::vector<std::uint64_t> rows(count);
+  for (std::uint64_t& row : rows) row = dice() % samples;
+  return rows;
+}
+
+TEST_CASE("loading: samples come as they were written, in any order, through any cache policy") {
+  for_each_format([](const Format& format) {
+    const TempDir dir;
+    const SampleSet set = odd_samples(full_schema(format));
+    (void)write_set(format, set, dir / "out", {.limit_samples = 3});
+    for (const CachePolicy cache : {CachePolicy::keep, CachePolicy::drop, CachePolicy::direct}) {
+      CAPTURE(static_cast<int>(cache));
+      const Loader loader(request_of(dir / "out", cache), {});
+      REQUIRE(loader.size() == set.samples.size());
+      const std::vector<std::uint64_t> rows = random_rows(loader.size(), 40, 7);
+      const std::vector<FetchedSample> samples = fetched(loader, format, rows);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        CAPTURE(rows[i]);
+        CHECK(has_values_of(samples[i].sample, set.samples[rows[i]]));
+        if (loader.manifest().layout.has_keys)
+          CHECK(loader.key_of(rows[i]) == set.samples[rows[i]].key);
+      }
+    }
+  });
+}
+
+TEST_CASE("loading: each key leads to its row, and no other key to any") {
+  for_each_format([](const Format& format) {
+    const TempDir dir;
+    const SampleSet set = small_set(format);
+    (void)write_set(format, set, dir / "out", {.limit_samples = 2});
+    const Loader loader(request_of(dir / "out"), {});
+    for (std::uint64_t row = 0; row < loader.size(); ++row)
+      CHECK(loader.find(loader.key_of(row)) == row);
+    CHECK(loader.find("no such key") == std::nullopt);
+  });
+}
+
+TEST_CASE("loading: many threads read from one loader what one thread reads") {
+  for_each_format([](const Format& format) {
+    const TempDir dir;
+    const SampleSet set = plain_samples(full_schema(format), 200, 300);
+    // More shards than may be open at a time.
+    (void)write_set(format, set, dir / "out", {.limit_samples = 3});
+    const Loader loader(request_of(dir / "out"), {});
+    std::atomic<int> wrong = 0;
+    const auto read = [&](unsigned seed) {
+      for (unsigned batch = 0; batch < 4; ++batch) {
+        const std::vector<std::uint64_t> rows = random_rows(loader.size(), 60, seed * 10 + batch);
+        const std::vector<FetchedSample> samples = fetched(loader, format, rows);
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+          if (!has_values_of(samples[i].sample, set.samples[rows[i]])) ++wrong;
+        }
+        if (loader.find(loader.key_of(rows[0])) != rows[0]) ++wrong;
+      }
+    };
+    std::vector<std::jthread> threads;
+    for (unsigned seed = 1; seed <= 6; ++seed) threads.emplace_back(read, seed);
+    threads.clear();
+    CHECK(wrong == 0);
+  });
+}
+
+}  // namespace
+}  // namespace shale
