@@ -198,7 +198,7 @@ def measure(arguments):
     loader = WAYS[arguments.way](arguments.path, arguments)
     batches, wanted = iter(loader), -(-arguments.images // arguments.batch)
     check(next(batches), arguments)
-    before, begin = process_tree.usage(), time.perf_counter()
+    before, idle, begin = process_tree.usage(), process_tree.idle_seconds(), time.perf_counter()
     seen, looks = 0, []
     for number, (images, _) in enumerate(batches, 1):
         seen += len(images)
@@ -207,6 +207,7 @@ def measure(arguments):
         if number >= wanted:
             break
     elapsed = time.perf_counter() - begin
+    idle = process_tree.idle_seconds() - idle
     if not looks:
         raise SystemExit(f"bench: {arguments.path} gave {seen} images, {arguments.images} were wanted")
     after = process_tree.usage()
@@ -214,6 +215,7 @@ def measure(arguments):
         "rate": seen / elapsed,
         "images": seen,
         "cores": (after["cpu"] - before["cpu"]) / elapsed,
+        "idle_cores": idle / elapsed,
         "fetched_megabytes_per_s": (after["fetched"] - before["fetched"]) / elapsed / 1e6,
         "rss": max(look["rss"] for look in looks),
         "pss": max(look["pss"] for look in looks),

@@ -5,12 +5,14 @@ sudo python3 bench/loader.py [--only cold|warm|workers|decode|memory|table] [--r
 As root (it drops caches and makes a memory cgroup), on a machine that does nothing else. bench/README.md explains the rows.
 """
 
+import argparse
 import ctypes
+import dataclasses
 import functools
-import json
 import mmap
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 
@@ -36,6 +38,7 @@ IN_ORDER = [
     ('shale.Dataset, image and label, cache="direct"', "shale-direct"),
     ('shale.Dataset, all fields, cache="keep"', "shale-all"),
 ]
+STAY_WARM = [way for _, way in IN_ORDER if way not in ("shale-drop", "shale-direct")]  # those would read the disk
 LOADERS = [
     ("torchvision ImageFolder, loose files", "torchvision", "photos"),
     ("shale.torch.ImageFolder", "shale-image-folder", "lmdb"),
@@ -86,7 +89,7 @@ class Inputs:
         return inputs.made_once(self.arguments.work / "loading-lmdb", make)
 
     def packed_by(self, peer):
-        """What the peer's own writer makes of the photos; None if it cannot be had here."""
+        """What the peer's own writer makes of the photos."""
         python = self.python if peer == "ffcv" else inputs.peers_of(self.arguments)
 
         def make(path):
@@ -135,8 +138,7 @@ def cold_in(limit):
         for folder in step.reads:
             drop_files(folder)
         with memory_group.MemoryGroup(GROUP, limit) as group:
-            inside = Step(step.name, group.around(step.command), syncs=False, reports=True)
-            run = harness.measured(inside)
+            run = harness.measured(dataclasses.replace(step, command=group.around(step.command)))
         run.reported["peak_file_bytes"] = group.peak_file_bytes
         return run
 
@@ -163,7 +165,9 @@ def faster(runs, name, yardstick):
 def bench_reads(made, arguments, caches):
     """Cold and warm beside each other: a loader may not win one by losing the other."""
     steps = [made.step(name, way, "--seconds", SECONDS) for name, way in IN_ORDER]
-    warm_steps = [made.step(name, way, "--seconds", SECONDS, "--warm-up", WARM_UP) for name, way in IN_ORDER if way != "shale-drop"]
+    warm_steps = [made.step(name, way, "--seconds", SECONDS, "--warm-up", WARM_UP) for name, way in IN_ORDER if way in STAY_WARM]
+    for step in steps + warm_steps:
+        step.env["MALLOC_TOP_PAD_"] = str(64 * MIB)  # as in random_read.py
     runs = {}
     if "cold" in caches:
         runs["cold"] = cold(steps, arguments)
@@ -215,33 +219,22 @@ def codecs(made):
     theirs = subprocess.run([made.python, "-c", pillow], check=True, capture_output=True, text=True).stdout.strip()
     maps = "import shale._shale as s; print(*{l.split()[-1] for l in open('/proc/self/maps') if 'jpeg' in l} or {s.__file__})"
     library = subprocess.run([made.python, "-c", maps], check=True, capture_output=True, text=True).stdout.strip()
-    ours = next((v for v in versions_in(library)), "of unknown version")
-    return f"{theirs}; shale with libjpeg-turbo {ours} ({library})"
-
-
-def versions_in(library):
-    """libjpeg-turbo says "libjpeg-turbo version 2.1.5 (build ...)" in its own file."""
-    mark = b"libjpeg-turbo version "
-    data = pathlib.Path(library.split()[0]).read_bytes()
-    at = data.find(mark)
-    if at >= 0:
-        yield data[at + len(mark) : at + len(mark) + 12].split()[0].split(b"\0")[0].decode()
+    said = re.search(rb"libjpeg-turbo version ([0-9.]+)", pathlib.Path(library.split()[0]).read_bytes())
+    return f"{theirs}; shale with libjpeg-turbo {said[1].decode() if said else 'of unknown version'} ({library})"
 
 
 def bench_memory(made, arguments):
     """A whole epoch, each sample once: resident memory after a hundredth of it and at its end; what the page cache was charged."""
-    ways = [("shale-keep", "shale-keep"), ("shale-drop", "shale-drop"), ("shale-direct", "shale-direct")]
-    steps = [made.step(name, way) for name, way in [*ways, ("py-lmdb, readahead=False", "py-lmdb"), ("pread", "pread")]]
-    once = type(arguments)(**{**vars(arguments), "rounds": 1})
-    free = harness.alternate(steps, 1, arguments.work, "warm")
-    limited = [made.step(step.name, way, "--seconds", 3 * SECONDS) for step, way in zip(steps, ["shale-keep", "shale-drop", "shale-direct", "py-lmdb", "pread"])]
-    held = cold(limited, once, MEMORY_LIMIT)
+    ways = ["shale-keep", "shale-drop", "shale-direct", "py-lmdb", "py-lmdb-readahead", "pread"]
+    free = harness.alternate([made.step(way, way) for way in ways], 1, arguments.work, "warm")
+    once = argparse.Namespace(**{**vars(arguments), "rounds": 1})
+    held = cold([made.step(way, way, "--seconds", 3 * SECONDS) for way in ways], once, MEMORY_LIMIT)
     rows = []
-    for step in steps:
-        (loose,), (tight,) = free[step.name], held[step.name]
+    for way in ways:
+        (loose,), (tight,) = free[way], held[way]
         at = [loose.reported[f"{kind}_at_{when}"] / MIB for kind in ("rss", "pss") for when in ("1", "100")]
-        rows.append([step.name, *(f"{value:.0f}" for value in at), f"{at[1] - at[0]:+.0f}", f"{tight.reported['peak_file_bytes'] / MIB:.1f}",
-                     f"{tight.reported['samples']}"])  # fmt: skip
+        rows.append([way, *(f"{value:.0f}" for value in at), f"{at[1] - at[0]:+.0f}"])
+        rows[-1] += [f"{tight.reported['peak_file_bytes'] / MIB:.1f}", f"{tight.reported['samples']}"]
     header = ["one epoch, one process, MiB", "RSS at 1 %", "RSS at 100 %", "PSS at 1 %", "PSS at 100 %", "growth of RSS"]
     header += [f"peak file charge in {MEMORY_LIMIT // MIB} MiB", "samples read there"]
     yield "memory", free, ""
@@ -263,13 +256,13 @@ def bench_table(made, arguments):
 
 
 def costs(list_of_runs):
-    cores = harness.median_of(list_of_runs, "cores")
+    idle = harness.median_of(list_of_runs, "idle_cores")
     return [
         f"{max(run.reported['rss'] for run in list_of_runs) / MIB:.0f}",
         f"{max(run.reported['pss'] for run in list_of_runs) / MIB:.0f}",
-        f"{cores:.2f}",
+        f"{harness.median_of(list_of_runs, 'cores'):.2f}",
         f"{harness.median_of(list_of_runs, 'fetched_megabytes_per_s'):.0f}",
-        "the CPU" if cores > 0.9 * os.cpu_count() else "waiting",
+        "the CPU" if idle < 0.1 * os.cpu_count() else f"waiting ({idle:.2f} cores idle)",
     ]
 
 
@@ -278,7 +271,6 @@ def main():
     harness.needs_root()
     harness.needs_shale(arguments)
     arguments.work.mkdir(parents=True, exist_ok=True)
-    os.environ["MALLOC_TOP_PAD_"] = str(64 << 20)  # as in random_read.py
     os.environ["PYTHONWARNINGS"] = "ignore"
     made = Inputs(arguments)
     caches = [arguments.only] if arguments.only in ("cold", "warm") else ["cold", "warm"]

@@ -38,6 +38,12 @@ def usage(pid=None):
     return total
 
 
+def idle_seconds():
+    """Of all CPUs of the machine, since it started; waiting for the disk is idle."""
+    words = pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()
+    return (int(words[4]) + int(words[5])) / TICKS
+
+
 def numbers(path):
     """The lines "Name: 12 kB" of a file."""
     pairs = (line.partition(":") for line in path.read_text().splitlines())
