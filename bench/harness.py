@@ -35,7 +35,7 @@ class Step:
     reads: tuple = ()
     output: str = ""
     syncs: bool = True  # the clock runs on until everything is on disk
-    reports: bool = False  # the command measures something itself: its last line is a JSON object of figures
+    reports: bool = False  # the command measures something itself: its last JSON object is the figures
     env: dict = dataclasses.field(default_factory=dict)
 
 
@@ -73,10 +73,15 @@ def measured(step):
         synced = time.monotonic() - begin
     if os.waitstatus_to_exitcode(status) != 0:
         raise SystemExit(f"bench: '{step.name}' failed: {step.command}\n{log.read_text(errors='replace')}")
-    reported = json.loads(log.read_text().splitlines()[-1]) if step.reports else {}
+    reported = json.loads(last_object(log.read_text(errors="replace"))) if step.reports else {}
     log.unlink()
     written = size_of([pathlib.Path(step.output)]) if step.output else 0
     return Run(returned, synced, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, written, reported)
+
+
+def last_object(text):
+    """The last line that is a JSON object: what libraries say when they are unloaded comes behind it."""
+    return next(line for line in reversed(text.splitlines()) if line.startswith("{"))
 
 
 def size_of(roots):
@@ -118,10 +123,11 @@ def read_all(roots):
                     pass
 
 
-def alternate(steps, rounds, work, cache):
+def alternate(steps, rounds, work, cache, measure=measured):
     """Runs all steps `rounds` times, forwards and backwards in turn (ABBA): {name: [Run of each round]}.
 
     cache: before each run, "warm" reads what the step will read, "cold" drops all caches. Memory is backed in both.
+    measure: called with the step; makes the Run.
     """
     runs = collections.defaultdict(list)
     for round_number in range(rounds):
@@ -132,7 +138,7 @@ def alternate(steps, rounds, work, cache):
             back_memory(work)
             if cache == "cold":
                 drop_caches()
-            run = measured(step)
+            run = measure(step)
             say(f"  {cache} {round_number + 1}/{rounds}: {step.name}: {run.returned:.2f} s, on disk {run.synced:.2f} s")
             runs[step.name].append(run)
             remove(step.output)

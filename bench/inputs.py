@@ -71,8 +71,12 @@ def lmdb_writer(arguments):
 
 
 def peers_of(arguments):
-    """The Python of the peers' environment, which is made if it is missing or has other pins."""
-    venv, pins = arguments.peers or arguments.work / "peers", HERE / "peers.txt"
+    """The Python of the peers' environment."""
+    return environment(arguments.peers or arguments.work / "peers", HERE / "peers.txt")
+
+
+def environment(venv, pins):
+    """The Python of an environment, which is made if it is missing or has other pins."""
     stamp = venv / "shale-pins"
     if not stamp.exists() or stamp.read_bytes() != pins.read_bytes():
         say(f"setting up the peers in {venv}")

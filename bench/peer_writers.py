@@ -1,6 +1,6 @@
 """Packs an image folder with a peer's own writer, used as its documents show; runs in the peers' environment.
 
-peer_writers.py webdataset|mds|lmdb|hdf5 FOLDER OUT
+peer_writers.py webdataset|mds|lmdb|hdf5|ffcv FOLDER OUT    (ffcv: in the environment of bench/loader.py)
 peer_writers.py lmdb-values COUNT OUT             an LMDB of COUNT values of 100 KiB, for bench/scan.py
 """
 
@@ -108,7 +108,35 @@ def write_hdf5(folder, out):
             labels[number] = label
 
 
+def write_ffcv(folder, out):
+    """FFCV stores no file as it is: each photo is decoded and encoded anew (its "jpg" mode, quality 90, its default)."""
+    from ffcv.fields import IntField, RGBImageField
+    from ffcv.writer import DatasetWriter
+
+    os.makedirs(out)
+    fields = {"image": RGBImageField(write_mode="jpg"), "label": IntField()}
+    DatasetWriter(os.path.join(out, "data.beton"), fields).from_indexed_dataset(DecodedPhotos(list(samples(folder))))
+
+
+class DecodedPhotos:
+    """(PIL.Image, label): what FFCV's writer takes. Its workers are given a copy."""
+
+    def __init__(self, found):
+        self.found = found
+
+    def __len__(self):
+        return len(self.found)
+
+    def __getitem__(self, number):
+        from PIL import Image
+
+        path, label = self.found[number]
+        with Image.open(path) as image:
+            return image.convert("RGB"), label
+
+
 WRITERS = {
+    "ffcv": write_ffcv,
     "webdataset": write_webdataset,
     "mds": write_mds,
     "lmdb": write_lmdb,
