@@ -34,17 +34,6 @@ void check_place(const FieldPlace& place, const InputFile& file, const InputFile
       .hint("'shale verify' tells which of the two is damaged");
 }
 
-void check_places(const LocatedSample& sample, const ShardReader& reader,
-                  const Manifest& manifest) {
-  if (manifest.layout.has_keys)
-    check_place(sample.place.key, reader.file_of_key(), reader.index_file(), sample.shard_row);
-  for (std::size_t i = 0; i < manifest.schema.fields.size(); ++i) {
-    if (!is_located(manifest.schema.fields[i].kind)) continue;
-    check_place(sample.place.cells[i].place, reader.file_of_field(i), reader.index_file(),
-                sample.shard_row);
-  }
-}
-
 const FieldPlace& place_of(const LocatedSample& sample, std::optional<std::size_t> field) {
   return field ? sample.place.cells[*field].place : sample.place.key;
 }
@@ -70,6 +59,23 @@ std::string key_of(const LocatedSample& sample, const ShardReader& reader, bool 
   return key;
 }
 
+void check_places(const LocatedSample& sample, const ShardReader& reader,
+                  const Manifest& manifest) {
+  const bool has_keys = manifest.layout.has_keys;
+  try {
+    if (has_keys)
+      check_place(sample.place.key, reader.file_of_key(), reader.index_file(), sample.shard_row);
+    for (std::size_t i = 0; i < manifest.schema.fields.size(); ++i) {
+      if (!is_located(manifest.schema.fields[i].kind)) continue;
+      check_place(sample.place.cells[i].place, reader.file_of_field(i), reader.index_file(),
+                  sample.shard_row);
+    }
+  } catch (Error& error) {
+    error.for_sample(key_of(sample, reader, has_keys), sample.row);
+    throw;
+  }
+}
+
 // What the page cache held may be wrong where the disk is right: one more look, past it.
 void prove_checksum(const Task& task) {
   const std::uint32_t expected = place_of(*task.fetch->sample, task.fetch->field).crc32c;
@@ -84,6 +90,11 @@ void prove_checksum(const Task& task) {
       .hint("'shale verify' lists all that is damaged");
 }
 
+bool holds(const Task& task, std::optional<std::uint64_t> offset) {
+  const FieldPlace& place = place_of(*task.fetch->sample, task.fetch->field);
+  return offset && *offset >= place.offset && *offset - place.offset < place.length;
+}
+
 void read_tasks(std::span<const Task> tasks, CachePolicy cache, LoaderState& state) {
   std::vector<Extent> extents;
   extents.reserve(tasks.size());
@@ -94,7 +105,7 @@ void read_tasks(std::span<const Task> tasks, CachePolicy cache, LoaderState& sta
     is_direct = is_direct && task.is_direct;
   }
   if (extents.size() == 1 && !is_direct) {
-    extents[0].file->read_exact(extents[0].offset, extents[0].into);
+    read_extent(extents[0]);
   } else {
     std::unique_ptr<LoaderState::Bench> bench = state.take_bench();
     if (is_direct) {
@@ -121,7 +132,12 @@ Loader::Loader(const LoaderRequest& request, const Events& events)
 }
 
 Loader::~Loader() {
-  const std::unique_ptr<LoaderState> state(state_.exchange(nullptr));
+  std::unique_ptr<LoaderState> state(state_.exchange(nullptr));
+  if (state && state->process() != ::getpid()) {
+    // Of the parent: its threads and locks did not come along with the fork.
+    state->abandon();
+    (void)state.release();
+  }
   const std::unique_ptr<const KeyTable> keys(keys_.exchange(nullptr));
 }
 
@@ -200,54 +216,59 @@ std::uint64_t Loader::shard_of(std::uint64_t row) const {
 }
 
 std::string Loader::shard_name_of(std::uint64_t row) const {
-  return state().shard(shard_of(row))->reader.shard().name;
+  return state().facts_of(shard_of(row)).name;
 }
 
 std::vector<LocatedSample> Loader::locate(std::span<const std::uint64_t> rows) const {
   std::vector<LocatedSample> samples(rows.size());
-  std::vector<std::uint32_t> order(rows.size());
-  std::iota(order.begin(), order.end(), 0U);
+  std::vector<LocatedSample*> order;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i] >= size()) {
       throw Error(Code::not_found, "row {} was asked for, the dataset has {}", rows[i], size())
           .at(paths_.manifest);
     }
     samples[i].row = rows[i];
+    order.push_back(&samples[i]);
   }
-  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return rows[a] < rows[b]; });
-  LoaderState& open = state();
-  std::vector<std::byte> bytes;
-  std::vector<Extent> extents;
+  std::sort(order.begin(), order.end(), [](auto a, auto b) { return a->row < b->row; });
   for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
-    const std::uint64_t number = shard_of(rows[order[begin]]);
+    const std::uint64_t number = shard_of(order[begin]->row);
     const ShardLine& line = outline_.shards[number];
-    while (end < order.size() && rows[order[end]] - line.first_row < line.samples) ++end;
-    const OpenShardPointer shard = open.shard(number);
-    const ShardReader& reader = shard->reader;
-    const std::uint64_t row_bytes = reader.columns().row_bytes();
-    bytes.resize((end - begin) * row_bytes);
-    extents.clear();
-    for (std::size_t i = begin; i < end; ++i) {
-      LocatedSample& sample = samples[order[i]];
-      sample.shard = number;
-      sample.shard_row = sample.row - line.first_row;
-      extents.push_back({&reader.index_file(), reader.columns().file_bytes(sample.shard_row),
-                         std::span(bytes).subspan((i - begin) * row_bytes, row_bytes)});
+    for (; end < order.size() && order[end]->row - line.first_row < line.samples; ++end) {
+      order[end]->shard = number;
+      order[end]->shard_row = order[end]->row - line.first_row;
     }
-    if (extents.size() == 1) {
-      reader.index_file().read_exact(extents[0].offset, extents[0].into);
-    } else {
-      std::unique_ptr<LoaderState::Bench> bench = open.take_bench();
-      read_extents(extents, bench->reader);
-      open.put_back(std::move(bench));
-    }
-    for (std::size_t i = begin; i < end; ++i) {
-      LocatedSample& sample = samples[order[i]];
-      sample.place = reader.columns().decode(extents[i - begin].into);
-      check_places(sample, reader, manifest());
-    }
+    locate_in_shard(std::span(order).subspan(begin, end - begin));
   }
   return samples;
+}
+
+void Loader::locate_in_shard(std::span<LocatedSample* const> samples) const try {
+  LoaderState& open = state();
+  const OpenShardPointer shard = open.shard(samples.front()->shard);
+  const ShardReader& reader = shard->reader;
+  const std::uint64_t row_bytes = reader.columns().row_bytes();
+  std::vector<std::byte> bytes(samples.size() * row_bytes);
+  std::vector<Extent> extents;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    extents.push_back({&reader.index_file(), reader.columns().file_bytes(samples[i]->shard_row),
+                       std::span(bytes).subspan(i * row_bytes, row_bytes)});
+  }
+  if (extents.size() == 1) {
+    read_extent(extents[0]);
+  } else {
+    std::unique_ptr<LoaderState::Bench> bench = open.take_bench();
+    read_extents(extents, bench->reader);
+    open.put_back(std::move(bench));
+  }
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    samples[i]->place = reader.columns().decode(extents[i].into);
+    check_places(*samples[i], reader, manifest());
+  }
+} catch (Error& error) {
+  // Where the whole shard cannot be read, the first sample that was asked of it stands for all.
+  if (!error.sample()) error.for_sample({}, samples.front()->row);
+  throw;
 }
 
 std::uint64_t Loader::bytes_of_value(const LocatedSample& sample,
@@ -289,18 +310,25 @@ void Loader::fetch(std::span<const Fetch> fetches) const {
       if (!verifies_) continue;
       for (const Task& task : tasks) prove_checksum(task);
     } catch (Error& error) {
+      const Task* about = nullptr;
       for (const Task& task : tasks) {
-        const FieldPlace& place = place_of(*task.fetch->sample, task.fetch->field);
-        if (task.file->path() != error.file() || place.offset != error.offset()) continue;
-        const LocatedSample& sample = *task.fetch->sample;
-        error.for_sample(
-            key_of(sample, open.shard(sample.shard)->reader, manifest().layout.has_keys),
-            sample.row);
-        break;
+        if (task.file->path() == error.file() && holds(task, error.offset())) about = &task;
       }
+      if (about != nullptr) add_place(error, *about->fetch->sample, about->fetch->field);
       throw;
     }
   }
+}
+
+void Loader::add_place(Error& error, const LocatedSample& sample,
+                       std::optional<std::size_t> field) const try {
+  const OpenShardPointer shard = state().shard(sample.shard);
+  const ShardReader& reader = shard->reader;
+  const InputFile& file = field ? reader.file_of_field(*field) : reader.file_of_key();
+  error.at(file.path(), place_of(sample, field).offset)
+      .for_sample(key_of(sample, reader, manifest().layout.has_keys), sample.row);
+} catch (const Error&) {
+  return;  // the shard cannot be opened any more: the error at hand is worth more
 }
 
 Loader::Column Loader::column(std::string_view name) const {

@@ -54,24 +54,28 @@ OpenShardPointer LoaderState::shard(std::uint64_t number) {
   return opened;
 }
 
-OpenShardPointer LoaderState::open(std::uint64_t number) {
-  ManifestShard facts;
-  if (setting_.only_shard) {
-    facts = *setting_.only_shard;
-  } else {
-    if (!manifest_) {
-      manifest_.emplace(setting_.paths.manifest);
-      if (self_hash_of(*manifest_) != setting_.self_hash) {
-        manifest_.reset();
-        throw Error(Code::mismatch, "the dataset is another one than when it was opened")
-            .at(setting_.paths.manifest)
-            .hint("open it again");
-      }
+ManifestShard LoaderState::facts_of(std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  return facts_while_locked(number);
+}
+
+ManifestShard LoaderState::facts_while_locked(std::uint64_t number) {
+  if (setting_.only_shard) return *setting_.only_shard;
+  if (!manifest_) {
+    manifest_.emplace(setting_.paths.manifest);
+    if (self_hash_of(*manifest_) != setting_.self_hash) {
+      manifest_.reset();
+      throw Error(Code::mismatch, "the dataset is another one than when it was opened")
+          .at(setting_.paths.manifest)
+          .hint("open it again");
     }
-    facts = read_shard_line(*manifest_, setting_.outline.shards[number]);
   }
-  auto shard = std::make_shared<OpenShard>(
-      OpenShard{ShardReader(setting_.paths, setting_.outline.manifest, std::move(facts)), false});
+  return read_shard_line(*manifest_, setting_.outline.shards[number]);
+}
+
+OpenShardPointer LoaderState::open(std::uint64_t number) {
+  auto shard = std::make_shared<OpenShard>(OpenShard{
+      ShardReader(setting_.paths, setting_.outline.manifest, facts_while_locked(number)), false});
   (void)shard->reader.open_index();  // proves its header and size
   const InputFile& index = shard->reader.index_file();
   if (index.size() <= kSmallIndexBytes) {

@@ -43,6 +43,9 @@ class LoaderState {
 
   /// Stays open as long as the pointer lives. Errors: as ShardReader.
   [[nodiscard]] OpenShardPointer shard(std::uint64_t number);
+  /// What the manifest says of a shard, which is not opened. Errors: Code::mismatch if the manifest
+  /// is another one than it was; Code::damaged; Code::io.
+  [[nodiscard]] ManifestShard facts_of(std::uint64_t number);
   /// How many shards stay open at the same time.
   [[nodiscard]] std::size_t most_shards() const { return most_shards_; }
 
@@ -60,6 +63,7 @@ class LoaderState {
     OpenShardPointer shard;
   };
   [[nodiscard]] OpenShardPointer open(std::uint64_t number);
+  [[nodiscard]] ManifestShard facts_while_locked(std::uint64_t number);
   void note_descriptors(const OpenShard& shard, bool are_open);
 
   Setting setting_;
