@@ -20,7 +20,7 @@ def rows_in_disorder(size, reads, seed):
 
 def digests(batch):
     """A number a sample, of everything that is in it."""
-    return [xxhash.xxh3_64_intdigest(repr(sorted(sample.items()))) for sample in batch]
+    return [xxhash.xxh3_64_intdigest(repr(sorted(sample.items())).encode()) for sample in batch]
 
 
 def short_digests(batch):

@@ -107,13 +107,12 @@ void read_tasks(std::span<const Task> tasks, CachePolicy cache, LoaderState& sta
   if (extents.size() == 1 && !is_direct) {
     read_extent(extents[0]);
   } else {
-    std::unique_ptr<LoaderState::Bench> bench = state.take_bench();
+    const LoaderState::BenchLease bench(state);
     if (is_direct) {
       read_extents_direct(extents, bench->reader, bench->arena);
     } else {
       read_extents(extents, bench->reader);
     }
-    state.put_back(std::move(bench));
   }
   if (cache == CachePolicy::keep || is_direct) return;
   for (const Extent& extent : extents) extent.file->drop_cache(extent.offset, extent.into.size());
@@ -257,9 +256,8 @@ void Loader::locate_in_shard(std::span<LocatedSample* const> samples) const try 
   if (extents.size() == 1) {
     read_extent(extents[0]);
   } else {
-    std::unique_ptr<LoaderState::Bench> bench = open.take_bench();
+    const LoaderState::BenchLease bench(open);
     read_extents(extents, bench->reader);
-    open.put_back(std::move(bench));
   }
   for (std::size_t i = 0; i < samples.size(); ++i) {
     samples[i]->place = reader.columns().decode(extents[i].into);
@@ -288,15 +286,17 @@ void Loader::fetch(std::span<const Fetch> fetches) const {
   std::vector<OpenShardPointer> shards;
   std::vector<Task> tasks;
   for (std::size_t i = 0; i < order.size();) {
-    shards.clear();
     tasks.clear();
+    shards.clear();
     std::uint64_t number = 0;
     for (; i < order.size(); ++i) {
       const Fetch& fetch = *order[i];
       if (shards.empty() || fetch.sample->shard != number) {
-        if (shards.size() == open.most_shards()) break;
+        OpenShardPointer shard =
+            shards.empty() ? open.shard(fetch.sample->shard) : open.try_shard(fetch.sample->shard);
+        if (shard == nullptr) break;
         number = fetch.sample->shard;
-        shards.push_back(open.shard(number));
+        shards.push_back(std::move(shard));
       }
       const ShardReader& reader = shards.back()->reader;
       tasks.push_back({&fetch,
