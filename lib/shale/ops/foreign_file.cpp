@@ -120,6 +120,8 @@ class Indexing {
   }
 
   IndexedFile run() {
+    // Most who come here find it made: they only read, and lock nothing.
+    if (request_.keeps_fresh && has_fresh_index()) return {};
     const FolderLock lock(paths_.lists);
     if (request_.keeps_fresh && has_fresh_index()) return {};
     const Format& format = describe_file();
@@ -150,11 +152,14 @@ class Indexing {
 
  private:
   [[nodiscard]] bool has_fresh_index() const {
-    std::error_code error;
-    if (!fs::exists(paths_.manifest, error)) return false;
     std::vector<ManifestShard> shards;
-    const Manifest found =
-        read_manifest(paths_, [&](const ManifestShard& shard) { shards.push_back(shard); });
+    Manifest found;
+    try {
+      found = read_manifest(paths_, [&](const ManifestShard& shard) { shards.push_back(shard); });
+    } catch (const Error& error) {
+      if (error.code() == Code::not_found) return false;
+      throw;
+    }
     return shards.size() == 1 && is_index_fresh(files_[0], found, shards[0]) &&
            found.layout.dialect == request_.dialect;
   }
