@@ -188,6 +188,16 @@ def test_in_a_cgroup_little_is_charged_for_files(large, cgroup, cache, workers):
     assert samples == LARGE_SAMPLES and most <= 128 * MIB
 
 
+def test_in_a_cgroup_large_indexes_are_given_back_too(cgroup):
+    """3.3 million samples of a few bytes: the indexes alone are 226 MiB, in shards of 4 MiB."""
+    from conftest import run_shale
+
+    with tempfile.TemporaryDirectory(dir=os.environ.get("SHALE_TEST_DISK", "/var/tmp")) as folder:
+        path = packed(run_shale, folder, 3_300_000, 60, (4, 12))
+        samples, most = charges(cgroup, path, "drop", 0)
+        assert samples == 20_000 and most <= 128 * MIB
+
+
 def test_the_measure_sees_what_is_kept(large, cgroup):
     """The control of the test above."""
     samples, most = charges(cgroup, large, "keep", 0)

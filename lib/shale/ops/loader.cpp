@@ -90,6 +90,10 @@ void prove_checksum(const Task& task) {
       .hint("'shale verify' lists all that is damaged");
 }
 
+void drop_cache(std::span<const Extent> extents) {
+  for (const Extent& extent : extents) extent.file->drop_cache(extent.offset, extent.into.size());
+}
+
 bool holds(const Task& task, std::optional<std::uint64_t> offset) {
   const FieldPlace& place = place_of(*task.fetch->sample, task.fetch->field);
   return offset && *offset >= place.offset && *offset - place.offset < place.length;
@@ -115,7 +119,7 @@ void read_tasks(std::span<const Task> tasks, CachePolicy cache, LoaderState& sta
     }
   }
   if (cache == CachePolicy::keep || is_direct) return;
-  for (const Extent& extent : extents) extent.file->drop_cache(extent.offset, extent.into.size());
+  drop_cache(extents);
 }
 
 }  // namespace
@@ -259,6 +263,7 @@ void Loader::locate_in_shard(std::span<LocatedSample* const> samples) const try 
     const LoaderState::BenchLease bench(open);
     read_extents(extents, bench->reader);
   }
+  if (!open.keeps_index_cached()) drop_cache(extents);
   for (std::size_t i = 0; i < samples.size(); ++i) {
     samples[i]->place = reader.columns().decode(extents[i].into);
     check_places(*samples[i], reader, manifest());
@@ -365,7 +370,9 @@ void Loader::read_column(const Column& column, std::uint64_t begin,
     const std::uint64_t count = std::min({std::max<std::uint64_t>(1, kColumnChunkBytes / row_bytes),
                                           line.first_row + line.samples - row, end - row});
     chunk.resize(count * row_bytes);
-    shard->reader.index_file().read_exact(columns.file_bytes(row - line.first_row), chunk);
+    const Extent rows{&shard->reader.index_file(), columns.file_bytes(row - line.first_row), chunk};
+    read_extent(rows);
+    if (!open.keeps_index_cached()) drop_cache({&rows, 1});
     for (std::uint64_t i = 0; i < count; ++i) {
       next = std::copy_n(&chunk[i * row_bytes + column.position], column.item_bytes, next);
     }

@@ -20,6 +20,9 @@ constexpr std::size_t kOtherDescriptors = 3 + 2 * kMostBenches;
 // A small index is asked for whole when its shard is first touched: the rows of an epoch then cost
 // no random reads of their own.
 constexpr std::uint64_t kSmallIndexBytes = 4 << 20;
+// Indexes that are larger altogether are given back as the payload is, where that is asked for: 64
+// MiB stay in the page cache at most, however many processes read.
+constexpr std::uint64_t kMostIndexBytesKept = 64 << 20;
 constexpr std::uint32_t kReadsInFlight = 64;
 
 }  // namespace
@@ -29,6 +32,10 @@ LoaderState::LoaderState(const Setting& setting) : setting_(setting), process_(:
       1 + std::max<std::size_t>(1, setting.outline.manifest.layout.file_suffixes.size());
   most_shards_ = std::max<std::size_t>(
       1, (Loader::kMostDescriptors - kOtherDescriptors) / descriptors_a_shard);
+  const Manifest& manifest = setting.outline.manifest;
+  const std::uint64_t row_bytes = IndexColumns(manifest.schema, manifest.layout).row_bytes();
+  keeps_index_cached_ = setting.cache == CachePolicy::keep ||
+                        manifest.digest.samples <= kMostIndexBytesKept / row_bytes;
   for (std::atomic<int>& descriptor : descriptors_) descriptor = -1;
 }
 
@@ -111,7 +118,7 @@ std::unique_ptr<const OpenShard> LoaderState::open(std::uint64_t number) {
       ShardReader(setting_.paths, setting_.outline.manifest, facts_while_locked(number)), false});
   (void)shard->reader.open_index();  // proves its header and size
   const InputFile& index = shard->reader.index_file();
-  if (index.size() <= kSmallIndexBytes) {
+  if (keeps_index_cached_ && index.size() <= kSmallIndexBytes) {
     index.prefetch(0, index.size());
   } else {
     index.expect_random_reads();

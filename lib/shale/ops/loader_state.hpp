@@ -39,6 +39,8 @@ class LoaderState {
   explicit LoaderState(const Setting& setting);
 
   [[nodiscard]] pid_t process() const { return process_; }
+  /// False: what was read of an index is to be given back at once.
+  [[nodiscard]] bool keeps_index_cached() const { return keeps_index_cached_; }
   /// In a forked child: gives back the descriptors that came with the fork. Nothing else of the
   /// state may be touched there, it may have been caught in the middle of a change.
   void abandon();
@@ -90,6 +92,7 @@ class LoaderState {
   Setting setting_;
   pid_t process_;
   std::size_t most_shards_;
+  bool keeps_index_cached_;
   std::mutex mutex_;
   std::condition_variable shard_is_free_, bench_is_free_;
   std::optional<InputFile> manifest_;
