@@ -120,8 +120,7 @@ class Indexing {
   }
 
   IndexedFile run() {
-    // Most who come here find it made: they only read, and lock nothing.
-    if (request_.keeps_fresh && has_fresh_index()) return {};
+    if (request_.keeps_fresh && seems_fresh()) return {};
     const FolderLock lock(paths_.lists);
     if (request_.keeps_fresh && has_fresh_index()) return {};
     const Format& format = describe_file();
@@ -161,7 +160,18 @@ class Indexing {
       throw;
     }
     return shards.size() == 1 && is_index_fresh(files_[0], found, shards[0]) &&
-           found.layout.dialect == request_.dialect;
+           found.layout.dialect == request_.dialect &&
+           (found.layout.has_checksums || !request_.with_checksums);
+  }
+
+  // Without the lock: most who come here find the index made, and only read. Another process may be
+  // replacing it, so only a yes counts.
+  [[nodiscard]] bool seems_fresh() const {
+    try {
+      return has_fresh_index();
+    } catch (const Error&) {
+      return false;
+    }
   }
 
   const Format& describe_file() {
