@@ -2,9 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <span>
 
 #include "shale/io/input_file.hpp"
@@ -19,20 +17,16 @@ class AlignedBuffer {
     if (bytes > capacity_) {
       bytes_.reset();
       capacity_ = 0;
-      const std::uint64_t whole =
-          (bytes + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment;
-      bytes_.reset(static_cast<std::byte*>(std::aligned_alloc(kDirectAlignment, whole)));
-      if (bytes_ == nullptr) throw std::bad_alloc();
+      bytes_ = std::make_unique_for_overwrite<std::byte[]>(bytes + kDirectAlignment);
       capacity_ = bytes;
     }
-    return {bytes_.get(), bytes};
+    void* begin = bytes_.get();
+    std::size_t room = capacity_ + kDirectAlignment;
+    return {static_cast<std::byte*>(std::align(kDirectAlignment, bytes, begin, room)), bytes};
   }
 
  private:
-  struct Free {
-    void operator()(std::byte* bytes) const { std::free(bytes); }
-  };
-  std::unique_ptr<std::byte, Free> bytes_;
+  std::unique_ptr<std::byte[]> bytes_;
   std::uint64_t capacity_ = 0;
 };
 
