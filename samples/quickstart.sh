@@ -88,6 +88,7 @@ cat <<END
 your own photos:   samples/quickstart.sh FOLDER
 the whole tool:    build/release/shale --help
 six lines of Python that read any sample:  docs/index.md
+PyTorch:           pip install . && python samples/train_resnet.py build/quickstart/dataset   (docs/python.md)
 LMDB and HDF5 files you already have:      docs/foreign.md
 all tests:         tests/run.sh
 END

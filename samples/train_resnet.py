@@ -39,10 +39,10 @@ class ResidualBlock(nn.Module):
         super().__init__()
         self.body = nn.Sequential(
             nn.Conv2d(channels_in, channels, 3, stride, 1, bias=False),
-            nn.BatchNorm2d(channels),
+            nn.GroupNorm(8, channels),
             nn.ReLU(),
             nn.Conv2d(channels, channels, 3, 1, 1, bias=False),
-            nn.BatchNorm2d(channels),
+            nn.GroupNorm(8, channels),
         )
         self.shortcut = nn.Conv2d(channels_in, channels, 1, stride, bias=False)
 
@@ -75,7 +75,7 @@ def accuracy(network: nn.Module, batches: DataLoader) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dataset", help="what shale convert wrote")
-    parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--batch-size", type=int, default=16)
     parser.add_argument("--size", type=int, default=64, help="sides of the images, pixels")
     parser.add_argument("--workers", type=int, default=2)
@@ -99,7 +99,7 @@ def main() -> None:
     print(f"{dataset}: {classes} classes, {split} to train on")
 
     network = make_network(classes)
-    optimizer = torch.optim.SGD(network.parameters(), lr=0.05, momentum=0.9, weight_decay=5e-4)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=3e-3)
     for epoch in range(options.epochs):
         network.train()
         begin, total_loss = time.monotonic(), 0.0

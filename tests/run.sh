@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and runs every test: ctest, then the interop tests against real peers in Python.
+# Installs what is missing, builds, and runs every test: ctest, then those in Python: the package, real peers, a real SLURM.
 #   tests/run.sh [--preset NAME] [--no-interop]
 # The peers live in build/peers; SHALE_PEERS names another Python environment made by tests/install-deps.sh --peers.
 set -euo pipefail
@@ -33,7 +33,11 @@ tests/install-deps.sh
 if [[ $interop == yes ]]; then
   tests/install-deps.sh --peers "$peers"
 fi
-cmake --preset "$preset"
+python=()
+if [[ $interop == yes ]]; then
+  python=(-DSHALE_PYTHON=ON "-DPython_EXECUTABLE=$peers/bin/python")
+fi
+cmake --preset "$preset" "${python[@]}"
 cmake --build --preset "$preset" --parallel "$(nproc)"
 
 # Both suites run even if the first one fails, so that one run shows everything; their closing lines are printed last.
@@ -43,7 +47,8 @@ failed=0
 ctest --test-dir "build/$preset" --output-on-failure --no-tests=error --parallel "$(nproc)" |
   tee "$logs/ctest" || failed=1
 if [[ $interop == yes ]]; then
-  SHALE=$root/build/$preset/shale "$peers/bin/python" -m pytest -q -p no:cacheprovider tests/interop |
+  SHALE=$root/build/$preset/shale PYTHONPATH=$root/build/$preset/python \
+    "$peers/bin/python" -m pytest -q -rs -p no:cacheprovider tests/interop tests/slurm |
     tee "$logs/pytest" || failed=1
 fi
 printf '\n'

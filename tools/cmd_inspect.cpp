@@ -96,8 +96,12 @@ void write_field(const FoundSample& found, std::size_t field) {
     print(fmt::format("{}\n", *integer));
   } else if (const auto* real = std::get_if<double>(&value)) {
     print(fmt::format("{}\n", *real));
+  } else if (const auto* elements = std::get_if<std::vector<Bytes>>(&value)) {
+    for (const Bytes element : *elements) print(as_text(element));
   } else {
-    for (const Bytes element : std::get<std::vector<Bytes>>(value)) print(as_text(element));
+    throw Error(Code::not_found, "sample '{}' lacks the field '{}'", printable(found.sample.key),
+                printable(found.schema.fields[field].name))
+        .hint("--json tells which fields it has");
   }
 }
 

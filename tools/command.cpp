@@ -10,7 +10,7 @@ namespace {
 
 constexpr Command kCommands[] = {
     {"convert", "shale convert INPUT OUTPUT --to FORMAT [options]",
-     "turn an image folder, a dataset, an LMDB or HDF5 file into shards", run_convert},
+     "turn an image folder, a dataset, an LMDB, HDF5 or TFRecord file into shards", run_convert},
     {"verify", "shale verify DATASET [--quick|--full|--deep] [--against SOURCE]",
      "prove a dataset whole, or say exactly what is not", run_verify},
     {"info", "shale info DATASET", "say what a dataset holds", run_info},

@@ -162,6 +162,8 @@ Json sample_facts(const FoundSample& found) {
         value["class"] = printable(found.classes[static_cast<std::size_t>(cell.integer)]);
     } else if (field.kind == Kind::real) {
       value["value"] = cell.real;
+    } else if (cell.place.offset == kMissing) {
+      value["missing"] = true;
     } else {
       value["offset"] = cell.place.offset;
       value["length"] = cell.place.length;

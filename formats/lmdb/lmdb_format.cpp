@@ -3,6 +3,7 @@
 #include "shale/base/error.hpp"
 #include "shale/wire/msgpack_sample.hpp"
 
+#include "formats/lmdb/lmdb_cursor.hpp"
 #include "formats/lmdb/lmdb_page.hpp"
 #include "formats/lmdb/lmdb_scan.hpp"
 #include "formats/lmdb/lmdb_shape.hpp"
@@ -101,6 +102,7 @@ const Format lmdb_format = {
     .create_shard = create_lmdb_shard,
     .survey = survey_lmdb_file,
     .scan = scan_lmdb_shard,
+    .open_map = open_lmdb_map,
     .split_list = split_msgpack_list,
     .write_native_index = nullptr,
 };

@@ -79,8 +79,9 @@ MetaPage read_meta(const InputFile& file, std::uint64_t offset, std::uint64_t nu
                 found_number, flags, number)
         .at(file.path(), offset);
   }
-  in.skip(2 * sizeof(std::uint64_t));  // address and bytes of a map: nothing here maps
-  MetaPage meta{.offset = offset, .page_bytes = in.read_u32()};
+  in.skip(sizeof(std::uint64_t));  // address of a map: nothing here maps
+  const std::uint64_t map_bytes = in.read_u64();
+  MetaPage meta{.offset = offset, .page_bytes = in.read_u32(), .map_bytes = map_bytes};
   meta.free_tree = read_tree(in);
   in.skip(sizeof(std::uint32_t));
   meta.main_tree = read_tree(in);
@@ -113,6 +114,13 @@ std::string turn_fault(const MetaPage& first, const MetaPage& second) {
 }
 
 }  // namespace
+
+void refuse_sorted_duplicates(const MetaPage& meta, const InputFile& file) {
+  if ((meta.main_tree.flags & kDupSort) == 0) return;
+  throw Error(Code::unsupported, "keys of this LMDB file have sorted duplicates (MDB_DUPSORT)")
+      .at(file.path(), meta.offset)
+      .hint("copy its entries into a file without duplicates");
+}
 
 std::string base_name(const InputFile& file) {
   return file.path().substr(file.path().rfind('/') + 1);

@@ -24,6 +24,7 @@ struct MetaPage {
   std::uint64_t page_bytes = 0;  ///< a power of two from 512 to 65,536
   TreeRecord free_tree = {}, main_tree = {};
   std::uint64_t last_page = 0, transaction = 0;
+  std::uint64_t map_bytes = 0;
 };
 
 /// Reads both meta pages and gives the one that counts. What is wrong with the other one, or with
@@ -32,6 +33,9 @@ struct MetaPage {
 /// another layout; Code::damaged if the first page is no meta page, or the file ends before;
 /// Code::io.
 [[nodiscard]] MetaPage read_live_meta(const InputFile& file, const FindingSink& findings);
+
+/// Errors: Code::unsupported for a main tree whose keys have sorted duplicates.
+void refuse_sorted_duplicates(const MetaPage& meta, const InputFile& file);
 
 /// The file's name without its folders, as findings give it.
 [[nodiscard]] std::string base_name(const InputFile& file);

@@ -184,14 +184,6 @@ class MapSurvey {
   std::vector<bool> is_text_;  // one a field
 };
 
-// Trees that are no list of entries.
-void refuse_tree(const MetaPage& meta, const InputFile& file) {
-  if ((meta.main_tree.flags & lmdb::kDupSort) == 0) return;
-  throw Error(Code::unsupported, "keys of this LMDB file have sorted duplicates (MDB_DUPSORT)")
-      .at(file.path(), meta.offset)
-      .hint("copy its entries into a file without duplicates");
-}
-
 void refuse_named_database(const TreeEntry& entry, const InputFile& file) {
   if ((entry.flags & lmdb::kSubData) == 0) return;
   throw Error(Code::unsupported, "holds named databases, '{}' is one",
@@ -216,7 +208,7 @@ Survey survey_lmdb_file(const InputFile& file, Dialect dialect) {
         .hint(kPlainHint);
   };
   const MetaPage meta = lmdb::read_live_meta(file, findings);
-  refuse_tree(meta, file);
+  lmdb::refuse_sorted_duplicates(meta, file);
 
   const SparseReading sparse(file);
   MapSurvey maps(file);

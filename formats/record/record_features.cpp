@@ -23,6 +23,28 @@ std::vector<PlannedFeature> plan_features(const Schema& schema) {
   return plan;
 }
 
+std::string field_name_of_feature(std::string_view feature) {
+  std::string name(feature);
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '/' || c == '.'; }, '_');
+  if (is_reserved_name(name)) name += '_';
+  return name;
+}
+
+std::string_view list_name_of(ParsedFeature::Type type) {
+  switch (type) {
+    case ParsedFeature::Type::bytes:
+      return "BytesList";
+    case ParsedFeature::Type::floats:
+      return "FloatList";
+    case ParsedFeature::Type::integers:
+      return "Int64List";
+    case ParsedFeature::Type::none:
+      break;
+  }
+  return "no value";
+}
+
 void PayloadChecksum::update(Bytes bytes) {
   // Below this, reading bytes twice is cheaper than crc32c_combine (0.2 us).
   constexpr std::uint64_t kCombinedFrom = 8192;

@@ -3,13 +3,16 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "shale/base/bytes.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/data/shard_index.hpp"
+#include "shale/wire/tf_example.hpp"
 
-// What the writer and the scanner of this format agree on: FORMAT.md, "features".
+// What writer and scanners of this format agree on: FORMAT.md, "features" and "files of other
+// tools".
 
 namespace shale {
 
@@ -17,6 +20,9 @@ namespace shale {
 inline constexpr std::uint64_t kMaxExampleBytes = 0x7fff'ffff;
 /// Keys are read whole: this bounds what a hostile file can ask for.
 inline constexpr std::uint64_t kMaxRecordKeyBytes = 65'536;
+
+/// The features that are the key in files of other tools, the first before the second.
+inline constexpr std::string_view kKeyFeature = "key", kOtherKeyFeature = "__key__";
 
 /// What one feature of an Example stands for.
 struct PlannedFeature {
@@ -28,6 +34,18 @@ struct PlannedFeature {
 
 /// The features of every Example of this schema, sorted bytewise by name.
 [[nodiscard]] std::vector<PlannedFeature> plan_features(const Schema& schema);
+
+/// The name of the field that a feature of another tool's file becomes: '_' for '/' and '.', and a
+/// '_' behind a name that the index uses itself ("index", "length", "key" ...).
+[[nodiscard]] std::string field_name_of_feature(std::string_view feature);
+
+/// True for a FloatList that lies in the file as an array of its floats.
+[[nodiscard]] inline bool is_contiguous(const ParsedFeature& floats) {
+  return floats.first_length == sizeof(float) * floats.count;
+}
+
+/// "BytesList", "FloatList", "Int64List"; "no value".
+[[nodiscard]] std::string_view list_name_of(ParsedFeature::Type type);
 
 /// The checksums of a payload and of the places in it, from one pass over its bytes.
 class PayloadChecksum {

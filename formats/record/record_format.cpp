@@ -5,8 +5,10 @@
 #include "shale/wire/tf_example.hpp"
 #include "shale/wire/tfrecord_frame.hpp"
 
+#include "formats/record/record_compression.hpp"
 #include "formats/record/record_features.hpp"
 #include "formats/record/record_scan.hpp"
+#include "formats/record/record_survey.hpp"
 #include "formats/record/record_writer.hpp"
 
 namespace shale {
@@ -17,9 +19,11 @@ constexpr Kind kKinds[] = {Kind::bytes, Kind::text,   Kind::integer,
                            Kind::real,  Kind::tensor, Kind::list};
 constexpr std::size_t kMaxAxes = 64;  // NumPy's limit, and what the scan compares
 
-// The format has no magic: its evidence is the checksum of the first frame's length.
+// The format has no magic: its evidence is the checksum of the first frame's length. A compressed
+// file has it inside, and is recognised so that survey() can refuse it by name.
 int bid_for_record(const Probe& probe) {
   if (probe.head.size() < kFrameHeaderBytes || probe.file_bytes < kFrameBytes) return 0;
+  if (compression_of_frames(probe.head)) return 32;
   const FrameHeader header = read_frame_header(probe.head.first<kFrameHeaderBytes>());
   if (!header.is_trusted()) return 0;
   constexpr std::byte kFeaturesTag{0x0a};
@@ -72,6 +76,7 @@ const Format record_format = {
     .encode = encode_record,
     .create_sizer = create_record_sizer,
     .create_shard = create_record_shard,
+    .survey = survey_record_file,
     .scan = scan_record_shard,
     .split_list = split_record_list,
     .write_native_index = nullptr,

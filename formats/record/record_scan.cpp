@@ -9,32 +9,17 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/wire/tf_example.hpp"
-#include "shale/wire/tfrecord_frame.hpp"
 
 #include "formats/record/record_features.hpp"
+#include "formats/record/record_foreign_scan.hpp"
+#include "formats/record/record_frames.hpp"
 
 namespace shale {
 namespace {
 
 using Role = PlannedFeature::Role;
 
-// Payload is read in runs of this size; without payload, small windows skip between the headers.
-constexpr std::uint64_t kPayloadWindow = 256 * 1024, kStructureWindow = 32 * 1024;
 constexpr std::uint64_t kMaxDTypeBytes = 256;
-
-std::string_view name_of(ParsedFeature::Type type) {
-  switch (type) {
-    case ParsedFeature::Type::bytes:
-      return "BytesList";
-    case ParsedFeature::Type::floats:
-      return "FloatList";
-    case ParsedFeature::Type::integers:
-      return "Int64List";
-    case ParsedFeature::Type::none:
-      break;
-  }
-  return "no value";
-}
 
 std::string shape_text(std::span<const std::int64_t> sides, std::uint64_t count) {
   return fmt::format("({}{})", fmt::join(sides, ", "), count > sides.size() ? ", ..." : "");
@@ -56,13 +41,14 @@ class RecordScanner {
         }) {}
 
   void scan() {
-    for (std::uint64_t begin = 0; begin < file_.size(); ++row_number_) {
+    FrameWalk frames(file_, window_);
+    while (const std::optional<RecordFrame> frame = frames.next()) {
       key_.reset();
-      const std::optional<std::uint64_t> payload = read_header(begin);
-      if (!payload) return;
-      scan_frame(begin, *payload);
-      begin += kFrameBytes + *payload;
+      scan_frame(*frame);
+      ++row_number_;
     }
+    key_.reset();
+    if (frames.damage()) pass_on(*frames.damage());
   }
 
  private:
@@ -77,48 +63,24 @@ class RecordScanner {
   }
   void send() { findings_(std::move(finding_)); }
 
-  // The payload's length; nullopt, after a finding, if it cannot be trusted.
-  std::optional<std::uint64_t> read_header(std::uint64_t begin) {
-    const std::uint64_t left = file_.size() - begin;
-    const auto lost = [&](std::string_view fact) {
-      return fmt::format("{}; the {} bytes from here to the end are unaccounted for", fact, left);
-    };
-    if (left < kFrameBytes) {
-      report(lost("file ends inside a frame"), begin).length = left;
-      finding_.found = fmt::format("{} bytes", left);
-      finding_.expected = fmt::format("{} or more", kFrameBytes);
-      send();
-      return std::nullopt;
-    }
-    const FrameHeader header =
-        read_frame_header(window_.view(begin, kFrameHeaderBytes).first<kFrameHeaderBytes>());
-    if (!header.is_trusted()) {
-      report(lost("checksum of the frame's length is wrong"), begin).length = left;
-      finding_.found = fmt::format("{:#010x}", header.stored_crc);
-      finding_.expected = fmt::format("{:#010x}", header.expected_crc);
-      send();
-      return std::nullopt;
-    }
-    if (header.payload_bytes > left - kFrameBytes) {
-      report(lost("frame reaches beyond the end of the file"), begin).length = left;
-      finding_.found = fmt::format("payload of {} bytes", header.payload_bytes);
-      finding_.expected = fmt::format("{} or less", left - kFrameBytes);
-      send();
-      return std::nullopt;
-    }
-    return header.payload_bytes;
+  // What the frames' reader found, with the row that it is about.
+  void pass_on(Finding found) {
+    report(std::move(found.message), found.offset).length = found.length;
+    finding_.found = std::move(found.found);
+    finding_.expected = std::move(found.expected);
+    send();
   }
 
-  void scan_frame(std::uint64_t begin, std::uint64_t payload) {
-    const std::uint64_t payload_begin = begin + kFrameHeaderBytes, frame = kFrameBytes + payload;
+  void scan_frame(const RecordFrame& frame) {
+    const std::uint64_t payload_begin = frame.payload_begin(), payload = frame.payload_bytes;
     row_ = {};
-    row_.record_offset = begin;
-    row_.record_length = frame;
+    row_.record_offset = frame.begin;
+    row_.record_length = frame.bytes();
     row_.cells.resize(schema_.fields.size());
 
     // The whole frame in one read, where it fits: the parser and the checksum then work in the same
     // window.
-    if (reads_payload_) (void)window_.view(begin, std::min(frame, kPayloadWindow));
+    if (reads_payload_) (void)window_.view(frame.begin, std::min(frame.bytes(), kPayloadWindow));
     std::optional<Error> fault;
     parsed_.clear();
     try {
@@ -131,7 +93,9 @@ class RecordScanner {
     }
     match_features();
     read_key();
-    if (reads_payload_) check_payload(payload_begin, payload);
+    if (reads_payload_) {
+      if (std::optional<Finding> wrong = check_payload(window_, frame, places_)) pass_on(*wrong);
+    }
     if (payload > kMaxExampleBytes) {
       report("tf.train.Example is larger than protobuf reads", payload_begin).length = payload;
       finding_.found = fmt::format("{} bytes", payload);
@@ -194,25 +158,6 @@ class RecordScanner {
       key_ = as_text(window_.view(feature.first_offset, feature.first_length));
       row_.key_hash = xxh3_64(as_bytes(*key_));
     }
-  }
-
-  // Fills the checksums of places_ on the way.
-  void check_payload(std::uint64_t begin, std::uint64_t length) {
-    PayloadChecksum checksum(places_, begin);
-    for (std::uint64_t done = 0; done < length;) {
-      const std::uint64_t run = std::min(kPayloadWindow, length - done);
-      checksum.update(window_.view(begin + done, run));
-      done += run;
-    }
-    const std::uint32_t expected = mask_crc(checksum.total());
-    std::uint32_t stored = 0;
-    std::memcpy(&stored, window_.view(begin + length, kFrameTrailerBytes).data(),
-                kFrameTrailerBytes);
-    if (stored == expected) return;
-    report("checksum of the payload is wrong", begin).length = length + kFrameTrailerBytes;
-    finding_.found = fmt::format("{:#010x}", stored);
-    finding_.expected = fmt::format("{:#010x}", expected);
-    send();
   }
 
   // Exactly the planned features, in their order.
@@ -297,8 +242,8 @@ class RecordScanner {
     const auto expected = is_integer || planned.role == Role::shape ? ParsedFeature::Type::integers
                                                                     : ParsedFeature::Type::bytes;
     if (feature.type != expected) {
-      report_feature(planned, feature, "another type of list", std::string(name_of(feature.type)),
-                     std::string(name_of(expected)));
+      report_feature(planned, feature, "another type of list",
+                     std::string(list_name_of(feature.type)), std::string(list_name_of(expected)));
       return false;
     }
     if (!is_list(planned) && planned.role != Role::shape && feature.count != 1) {
@@ -368,6 +313,7 @@ class RecordScanner {
 
 void scan_record_shard(const ShardInput& input, const OptionSet&, const RowSink& rows,
                        const FindingSink& findings) {
+  if (input.layout.dialect != Dialect::own) return scan_foreign_record(input, rows, findings);
   RecordScanner(input, rows, findings).scan();
 }
 
@@ -380,7 +326,7 @@ std::vector<Bytes> split_record_list(Bytes extent, std::uint32_t count) {
   elements.reserve(count);
   ByteReader in(extent);
   while (!in.at_end()) {
-    const std::uint8_t tag = in.read_u8();
+    const std::uint64_t tag = in.read_varint();  // other writers' tags may be longer than need be
     if (tag != 0x0a)
       throw Error(Code::damaged, "list element begins with {:#04x}, expected 0x0a", tag);
     elements.push_back(in.read_bytes(in.read_varint()));

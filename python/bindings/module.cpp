@@ -1,6 +1,7 @@
 #include <nanobind/nanobind.h>
 
 #include "python/bindings/errors_binding.hpp"
+#include "python/bindings/map_binding.hpp"
 #include "python/bindings/reader_binding.hpp"
 
 NB_MODULE(_shale, module) {
@@ -8,5 +9,6 @@ NB_MODULE(_shale, module) {
   nanobind::set_leak_warnings(false);
   module.attr("version") = SHALE_VERSION;
   shale::python::bind_errors(module);
+  shale::python::bind_maps(module);
   shale::python::bind_reader(module);
 }

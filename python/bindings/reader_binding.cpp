@@ -18,7 +18,7 @@
 #include "python/bindings/sample_objects.hpp"
 
 namespace nb = nanobind;
-using namespace nb::literals;  // NOLINT: the "name"_a of arguments
+using nb::literals::operator""_a;
 
 namespace shale::python {
 namespace {
@@ -44,6 +44,18 @@ nb::object fs_text(const std::string& bytes) {
 }
 
 std::string raw(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+nb::object decode_rgb8(const nb::bytes& data, const std::string& order) {
+  const Decoding decoding = decoding_named(order);
+  std::optional<RgbDecoder> decoder =
+      RgbDecoder::open({static_cast<const std::byte*>(data.data()), data.size()}, kMostPixelBytes);
+  if (!decoder) throw Error(Code::bad_content, "is no JPEG");
+  const nb::object array = empty_pixels(decoder->extent(), decoding);
+  const std::span<std::byte> pixels = memory_of_array(array);
+  const nb::gil_scoped_release release;
+  std::move(*decoder).decode(pixel_order(decoding), pixels);
+  return array;
+}
 
 class Reader {
  public:
@@ -102,10 +114,16 @@ class Reader {
       {
         const nb::gil_scoped_release release;
         loader_->fetch(objects.fetches());
+        objects.open_images();
+      }
+      if (objects.has_images()) {
+        objects.make_pixels();
+        const nb::gil_scoped_release release;
+        objects.decode_images();
       }
       return objects.finish(*format_, loader_->manifest().layout.has_keys);
-    } catch (const Error& error) {
-      raise_as_python(error, shard_about(error));
+    } catch (Error& error) {
+      raise_with_sample(error);
     }
   }
 
@@ -158,18 +176,29 @@ class Reader {
   [[nodiscard]] std::uint64_t size() const { return loader_->size(); }
   [[nodiscard]] std::string format() const { return loader_->manifest().format; }
   [[nodiscard]] std::vector<std::string> notes() const { return loader_->notes(); }
+  [[nodiscard]] nb::object key(std::uint64_t row) const {
+    const std::string key = loader_->key_of(row);
+    return nb::steal(
+        PyUnicode_DecodeUTF8(key.data(), static_cast<Py_ssize_t>(key.size()), "surrogateescape"));
+  }
   [[nodiscard]] std::string shard_name(std::uint64_t row) const {
     return loader_->shard_name_of(row);
   }
 
  private:
-  [[nodiscard]] std::string shard_about(const Error& error) const {
-    if (!error.sample() || !error.sample()->index) return {};
-    try {
-      return loader_->shard_name_of(*error.sample()->index);
-    } catch (const Error&) {
-      return {};  // the error at hand is worth more
+  // What the place of the error knew only by its row gets the names of sample and shard.
+  [[noreturn]] void raise_with_sample(Error& error) const {
+    std::string shard;
+    if (error.sample() && error.sample()->index) {
+      try {
+        shard = loader_->shard_name_of(*error.sample()->index);
+        if (error.sample()->key.empty())
+          error.for_sample(loader_->key_of(*error.sample()->index), error.sample()->index);
+      } catch (const Error&) {
+        // The error at hand is worth more.
+      }
     }
+    raise_as_python(error, shard);
   }
 
   std::unique_ptr<Loader> loader_;
@@ -188,12 +217,14 @@ void bind_reader(nb::module_& module) {
       .def("read", &Reader::read, "rows"_a)
       .def("find", &Reader::find, "key"_a)
       .def("column", &Reader::column, "name"_a)
+      .def("key", &Reader::key, "row"_a)
       .def("shard_name", &Reader::shard_name, "row"_a)
       .def("__len__", &Reader::size)
       .def_prop_ro("schema", &Reader::schema)
       .def_prop_ro("classes", &Reader::classes)
       .def_prop_ro("format", &Reader::format)
       .def_prop_ro("notes", &Reader::notes);
+  module.def("decode_rgb8", &decode_rgb8, "data"_a, "order"_a = "hwc");
   module.def("io_backend", [] { return std::string(Loader::io_backend()); });
 }
 

@@ -31,19 +31,6 @@ nb::object bytes_object(Bytes bytes) {
                                              static_cast<Py_ssize_t>(bytes.size())));
 }
 
-std::span<std::byte> memory_of_array(nb::handle array) {
-  Py_buffer view;
-  if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_WRITABLE) == 0) {
-    const std::span<std::byte> memory(static_cast<std::byte*>(view.buf),
-                                      static_cast<std::size_t>(view.len));
-    PyBuffer_Release(&view);  // the array is ours alone until it is handed out
-    return memory;
-  }
-  PyErr_Clear();  // dates have no buffer
-  const auto address = nb::cast<std::uintptr_t>(array.attr("__array_interface__")["data"][0]);
-  return {reinterpret_cast<std::byte*>(address), nb::cast<std::size_t>(array.attr("nbytes"))};
-}
-
 nb::object text_object(Bytes text, const char* errors) {
   PyObject* decoded = PyUnicode_DecodeUTF8(reinterpret_cast<const char*>(text.data()),
                                            static_cast<Py_ssize_t>(text.size()), errors);
@@ -56,6 +43,26 @@ nb::object text_object(Bytes text, const char* errors) {
 }
 
 }  // namespace
+
+nb::object empty_pixels(ImageExtent extent, Decoding decoding) {
+  const nb::object shape = decoding == Decoding::rgb_chw
+                               ? nb::make_tuple(3, extent.height, extent.width)
+                               : nb::make_tuple(extent.height, extent.width, 3);
+  return nb::module_::import_("numpy").attr("empty")(shape, "u1");
+}
+
+std::span<std::byte> memory_of_array(nb::handle array) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_WRITABLE) == 0) {
+    const std::span<std::byte> memory(static_cast<std::byte*>(view.buf),
+                                      static_cast<std::size_t>(view.len));
+    PyBuffer_Release(&view);  // the array is ours alone until it is handed out
+    return memory;
+  }
+  PyErr_Clear();  // dates have no buffer
+  const auto address = nb::cast<std::uintptr_t>(array.attr("__array_interface__")["data"][0]);
+  return {reinterpret_cast<std::byte*>(address), nb::cast<std::size_t>(array.attr("nbytes"))};
+}
 
 MemoryPool::Scratch MemoryPool::take(std::uint64_t bytes) {
   Scratch scratch;
@@ -101,6 +108,8 @@ SampleObjects::SampleObjects(const Loader& loader, std::span<const LocatedSample
     for (const OutputField& field : fields_) {
       cells_.push_back(make_cell(sample, field, scratch));
       const Cell& cell = cells_.back();
+      if (field.decoding != Decoding::none && !is_missing(sample, field))
+        images_.push_back({cells_.size() - 1, sample.row, field.decoding, std::nullopt, {}});
       if (cell.bytes.empty()) continue;
       fetches_.push_back({&sample, field.field, cell.bytes});
       if (cell.object.is_valid())
@@ -135,6 +144,42 @@ SampleObjects::Cell SampleObjects::make_cell(const LocatedSample& sample, const 
     }
   }
   return cell;
+}
+
+void SampleObjects::open_images() {
+  for (Image& image : images_) {
+    try {
+      image.decoder = RgbDecoder::open(cells_[image.cell].bytes, kMostPixelBytes);
+    } catch (Error& error) {
+      error.for_sample({}, image.row);
+      throw;
+    }
+  }
+}
+
+void SampleObjects::make_pixels() {
+  const std::byte* highest = nullptr;
+  for (Image& image : images_) {
+    if (!image.decoder) continue;
+    Cell& cell = cells_[image.cell];
+    cell.object = empty_pixels(image.decoder->extent(), image.decoding);
+    image.pixels = memory_of_array(cell.object);
+    highest = std::max<const std::byte*>(highest, image.pixels.data(), std::less<>());
+  }
+  if (highest != nullptr) pool_.keep_backed(highest);
+}
+
+void SampleObjects::decode_images() {
+  for (Image& image : images_) {
+    if (!image.decoder) continue;
+    try {
+      std::move(*image.decoder).decode(pixel_order(image.decoding), image.pixels);
+    } catch (Error& error) {
+      error.for_sample({}, image.row);
+      throw;
+    }
+    image.decoder.reset();
+  }
 }
 
 nb::list SampleObjects::finish(const Format& format, bool has_keys) {
@@ -182,7 +227,8 @@ nb::object SampleObjects::value_of(const LocatedSample& sample, const OutputFiel
     case Kind::tensor:
       break;
   }
-  return is_missing(sample, field) ? nb::object(nb::none()) : std::move(cell.object);
+  if (is_missing(sample, field)) return nb::none();
+  return cell.object.is_valid() ? std::move(cell.object) : bytes_object(cell.bytes);
 }
 
 }  // namespace shale::python

@@ -10,12 +10,23 @@
 #include <nanobind/nanobind.h>
 
 #include "shale/format/format.hpp"
+#include "shale/image/rgb.hpp"
 #include "shale/ops/loader.hpp"
 
 namespace shale::python {
 
 /// What becomes of the images among the values.
 enum class Decoding { none, rgb_hwc, rgb_chw };
+
+[[nodiscard]] constexpr PixelOrder pixel_order(Decoding decoding) {
+  return decoding == Decoding::rgb_chw ? PixelOrder::chw : PixelOrder::hwc;
+}
+/// Above this Pillow, too, takes an image for a decompression bomb (179 million pixels).
+inline constexpr std::uint64_t kMostPixelBytes = 512 << 20;
+
+/// A numpy array of uint8 for an image; its memory, or that of any other fresh array.
+[[nodiscard]] nanobind::object empty_pixels(ImageExtent extent, Decoding decoding);
+[[nodiscard]] std::span<std::byte> memory_of_array(nanobind::handle array);
 
 /// One entry of the dictionaries that samples become.
 struct OutputField {
@@ -60,14 +71,29 @@ class SampleObjects {
   SampleObjects& operator=(const SampleObjects&) = delete;
 
   [[nodiscard]] std::span<const Fetch> fetches() const { return fetches_; }
-  /// A dictionary for each sample. Errors: Code::bad_content naming the sample, for an image that
-  /// does not decode; Code::damaged for text that is not UTF-8 or a malformed list.
+  /// JPEGs become arrays in three steps, the first and the last without the GIL. What is no JPEG
+  /// stays bytes. Errors: Code::bad_content naming the sample, for one that does not decode.
+  void open_images();
+  void make_pixels();
+  void decode_images();
+  [[nodiscard]] bool has_images() const { return !images_.empty(); }
+
+  /// A dictionary for each sample. Errors: Code::damaged for text that is not UTF-8 or a malformed
+  /// list.
   [[nodiscard]] nanobind::list finish(const Format& format, bool has_keys);
 
  private:
   struct Cell {
     nanobind::object object;  // bytes or array that is being filled; null: in the scratch memory
     std::span<std::byte> bytes;
+  };
+  /// A value that is to be decoded. The decoder is none once it has done its work, or for no JPEG.
+  struct Image {
+    std::size_t cell;
+    std::uint64_t row;
+    Decoding decoding;
+    std::optional<RgbDecoder> decoder;
+    std::span<std::byte> pixels;
   };
   [[nodiscard]] Cell make_cell(const LocatedSample& sample, const OutputField& field,
                                std::span<std::byte>& scratch) const;
@@ -82,6 +108,7 @@ class SampleObjects {
   nanobind::object empty_;  // numpy.empty
   std::vector<Cell> cells_;
   std::vector<Fetch> fetches_;
+  std::vector<Image> images_;
 };
 
 }  // namespace shale::python

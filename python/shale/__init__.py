@@ -1,8 +1,8 @@
 """shale: training datasets in shards of any format, read in flat memory."""
 
-from shale._shale import io_backend
+from shale._shale import decode_rgb8, io_backend
 from shale._shale import version as __version__
 from shale.dataset import Dataset
 from shale.errors import Error
 
-__all__ = ["Dataset", "Error", "__version__", "io_backend"]
+__all__ = ["Dataset", "Error", "__version__", "decode_rgb8", "io_backend"]

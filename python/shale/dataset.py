@@ -215,7 +215,7 @@ class Dataset:
     def _content_error(self, index: int, field: str, error: Exception) -> ContentError:
         reader = self._reader()
         row = int(index) % len(reader)
-        key = Dataset(self.path, ["key"], index_dir=self.index_dir, parse=self.parse)[row]["key"]
+        key = reader.key(row)
         made = ContentError(
             f"{self.path}: sample {row} '{key}': field '{field}' does not decode: {error}"
         )

@@ -12,7 +12,7 @@ from fault_case import BUG_MARKS, IN_MEMORY, FaultCase
 from kills import SEED
 from shale_tool import IS_SANITIZED, make_photos, run, start
 
-__all__ = ["ForeignHdf5", "ForeignLmdb"]
+__all__ = ["ForeignHdf5", "ForeignLmdb", "ForeignRecord"]
 
 CHANGES = 8 if IS_SANITIZED else 60
 MOST_BYTES = 96 << 20  # program, libraries, budget of 16 MiB, and what is allowed for a file of this size
@@ -124,3 +124,7 @@ class ForeignLmdb(FaultCase):
 
 class ForeignHdf5(ForeignLmdb):
     container, suffix = "hdf5", "h5"
+
+
+class ForeignRecord(ForeignLmdb):
+    container, suffix = "record", "tfrecord"

@@ -69,7 +69,7 @@ SYSTEM_HEADER = re.compile(
 
 MACROS_THAT_CONFIGURE_A_LIBRARY = re.compile(r"DOCTEST_CONFIG_\w+|XXH_\w+|FMT_\w+|_GNU_SOURCE|_FILE_OFFSET_BITS")
 RAW_MEMORY_IS_NEEDED = {
-    "lib/shale/io/output_file.cpp": "O_DIRECT takes aligned buffers only; one allocation, one deleter",
+    "lib/shale/io/aligned_buffer.hpp": "O_DIRECT takes aligned buffers only; one allocation, one deleter",
 }
 THREADS_LIVE_IN = ("lib/shale/flow/", "lib/shale/ops/loader", "lib/shale/io/batch_reader")
 MAY_FORK = {"formats/hdf5/hdf5_probe.cpp": "nobody but a child with limits lets the HDF5 library see a foreign file"}

@@ -80,9 +80,8 @@ def listed(photos, image_folder):
     return [(os.fsencode(os.path.relpath(path, photos)), label, pathlib.Path(path).read_bytes()) for path, label in real.samples]
 
 
-@pytest.fixture(scope="session")
-def image_folder():
-    """torchvision.datasets.ImageFolder, the real one."""
+def real_torchvision():
+    """torchvision, the real one, wherever a Python process needs it."""
     import torch
 
     # A torchvision without its compiled operators cannot be imported: it registers shapes for operators that nobody has
@@ -98,4 +97,10 @@ def image_folder():
         for operator in ("torchvision::nms", "torchvision::qnms"):
             torch.library.define(operator, schema)
         import torchvision
-    return torchvision.datasets.ImageFolder
+    return torchvision
+
+
+@pytest.fixture(scope="session")
+def image_folder():
+    """torchvision.datasets.ImageFolder, the real one."""
+    return real_torchvision().datasets.ImageFolder

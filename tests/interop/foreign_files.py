@@ -1,14 +1,17 @@
-"""Makes LMDB and HDF5 files as other tools make them, and reads them back with those tools: what shale must find in them."""
+"""Makes LMDB, HDF5 and TFRecord files as other tools make them, and reads them back with those tools: what shale must find in them."""
 
 import dataclasses
 import pathlib
 import pickle
 import random
+import struct
 
 import h5py
 import lmdb
 import msgpack
 import numpy as np
+from tfrecord import example_pb2
+from tfrecord.writer import TFRecordWriter
 
 # Values that lie in a leaf page of LMDB, just in it, just beyond it, and on many overflow pages; the first is empty.
 SIZES = [0, 1, 100, 1999, 2020, 2021, 2022, 2100, 4079, 4080, 4081, 10_000, 200_000] * 3
@@ -161,7 +164,79 @@ def hdf5_flat(folder):
     return Foreign(path, "hdf5", [{"image": image, "label": number} for image, number in zip(found, label)])
 
 
+# ---- TFRecord -----------------------------------------------------------------------------------------------------------
+
+
+def write_records(path, payloads):
+    with open(path, "wb") as file:
+        for payload in payloads:
+            length = struct.pack("<Q", len(payload))
+            file.write(length + TFRecordWriter.masked_crc(length) + payload + TFRecordWriter.masked_crc(payload))
+
+
+def record_of_tfrecord(folder):
+    """The writer of the package: protobuf's runtime puts the features in an order of its own."""
+    path = folder / "train-00000-of-00001"
+    writer = TFRecordWriter(str(path))
+    for row, value in enumerate(values()):
+        writer.write({
+            "image/encoded": (value, "byte"), "image/class/label": (label_of(row), "int"), "index": (row, "int"),
+            "image/filename": (b"n%d.JPEG" % row, "byte"), "bbox": ([row / 7, 0.5, -1.0, 2.0], "float"), "score": (row / 3, "float"),
+        })  # fmt: skip
+    writer.close()
+    return Foreign(path, "record", [
+        {
+            "image_encoded": value, "image_class_label": label_of(row), "index_": row, "image_filename": b"n%d.JPEG" % row,
+            "bbox": struct.pack("<4f", row / 7, 0.5, -1.0, 2.0), "score": float(np.float32(row / 3)),
+        }
+        for row, value in enumerate(values())
+    ])  # fmt: skip
+
+
+def delimited(number, content):
+    """A field of protobuf."""
+    length, varint = len(content), b""
+    while length > 127:
+        varint += bytes([length & 127 | 128])
+        length >>= 7
+    return bytes([number << 3 | 2]) + varint + bytes([length]) + content
+
+
+def record_by_hand(folder):
+    """Features in another order in each record, one of them twice, with keys and unpacked numbers. protobuf reads them back."""
+    path = folder / "by_hand.tfrecords"
+    dice = random.Random(9)
+    payloads = []
+    for row, value in enumerate(values()):
+        features = [
+            ("key", delimited(1, delimited(1, b"%d.jpg" % row))), ("image", delimited(1, delimited(1, value))),
+            ("label", delimited(3, b"\x08" + bytes([row % 5]))), ("weight", delimited(2, b"\x0d" + struct.pack("<f", row))),
+        ]  # fmt: skip
+        dice.shuffle(features)
+        entries = [delimited(1, delimited(1, name.encode()) + delimited(2, feature)) for name, feature in features]
+        earlier = delimited(1, delimited(1, b"image") + delimited(2, delimited(1, delimited(1, b"not this one"))))
+        payloads.append(delimited(1, b"".join([earlier, *entries])))
+    write_records(path, payloads)
+    samples, keys = [], []
+    for payload in payloads:
+        feature = example_pb2.Example.FromString(payload).features.feature
+        keys.append(feature["key"].bytes_list.value[0])
+        samples.append({
+            "image": feature["image"].bytes_list.value[0], "label": feature["label"].int64_list.value[0],
+            "weight": feature["weight"].float_list.value[0],
+        })  # fmt: skip
+    return Foreign(path, "record", samples, keys)
+
+
+def record_raw(folder):
+    """Frames around something else than Examples."""
+    path = folder / "raw.tfrecord"
+    write_records(path, values())
+    return Foreign(path, "record", [{"value": value} for value in values()])
+
+
 MAKERS = [
+    record_of_tfrecord, record_by_hand, record_raw,
     lmdb_one_file, lmdb_folder, lmdb_pickled, lmdb_with_free_pages, lmdb_msgpack,
     hdf5_vlen, hdf5_fixed, hdf5_chunk_of_one, hdf5_flat,
 ]  # fmt: skip

@@ -1,6 +1,7 @@
 """shale.Dataset gives each sample as it went in: every kind of value, in any order, by any index, from any thread."""
 
 import concurrent.futures
+import io
 import os
 import random
 
@@ -10,6 +11,7 @@ import pytest
 import torch
 from dataset_reading import manifest_of, samples_of
 from loader_sets import key_of, make_maps, make_tensors, same
+from PIL import Image
 
 shale_package = pytest.importorskip("shale")
 Dataset = shale_package.Dataset
@@ -276,6 +278,34 @@ def test_transform_is_called_with_each_sample(maps):
     assert chosen[3] == 2 * expected[3]["label"]
     assert chosen.__getitems__([2, 1]) == [2 * expected[2]["label"], 2 * expected[1]["label"]]
     assert seen == [{"label": expected[row]["label"]} for row in (3, 2, 1)]
+
+
+# ---- images -------------------------------------------------------------------------------------------------------------
+
+
+def rgb(content):
+    with Image.open(io.BytesIO(content)) as image:
+        return np.asarray(image.convert("RGB"))
+
+
+def test_images_are_decoded_as_asked(dataset, listed):
+    ways = {way: Dataset(dataset, ["image", "label"], decode=way) for way in ("pil", "rgb8", "torchrgb8")}
+    for row in range(0, len(listed), 7):
+        _, label, content = listed[row]
+        sample = {way: ds[row] for way, ds in ways.items()}
+        assert {found["label"] for found in sample.values()} == {label}
+        assert sample["pil"]["image"].mode == "RGB" and np.array_equal(np.asarray(sample["pil"]["image"]), rgb(content))
+        hwc, chw = sample["rgb8"]["image"], sample["torchrgb8"]["image"]
+        assert hwc.dtype == np.uint8 and np.array_equal(hwc, rgb(content)) and hwc.flags.writeable
+        assert chw.dtype == torch.uint8 and chw.is_contiguous() and np.array_equal(chw.numpy(), rgb(content).transpose(2, 0, 1))
+
+
+@pytest.mark.parametrize("way", ["pil", "rgb8", "torchrgb8"])
+def test_what_does_not_decode_is_named(maps, way):
+    ds, expected = maps
+    with pytest.raises(shale_package.errors.ContentError, match="image") as caught:
+        Dataset(ds.path, ["image"], decode=way, parse=ds.parse).__getitems__([0, 31])
+    assert (caught.value.sample, caught.value.key) == (0, expected[0]["key"]) and caught.value.shard
 
 
 # ---- threads ------------------------------------------------------------------------------------------------------------

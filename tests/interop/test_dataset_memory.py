@@ -278,6 +278,38 @@ def test_no_system_call_creates_locks_maps_or_unlinks(places, tmp_path):
     assert listing(folder) == before
 
 
+ONE_BATCH = """
+import shale
+ds = shale.Dataset(sys.argv[1], ["image"], cache="drop")
+ds[0], ds[1]
+sys.stdout.flush(), os.mkdir(sys.argv[2])
+ds.__getitems__(dataset_workers.rows_in_disorder(len(ds), 50, 13))
+os.rmdir(sys.argv[2])
+print(json.dumps(shale.io_backend()))
+"""
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="no strace")
+def test_a_batch_is_read_in_the_order_of_the_disk_with_many_reads_in_flight(tmp_path, shale):
+    """50 samples in disorder: handed to the kernel at once, and given back in the order of their offsets."""
+    from conftest import run_shale
+
+    path = packed(run_shale, tmp_path, 200, 1)
+    trace = tmp_path / "trace"
+    words = ["strace", "-f", "-y", "-qq", "-o", str(trace), "-e", "trace=io_uring_enter,fadvise64,mkdir,rmdir"]
+    if subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True).returncode:
+        pytest.skip("strace may not trace here")
+    backend = run_python(ONE_BATCH, path, tmp_path / "mark", prefix=words)
+    text = trace.read_text()
+    batch = text[text.index("mkdir(") : text.index("rmdir(")]
+    dropped = [int(offset) for offset in re.findall(r"fadvise64\(\d+<[^>]*tfrecord>, (\d+), \d+, POSIX_FADV_DONTNEED", batch)]
+    assert len(dropped) == 50 and dropped == sorted(dropped)
+    if backend == "io_uring":
+        submitted = [int(count) for count in re.findall(r"io_uring_enter\(\d+<[^>]*>, (\d+)", batch)]
+        print("submitted at once:", submitted)
+        assert submitted.count(50) == 2, "one for the index rows, one for the samples"
+
+
 def test_a_read_only_mount_is_enough(places):
     folder, opened = places
     script = f"mount --bind '{folder}' '{folder}' && mount -o remount,bind,ro '{folder}' && ! touch '{folder}/x' 2>/dev/null && exec \"$@\""

@@ -1,9 +1,11 @@
-"""Files that py-lmdb and h5py made: shale indexes them as they are, and finds in them what those libraries find."""
+"""Files that py-lmdb, h5py and tfrecord made: shale indexes them as they are, and finds in them what those libraries find."""
 
 import dataclasses
+import gzip
 import json
 import pathlib
 import shutil
+import zlib
 
 import crc32c
 import foreign_files
@@ -179,3 +181,58 @@ def test_a_filter_that_the_library_has_not_is_refused_by_name(tmp_path):
     if (refused := run_shale("convert", path, tmp_path / "out", "--to", "record", code=(0, 1))).returncode == 0:
         pytest.skip("this HDF5 library has lzf")
     assert b"dataset 'pictures' went through the filter 32000 (lzf)" in refused.stderr
+
+
+def test_lists_and_what_records_lack(shale, tmp_path):
+    """A list is one extent; a value that is absent has no place, and costs neither cat, --crc nor verify the others."""
+    writer = foreign_files.TFRecordWriter(str(tmp_path / "lists.tfrecord"))
+    for row in range(30):
+        more = {} if row % 3 == 2 else {"caption": (b"no. %d" % row, "byte"), "box": ([row, row + 0.5], "float")}
+        writer.write({"frames": ([b"%d" % row] * (row % 4), "byte"), "sizes": ([row, row], "int"), **more})
+    writer.close()
+    path = tmp_path / "lists.tfrecord"
+    told = run_shale("index", path, "--crc").stdout
+    assert b"feature 'sizes' is left out: varint lists of 2 integers cannot be located in place" in told
+    index = load_index(path)
+    data = path.read_bytes()
+    for row, place in enumerate(index):
+        extent = data[int(place["frames.offset"]) :][: int(place["frames.length"])]
+        assert extent == b"".join(foreign_files.delimited(1, b"%d" % row) for _ in range(row % 4))
+        assert int(place["frames.count"]) == row % 4
+        assert (int(place["caption.offset"]) == 2**64 - 1) == (int(place["box.offset"]) == 2**64 - 1) == (row % 3 == 2)
+    shale("verify", path, "--deep")
+    assert run_shale("cat", path, "7", "--field", "frames").stdout == b"777"
+    assert run_shale("cat", path, "8", "--field", "frames").stdout == b""
+    assert b"lacks the field 'caption'" in run_shale("cat", path, "8", "--field", "caption", code=1).stderr
+    assert json.loads(shale("cat", path, "8", "--json"))["fields"]["box"] == {"kind": "tensor", "missing": True}
+    refused = run_shale("convert", path, tmp_path / "out", "--to", "lmdb", code=1)
+    assert b"is absent in this sample" in refused.stderr
+
+
+def test_a_sequence_example_is_one_field(shale, tmp_path):
+    writer = foreign_files.TFRecordWriter(str(tmp_path / "sequence"))
+    for row in range(5):
+        writer.write({"id": (b"%d" % row, "byte")}, {"audio": ([[1.0, 2.0]] * row, "float")})
+    writer.close()
+    info = json.loads(shale("info", tmp_path / "sequence", "--json"))
+    assert [field["name"] for field in info["fields"]] == ["value"] and info["samples"] == 5
+    assert "tf.train.SequenceExample" in info["notes"][0]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zlib.compress], ids=["gzip", "zlib"])
+def test_compressed_records_are_refused_by_name(pack, tmp_path):
+    plain = foreign_files.record_of_tfrecord(tmp_path).file
+    packed = tmp_path / "packed"
+    packed.write_bytes(pack(plain.read_bytes()))
+    for words in (["index", packed], ["info", packed], ["verify", packed], ["convert", packed, tmp_path / "out", "--to", "lmdb"]):
+        assert b"is a TFRecord file compressed with " + pack.__module__.encode() in run_shale(*words, code=1).stderr
+
+
+def test_converted_to_every_format_and_back_the_digest_stays(shale, tmp_path):
+    path = foreign_files.record_of_tfrecord(tmp_path).file
+    shale("index", path, "--crc")
+    wanted = json.loads(shale("info", path, "--json"))["content_digest"]
+    for name in ("lmdb", "hdf5", "record"):
+        shale("convert", path, tmp_path / name, "--to", name)
+        assert json.loads(shale("info", tmp_path / name, "--json"))["content_digest"] == wanted
+        shale("verify", tmp_path / name, "--against", path)

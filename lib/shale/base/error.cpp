@@ -19,7 +19,9 @@ Error& Error::at(std::string_view file, std::optional<std::uint64_t> offset) {
 }
 
 Error& Error::for_sample(std::string_view key, std::optional<std::uint64_t> index) {
-  if (!sample_) sample_ = SampleId{std::string(key), index};
+  if (!sample_) sample_.emplace();
+  if (sample_->key.empty()) sample_->key = key;
+  if (!sample_->index) sample_->index = index;
   rebuild();
   return *this;
 }

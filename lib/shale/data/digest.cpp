@@ -76,6 +76,7 @@ SampleDigest digest_of(const Sample& sample, const Schema& schema) {
   hasher.reset();
   for (std::size_t i = 0; i < schema.fields.size(); ++i) {
     const Field& field = schema.fields[i];
+    if (std::holds_alternative<std::monostate>(sample.values.at(i))) continue;
     add_run(hasher, as_bytes(field.name));
     hasher.update(bytes_of(field.kind));
     add_value(hasher, field, sample.values.at(i));

@@ -7,7 +7,7 @@ namespace shale {
 namespace {
 
 // What a Value holds, by its index().
-constexpr std::string_view kValueNames[] = {"bytes", "an integer", "a real", "a list"};
+constexpr std::string_view kValueNames[] = {"bytes", "an integer", "a real", "a list", "nothing"};
 
 std::size_t value_index(Kind kind) {
   switch (kind) {
@@ -49,14 +49,15 @@ void check_value(const Value& value, const Field& field) {
 
 }  // namespace
 
-void check_sample(const Sample& sample, const Schema& schema) {
+void check_sample(const Sample& sample, const Schema& schema, bool may_lack_values) {
   try {
     if (sample.values.size() != schema.fields.size()) {
       throw Error(Code::schema, "{} fields found, expected {}", sample.values.size(),
                   schema.fields.size());
     }
     for (std::size_t i = 0; i < schema.fields.size(); ++i) {
-      check_value(sample.values[i], schema.fields[i]);
+      const bool is_absent = std::holds_alternative<std::monostate>(sample.values[i]);
+      if (!is_absent || !may_lack_values) check_value(sample.values[i], schema.fields[i]);
     }
   } catch (Error& error) {
     error.for_sample(sample.key);

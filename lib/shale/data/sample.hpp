@@ -11,8 +11,9 @@
 namespace shale {
 
 /// The value of one field: Bytes for bytes, text and tensor (C order, little-endian), int64 for
-/// integer, double for real, a list of Bytes for list. All bytes are borrowed.
-using Value = std::variant<Bytes, std::int64_t, double, std::vector<Bytes>>;
+/// integer, double for real, a list of Bytes for list; monostate where a file of another tool lacks
+/// the value. All bytes are borrowed.
+using Value = std::variant<Bytes, std::int64_t, double, std::vector<Bytes>, std::monostate>;
 
 /// One sample: a key and a value for each field of the schema, in its order.
 /// The bytes its values point at belong to whoever read them and must outlive the sample.
@@ -22,7 +23,7 @@ struct Sample {
 };
 
 /// Errors: Code::schema, naming field and sample: another number of values, another kind, a tensor
-/// of another size, text that is not UTF-8.
-void check_sample(const Sample& sample, const Schema& schema);
+/// of another size, text that is not UTF-8; a value that is absent, unless `may_lack_values`.
+void check_sample(const Sample& sample, const Schema& schema, bool may_lack_values = false);
 
 }  // namespace shale

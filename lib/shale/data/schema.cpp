@@ -69,6 +69,8 @@ std::optional<std::size_t> Schema::find(std::string_view name) const {
   return std::nullopt;
 }
 
+bool is_reserved_name(std::string_view name) { return is_among(kReservedNames, name); }
+
 void validate_schema(const Schema& schema, std::span<const std::string_view> also_reserved) {
   std::set<std::string_view> names;
   for (const Field& field : schema.fields) {
@@ -76,7 +78,7 @@ void validate_schema(const Schema& schema, std::span<const std::string_view> als
     if (const std::string_view fault = name_fault(field.name); !fault.empty()) {
       throw Error(Code::schema, "field name '{}' {}", shown, fault).hint("rename the field");
     }
-    if (is_among(kReservedNames, field.name)) {
+    if (is_reserved_name(field.name)) {
       throw Error(Code::schema, "field name '{}' is taken by the index", shown)
           .hint(
               "rename the field; taken are: offset length crc32c key_hash key record index blocks");

@@ -41,6 +41,9 @@ struct Schema {
   [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;
 };
 
+/// True for the names that no field can have because the index or the command line uses them.
+[[nodiscard]] bool is_reserved_name(std::string_view name);
+
 /// Errors: Code::schema, naming the field: empty, duplicate or reserved names (offset length crc32c
 /// key_hash key record index blocks), names with '.', '/', NUL or control characters or that are
 /// not UTF-8, longer than 255 bytes, a tensor without dtype, and the names in `also_reserved`.

@@ -14,6 +14,7 @@
 #include "shale/data/manifest.hpp"
 #include "shale/data/sample.hpp"
 #include "shale/data/shard_index.hpp"
+#include "shale/format/key_map.hpp"
 #include "shale/format/options.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/io/output_file.hpp"
@@ -154,6 +155,10 @@ struct Format {
   /// kMissing for its offset. What is wrong goes to the sink; it returns early where nothing after
   /// the damage can be trusted. Memory: at most the files' size + 64 MiB, whatever they hold.
   void (*scan)(const ShardInput&, const OptionSet&, const RowSink&, const FindingSink&) = nullptr;
+  /// The file as a sorted map of keys to places, for containers that are one; the file lives as
+  /// long as the map does. Null: it is none. Memory: a few MiB, whatever the file holds. Errors:
+  /// Code::unsupported, by name, for a layout that is not read; Code::damaged; Code::io.
+  std::shared_ptr<const KeyMap> (*open_map)(std::shared_ptr<const InputFile> file) = nullptr;
   /// The elements of a list field's extent. Null if the format holds no lists. Errors:
   /// Code::damaged.
   std::vector<Bytes> (*split_list)(Bytes extent, std::uint32_t count) = nullptr;

@@ -9,9 +9,10 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 #include <utility>
+
+#include <jerror.h>
 
 #include "shale/base/error.hpp"
 #include "shale/image/jpeg_decompressor.hpp"
@@ -170,9 +171,14 @@ void RgbDecoder::decode(PixelOrder order, std::span<std::byte> into) && {
     } else {
       read_stripes(state, order, pixels);
     }
-    jpeg_finish_decompress(&state);  // reads on to the EOI
   });
-  if (was_decoded) return;
+  if (was_decoded) {
+    // Reads on to the EOI. As in Pillow, segments on the way must be sound, but with all pixels
+    // there a missing EOI is no damage.
+    const bool was_finished = guarded(
+        decompressor, [](jpeg_decompress_struct& state) { jpeg_finish_decompress(&state); });
+    if (was_finished || decompressor.message_code == JWRN_JPEG_EOF) return;
+  }
   const auto [width, height] = extent();
   if (is_out_of_memory(decompressor.message_code)) {
     throw Error(Code::bad_content,

@@ -45,7 +45,7 @@ class RgbDecoder {
   /// Besides `into` it takes memory for a few rows; for a progressive JPEG all coefficients, at
   /// most `limit_bytes`.
   /// Errors: Code::bad_content, with libjpeg's words as cause, if the file is cut before its
-  /// end-of-image marker or is damaged beyond what libjpeg patches over (as Pillow, it takes
+  /// last pixel or is damaged beyond what libjpeg patches over (as Pillow, it takes
   /// smaller damage for gray patches; `decode_and_discard` tells), or if it needs more than
   /// `limit_bytes` or has more than 500 scans; `into` is then filled in part. Code::bug if `into`
   /// has another size.

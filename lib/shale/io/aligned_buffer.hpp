@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
+#include <new>
 #include <span>
 
 #include "shale/io/input_file.hpp"
@@ -17,16 +19,20 @@ class AlignedBuffer {
     if (bytes > capacity_) {
       bytes_.reset();
       capacity_ = 0;
-      bytes_ = std::make_unique_for_overwrite<std::byte[]>(bytes + kDirectAlignment);
+      const std::uint64_t whole =
+          (bytes + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment;
+      bytes_.reset(static_cast<std::byte*>(std::aligned_alloc(kDirectAlignment, whole)));
+      if (bytes_ == nullptr) throw std::bad_alloc();
       capacity_ = bytes;
     }
-    void* begin = bytes_.get();
-    std::size_t room = capacity_ + kDirectAlignment;
-    return {static_cast<std::byte*>(std::align(kDirectAlignment, bytes, begin, room)), bytes};
+    return {bytes_.get(), bytes};
   }
 
  private:
-  std::unique_ptr<std::byte[]> bytes_;
+  struct Free {
+    void operator()(std::byte* bytes) const { std::free(bytes); }
+  };
+  std::unique_ptr<std::byte, Free> bytes_;
   std::uint64_t capacity_ = 0;
 };
 

@@ -69,6 +69,15 @@ InputFile& InputFile::operator=(InputFile&& other) noexcept {
   return *this;
 }
 
+std::uint64_t InputFile::size_now() const {
+  struct stat facts {};
+  if (::fstat(descriptor_, &facts) != 0) {
+    const int error = errno;
+    throw Error(Code::io, "its size now cannot be asked for").at(path_).because_errno(error);
+  }
+  return static_cast<std::uint64_t>(facts.st_size);
+}
+
 void InputFile::read_exact(std::uint64_t offset, std::span<std::byte> into) const {
   const std::uint64_t got = read_some(offset, into);
   if (got < into.size()) throw too_short_error(path_, offset, into.size(), got);

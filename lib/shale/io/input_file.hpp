@@ -26,6 +26,8 @@ class InputFile {
   [[nodiscard]] int descriptor() const { return descriptor_; }
   /// Bytes when it was opened.
   [[nodiscard]] std::uint64_t size() const { return size_; }
+  /// Bytes at this moment, for files that others write to. Errors: Code::io.
+  [[nodiscard]] std::uint64_t size_now() const;
 
   /// Fills `into` from `offset`. Errors: Code::damaged with both numbers if the file ends before,
   /// Code::io.

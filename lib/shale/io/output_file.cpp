@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
+#include "shale/io/aligned_buffer.hpp"
 #include "shale/io/background_writer.hpp"
 #include "shale/io/write_fully.hpp"
 
@@ -18,16 +19,12 @@ namespace {
 
 // O_DIRECT wants addresses, offsets and lengths in multiples of the device's logical block: 512 or
 // 4096.
-constexpr std::uint64_t kAlignment = 4096;
+constexpr std::uint64_t kAlignment = kDirectAlignment;
 // Bytes are hashed in steps of this size, while they are still in the first caches from being
 // copied.
 constexpr std::uint64_t kHashStep = 64 * 1024;
 static_assert(kBlockBytes % kHashStep == 0);
 constexpr std::uint64_t kLargestBuffer = std::uint64_t{1} << 30;
-
-struct Free {
-  void operator()(std::byte* memory) const { std::free(memory); }
-};
 
 /// Takes O_DIRECT off a descriptor while it lives, for accesses that are not aligned.
 /// Coherent: pages that a buffered access leaves in the cache lie below the first byte that a later
@@ -100,7 +97,7 @@ struct OutputFile::Impl {
 
   [[nodiscard]] std::uint64_t size() const { return buffer_offset + filled; }
   [[nodiscard]] std::byte* buffer(std::uint32_t slot) const {
-    return memory.get() + slot * options.buffer_bytes;
+    return buffers.data() + slot * options.buffer_bytes;
   }
 
   struct Write {
@@ -115,7 +112,8 @@ struct OutputFile::Impl {
   bool is_broken =
       false;  // a write failed, or the file is finished: nothing more may be asked of it
   // One piece for all buffers; pages are not there before they are first filled.
-  std::unique_ptr<std::byte, Free> memory;
+  AlignedBuffer memory;
+  std::span<std::byte> buffers;
   std::vector<Write> writes;  // a buffer each
   std::uint32_t writes_under_way = 0;
   std::uint32_t current = 0;        // the buffer that is being filled
@@ -135,9 +133,7 @@ OutputFile::Impl::Impl(std::string path_, const Options& options_)
     throw Error(Code::bug, "{} write buffers of {} bytes", options.buffers, options.buffer_bytes)
         .at(path);
   }
-  memory.reset(static_cast<std::byte*>(
-      std::aligned_alloc(kAlignment, options.buffers * options.buffer_bytes)));
-  if (!memory) throw std::bad_alloc();
+  buffers = memory.require(options.buffers * options.buffer_bytes);
   open();
 }
 

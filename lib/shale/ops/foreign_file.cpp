@@ -237,7 +237,7 @@ class Indexing {
       LoadedSample loaded =
           load_sample(reader, index.row(row), manifest_.schema, format, request_.memory_bytes);
       if (!manifest_.layout.has_keys) loaded.sample.key = std::to_string(row);
-      check_sample(loaded.sample, manifest_.schema);
+      check_sample(loaded.sample, manifest_.schema, true);
       digest.add(digest_of(loaded.sample, manifest_.schema));
       if (row % kRowsBetweenLooks == 0) events_.stop_if_asked();
     }

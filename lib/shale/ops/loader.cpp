@@ -45,20 +45,6 @@ struct Task {
   bool is_direct;
 };
 
-std::string key_of(const LocatedSample& sample, const ShardReader& reader, bool has_keys) {
-  constexpr std::uint64_t kLongestShown = 4096;
-  if (!has_keys) return std::to_string(sample.row);
-  if (sample.place.key.offset == kMissing || sample.place.key.length > kLongestShown) return {};
-  std::string key(sample.place.key.length, '\0');
-  try {
-    read_past_cache(
-        {&reader.file_of_key(), sample.place.key.offset, std::as_writable_bytes(std::span(key))});
-  } catch (const Error&) {
-    return {};  // the error at hand is worth more
-  }
-  return key;
-}
-
 void check_places(const LocatedSample& sample, const ShardReader& reader,
                   const Manifest& manifest) {
   const bool has_keys = manifest.layout.has_keys;
@@ -71,7 +57,7 @@ void check_places(const LocatedSample& sample, const ShardReader& reader,
                   sample.shard_row);
     }
   } catch (Error& error) {
-    error.for_sample(key_of(sample, reader, has_keys), sample.row);
+    error.for_sample({}, sample.row);
     throw;
   }
 }
@@ -136,11 +122,7 @@ Loader::Loader(const LoaderRequest& request, const Events& events)
 
 Loader::~Loader() {
   std::unique_ptr<LoaderState> state(state_.exchange(nullptr));
-  if (state && state->process() != ::getpid()) {
-    // Of the parent: its threads and locks did not come along with the fork.
-    state->abandon();
-    (void)state.release();
-  }
+  if (state != nullptr && state->process() != ::getpid()) state.release()->abandon();
   const std::unique_ptr<const KeyTable> keys(keys_.exchange(nullptr));
 }
 
@@ -220,6 +202,15 @@ std::uint64_t Loader::shard_of(std::uint64_t row) const {
 
 std::string Loader::shard_name_of(std::uint64_t row) const {
   return state().facts_of(shard_of(row)).name;
+}
+
+std::string Loader::key_of(std::uint64_t row) const {
+  if (!manifest().layout.has_keys) return std::to_string(row);
+  const std::vector<LocatedSample> sample = locate({&row, 1});
+  std::string key(bytes_of_value(sample[0], std::nullopt), '\0');
+  const Fetch fetch_key{&sample[0], std::nullopt, std::as_writable_bytes(std::span(key))};
+  if (!key.empty()) fetch({&fetch_key, 1});
+  return key;
 }
 
 std::vector<LocatedSample> Loader::locate(std::span<const std::uint64_t> rows) const {
@@ -330,8 +321,7 @@ void Loader::add_place(Error& error, const LocatedSample& sample,
   const OpenShardPointer shard = state().shard(sample.shard);
   const ShardReader& reader = shard->reader;
   const InputFile& file = field ? reader.file_of_field(*field) : reader.file_of_key();
-  error.at(file.path(), place_of(sample, field).offset)
-      .for_sample(key_of(sample, reader, manifest().layout.has_keys), sample.row);
+  error.at(file.path(), place_of(sample, field).offset).for_sample({}, sample.row);
 } catch (const Error&) {
   return;  // the shard cannot be opened any more: the error at hand is worth more
 }
@@ -400,15 +390,6 @@ const Loader::KeyTable& Loader::key_table() const {
   return *none;
 }
 
-bool Loader::has_key(std::uint64_t row, std::string_view key) const {
-  const std::vector<LocatedSample> sample = locate({&row, 1});
-  if (bytes_of_value(sample[0], std::nullopt) != key.size()) return false;
-  std::string stored(key.size(), '\0');
-  const Fetch fetch_key{&sample[0], std::nullopt, std::as_writable_bytes(std::span(stored))};
-  fetch({&fetch_key, 1});
-  return stored == key;
-}
-
 std::optional<std::uint64_t> Loader::find(std::string_view key) const {
   if (!manifest().layout.has_keys) {
     std::uint64_t row = 0;
@@ -422,7 +403,7 @@ std::optional<std::uint64_t> Loader::find(std::string_view key) const {
     const auto& rows = key_table().rows;
     for (auto found = std::lower_bound(rows.begin(), rows.end(), std::pair(hash, std::uint64_t{0}));
          found != rows.end() && found->first == hash; ++found) {
-      if (has_key(found->second, key)) return found->second;
+      if (key_of(found->second) == key) return found->second;
     }
     return std::nullopt;
   }
@@ -432,7 +413,7 @@ std::optional<std::uint64_t> Loader::find(std::string_view key) const {
     chunk.resize(std::min(kKeysAtOnce, size() - begin));
     read_column(hashes, begin, std::as_writable_bytes(std::span(chunk)));
     for (std::size_t i = 0; i < chunk.size(); ++i) {
-      if (chunk[i] == hash && has_key(begin + i, key)) return begin + i;
+      if (chunk[i] == hash && key_of(begin + i) == key) return begin + i;
     }
   }
   return std::nullopt;

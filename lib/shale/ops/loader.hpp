@@ -74,6 +74,9 @@ class Loader {
   [[nodiscard]] std::uint64_t shards() const { return outline_.shards.size(); }
   [[nodiscard]] std::string shard_name_of(std::uint64_t row) const;
 
+  /// The key of a row. Errors: as locate and fetch.
+  [[nodiscard]] std::string key_of(std::uint64_t row) const;
+
   /// The index rows of samples, in the order asked. Errors: Code::not_found for a row from size()
   /// on; Code::damaged with the file, for an index that is not this dataset's or places outside of
   /// their file; Code::io.
@@ -86,8 +89,8 @@ class Loader {
   /// once more, past the cache); Code::io.
   void fetch(std::span<const Fetch> fetches) const;
 
-  /// Says of an error of a value what file, offset, sample and key it is about, as far as it does
-  /// not say so yet and that can be found out.
+  /// Says of an error of a value what file, offset and sample it is about, as far as it does not
+  /// say so yet and that can be found out.
   void add_place(Error& error, const LocatedSample& sample, std::optional<std::size_t> field) const;
 
   /// One column of the index, of rows [begin, begin + into.size() / bytes of an element), as it
@@ -114,7 +117,6 @@ class Loader {
   [[nodiscard]] LoaderState& state() const;
   [[nodiscard]] std::uint64_t shard_of(std::uint64_t row) const;
   void locate_in_shard(std::span<LocatedSample* const> samples) const;
-  [[nodiscard]] bool has_key(std::uint64_t row, std::string_view key) const;
   [[nodiscard]] const KeyTable& key_table() const;
 
   DatasetPaths paths_;

@@ -103,6 +103,10 @@ LoadedSample load_sample(const ShardReader& shard, const IndexRow& row, const Sc
       loaded.sample.values.emplace_back(cell.real);
     } else {
       const std::size_t begin = loaded.bytes.size();
+      if (cell.place.offset == kMissing && shard.may_lack_values()) {
+        loaded.sample.values.emplace_back(std::monostate());
+        continue;
+      }
       if (cell.place.offset == kMissing) {
         throw Error(Code::schema, "sample has no field '{}'", printable(schema.fields[i].name))
             .for_sample(loaded.sample.key);

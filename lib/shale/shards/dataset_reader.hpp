@@ -33,6 +33,8 @@ class ShardReader {
   [[nodiscard]] const InputFile& file_of_key() const;
   /// False: the index gives no crc32c, nothing that is read can be proved.
   [[nodiscard]] bool has_checksums() const { return layout_->has_checksums; }
+  /// True for files of other tools: a sample there need not have every field.
+  [[nodiscard]] bool may_lack_values() const { return layout_->dialect != Dialect::own; }
 
  private:
   ManifestShard shard_;
@@ -50,7 +52,8 @@ struct LoadedSample {
 };
 /// `limit_bytes` bounds the memory taken. Errors: Code::damaged with file and offset for a place
 /// outside the file, an extent whose crc32c is not the index's, or a malformed list; Code::schema
-/// for a field that the sample lacks; Code::limit with both numbers; Code::io.
+/// for a field that the sample lacks, in shards of shale's: elsewhere its value is monostate;
+/// Code::limit with both numbers; Code::io.
 [[nodiscard]] LoadedSample load_sample(const ShardReader& shard, const IndexRow& row,
                                        const Schema& schema, const Format& format,
                                        std::uint64_t limit_bytes);

@@ -51,7 +51,8 @@ struct ParsedFeature {
   std::uint64_t count = 0;  ///< elements
   std::uint64_t list_offset = 0,
                 list_length = 0;  ///< body of the list message: tags, lengths and elements
-  std::uint64_t first_offset = 0, first_length = 0;  ///< the first element of a BytesList
+  std::uint64_t first_offset = 0, first_length = 0;  ///< the first element of a BytesList; the
+                                                     ///< first run of a FloatList that is not empty
   std::vector<std::int64_t> integers;                ///< the first 64 of an Int64List
 };
 
@@ -64,7 +65,8 @@ inline constexpr std::uint64_t kMaxFeatureNamesBytes = 1 << 20;  ///< of all nam
 /// Looks at tags, names and numbers only, at most 64 bytes at a time: the elements of a BytesList
 /// are stepped over. Memory: 8 MiB at most, whatever the bytes say. Errors: Code::damaged with
 /// `where` and the offset; Code::limit beyond the limits above; Code::unsupported for a feature
-/// whose value is written in several pieces, by name; what `view` throws.
+/// whose value is written in several pieces, by name, and for the feature lists of a
+/// tf.train.SequenceExample; what `view` throws.
 [[nodiscard]] std::vector<ParsedFeature> parse_example(const ViewBytes& view, std::uint64_t begin,
                                                        std::uint64_t length,
                                                        std::string_view where);

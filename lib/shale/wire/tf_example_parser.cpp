@@ -24,6 +24,10 @@ class ExampleParser {
   std::vector<ParsedFeature> parse(std::uint64_t begin) {
     features_.reserve(8);  // what most Examples have
     for_each_field(begin, end_, [&](const WireField& features) {
+      if (is_message(features, 2)) {
+        throw Error(Code::unsupported, "holds feature lists, as a tf.train.SequenceExample does")
+            .at(where_, features.offset);
+      }
       if (!is_message(features, 1)) return;
       for_each_field(features.begin, features.end, [&](const WireField& entry) {
         if (is_message(entry, 1)) parse_entry(entry);
@@ -183,6 +187,9 @@ class ExampleParser {
             .at(where_, element.offset);
       }
       feature.count += length / sizeof(float);
+      if (feature.first_length > 0) return;
+      feature.first_offset = element.begin;
+      feature.first_length = length;
     });
   }
 

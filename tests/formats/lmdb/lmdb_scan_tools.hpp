@@ -105,6 +105,11 @@ class LmdbFile {
   unsigned tree_flags_;
 };
 
+/// The bytes that liblmdb points to.
+inline std::string_view lmdb_bytes(const MDB_val& val) {
+  return {static_cast<const char*>(val.mv_data), val.mv_size};
+}
+
 struct LmdbScanned {
   std::vector<IndexRow> rows;
   std::vector<Finding> findings;

@@ -163,4 +163,17 @@ TEST_CASE("dataset digest: another order changes the ordered digest only") {
   CHECK(forward.ordered != backward.ordered);
 }
 
+TEST_CASE(
+    "digest: an absent value counts as if the schema had no such field; an empty one does not") {
+  const Field image{.name = "image", .kind = Kind::bytes, .dtype = {}, .shape = {}};
+  const Field mask{.name = "mask", .kind = Kind::bytes, .dtype = {}, .shape = {}};
+  const Bytes jpeg = as_bytes("JPEG");
+  const auto content = [](const Sample& sample, const Schema& schema) {
+    return digest_of(sample, schema).content;
+  };
+  const Hash128 alone = content({"k", {jpeg}}, {.fields = {image}});
+  CHECK(content({"k", {jpeg, std::monostate()}}, {.fields = {image, mask}}) == alone);
+  CHECK(content({"k", {jpeg, Bytes()}}, {.fields = {image, mask}}) != alone);
+}
+
 }  // namespace shale

@@ -82,4 +82,11 @@ TEST_CASE("check sample: the field at fault is named, not the first one") {
         }).message() == "field 'label' holds a real, expected kind integer");
 }
 
+TEST_CASE("check sample: a value may be absent only where that is said") {
+  const Sample sample{"k", {std::monostate()}};
+  CHECK_NOTHROW(check_sample(sample, one_field(Kind::bytes), true));
+  CHECK(error_of([&] { check_sample(sample, one_field(Kind::bytes)); }).message() ==
+        "field 'f' holds nothing, expected kind bytes");
+}
+
 }  // namespace shale

@@ -170,6 +170,14 @@ TEST_CASE("rgb: a JPEG cut at any byte is an error that says so") {
   }
 }
 
+TEST_CASE(
+    "rgb: with all pixels there, bytes instead of the end-of-image marker must not be damage") {
+  const std::string jpeg = make_jpeg(), endless = jpeg.substr(0, jpeg.size() - 2);
+
+  CHECK((pixels_of(endless + std::string(200, 'x')) == pixels_of(jpeg)));
+  CHECK(error_of(endless + "\xFF\xDB" + be(3, 2) + "\x77")->cause() == "Bogus DQT index 7");
+}
+
 TEST_CASE("rgb: any bit of a JPEG may flip, the answer is pixels or a clear error") {
   for (const JpegRecipe& kind : all_kinds()) {
     JpegRecipe recipe = kind;

@@ -223,5 +223,38 @@ TEST_CASE("tf example: random changes never read outside and never loop") {
   }
 }
 
+TEST_CASE("tf example: of floats the first run that is not empty is placed") {
+  // {"f": [1, 2]} packed behind an empty run; {"g": [1, 2]}, a tag each.
+  const auto bytes = unhex(
+      "0a2a"
+      "0a13"
+      "0a0166"
+      "120e"
+      "120c"
+      "0a00"
+      "0a08"
+      "0000803f"
+      "00000040"
+      "0a13"
+      "0a0167"
+      "120e"
+      "120c"
+      "0d0000803f"
+      "0d00000040"
+      "0a00");
+  const std::vector<ParsedFeature> parsed = parse(bytes);
+  REQUIRE(parsed.size() == 2);
+  CHECK(parsed[0].count == 2);
+  CHECK(parsed[0].first_length == 8);
+  CHECK(hex(Bytes(bytes).subspan(parsed[0].first_offset, 8)) == "0000803f00000040");
+  CHECK(parsed[1].count == 2);
+  CHECK(parsed[1].first_length == 4);
+}
+
+TEST_CASE(
+    "tf example: the feature lists of a SequenceExample are refused, its context is not all") {
+  CHECK(error_of([] { (void)parse(unhex("0a0012020a00")); }).code() == Code::unsupported);
+}
+
 }  // namespace
 }  // namespace shale

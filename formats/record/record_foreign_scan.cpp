@@ -1,0 +1,259 @@
+#include "formats/record/record_foreign_scan.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/wire/tf_example.hpp"
+
+#include "formats/record/record_features.hpp"
+#include "formats/record/record_frames.hpp"
+
+namespace shale {
+namespace {
+
+class ForeignRecordScanner {
+ public:
+  ForeignRecordScanner(const ShardInput& input, const RowSink& rows, const FindingSink& findings)
+      : file_(input.files[0]),
+        name_(file_.path().substr(file_.path().rfind('/') + 1)),
+        schema_(input.schema),
+        layout_(input.layout),
+        reads_payload_(input.reads_payload),
+        rows_(rows),
+        findings_(findings),
+        window_(file_, input.reads_payload ? kPayloadWindow : kStructureWindow),
+        view_([this](std::uint64_t offset, std::uint64_t length) {
+          return window_.view(offset, length);
+        }) {}
+
+  void scan() {
+    FrameWalk frames(file_, window_);
+    while (const std::optional<RecordFrame> frame = frames.next()) {
+      key_.reset();
+      row_ = {};
+      row_.cells.resize(schema_.fields.size());
+      if (layout_.has_whole_records) {
+        scan_example(*frame);
+      } else {
+        scan_value(*frame);
+      }
+      rows_(row_);
+      ++row_number_;
+    }
+    key_.reset();
+    if (frames.damage()) send(*frames.damage());
+  }
+
+ private:
+  void send(Finding finding) {
+    finding.file = name_;
+    finding.row = row_number_;
+    if (key_) finding.sample = SampleId{*key_, std::nullopt};
+    findings_(std::move(finding));
+  }
+
+  void report(std::size_t field, std::string message, std::uint64_t offset, std::string found,
+              std::string expected) {
+    Finding finding;
+    finding.message = std::move(message);
+    finding.field = schema_.fields[field].name;
+    finding.offset = offset;
+    finding.found = std::move(found);
+    finding.expected = std::move(expected);
+    send(std::move(finding));
+  }
+
+  void scan_value(const RecordFrame& frame) {
+    FieldPlace place{.offset = frame.payload_begin(), .length = frame.payload_bytes};
+    if (reads_payload_) prove(frame, {&place, 1});
+    if (!row_.cells.empty()) row_.cells[0].place = place;
+  }
+
+  void prove(const RecordFrame& frame, std::span<FieldPlace> places) {
+    if (const std::optional<Finding> wrong = check_payload(window_, frame, places)) send(*wrong);
+  }
+
+  void scan_example(const RecordFrame& frame) {
+    row_.record_offset = frame.begin;
+    row_.record_length = frame.bytes();
+    // The whole frame in one read, where it is small.
+    const std::uint64_t window = reads_payload_ ? kPayloadWindow : kStructureWindow;
+    if (reads_payload_ || frame.bytes() <= window)
+      (void)window_.view(frame.begin, std::min(frame.bytes(), window));
+    std::optional<Finding> fault;
+    parsed_.clear();
+    try {
+      parsed_ = parse_example(view_, frame.payload_begin(), frame.payload_bytes, file_.path());
+    } catch (const Error& error) {
+      if (error.code() == Code::io) throw;
+      fault.emplace();
+      fault->message =
+          fmt::format("record cannot be parsed as a tf.train.Example ({})", error.message());
+      fault->offset = error.offset().value_or(frame.payload_begin());
+    }
+    if (!fault) {
+      choose();
+      read_key();
+      for (std::size_t i = 0; i < schema_.fields.size(); ++i) fill_cell(i, frame);
+    }
+    if (reads_payload_) prove_places(frame);
+    if (fault) send(std::move(*fault));
+  }
+
+  // The field of a name; nullopt for one that the schema does not have.
+  std::optional<std::size_t> field_of(const std::string& feature) {
+    // Names come again in every record. Hostile files have others each time.
+    constexpr std::size_t kMostNames = 4096, kMostNameBytes = 255;
+    if (feature.size() > kMostNameBytes) return std::nullopt;
+    if (const auto known = names_.find(feature); known != names_.end()) return known->second;
+    if (names_.size() >= kMostNames) names_.clear();
+    const std::optional<std::size_t> field = schema_.find(field_name_of_feature(feature));
+    names_.emplace(feature, field);
+    return field;
+  }
+
+  // The feature of each field, and of the key: the last of its name.
+  void choose() {
+    chosen_.assign(schema_.fields.size(), nullptr);
+    chosen_key_ = nullptr;
+    for (const ParsedFeature& feature : parsed_) {
+      if (is_key(feature)) {
+        chosen_key_ = &feature;
+      } else if (const std::optional<std::size_t> field = field_of(feature.name)) {
+        chosen_[*field] = feature.type == ParsedFeature::Type::none ? nullptr : &feature;
+      }
+    }
+  }
+
+  // "key" goes before "__key__", which is then a field, or not there.
+  [[nodiscard]] bool is_key(const ParsedFeature& feature) const {
+    if (!layout_.has_keys) return false;
+    if (feature.name == kKeyFeature) return true;
+    const bool may_be = chosen_key_ == nullptr || chosen_key_->name != kKeyFeature;
+    return may_be && feature.name == kOtherKeyFeature && !schema_.find(kOtherKeyFeature);
+  }
+
+  void read_key() {
+    if (!layout_.has_keys) return;
+    const bool is_one = chosen_key_ != nullptr && chosen_key_->type == ParsedFeature::Type::bytes &&
+                        chosen_key_->count == 1 && chosen_key_->first_length <= kMaxRecordKeyBytes;
+    if (!is_one) {
+      Finding finding;
+      finding.message = "record has no key, as those before it have";
+      finding.field = "key";
+      finding.offset =
+          chosen_key_ == nullptr ? std::nullopt : std::optional(chosen_key_->list_offset);
+      return send(std::move(finding));
+    }
+    key_ = as_text(window_.view(chosen_key_->first_offset, chosen_key_->first_length));
+    row_.key_hash = xxh3_64(as_bytes(*key_));
+    row_.key = {.offset = chosen_key_->first_offset, .length = chosen_key_->first_length};
+  }
+
+  void fill_cell(std::size_t i, const RecordFrame& frame) {
+    using Type = ParsedFeature::Type;
+    const Field& field = schema_.fields[i];
+    const ParsedFeature* feature = chosen_[i];
+    IndexCell& cell = row_.cells[i];
+    if (feature == nullptr) {
+      if (is_located(field.kind)) return;
+      return report(i, "record has no number for this field", frame.begin, {}, {});
+    }
+    const bool is_one = feature->count == 1;
+    switch (field.kind) {
+      case Kind::bytes:
+      case Kind::text:
+        if (feature->type != Type::bytes || !is_one) return misfit(i, *feature, "BytesList of 1");
+        cell.place = {.offset = feature->first_offset, .length = feature->first_length};
+        return;
+      case Kind::list:
+        if (feature->type != Type::bytes || feature->count > 0xffff'ffff)
+          return misfit(i, *feature, "BytesList");
+        cell.place = {.offset = feature->list_offset,
+                      .length = feature->list_length,
+                      .count = static_cast<std::uint32_t>(feature->count)};
+        return;
+      case Kind::integer:
+        if (feature->type != Type::integers || !is_one)
+          return misfit(i, *feature, "Int64List of 1");
+        cell.integer = feature->integers[0];
+        return;
+      case Kind::real:
+        if (feature->type != Type::floats || !is_one) return misfit(i, *feature, "FloatList of 1");
+        cell.real = read_float(feature->first_offset);
+        return;
+      case Kind::tensor:
+        if (feature->type != Type::floats || !is_contiguous(*feature) ||
+            feature->first_length != field.tensor_bytes()) {
+          return misfit(i, *feature,
+                        fmt::format("packed FloatList of {}", fmt::join(field.shape, " x ")));
+        }
+        cell.place = {.offset = feature->first_offset, .length = feature->first_length};
+    }
+  }
+
+  double read_float(std::uint64_t offset) {
+    float value = 0;
+    std::memcpy(&value, window_.view(offset, sizeof value).data(), sizeof value);
+    return value;
+  }
+
+  void misfit(std::size_t field, const ParsedFeature& feature, std::string expected) {
+    report(field, fmt::format("feature '{}' is not as in the schema", printable(feature.name)),
+           feature.list_offset, fmt::format("{} of {}", list_name_of(feature.type), feature.count),
+           std::move(expected));
+  }
+
+  // The checksum of the payload, and on the way those of the places in it.
+  void prove_places(const RecordFrame& frame) {
+    targets_.clear();
+    if (row_.key.offset != kMissing) targets_.push_back(&row_.key);
+    for (IndexCell& cell : row_.cells) {
+      if (cell.place.offset != kMissing) targets_.push_back(&cell.place);
+    }
+    std::sort(targets_.begin(), targets_.end(), [](const FieldPlace* a, const FieldPlace* b) {
+      return std::pair(a->offset, a->length) < std::pair(b->offset, b->length);
+    });
+    places_.clear();
+    for (const FieldPlace* target : targets_) places_.push_back(*target);
+    prove(frame, places_);
+    for (std::size_t i = 0; i < targets_.size(); ++i) *targets_[i] = places_[i];
+  }
+
+  const InputFile& file_;
+  std::string name_;
+  const Schema& schema_;
+  const ShardLayout& layout_;
+  bool reads_payload_;
+  const RowSink& rows_;
+  const FindingSink& findings_;
+  WindowReader window_;
+  ViewBytes view_;
+  std::map<std::string, std::optional<std::size_t>, std::less<>> names_;
+
+  // Of the frame at hand; kept here so that their memory is.
+  std::uint64_t row_number_ = 0;
+  std::optional<std::string> key_;
+  std::vector<ParsedFeature> parsed_;
+  std::vector<const ParsedFeature*> chosen_;  // one a field; null where the record has none
+  const ParsedFeature* chosen_key_ = nullptr;
+  std::vector<FieldPlace*> targets_;
+  std::vector<FieldPlace> places_;
+  IndexRow row_;
+};
+
+}  // namespace
+
+void scan_foreign_record(const ShardInput& input, const RowSink& rows,
+                         const FindingSink& findings) {
+  ForeignRecordScanner(input, rows, findings).scan();
+}
+
+}  // namespace shale

@@ -1,0 +1,74 @@
+#include "formats/record/record_frames.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "formats/record/record_features.hpp"
+
+namespace shale {
+namespace {
+
+Finding lost(std::string_view fact, std::uint64_t begin, std::uint64_t left) {
+  Finding finding;
+  finding.message =
+      fmt::format("{}; the {} bytes from here to the end are unaccounted for", fact, left);
+  finding.offset = begin;
+  finding.length = left;
+  return finding;
+}
+
+}  // namespace
+
+std::optional<RecordFrame> FrameWalk::next() {
+  const std::uint64_t begin = position_, left = file_.size() - begin;
+  if (left == 0 || damage_) return std::nullopt;
+  if (left < kFrameBytes) {
+    damage_ = lost("file ends inside a frame", begin, left);
+    damage_->found = fmt::format("{} bytes", left);
+    damage_->expected = fmt::format("{} or more", kFrameBytes);
+    return std::nullopt;
+  }
+  const FrameHeader header =
+      read_frame_header(window_.view(begin, kFrameHeaderBytes).first<kFrameHeaderBytes>());
+  if (!header.is_trusted()) {
+    damage_ = lost("checksum of the frame's length is wrong", begin, left);
+    damage_->found = fmt::format("{:#010x}", header.stored_crc);
+    damage_->expected = fmt::format("{:#010x}", header.expected_crc);
+    return std::nullopt;
+  }
+  if (header.payload_bytes > left - kFrameBytes) {
+    damage_ = lost("frame reaches beyond the end of the file", begin, left);
+    damage_->found = fmt::format("payload of {} bytes", header.payload_bytes);
+    damage_->expected = fmt::format("{} or less", left - kFrameBytes);
+    return std::nullopt;
+  }
+  const RecordFrame frame{begin, header.payload_bytes};
+  position_ = frame.end();
+  return frame;
+}
+
+std::optional<Finding> check_payload(WindowReader& window, const RecordFrame& frame,
+                                     std::span<FieldPlace> places) {
+  const std::uint64_t begin = frame.payload_begin(), length = frame.payload_bytes;
+  PayloadChecksum checksum(places, begin);
+  for (std::uint64_t done = 0; done < length;) {
+    const std::uint64_t run = std::min(kPayloadWindow, length - done);
+    checksum.update(window.view(begin + done, run));
+    done += run;
+  }
+  const std::uint32_t expected = mask_crc(checksum.total());
+  std::uint32_t stored = 0;
+  std::memcpy(&stored, window.view(begin + length, kFrameTrailerBytes).data(), kFrameTrailerBytes);
+  if (stored == expected) return std::nullopt;
+  Finding finding;
+  finding.message = "checksum of the payload is wrong";
+  finding.offset = begin;
+  finding.length = length + kFrameTrailerBytes;
+  finding.found = fmt::format("{:#010x}", stored);
+  finding.expected = fmt::format("{:#010x}", expected);
+  return finding;
+}
+
+}  // namespace shale

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "shale/base/finding.hpp"
+#include "shale/data/shard_index.hpp"
+#include "shale/io/input_file.hpp"
+#include "shale/wire/tfrecord_frame.hpp"
+
+// The frames of a file, whoever wrote it.
+
+namespace shale {
+
+/// Windows of scans: payload is read in runs of the one; without payload, small windows skip
+/// between the headers.
+inline constexpr std::uint64_t kPayloadWindow = 256 * 1024, kStructureWindow = 32 * 1024;
+
+/// One frame, all of it inside the file.
+struct RecordFrame {
+  std::uint64_t begin = 0, payload_bytes = 0;
+  [[nodiscard]] std::uint64_t payload_begin() const { return begin + kFrameHeaderBytes; }
+  [[nodiscard]] std::uint64_t bytes() const { return kFrameBytes + payload_bytes; }
+  [[nodiscard]] std::uint64_t end() const { return begin + bytes(); }
+};
+
+/// Goes from frame to frame. Reads their headers only.
+class FrameWalk {
+ public:
+  /// Both are borrowed.
+  FrameWalk(const InputFile& file, WindowReader& window) : file_(file), window_(window) {}
+
+  /// Nullopt at the end of the file, and where a length cannot be trusted: nothing marks where the
+  /// frame behind it begins. Errors: Code::io.
+  [[nodiscard]] std::optional<RecordFrame> next();
+  /// Why it ended before the end of the file: message, place and both numbers.
+  [[nodiscard]] const std::optional<Finding>& damage() const { return damage_; }
+
+ private:
+  const InputFile& file_;
+  WindowReader& window_;
+  std::uint64_t position_ = 0;
+  std::optional<Finding> damage_;
+};
+
+/// Reads a payload and fills the checksums of places in it, which ascend and do not overlap. A
+/// finding (message, place, both numbers) if the payload does not have its checksum. Errors:
+/// Code::io.
+[[nodiscard]] std::optional<Finding> check_payload(WindowReader& window, const RecordFrame& frame,
+                                                   std::span<FieldPlace> places);
+
+}  // namespace shale
