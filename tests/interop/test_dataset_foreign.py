@@ -71,6 +71,26 @@ def test_a_file_opens_as_it_is_and_leaves_nothing_on_disk(copied, more, tmp_path
     assert names_in(tmp_path) == before
 
 
+@pytest.mark.parametrize("more", [{}, {"verify": True}, {"cache": "direct"}], ids=["plain", "verify", "direct"])
+def test_what_a_record_lacks_is_none(tmp_path, more):
+    writer = foreign_files.TFRecordWriter(str(tmp_path / "gaps.tfrecord"))
+    for row in range(6):
+        features = {"image": (bytes(row), "byte"), "label": (row, "int")}
+        if row % 2:
+            features["caption"] = (b"c%d" % row, "byte")
+        if row != 4:
+            features["box"] = ([float(row), 2.0], "float")
+        writer.write(features)
+    writer.close()
+    ds = Dataset(tmp_path / "gaps.tfrecord", **more)
+    for samples, rows in [(list(ds), range(6)), (ds.__getitems__([4, 1, 4, 0]), [4, 1, 4, 0])]:
+        assert [sample["image"] for sample in samples] == [bytes(row) for row in rows]
+        assert [sample["caption"] for sample in samples] == [f"c{row}" if row % 2 else None for row in rows]
+        assert [None if sample["box"] is None else sample["box"].tolist() for sample in samples] == [
+            None if row == 4 else [row, 2] for row in rows
+        ]
+
+
 def test_an_lmdb_is_opened_by_its_directory_too(tmp_path):
     foreign = foreign_files.lmdb_folder(tmp_path)
     assert foreign.file.name == "data.mdb"
