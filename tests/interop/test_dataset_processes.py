@@ -170,6 +170,22 @@ def test_a_child_gives_back_what_came_with_the_fork(hundred):
     assert digests(ds.__getitems__(rows)) == wanted
 
 
+def test_a_child_that_closed_everything_keeps_the_files_it_opened_since(hundred):
+    """As a daemon does. The numbers of the parent's files then stand for files of its own."""
+    ds = Dataset(hundred)
+    rows = list(range(0, 1000, 9))
+    wanted = digests(ds.__getitems__(rows))
+    last = max(int(name) for name in os.listdir("/proc/self/fd"))
+
+    def child():
+        os.closerange(3, last + 1)
+        own = [os.open("/proc/self/status", os.O_RDONLY) for _ in range(last)]
+        reads = digests(ds.__getitems__(rows)) == wanted
+        return reads and all(os.readlink(f"/proc/self/fd/{number}").endswith("/status") for number in own)
+
+    assert forked(child)
+
+
 FORKS_AND_DROPS = """
 import os, sys
 sys.path.insert(0, {here!r})

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
@@ -36,12 +37,15 @@ LoaderState::LoaderState(const Setting& setting) : setting_(setting), process_(:
   const std::uint64_t row_bytes = IndexColumns(manifest.schema, manifest.layout).row_bytes();
   keeps_index_cached_ = setting.cache == CachePolicy::keep ||
                         manifest.digest.samples <= kMostIndexBytesKept / row_bytes;
-  for (std::atomic<int>& descriptor : descriptors_) descriptor = -1;
 }
 
 void LoaderState::abandon() {
-  for (std::atomic<int>& descriptor : descriptors_) {
-    if (const int open = descriptor.exchange(-1); open >= 0) ::close(open);
+  for (Noted& noted : noted_) {
+    const int open = noted.descriptor.exchange(-1);
+    struct stat now {};
+    // A daemon closes all that it was born with, and the number may stand for a file of its own.
+    if (open < 0 || ::fstat(open, &now) != 0) continue;
+    if (now.st_dev == noted.device && now.st_ino == noted.inode) ::close(open);
   }
 }
 
@@ -137,11 +141,17 @@ void LoaderState::note_descriptors(const OpenShard& shard, bool are_open) {
 }
 
 void LoaderState::note_descriptor(const InputFile& file, bool is_open) {
-  const int expected = is_open ? -1 : file.descriptor();
-  const int wanted = is_open ? file.descriptor() : -1;
-  for (std::atomic<int>& descriptor : descriptors_) {
-    int found = expected;
-    if (descriptor.compare_exchange_strong(found, wanted)) return;
+  const int wanted = is_open ? -1 : file.descriptor();
+  struct stat status {};
+  if (is_open && ::fstat(file.descriptor(), &status) != 0) return;
+  for (Noted& noted : noted_) {
+    if (noted.descriptor != wanted) continue;
+    if (is_open) {
+      noted.device = status.st_dev;
+      noted.inode = status.st_ino;
+    }
+    noted.descriptor = is_open ? file.descriptor() : -1;
+    return;
   }
 }
 

@@ -100,9 +100,14 @@ class LoaderState {
   std::uint64_t uses_ = 0;
   std::vector<std::unique_ptr<Bench>> benches_;
   std::size_t benches_in_use_ = 0;
-  // Those of the manifest and the entries, or -1. A number stands here only while it is open, so
-  // that a child may close what it finds.
-  std::array<std::atomic<int>, Loader::kMostDescriptors> descriptors_;
+  // Those of the manifest and the entries, or -1. A number stands here only while it is open, after
+  // what it was opened on: a child closes what it finds, unless it is another file by now.
+  struct Noted {
+    std::atomic<int> descriptor = -1;
+    std::atomic<dev_t> device = 0;
+    std::atomic<ino_t> inode = 0;
+  };
+  std::array<Noted, Loader::kMostDescriptors> noted_;
 };
 
 }  // namespace shale
