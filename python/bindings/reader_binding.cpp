@@ -110,7 +110,7 @@ class Reader {
         const nb::gil_scoped_release release;
         located = loader_->locate(rows);
       }
-      SampleObjects objects(located, fields_, memory_);
+      SampleObjects objects(*loader_, located, fields_, memory_);
       {
         const nb::gil_scoped_release release;
         loader_->fetch(objects.fetches());

@@ -34,6 +34,10 @@ nb::object bytes_object(Bytes bytes) {
 nb::object text_object(Bytes text, const char* errors) {
   PyObject* decoded = PyUnicode_DecodeUTF8(reinterpret_cast<const char*>(text.data()),
                                            static_cast<Py_ssize_t>(text.size()), errors);
+  if (decoded == nullptr && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError) != 0) {
+    PyErr_Clear();
+    throw Error(Code::damaged, "{} bytes of text are not UTF-8", text.size());
+  }
   if (decoded == nullptr) throw nb::python_error();
   return nb::steal(decoded);
 }
@@ -86,9 +90,9 @@ void MemoryPool::keep_backed(const std::byte* highest) {
   if (is_below(highest, block.get())) heap_end_ = std::move(block);
 }
 
-SampleObjects::SampleObjects(std::span<const LocatedSample> samples,
+SampleObjects::SampleObjects(const Loader& loader, std::span<const LocatedSample> samples,
                              std::span<const OutputField> fields, MemoryPool& pool)
-    : samples_(samples), fields_(fields), pool_(pool) {
+    : loader_(loader), samples_(samples), fields_(fields), pool_(pool) {
   std::uint64_t scratch_bytes = 0;
   for (const OutputField& field : fields_) {
     if (field.kind == Kind::tensor) empty_ = nb::module_::import_("numpy").attr("empty");
@@ -133,9 +137,10 @@ SampleObjects::Cell SampleObjects::make_cell(const LocatedSample& sample, const 
     cell.object = empty_(field.shape, field.dtype);
     cell.bytes = memory_of_array(cell.object);
     if (cell.bytes.size() != bytes) {
-      throw Error(Code::damaged, "tensor has {} bytes, its dtype and shape make {}", bytes,
-                  cell.bytes.size())
-          .for_sample({}, sample.row);
+      Error error(Code::damaged, "tensor has {} bytes, its dtype and shape make {}", bytes,
+                  cell.bytes.size());
+      loader_.add_place(error, sample, field.field);
+      throw error.hint("'shale index' makes the index of a shard anew");
     }
   }
   return cell;
@@ -182,8 +187,16 @@ nb::list SampleObjects::finish(const Format& format, bool has_keys) {
   auto cell = cells_.begin();
   for (const LocatedSample& sample : samples_) {
     nb::dict made;
-    for (const OutputField& field : fields_)
-      made[field.name] = value_of(sample, field, *cell++, format, has_keys);
+    for (const OutputField& field : fields_) {
+      try {
+        made[field.name] = value_of(sample, field, *cell++, format, has_keys);
+      } catch (Error& error) {
+        loader_.add_place(error, sample, field.field);
+        if (error.code() == Code::damaged)
+          error.hint("'shale verify' tells whether the shard has changed since it was written");
+        throw;
+      }
+    }
     list.append(std::move(made));
   }
   return list;

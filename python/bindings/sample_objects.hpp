@@ -62,9 +62,10 @@ class MemoryPool {
 /// the two the reads fill the memory that it handed out.
 class SampleObjects {
  public:
-  /// Takes the memory of all values. The three must outlive it.
-  SampleObjects(std::span<const LocatedSample> samples, std::span<const OutputField> fields,
-                MemoryPool& pool);
+  /// Takes the memory of all values. The four must outlive it.
+  /// Errors: Code::damaged for a tensor of another size than the schema's.
+  SampleObjects(const Loader& loader, std::span<const LocatedSample> samples,
+                std::span<const OutputField> fields, MemoryPool& pool);
   ~SampleObjects();
   SampleObjects(const SampleObjects&) = delete;
   SampleObjects& operator=(const SampleObjects&) = delete;
@@ -99,6 +100,7 @@ class SampleObjects {
   [[nodiscard]] nanobind::object value_of(const LocatedSample& sample, const OutputField& field,
                                           Cell& cell, const Format& format, bool has_keys) const;
 
+  const Loader& loader_;
   std::span<const LocatedSample> samples_;
   std::span<const OutputField> fields_;
   MemoryPool& pool_;

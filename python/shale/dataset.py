@@ -52,7 +52,7 @@ class Dataset:
             the page cache, before DamagedError is raised.
         cache: what reading leaves in the page cache. ``"keep"``: all of it. ``"drop"``: nothing,
             what was read is given back. ``"direct"``: it goes past the cache (as ``"drop"`` where
-            the file system refuses).
+            the file system refuses). Of the indexes up to 64 MiB stay in any case.
         index_dir: for a file of another tool, where its index is; if it is missing there, or the
             file has changed since, it is made. Default: an index beside the file is used, and
             without one the file is indexed in memory.

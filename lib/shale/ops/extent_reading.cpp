@@ -77,6 +77,10 @@ void read_large(const Extent& extent, BatchReader& reader, std::span<std::byte> 
 
 }  // namespace
 
+void read_extent(const Extent& extent) {
+  judge(extent, {.bytes = extent.file->read_some(extent.offset, extent.into)});
+}
+
 void read_extents(std::span<const Extent> extents, BatchReader& reader) {
   std::vector<ReadRequest> requests;
   requests.reserve(extents.size());

@@ -17,6 +17,9 @@ struct Extent {
   std::span<std::byte> into;
 };
 
+/// Reads one. Errors: as read_extents.
+void read_extent(const Extent& extent);
+
 /// Reads them all, many at a time. They must be in the order of files and offsets.
 /// Errors: Code::damaged for a file that ends too early; Code::io; both with file and offset.
 void read_extents(std::span<const Extent> extents, BatchReader& reader);

@@ -120,6 +120,7 @@ class Indexing {
   }
 
   IndexedFile run() {
+    if (request_.keeps_fresh && seems_fresh()) return {};
     const FolderLock lock(paths_.lists);
     if (request_.keeps_fresh && has_fresh_index()) return {};
     const Format& format = describe_file();
@@ -150,13 +151,27 @@ class Indexing {
 
  private:
   [[nodiscard]] bool has_fresh_index() const {
-    std::error_code error;
-    if (!fs::exists(paths_.manifest, error)) return false;
     std::vector<ManifestShard> shards;
-    const Manifest found =
-        read_manifest(paths_, [&](const ManifestShard& shard) { shards.push_back(shard); });
+    Manifest found;
+    try {
+      found = read_manifest(paths_, [&](const ManifestShard& shard) { shards.push_back(shard); });
+    } catch (const Error& error) {
+      if (error.code() == Code::not_found) return false;
+      throw;
+    }
     return shards.size() == 1 && is_index_fresh(files_[0], found, shards[0]) &&
-           found.layout.dialect == request_.dialect;
+           found.layout.dialect == request_.dialect &&
+           (found.layout.has_checksums || !request_.with_checksums);
+  }
+
+  // Without the lock: most who come here find the index made, and only read. Another process may be
+  // replacing it, so only a yes counts.
+  [[nodiscard]] bool seems_fresh() const {
+    try {
+      return has_fresh_index();
+    } catch (const Error&) {
+      return false;
+    }
   }
 
   const Format& describe_file() {

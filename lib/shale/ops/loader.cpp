@@ -34,17 +34,6 @@ void check_place(const FieldPlace& place, const InputFile& file, const InputFile
       .hint("'shale verify' tells which of the two is damaged");
 }
 
-void check_places(const LocatedSample& sample, const ShardReader& reader,
-                  const Manifest& manifest) {
-  if (manifest.layout.has_keys)
-    check_place(sample.place.key, reader.file_of_key(), reader.index_file(), sample.shard_row);
-  for (std::size_t i = 0; i < manifest.schema.fields.size(); ++i) {
-    if (!is_located(manifest.schema.fields[i].kind)) continue;
-    check_place(sample.place.cells[i].place, reader.file_of_field(i), reader.index_file(),
-                sample.shard_row);
-  }
-}
-
 const FieldPlace& place_of(const LocatedSample& sample, std::optional<std::size_t> field) {
   return field ? sample.place.cells[*field].place : sample.place.key;
 }
@@ -55,6 +44,23 @@ struct Task {
   const InputFile* file;
   bool is_direct;
 };
+
+void check_places(const LocatedSample& sample, const ShardReader& reader,
+                  const Manifest& manifest) {
+  const bool has_keys = manifest.layout.has_keys;
+  try {
+    if (has_keys)
+      check_place(sample.place.key, reader.file_of_key(), reader.index_file(), sample.shard_row);
+    for (std::size_t i = 0; i < manifest.schema.fields.size(); ++i) {
+      if (!is_located(manifest.schema.fields[i].kind)) continue;
+      check_place(sample.place.cells[i].place, reader.file_of_field(i), reader.index_file(),
+                  sample.shard_row);
+    }
+  } catch (Error& error) {
+    error.for_sample({}, sample.row);
+    throw;
+  }
+}
 
 // What the page cache held may be wrong where the disk is right: one more look, past it.
 void prove_checksum(const Task& task) {
@@ -70,6 +76,15 @@ void prove_checksum(const Task& task) {
       .hint("'shale verify' lists all that is damaged");
 }
 
+void drop_cache(std::span<const Extent> extents) {
+  for (const Extent& extent : extents) extent.file->drop_cache(extent.offset, extent.into.size());
+}
+
+bool holds(const Task& task, std::optional<std::uint64_t> offset) {
+  const FieldPlace& place = place_of(*task.fetch->sample, task.fetch->field);
+  return offset && *offset >= place.offset && *offset - place.offset < place.length;
+}
+
 void read_tasks(std::span<const Task> tasks, CachePolicy cache, LoaderState& state) {
   std::vector<Extent> extents;
   extents.reserve(tasks.size());
@@ -80,18 +95,17 @@ void read_tasks(std::span<const Task> tasks, CachePolicy cache, LoaderState& sta
     is_direct = is_direct && task.is_direct;
   }
   if (extents.size() == 1 && !is_direct) {
-    extents[0].file->read_exact(extents[0].offset, extents[0].into);
+    read_extent(extents[0]);
   } else {
-    std::unique_ptr<LoaderState::Bench> bench = state.take_bench();
+    const LoaderState::BenchLease bench(state);
     if (is_direct) {
       read_extents_direct(extents, bench->reader, bench->arena);
     } else {
       read_extents(extents, bench->reader);
     }
-    state.put_back(std::move(bench));
   }
   if (cache == CachePolicy::keep || is_direct) return;
-  for (const Extent& extent : extents) extent.file->drop_cache(extent.offset, extent.into.size());
+  drop_cache(extents);
 }
 
 }  // namespace
@@ -187,7 +201,7 @@ std::uint64_t Loader::shard_of(std::uint64_t row) const {
 }
 
 std::string Loader::shard_name_of(std::uint64_t row) const {
-  return state().shard(shard_of(row))->reader.shard().name;
+  return state().facts_of(shard_of(row)).name;
 }
 
 std::string Loader::key_of(std::uint64_t row) const {
@@ -201,49 +215,54 @@ std::string Loader::key_of(std::uint64_t row) const {
 
 std::vector<LocatedSample> Loader::locate(std::span<const std::uint64_t> rows) const {
   std::vector<LocatedSample> samples(rows.size());
-  std::vector<std::uint32_t> order(rows.size());
-  std::iota(order.begin(), order.end(), 0U);
+  std::vector<LocatedSample*> order;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i] >= size()) {
       throw Error(Code::not_found, "row {} was asked for, the dataset has {}", rows[i], size())
           .at(paths_.manifest);
     }
     samples[i].row = rows[i];
+    order.push_back(&samples[i]);
   }
-  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return rows[a] < rows[b]; });
-  LoaderState& open = state();
-  std::vector<std::byte> bytes;
-  std::vector<Extent> extents;
+  std::sort(order.begin(), order.end(), [](auto a, auto b) { return a->row < b->row; });
   for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
-    const std::uint64_t number = shard_of(rows[order[begin]]);
+    const std::uint64_t number = shard_of(order[begin]->row);
     const ShardLine& line = outline_.shards[number];
-    while (end < order.size() && rows[order[end]] - line.first_row < line.samples) ++end;
-    const OpenShardPointer shard = open.shard(number);
-    const ShardReader& reader = shard->reader;
-    const std::uint64_t row_bytes = reader.columns().row_bytes();
-    bytes.resize((end - begin) * row_bytes);
-    extents.clear();
-    for (std::size_t i = begin; i < end; ++i) {
-      LocatedSample& sample = samples[order[i]];
-      sample.shard = number;
-      sample.shard_row = sample.row - line.first_row;
-      extents.push_back({&reader.index_file(), reader.columns().file_bytes(sample.shard_row),
-                         std::span(bytes).subspan((i - begin) * row_bytes, row_bytes)});
+    for (; end < order.size() && order[end]->row - line.first_row < line.samples; ++end) {
+      order[end]->shard = number;
+      order[end]->shard_row = order[end]->row - line.first_row;
     }
-    if (extents.size() == 1) {
-      reader.index_file().read_exact(extents[0].offset, extents[0].into);
-    } else {
-      std::unique_ptr<LoaderState::Bench> bench = open.take_bench();
-      read_extents(extents, bench->reader);
-      open.put_back(std::move(bench));
-    }
-    for (std::size_t i = begin; i < end; ++i) {
-      LocatedSample& sample = samples[order[i]];
-      sample.place = reader.columns().decode(extents[i - begin].into);
-      check_places(sample, reader, manifest());
-    }
+    locate_in_shard(std::span(order).subspan(begin, end - begin));
   }
   return samples;
+}
+
+void Loader::locate_in_shard(std::span<LocatedSample* const> samples) const try {
+  LoaderState& open = state();
+  const OpenShardPointer shard = open.shard(samples.front()->shard);
+  const ShardReader& reader = shard->reader;
+  const std::uint64_t row_bytes = reader.columns().row_bytes();
+  std::vector<std::byte> bytes(samples.size() * row_bytes);
+  std::vector<Extent> extents;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    extents.push_back({&reader.index_file(), reader.columns().file_bytes(samples[i]->shard_row),
+                       std::span(bytes).subspan(i * row_bytes, row_bytes)});
+  }
+  if (extents.size() == 1) {
+    read_extent(extents[0]);
+  } else {
+    const LoaderState::BenchLease bench(open);
+    read_extents(extents, bench->reader);
+  }
+  if (!open.keeps_index_cached()) drop_cache(extents);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    samples[i]->place = reader.columns().decode(extents[i].into);
+    check_places(*samples[i], reader, manifest());
+  }
+} catch (Error& error) {
+  // Where the whole shard cannot be read, the first sample that was asked of it stands for all.
+  if (!error.sample()) error.for_sample({}, samples.front()->row);
+  throw;
 }
 
 std::uint64_t Loader::bytes_of_value(const LocatedSample& sample,
@@ -263,15 +282,17 @@ void Loader::fetch(std::span<const Fetch> fetches) const {
   std::vector<OpenShardPointer> shards;
   std::vector<Task> tasks;
   for (std::size_t i = 0; i < order.size();) {
-    shards.clear();
     tasks.clear();
+    shards.clear();
     std::uint64_t number = 0;
     for (; i < order.size(); ++i) {
       const Fetch& fetch = *order[i];
       if (shards.empty() || fetch.sample->shard != number) {
-        if (shards.size() == open.most_shards()) break;
+        OpenShardPointer shard =
+            shards.empty() ? open.shard(fetch.sample->shard) : open.try_shard(fetch.sample->shard);
+        if (shard == nullptr) break;
         number = fetch.sample->shard;
-        shards.push_back(open.shard(number));
+        shards.push_back(std::move(shard));
       }
       const ShardReader& reader = shards.back()->reader;
       tasks.push_back({&fetch,
@@ -285,15 +306,24 @@ void Loader::fetch(std::span<const Fetch> fetches) const {
       if (!verifies_) continue;
       for (const Task& task : tasks) prove_checksum(task);
     } catch (Error& error) {
+      const Task* about = nullptr;
       for (const Task& task : tasks) {
-        const FieldPlace& place = place_of(*task.fetch->sample, task.fetch->field);
-        if (task.file->path() != error.file() || place.offset != error.offset()) continue;
-        error.for_sample({}, task.fetch->sample->row);
-        break;
+        if (task.file->path() == error.file() && holds(task, error.offset())) about = &task;
       }
+      if (about != nullptr) add_place(error, *about->fetch->sample, about->fetch->field);
       throw;
     }
   }
+}
+
+void Loader::add_place(Error& error, const LocatedSample& sample,
+                       std::optional<std::size_t> field) const try {
+  const OpenShardPointer shard = state().shard(sample.shard);
+  const ShardReader& reader = shard->reader;
+  const InputFile& file = field ? reader.file_of_field(*field) : reader.file_of_key();
+  error.at(file.path(), place_of(sample, field).offset).for_sample({}, sample.row);
+} catch (const Error&) {
+  return;  // the shard cannot be opened any more: the error at hand is worth more
 }
 
 Loader::Column Loader::column(std::string_view name) const {
@@ -330,7 +360,9 @@ void Loader::read_column(const Column& column, std::uint64_t begin,
     const std::uint64_t count = std::min({std::max<std::uint64_t>(1, kColumnChunkBytes / row_bytes),
                                           line.first_row + line.samples - row, end - row});
     chunk.resize(count * row_bytes);
-    shard->reader.index_file().read_exact(columns.file_bytes(row - line.first_row), chunk);
+    const Extent rows{&shard->reader.index_file(), columns.file_bytes(row - line.first_row), chunk};
+    read_extent(rows);
+    if (!open.keeps_index_cached()) drop_cache({&rows, 1});
     for (std::uint64_t i = 0; i < count; ++i) {
       next = std::copy_n(&chunk[i * row_bytes + column.position], column.item_bytes, next);
     }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "shale/base/error.hpp"
 #include "shale/data/manifest.hpp"
 #include "shale/data/shard_index.hpp"
 #include "shale/ops/events.hpp"
@@ -88,6 +89,10 @@ class Loader {
   /// once more, past the cache); Code::io.
   void fetch(std::span<const Fetch> fetches) const;
 
+  /// Says of an error of a value what file, offset and sample it is about, as far as it does not
+  /// say so yet and that can be found out.
+  void add_place(Error& error, const LocatedSample& sample, std::optional<std::size_t> field) const;
+
   /// One column of the index, of rows [begin, begin + into.size() / bytes of an element), as it
   /// stands there. Errors: Code::not_found, naming the columns there are; as locate.
   struct Column {
@@ -111,6 +116,7 @@ class Loader {
   void open_file(const LoaderRequest& request, const std::string& file, const Events& events);
   [[nodiscard]] LoaderState& state() const;
   [[nodiscard]] std::uint64_t shard_of(std::uint64_t row) const;
+  void locate_in_shard(std::span<LocatedSample* const> samples) const;
   [[nodiscard]] const KeyTable& key_table() const;
 
   DatasetPaths paths_;

@@ -1,8 +1,11 @@
 #include "shale/ops/loader_state.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <iterator>
 #include <utility>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
@@ -10,11 +13,17 @@
 namespace shale {
 namespace {
 
-// Besides shards: the manifest, an index in memory, and rings.
-constexpr std::size_t kOtherDescriptors = 4;
+// How many batches are read at the same time, by as many threads: a ring has a descriptor.
+constexpr std::size_t kMostBenches = 3;
+// Besides shards: the manifest, an index in memory, a second look past the cache, rings, and rings
+// that came along with a fork.
+constexpr std::size_t kOtherDescriptors = 3 + 2 * kMostBenches;
 // A small index is asked for whole when its shard is first touched: the rows of an epoch then cost
 // no random reads of their own.
 constexpr std::uint64_t kSmallIndexBytes = 4 << 20;
+// Indexes that are larger altogether are given back as the payload is, where that is asked for: 64
+// MiB stay in the page cache at most, however many processes read.
+constexpr std::uint64_t kMostIndexBytesKept = 64 << 20;
 constexpr std::uint32_t kReadsInFlight = 64;
 
 }  // namespace
@@ -24,57 +33,96 @@ LoaderState::LoaderState(const Setting& setting) : setting_(setting), process_(:
       1 + std::max<std::size_t>(1, setting.outline.manifest.layout.file_suffixes.size());
   most_shards_ = std::max<std::size_t>(
       1, (Loader::kMostDescriptors - kOtherDescriptors) / descriptors_a_shard);
-  for (std::atomic<int>& descriptor : descriptors_) descriptor = -1;
+  const Manifest& manifest = setting.outline.manifest;
+  const std::uint64_t row_bytes = IndexColumns(manifest.schema, manifest.layout).row_bytes();
+  keeps_index_cached_ = setting.cache == CachePolicy::keep ||
+                        manifest.digest.samples <= kMostIndexBytesKept / row_bytes;
 }
 
 void LoaderState::abandon() {
-  for (std::atomic<int>& descriptor : descriptors_) {
-    if (const int open = descriptor.exchange(-1); open >= 0) ::close(open);
+  for (Noted& noted : noted_) {
+    const int open = noted.descriptor.exchange(-1);
+    struct stat now {};
+    // A daemon closes all that it was born with, and the number may stand for a file of its own.
+    if (open < 0 || ::fstat(open, &now) != 0) continue;
+    if (now.st_dev == noted.device && now.st_ino == noted.inode) ::close(open);
   }
 }
 
 OpenShardPointer LoaderState::shard(std::uint64_t number) {
-  const std::lock_guard lock(mutex_);
-  ++uses_;
-  for (Entry& entry : entries_) {
-    if (entry.number != number) continue;
-    entry.last_use = uses_;
-    return entry.shard;
+  std::unique_lock lock(mutex_);
+  while (true) {
+    if (OpenShardPointer found = shard_while_locked(number)) return found;
+    shard_is_free_.wait(lock);
   }
-  if (entries_.size() == most_shards_) {
-    const auto oldest =
-        std::min_element(entries_.begin(), entries_.end(),
-                         [](const Entry& a, const Entry& b) { return a.last_use < b.last_use; });
-    note_descriptors(*oldest->shard, false);
-    entries_.erase(oldest);
-  }
-  OpenShardPointer opened = open(number);
-  note_descriptors(*opened, true);
-  entries_.push_back({number, uses_, opened});
-  return opened;
 }
 
-OpenShardPointer LoaderState::open(std::uint64_t number) {
-  ManifestShard facts;
-  if (setting_.only_shard) {
-    facts = *setting_.only_shard;
-  } else {
-    if (!manifest_) {
-      manifest_.emplace(setting_.paths.manifest);
-      if (self_hash_of(*manifest_) != setting_.self_hash) {
-        manifest_.reset();
-        throw Error(Code::mismatch, "the dataset is another one than when it was opened")
-            .at(setting_.paths.manifest)
-            .hint("open it again");
-      }
-    }
-    facts = read_shard_line(*manifest_, setting_.outline.shards[number]);
+OpenShardPointer LoaderState::try_shard(std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  return shard_while_locked(number);
+}
+
+OpenShardPointer LoaderState::shard_while_locked(std::uint64_t number) {
+  auto entry = std::find_if(entries_.begin(), entries_.end(),
+                            [&](const Entry& open) { return open.number == number; });
+  if (entry == entries_.end()) {
+    if (entries_.size() == most_shards_ && !make_room()) return nullptr;
+    std::unique_ptr<const OpenShard> opened = open(number);
+    note_descriptors(*opened, true);
+    entries_.push_back({number, 0, 0, std::move(opened)});
+    entry = std::prev(entries_.end());
   }
-  auto shard = std::make_shared<OpenShard>(
-      OpenShard{ShardReader(setting_.paths, setting_.outline.manifest, std::move(facts)), false});
+  entry->last_use = ++uses_;
+  ++entry->users;
+  return {entry->shard.get(), [this](const OpenShard* shard) { give_back(shard); }};
+}
+
+// Closes the least recently used of those that nobody uses. False if all are in use.
+bool LoaderState::make_room() {
+  const auto oldest =
+      std::min_element(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+        return std::pair(a.users > 0, a.last_use) < std::pair(b.users > 0, b.last_use);
+      });
+  if (oldest->users > 0) return false;
+  note_descriptors(*oldest->shard, false);
+  entries_.erase(oldest);
+  return true;
+}
+
+void LoaderState::give_back(const OpenShard* shard) {
+  const std::lock_guard lock(mutex_);
+  const auto entry = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const Entry& open) { return open.shard.get() == shard; });
+  --entry->users;
+  if (entry->users == 0) shard_is_free_.notify_all();
+}
+
+ManifestShard LoaderState::facts_of(std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  return facts_while_locked(number);
+}
+
+ManifestShard LoaderState::facts_while_locked(std::uint64_t number) {
+  if (setting_.only_shard) return *setting_.only_shard;
+  if (!manifest_) {
+    manifest_.emplace(setting_.paths.manifest);
+    if (self_hash_of(*manifest_) != setting_.self_hash) {
+      manifest_.reset();
+      throw Error(Code::mismatch, "the dataset is another one than when it was opened")
+          .at(setting_.paths.manifest)
+          .hint("open it again");
+    }
+    note_descriptor(*manifest_, true);
+  }
+  return read_shard_line(*manifest_, setting_.outline.shards[number]);
+}
+
+std::unique_ptr<const OpenShard> LoaderState::open(std::uint64_t number) {
+  auto shard = std::make_unique<OpenShard>(OpenShard{
+      ShardReader(setting_.paths, setting_.outline.manifest, facts_while_locked(number)), false});
   (void)shard->reader.open_index();  // proves its header and size
   const InputFile& index = shard->reader.index_file();
-  if (index.size() <= kSmallIndexBytes) {
+  if (keeps_index_cached_ && index.size() <= kSmallIndexBytes) {
     index.prefetch(0, index.size());
   } else {
     index.expect_random_reads();
@@ -88,33 +136,54 @@ OpenShardPointer LoaderState::open(std::uint64_t number) {
 }
 
 void LoaderState::note_descriptors(const OpenShard& shard, bool are_open) {
-  const auto note = [&](const InputFile& file) {
-    int expected = are_open ? -1 : file.descriptor();
-    const int wanted = are_open ? file.descriptor() : -1;
-    for (std::atomic<int>& descriptor : descriptors_) {
-      int found = expected;
-      if (descriptor.compare_exchange_strong(found, wanted)) return;
+  note_descriptor(shard.reader.index_file(), are_open);
+  for (const InputFile& file : shard.reader.files()) note_descriptor(file, are_open);
+}
+
+void LoaderState::note_descriptor(const InputFile& file, bool is_open) {
+  const int wanted = is_open ? -1 : file.descriptor();
+  struct stat status {};
+  if (is_open && ::fstat(file.descriptor(), &status) != 0) return;
+  for (Noted& noted : noted_) {
+    if (noted.descriptor != wanted) continue;
+    if (is_open) {
+      noted.device = status.st_dev;
+      noted.inode = status.st_ino;
     }
-  };
-  note(shard.reader.index_file());
-  for (const InputFile& file : shard.reader.files()) note(file);
+    noted.descriptor = is_open ? file.descriptor() : -1;
+    return;
+  }
 }
 
 std::unique_ptr<LoaderState::Bench> LoaderState::take_bench() {
+  std::unique_ptr<Bench> bench;
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    bench_is_free_.wait(lock, [this] { return benches_in_use_ < kMostBenches; });
     if (!benches_.empty()) {
-      std::unique_ptr<Bench> bench = std::move(benches_.back());
+      bench = std::move(benches_.back());
       benches_.pop_back();
-      return bench;
     }
+    ++benches_in_use_;
   }
-  return std::make_unique<Bench>(Bench{BatchReader({.depth = kReadsInFlight}), {}});
+  try {
+    if (bench == nullptr)
+      bench = std::make_unique<Bench>(Bench{BatchReader({.depth = kReadsInFlight}), {}});
+  } catch (...) {
+    put_back(nullptr);
+    throw;
+  }
+  return bench;
 }
 
 void LoaderState::put_back(std::unique_ptr<Bench> bench) {
+  // After an error its reads may still be in flight.
+  if (std::uncaught_exceptions() > 0) bench.reset();
   const std::lock_guard lock(mutex_);
-  if (benches_.empty()) benches_.push_back(std::move(bench));
+  if (bench != nullptr && benches_.empty()) benches_.push_back(std::move(bench));
+  bench.reset();
+  --benches_in_use_;
+  bench_is_free_.notify_one();
 }
 
 }  // namespace shale

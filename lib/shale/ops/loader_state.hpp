@@ -2,10 +2,12 @@
 
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -37,42 +39,75 @@ class LoaderState {
   explicit LoaderState(const Setting& setting);
 
   [[nodiscard]] pid_t process() const { return process_; }
+  /// False: what was read of an index is to be given back at once.
+  [[nodiscard]] bool keeps_index_cached() const { return keeps_index_cached_; }
   /// In a forked child: gives back the descriptors that came with the fork. Nothing else of the
   /// state may be touched there, it may have been caught in the middle of a change.
   void abandon();
 
-  /// Stays open as long as the pointer lives. Errors: as ShardReader.
+  /// Stays open as long as the pointer lives. Waits while other threads use all that may be open,
+  /// so the caller must hold no other one than this. Errors: as ShardReader.
   [[nodiscard]] OpenShardPointer shard(std::uint64_t number);
-  /// How many shards stay open at the same time.
-  [[nodiscard]] std::size_t most_shards() const { return most_shards_; }
+  /// The same for a caller that holds others: null instead of waiting.
+  [[nodiscard]] OpenShardPointer try_shard(std::uint64_t number);
+  /// What the manifest says of a shard, which is not opened. Errors: Code::mismatch if the manifest
+  /// is another one than it was; Code::damaged; Code::io.
+  [[nodiscard]] ManifestShard facts_of(std::uint64_t number);
 
-  /// What a batch is read with: one thread's until it is put back.
+  /// What a batch is read with: one thread's until it is put back. Few at a time, each has a
+  /// descriptor: who takes one may hold shards, who holds one must not ask for shards.
   struct Bench {
     BatchReader reader;
     AlignedBuffer arena;  ///< for reads past the page cache
   };
-  [[nodiscard]] std::unique_ptr<Bench> take_bench();
-  void put_back(std::unique_ptr<Bench> bench);
+  class BenchLease {
+   public:
+    explicit BenchLease(LoaderState& state) : state_(state), bench_(state.take_bench()) {}
+    ~BenchLease() { state_.put_back(std::move(bench_)); }
+    BenchLease(const BenchLease&) = delete;
+    BenchLease& operator=(const BenchLease&) = delete;
+
+    Bench* operator->() const { return bench_.get(); }
+
+   private:
+    LoaderState& state_;
+    std::unique_ptr<Bench> bench_;
+  };
 
  private:
   struct Entry {
-    std::uint64_t number = 0, last_use = 0;
-    OpenShardPointer shard;
+    std::uint64_t number = 0, last_use = 0, users = 0;
+    std::unique_ptr<const OpenShard> shard;
   };
-  [[nodiscard]] OpenShardPointer open(std::uint64_t number);
+  [[nodiscard]] OpenShardPointer shard_while_locked(std::uint64_t number);
+  [[nodiscard]] bool make_room();
+  void give_back(const OpenShard* shard);
+  [[nodiscard]] std::unique_ptr<const OpenShard> open(std::uint64_t number);
+  [[nodiscard]] ManifestShard facts_while_locked(std::uint64_t number);
+  [[nodiscard]] std::unique_ptr<Bench> take_bench();
+  void put_back(std::unique_ptr<Bench> bench);
   void note_descriptors(const OpenShard& shard, bool are_open);
+  void note_descriptor(const InputFile& file, bool is_open);
 
   Setting setting_;
   pid_t process_;
   std::size_t most_shards_;
+  bool keeps_index_cached_;
   std::mutex mutex_;
+  std::condition_variable shard_is_free_, bench_is_free_;
   std::optional<InputFile> manifest_;
   std::vector<Entry> entries_;
   std::uint64_t uses_ = 0;
   std::vector<std::unique_ptr<Bench>> benches_;
-  // Those of the entries, or -1. A number stands here only while it is open, so that a child may
-  // close what it finds.
-  std::array<std::atomic<int>, Loader::kMostDescriptors> descriptors_;
+  std::size_t benches_in_use_ = 0;
+  // Those of the manifest and the entries, or -1. A number stands here only while it is open, after
+  // what it was opened on: a child closes what it finds, unless it is another file by now.
+  struct Noted {
+    std::atomic<int> descriptor = -1;
+    std::atomic<dev_t> device = 0;
+    std::atomic<ino_t> inode = 0;
+  };
+  std::array<Noted, Loader::kMostDescriptors> noted_;
 };
 
 }  // namespace shale

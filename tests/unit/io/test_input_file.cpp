@@ -1,8 +1,13 @@
 #include <fstream>
+#include <numeric>
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "shale/io/aligned_buffer.hpp"
 #include "shale/io/input_file.hpp"
 
 #include "support/temp_dir.hpp"
@@ -34,6 +39,43 @@ std::string numbered(std::size_t bytes) {
   while (text.size() < bytes) text += std::to_string(text.size()) + ' ';
   text.resize(bytes);
   return text;
+}
+
+constexpr std::uint64_t kPages = 64;
+
+// Not tmpfs, which has nothing but the page cache.
+const std::filesystem::path kDisk = "/var/tmp";
+
+std::string pages_of_text() {
+  std::string text(kPages * kDirectAlignment, '\0');
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * 31 % 251);
+  return text;
+}
+
+// On the disk, so that its pages can be dropped.
+void write_synced(const std::string& path, std::string_view content) {
+  write_file(path, content);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(::fsync(descriptor) == 0);
+  ::close(descriptor);
+}
+
+// Which pages of the file the page cache holds.
+std::vector<bool> cached_pages(const InputFile& file) {
+  const std::size_t pages = (file.size() + kDirectAlignment - 1) / kDirectAlignment;
+  void* memory = ::mmap(nullptr, file.size(), PROT_READ, MAP_SHARED, file.descriptor(), 0);
+  REQUIRE(memory != MAP_FAILED);
+  std::vector<unsigned char> found(pages);
+  const int result = ::mincore(memory, file.size(), found.data());
+  ::munmap(memory, file.size());
+  REQUIRE(result == 0);
+  std::vector<bool> cached(pages);
+  for (std::size_t i = 0; i < pages; ++i) cached[i] = (found[i] & 1) != 0;
+  return cached;
+}
+
+std::uint64_t count(const std::vector<bool>& pages) {
+  return std::accumulate(pages.begin(), pages.end(), std::uint64_t{0});
 }
 
 }  // namespace
@@ -179,4 +221,53 @@ TEST_CASE("window reader: a length out of a hostile header is refused before mem
   }
   CHECK(error_of([&] { (void)window.view(~0ULL, 2); }).code() == Code::damaged);
   CHECK(as_text(window.view(8, 2)) == "89");
+}
+
+TEST_CASE("input file: what is dropped leaves the page cache, whole pages around the range") {
+  const TempDir dir(kDisk);
+  write_synced(dir / "f", pages_of_text());
+  const InputFile file(dir / "f");
+  // As a loader reads: page by page. What was just written may lie in larger pieces, and a piece is
+  // given back whole or not at all.
+  file.drop_cache(0, file.size());
+  file.expect_random_reads();
+  std::array<std::byte, kDirectAlignment> page{};
+  for (std::uint64_t i = 0; i < kPages; ++i) file.read_exact(i * kDirectAlignment, page);
+  if (count(cached_pages(file)) != kPages) return;  // a file system without a page cache of its own
+  file.drop_cache(10 * kDirectAlignment + 17, 3 * kDirectAlignment);
+
+  std::vector<bool> expected(kPages, true);
+  for (std::size_t page = 10; page < 14; ++page) expected[page] = false;
+  CHECK((cached_pages(file) == expected));
+  file.drop_cache(0, file.size());
+  CHECK(count(cached_pages(file)) == 0);
+}
+
+TEST_CASE("input file: dropping what is not there changes nothing that is read") {
+  const TempDir dir(kDisk);
+  const std::string content = pages_of_text();
+  write_synced(dir / "f", content);
+  const InputFile file(dir / "f");
+  for (const std::uint64_t offset : {0ULL, 1ULL, 1ULL << 40}) file.drop_cache(offset, 100);
+  std::string bytes(content.size(), '\0');
+  file.read_exact(0, std::as_writable_bytes(std::span(bytes)));
+
+  CHECK((bytes == content));
+}
+
+TEST_CASE("input file: direct reads give the same bytes and leave the page cache empty") {
+  const TempDir dir(kDisk);
+  const std::string content = pages_of_text() + "tail";
+  write_synced(dir / "f", content);
+  const InputFile file(dir / "f");
+  file.drop_cache(0, file.size() + kDirectAlignment);
+  if (!file.go_direct()) return;  // refused by this file system
+  AlignedBuffer buffer;
+  const std::span<std::byte> memory = buffer.require((kPages + 1) * kDirectAlignment);
+
+  CHECK(file.read_some(0, memory) == content.size());
+  CHECK((as_text(Bytes(memory).first(content.size())) == content));
+  CHECK(file.read_some(kPages * kDirectAlignment, memory) == 4);
+  CHECK(as_text(Bytes(memory).first(4)) == "tail");
+  CHECK(count(cached_pages(file)) == 0);
 }

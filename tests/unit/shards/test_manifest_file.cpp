@@ -192,5 +192,102 @@ TEST_CASE("shard line: comes back, and half a line is damage") {
   }
 }
 
+TEST_CASE(
+    "manifest outline: tells what the whole manifest tells, and finds the line of each shard") {
+  const TempDir dir;
+  write(dir.path(), full_manifest());
+  const InputFile file(dir / "dataset.json");
+  std::vector<ManifestShard> shards;
+  const Manifest whole =
+      read_manifest(dir.path(), [&](const ManifestShard& shard) { shards.push_back(shard); });
+  const ManifestOutline outline = read_manifest_outline(file);
+
+  CHECK(outline.manifest.generator == whole.generator);
+  CHECK(outline.manifest.classes == whole.classes);
+  CHECK(outline.manifest.schema.fields.size() == whole.schema.fields.size());
+  CHECK(outline.manifest.digest.samples == 3);
+  REQUIRE(outline.shards.size() == shards.size());
+  for (std::size_t i = 0; i < shards.size(); ++i)
+    CHECK(shard_line(read_shard_line(file, outline.shards[i])) == shard_line(shards[i]));
+  CHECK(outline.shards[0].first_row == 0);
+  CHECK(outline.shards[1].first_row == 1);
+  CHECK(outline.shards[1].samples == 2);
+}
+
+TEST_CASE("manifest outline: a set without shards has none") {
+  const TempDir dir;
+  Manifest manifest = full_manifest();
+  manifest.shard_count = 0;
+  manifest.digest = {};
+  write(dir.path(), manifest);
+
+  CHECK(read_manifest_outline(InputFile(dir / "dataset.json")).shards.empty());
+}
+
+TEST_CASE("manifest outline: what the hash proves and the text denies is damaged, with its place") {
+  struct Row {
+    std::string_view claim, from, to;
+  };
+  constexpr Row kRows[] = {
+      {"more samples than the shards have", "\"samples\": 3", "\"samples\": 4"},
+      {"more shards than there are", "\"shard_count\": 2", "\"shard_count\": 3"},
+      {"a shard of no number of samples", "\"name\":\"shard-000001\",\"samples\":2",
+       "\"name\":\"shard-000001\",\"samples\":x"},
+      {"a shard without samples", "\"name\":\"shard-000001\",\"samples\":2",
+       "\"name\":\"shard-000001\",\"sample\":2"},
+      {"a sum that overflows", "\"name\":\"shard-000000\",\"samples\":1",
+       "\"name\":\"shard-000000\",\"samples\":18446744073709551615"},
+      {"a head that is no JSON", "\"skipped\": 2", "\"skipped\" 2"},
+  };
+  for (const Row& row : kRows) {
+    CAPTURE(row.claim);
+    const TempDir dir;
+    write(dir.path(), full_manifest());
+    rewrite(dir / "dataset.json", std::string(row.from), std::string(row.to));
+    const Error error =
+        error_of([&] { (void)read_manifest_outline(InputFile(dir / "dataset.json")); });
+
+    CHECK(error.code() == Code::damaged);
+    CHECK(error.file() == dir / "dataset.json");
+  }
+}
+
+TEST_CASE("manifest outline: a wrong byte anywhere, or a cut, is damaged before it is parsed") {
+  const TempDir dir;
+  write(dir.path(), full_manifest());
+  const std::string path = dir / "dataset.json", text = read_text(path);
+  for (std::size_t at = 0; at < text.size(); at += 7) {
+    std::string wrong = text;
+    wrong[at] = static_cast<char>(wrong[at] ^ 1);
+    write_file(path, wrong);
+    CHECK(error_of([&] { (void)read_manifest_outline(InputFile(path)); }).code() == Code::damaged);
+    write_file(path, text.substr(0, at));
+    CHECK(error_of([&] { (void)read_manifest_outline(InputFile(path)); }).code() == Code::damaged);
+  }
+}
+
+TEST_CASE("manifest outline: a line that changed since is refused, though it is a shard's") {
+  const TempDir dir;
+  write(dir.path(), full_manifest());
+  const ManifestOutline outline = read_manifest_outline(InputFile(dir / "dataset.json"));
+  rewrite(dir / "dataset.json", "\"name\":\"shard-000001\",\"samples\":2",
+          "\"name\":\"shard-000001\",\"samples\":3");
+  const InputFile changed(dir / "dataset.json");
+
+  CHECK(error_of([&] { (void)read_shard_line(changed, outline.shards[1]); }).code() ==
+        Code::damaged);
+  CHECK(read_shard_line(changed, outline.shards[0]).digest.samples == 1);
+}
+
+TEST_CASE("manifest: the hash that it ends with tells one set from another without proving it") {
+  const TempDir dir;
+  write(dir.path(), full_manifest());
+  const std::string path = dir / "dataset.json", text = read_text(path);
+
+  CHECK(self_hash_of(InputFile(path)) == text.substr(text.size() - 36, 32));
+  write_file(path, "{}");
+  CHECK(error_of([&] { (void)self_hash_of(InputFile(path)); }).code() == Code::damaged);
+}
+
 }  // namespace
 }  // namespace shale
