@@ -12,9 +12,9 @@
 #include "shale/ops/events.hpp"
 #include "shale/shards/naming.hpp"
 
-// Shards that other tools wrote: an LMDB, HDF5 or TFRecord file gets an index of its own, FILE.index.npy,
-// with a manifest of one shard, FILE.dataset.json, and is then read like any dataset
-// (docs/foreign.md).
+// Shards that other tools wrote: an LMDB, HDF5 or TFRecord file gets an index of its own,
+// FILE.index.npy, with a manifest of one shard, FILE.dataset.json, and is then read like any
+// dataset (docs/foreign.md).
 
 namespace shale {
 

@@ -190,7 +190,9 @@ class Verification {
       default:
         return Error(Code::unsupported, "is neither a shale dataset nor a file of a known format")
             .at(request_.dataset)
-            .hint("verify takes the directory that 'shale convert' wrote, or an LMDB, HDF5 or TFRecord file");
+            .hint(
+                "verify takes the directory that 'shale convert' wrote, or an LMDB, HDF5 or "
+                "TFRecord file");
     }
   }
 
