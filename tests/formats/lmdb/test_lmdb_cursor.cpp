@@ -120,7 +120,7 @@ TEST_CASE("lmdb map: its facts are mdb_stat's, and find() gives each value") {
   const TempDir dir;
   LmdbFile file(dir / "a.lmdb");
   Entries entries;
-  for (int i = 0; i < 2000; ++i) {
+  for (std::size_t i = 0; i < 2000; ++i) {
     entries.emplace_back(fmt::format("{:05}", i * 3), std::string(i % 40 * 150, 'v'));
   }
   file.put_all(entries);

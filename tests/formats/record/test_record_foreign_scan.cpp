@@ -74,7 +74,7 @@ TEST_CASE("record foreign scan: without payload the rows are the same but for th
 
 TEST_CASE("record foreign scan: what a record lacks is missing in its row") {
   const ReadForeign read = read_foreign_bytes(tiny_file());
-  for (const std::size_t located : {0, 1, 3}) {
+  for (const std::size_t located : {0U, 1U, 3U}) {
     CHECK(read.rows[2].cells[located].place == FieldPlace{});
   }
   CHECK(read.rows[2].cells[2].integer == 1);
