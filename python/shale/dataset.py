@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import operator
 import os
@@ -11,6 +12,9 @@ from shale import _shale
 from shale.errors import ContentError, NotFoundError, UnsupportedError, UsageError
 
 Decode = Union[None, str, Mapping[str, Optional[str]]]
+
+# What an instance has looked up, and another process looks up by itself.
+_CACHED = ("schema", "classes", "class_to_idx")
 
 # How each way of decoding has the bytes read: as they are, or as pixels in this order.
 _PIXEL_ORDERS = {None: "", "pil": "", "rgb8": "hwc", "torchrgb8": "chw"}
@@ -128,7 +132,8 @@ class Dataset:
         ]
 
     def __getstate__(self) -> dict:
-        return {**self.__dict__, "_opened": None, "_finishers": []}
+        kept = {name: value for name, value in self.__dict__.items() if name not in _CACHED}
+        return {**kept, "_opened": None, "_finishers": []}
 
     # --- samples
 
@@ -190,7 +195,7 @@ class Dataset:
 
     # --- what the dataset is
 
-    @property
+    @functools.cached_property
     def schema(self) -> dict:
         """The fields by name: ``{"image": {"kind": "bytes"}, "x": {"kind": "tensor", "dtype": "<f4",
         "shape": (3, 4)}}``."""
@@ -199,12 +204,12 @@ class Dataset:
             for field in self._reader().schema
         }
 
-    @property
+    @functools.cached_property
     def classes(self) -> list:
         """Names of the classes, by label. Empty if the dataset has none."""
         return self._reader().classes
 
-    @property
+    @functools.cached_property
     def class_to_idx(self) -> dict:
         """Label of each class, by name."""
         return {name: label for label, name in enumerate(self.classes)}

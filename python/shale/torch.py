@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Sequence
 from typing import Any, Callable, Optional, Union
@@ -46,7 +47,7 @@ class ImageFolder:
         facts = Dataset(path, fields=["key"])
         self._image = _field_of_kind(facts, "bytes", "image")
         self._label = _field_of_kind(facts, "integer", "label")
-        self._keys = facts
+        self.samples = self.imgs = KeyedLabels(facts.path, self._label)
         self._dataset = Dataset(
             path, [self._image, self._label], {self._image: "pil"}, verify=verify, cache=cache
         )
@@ -80,15 +81,12 @@ class ImageFolder:
     def class_to_idx(self) -> dict:
         return self._dataset.class_to_idx
 
-    @property
+    @functools.cached_property
     def targets(self) -> Any:
         return self._dataset.column(self._label)
 
-    @property
-    def samples(self) -> "KeyedLabels":
-        return KeyedLabels(self._keys, self._label)
-
-    imgs = samples
+    def __getstate__(self) -> dict:
+        return {name: value for name, value in self.__dict__.items() if name != "targets"}
 
     def __repr__(self) -> str:
         return f"shale.torch.ImageFolder({self.root!r}: {len(self)} samples, {len(self.classes)} classes)"
@@ -98,8 +96,8 @@ class KeyedLabels(Sequence):
     """``(key, label)`` of each sample, read when asked: a list of a million tuples would be copied into
     every worker page by page."""
 
-    def __init__(self, keys: Dataset, label: str) -> None:
-        self._pairs = Dataset(keys.path, ["key", label])
+    def __init__(self, path: str, label: str) -> None:
+        self._pairs = Dataset(path, ["key", label])
         self._label = label
 
     def __len__(self) -> int:
