@@ -1,6 +1,6 @@
 """The cursors of shale.lmdb, and the handle of a database."""
 
-from typing import Any, Iterable, Iterator, Optional
+from typing import Any, Iterable, Iterator, NoReturn, Optional
 
 from shale._lmdb_errors import CLOSED, BadValsizeError, Error, IncompatibleError, InvalidParameterError, is_empty, refused
 
@@ -154,7 +154,7 @@ class Cursor:
             raise TypeError("key must be given.")
         return self.value() if self.set_key(key) else default
 
-    def _needs_duplicates(self, what: str = "mdb_cursor_get") -> None:
+    def _needs_duplicates(self, what: str = "mdb_cursor_get") -> NoReturn:
         self._place()
         self._has_entry = False
         raise IncompatibleError(what, IncompatibleError.CODE)
