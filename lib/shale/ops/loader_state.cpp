@@ -180,7 +180,7 @@ void LoaderState::put_back(std::unique_ptr<Bench> bench) {
   // After an error its reads may still be in flight.
   if (std::uncaught_exceptions() > 0) bench.reset();
   const std::lock_guard lock(mutex_);
-  if (bench != nullptr && benches_.empty()) benches_.push_back(std::move(bench));
+  if (bench != nullptr && benches_.size() < kMostBenches) benches_.push_back(std::move(bench));
   bench.reset();
   --benches_in_use_;
   bench_is_free_.notify_one();
