@@ -152,15 +152,18 @@ class Dataset:
         """
         reader = self._opened or self._reader()
         samples = reader.read(_rows(indices, len(reader)))
-        for name, finish in self._finishers:
-            for position, sample in enumerate(samples):
+        if not self._finishers and self.transform is None:
+            return samples
+        # One after the other: what was just decoded is still in the caches when it is transformed, and only one is held.
+        for position, sample in enumerate(samples):
+            for name, finish in self._finishers:
                 try:
                     sample[name] = finish(sample[name])
                 except Exception as error:
                     raise self._content_error(indices[position], name, error) from error
-        if self.transform is None:
-            return samples
-        return [self.transform(sample) for sample in samples]
+            if self.transform is not None:
+                samples[position] = self.transform(sample)
+        return samples
 
     def __iter__(self) -> Iterator[Any]:
         """Every sample in order, read in batches."""

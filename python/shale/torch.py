@@ -49,7 +49,7 @@ class ImageFolder:
         self._label = _field_of_kind(facts, "integer", "label")
         self.samples = self.imgs = KeyedLabels(facts.path, self._label)
         self._dataset = Dataset(
-            path, [self._image, self._label], {self._image: "pil"}, verify=verify, cache=cache
+            path, [self._image, self._label], {self._image: "pil"}, self._pair, verify, cache
         )
         self.root = facts.path
         self.transform = transform
@@ -63,15 +63,14 @@ class ImageFolder:
 
     def __getitems__(self, indices: Sequence[int]) -> list:
         """As ``shale.Dataset.__getitems__``, each sample ``(image, label)``."""
-        return [
-            (
-                sample[self._image] if self.transform is None else self.transform(sample[self._image]),
-                sample[self._label]
-                if self.target_transform is None
-                else self.target_transform(sample[self._label]),
-            )
-            for sample in self._dataset.__getitems__(indices)
-        ]
+        return self._dataset.__getitems__(indices)
+
+    def _pair(self, sample: dict) -> tuple:
+        image, label = sample[self._image], sample[self._label]
+        return (
+            image if self.transform is None else self.transform(image),
+            label if self.target_transform is None else self.target_transform(label),
+        )
 
     @property
     def classes(self) -> list:
