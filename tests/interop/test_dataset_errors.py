@@ -324,7 +324,8 @@ def test_a_wrong_page_cache_is_read_around(victim, tmp_path):
         pytest.skip("no direct reads on this file system: the second look cannot be told from the first")
     finally:
         os.close(fd)
-    environment = {**os.environ, "LD_PRELOAD": str(tmp_path / "shim.so"), "WRONG_OFFSET": str(places["image"][0])}
+    preloads = f"{os.environ.get('LD_PRELOAD', '')} {tmp_path / 'shim.so'}".strip()  # a sanitizer's runtime comes first
+    environment = {**os.environ, "LD_PRELOAD": preloads, "WRONG_OFFSET": str(places["image"][0])}
 
     def read(verify):
         words = [sys.executable, "-c", READ_ONE, json.dumps([str(folder), verify, VICTIM])]
