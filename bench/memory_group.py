@@ -51,7 +51,7 @@ class MemoryGroup:
         return ["sh", "-ec", 'echo $$ > "$0"; exec "$@"', self.folder / "cgroup.procs", *command]
 
     def file_bytes(self):
-        """The page cache that the group is charged for now."""
+        """Bytes of page cache that the group is charged for at this moment."""
         word = "total_cache" if self.is_v1 else "file"
         for line in (self.folder / "memory.stat").read_text().splitlines():
             name, value = line.split()

@@ -59,24 +59,26 @@ nb::object exception_of(const Error& error, const std::string& shard) {
   return made;
 }
 
+// What a signal's handler raised meanwhile goes first.
+void set_python_error(const Error& error, const std::string& shard) {
+  if (PyErr_Occurred() != nullptr) return;
+  const nb::object made = exception_of(error, shard);
+  PyErr_SetObject(made.type().ptr(), made.ptr());
+}
+
 }  // namespace
 
 void raise_as_python(const Error& error, const std::string& shard) {
-  if (PyErr_Occurred() == nullptr) {
-    const nb::object made = exception_of(error, shard);
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
-  }
+  set_python_error(error, shard);
   throw nb::python_error();
 }
 
-void bind_errors(nb::module_&) {
+void bind_errors() {
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);
     } catch (const Error& error) {
-      if (PyErr_Occurred() != nullptr) return;
-      const nb::object made = exception_of(error, {});
-      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
+      set_python_error(error, {});
     }
   });
 }

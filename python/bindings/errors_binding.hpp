@@ -11,6 +11,6 @@ namespace shale::python {
 [[noreturn]] void raise_as_python(const Error& error, const std::string& shard);
 
 /// Errors that reach Python by themselves become the same.
-void bind_errors(nanobind::module_& module);
+void bind_errors();
 
 }  // namespace shale::python

@@ -8,7 +8,7 @@ NB_MODULE(_shale, module) {
   // Workers of a DataLoader end without a tidy interpreter: what is alive then is no leak.
   nanobind::set_leak_warnings(false);
   module.attr("version") = SHALE_VERSION;
-  shale::python::bind_errors(module);
+  shale::python::bind_errors();
   shale::python::bind_maps(module);
   shale::python::bind_reader(module);
 }

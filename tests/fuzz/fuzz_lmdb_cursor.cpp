@@ -1,14 +1,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
-
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "shale/base/error.hpp"
 
 #include "formats/lmdb/lmdb_cursor.hpp"
+#include "tests/fuzz/fuzz_scan.hpp"
 
 namespace {
 
@@ -42,12 +39,10 @@ void expect_error_or_end(Act act) {
 
 // Any bytes are an LMDB file: look-ups and moves give entries of it or an error, and end.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const int descriptor = ::memfd_create("fuzz", MFD_CLOEXEC);
-  if (descriptor < 0 || ::write(descriptor, data, size) != static_cast<ssize_t>(size))
-    __builtin_trap();
+  const shale::test::FuzzedFile file({reinterpret_cast<const char*>(data), size});
   expect_error_or_end([&] {
-    const auto map = shale::open_lmdb_map(
-        std::make_shared<const shale::InputFile>("/proc/self/fd/" + std::to_string(descriptor)));
+    const auto map =
+        shale::open_lmdb_map(std::make_shared<const shale::InputFile>(file.files()[0].path()));
     expect_error_or_end([&] { walk(*map, size, &shale::KeyCursor::next); });
     expect_error_or_end([&] { walk(*map, size, &shale::KeyCursor::prev); });
     for (const std::string_view key : {"", "0", "00000003", "m", "\xff"}) {
@@ -60,6 +55,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       });
     }
   });
-  ::close(descriptor);
   return 0;
 }

@@ -1,24 +1,15 @@
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
-
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "shale/base/error.hpp"
 
 #include "formats/lmdb/lmdb_scan.hpp"
+#include "tests/fuzz/fuzz_scan.hpp"
 
 namespace {
 
 using shale::Dialect;
-
-void check_place(const shale::FieldPlace& place, std::size_t size) {
-  const bool is_inside = place.offset == shale::kMissing ||
-                         (place.offset <= size && place.length <= size - place.offset);
-  if (!is_inside) __builtin_trap();
-}
 
 // A page has no more entries than two bytes each: rows cannot outnumber them.
 void scan(const std::vector<shale::InputFile>& files, std::size_t size, const shale::Schema& schema,
@@ -26,9 +17,9 @@ void scan(const std::vector<shale::InputFile>& files, std::size_t size, const sh
   for (const bool reads_payload : {false, true}) {
     std::size_t rows = 0;
     const auto check_row = [&](const shale::IndexRow& row) {
-      check_place(row.key, size);
+      shale::test::need_inside(row.key, size);
       if (row.cells.size() != schema.fields.size() || ++rows > size) __builtin_trap();
-      for (const shale::IndexCell& cell : row.cells) check_place(cell.place, size);
+      for (const shale::IndexCell& cell : row.cells) shale::test::need_inside(cell.place, size);
     };
     shale::scan_lmdb_shard({files, schema, layout, reads_payload}, shale::OptionSet(), check_row,
                            [](const shale::Finding&) {});
@@ -49,11 +40,8 @@ void scan_as_surveyed(const std::vector<shale::InputFile>& files, std::size_t si
 
 // Any bytes are an LMDB file: scans give rows and findings, surveys a schema or an error, and end.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const int descriptor = ::memfd_create("fuzz", MFD_CLOEXEC);
-  if (descriptor < 0 || ::write(descriptor, data, size) != static_cast<ssize_t>(size))
-    __builtin_trap();
-  std::vector<shale::InputFile> files;
-  files.emplace_back("/proc/self/fd/" + std::to_string(descriptor));
+  const shale::test::FuzzedFile file({reinterpret_cast<const char*>(data), size});
+  const std::vector<shale::InputFile>& files = file.files();
   shale::Schema schema;
   schema.fields = {{.name = "image", .kind = shale::Kind::bytes},
                    {.name = "label", .kind = shale::Kind::integer},
@@ -70,6 +58,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   scan(files, size, schema, layout);
   scan_as_surveyed(files, size, Dialect::plain);
   scan_as_surveyed(files, size, Dialect::msgpack);
-  ::close(descriptor);
   return 0;
 }

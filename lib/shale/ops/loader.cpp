@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <numeric>
 #include <utility>
 
 #include <unistd.h>

@@ -70,8 +70,7 @@ class Loader {
   [[nodiscard]] std::uint64_t size() const { return outline_.manifest.digest.samples; }
   [[nodiscard]] const Manifest& manifest() const { return outline_.manifest; }
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
-  /// How many shards there are, and the name of one. Errors: Code::damaged; Code::io.
-  [[nodiscard]] std::uint64_t shards() const { return outline_.shards.size(); }
+  /// The name of the shard that a row lies in. Errors: Code::damaged; Code::io.
   [[nodiscard]] std::string shard_name_of(std::uint64_t row) const;
 
   /// The key of a row. Errors: as locate and fetch.
