@@ -21,14 +21,14 @@ class Hdf5Sizer final : public ShardSizer {
   explicit Hdf5Sizer(const Schema& schema)
       : plan_(plan_columns(schema)), part_bytes_(1 + schema.fields.size()) {}
 
-  [[nodiscard]] std::vector<std::uint64_t> size_with(
-      std::span<const std::uint64_t> part_bytes) const override {
-    return {place_columns(plan_, samples_ + 1, sums_with(part_bytes)).back().offset};
+  [[nodiscard]] std::vector<std::uint64_t> size_with(std::span<const std::uint64_t> part_bytes,
+                                                     std::uint64_t samples) const override {
+    return {place_columns(plan_, samples_ + samples, sums_with(part_bytes)).back().offset};
   }
 
-  void add(std::span<const std::uint64_t> part_bytes) override {
+  void add(std::span<const std::uint64_t> part_bytes, std::uint64_t samples) override {
     part_bytes_ = sums_with(part_bytes);
-    ++samples_;
+    samples_ += samples;
   }
 
  private:

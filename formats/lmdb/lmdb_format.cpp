@@ -62,8 +62,8 @@ Record encode_lmdb(const Sample& sample, const Schema& schema, const OptionSet&)
 
 class LmdbSizer final : public ShardSizer {
  public:
-  [[nodiscard]] std::vector<std::uint64_t> size_with(
-      std::span<const std::uint64_t> part_bytes) const override {
+  [[nodiscard]] std::vector<std::uint64_t> size_with(std::span<const std::uint64_t> part_bytes,
+                                                     std::uint64_t) const override {
     // Far above any --shard-size: a new shard begins.
     constexpr std::uint64_t kNeverFits = std::uint64_t{1} << 62;
     if (samples_ == kMaxLmdbSamples) return {kNeverFits};
@@ -72,7 +72,7 @@ class LmdbSizer final : public ShardSizer {
     return {shape.closed().file_bytes()};
   }
 
-  void add(std::span<const std::uint64_t> part_bytes) override {
+  void add(std::span<const std::uint64_t> part_bytes, std::uint64_t) override {
     shape_.add(kKeyBytes, part_bytes[0]);
     ++samples_;
   }

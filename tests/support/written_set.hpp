@@ -35,7 +35,9 @@ inline OptionSet defaults(const Format& format) { return OptionSet(format.option
 inline Record encoded(const Format& format, const Sample& sample, const Schema& schema,
                       const OptionSet& options) {
   Record record = format.encode(sample, schema, options);
-  record.digest = digest_of(sample, schema);
+  SampleDigest digest = digest_of(sample, schema);
+  if (!format.layout(schema, options).has_keys) digest.keyed = {};
+  record.digest.add(digest);
   for (const Value& value : sample.values) {
     if (const auto* bytes = std::get_if<Bytes>(&value)) record.payload_bytes += bytes->size();
     if (const auto* list = std::get_if<std::vector<Bytes>>(&value)) {

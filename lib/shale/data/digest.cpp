@@ -1,5 +1,10 @@
 #include "shale/data/digest.hpp"
 
+#include <cstring>
+
+#include "shale/base/error.hpp"
+#include "shale/data/fixed_value.hpp"
+
 namespace shale {
 namespace {
 
@@ -68,7 +73,99 @@ void add_value(Hasher128& hasher, const Field& field, const Value& value) {
   }
 }
 
+// One field of a canonical sample whose values have one size.
+struct CanonicalColumn {
+  const Field* field;
+  const std::byte* next;       // the value of the next row
+  std::uint64_t stored_bytes;  // of one value
+  std::uint64_t position;      // of the value in the canonical sample
+};
+
+// What never changes of a canonical sample, with room for the values; and where they go. Values of
+// tensors that are larger than this are hashed where they are.
+constexpr std::uint64_t kMostCopiedBytes = 2048;
+
+class CanonicalRow {
+ public:
+  CanonicalRow(std::span<const Bytes> columns, std::uint64_t rows, const Schema& schema) {
+    ByteWriter canonical;
+    const auto put_run = [&](Bytes run) {
+      canonical.write(std::uint64_t{run.size()});
+      canonical.write_bytes(run);
+    };
+    for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+      const Field& field = schema.fields[i];
+      const std::uint64_t stored = rows == 0 ? 0 : columns[i].size() / rows;
+      put_run(as_bytes(field.name));
+      canonical.write_bytes(bytes_of(field.kind));
+      if (field.kind == Kind::tensor) {
+        const Bytes dtype = as_bytes(field.dtype.descr());
+        canonical.write(sizeof(std::uint64_t) * (2 + field.shape.size()) + dtype.size() + stored);
+        put_run(dtype);
+        canonical.write(std::uint64_t{field.shape.size()});
+        for (const std::uint64_t side : field.shape) canonical.write(side);
+      } else {
+        canonical.write(std::uint64_t{sizeof(std::uint64_t)});
+      }
+      columns_.push_back({&field, columns[i].data(), stored, canonical.size()});
+      if (field.kind != Kind::tensor)
+        canonical.write(std::uint64_t{0});
+      else if (stored <= kMostCopiedBytes)
+        for (std::uint64_t at = 0; at < stored; ++at) canonical.write(std::uint8_t{0});
+      else
+        has_large_ = true;
+    }
+    bytes_ = canonical.take();
+  }
+
+  // The hash of the next row.
+  Hash128 next() {
+    for (CanonicalColumn& column : columns_) {
+      if (column.field->kind == Kind::tensor) {
+        if (column.stored_bytes <= kMostCopiedBytes && column.stored_bytes > 0)
+          std::memcpy(&bytes_[column.position], column.next, column.stored_bytes);
+      } else {
+        const IndexCell cell = read_number({column.next, column.stored_bytes}, *column.field);
+        if (column.field->kind == Kind::integer)
+          std::memcpy(&bytes_[column.position], &cell.integer, sizeof(cell.integer));
+        else
+          std::memcpy(&bytes_[column.position], &cell.real, sizeof(cell.real));
+      }
+    }
+    const Hash128 hash = has_large_ ? hash_in_pieces() : xxh3_128(bytes_);
+    for (CanonicalColumn& column : columns_) column.next += column.stored_bytes;
+    return hash;
+  }
+
+ private:
+  Hash128 hash_in_pieces() {
+    hasher_.reset();
+    std::uint64_t done = 0;
+    for (const CanonicalColumn& column : columns_) {
+      if (column.field->kind != Kind::tensor || column.stored_bytes <= kMostCopiedBytes) continue;
+      hasher_.update(Bytes(bytes_).subspan(done, column.position - done));
+      hasher_.update({column.next, column.stored_bytes});
+      done = column.position;
+    }
+    hasher_.update(Bytes(bytes_).subspan(done));
+    return hasher_.digest();
+  }
+
+  std::vector<CanonicalColumn> columns_;
+  std::vector<std::byte> bytes_;
+  bool has_large_ = false;
+  Hasher128 hasher_;
+};
+
 }  // namespace
+
+DatasetDigest digest_of_rows(std::span<const Bytes> columns, std::uint64_t rows,
+                             const Schema& schema) {
+  CanonicalRow row(columns, rows, schema);
+  DatasetDigest digest;
+  for (std::uint64_t i = 0; i < rows; ++i) digest.add({.content = row.next(), .keyed = {}});
+  return digest;
+}
 
 SampleDigest digest_of(const Sample& sample, const Schema& schema) {
   // Kept by the thread: this runs on every sample, and a new state would be an allocation each.

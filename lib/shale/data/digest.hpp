@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "shale/base/checksum.hpp"
 #include "shale/data/sample.hpp"
@@ -35,8 +36,14 @@ struct DatasetDigest {
   friend bool operator==(const DatasetDigest&, const DatasetDigest&) = default;
 
   void add(const SampleDigest& sample);
-  /// Appends the run `next` describes: ordered = ordered * r^next.samples + next.ordered.
+  /// Appends the run that `next` describes: ordered = ordered * r^next.samples + next.ordered.
   void append(const DatasetDigest& next);
 };
+
+/// The digests of many samples of a schema with has_fixed_fields(), from their columns: a field
+/// each, the values of `rows` samples one after the other, as they are stored. The same as of each
+/// sample by digest_of, but for `keys`, which stays zero. Errors: as read_number, naming the row.
+[[nodiscard]] DatasetDigest digest_of_rows(std::span<const Bytes> columns, std::uint64_t rows,
+                                           const Schema& schema);
 
 }  // namespace shale

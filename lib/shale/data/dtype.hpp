@@ -6,6 +6,13 @@
 
 namespace shale {
 
+/// Numbers inside of an element, one after the other, whose bytes are to be turned around.
+struct ByteSwap {
+  std::uint64_t offset;
+  std::uint32_t width;
+  std::uint64_t count;
+};
+
 /// A NumPy element type as its array-protocol string, little-endian or byteless: "|b1", "<i8",
 /// "<f4", "<c16", "<U3". Where bytes have no order ("<i1", "<V2") it is kept as '|'.
 /// Source: numpy/lib/_format_impl.py, `descr`.

@@ -28,8 +28,10 @@ struct ManifestShard {
   std::string name;  ///< "shard-000000"
   std::uint64_t payload_bytes = 0;
   std::vector<ManifestFile> files;  ///< in the order of ShardLayout::file_suffixes
-  ManifestFile index, blocks;       ///< no name for blocks: the payload was never read
-  DatasetDigest digest;             ///< digest.samples is the number of rows
+  /// No name for blocks: the payload was never read. No name for the index: rows are fixed.
+  ManifestFile index, blocks;
+  std::vector<std::uint64_t> bases;  ///< where row 0 of each field begins, where rows are fixed
+  DatasetDigest digest;              ///< digest.samples is the number of rows
 };
 
 /// Where the samples came from, without roots or times.
@@ -49,9 +51,8 @@ struct ImageReport {
 
 /// Everything dataset.json says but the shards, which are streamed: a set may have 10^5 of them.
 struct Manifest {
-  std::string generator;                  ///< "shale 0.1.0"
-  std::vector<std::string> requirements;  ///< what a reader must understand; unknown -> refuse
-  std::string format;                     ///< name of the format's row
+  std::string generator;  ///< "shale 0.1.0"
+  std::string format;     ///< name of the format's row
   std::vector<std::pair<std::string, std::string>>
       options;  ///< those that shaped the bytes, in a fixed order
   Schema schema;

@@ -6,6 +6,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/fixed_value.hpp"
 
 namespace shale {
 namespace {
@@ -92,6 +93,11 @@ void validate_schema(const Schema& schema, std::span<const std::string_view> als
     }
     if (field.kind == Kind::tensor && field.dtype.item_bytes() == 0) {
       throw Error(Code::schema, "field '{}' is a tensor without dtype", shown);
+    }
+    if (field.dtype.item_bytes() > 0 && !is_located(field.kind) &&
+        scalar_kind_of(field.dtype) != field.kind) {
+      throw Error(Code::schema, "field '{}' is of kind {} and dtype {}", shown, name_of(field.kind),
+                  printable(field.dtype.descr()));
     }
   }
 }

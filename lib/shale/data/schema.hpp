@@ -27,7 +27,9 @@ enum class Kind : std::uint8_t { bytes = 0, text = 1, integer = 2, real = 3, ten
 struct Field {
   std::string name;
   Kind kind = Kind::bytes;
-  DType dtype = {};                       ///< of a tensor
+  /// Of a tensor. Of an integer or real: what its column was in an array, "<i4"; none for "<i8" and
+  /// "<f8", which hold every value of their kind. Containers of arrays store it so again.
+  DType dtype = {};
   std::vector<std::uint64_t> shape = {};  ///< of a tensor
   friend bool operator==(const Field&, const Field&) = default;
   /// Bytes of a tensor's elements. Errors: Code::limit if the product does not fit in 63 bits.
@@ -37,6 +39,9 @@ struct Field {
 /// The fields of every sample of a dataset, in order. The key is not among them.
 struct Schema {
   std::vector<Field> fields;
+  /// False: the keys are no more than the numbers of the samples, and a container need not hold
+  /// them.
+  bool has_keys = true;
   friend bool operator==(const Schema&, const Schema&) = default;
   [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;
 };
@@ -46,7 +51,8 @@ struct Schema {
 
 /// Errors: Code::schema, naming the field: empty, duplicate or reserved names (offset length crc32c
 /// key_hash key record index blocks), names with '.', '/', NUL or control characters or that are
-/// not UTF-8, longer than 255 bytes, a tensor without dtype, and the names in `also_reserved`.
+/// not UTF-8, longer than 255 bytes, a tensor without dtype, a dtype that an integer or real cannot
+/// have, and the names in `also_reserved`.
 void validate_schema(const Schema& schema, std::span<const std::string_view> also_reserved = {});
 
 }  // namespace shale

@@ -1,9 +1,11 @@
 #include "shale/format/format.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/data/fixed_value.hpp"
 
 namespace shale {
 namespace {
@@ -16,22 +18,22 @@ class SumSizer final : public ShardSizer {
         file_bytes_(std::move(file_bytes)),
         file_bytes_per_sample_(std::move(file_bytes_per_sample)) {}
 
-  [[nodiscard]] std::vector<std::uint64_t> size_with(
-      std::span<const std::uint64_t> part_bytes) const override {
+  [[nodiscard]] std::vector<std::uint64_t> size_with(std::span<const std::uint64_t> part_bytes,
+                                                     std::uint64_t samples) const override {
     if (part_bytes.size() != part_file_.size()) {
       throw Error(Code::bug, "a record has {} parts, its layout {}", part_bytes.size(),
                   part_file_.size());
     }
     std::vector<std::uint64_t> sizes = file_bytes_;
     for (std::size_t file = 0; file < sizes.size(); ++file)
-      sizes[file] += file_bytes_per_sample_[file];
+      sizes[file] += samples * file_bytes_per_sample_[file];
     for (std::size_t part = 0; part < part_bytes.size(); ++part)
       sizes[part_file_[part]] += part_bytes[part];
     return sizes;
   }
 
-  void add(std::span<const std::uint64_t> part_bytes) override {
-    file_bytes_ = size_with(part_bytes);
+  void add(std::span<const std::uint64_t> part_bytes, std::uint64_t samples) override {
+    file_bytes_ = size_with(part_bytes, samples);
   }
 
  private:
@@ -40,6 +42,28 @@ class SumSizer final : public ShardSizer {
 };
 
 }  // namespace
+
+Record encode_fixed_row(const Sample& sample, const Schema& schema) {
+  Record record;
+  record.parts.resize(schema.fields.size());
+  for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+    const Field& field = schema.fields[i];
+    if (field.kind == Kind::tensor) {
+      record.parts[i].append_view(std::get<Bytes>(sample.values[i]));
+      continue;
+    }
+    std::array<std::byte, sizeof(std::int64_t)> number;
+    const std::span<std::byte> stored = std::span(number).first(fixed_bytes_of(field).value());
+    try {
+      write_number(sample.values[i], field, stored);
+    } catch (Error& error) {
+      error.for_sample(sample.key);
+      throw;
+    }
+    record.parts[i].append_copy(stored);
+  }
+  return record;
+}
 
 std::unique_ptr<ShardSizer> make_sum_sizer(const ShardLayout& layout,
                                            std::vector<std::uint64_t> file_bytes_fixed,

@@ -29,12 +29,14 @@ namespace shale {
 /// One sample encoded for one format. `row` holds its places relative to the part they lie in
 /// (ShardLayout says which); the core adds where the part came to lie. Payload bytes are borrowed
 /// from the sample.
+/// Where rows are fixed (ShardLayout::has_fixed_rows) a record may be many samples at once: its
+/// parts are the fields, each the values of all of them, and `row` and `key` stay empty.
 struct Record {
   std::string key;
   std::vector<Blob> parts;
   IndexRow row;
-  SampleDigest digest;              ///< filled in by the core
-  std::uint64_t payload_bytes = 0;  ///< filled in by the core: bytes of the sample's located values
+  DatasetDigest digest;             ///< filled in by the core; how many samples it is, too
+  std::uint64_t payload_bytes = 0;  ///< filled in by the core: bytes of the located values
 };
 
 /// What a shard will hold, known before it is begun: only for formats with can.needs_plan.
@@ -47,11 +49,11 @@ struct ShardPlan {
 class ShardSizer {
  public:
   virtual ~ShardSizer() = default;
-  /// Bytes of each closed file if one more record with parts of these sizes were added; exact, or
-  /// an upper bound.
+  /// Bytes of each closed file if one more record, of so many samples, with parts of these sizes
+  /// were added; exact, or an upper bound.
   [[nodiscard]] virtual std::vector<std::uint64_t> size_with(
-      std::span<const std::uint64_t> part_bytes) const = 0;
-  virtual void add(std::span<const std::uint64_t> part_bytes) = 0;
+      std::span<const std::uint64_t> part_bytes, std::uint64_t samples = 1) const = 0;
+  virtual void add(std::span<const std::uint64_t> part_bytes, std::uint64_t samples = 1) = 0;
 };
 
 /// What close() has still to say.
@@ -60,6 +62,7 @@ struct ClosedShard {
       late_offsets;  ///< as append() returns them, for records that it still owed
   std::vector<std::uint64_t>
       part_bases;  ///< to add to every offset, one a part; empty: offsets were absolute
+                   ///< (where rows are fixed: where the first value of each part lies)
 };
 
 /// Writes one shard into files that the core has opened and will finish, hash and name. One thread.
@@ -68,7 +71,8 @@ class ShardWriter {
   virtual ~ShardWriter() = default;
   /// Appends one record. Returns where parts begin, layout.part_file.size() numbers a record, for
   /// zero or more records, oldest first: a format that learns a place later than append() may lag.
-  /// Valid until the next call.
+  /// Nothing where rows are fixed: close() then tells where each part begins. Valid until the next
+  /// call.
   virtual std::span<const std::uint64_t> append(const Record& record) = 0;
   /// Writes what is left (tables, trailers, patched headers). No call after it.
   virtual ClosedShard close() = 0;
@@ -80,13 +84,19 @@ struct ShardInput {
   const Schema& schema;
   const ShardLayout& layout;
   bool reads_payload;  ///< false: structure only; crc32c is 0 and payload bytes are not touched
+  /// Where rows are fixed: how many there must be, and where those of each field begin. No rows go
+  /// to the sink then.
+  std::uint64_t samples = 0;
+  std::span<const std::uint64_t> bases = {};
 };
 
 /// What a file that another tool wrote holds, found out from all of its samples.
 struct Survey {
   Schema schema;
-  ShardLayout layout;              ///< one file, with the suffix ""; has_checksums is the core's
-  std::vector<std::string> notes;  ///< what of the file is left out, a sentence each
+  ShardLayout layout;         ///< one file, with the suffix ""; has_checksums is the core's
+  std::uint64_t samples = 0;  ///< where layout.has_fixed_rows: how many,
+  std::vector<std::uint64_t> bases = {};  ///< and where those of each field begin
+  std::vector<std::string> notes;         ///< what of the file is left out, a sentence each
 };
 
 /// A file whose samples cannot be located, to be written plainly into another.
@@ -182,6 +192,10 @@ void check_schema_fits(const Format& format, const Schema& schema);
 
 /// The format with the highest bid for a file; null if none bids.
 [[nodiscard]] const Format* detect_format(const Probe& probe);
+
+/// A sample of fixed rows as a record: a part a field, as it is stored. What Format::encode is
+/// there. Errors: Code::schema, naming field and sample, for a number that its dtype cannot hold.
+[[nodiscard]] Record encode_fixed_row(const Sample& sample, const Schema& schema);
 
 /// The common case of a sizer: each file is a fixed number of bytes, plus the parts that go to it,
 /// plus a fixed number of bytes per sample.

@@ -15,17 +15,22 @@
 namespace shale {
 
 /// One sample of an input before its payload is read: everything that can be said without touching
-/// it.
+/// it. From a source of fixed rows (SourceInfo::row_bytes) a run of consecutive samples: its cells
+/// are the places of the columns, of integers and reals too, and its keys are the numbers of the
+/// samples.
 struct PendingSample {
   std::string key;
+  std::uint64_t rows = 1, first_number = 0;  ///< of a run: how many, and the number of the first
   std::vector<IndexCell>
       cells;         ///< a field each: numbers as they are, located fields with offset and length
   std::string path;  ///< the small file that is the only located field; empty: the extents lie in
                      ///< open files
   std::vector<int> descriptors;            ///< of the open file, for each field
   std::shared_ptr<const void> keeps_open;  ///< what the descriptors belong to
-  bool has_crc32c = false;                 ///< places carry the crc32c that the bytes must have
-  std::uint64_t bytes = 0;                 ///< to be read: what a lease must cover
+  /// Of a run: columns that the source had to read itself, as they were stored; null: to be read.
+  std::vector<std::shared_ptr<std::vector<std::byte>>> columns;
+  bool has_crc32c = false;  ///< places carry the crc32c that the bytes must have
+  std::uint64_t bytes = 0;  ///< to be read: what a lease must cover
 };
 
 /// What is known of an input before its first sample.
@@ -39,7 +44,11 @@ struct SourceInfo {
       false;       ///< in the order of next(): a loader without shuffle would see class after class
   Hash128 labels;  ///< xxh3-128 of all labels in order; zero where they are part of the samples'
                    ///< digests
-  std::uint64_t ignored = 0;       ///< entries that are no samples
+  std::uint64_t ignored = 0;  ///< entries that are no samples
+  /// Bytes of one sample where all have one size: samples come in runs. Nullopt: one by one.
+  std::optional<std::uint64_t> row_bytes;
+  /// Of runs: what of each element of a column lies in another byte order. A field each, or empty.
+  std::vector<std::vector<ByteSwap>> swaps;
   std::vector<std::string> notes;  ///< what the user should know, a sentence each
   /// How the elements of a list lie in its extent (Format::split_list of where the samples are);
   /// null: there are no lists.
@@ -51,8 +60,9 @@ class Source {
  public:
   virtual ~Source() = default;
   [[nodiscard]] virtual const SourceInfo& info() const = 0;
-  /// The next sample, nullopt after the last. Errors: Code::io, Code::damaged.
-  [[nodiscard]] virtual std::optional<PendingSample> next() = 0;
+  /// The next sample, or a run of at most `most_rows` where info().row_bytes is given; nullopt
+  /// after the last. Errors: Code::io, Code::damaged.
+  [[nodiscard]] virtual std::optional<PendingSample> next(std::uint64_t most_rows) = 0;
 };
 
 }  // namespace shale

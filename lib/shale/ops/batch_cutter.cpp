@@ -23,8 +23,9 @@ constexpr std::uint64_t kLeastBatchBytes = 256 * 1024, kMostBatchBytes = 2 << 20
 
 }  // namespace
 
-BatchCutter::BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs)
+BatchCutter::BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs, Runs runs)
     : source_(source),
+      runs_(runs),
       budget_(budget),
       most_in_flight_(std::size_t{jobs} * 2 + 2),
       batch_bytes_(std::clamp(budget.limit() / most_in_flight_, kLeastBatchBytes, kMostBatchBytes)),
@@ -40,13 +41,35 @@ std::optional<Batch> BatchCutter::next(std::size_t in_flight) {
   return std::exchange(waiting_, std::nullopt);
 }
 
+std::uint64_t BatchCutter::cost_of(const PendingSample& sample) const {
+  const std::uint64_t encoded = runs_.are_encoded_whole ? 1 : sample.rows;
+  return sample.bytes + encoded * kSampleOverheadBytes + 2 * sample.key.size();
+}
+
+// How many rows the source may give to the batch that is being gathered; none: it is full.
+std::uint64_t BatchCutter::most_rows() const {
+  const std::optional<std::uint64_t> row_bytes = source_.info().row_bytes;
+  if (!row_bytes) return 1;
+  const std::uint64_t row_cost =
+      std::max<std::uint64_t>(1, *row_bytes + (runs_.are_encoded_whole ? 0 : kSampleOverheadBytes));
+  std::uint64_t rows = (batch_bytes_ - std::min(batch_bytes_, waiting_cost_)) / row_cost;
+  if (waiting_cost_ == 0) rows = std::max<std::uint64_t>(rows, 1);
+  if (const std::uint64_t shard = runs_.rows_a_shard.value_or(0); shard > 0)
+    rows = std::min(rows, shard - next_number_ % shard);
+  return rows;
+}
+
 void BatchCutter::gather() {
   Batch batch;
   batch.first = next_number_;
   waiting_cost_ = 0;
   std::size_t shards = 0;
   for (;;) {
-    if (!held_over_) held_over_ = source_.next();
+    if (!held_over_) {
+      const std::uint64_t rows = most_rows();
+      if (rows == 0) break;
+      held_over_ = source_.next(rows);
+    }
     if (!held_over_) break;
     const std::uint64_t cost = cost_of(*held_over_);
     if (cost > budget_.limit()) {
@@ -62,9 +85,9 @@ void BatchCutter::gather() {
     }
     waiting_cost_ += cost;
     batch.bytes += held_over_->bytes;
+    next_number_ += held_over_->rows;
     batch.pending.push_back(std::move(*held_over_));
     held_over_.reset();
-    ++next_number_;
   }
   if (batch.pending.empty()) return;
   if (!buffers_.empty()) {

@@ -14,7 +14,12 @@ namespace shale {
 /// sample larger than a batch is a batch alone. Results never depend on where batches are cut.
 class BatchCutter {
  public:
-  BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs);
+  /// How runs of fixed rows are taken.
+  struct Runs {
+    bool are_encoded_whole = false;  ///< as one record each: a row costs no more than its bytes
+    std::optional<std::uint64_t> rows_a_shard;  ///< no run goes across a multiple of it
+  };
+  BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs, Runs runs);
 
   /// The next batch, if there is one, if the budget has room for it and if fewer than two a job
   /// (and two) are `in_flight`. With nothing in flight there is always room. Errors: Code::limit
@@ -25,8 +30,11 @@ class BatchCutter {
 
  private:
   void gather();
+  [[nodiscard]] std::uint64_t cost_of(const PendingSample& sample) const;
+  [[nodiscard]] std::uint64_t most_rows() const;
 
   Source& source_;
+  Runs runs_;
   MemoryBudget& budget_;
   std::size_t most_in_flight_;
   std::uint64_t batch_bytes_;

@@ -71,15 +71,17 @@ class Conversion {
     MemoryBudget budget(plan_memory(request_.memory_bytes).samples);
     std::vector<BatchReader> readers;
     for (unsigned i = 0; i < request_.jobs; ++i) readers.emplace_back(BatchReader::Options{});
-    BatchCutter cutter(source_, budget, request_.jobs);
+    const Encoding encoding{format_, format_options_, writer_.layout(), request_.on_error};
+    BatchCutter cutter(source_, budget, request_.jobs,
+                       {.are_encoded_whole = encoding.layout.has_fixed_rows,
+                        .rows_a_shard = writer_.rows_a_shard()});
     OrderedPipeline<EncodedBatch> pipeline(request_.jobs);
     for (;;) {
       while (std::optional<Batch> batch = cutter.next(pipeline.pending())) {
         auto shared =
             std::make_shared<Batch>(std::move(*batch));  // a std::function must be copyable
-        pipeline.submit([this, shared, &readers](unsigned worker) {
-          return encode_batch(std::move(*shared), source_.info(), format_, format_options_,
-                              request_.on_error, readers[worker]);
+        pipeline.submit([this, shared, &readers, &encoding](unsigned worker) {
+          return encode_batch(std::move(*shared), source_.info(), encoding, readers[worker]);
         });
       }
       if (pipeline.pending() == 0) break;
@@ -125,7 +127,7 @@ class Conversion {
 
  private:
   void commit(const EncodedSample& sample) {
-    ++done_;
+    done_ += sample.record ? sample.record->digest.samples : 1;
     if (sample.image && (sample.record || !sample.image->fault.empty())) report_image(sample);
     if (!sample.fault.empty()) endure(sample);
     if (sample.record) writer_.append(*sample.record);

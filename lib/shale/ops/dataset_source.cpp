@@ -58,7 +58,7 @@ class DatasetSource final : public Source {
 
   [[nodiscard]] const SourceInfo& info() const override { return info_; }
 
-  [[nodiscard]] std::optional<PendingSample> next() override {
+  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t) override {
     if (position_ == rows_) return std::nullopt;
     const std::uint64_t row = order_ ? order_->at(position_) : position_;
     ++position_;

@@ -11,7 +11,15 @@
 
 namespace shale {
 
-/// One sample on its way from worker to commit.
+/// What samples are encoded for.
+struct Encoding {
+  const Format& format;
+  const OptionSet& options;
+  ShardLayout layout;
+  OnError on_error = OnError::skip;
+};
+
+/// One sample, or a run of fixed rows as one record, on its way from worker to commit.
 struct EncodedSample {
   std::optional<Record> record;  ///< absent: it is left out, because of `fault`
   std::string key, fault;
@@ -27,8 +35,7 @@ struct EncodedBatch {
 /// Reads, probes, checks, hashes and encodes the samples of a batch: all that can be done out of
 /// order. Pure but for the reading; runs in the workers. Errors: as load_batch; Code::bad_content
 /// under OnError::fail; Code::schema; Code::limit. In the order of the samples.
-[[nodiscard]] EncodedBatch encode_batch(Batch batch, const SourceInfo& source, const Format& format,
-                                        const OptionSet& options, OnError on_error,
-                                        BatchReader& reader);
+[[nodiscard]] EncodedBatch encode_batch(Batch batch, const SourceInfo& source,
+                                        const Encoding& encoding, BatchReader& reader);
 
 }  // namespace shale

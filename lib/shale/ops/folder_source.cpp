@@ -87,7 +87,7 @@ class FolderSource final : public Source {
 
   [[nodiscard]] const SourceInfo& info() const override { return info_; }
 
-  [[nodiscard]] std::optional<PendingSample> next() override {
+  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t) override {
     const std::optional<std::string_view> entry = files_.next();
     if (!entry) return std::nullopt;
     ListedFile file =

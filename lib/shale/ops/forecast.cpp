@@ -44,7 +44,7 @@ ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_
   ShardForecast forecast;
   std::unique_ptr<ShardSizer> sizer;
   std::uint64_t samples = 0, shard_total = 0;
-  for (std::uint64_t number = 0; const std::optional<PendingSample> pending = source.next();
+  for (std::uint64_t number = 0; const std::optional<PendingSample> pending = source.next(1);
        ++number) {
     const std::vector<std::uint64_t> parts =
         forecast_parts(*pending, info, format, options, layout);

@@ -23,13 +23,13 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kColumnChunkBytes = 1 << 20;
 constexpr std::uint64_t kMostKeptKeys = 4 << 20, kKeysAtOnce = 1 << 16;
 
-void check_place(const FieldPlace& place, const InputFile& file, const InputFile& index,
+void check_place(const FieldPlace& place, const InputFile& file, const ShardReader& reader,
                  std::uint64_t shard_row) {
   if (place.offset == kMissing) return;
   if (place.length <= file.size() && place.offset <= file.size() - place.length) return;
   throw Error(Code::damaged, "row {} of the index places {} bytes at {} of {}, which has {}",
               shard_row, place.length, place.offset, printable(file.path()), file.size())
-      .at(index.path())
+      .at(reader.index_path())
       .hint("'shale verify' tells which of the two is damaged");
 }
 
@@ -48,12 +48,10 @@ void check_places(const LocatedSample& sample, const ShardReader& reader,
                   const Manifest& manifest) {
   const bool has_keys = manifest.layout.has_keys;
   try {
-    if (has_keys)
-      check_place(sample.place.key, reader.file_of_key(), reader.index_file(), sample.shard_row);
+    if (has_keys) check_place(sample.place.key, reader.file_of_key(), reader, sample.shard_row);
     for (std::size_t i = 0; i < manifest.schema.fields.size(); ++i) {
       if (!is_located(manifest.schema.fields[i].kind)) continue;
-      check_place(sample.place.cells[i].place, reader.file_of_field(i), reader.index_file(),
-                  sample.shard_row);
+      check_place(sample.place.cells[i].place, reader.file_of_field(i), reader, sample.shard_row);
     }
   } catch (Error& error) {
     error.for_sample({}, sample.row);
@@ -244,7 +242,7 @@ void Loader::locate_in_shard(std::span<LocatedSample* const> samples) const try 
   std::vector<std::byte> bytes(samples.size() * row_bytes);
   std::vector<Extent> extents;
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    extents.push_back({&reader.index_file(), reader.columns().file_bytes(samples[i]->shard_row),
+    extents.push_back({reader.index_file(), reader.columns().file_bytes(samples[i]->shard_row),
                        std::span(bytes).subspan(i * row_bytes, row_bytes)});
   }
   if (extents.size() == 1) {
@@ -359,7 +357,7 @@ void Loader::read_column(const Column& column, std::uint64_t begin,
     const std::uint64_t count = std::min({std::max<std::uint64_t>(1, kColumnChunkBytes / row_bytes),
                                           line.first_row + line.samples - row, end - row});
     chunk.resize(count * row_bytes);
-    const Extent rows{&shard->reader.index_file(), columns.file_bytes(row - line.first_row), chunk};
+    const Extent rows{shard->reader.index_file(), columns.file_bytes(row - line.first_row), chunk};
     read_extent(rows);
     if (!open.keeps_index_cached()) drop_cache({&rows, 1});
     for (std::uint64_t i = 0; i < count; ++i) {

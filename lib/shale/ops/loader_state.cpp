@@ -121,11 +121,12 @@ std::unique_ptr<const OpenShard> LoaderState::open(std::uint64_t number) {
   auto shard = std::make_unique<OpenShard>(OpenShard{
       ShardReader(setting_.paths, setting_.outline.manifest, facts_while_locked(number)), false});
   (void)shard->reader.open_index();  // proves its header and size
-  const InputFile& index = shard->reader.index_file();
-  if (keeps_index_cached_ && index.size() <= kSmallIndexBytes) {
-    index.prefetch(0, index.size());
-  } else {
-    index.expect_random_reads();
+  if (const InputFile* index = shard->reader.index_file()) {
+    if (keeps_index_cached_ && index->size() <= kSmallIndexBytes) {
+      index->prefetch(0, index->size());
+    } else {
+      index->expect_random_reads();
+    }
   }
   shard->is_direct = setting_.cache == CachePolicy::direct;
   for (const InputFile& file : shard->reader.files()) {
@@ -136,7 +137,7 @@ std::unique_ptr<const OpenShard> LoaderState::open(std::uint64_t number) {
 }
 
 void LoaderState::note_descriptors(const OpenShard& shard, bool are_open) {
-  note_descriptor(shard.reader.index_file(), are_open);
+  if (shard.reader.index_file() != nullptr) note_descriptor(*shard.reader.index_file(), are_open);
   for (const InputFile& file : shard.reader.files()) note_descriptor(file, are_open);
 }
 

@@ -69,6 +69,16 @@ void check_crc(const PendingSample& sample, std::uint64_t number, const FieldPla
   }
 }
 
+void check_run(const PendingSample& run, const ReadRequest& request, const ReadResult& result) {
+  if (result.error == 0 && result.bytes == request.into.size()) return;
+  Error error(Code::io, "{} rows cannot be read: {} of their {} bytes at {} are there", run.rows,
+              result.bytes, request.into.size(), request.offset);
+  error.for_sample({}, run.first_number);
+  if (result.error != 0) error.because_errno(result.error);
+  throw error.hint(
+      "nothing may write to the input meanwhile; run the same command again once it is whole");
+}
+
 }  // namespace
 
 void ReadBuffer::require(std::uint64_t bytes) {
@@ -106,6 +116,38 @@ std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchRead
     }
   }
   return samples;
+}
+
+std::vector<std::vector<Bytes>> load_runs(Batch& batch, const SourceInfo& source,
+                                          BatchReader& reader) {
+  batch.buffer.require(batch.bytes);
+  std::vector<std::vector<Bytes>> runs;
+  std::vector<ReadRequest> requests;
+  std::vector<const PendingSample*> of_request;
+  std::uint64_t position = 0;
+  for (PendingSample& run : batch.pending) {
+    std::vector<Bytes>& columns = runs.emplace_back();
+    for (std::size_t f = 0; f < source.schema.fields.size(); ++f) {
+      std::span<std::byte> into;
+      if (f < run.columns.size() && run.columns[f] != nullptr) {
+        into = *run.columns[f];
+      } else {
+        const FieldPlace& place = run.cells[f].place;
+        into = batch.buffer.bytes().subspan(position, place.length);
+        position += place.length;
+        requests.push_back({.path = nullptr,
+                            .descriptor = run.descriptors[f],
+                            .offset = place.offset,
+                            .into = into});
+        of_request.push_back(&run);
+      }
+      columns.push_back(into);
+    }
+  }
+  const std::vector<ReadResult> results = reader.read(requests);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    check_run(*of_request[i], requests[i], results[i]);
+  return runs;
 }
 
 }  // namespace shale

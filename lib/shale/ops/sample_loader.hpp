@@ -37,14 +37,17 @@ struct Batch {
 
 /// What a pending sample costs while it is in flight, over and above its payload.
 inline constexpr std::uint64_t kSampleOverheadBytes = 1024;
-[[nodiscard]] inline std::uint64_t cost_of(const PendingSample& sample) {
-  return sample.bytes + kSampleOverheadBytes + 2 * sample.key.size();
-}
 
 /// Reads the payload of all samples of a batch into its buffer, with many reads in flight, and
 /// returns them as samples that point into it. Errors: Code::io naming the sample for a file that
 /// cannot be read, has gone, shrunk or grown; Code::damaged for an extent whose crc32c is wrong.
 [[nodiscard]] std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source,
                                              BatchReader& reader);
+
+/// The columns of each run of a batch, a field each, in large reads, little-endian: they lie in the
+/// batch's buffer, or where the source had them. Errors: Code::io, naming the first row of the run,
+/// for a file that cannot be read or has shrunk.
+[[nodiscard]] std::vector<std::vector<Bytes>> load_runs(Batch& batch, const SourceInfo& source,
+                                                        BatchReader& reader);
 
 }  // namespace shale

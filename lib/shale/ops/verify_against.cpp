@@ -157,7 +157,7 @@ class Comparison {
 
  private:
   static void list_source(Source& source, ExternalSorter& list) {
-    while (const std::optional<PendingSample> sample = source.next()) {
+    while (const std::optional<PendingSample> sample = source.next(1)) {
       list.add(entry_of(sample->key, static_cast<std::uint64_t>(sample->cells[1].integer), 0));
     }
     list.finish();

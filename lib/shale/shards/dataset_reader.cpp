@@ -5,6 +5,7 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/fixed_value.hpp"
 #include "shale/shards/naming.hpp"
 
 namespace shale {
@@ -54,19 +55,53 @@ const Format& format_of(const Manifest& manifest) {
 
 ShardReader::ShardReader(const DatasetPaths& paths, const Manifest& manifest, ManifestShard shard)
     : shard_(std::move(shard)),
+      schema_(&manifest.schema),
       layout_(&manifest.layout),
-      columns_(manifest.schema, manifest.layout),
-      index_(open_checked(paths.lists, shard_.index)) {
+      columns_(manifest.schema, manifest.layout) {
+  if (!layout_->has_fixed_rows) index_ = open_checked(paths.lists, shard_.index);
   if (shard_.files.size() != layout_->file_suffixes.size()) {
     throw Error(Code::damaged, "{} has {} files, its format writes {}", shard_.name,
                 shard_.files.size(), layout_->file_suffixes.size())
         .at(paths.manifest);
   }
   for (const ManifestFile& file : shard_.files) files_.push_back(open_checked(paths.shards, file));
+  if (layout_->has_fixed_rows) check_bases();
+}
+
+void ShardReader::check_bases() const {
+  if (shard_.bases.size() != schema_->fields.size()) {
+    throw Error(Code::damaged, "{} says where {} fields begin, the schema has {}", shard_.name,
+                shard_.bases.size(), schema_->fields.size())
+        .at(files_.front().path());
+  }
+  for (std::size_t i = 0; i < schema_->fields.size(); ++i) {
+    const FixedColumn column = fixed_column(i);
+    const std::uint64_t size = column.file->size();
+    const std::uint64_t room = column.base <= size ? size - column.base : 0;
+    if (column.base <= size &&
+        (column.stride == 0 || shard_.digest.samples <= room / column.stride))
+      continue;
+    throw Error(Code::damaged, "{} values of {} bytes do not lie behind byte {} of a file of {}",
+                shard_.digest.samples, column.stride, column.base, size)
+        .at(column.file->path());
+  }
+}
+
+const std::string& ShardReader::index_path() const {
+  return index_ ? index_->path() : files_.front().path();
+}
+
+FixedColumn ShardReader::fixed_column(std::size_t field) const {
+  const Field& of_schema = schema_->fields[field];
+  return {&file_of_field(field), &of_schema, shard_.bases[field],
+          fixed_bytes_of(of_schema).value()};
 }
 
 IndexReader ShardReader::open_index() const {
-  return IndexReader(index_, columns_, shard_.digest.samples);
+  if (index_) return IndexReader(*index_, columns_, shard_.digest.samples);
+  std::vector<FixedColumn> columns;
+  for (std::size_t i = 0; i < schema_->fields.size(); ++i) columns.push_back(fixed_column(i));
+  return IndexReader(FixedRowReader(std::move(columns)), shard_.digest.samples);
 }
 
 const InputFile& ShardReader::file_of_field(std::size_t field) const {
@@ -85,7 +120,7 @@ LoadedSample load_sample(const ShardReader& shard, const IndexRow& row, const Sc
     if (is_located(schema.fields[i].kind) && place.offset != kMissing) wanted += place.length;
     if (wanted > limit_bytes || place.length > limit_bytes) {
       throw Error(Code::limit, "sample is {} bytes, {} may be held in memory", wanted, limit_bytes)
-          .at(shard.index_file().path())
+          .at(shard.index_path())
           .hint("pass a larger --memory");
     }
   }

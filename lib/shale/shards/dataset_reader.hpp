@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,28 +21,39 @@ namespace shale {
 /// One shard of a dataset, open for reading by its index. Thread-safe but for its IndexReader.
 class ShardReader {
  public:
-  /// Errors: Code::not_found, Code::damaged if a file's size is not the manifest's, Code::io.
+  /// The manifest outlives the reader. Errors: Code::not_found, Code::damaged if a file's size is
+  /// not the manifest's, or fixed rows would end outside of it; Code::io.
   ShardReader(const DatasetPaths& paths, const Manifest& manifest, ManifestShard shard);
 
   [[nodiscard]] const ManifestShard& shard() const { return shard_; }
   [[nodiscard]] std::span<const InputFile> files() const { return files_; }
-  [[nodiscard]] const InputFile& index_file() const { return index_; }
+  /// Null where rows are fixed: there is no index.
+  [[nodiscard]] const InputFile* index_file() const { return index_ ? &*index_ : nullptr; }
+  /// For messages: the file that says where samples lie.
+  [[nodiscard]] const std::string& index_path() const;
   [[nodiscard]] const IndexColumns& columns() const { return columns_; }
   [[nodiscard]] IndexReader open_index() const;
+  /// The values of a field, where rows are fixed; inside of their file.
+  [[nodiscard]] FixedColumn fixed_column(std::size_t field) const;
   /// The file a field of the schema (or the key) lies in.
   [[nodiscard]] const InputFile& file_of_field(std::size_t field) const;
   [[nodiscard]] const InputFile& file_of_key() const;
-  /// False: the index gives no crc32c, nothing that is read can be proved.
-  [[nodiscard]] bool has_checksums() const { return layout_->has_checksums; }
+  /// False: there is no crc32c of each value: no index, or one that was made without reading them.
+  [[nodiscard]] bool has_checksums() const {
+    return layout_->has_checksums && !layout_->has_fixed_rows;
+  }
   /// True for files of other tools: a sample there need not have every field.
   [[nodiscard]] bool may_lack_values() const { return layout_->dialect != Dialect::own; }
 
  private:
+  void check_bases() const;
+
   ManifestShard shard_;
+  const Schema* schema_;
   const ShardLayout* layout_;
   IndexColumns columns_;
   std::vector<InputFile> files_;
-  InputFile index_;
+  std::optional<InputFile> index_;
 };
 
 /// The bytes a row of the index stands for, read from the shard: a Sample and the memory it points

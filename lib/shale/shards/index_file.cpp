@@ -172,19 +172,19 @@ FileSummary IndexWriter::finish() {
 }
 
 IndexReader::IndexReader(const InputFile& file, const IndexColumns& columns, std::uint64_t rows)
-    : file_(&file), columns_(columns), rows_(rows), window_(file, kWindowBytes) {
-  const std::vector<std::byte> expected = columns_.header(rows);
+    : rows_(rows), from_(IndexFile{&file, columns, WindowReader(file, kWindowBytes)}) {
+  const std::vector<std::byte> expected = columns.header(rows);
   // Divided, not multiplied: the number of rows may come from a hostile file.
   const bool has_right_size = file.size() >= expected.size() &&
-                              (file.size() - expected.size()) % columns_.row_bytes() == 0 &&
-                              (file.size() - expected.size()) / columns_.row_bytes() == rows;
+                              (file.size() - expected.size()) % columns.row_bytes() == 0 &&
+                              (file.size() - expected.size()) / columns.row_bytes() == rows;
   if (!has_right_size) {
     throw Error(Code::damaged, "index is {} bytes long, which is not {} rows of {}", file.size(),
-                rows, columns_.row_bytes())
+                rows, columns.row_bytes())
         .at(file.path())
         .hint("'shale index' rebuilds an index from its shard");
   }
-  const Bytes found = window_.view(0, expected.size());
+  const Bytes found = std::get<IndexFile>(from_).window.view(0, expected.size());
   const auto differs = std::mismatch(found.begin(), found.end(), expected.begin()).first;
   if (differs != found.end()) {
     throw Error(Code::damaged, "index header is not the one of this dataset's schema with {} rows",
@@ -194,17 +194,23 @@ IndexReader::IndexReader(const InputFile& file, const IndexColumns& columns, std
   }
 }
 
+IndexReader::IndexReader(FixedRowReader fixed, std::uint64_t rows)
+    : rows_(rows), from_(std::move(fixed)) {}
+
+Bytes IndexReader::row_bytes(std::uint64_t row) {
+  auto& [file, columns, window] = std::get<IndexFile>(from_);
+  return window.view(columns.file_bytes(row), columns.row_bytes());
+}
+
 IndexRow IndexReader::row(std::uint64_t row) {
-  if (row >= rows_)
-    throw Error(Code::bug, "row {} asked of an index of {}", row, rows_).at(file_->path());
-  return columns_.decode(window_.view(columns_.file_bytes(row), columns_.row_bytes()));
+  if (row >= rows_) throw Error(Code::bug, "row {} asked of an index of {}", row, rows_);
+  if (FixedRowReader* fixed = std::get_if<FixedRowReader>(&from_)) return fixed->row(row);
+  return std::get<IndexFile>(from_).columns.decode(row_bytes(row));
 }
 
 FieldPlace IndexReader::place(std::uint64_t row, std::uint64_t position) {
-  if (row >= rows_)
-    throw Error(Code::bug, "place in row {} asked of an index of {}", row, rows_).at(file_->path());
-  return columns_.decode_place_at(window_.view(columns_.file_bytes(row), columns_.row_bytes()),
-                                  position);
+  if (row >= rows_) throw Error(Code::bug, "place in row {} asked of an index of {}", row, rows_);
+  return std::get<IndexFile>(from_).columns.decode_place_at(row_bytes(row), position);
 }
 
 std::vector<std::byte> block_list_bytes(std::span<const Hash128> blocks) {

@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "shale/data/manifest.hpp"
 #include "shale/data/shard_index.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/io/output_file.hpp"
+#include "shale/shards/fixed_rows.hpp"
 #include "shale/wire/npy_header.hpp"
 
 // clang-format off
@@ -77,23 +79,30 @@ class IndexWriter {
   std::uint64_t rows_ = 0;
 };
 
-/// Reads rows of an index through a window of a few hundred rows. Not thread-safe: one a thread
-/// (cheap).
+/// Reads rows of an index through a window of a few hundred rows, or makes them where rows are
+/// fixed. Not thread-safe: one a thread (cheap).
 class IndexReader {
  public:
   /// Errors: Code::damaged if header, dtype or size are not those of `columns` with `rows` rows.
   IndexReader(const InputFile& file, const IndexColumns& columns, std::uint64_t rows);
+  IndexReader(FixedRowReader fixed, std::uint64_t rows);
   [[nodiscard]] std::uint64_t rows() const { return rows_; }
   /// Errors: Code::damaged, Code::io; Code::bug if row >= rows().
   [[nodiscard]] IndexRow row(std::uint64_t row);
-  /// Only one place of a row, by IndexColumns::place_position: much cheaper than row().
+  /// Only one place of a row, by IndexColumns::place_position: much cheaper than row(). Not where
+  /// rows are fixed.
   [[nodiscard]] FieldPlace place(std::uint64_t row, std::uint64_t position);
 
  private:
-  const InputFile* file_;
-  IndexColumns columns_;
+  struct IndexFile {
+    const InputFile* file;
+    IndexColumns columns;
+    WindowReader window;
+  };
+  [[nodiscard]] Bytes row_bytes(std::uint64_t row);
+
   std::uint64_t rows_;
-  WindowReader window_;
+  std::variant<IndexFile, FixedRowReader> from_;
 };
 
 /// The bytes of a block list: (n, 16) uint8, the lists of a shard's files one after the other.

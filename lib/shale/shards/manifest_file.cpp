@@ -9,6 +9,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/fixed_value.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/io/output_file.hpp"
@@ -37,31 +38,39 @@ Json file_to_json(const ManifestFile& file) {
           {"xxh3_128", file.hash == Hash128{} ? Json(nullptr) : Json(file.hash.hex())}};
 }
 
-// Of samples whose payload was never read there is no digest.
-Json digest_to_json(const DatasetDigest& digest, bool has_keys, bool was_read) {
+// Of samples whose payload was never read there is no digest, and of keys that are not stored none:
+// no sum of hashes is zero but that of no samples.
+Json digest_to_json(const DatasetDigest& digest, bool was_read) {
   if (!was_read) return nullptr;
   Json json = {{"content", digest.content.hex()}, {"ordered", digest.ordered.hex()}};
-  json["keys"] = has_keys ? Json(digest.keys.hex()) : Json(nullptr);
+  json["keys"] = digest.keys == Hash128{} ? Json(nullptr) : Json(digest.keys.hex());
   return json;
 }
+
+// What only a reader that knows of it can read.
+constexpr std::string_view kFixedRows = "fixed_rows";
+// The keys of the samples are stored, and are no more than their numbers.
+constexpr std::string_view kNumbers = "numbers";
 
 Json schema_to_json(const Schema& schema) {
   Json fields = Json::array();
   for (const Field& field : schema.fields) {
     Json json = {{"name", field.name}, {"kind", name_of(field.kind)}};
-    if (field.kind == Kind::tensor) {
-      json["dtype"] = field.dtype.descr();
-      json["shape"] = field.shape;
-    }
+    if (field.dtype.item_bytes() > 0) json["dtype"] = field.dtype.descr();
+    if (field.kind == Kind::tensor) json["shape"] = field.shape;
     fields.push_back(std::move(json));
   }
   return fields;
 }
 
-Json layout_to_json(const ShardLayout& layout) {
+Json layout_to_json(const ShardLayout& layout, const Schema& schema) {
   Json json = {{"files", layout.file_suffixes},   {"part_file", layout.part_file},
                {"field_part", layout.field_part}, {"key_part", layout.key_part},
                {"has_keys", layout.has_keys},     {"has_whole_records", layout.has_whole_records}};
+  if (layout.has_fixed_rows) {
+    json["strides"] = Json::array();
+    for (const Field& field : schema.fields) json["strides"].push_back(*fixed_bytes_of(field));
+  }
   if (layout.dialect != Dialect::own) {
     json["dialect"] = name_of(layout.dialect);
     json["has_checksums"] = layout.has_checksums;
@@ -149,8 +158,9 @@ Schema schema_from_json(const Json& json) {
     Field field;
     field.name = text_at(entry, "name");
     field.kind = kind_named(text_at(entry, "kind"));
-    if (field.kind == Kind::tensor) {
+    if (field.kind == Kind::tensor || entry.contains("dtype"))
       field.dtype = DType::parse(text_at(entry, "dtype"));
+    if (field.kind == Kind::tensor) {
       for (const Json& side : array_at(entry, "shape")) {
         if (!side.is_number_unsigned())
           throw Error(Code::damaged, "shape of field '{}' is not numbers", field.name);
@@ -161,6 +171,16 @@ Schema schema_from_json(const Json& json) {
   }
   validate_schema(schema);
   return schema;
+}
+
+// They follow from the schema; readers that have no schema find them in the manifest.
+void check_strides(const Json& strides, const ShardLayout& layout, const Schema& schema) {
+  Json expected = Json::array();
+  for (const Field& field : schema.fields) expected.push_back(fixed_bytes_of(field).value_or(0));
+  const bool is_fixed = has_fixed_fields(schema) && !layout.has_keys && !layout.has_whole_records;
+  if (is_fixed && strides == expected) return;
+  throw Error(Code::damaged, "strides of the rows are {}, the schema makes {}", strides.dump(),
+              is_fixed ? expected.dump() : "none");
 }
 
 ShardLayout layout_from_json(const Json& json, const Schema& schema) {
@@ -176,6 +196,8 @@ ShardLayout layout_from_json(const Json& json, const Schema& schema) {
   layout.key_part = small_number(member(json, "key_part"), "key_part", layout.part_file.size());
   layout.has_keys = flag_at(json, "has_keys");
   layout.has_whole_records = flag_at(json, "has_whole_records");
+  layout.has_fixed_rows = json.contains("strides");
+  if (layout.has_fixed_rows) check_strides(array_at(json, "strides"), layout, schema);
   if (json.contains("dialect")) {
     layout.dialect = dialect_named(text_at(json, "dialect"));
     layout.has_checksums = flag_at(json, "has_checksums");
@@ -191,10 +213,16 @@ ManifestShard shard_from_json(const Json& json) {
   ManifestShard shard;
   shard.name = text_at(json, "name");
   shard.payload_bytes = number_at(json, "payload_bytes");
-  for (const Json& file : array_at(json, "files")) shard.files.push_back(file_from_json(file));
-  shard.index = file_from_json(member(json, "index"));
-  if (!member(json, "blocks").is_null()) shard.blocks = file_from_json(member(json, "blocks"));
   shard.digest = digest_from_json(member(json, "digest"), number_at(json, "samples"));
+  for (const Json& file : array_at(json, "files")) shard.files.push_back(file_from_json(file));
+  if (!member(json, "index").is_null()) shard.index = file_from_json(member(json, "index"));
+  if (!member(json, "blocks").is_null()) shard.blocks = file_from_json(member(json, "blocks"));
+  if (!json.contains("bases")) return shard;
+  for (const Json& base : array_at(json, "bases")) {
+    if (!base.is_number_unsigned())
+      throw Error(Code::damaged, "base {} of a shard's rows is not a whole number", base.dump());
+    shard.bases.push_back(base.get<std::uint64_t>());
+  }
   return shard;
 }
 
@@ -223,6 +251,7 @@ Manifest manifest_from_json(const Json& json) {
         .hint("use the version of shale that wrote it: " + text_at(json, "generator"));
   }
   for (const Json& requirement : array_at(json, "requires")) {
+    if (requirement == kFixedRows) continue;
     throw Error(Code::unsupported, "requires '{}', which this shale does not know",
                 requirement.is_string() ? requirement.get<std::string>() : requirement.dump());
   }
@@ -234,6 +263,7 @@ Manifest manifest_from_json(const Json& json) {
   }
   manifest.schema = schema_from_json(array_at(json, "schema"));
   manifest.layout = layout_from_json(member(json, "layout"), manifest.schema);
+  manifest.schema.has_keys = manifest.layout.has_keys && !json.contains("keys");
   for (const Json& name : array_at(json, "classes"))
     manifest.classes.push_back(name_from_json(name));
   const Json& source = member(json, "source");
@@ -253,13 +283,15 @@ Manifest manifest_from_json(const Json& json) {
 Json head_to_json(const Manifest& manifest) {
   Json json;
   json["format_version"] = kManifestVersion;
-  json["requires"] = manifest.requirements;
+  json["requires"] = Json::array();
+  if (manifest.layout.has_fixed_rows) json["requires"].push_back(kFixedRows);
   json["generator"] = manifest.generator;
   json["format"] = manifest.format;
   json["options"] = Json::object();
   for (const auto& [name, value] : manifest.options) json["options"][name] = value;
   json["schema"] = schema_to_json(manifest.schema);
-  json["layout"] = layout_to_json(manifest.layout);
+  if (manifest.layout.has_keys && !manifest.schema.has_keys) json["keys"] = kNumbers;
+  json["layout"] = layout_to_json(manifest.layout, manifest.schema);
   json["source"] = {{"kind", manifest.source.kind},
                     {"samples", manifest.source.samples},
                     {"bytes", manifest.source.bytes},
@@ -272,8 +304,7 @@ Json head_to_json(const Manifest& manifest) {
   json["ignored"] = manifest.ignored;
   if (manifest.images)
     json["images"] = {{"types", manifest.images->types}, {"odd", manifest.images->odd}};
-  json["digest"] =
-      digest_to_json(manifest.digest, manifest.layout.has_keys, manifest.layout.has_checksums);
+  json["digest"] = digest_to_json(manifest.digest, manifest.layout.has_checksums);
   json["classes"] = Json::array();
   for (const std::string& name : manifest.classes) json["classes"].push_back(name_to_json(name));
   json["files"] = Json::array();
@@ -363,9 +394,10 @@ std::string shard_line(const ManifestShard& shard) {
                {"samples", shard.digest.samples},
                {"payload_bytes", shard.payload_bytes},
                {"files", Json::array()},
-               {"index", file_to_json(shard.index)},
+               {"index", shard.index.name.empty() ? Json(nullptr) : file_to_json(shard.index)},
                {"blocks", was_read ? file_to_json(shard.blocks) : Json(nullptr)},
-               {"digest", digest_to_json(shard.digest, true, was_read)}};
+               {"digest", digest_to_json(shard.digest, was_read)}};
+  if (shard.index.name.empty()) json["bases"] = shard.bases;
   for (const ManifestFile& file : shard.files) json["files"].push_back(file_to_json(file));
   return json.dump();
 }

@@ -7,6 +7,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/data/fixed_value.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/external_sorter.hpp"
 #include "shale/shards/index_file.hpp"
@@ -16,6 +17,7 @@
 namespace shale {
 namespace {
 
+constexpr std::uint64_t kMostRowsAShard = std::uint64_t{1} << 62;
 constexpr std::uint64_t kBuffers = 3, kIndexBufferBytes = 256 * 1024, kKeyCheckBytes = 4 << 20;
 
 // Data buffers of 1 to 4 MiB: three of 4 MiB keep this disk busy (bench/README.md), small budgets
@@ -98,6 +100,7 @@ struct ShardSetWriter::Impl {
   DatasetDigest shard_digest;
   std::uint64_t shard_payload = 0;
   Summary summary;
+  std::optional<std::uint64_t> rows_a_shard;
   std::vector<std::uint64_t> field_bases_;
 
   Impl(const Format& format_row, const Schema& the_schema, const OptionSet& set, WorkFolder& folder,
@@ -111,7 +114,32 @@ struct ShardSetWriter::Impl {
         columns(schema, layout) {
     if (format.can.needs_plan) spool.emplace(work.path(), columns);
     if (layout.has_keys && !options.keys_are_unique) key_check.emplace(work.path());
+    if (layout.has_fixed_rows) count_rows_a_shard();
     start_shard();
+  }
+
+  // The most rows whose files are within the limits: they are all of one size. Zero: not even one.
+  void count_rows_a_shard() {
+    const std::unique_ptr<ShardSizer> empty = format.create_sizer(schema, format_options);
+    std::vector<std::uint64_t> parts(schema.fields.size());
+    const auto fits = [&](std::uint64_t rows) {
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        const std::uint64_t stride = fixed_bytes_of(schema.fields[i]).value();
+        if (stride > 0 && rows > options.limit_bytes / stride) return false;
+        parts[i] = rows * stride;
+      }
+      return largest_file(empty->size_with(parts, rows), rows) <= options.limit_bytes;
+    };
+    std::uint64_t most = std::min(options.limit_samples, kMostRowsAShard), least = 0;
+    while (least < most) {
+      const std::uint64_t middle = most - (most - least) / 2;
+      if (fits(middle)) {
+        least = middle;
+      } else {
+        most = middle - 1;
+      }
+    }
+    rows_a_shard = least;
   }
 
   void start_shard() {
@@ -121,10 +149,10 @@ struct ShardSetWriter::Impl {
     shard_payload = 0;
   }
 
-  // The largest file of the shard if one more record with these parts were added.
-  [[nodiscard]] std::uint64_t largest_file_with(std::span<const std::uint64_t> parts) const {
-    const std::vector<std::uint64_t> sizes = sizer->size_with(parts);
-    std::uint64_t largest = columns.file_bytes(plan.samples + 1), blocks = 0;
+  // The largest file of a shard of so many samples, with data files of these sizes.
+  [[nodiscard]] std::uint64_t largest_file(std::span<const std::uint64_t> sizes,
+                                           std::uint64_t samples) const {
+    std::uint64_t largest = layout.has_fixed_rows ? 0 : columns.file_bytes(samples), blocks = 0;
     for (const std::uint64_t size : sizes) {
       largest = std::max(largest, size);
       blocks += block_count(size);
@@ -132,15 +160,23 @@ struct ShardSetWriter::Impl {
     return std::max(largest, empty_block_list_bytes + blocks * 16);
   }
 
+  // The same if one more record with these parts were added to the current one.
+  [[nodiscard]] std::uint64_t largest_file_with(std::span<const std::uint64_t> parts,
+                                                std::uint64_t samples) const {
+    return largest_file(sizer->size_with(parts, samples), plan.samples + samples);
+  }
+
   void append(const Record& record) {
     const std::vector<std::uint64_t> parts = part_sizes(record);
-    const bool is_full =
-        plan.samples >= options.limit_samples || largest_file_with(parts) > options.limit_bytes;
+    const std::uint64_t samples = record.digest.samples;
+    const bool is_full = plan.samples + samples > options.limit_samples ||
+                         largest_file_with(parts, samples) > options.limit_bytes;
     if (plan.samples > 0 && is_full) {
       commit_shard();
       start_shard();
     }
-    if (const std::uint64_t needed = largest_file_with(parts); needed > options.limit_bytes) {
+    if (const std::uint64_t needed = largest_file_with(parts, samples);
+        needed > options.limit_bytes) {
       throw Error(Code::limit, "a shard with this sample alone is {} bytes, --shard-size is {}",
                   needed, options.limit_bytes)
           .for_sample(record.key, summary.digest.samples)
@@ -157,12 +193,12 @@ struct ShardSetWriter::Impl {
   }
 
   void count(const Record& record, std::span<const std::uint64_t> parts) {
-    sizer->add(parts);
-    ++plan.samples;
+    sizer->add(parts, record.digest.samples);
+    plan.samples += record.digest.samples;
     for (std::size_t i = 0; i < parts.size(); ++i) plan.part_bytes[i] += parts[i];
-    shard_digest.add(record.digest);
+    shard_digest.append(record.digest);
     shard_payload += record.payload_bytes;
-    summary.digest.add(record.digest);
+    summary.digest.append(record.digest);
     summary.payload_bytes += record.payload_bytes;
   }
 
@@ -174,15 +210,16 @@ struct ShardSetWriter::Impl {
     for (const std::string& suffix : layout.file_suffixes) {
       open->files.emplace_back(join_path(work.path(), open->name + suffix), data_options);
     }
+    open->writer = format.create_shard(open->files, schema, format_options, shard_plan);
+    if (layout.has_fixed_rows) return;
     const std::string index_path = join_path(work.path(), open->name + std::string(kIndexSuffix));
     open->index = std::make_unique<IndexWriter>(
         OutputFile(index_path, {.io = options.io, .buffer_bytes = kIndexBufferBytes, .buffers = 1}),
         columns);
-    open->writer = format.create_shard(open->files, schema, format_options, shard_plan);
   }
 
   void write(const Record& record) {
-    open->unplaced.push_back(record.row);
+    if (!layout.has_fixed_rows) open->unplaced.push_back(record.row);
     place(open->writer->append(record));
   }
 
@@ -219,7 +256,7 @@ struct ShardSetWriter::Impl {
       throw Error(Code::bug, "format '{}' closed a shard with {} samples unplaced", format.name,
                   open->unplaced.size());
     }
-    if (!closed.part_bases.empty()) rebase(closed.part_bases);
+    if (!closed.part_bases.empty() && !layout.has_fixed_rows) rebase(closed.part_bases);
 
     ManifestShard shard;
     shard.name = open->name;
@@ -231,8 +268,13 @@ struct ShardSetWriter::Impl {
       shard.files.push_back({open->name + layout.file_suffixes[i], file.bytes, file.hash});
       blocks.insert(blocks.end(), file.blocks.begin(), file.blocks.end());
     }
-    const FileSummary index = open->index->finish();
-    shard.index = {open->name + std::string(kIndexSuffix), index.bytes, index.hash};
+    if (layout.has_fixed_rows) {
+      const std::span<const std::uint64_t> bases = field_bases(closed.part_bases);
+      shard.bases.assign(bases.begin(), bases.end());
+    } else {
+      const FileSummary index = open->index->finish();
+      shard.index = {open->name + std::string(kIndexSuffix), index.bytes, index.hash};
+    }
     shard.blocks = write_block_list(blocks);
     open.reset();
     publish(shard);
@@ -256,7 +298,8 @@ struct ShardSetWriter::Impl {
   void publish(const ManifestShard& shard) {
     std::vector<const ManifestFile*> written;
     for (const ManifestFile& file : shard.files) written.push_back(&file);
-    written.insert(written.end(), {&shard.index, &shard.blocks});
+    if (!shard.index.name.empty()) written.push_back(&shard.index);
+    written.push_back(&shard.blocks);
     for (const ManifestFile* file : written) {
       if (file->bytes <= options.limit_bytes) continue;
       throw Error(Code::bug, "format '{}' wrote {} bytes, announced at most {}", format.name,
@@ -280,6 +323,8 @@ ShardSetWriter::ShardSetWriter(const Format& format, const Schema& schema,
 ShardSetWriter::~ShardSetWriter() = default;
 
 const ShardLayout& ShardSetWriter::layout() const { return impl_->layout; }
+
+std::optional<std::uint64_t> ShardSetWriter::rows_a_shard() const { return impl_->rows_a_shard; }
 
 void ShardSetWriter::append(const Record& record) { impl_->append(record); }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "shale/data/manifest.hpp"
@@ -35,6 +36,9 @@ class ShardSetWriter {
   ShardSetWriter& operator=(const ShardSetWriter&) = delete;
 
   [[nodiscard]] const ShardLayout& layout() const;
+  /// Where rows are fixed: how many a shard holds, but the last one; no record may go across its
+  /// end. Nullopt elsewhere.
+  [[nodiscard]] std::optional<std::uint64_t> rows_a_shard() const;
 
   /// Errors: Code::limit naming the sample if it cannot fit a shard, before anything of it is
   /// written; Code::io.

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "shale/data/sample.hpp"
+#include "shale/data/schema.hpp"
+#include "shale/data/shard_index.hpp"
+
+// Values of one size, as the columns of an array have them: a tensor as its elements, an integer or
+// real as one element of its dtype. Little-endian.
+
+namespace shale {
+
+/// What a column of such elements is: integer for bool and the integers up to int64, real for
+/// float32 and float64; nullopt for the rest, which are tensors of shape ().
+[[nodiscard]] std::optional<Kind> scalar_kind_of(const DType& dtype);
+
+/// The field that a column of an array is: `shape` is that of one row. "<i8" and "<f8" are left out
+/// of the field, as Field::dtype says.
+[[nodiscard]] Field field_of_column(std::string name, const DType& dtype,
+                                    std::vector<std::uint64_t> shape);
+/// NumPy's type of the column that a field of fixed size is.
+[[nodiscard]] DType dtype_of_column(const Field& field);
+
+/// Bytes of each value of a field; nullopt for bytes, text and lists, whose values differ in size.
+/// Errors: as Field::tensor_bytes.
+[[nodiscard]] std::optional<std::uint64_t> fixed_bytes_of(const Field& field);
+/// True if every field has values of one size, and there is one.
+[[nodiscard]] bool has_fixed_fields(const Schema& schema);
+
+/// The number that the bytes of one value stand for: field is an integer or real.
+/// Errors: Code::damaged for a bool that is neither 0 nor 1.
+[[nodiscard]] IndexCell read_number(Bytes stored, const Field& field);
+/// The bytes of one number. Errors: Code::schema, naming the field, for one that its dtype cannot
+/// hold.
+void write_number(const Value& value, const Field& field, std::span<std::byte> into);
+
+}  // namespace shale
