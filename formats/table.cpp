@@ -2,6 +2,7 @@
 
 #include "formats/hdf5/hdf5_format.hpp"
 #include "formats/lmdb/lmdb_format.hpp"
+#include "formats/npy/npy_format.hpp"
 #include "formats/record/record_format.hpp"
 
 // The whole registry: one line a format.
@@ -13,6 +14,7 @@ const Format* const kFormats[] = {
     &lmdb_format,
     &hdf5_format,
     &record_format,
+    &npy_format,
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "formats/hdf5/hdf5_format.hpp"
 #include "formats/lmdb/lmdb_format.hpp"
+#include "formats/npy/npy_format.hpp"
 #include "formats/record/record_format.hpp"
 #include "tests/support/toy_format.hpp"
 
@@ -14,6 +15,7 @@ const Format* const kFormats[] = {
     &lmdb_format,
     &hdf5_format,
     &record_format,
+    &npy_format,
     &test::toy_format,
 };
 

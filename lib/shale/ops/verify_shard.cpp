@@ -145,8 +145,10 @@ std::vector<Finding> verify_structure(const ShardCheck& shard, const Format& for
   const bool compares_crc =
       reads_payload && shard.manifest.layout.has_checksums && !shard.has_ordered_places;
   RowComparison comparison(shard, compares_crc, findings);
-  const ShardInput input{shard.reader.files(), shard.manifest.schema, shard.manifest.layout,
-                         reads_payload};
+  const ManifestShard& manifest_shard = shard.reader.shard();
+  const ShardInput input{shard.reader.files(),  shard.manifest.schema,
+                         shard.manifest.layout, reads_payload,
+                         manifest_shard.digest.samples, manifest_shard.bases};
   const FindingSink sink = [&](Finding finding) {
     finding.shard = shard.reader.shard().name;
     findings.push_back(std::move(finding));
