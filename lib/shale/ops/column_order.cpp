@@ -1,0 +1,59 @@
+#include "shale/ops/column_order.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "shale/base/error.hpp"
+#include "shale/base/transpose.hpp"
+
+namespace shale {
+
+ColumnOrder::ColumnOrder(std::span<const std::uint64_t> axes, std::uint64_t item_bytes)
+    : item_bytes_(item_bytes) {
+  for (const std::uint64_t length : axes)
+    if (length > 1) axes_.push_back({length, 0});
+  std::uint64_t step = item_bytes;
+  for (std::size_t i = axes_.size(); i-- > 0; step *= axes_[i].length) axes_[i].step = step;
+}
+
+std::uint64_t ColumnOrder::offset_of(std::uint64_t column) const {
+  std::uint64_t offset = 0;
+  for (const Axis& axis : axes_) {
+    offset += column % axis.length * axis.step;
+    column /= axis.length;
+  }
+  return offset;
+}
+
+void ColumnOrder::place(Bytes items, std::uint64_t first_column, std::span<std::byte> row) const {
+  if (first_column > row.size() / item_bytes_ ||
+      items.size() > row.size() - first_column * item_bytes_)
+    throw Error(Code::bug, "column {} is not in a row of {} bytes", first_column, row.size());
+  if (is_kept()) {
+    std::memcpy(row.data() + first_column * item_bytes_, items.data(), items.size());
+    return;
+  }
+  // Planes of the two axes that run fastest in the file; lines are runs along the first of them. A
+  // line at either end may be cut.
+  const Axis& along = axes_[0];
+  const Axis& across = axes_[1];
+  while (!items.empty()) {
+    const std::uint64_t begin = first_column % along.length;
+    const std::uint64_t line = first_column / along.length % across.length;
+    const std::uint64_t left = items.size() / item_bytes_;
+    const bool is_cut = begin > 0 || left < along.length;
+    const std::uint64_t length = std::min(left, along.length - begin);
+    const std::uint64_t lines = is_cut ? 1 : std::min(left / along.length, across.length - line);
+    transpose({.lines = lines,
+               .length = length,
+               .item_bytes = item_bytes_,
+               .from_line = along.length * item_bytes_,
+               .into_line = across.step,
+               .into_item = along.step},
+              items, row.subspan(offset_of(first_column)));
+    first_column += lines * length;
+    items = items.subspan(lines * length * item_bytes_);
+  }
+}
+
+}  // namespace shale
