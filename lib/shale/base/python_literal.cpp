@@ -79,7 +79,7 @@ std::string python_repr(std::string_view utf8) {
 }
 
 Error PythonScanner::placed(Error error) const {
-  if (!origin_.file.empty()) error.at(origin_.file, origin_.base + position_);
+  if (origin_.file) error.at(*origin_.file, origin_.base + position_);
   return error;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,7 +23,7 @@ namespace shale {
 /// Which text a literal is part of: goes into the errors.
 struct LiteralOrigin {
   std::string_view subject;    ///< "npy header": how error texts begin
-  std::string_view file = {};  ///< none: errors name no place
+  std::optional<std::string_view> file = {};  ///< none: errors name no place
   std::uint64_t base = 0;      ///< the offset of the text in the file
 };
 
