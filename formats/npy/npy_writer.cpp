@@ -47,7 +47,7 @@ class NpyShardWriter final : public ShardWriter {
 }  // namespace
 
 std::vector<std::byte> npy_column_header(const Field& field, std::uint64_t rows) {
-  NpyHeader header{.columns = {{"", dtype_of_column(field).descr()}}, .shape = {rows}};
+  NpyHeader header{.dtype = dtype_of_column(field), .shape = {rows}};
   header.shape.insert(header.shape.end(), field.shape.begin(), field.shape.end());
   return npy_header_bytes(header);
 }

@@ -84,6 +84,11 @@ std::uint32_t crc32c_combine(std::uint32_t first, std::uint32_t second,
   return first ^ second;
 }
 
+std::uint32_t crc32(Bytes bytes, std::uint32_t seed) {
+  return ::crc32_gzip_refl(seed, reinterpret_cast<const unsigned char*>(bytes.data()),
+                           bytes.size());
+}
+
 std::string Hash128::hex() const {
   std::string text;
   text.reserve(32);

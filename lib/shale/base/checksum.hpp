@@ -20,6 +20,11 @@ namespace shale {
 [[nodiscard]] std::uint32_t crc32c_combine(std::uint32_t first, std::uint32_t second,
                                            std::uint64_t second_length);
 
+/// CRC-32 of zip and gzip (reflected 0xEDB88320) of `bytes`, or of what gave `seed` followed by
+/// `bytes`. crc32 of "123456789" is 0xcbf43926.
+/// Source: RFC 1952 section 8; computed by isa-l.
+[[nodiscard]] std::uint32_t crc32(Bytes bytes, std::uint32_t seed = 0);
+
 /// A 128-bit hash as a number. Text and bytes are its canonical form: big-endian, lower-case hex,
 /// as xxhsum prints it.
 struct Hash128 {

@@ -30,7 +30,7 @@ FieldPlace decode_place(ByteReader& from, bool has_crc32c) {
 }
 
 NpyHeader block_list_header(std::uint64_t blocks) {
-  return {.columns = {{"", "|u1"}}, .shape = {blocks, 16}};
+  return {.dtype = DType::parse("|u1"), .shape = {blocks, 16}};
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ IndexColumns::IndexColumns(const Schema& schema, const ShardLayout& layout)
 }
 
 std::vector<std::byte> IndexColumns::header(std::uint64_t rows) const {
-  return npy_header_bytes({.columns = columns_, .shape = {rows}});
+  return npy_header_bytes({.dtype = DType::packed(columns_), .shape = {rows}});
 }
 
 std::uint64_t IndexColumns::place_position(std::optional<std::size_t> field) const {

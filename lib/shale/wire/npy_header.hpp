@@ -1,12 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "shale/base/bytes.hpp"
+#include "shale/data/dtype.hpp"
 
 // .npy: "\x93NUMPY", u8 major, u8 minor; length of the header text, u16 (version 1) or u32 (2, 3);
 // the text, padded with spaces and one newline; the data. The text is a Python dict literal,
@@ -18,33 +17,36 @@ namespace shale {
 
 /// What stands in front of the data of an .npy file.
 struct NpyHeader {
-  /// Columns of a structured array (name, descr), in order, packed; or one column without a name
-  /// for a plain one. Names are UTF-8.
-  std::vector<std::pair<std::string, std::string>> columns;
+  DType dtype;
+  std::vector<ByteSwap> swaps = {};  ///< what of an element lies big-endian; none when written
   bool fortran_order = false;
-  std::vector<std::uint64_t> shape;
-  std::uint64_t data_offset = 0;  ///< bytes of the header, a multiple of 64 where NumPy wrote it
-
-  /// Bytes of one element (of one row, for a structured array).
-  /// Errors: Code::unsupported as DType::parse; Code::damaged from 2^63 on.
-  [[nodiscard]] std::uint64_t item_bytes() const;
+  std::vector<std::uint64_t> shape = {};  ///< empty for a 0-d array, of one element
+  std::uint64_t data_offset = 0;          ///< bytes of the header, a multiple of 64 of NumPy's
 };
 
-/// No header that is read is larger: it is enough to pass the first so many bytes of a file.
+/// No header that is read is larger.
 inline constexpr std::uint64_t kMaxNpyHeaderBytes = 12 + 65'535;
+
+/// The first so many bytes of a file say how long its header is.
+inline constexpr std::uint64_t kNpyPrefixBytes = 12;
 
 /// The header as NumPy itself writes it for this dtype and shape, byte for byte (version 1.0,
 /// padded to a multiple of 64 with room for axis 0 to grow to 21 digits, so that the number of rows
 /// can be patched without moving the data). Version 3.0 where a column's name does not fit latin-1,
-/// as NumPy does. Errors: Code::limit if the text is longer than 65,535 bytes. Source:
-/// numpy/lib/_format_impl.py 2.x, _write_array_header.
+/// as NumPy does. Errors: Code::limit if the text is longer than 65,535 bytes; Code::bug for swaps.
+/// Source: numpy/lib/_format_impl.py 2.x, _write_array_header.
 [[nodiscard]] std::vector<std::byte> npy_header_bytes(const NpyHeader& header);
 
+/// Bytes of the header, of which `prefix` holds at least the first kNpyPrefixBytes (or all of a
+/// shorter file). Errors: as parse_npy_header.
+[[nodiscard]] std::uint64_t npy_header_length(Bytes prefix, std::string_view where);
+
 /// Parses the header at the front of `bytes` (versions 1, 2, 3), which need hold no more than the
-/// header. The bytes of the whole array, item_bytes() times the axes, fit in 63 bits, even with
-/// axes of length 0 left out. Errors: Code::damaged for anything that is not a header;
-/// Code::unsupported, by name, for object dtypes, nested structures, sub-arrays, titles and dtypes
-/// that are not little-endian; Code::limit for a longer header than kMaxNpyHeaderBytes.
+/// header. The bytes of the whole array, those of an element times the axes, fit in 63 bits, even
+/// with axes of length 0 left out. Errors: Code::damaged for anything that is not a header;
+/// Code::unsupported for other versions and, by name, for dtypes that DType does not know, such as
+/// objects; Code::limit for a longer header than kMaxNpyHeaderBytes, and as parse_stored_dtype. All
+/// with file and offset.
 [[nodiscard]] NpyHeader parse_npy_header(Bytes bytes, std::string_view where);
 
 }  // namespace shale

@@ -47,6 +47,16 @@ constexpr Vector kVectors[] = {
     {65537, 0xd551b0a5, 0xcab0f544da7981e1, "34ef5ec6349a8582cab0f544da7981e1"},
     {1048576, 0x55402e97, 0xa60868b9a5018405, "7e34237c007b503ea60868b9a5018405"}};
 
+TEST_CASE("checksum: crc32 is that of zip and gzip, also in pieces") {
+  CHECK(crc32({}) == 0);
+  CHECK(crc32(as_bytes("123456789")) == 0xcbf43926);
+  CHECK(crc32(as_bytes("56789"), crc32(as_bytes("1234"))) == 0xcbf43926);
+  // Python 3.11: zlib.crc32(b"shale " * 100)
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "shale ";
+  CHECK(crc32(as_bytes(text)) == 0xcabf788b);
+}
+
 }  // namespace
 
 TEST_CASE("crc32c: the published vectors hold") {

@@ -4,6 +4,8 @@
 
 #include "shale/base/inflate.hpp"
 
+#include "tests/support/temp_dir.hpp"
+
 namespace shale {
 namespace {
 
@@ -35,6 +37,63 @@ TEST_CASE("inflate: anything else gives nothing, and a stream may be cut anywher
   for (std::size_t length = 0; length < kGzip.size(); ++length) {
     const std::string text = beginning(Compression::gzip, kGzip.substr(0, length), 12);
     CHECK(std::string_view("shale shale ").starts_with(text));
+  }
+}
+
+// The raw deflate stream of a zlib one: without its 2 bytes in front and its 4 of checksum.
+constexpr std::string_view kDeflate = kZlib.substr(2, kZlib.size() - 6);
+
+std::string repeated_shale() {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "shale ";
+  return text;
+}
+
+// Gives the stream in pieces, takes the text in pieces, and checks where the stream ends.
+std::string inflated(std::string_view stream, std::size_t piece, std::size_t room) {
+  Inflater inflater;
+  std::string text;
+  std::size_t at = 0;
+  for (int calls = 0; calls < 10'000; ++calls) {
+    std::string into(room, '?');
+    const auto progress = inflater.inflate(as_bytes(stream.substr(at, piece)),
+                                           std::as_writable_bytes(std::span(into)));
+    at += progress.taken;
+    text += into.substr(0, progress.given);
+    if (progress.has_ended) {
+      CHECK(inflater.stream_bytes() == kDeflate.size());
+      return text;
+    }
+    if (progress.taken + progress.given == 0) return text + "...";
+  }
+  return "no end";
+}
+
+TEST_CASE("inflater: pieces of any size give the whole text and the stream's own length") {
+  for (const std::size_t piece : {1, 2, 3, 7, 100}) {
+    for (const std::size_t room : {1, 5, 64, 600, 5000}) {
+      CAPTURE(piece);
+      CAPTURE(room);
+      CHECK(inflated(kDeflate, piece, room) == repeated_shale());
+      CHECK(inflated(std::string(kDeflate) + "PK\1\2 and what follows", piece, room) ==
+            repeated_shale());
+    }
+  }
+}
+
+TEST_CASE("inflater: a stream that is cut ends without an end") {
+  for (std::size_t length = 0; length < kDeflate.size(); ++length) {
+    CAPTURE(length);
+    const std::string text = inflated(kDeflate.substr(0, length), 4, 1000);
+    CHECK(text.ends_with("..."));
+    CHECK(repeated_shale().starts_with(text.substr(0, text.size() - 3)));
+  }
+}
+
+TEST_CASE("inflater: what is no deflate stream is damaged") {
+  for (const std::string_view stream : {"\xff\xff\xff\xff\xff\xff", "\x07no such block"}) {
+    const Error error = test::error_of([&] { (void)inflated(stream, 100, 100); });
+    CHECK(error.code() == Code::damaged);
   }
 }
 

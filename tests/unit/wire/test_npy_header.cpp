@@ -11,14 +11,18 @@
 // Vectors: NumPy 2.4.6, CPython 3.11.7:
 //   f = io.BytesIO(); numpy.lib._format_impl._write_array_header(f, {"descr": ..., "fortran_order":
 //   ..., "shape": ...})
-// The same was compared on 2026-11-20 for 18 dtypes (up to 2,000 columns) x 13 shapes (up to 64
-// axes) x both orders: no difference.
+// The same, and numpy.save's own files, were compared on 2026-11-22 for 4,000 random dtypes (plain,
+// structured, nested, sub-arrays, titles, padding, both byte orders, names beyond latin-1) with
+// random shapes: no difference.
 
 namespace shale {
 namespace {
 
 using test::error_of;
-using Columns = std::vector<std::pair<std::string, std::string>>;
+
+DType columns(const std::vector<std::pair<std::string, std::string>>& names_and_types) {
+  return DType::packed(names_and_types);
+}
 
 // A version 1.0 header around a dictionary, without padding.
 std::string around(std::string_view dict) {
@@ -36,32 +40,33 @@ TEST_CASE("npy header: is byte for byte what NumPy writes") {
     std::size_t size;
   };
   const Row rows[] = {
-      {{.columns = {{"", "<f4"}}, .shape = {3}},
+      {{.dtype = DType::parse("<f4"), .shape = {3}},
        "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }",
        128},
-      {{.columns = {{"", "<f4"}}, .shape = {}},
+      {{.dtype = DType::parse("<f4"), .shape = {}},
        "{'descr': '<f4', 'fortran_order': False, 'shape': (), }",
        128},
-      {{.columns = {{"", "|u1"}}, .shape = {1000, 224, 224, 3}},
+      {{.dtype = DType::parse("|u1"), .shape = {1000, 224, 224, 3}},
        "{'descr': '|u1', 'fortran_order': False, 'shape': (1000, 224, 224, 3), }",
        128},
-      {{.columns = {{"", "<f8"}}, .fortran_order = true, .shape = {0, 1000000}},
+      {{.dtype = DType::parse("<f8"), .fortran_order = true, .shape = {0, 1000000}},
        "{'descr': '<f8', 'fortran_order': True, 'shape': (0, 1000000), }",
        128},
-      {{.columns = {{"image.offset", "<u8"}, {"image.length", "<u8"}, {"label", "<i8"}},
+      {{.dtype = columns({{"image.offset", "<u8"}, {"image.length", "<u8"}, {"label", "<i8"}}),
         .shape = {1000000}},
        "{'descr': [('image.offset', '<u8'), ('image.length', '<u8'), ('label', '<i8')], "
        "'fortran_order': False, "
        "'shape': (1000000,), }",
        192},
-      {{.columns =
-            {{"it's", "<i4"}, {"say \"x\"", "<i4"}, {"b\\s", "<f4"}, {"both ' and \"", "|u1"}},
+      {{.dtype = columns(
+            {{"it's", "<i4"}, {"say \"x\"", "<i4"}, {"b\\s", "<f4"}, {"both ' and \"", "|u1"}}),
         .shape = {1}},
-       "{'descr': [(\"it's\", '<i4'), ('say \"x\"', '<i4'), ('b\\\\s', '<f4'), ('both \\' and \"', "
+       "{'descr': [(\"it's\", '<i4'), ('say \"x\"', '<i4'), ('b\\\\s', '<f4'), ('both \\' and "
+       "\"', "
        "'|u1')], "
        "'fortran_order': False, 'shape': (1,), }",
        192},
-      {{.columns = {{"\xc3\xa9", "<i4"}}, .shape = {1}},  // U+00E9 fits latin-1
+      {{.dtype = columns({{"\xc3\xa9", "<i4"}}), .shape = {1}},  // U+00E9 fits latin-1
        "{'descr': [('\xe9', '<i4')], 'fortran_order': False, 'shape': (1,), }",
        128},
   };
@@ -74,7 +79,7 @@ TEST_CASE("npy header: is byte for byte what NumPy writes") {
 }
 
 TEST_CASE("npy header: a column name beyond latin-1 makes it version 3.0 in UTF-8") {
-  const NpyHeader header{.columns = {{"\xe9\x9b\xaa", "<u8"}}, .shape = {1}};
+  const NpyHeader header{.dtype = columns({{"\xe9\x9b\xaa", "<u8"}}), .shape = {1}};
 
   const auto bytes = npy_header_bytes(header);
 
@@ -83,36 +88,33 @@ TEST_CASE("npy header: a column name beyond latin-1 makes it version 3.0 in UTF-
         "0000");
   CHECK(as_text(bytes).substr(12).starts_with(
       "{'descr': [('\xe9\x9b\xaa', '<u8')], 'fortran_order': False, "));
-  CHECK(parse(as_text(bytes)).columns == header.columns);
+  CHECK(parse(as_text(bytes)).dtype == header.dtype);
 }
 
 TEST_CASE("npy header: any number of rows takes the same space") {
   const auto size = [](std::uint64_t rows) {
-    return npy_header_bytes({.columns = {{"a", "|u1"}, {"b", "<u4"}}, .shape = {rows}}).size();
+    return npy_header_bytes({.dtype = columns({{"a", "|u1"}, {"b", "<u4"}}), .shape = {rows}})
+        .size();
   };
   for (std::uint64_t rows = 1; rows < std::uint64_t{1} << 60; rows *= 10)
     CHECK(size(rows) == size(0));
 }
 
 TEST_CASE("npy header: what was written is parsed back") {
-  for (const Columns& columns :
-       {Columns{{"", "<M8[ns]"}}, Columns{{"a", "<i8"}, {"\xc3\xa9 '\"\\\n", "|S5"}}}) {
+  for (const DType& dtype :
+       {DType::parse("<M8[ns]"), columns({{"a", "<i8"}, {"\xc3\xa9 '\"\\\n", "|S5"}}),
+        DType::parse("[('a', [('b', '<f4', (2, 3)), ('', '|V2')]), (('t', 'c'), '|S3')]")}) {
     for (const std::vector<std::uint64_t>& shape :
          {std::vector<std::uint64_t>{}, {0}, {7}, {3, 0, 5}}) {
-      const auto bytes =
-          npy_header_bytes({.columns = columns, .fortran_order = true, .shape = shape});
+      const auto bytes = npy_header_bytes({.dtype = dtype, .fortran_order = true, .shape = shape});
       const NpyHeader header = parse(as_text(bytes));
-      CHECK(header.columns == columns);
+      CHECK(header.dtype == dtype);
+      CHECK(header.swaps.empty());
       CHECK(header.shape == shape);
       CHECK(header.fortran_order);
       CHECK(header.data_offset == bytes.size());
     }
   }
-}
-
-TEST_CASE("npy header: the bytes of a row are those of its columns") {
-  CHECK(NpyHeader{.columns = {{"", "<U3"}}, .shape = {}}.item_bytes() == 12);
-  CHECK(NpyHeader{.columns = {{"a", "<i8"}, {"b", "|S5"}}, .shape = {}}.item_bytes() == 13);
 }
 
 TEST_CASE("npy header: other spellings of the dictionary are read") {
@@ -125,7 +127,7 @@ TEST_CASE("npy header: other spellings of the dictionary are read") {
        }) {
     CAPTURE(dict);
     const NpyHeader header = parse(around(dict));
-    CHECK(header.columns == Columns{{"", "<f4"}});
+    CHECK(header.dtype == DType::parse("<f4"));
     CHECK(header.shape == std::vector<std::uint64_t>{3});
   }
 }
@@ -140,24 +142,45 @@ TEST_CASE("npy header: versions 2.0 and 3.0 are read") {
   const NpyHeader third =
       parse("\x93NUMPY" + std::string("\x03\0", 2) + length + std::string(dict));
 
-  CHECK(second.columns[0].first == "\xc3\x83\xc2\xa9");  // two latin-1 characters
-  CHECK(third.columns[0].first == "\xc3\xa9");
+  CHECK(second.dtype.descr() == "[('\xc3\x83\xc2\xa9', '<f4')]");  // two latin-1 characters
+  CHECK(third.dtype.descr() == "[('\xc3\xa9', '<f4')]");
 }
 
-TEST_CASE("npy header: dtypes that are no flat bytes are refused by name") {
+TEST_CASE("npy header: a structured array is byte for byte what NumPy writes") {
+  const NpyHeader header{
+      .dtype = DType::parse("[('a', '|b1'), ('', '|V7'), ('b', [('x', '<f8', (2, 3)), (('long', "
+                            "'y'), '<M8[ns]')], (4,))]"),
+      .shape = {5}};
+  const std::string text =
+      "{'descr': [('a', '|b1'), ('', '|V7'), ('b', [('x', '<f8', (2, 3)), (('long', 'y'), "
+      "'<M8[ns]')], (4,))], 'fortran_order': False, 'shape': (5,), }";
+
+  CHECK(as_text(npy_header_bytes(header)) ==
+        around(text + std::string(192 - 11 - text.size(), ' ') + "\n"));
+}
+
+TEST_CASE("npy header: big-endian elements are little-endian ones with swaps") {
+  const NpyHeader header = parse(around(
+      "{'descr': [('a', '>f4'), ('b', '>c8', (2,))], 'fortran_order': True, 'shape': (3,)}"));
+
+  CHECK(header.dtype.descr() == "[('a', '<f4'), ('b', '<c8', (2,))]");
+  CHECK(header.swaps == std::vector<ByteSwap>{{0, 4, 5}});
+  CHECK(header.fortran_order);
+  CHECK(error_of([&] { (void)npy_header_bytes(header); }).code() == Code::bug);
+}
+
+TEST_CASE("npy header: dtypes that no array of numbers can have are refused by name and place") {
   struct Row {
     std::string_view descr, fact;
+    std::uint64_t offset;
   };
   constexpr Row kRows[] = {
-      {"'|O'", "npy array of Python objects, which only pickle could read"},
-      {"[('a', '<i4'), ('b', 'O')]",
-       "npy column 'b' of Python objects, which only pickle could read"},
-      {"[('a', [('x', '<i4')])]", "npy column 'a' of nested structures"},
-      {"[('a', '<i4', (3,))]", "npy column 'a' of sub-arrays of a shape"},
-      {"[('a', ('<i4', (3,)))]", "npy column 'a' of sub-arrays"},
-      {"[(('title', 'a'), '<i4')]", "npy array of columns with titles"},
-      {"('<i4', (3,))", "npy array of sub-arrays"},
-      {"'>f4'", "dtype '>f4' is big-endian"},
+      {"'|O'", "dtype '|O' is of Python objects, which only pickle could read", 20},
+      {"[('a', '<i4'), ('b', 'O')]", "dtype 'O' is of Python objects, which only pickle could read",
+       41},
+      {"('<i4', (3,))", "npy header has a dtype that is a pair of type and shape", 20},
+      {"'<i3'", "dtype '<i3' is not one of fixed size that shale knows", 20},
+      {"[('a', '<i4', (0,))]", "elements of dtype '[('a', '<i4', (0,))]' have no bytes", 20},
   };
   for (const Row& row : kRows) {
     CAPTURE(row.descr);
@@ -167,6 +190,7 @@ TEST_CASE("npy header: dtypes that are no flat bytes are refused by name") {
     CHECK(error.code() == Code::unsupported);
     CHECK(error.message() == row.fact);
     CHECK(error.file() == "a.npy");
+    CHECK(error.offset() == row.offset);
   }
 }
 
@@ -198,11 +222,35 @@ TEST_CASE("npy header: what is no header is damaged") {
     const Error error = error_of([&] { (void)parse(around(dict)); });
     CHECK(error.code() == Code::damaged);
     CHECK(error.file() == "a.npy");
+    CHECK(error.offset() >= 10);
   }
 }
 
+TEST_CASE("npy header: more than 64 axes, or lists nested without end, are refused") {
+  std::string axes, lists;
+  for (int i = 0; i < 65; ++i) axes += "1, ";
+  for (int i = 0; i < 2000; ++i) lists += "[('a', ";
+  const auto message = [](const std::string& dict) {
+    return error_of([&] { (void)parse(around(dict)); }).message();
+  };
+
+  CHECK(message("{'descr': '<f4', 'fortran_order': False, 'shape': (" + axes + ")}") ==
+        "npy header has more than 64 axes");
+  CHECK(message("{'descr': " + lists) == "npy header nests more than 16 lists of columns");
+}
+
+TEST_CASE("npy header: its length is known from its first 12 bytes, and 4 GiB are refused") {
+  const auto bytes = npy_header_bytes({.dtype = DType::parse("<f4"), .shape = {3}});
+  const std::string_view huge("\x93NUMPY\x03\0\xff\xff\xff\xff", 12);
+
+  CHECK(npy_header_length(Bytes(bytes).first(kNpyPrefixBytes), "a.npy") == bytes.size());
+  const Error error = error_of([&] { (void)npy_header_length(as_bytes(huge), "a.npy"); });
+  CHECK(error.code() == Code::limit);
+  CHECK(error.offset() == 8);
+}
+
 TEST_CASE("npy header: cut at any length, it is damaged") {
-  const auto bytes = npy_header_bytes({.columns = {{"a", "<i8"}}, .shape = {3}});
+  const auto bytes = npy_header_bytes({.dtype = columns({{"a", "<i8"}}), .shape = {3}});
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     CAPTURE(length);
     CHECK(error_of([&] { (void)parse(as_text(bytes).substr(0, length)); }).code() == Code::damaged);
@@ -210,7 +258,7 @@ TEST_CASE("npy header: cut at any length, it is damaged") {
 }
 
 TEST_CASE("npy header: a text longer than 65,535 bytes is neither written nor read") {
-  const NpyHeader wide{.columns = {{std::string(70'000, 'x'), "<i4"}}, .shape = {1}};
+  const NpyHeader wide{.dtype = columns({{std::string(70'000, 'x'), "<i4"}}), .shape = {1}};
 
   CHECK(error_of([&] { (void)npy_header_bytes(wide); }).code() == Code::limit);
   CHECK(error_of([&] {
@@ -220,7 +268,7 @@ TEST_CASE("npy header: a text longer than 65,535 bytes is neither written nor re
 
 TEST_CASE("npy header: random changes are read or refused, never more") {
   const auto original =
-      npy_header_bytes({.columns = {{"a'b", "<i8"}, {"b", "|S3"}}, .shape = {3, 4}});
+      npy_header_bytes({.dtype = columns({{"a'b", "<i8"}, {"b", "|S3"}}), .shape = {3, 4}});
   std::mt19937 random(11);
   for (int round = 0; round < 20'000; ++round) {
     auto bytes = original;

@@ -1,0 +1,313 @@
+#include "shale/wire/zip_directory.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::uint32_t kEndSignature = 0x06054b50, kLocatorSignature = 0x07064b50,
+                        kEnd64Signature = 0x06064b50, kEntrySignature = 0x02014b50,
+                        kLocalSignature = 0x04034b50;
+constexpr std::uint64_t kEndBytes = 22, kLocatorBytes = 20, kEnd64Bytes = 56, kEntryBytes = 46,
+                        kLocalBytes = 30, kMostCommentBytes = 65'535;
+constexpr std::uint16_t kIn64 = 0xffff;  // "see the zip64 record"
+constexpr std::uint32_t kIn64Wide = 0xffffffff;
+constexpr std::uint16_t kStored = 0, kDeflated = 8;
+// Flags: encrypted, compressed patch data, strongly encrypted, directory encrypted.
+constexpr std::uint16_t kEncryptedFlags = 1U << 0 | 1U << 6 | 1U << 13, kPatchFlag = 1U << 5;
+
+// Where the central directory lies.
+struct Directory {
+  std::uint64_t members = 0, begin = 0, bytes = 0;
+  std::uint64_t limit = 0;  // where the first end record begins
+};
+
+// A directory entry as far as the local header is needed to complete it.
+struct Entry {
+  ZipMember member;
+  std::uint64_t place = 0;         // of the entry itself
+  std::uint64_t local_offset = 0;  // of the local header
+  std::uint16_t method = 0;
+};
+
+class DirectoryReader {
+ public:
+  DirectoryReader(std::uint64_t size, const ViewBytes& view, std::string_view where)
+      : size_(size), view_(view), where_(where) {}
+
+  std::vector<ZipMember> read() {
+    const Directory directory = find_directory();
+    std::vector<Entry> entries = read_entries(directory);
+    for (Entry& entry : entries) find_data(entry, directory);
+    check_overlaps(entries);
+    check_names(entries);
+    std::vector<ZipMember> members;
+    members.reserve(entries.size());
+    for (Entry& entry : entries) members.push_back(std::move(entry.member));
+    return members;
+  }
+
+ private:
+  template <class... Args>
+  [[nodiscard]] Error damaged(std::uint64_t offset, fmt::format_string<Args...> format,
+                              Args&&... args) const {
+    Error error(Code::damaged, format, std::forward<Args>(args)...);
+    error.at(where_, offset);
+    return error;
+  }
+  template <class... Args>
+  [[nodiscard]] Error unsupported(std::uint64_t offset, fmt::format_string<Args...> format,
+                                  Args&&... args) const {
+    Error error(Code::unsupported, format, std::forward<Args>(args)...);
+    error.at(where_, offset);
+    return error;
+  }
+
+  [[nodiscard]] ByteReader reader(std::uint64_t offset, std::uint64_t length) const {
+    return ByteReader(view_(offset, length), where_, offset);
+  }
+
+  // The end record is the last one whose comment reaches to the end of the file exactly.
+  [[nodiscard]] std::uint64_t find_end_record() const {
+    if (size_ >= kEndBytes) {
+      const std::uint64_t length = std::min(size_, kEndBytes + kMostCommentBytes);
+      const Bytes tail = view_(size_ - length, length);
+      for (std::uint64_t comment = 0; comment + kEndBytes <= length; ++comment) {
+        ByteReader in(tail.last(kEndBytes + comment));
+        if (in.read_u32() != kEndSignature) continue;
+        in.skip(kEndBytes - 6);
+        if (in.read_u16() == comment) return size_ - kEndBytes - comment;
+      }
+    }
+    throw damaged(size_, "zip archive has no end record")
+        .hint("the file was probably cut short; copy it again");
+  }
+
+  [[nodiscard]] Directory find_directory() const {
+    const std::uint64_t end = find_end_record();
+    ByteReader in = reader(end, kEndBytes);
+    in.skip(4);
+    std::uint64_t disk = in.read_u16(), first_disk = in.read_u16();
+    const std::uint16_t here = in.read_u16(), members = in.read_u16();
+    const std::uint32_t bytes = in.read_u32(), begin = in.read_u32();
+    const bool is_zip64 = disk == kIn64 || first_disk == kIn64 || here == kIn64 ||
+                          members == kIn64 || bytes == kIn64Wide || begin == kIn64Wide;
+    if (is_zip64) {
+      if (const auto found = find_zip64_directory(end)) return checked(*found);
+    }
+    if (disk != 0 || first_disk != 0 || here != members) throw several_disks(end);
+    return checked({members, begin, bytes, end});
+  }
+
+  // Nullopt without a locator: 65,535 members also fit an archive that has none.
+  [[nodiscard]] std::optional<Directory> find_zip64_directory(std::uint64_t end) const {
+    if (end < kLocatorBytes + kEnd64Bytes) return std::nullopt;
+    ByteReader locator = reader(end - kLocatorBytes, kLocatorBytes);
+    if (locator.read_u32() != kLocatorSignature) return std::nullopt;
+    const std::uint32_t disk = locator.read_u32();
+    const std::uint64_t place = locator.read_u64();
+    const std::uint32_t disks = locator.read_u32();
+    if (disk != 0 || disks > 1) throw several_disks(end - kLocatorBytes);
+    if (place > end - kLocatorBytes - kEnd64Bytes) {
+      throw damaged(end - kLocatorBytes, "zip64 end record at byte {} lies behind its locator",
+                    place);
+    }
+    ByteReader in = reader(place, kEnd64Bytes);
+    if (in.read_u32() != kEnd64Signature) throw damaged(place, "no zip64 end record is here");
+    in.skip(12);  // its length, and versions
+    const bool is_one_disk = in.read_u32() == 0 && in.read_u32() == 0;
+    const std::uint64_t here = in.read_u64(), members = in.read_u64();
+    if (!is_one_disk || here != members) throw several_disks(place);
+    const std::uint64_t bytes = in.read_u64(), begin = in.read_u64();
+    return Directory{members, begin, bytes, place};
+  }
+
+  [[nodiscard]] Error several_disks(std::uint64_t offset) const {
+    return unsupported(offset, "zip archive is one of several disks");
+  }
+
+  [[nodiscard]] Directory checked(const Directory& directory) const {
+    if (directory.begin > directory.limit || directory.bytes > directory.limit - directory.begin) {
+      throw damaged(directory.limit,
+                    "zip directory of {} bytes at byte {} does not lie in front of its end record",
+                    directory.bytes, directory.begin)
+          .hint("the file was probably cut short, or something was put in front of the archive");
+    }
+    // Checked before memory is taken for them.
+    if (directory.members > directory.bytes / kEntryBytes) {
+      throw damaged(directory.limit, "zip directory of {} bytes cannot hold {} members",
+                    directory.bytes, directory.members);
+    }
+    return directory;
+  }
+
+  [[nodiscard]] std::vector<Entry> read_entries(const Directory& directory) const {
+    std::vector<Entry> entries;
+    entries.reserve(directory.members);
+    std::uint64_t at = directory.begin;
+    const std::uint64_t end = directory.begin + directory.bytes;
+    for (std::uint64_t i = 0; i < directory.members; ++i) {
+      if (end - at < kEntryBytes) throw cut_directory(at);
+      ByteReader lengths = reader(at + 28, 6);
+      std::uint64_t length = kEntryBytes;
+      for (int part = 0; part < 3; ++part) length += lengths.read_u16();
+      if (length > end - at) throw cut_directory(at);
+      entries.push_back(read_entry(at, length));
+      at += length;
+    }
+    if (at != end) throw damaged(at, "zip directory goes on for {} bytes", end - at);
+    return entries;
+  }
+
+  [[nodiscard]] Error cut_directory(std::uint64_t at) const {
+    return damaged(at, "zip directory ends inside of an entry");
+  }
+
+  [[nodiscard]] Entry read_entry(std::uint64_t place, std::uint64_t length) const {
+    ByteReader in = reader(place, length);
+    if (in.read_u32() != kEntrySignature) throw damaged(place, "no zip directory entry is here");
+    Entry entry;
+    entry.place = place;
+    ZipMember& member = entry.member;
+    in.skip(4);  // versions
+    const std::uint16_t flags = in.read_u16();
+    entry.method = in.read_u16();
+    in.skip(4);  // time
+    member.crc32 = in.read_u32();
+    member.data_bytes = in.read_u32();
+    member.bytes = in.read_u32();
+    const std::uint16_t name_bytes = in.read_u16(), extra_bytes = in.read_u16();
+    in.skip(2);  // length of the comment
+    const std::uint16_t disk = in.read_u16();
+    in.skip(6);  // attributes
+    entry.local_offset = in.read_u32();
+    member.name = as_text(in.read_bytes(name_bytes));
+    check_kind(entry, flags);
+    read_zip64_extra(entry, ByteReader(in.read_bytes(extra_bytes), where_, in.offset()));
+    if (disk != 0 && disk != kIn64) throw several_disks(place);
+    return entry;
+  }
+
+  void check_kind(Entry& entry, std::uint16_t flags) const {
+    const ZipMember& member = entry.member;
+    if (!is_utf8(member.name)) {
+      throw unsupported(entry.place, "name of member '{}' is not UTF-8", printable(member.name));
+    }
+    if ((flags & kEncryptedFlags) != 0) {
+      throw unsupported(entry.place, "member '{}' is encrypted", printable(member.name));
+    }
+    if ((flags & kPatchFlag) != 0 || (entry.method != kStored && entry.method != kDeflated)) {
+      throw unsupported(entry.place, "member '{}' is compressed by method {}, not deflate",
+                        printable(member.name), entry.method)
+          .hint("write the archive again with numpy.savez or numpy.savez_compressed");
+    }
+    entry.member.is_deflated = entry.method == kDeflated;
+  }
+
+  void read_zip64_extra(Entry& entry, ByteReader extra) const {
+    ZipMember& member = entry.member;
+    std::uint64_t* const wide[] = {&member.bytes, &member.data_bytes, &entry.local_offset};
+    const bool is_complete =
+        std::none_of(std::begin(wide), std::end(wide),
+                     [](const std::uint64_t* number) { return *number == kIn64Wide; });
+    // Fewer than four bytes are what some writers pad with.
+    while (!is_complete && extra.remaining() >= 4) {
+      const std::uint16_t id = extra.read_u16();
+      const std::uint16_t bytes = extra.read_u16();
+      if (id != 1) {
+        extra.skip(bytes);
+        continue;
+      }
+      ByteReader in(extra.read_bytes(bytes), where_, extra.offset());
+      for (std::uint64_t* number : wide) {
+        if (*number == kIn64Wide) *number = in.read_u64();
+      }
+      return;
+    }
+    // Without the extra field all ones is the number itself: whether it fits the file is seen
+    // later.
+  }
+
+  // The local header has lengths of its own for name and extra field.
+  void find_data(Entry& entry, const Directory& directory) const {
+    ZipMember& member = entry.member;
+    const std::uint64_t begin = entry.local_offset, end = directory.begin;
+    if (begin > end || end - begin < kLocalBytes) throw out_of_file(entry);
+    ByteReader in = reader(begin, kLocalBytes);
+    if (in.read_u32() != kLocalSignature) {
+      throw damaged(begin, "no local header of member '{}' is here", printable(member.name));
+    }
+    in.skip(4);  // version, flags
+    const std::uint16_t method = in.read_u16();
+    in.skip(16);  // time, checksum and sizes, which may stand behind the data
+    const std::uint64_t name_bytes = in.read_u16(), extra_bytes = in.read_u16();
+    const std::uint64_t head_bytes = kLocalBytes + name_bytes + extra_bytes;
+    if (head_bytes > end - begin || member.data_bytes > end - begin - head_bytes) {
+      throw out_of_file(entry);
+    }
+    const Bytes name = view_(begin + kLocalBytes, name_bytes);
+    if (as_text(name) != member.name || method != entry.method) {
+      throw damaged(begin, "local header is that of '{}' (method {}), the directory's '{}' ({})",
+                    printable(as_text(name)), method, printable(member.name), entry.method);
+    }
+    if (!member.is_deflated && member.data_bytes != member.bytes) {
+      throw damaged(entry.place, "stored member '{}' of {} bytes takes {} in the archive",
+                    printable(member.name), member.bytes, member.data_bytes);
+    }
+    member.data_offset = begin + head_bytes;
+  }
+
+  [[nodiscard]] Error out_of_file(const Entry& entry) const {
+    return damaged(entry.place,
+                   "member '{}' of {} bytes at byte {} does not lie in front of the directory",
+                   printable(entry.member.name), entry.member.data_bytes, entry.local_offset);
+  }
+
+  void check_overlaps(const std::vector<Entry>& entries) const {
+    std::vector<const Entry*> ordered = pointers(entries);
+    std::sort(ordered.begin(), ordered.end(),
+              [](const Entry* a, const Entry* b) { return a->local_offset < b->local_offset; });
+    for (std::size_t i = 1; i < ordered.size(); ++i) {
+      const ZipMember& before = ordered[i - 1]->member;
+      if (before.data_offset + before.data_bytes <= ordered[i]->local_offset) continue;
+      throw damaged(ordered[i]->local_offset, "members '{}' and '{}' overlap",
+                    printable(before.name), printable(ordered[i]->member.name));
+    }
+  }
+
+  void check_names(const std::vector<Entry>& entries) const {
+    std::vector<const Entry*> ordered = pointers(entries);
+    std::sort(ordered.begin(), ordered.end(),
+              [](const Entry* a, const Entry* b) { return a->member.name < b->member.name; });
+    const auto twice = std::adjacent_find(
+        ordered.begin(), ordered.end(),
+        [](const Entry* a, const Entry* b) { return a->member.name == b->member.name; });
+    if (twice == ordered.end()) return;
+    throw damaged(std::max((*twice)->place, (*(twice + 1))->place),
+                  "member '{}' is in the directory twice", printable((*twice)->member.name));
+  }
+
+  [[nodiscard]] static std::vector<const Entry*> pointers(const std::vector<Entry>& entries) {
+    std::vector<const Entry*> all;
+    all.reserve(entries.size());
+    for (const Entry& entry : entries) all.push_back(&entry);
+    return all;
+  }
+
+  std::uint64_t size_;
+  const ViewBytes& view_;
+  std::string_view where_;
+};
+
+}  // namespace
+
+std::vector<ZipMember> read_zip_directory(std::uint64_t size, const ViewBytes& view,
+                                          std::string_view where) {
+  return DirectoryReader(size, view, where).read();
+}
+
+}  // namespace shale

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shale/wire/view_bytes.hpp"
+
+// clang-format off
+// zip, little-endian, read from its end:
+//   end record      "PK\5\6", u16 disk, u16 disk of the directory, u16 members on this disk, u16 members,
+//                   u32 directory bytes, u32 directory offset, u16 comment bytes, comment (to the end of the file)
+//   zip64 locator   20 bytes in front of it: "PK\6\7", u32 disk, u64 offset of the zip64 end record, u32 disks
+//   zip64 end       "PK\6\6", u64 bytes that follow, u16 made by, u16 needs, u32 disk, u32 disk of the directory,
+//                   u64 members on this disk, u64 members, u64 directory bytes, u64 directory offset
+//   directory entry "PK\1\2", u16 made by, u16 needs, u16 flags, u16 method, u32 time, u32 crc32, u32 compressed bytes,
+//                   u32 bytes, u16 name, u16 extra, u16 comment (their bytes), u16 disk, u16 u32 attributes,
+//                   u32 offset of the local header; name, extra, comment
+//   local header    "PK\3\4", u16 needs, u16 flags, u16 method, u32 time, u32 crc32, u32 u32 sizes (or 0), u16 name,
+//                   u16 extra; name, extra; then the data
+// Numbers of all ones in a directory entry stand in its extra field 1: u64 bytes, u64 compressed bytes, u64 offset,
+// u32 disk, as many as are missing. Those of the end record stand in the zip64 end record.
+// Source: PKWARE APPNOTE.TXT 6.3.10, section 4.
+// clang-format on
+
+namespace shale {
+
+/// One file in a zip archive.
+struct ZipMember {
+  std::string name;  ///< UTF-8
+  bool is_deflated = false;
+  std::uint64_t data_offset = 0;  ///< in the archive
+  std::uint64_t data_bytes = 0;   ///< there; less than `bytes` where compressed
+  std::uint64_t bytes = 0;        ///< of the file itself
+  std::uint32_t crc32 = 0;        ///< of the file itself
+};
+
+/// The members of a zip archive of `size` bytes, in the order of its central directory. All data
+/// lie inside of the archive and do not overlap; no name is there twice. `where` goes into the
+/// errors. Errors: Code::damaged, with file and offset; Code::unsupported, by name, for archives of
+/// several disks, encrypted members, and other methods than stored and deflated; what `view`
+/// throws.
+[[nodiscard]] std::vector<ZipMember> read_zip_directory(std::uint64_t size, const ViewBytes& view,
+                                                        std::string_view where);
+
+}  // namespace shale
