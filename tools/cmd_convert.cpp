@@ -1,7 +1,11 @@
+#include <algorithm>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/data/fixed_value.hpp"
 #include "shale/format/format.hpp"
 #include "shale/ops/convert.hpp"
 
@@ -20,6 +24,8 @@ void add_options(CommandLine& line) {
       ("shard-size", po::value<std::string>()->default_value("1GiB")->value_name("SIZE"),
        "no file of a shard is larger")                                                           //
       ("shard-samples", po::value<std::string>()->value_name("N"), "no shard has more samples")  //
+      ("fields", po::value<std::string>()->value_name("A,B"),
+       "of a dataset or of arrays: only these fields, in this order")  //
       ("labels", po::value<std::string>()->value_name("FILE"),
        "CSV or TSV of path,label for a flat folder; labels are class names or integers")  //
       ("classes-from", po::value<std::string>()->value_name("DATASET|FILE"),
@@ -43,6 +49,35 @@ void add_options(CommandLine& line) {
       ("dry-run", po::bool_switch(), "say what would be written, write nothing");
 }
 
+// What has no meaning for one array is refused, not ignored.
+void refuse_shard_options(const CommandLine& line, const std::string& output) {
+  constexpr std::string_view kNpy = "npy";
+  if (line.has("to") && line.text("to") != kNpy) {
+    throw Error(Code::usage, "--to {} for an output that is one .npy array",
+                printable(line.text("to")))
+        .at(output)
+        .hint("leave --to out, or choose an output directory, whose name does not end in .npy");
+  }
+  for (const char* option : {"shard-size", "shard-samples", "on-error", "max-errors"}) {
+    if (!line.has(option)) continue;
+    throw Error(Code::usage, "--{} does nothing for an output that is one .npy array", option)
+        .at(output)
+        .hint("leave it out, or choose an output directory and pass --to npy");
+  }
+}
+
+std::vector<std::string> split_fields(const std::string& text) {
+  std::vector<std::string> fields;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    fields.push_back(text.substr(begin, end - begin));
+    if (fields.back().empty())
+      throw Error(Code::usage, "--fields '{}' has a name without letters", printable(text));
+    begin = end + 1;
+  }
+  return fields;
+}
+
 ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) {
   constexpr std::string_view kOnError[] = {"skip", "keep", "fail"},
                              kIo[] = {"auto", "direct", "buffered"}, kHidden[] = {"skip", "keep"};
@@ -50,13 +85,13 @@ ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) 
   ConvertRequest request;
   request.inputs.assign(line.words().begin(), line.words().end() - 1);
   request.output = line.words().back();
-  if (request.output.ends_with(".npy")) {
-    throw Error(Code::unsupported, "one .npy array is not supported yet as output")
-        .at(request.output)
-        .hint("choose an output directory, whose name does not end in .npy, and pass --to");
+  if (is_array_name(request.output)) {
+    refuse_shard_options(line, request.output);
+  } else {
+    // format_named("") lists the formats: the chooser.
+    request.format = format_named(line.has("to") ? line.text("to") : "").name;
   }
-  // format_named("") lists the formats: the chooser.
-  request.format = format_named(line.has("to") ? line.text("to") : "").name;
+  if (line.has("fields")) request.fields = split_fields(line.text("fields"));
   request.generator = kGenerator;
   request.shard_bytes = parse_size(line.text("shard-size"));
   if (line.has("shard-samples"))
@@ -94,10 +129,28 @@ std::string counts_text(const std::map<std::string, std::uint64_t>& counts) {
   return text;
 }
 
+std::string array_text(const ConvertReport& report, const std::string& output) {
+  const Field& field = report.manifest.schema.fields.front();
+  std::vector<std::uint64_t> shape = {report.manifest.digest.samples};
+  shape.insert(shape.end(), field.shape.begin(), field.shape.end());
+  std::string text =
+      fmt::format("{} {} of shape ({}{}) to {} ({})\n", report.is_plan ? "would write" : "wrote",
+                  printable(dtype_of_column(field).descr()), fmt::join(shape, ", "),
+                  shape.size() == 1 ? "," : "", output, format_size(report.file_bytes));
+  if (report.was_verified && report.verification.findings == 0)
+    text += "  verified: it reads back as it was written\n";
+  if (report.is_plan) return text + "next: the same command without --dry-run\n";
+  return text + fmt::format(
+                    "next: python3 -c 'import numpy; print(numpy.load(\"{}\", "
+                    "mmap_mode=\"r\").shape)'\n",
+                    output);
+}
+
 std::string report_text(const ConvertReport& report, const ConvertRequest& request) {
   const Manifest& manifest = report.manifest;
   const std::string output = printable(request.output);
   std::string text;
+  if (report.is_one_array) return array_text(report, output);
   if (report.was_complete)
     text += fmt::format("{} is already complete: nothing was done\n", output);
   text += fmt::format(

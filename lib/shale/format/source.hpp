@@ -29,6 +29,9 @@ struct PendingSample {
   std::shared_ptr<const void> keeps_open;  ///< what the descriptors belong to
   /// Of a run: columns that the source had to read itself, as they were stored; null: to be read.
   std::vector<std::shared_ptr<std::vector<std::byte>>> columns;
+  /// Of a run: what of each element lies big-endian, a field each, or nothing. Borrowed from the
+  /// source.
+  std::vector<std::span<const ByteSwap>> swaps;
   bool has_crc32c = false;  ///< places carry the crc32c that the bytes must have
   std::uint64_t bytes = 0;  ///< to be read: what a lease must cover
 };
@@ -47,8 +50,9 @@ struct SourceInfo {
   std::uint64_t ignored = 0;  ///< entries that are no samples
   /// Bytes of one sample where all have one size: samples come in runs. Nullopt: one by one.
   std::optional<std::uint64_t> row_bytes;
-  /// Of runs: what of each element of a column lies in another byte order. A field each, or empty.
-  std::vector<std::vector<ByteSwap>> swaps;
+  std::uint64_t memory_bytes = 0;  ///< that it holds while it is read
+  /// What the content digest of all samples must come to, where nothing else proves what is read.
+  std::optional<Hash128> content;
   std::vector<std::string> notes;  ///< what the user should know, a sentence each
   /// How the elements of a list lie in its extent (Format::split_list of where the samples are);
   /// null: there are no lists.

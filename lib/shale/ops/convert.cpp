@@ -8,17 +8,15 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
-#include "shale/flow/memory_budget.hpp"
-#include "shale/flow/ordered_pipeline.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
-#include "shale/ops/batch_cutter.hpp"
 #include "shale/ops/class_table.hpp"
 #include "shale/ops/csv.hpp"
-#include "shale/ops/encode_batch.hpp"
+#include "shale/ops/encode_pipeline.hpp"
 #include "shale/ops/forecast.hpp"
 #include "shale/ops/identity.hpp"
+#include "shale/ops/join_array.hpp"
 #include "shale/ops/open_input.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
@@ -33,14 +31,11 @@ namespace fs = std::filesystem;
 constexpr std::size_t kShownSkips = 10;
 constexpr std::uint64_t kLeastEndured = 10;
 
-// --memory, divided: the list of files, the write buffers, and what is left for samples in flight.
-struct MemoryPlan {
-  std::uint64_t list, samples;
-};
-MemoryPlan plan_memory(std::uint64_t memory_bytes) {
-  const std::uint64_t list = memory_bytes / 8;
-  return {.list = list,
-          .samples = memory_bytes - list - ShardSetWriter::buffer_bytes(memory_bytes)};
+// --memory, divided: the list of files, or what else the source holds; the write buffers; and what
+// is left for samples in flight.
+std::uint64_t memory_for_samples(std::uint64_t memory_bytes, const SourceInfo& source) {
+  const std::uint64_t of_source = std::max(list_memory(memory_bytes), source.memory_bytes);
+  return memory_bytes - of_source - ShardSetWriter::buffer_bytes(memory_bytes);
 }
 
 // A run under way: one source, one set of shards.
@@ -68,31 +63,12 @@ class Conversion {
   }
 
   void run() {
-    MemoryBudget budget(plan_memory(request_.memory_bytes).samples);
-    std::vector<BatchReader> readers;
-    for (unsigned i = 0; i < request_.jobs; ++i) readers.emplace_back(BatchReader::Options{});
     const Encoding encoding{format_, format_options_, writer_.layout(), request_.on_error};
-    BatchCutter cutter(source_, budget, request_.jobs,
-                       {.are_encoded_whole = encoding.layout.has_fixed_rows,
-                        .rows_a_shard = writer_.rows_a_shard()});
-    OrderedPipeline<EncodedBatch> pipeline(request_.jobs);
-    for (;;) {
-      while (std::optional<Batch> batch = cutter.next(pipeline.pending())) {
-        auto shared =
-            std::make_shared<Batch>(std::move(*batch));  // a std::function must be copyable
-        pipeline.submit([this, shared, &readers, &encoding](unsigned worker) {
-          return encode_batch(std::move(*shared), source_.info(), encoding, readers[worker]);
-        });
-      }
-      if (pipeline.pending() == 0) break;
-      EncodedBatch encoded = pipeline.take();
-      for (const EncodedSample& sample : encoded.samples) commit(sample);
-      done_bytes_ += encoded.batch.bytes;
-      encoded.samples.clear();
-      cutter.recycle(std::move(encoded.batch));
-      events_.stop_if_asked();
-      events_.report(done_, source_.info().manifest.samples, done_bytes_);
-    }
+    encode_all(source_, encoding,
+               {.jobs = request_.jobs,
+                .memory_bytes = memory_for_samples(request_.memory_bytes, source_.info()),
+                .rows_a_shard = writer_.rows_a_shard()},
+               events_, [this](const EncodedSample& sample) { commit(sample); });
   }
 
   // The shards are written: everything that stands beside them, the manifest last.
@@ -103,6 +79,7 @@ class Conversion {
       throw Error(Code::bug, "{} samples written and {} skipped, the input has {}",
                   written.digest.samples, skipped_, source.manifest.samples);
     }
+    prove_input(source, written.digest, request_.inputs.front());
     manifest.layout = writer_.layout();
     manifest.skipped = skipped_;
     manifest.ignored = source.ignored;
@@ -127,7 +104,7 @@ class Conversion {
 
  private:
   void commit(const EncodedSample& sample) {
-    done_ += sample.record ? sample.record->digest.samples : 1;
+    ++done_;
     if (sample.image && (sample.record || !sample.image->fault.empty())) report_image(sample);
     if (!sample.fault.empty()) endure(sample);
     if (sample.record) writer_.append(*sample.record);
@@ -191,7 +168,7 @@ class Conversion {
   CsvList skipped_list_, images_list_;
   std::optional<ImageReport> images_;
   std::vector<std::string> first_skipped_;
-  std::uint64_t done_ = 0, done_bytes_ = 0, bad_ = 0, skipped_ = 0;
+  std::uint64_t done_ = 0, bad_ = 0, skipped_ = 0;
 };
 
 // Refuses an output that would be part of the input, or the input part of it.
@@ -296,7 +273,7 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
   std::unique_ptr<Source> source;
   Manifest wanted;
   try {
-    source = open_input(request, work.path(), plan_memory(request.memory_bytes).list, events);
+    source = open_input(request, work.path(), events);
     check_schema_fits(format, source->info().schema);
     wanted = wanted_manifest(request, source->info());
     if (place == Place::dataset) {
@@ -351,6 +328,7 @@ ErrorAllowance parse_error_allowance(std::string_view text) {
 }
 
 ConvertReport convert(const ConvertRequest& request, const Events& events) {
+  if (is_array_name(request.output)) return join_into_array(request, events);
   const Format& format = format_named(request.format);
   const Place place = look_at(request.output);
   refuse_strange_output(request, place);
@@ -361,8 +339,7 @@ ConvertReport convert(const ConvertRequest& request, const Events& events) {
     // Nothing may be written to the output: the list of files spills to the temporary folder if it
     // must.
     const std::unique_ptr<Source> source =
-        open_input(request, fs::temp_directory_path().string(),
-                   plan_memory(request.memory_bytes).list, events);
+        open_input(request, fs::temp_directory_path().string(), events);
     check_schema_fits(format, source->info().schema);
     Manifest wanted = wanted_manifest(request, source->info());
     report = is_finished ? already_complete(request, wanted)

@@ -32,6 +32,8 @@ struct ErrorAllowance {
 /// A conversion as it was asked for: plain data, nothing opened yet.
 struct ConvertRequest {
   std::vector<std::string> inputs;
+  std::vector<std::string>
+      fields;  ///< of a dataset or of arrays: only these, in this order; empty: all
   std::string output, format, generator;
   std::uint64_t shard_bytes = std::uint64_t{1} << 30;
   std::uint64_t shard_samples = ~std::uint64_t{0};
@@ -54,6 +56,7 @@ struct ConvertReport {
   Manifest manifest;
   std::uint64_t file_bytes = 0;  ///< of all shards, with their indexes
   bool was_complete = false;     ///< the output was finished before: nothing was done
+  bool is_one_array = false;     ///< the output is an .npy file, not a dataset
   bool is_plan = false;  ///< --dry-run: nothing was written; shard_count is computed from sizes
   std::vector<std::string> notes;
   std::vector<std::string> first_skipped;  ///< "key: reason", at most 10
@@ -61,7 +64,13 @@ struct ConvertReport {
   VerifyReport verification;
 };
 
-/// Converts an input into a dataset of shards at `request.output`. The result depends on input and
+/// True for the name of an output that is one array: it ends in .npy.
+[[nodiscard]] inline bool is_array_name(std::string_view output) {
+  return output.ends_with(".npy");
+}
+
+/// Converts an input into a dataset of shards at `request.output`, or into one array if it
+/// is_array_name(). The result depends on input and
 /// options only, never on jobs, memory, machine or working directory. Killed at any moment it
 /// leaves no manifest and only whole files under final names; run again, it clears that and
 /// finishes the job. Memory: request.memory_bytes, whatever the number of samples. Errors: every

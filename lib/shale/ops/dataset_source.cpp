@@ -5,8 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/fixed_value.hpp"
 #include "shale/flow/permutation.hpp"
 #include "shale/shards/dataset_reader.hpp"
 
@@ -15,81 +17,151 @@ namespace {
 
 constexpr std::size_t kOpenShards = 4;
 
-// A shard and what one thread reads its rows with.
+// A shard and what one thread reads its rows with, where they are not fixed.
 struct OpenShard {
   std::uint64_t number;
   std::shared_ptr<const ShardReader> reader;
-  IndexReader index;
-  WindowReader keys;
+  std::optional<IndexReader> index;
+  std::optional<WindowReader> keys;
 
   OpenShard(std::uint64_t the_number, std::shared_ptr<const ShardReader> the_reader)
-      : number(the_number),
-        reader(std::move(the_reader)),
-        index(reader->open_index()),
-        keys(reader->file_of_key(), 4096) {}
+      : number(the_number), reader(std::move(the_reader)) {
+    if (reader->index_file() == nullptr) return;
+    index.emplace(reader->open_index());
+    keys.emplace(reader->file_of_key(), 4096);
+  }
 };
 
 class DatasetSource final : public Source {
  public:
-  DatasetSource(OpenedDataset dataset, bool is_shuffled, std::uint64_t seed)
+  DatasetSource(OpenedDataset dataset, const DatasetSelection& selection)
       : dataset_(std::move(dataset)) {
     for (const ManifestShard& shard : dataset_.shards) {
       first_row_.push_back(rows_);
       rows_ += shard.digest.samples;
     }
-    if (is_shuffled) order_.emplace(rows_, seed);
+    if (selection.is_shuffled && rows_ > 0) order_.emplace(rows_, selection.seed);
+    select(selection.fields);
+    describe_manifest(selection);
+    describe_samples();
+  }
+
+  [[nodiscard]] const SourceInfo& info() const override { return info_; }
+
+  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t most_rows) override {
+    if (position_ == rows_) return std::nullopt;
+    const std::uint64_t row = order_ ? order_->at(position_) : position_;
+    const auto after = std::upper_bound(first_row_.begin(), first_row_.end(), row);
+    const auto number = static_cast<std::uint64_t>(after - first_row_.begin()) - 1;
+    OpenShard& shard = open_shard(number);
+    const std::uint64_t shard_row = row - first_row_[number];
+    if (info_.row_bytes) {
+      const std::uint64_t left = dataset_.shards[number].digest.samples - shard_row;
+      return run(shard, shard_row, order_ ? 1 : std::min(most_rows, left), row);
+    }
+    ++position_;
+    return pending(shard, shard.index->row(shard_row), row);
+  }
+
+ private:
+  void select(const std::vector<std::string>& names) {
+    const std::vector<Field>& all = manifest_.schema.fields;
+    if (names.empty()) {
+      for (std::size_t i = 0; i < all.size(); ++i) fields_.push_back(i);
+    }
+    for (const std::string& name : names) {
+      const std::optional<std::size_t> field = manifest_.schema.find(name);
+      const bool is_twice =
+          field && std::find(fields_.begin(), fields_.end(), *field) != fields_.end();
+      if (!field || is_twice) {
+        std::string there;
+        for (const Field& one : all) there += (there.empty() ? "" : ", ") + printable(one.name);
+        throw Error(Code::usage, "--fields names '{}', which is {}", printable(name),
+                    is_twice ? "named before" : "no field of the dataset")
+            .hint("its fields are " + there);
+      }
+      fields_.push_back(*field);
+    }
+    for (const std::size_t field : fields_) info_.schema.fields.push_back(all[field]);
+    info_.schema.has_keys = manifest_.schema.has_keys;
+  }
+
+  void describe_manifest(const DatasetSelection& selection) {
     const bool is_ours = manifest_.layout.dialect == Dialect::own;
     if (is_ours) {
+      const Hash128 all =
+          manifest_.layout.has_keys ? manifest_.digest.keys : manifest_.digest.ordered;
       info_.manifest = {.kind = "shale dataset",
                         .samples = rows_,
                         .bytes = manifest_.payload_bytes,
-                        .fingerprint = manifest_.digest.keys};
+                        .fingerprint = all,
+                        .mtime_ns = {}};
     } else {
       info_.manifest = manifest_.source;
       info_.manifest.mtime_ns.reset();
       info_.notes = dataset_.notes;
     }
-    info_.schema = manifest_.schema;
-    info_.classes = manifest_.classes;
-    info_.holds_images = manifest_.images.has_value();
+    if (!selection.fields.empty()) {
+      std::string facts = info_.manifest.fingerprint.hex();
+      for (const std::string& field : selection.fields) facts += "\n" + field;
+      info_.manifest.fingerprint = xxh3_128(as_bytes(facts));
+    }
+    const bool is_whole = selection.fields.empty() && manifest_.layout.has_checksums;
+    if (manifest_.layout.has_fixed_rows && is_whole) info_.content = manifest_.digest.content;
     info_.keys_are_unique = is_ours || !manifest_.layout.has_keys;
+  }
+
+  void describe_samples() {
+    info_.classes = manifest_.classes;
+    // The image is what the probe looks at: field 0.
+    info_.holds_images = manifest_.images.has_value() && fields_.front() == 0;
     info_.split_list = format_of(manifest_).split_list;
+    if (!manifest_.layout.has_fixed_rows) return;
+    info_.row_bytes = 0;
+    for (const Field& field : info_.schema.fields)
+      *info_.row_bytes += fixed_bytes_of(field).value();
   }
 
-  [[nodiscard]] const SourceInfo& info() const override { return info_; }
-
-  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t) override {
-    if (position_ == rows_) return std::nullopt;
-    const std::uint64_t row = order_ ? order_->at(position_) : position_;
-    ++position_;
-    const auto after = std::upper_bound(first_row_.begin(), first_row_.end(), row);
-    const auto number = static_cast<std::uint64_t>(after - first_row_.begin()) - 1;
-    OpenShard& shard = open_shard(number);
-    return pending(shard, shard.index.row(row - first_row_[number]), row);
+  PendingSample run(OpenShard& shard, std::uint64_t shard_row, std::uint64_t rows,
+                    std::uint64_t number) {
+    PendingSample run;
+    run.rows = rows;
+    run.first_number = number;
+    run.keeps_open = shard.reader;
+    for (const std::size_t field : fields_) {
+      const FixedColumn column = shard.reader->fixed_column(field);
+      FieldPlace place = column.place(shard_row);
+      place.length *= rows;
+      run.cells.push_back({.place = place});
+      run.descriptors.push_back(column.file->descriptor());
+      run.bytes += place.length;
+    }
+    position_ += rows;
+    return run;
   }
 
- private:
   PendingSample pending(OpenShard& shard, IndexRow row, std::uint64_t number) {
     PendingSample sample;
     sample.has_crc32c = manifest_.layout.has_checksums;
     sample.keeps_open = shard.reader;
     sample.key = row.key.offset == kMissing
                      ? std::to_string(number)
-                     : std::string(as_text(shard.keys.view(row.key.offset, row.key.length)));
-    sample.cells = std::move(row.cells);
-    for (std::size_t i = 0; i < sample.cells.size(); ++i) {
+                     : std::string(as_text(shard.keys->view(row.key.offset, row.key.length)));
+    for (const std::size_t i : fields_) {
       const InputFile& file = shard.reader->file_of_field(i);
       sample.descriptors.push_back(file.descriptor());
-      const FieldPlace& place = sample.cells[i].place;
-      if (!is_located(manifest_.schema.fields[i].kind)) continue;
+      const FieldPlace place = row.cells[i].place;
+      const Field& field = manifest_.schema.fields[i];
+      sample.cells.push_back(std::move(row.cells[i]));
+      if (!is_located(field.kind)) continue;
       if (place.offset == kMissing) {
         throw Error(Code::schema, "field '{}' is absent in this sample, a dataset has it in all",
-                    printable(manifest_.schema.fields[i].name))
+                    printable(field.name))
             .for_sample(sample.key, number);
       }
       if (place.length > file.size() || place.offset > file.size() - place.length) {
-        throw Error(Code::damaged, "field '{}' lies outside the file's {} bytes",
-                    manifest_.schema.fields[i].name, file.size())
+        throw Error(Code::damaged, "field '{}' lies outside the file's {} bytes", field.name,
+                    file.size())
             .at(file.path(), place.offset)
             .for_sample(sample.key, number);
       }
@@ -113,6 +185,7 @@ class DatasetSource final : public Source {
   OpenedDataset dataset_;
   const Manifest& manifest_ = dataset_.manifest;
   std::vector<std::uint64_t> first_row_;
+  std::vector<std::size_t> fields_;  // of the manifest's schema
   std::uint64_t rows_ = 0, position_ = 0;
   std::optional<Permutation> order_;
   std::deque<std::unique_ptr<OpenShard>> open_;
@@ -121,9 +194,9 @@ class DatasetSource final : public Source {
 
 }  // namespace
 
-std::unique_ptr<Source> make_dataset_source(OpenedDataset dataset, bool is_shuffled,
-                                            std::uint64_t seed) {
-  return std::make_unique<DatasetSource>(std::move(dataset), is_shuffled, seed);
+std::unique_ptr<Source> make_dataset_source(OpenedDataset dataset,
+                                            const DatasetSelection& selection) {
+  return std::make_unique<DatasetSource>(std::move(dataset), selection);
 }
 
 }  // namespace shale

@@ -3,16 +3,25 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "shale/format/source.hpp"
 #include "shale/ops/open_dataset.hpp"
 
 namespace shale {
 
-/// The samples of a dataset, of any format, in its order or shuffled: the payload is read by the
-/// index, never through the container's library, and each extent must have the crc32c that the
-/// index gives, where it gives one.
-[[nodiscard]] std::unique_ptr<Source> make_dataset_source(OpenedDataset dataset, bool is_shuffled,
-                                                          std::uint64_t seed);
+/// Which samples of a dataset, and what of them.
+struct DatasetSelection {
+  bool is_shuffled = false;
+  std::uint64_t seed = 0;
+  std::vector<std::string> fields = {};  ///< only these, in this order; empty: all
+};
+
+/// The samples of a dataset, of any format: the payload is read by the index, never through the
+/// container's library, and each extent must have the crc32c that the index gives, where it gives
+/// one. Fixed rows come in runs; where all fields are taken, SourceInfo::content proves them.
+/// Errors: Code::usage for a field that the dataset does not have, or that is named twice.
+[[nodiscard]] std::unique_ptr<Source> make_dataset_source(OpenedDataset dataset,
+                                                          const DatasetSelection& selection);
 
 }  // namespace shale

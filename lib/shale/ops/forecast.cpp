@@ -4,7 +4,9 @@
 #include <numeric>
 
 #include "shale/base/error.hpp"
+#include "shale/data/fixed_value.hpp"
 #include "shale/shards/index_file.hpp"
+#include "shale/shards/shard_bounds.hpp"
 
 namespace shale {
 namespace {
@@ -33,6 +35,44 @@ std::vector<std::uint64_t> forecast_parts(const PendingSample& pending, const So
   return payload;
 }
 
+Error too_large(const std::string& key, std::uint64_t number, std::uint64_t bytes,
+                std::uint64_t shard_bytes) {
+  return Error(Code::limit, "a shard with this sample alone would be {} bytes, --shard-size is {}",
+               bytes, shard_bytes)
+      .for_sample(key, number)
+      .hint(fmt::format("pass --shard-size {} or more", bytes));
+}
+
+// What is known of one sample of a source of fixed rows without reading it.
+PendingSample fixed_sample(const SourceInfo& info, std::uint64_t number) {
+  PendingSample pending;
+  pending.key = std::to_string(number);
+  for (const Field& field : info.schema.fields)
+    pending.cells.push_back({.place = {.offset = 0, .length = fixed_bytes_of(field).value()}});
+  return pending;
+}
+
+ShardForecast forecast_fixed(const SourceInfo& info, const Format& format, const OptionSet& options,
+                             const ShardLimits& limits) {
+  const std::uint64_t rows_a_shard = rows_within(limits, format, info.schema, options);
+  ShardForecast forecast;
+  std::vector<std::uint64_t> parts(info.schema.fields.size());
+  for (std::uint64_t row = 0; row < info.manifest.samples; row += rows_a_shard) {
+    const std::uint64_t rows = std::clamp<std::uint64_t>(info.manifest.samples - row, 1,
+                                                         std::max<std::uint64_t>(rows_a_shard, 1));
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      parts[i] = rows * fixed_bytes_of(info.schema.fields[i]).value();
+    const std::vector<std::uint64_t> sizes =
+        format.create_sizer(info.schema, options)->size_with(parts, rows);
+    if (rows_a_shard == 0)
+      throw too_large(std::to_string(row), row, *std::max_element(sizes.begin(), sizes.end()),
+                      limits.bytes);
+    forecast.file_bytes += std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
+    ++forecast.shards;
+  }
+  return forecast;
+}
+
 }  // namespace
 
 ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_t shard_bytes,
@@ -40,11 +80,19 @@ ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_
   const SourceInfo& info = source.info();
   const OptionSet options(format.options);
   const ShardLayout layout = format.layout(info.schema, options);
+  if (layout.has_fixed_rows)
+    return forecast_fixed(info, format, options, {shard_bytes, shard_samples});
   const IndexColumns columns(info.schema, layout);
+  // Rows of arrays are all alike: not one has to be read.
+  const auto next = [&](std::uint64_t number) -> std::optional<PendingSample> {
+    if (!info.row_bytes) return source.next(1);
+    if (number == info.manifest.samples) return std::nullopt;
+    return fixed_sample(info, number);
+  };
   ShardForecast forecast;
   std::unique_ptr<ShardSizer> sizer;
   std::uint64_t samples = 0, shard_total = 0;
-  for (std::uint64_t number = 0; const std::optional<PendingSample> pending = source.next(1);
+  for (std::uint64_t number = 0; const std::optional<PendingSample> pending = next(number);
        ++number) {
     const std::vector<std::uint64_t> parts =
         forecast_parts(*pending, info, format, options, layout);
@@ -58,11 +106,7 @@ ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_
           std::max(*std::max_element(sizes.begin(), sizes.end()), columns.file_bytes(samples + 1));
       const bool fits = largest <= shard_bytes && samples < shard_samples;
       if (!fits && is_new) {
-        throw Error(Code::limit,
-                    "a shard with this sample alone would be {} bytes, --shard-size is {}", largest,
-                    shard_bytes)
-            .for_sample(pending->key, number)
-            .hint(fmt::format("pass --shard-size {} or more", largest));
+        throw too_large(pending->key, number, largest, shard_bytes);
       }
       if (!fits) {
         forecast.file_bytes += shard_total;

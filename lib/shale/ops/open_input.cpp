@@ -5,6 +5,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/io/walk.hpp"
+#include "shale/ops/array_source.hpp"
 #include "shale/ops/dataset_source.hpp"
 #include "shale/ops/foreign_file.hpp"
 #include "shale/shards/naming.hpp"
@@ -18,8 +19,8 @@ Error not_read_yet(const std::string& input, std::string_view kind) {
   return Error(Code::unsupported, "{} is not supported yet as input", kind)
       .at(input)
       .hint(
-          "this version reads image folders, flat folders with --labels, shale datasets, and LMDB "
-          "and HDF5 files");
+          "this version reads image folders, flat folders with --labels, .npy and .npz arrays, "
+          "shale datasets, and LMDB, HDF5 and TFRecord files");
 }
 
 void refuse_by_name(const std::string& input) {
@@ -28,7 +29,6 @@ void refuse_by_name(const std::string& input) {
   if (const std::size_t scheme = input.find("://"); scheme != std::string::npos) {
     throw not_read_yet(input, input.substr(0, scheme + 3));
   }
-  if (input.find('=') != std::string::npos) throw not_read_yet(input, "a column, name=file.npy,");
 }
 
 // A dataset brings its labels and classes along: an option that would change nothing is refused,
@@ -44,20 +44,22 @@ void refuse_folder_options(const ConvertRequest& request) {
       .hint("leave the option out: a dataset brings its samples, labels and classes along");
 }
 
+// For arrays in Fortran order; the rest of --memory is for writing and for samples in flight.
+std::uint64_t array_memory(std::uint64_t memory_bytes) { return memory_bytes / 2; }
+
 std::string_view kind_of_file(const std::string& path) {
   const std::string suffix = fs::path(path).extension().string();
-  if (suffix == ".npy") return "an .npy array";
-  if (suffix == ".npz") return "an .npz archive";
   if (suffix == ".tar" || suffix == ".gz" || suffix == ".tgz") return "a tar archive";
   return "a single file";
 }
 
-void refuse_file_options(const ConvertRequest& request) {
+void refuse_file_options(const ConvertRequest& request, std::string_view input_kind) {
   const std::string_view option = !request.index_folder.empty()         ? "--index-dir"
                                   : request.dialect == Dialect::msgpack ? "--parse"
                                                                         : "";
   if (option.empty()) return;
-  throw Error(Code::usage, "{} is for files of other tools, the input is a folder", option)
+  throw Error(Code::usage, "{} is for indexed files of other tools, the input is {}", option,
+              input_kind)
       .at(request.inputs.front())
       .hint("leave the option out");
 }
@@ -93,10 +95,21 @@ Error unfinished(const std::string& path) {
 }
 
 std::unique_ptr<Source> open_input(const ConvertRequest& request, const std::string& scratch_folder,
-                                   std::uint64_t list_memory_bytes, const Events& events) {
+                                   const Events& events) {
+  if (std::optional<ArrayColumns> arrays = find_array_columns(request.inputs, request.fields)) {
+    refuse_folder_options(request);
+    refuse_file_options(request, "arrays");
+    return open_array_source({.arrays = std::move(*arrays),
+                              .is_shuffled = request.is_shuffled,
+                              .seed = request.seed,
+                              .scratch_folder = scratch_folder,
+                              .memory_bytes = array_memory(request.memory_bytes)},
+                             events);
+  }
   if (request.inputs.size() != 1) {
-    throw Error(Code::unsupported, "{} inputs: only one is supported yet", request.inputs.size())
-        .hint("convert them one by one");
+    throw Error(Code::usage, "{} inputs, of which none is an array", request.inputs.size())
+        .at(request.inputs.front())
+        .hint("several inputs are several .npy files; convert anything else one by one");
   }
   const std::string& input = request.inputs.front();
   refuse_by_name(input);
@@ -123,9 +136,14 @@ std::unique_ptr<Source> open_input(const ConvertRequest& request, const std::str
                                              .memory_bytes = request.memory_bytes,
                                              .may_unpack = true},
                                             events),
-                               request.is_shuffled, request.seed);
+                               {request.is_shuffled, request.seed, request.fields});
   }
-  refuse_file_options(request);
+  refuse_file_options(request, "a folder");
+  if (!request.fields.empty()) {
+    throw Error(Code::usage, "--fields is for datasets and arrays, the input is a folder of images")
+        .at(input)
+        .hint("leave the option out");
+  }
   return open_folder({.root = input,
                       .labels_file = request.labels_file,
                       .classes_from = request.classes_from,
@@ -134,7 +152,7 @@ std::unique_ptr<Source> open_input(const ConvertRequest& request, const std::str
                       .is_shuffled = request.is_shuffled,
                       .seed = request.seed,
                       .scratch_folder = scratch_folder,
-                      .memory_bytes = list_memory_bytes,
+                      .memory_bytes = list_memory(request.memory_bytes),
                       .stop_if_asked = [&events] { events.stop_if_asked(); }});
 }
 

@@ -7,13 +7,18 @@
 
 namespace shale {
 
+/// The share of --memory that the list of an input's files may take.
+[[nodiscard]] constexpr std::uint64_t list_memory(std::uint64_t memory_bytes) {
+  return memory_bytes / 8;
+}
+
 /// Finds out what an input is, by content, and opens it. `scratch_folder` is for lists that outgrow
-/// `list_memory_bytes`. `events` must outlive the source: its stop is obeyed while a folder is
-/// listed. Errors: Code::not_found; Code::unsupported, by name, for kinds that shale knows of but
+/// their memory, and for arrays whose rows have to be put together. `events` must outlive the
+/// source: its stop is obeyed while a folder is listed. Memory: list_memory(), or what the source
+/// says. Errors: Code::not_found; Code::unsupported, by name, for kinds that shale knows of but
 /// does not read yet; Code::mismatch for an unfinished dataset; what the source itself finds wrong.
 [[nodiscard]] std::unique_ptr<Source> open_input(const ConvertRequest& request,
                                                  const std::string& scratch_folder,
-                                                 std::uint64_t list_memory_bytes,
                                                  const Events& events);
 
 /// What stands at a path where a dataset may be.

@@ -4,6 +4,8 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/data/byte_swap.hpp"
+#include "shale/data/fixed_value.hpp"
 
 namespace shale {
 namespace {
@@ -120,33 +122,40 @@ std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchRead
 
 std::vector<std::vector<Bytes>> load_runs(Batch& batch, const SourceInfo& source,
                                           BatchReader& reader) {
+  const std::vector<Field>& fields = source.schema.fields;
   batch.buffer.require(batch.bytes);
-  std::vector<std::vector<Bytes>> runs;
+  std::vector<std::span<std::byte>> columns;  // those of all runs, one run after the other
   std::vector<ReadRequest> requests;
   std::vector<const PendingSample*> of_request;
   std::uint64_t position = 0;
   for (PendingSample& run : batch.pending) {
-    std::vector<Bytes>& columns = runs.emplace_back();
-    for (std::size_t f = 0; f < source.schema.fields.size(); ++f) {
-      std::span<std::byte> into;
+    for (std::size_t f = 0; f < fields.size(); ++f) {
       if (f < run.columns.size() && run.columns[f] != nullptr) {
-        into = *run.columns[f];
-      } else {
-        const FieldPlace& place = run.cells[f].place;
-        into = batch.buffer.bytes().subspan(position, place.length);
-        position += place.length;
-        requests.push_back({.path = nullptr,
-                            .descriptor = run.descriptors[f],
-                            .offset = place.offset,
-                            .into = into});
-        of_request.push_back(&run);
+        columns.emplace_back(*run.columns[f]);
+        continue;
       }
-      columns.push_back(into);
+      const FieldPlace& place = run.cells[f].place;
+      columns.push_back(batch.buffer.bytes().subspan(position, place.length));
+      position += place.length;
+      requests.push_back({.path = nullptr,
+                          .descriptor = run.descriptors[f],
+                          .offset = place.offset,
+                          .into = columns.back()});
+      of_request.push_back(&run);
     }
   }
   const std::vector<ReadResult> results = reader.read(requests);
   for (std::size_t i = 0; i < results.size(); ++i)
     check_run(*of_request[i], requests[i], results[i]);
+
+  std::vector<std::vector<Bytes>> runs;
+  for (std::size_t i = 0; i < batch.pending.size(); ++i) {
+    const PendingSample& run = batch.pending[i];
+    const auto own = std::span(columns).subspan(i * fields.size(), fields.size());
+    for (std::size_t f = 0; f < run.swaps.size(); ++f)
+      swap_bytes(own[f], dtype_of_column(fields[f]).item_bytes(), run.swaps[f]);
+    runs.emplace_back(own.begin(), own.end());
+  }
   return runs;
 }
 

@@ -38,7 +38,7 @@ class IndexColumns {
   /// The .npy header of an index of `rows` rows.
   [[nodiscard]] std::vector<std::byte> header(std::uint64_t rows) const;
   [[nodiscard]] std::uint64_t header_bytes() const { return header_bytes_; }
-  /// Bytes of the whole file.
+  /// Bytes of the whole file; none where rows are fixed.
   [[nodiscard]] std::uint64_t file_bytes(std::uint64_t rows) const {
     return header_bytes_ + rows * row_bytes_;
   }

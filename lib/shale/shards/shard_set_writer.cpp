@@ -13,11 +13,12 @@
 #include "shale/shards/index_file.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/shards/record_spool.hpp"
+#include "shale/shards/shard_bounds.hpp"
 
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kMostRowsAShard = std::uint64_t{1} << 62;
+constexpr std::uint64_t kLeastBufferBytes = 16 * 1024;
 constexpr std::uint64_t kBuffers = 3, kIndexBufferBytes = 256 * 1024, kKeyCheckBytes = 4 << 20;
 
 // Data buffers of 1 to 4 MiB: three of 4 MiB keep this disk busy (bench/README.md), small budgets
@@ -90,7 +91,6 @@ struct ShardSetWriter::Impl {
   Options options;
   ShardLayout layout;
   IndexColumns columns;
-  const std::uint64_t empty_block_list_bytes = block_list_bytes({}).size();
 
   std::unique_ptr<ShardSizer> sizer;
   std::optional<OpenShard> open;
@@ -114,32 +114,10 @@ struct ShardSetWriter::Impl {
         columns(schema, layout) {
     if (format.can.needs_plan) spool.emplace(work.path(), columns);
     if (layout.has_keys && !options.keys_are_unique) key_check.emplace(work.path());
-    if (layout.has_fixed_rows) count_rows_a_shard();
+    if (layout.has_fixed_rows)
+      rows_a_shard =
+          rows_within({options.limit_bytes, options.limit_samples}, format, schema, format_options);
     start_shard();
-  }
-
-  // The most rows whose files are within the limits: they are all of one size. Zero: not even one.
-  void count_rows_a_shard() {
-    const std::unique_ptr<ShardSizer> empty = format.create_sizer(schema, format_options);
-    std::vector<std::uint64_t> parts(schema.fields.size());
-    const auto fits = [&](std::uint64_t rows) {
-      for (std::size_t i = 0; i < parts.size(); ++i) {
-        const std::uint64_t stride = fixed_bytes_of(schema.fields[i]).value();
-        if (stride > 0 && rows > options.limit_bytes / stride) return false;
-        parts[i] = rows * stride;
-      }
-      return largest_file(empty->size_with(parts, rows), rows) <= options.limit_bytes;
-    };
-    std::uint64_t most = std::min(options.limit_samples, kMostRowsAShard), least = 0;
-    while (least < most) {
-      const std::uint64_t middle = most - (most - least) / 2;
-      if (fits(middle)) {
-        least = middle;
-      } else {
-        most = middle - 1;
-      }
-    }
-    rows_a_shard = least;
   }
 
   void start_shard() {
@@ -149,21 +127,10 @@ struct ShardSetWriter::Impl {
     shard_payload = 0;
   }
 
-  // The largest file of a shard of so many samples, with data files of these sizes.
-  [[nodiscard]] std::uint64_t largest_file(std::span<const std::uint64_t> sizes,
-                                           std::uint64_t samples) const {
-    std::uint64_t largest = layout.has_fixed_rows ? 0 : columns.file_bytes(samples), blocks = 0;
-    for (const std::uint64_t size : sizes) {
-      largest = std::max(largest, size);
-      blocks += block_count(size);
-    }
-    return std::max(largest, empty_block_list_bytes + blocks * 16);
-  }
-
-  // The same if one more record with these parts were added to the current one.
+  // The largest file of the shard if one more record with these parts were added.
   [[nodiscard]] std::uint64_t largest_file_with(std::span<const std::uint64_t> parts,
                                                 std::uint64_t samples) const {
-    return largest_file(sizer->size_with(parts, samples), plan.samples + samples);
+    return largest_file_of(sizer->size_with(parts, samples), plan.samples + samples, columns);
   }
 
   void append(const Record& record) {
@@ -205,10 +172,9 @@ struct ShardSetWriter::Impl {
   void open_shard(const ShardPlan* shard_plan) {
     open.emplace();
     open->name = shard_name(summary.shards);
-    const OutputFile::Options data_options{options.io, data_buffer_bytes(options.memory_bytes),
-                                           kBuffers};
-    for (const std::string& suffix : layout.file_suffixes) {
-      open->files.emplace_back(join_path(work.path(), open->name + suffix), data_options);
+    for (std::size_t i = 0; i < layout.file_suffixes.size(); ++i) {
+      open->files.emplace_back(join_path(work.path(), open->name + layout.file_suffixes[i]),
+                               OutputFile::Options{options.io, file_buffer_bytes(i), kBuffers});
     }
     open->writer = format.create_shard(open->files, schema, format_options, shard_plan);
     if (layout.has_fixed_rows) return;
@@ -216,6 +182,26 @@ struct ShardSetWriter::Impl {
     open->index = std::make_unique<IndexWriter>(
         OutputFile(index_path, {.io = options.io, .buffer_bytes = kIndexBufferBytes, .buffers = 1}),
         columns);
+  }
+
+  // The buffers of one file, which share what one file alone would have: by the bytes of their
+  // rows where those are fixed.
+  [[nodiscard]] std::uint64_t file_buffer_bytes(std::size_t file) const {
+    const std::uint64_t all = data_buffer_bytes(options.memory_bytes);
+    const std::size_t files = layout.file_suffixes.size();
+    if (files == 1) return all;
+    double share = 1.0 / static_cast<double>(files);
+    if (layout.has_fixed_rows) {
+      std::uint64_t of_file = 1, of_all = 1;
+      for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+        const std::uint64_t stride = fixed_bytes_of(schema.fields[i]).value();
+        of_all += stride;
+        if (layout.part_file[layout.field_part[i]] == file) of_file += stride;
+      }
+      share = static_cast<double>(of_file) / static_cast<double>(of_all);
+    }
+    const auto bytes = static_cast<std::uint64_t>(share * static_cast<double>(all));
+    return std::clamp(bytes / kLeastBufferBytes * kLeastBufferBytes, kLeastBufferBytes, all);
   }
 
   void write(const Record& record) {
@@ -315,6 +301,10 @@ struct ShardSetWriter::Impl {
     ++summary.shards;
   }
 };
+
+OutputFile::Options data_file_options(IoMode io, std::uint64_t memory_bytes) {
+  return {io, data_buffer_bytes(memory_bytes), kBuffers};
+}
 
 ShardSetWriter::ShardSetWriter(const Format& format, const Schema& schema,
                                const OptionSet& format_options, WorkFolder& work, Options options)

@@ -12,6 +12,9 @@
 
 namespace shale {
 
+/// How a large file is written out of a budget of `memory_bytes`.
+[[nodiscard]] OutputFile::Options data_file_options(IoMode io, std::uint64_t memory_bytes);
+
 /// Writes a set of shards into a directory: bounds, names, temporary files, hashes, index, block
 /// list, order. Files come to their final names only when they are whole and durable; the set is
 /// finished by write_manifest, not here. One thread, records in order.

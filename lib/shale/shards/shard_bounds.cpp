@@ -1,0 +1,50 @@
+#include "shale/shards/shard_bounds.hpp"
+
+#include <algorithm>
+
+#include "shale/data/fixed_value.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kMostRows = std::uint64_t{1} << 62;
+
+}  // namespace
+
+std::uint64_t largest_file_of(std::span<const std::uint64_t> data_files, std::uint64_t samples,
+                              const IndexColumns& columns) {
+  static const std::uint64_t empty_block_list_bytes = block_list_bytes({}).size();
+  std::uint64_t largest = columns.file_bytes(samples), blocks = 0;
+  for (const std::uint64_t size : data_files) {
+    largest = std::max(largest, size);
+    blocks += block_count(size);
+  }
+  return std::max(largest, empty_block_list_bytes + blocks * 16);
+}
+
+std::uint64_t rows_within(const ShardLimits& limits, const Format& format, const Schema& schema,
+                          const OptionSet& options) {
+  const IndexColumns columns(schema, format.layout(schema, options));
+  const std::unique_ptr<ShardSizer> empty = format.create_sizer(schema, options);
+  std::vector<std::uint64_t> parts(schema.fields.size());
+  const auto fits = [&](std::uint64_t rows) {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const std::uint64_t stride = fixed_bytes_of(schema.fields[i]).value();
+      if (stride > 0 && rows > limits.bytes / stride) return false;
+      parts[i] = rows * stride;
+    }
+    return largest_file_of(empty->size_with(parts, rows), rows, columns) <= limits.bytes;
+  };
+  std::uint64_t most = std::min(limits.samples, kMostRows), least = 0;
+  while (least < most) {
+    const std::uint64_t middle = most - (most - least) / 2;
+    if (fits(middle)) {
+      least = middle;
+    } else {
+      most = middle - 1;
+    }
+  }
+  return least;
+}
+
+}  // namespace shale

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "shale/format/format.hpp"
+#include "shale/shards/index_file.hpp"
+
+namespace shale {
+
+/// The most that a shard may hold.
+struct ShardLimits {
+  std::uint64_t bytes;    ///< of any of its files, index and block list among them
+  std::uint64_t samples;  ///< of it
+};
+
+/// The bytes of the largest file of a shard of so many samples, with data files of these sizes:
+/// index and block list among them.
+[[nodiscard]] std::uint64_t largest_file_of(std::span<const std::uint64_t> data_files,
+                                            std::uint64_t samples, const IndexColumns& columns);
+
+/// Where rows are fixed: the most rows whose files are within the limits. Zero: not even one.
+[[nodiscard]] std::uint64_t rows_within(const ShardLimits& limits, const Format& format,
+                                        const Schema& schema, const OptionSet& options);
+
+}  // namespace shale
