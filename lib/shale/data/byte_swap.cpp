@@ -19,8 +19,10 @@ std::uint32_t turned(std::uint32_t number) {
 }
 
 std::uint64_t turned(std::uint64_t number) {
-  const std::uint64_t high = turned(static_cast<std::uint32_t>(number));
-  return high << 32 | turned(static_cast<std::uint32_t>(number >> 32));
+  constexpr std::uint64_t kBytes = 0x00ff00ff00ff00ffU, kPairs = 0x0000ffff0000ffffU;
+  number = (number & kBytes) << 8 | (number >> 8 & kBytes);
+  number = (number & kPairs) << 16 | (number >> 16 & kPairs);
+  return number << 32 | number >> 32;
 }
 
 template <class Number>

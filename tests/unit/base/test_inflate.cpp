@@ -70,8 +70,8 @@ std::string inflated(std::string_view stream, std::size_t piece, std::size_t roo
 }
 
 TEST_CASE("inflater: pieces of any size give the whole text and the stream's own length") {
-  for (const std::size_t piece : {1, 2, 3, 7, 100}) {
-    for (const std::size_t room : {1, 5, 64, 600, 5000}) {
+  for (const std::size_t piece : {1U, 2U, 3U, 7U, 100U}) {
+    for (const std::size_t room : {1U, 5U, 64U, 600U, 5000U}) {
       CAPTURE(piece);
       CAPTURE(room);
       CHECK(inflated(kDeflate, piece, room) == repeated_shale());
