@@ -72,7 +72,7 @@ std::vector<std::string> split_fields(const std::string& text) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     fields.push_back(text.substr(begin, end - begin));
     if (fields.back().empty())
-      throw Error(Code::usage, "--fields '{}' has a name without letters", printable(text));
+      throw Error(Code::usage, "--fields '{}' names a field without a name", printable(text));
     begin = end + 1;
   }
   return fields;

@@ -8,7 +8,7 @@ namespace shale::lmdb {
 namespace {
 
 constexpr std::uint64_t kPayloadWindow = 256 * 1024, kStructureWindow = 8 * 1024;
-constexpr std::uint64_t kMaxDTypeBytes = 256;
+constexpr std::uint64_t kMaxDTypeBytes = DType::kMostTextBytes;
 
 }  // namespace
 

@@ -19,7 +19,7 @@ namespace {
 
 using Role = PlannedFeature::Role;
 
-constexpr std::uint64_t kMaxDTypeBytes = 256;
+constexpr std::uint64_t kMaxDTypeBytes = DType::kMostTextBytes;
 
 std::string shape_text(std::span<const std::int64_t> sides, std::uint64_t count) {
   return fmt::format("({}{})", fmt::join(sides, ", "), count > sides.size() ? ", ..." : "");

@@ -12,6 +12,7 @@ Commands run under `sh -e` in a fresh folder that holds what make_inputs() below
 What differs from machine to machine is replaced: {version}, {threads}, {memory}. With --json, stdout must be one JSON object.
 """
 
+import io
 import json
 import os
 import pathlib
@@ -20,19 +21,20 @@ import shutil
 import subprocess
 import sys
 import unittest
+import zipfile
 
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
 import shale_tool  # noqa: E402
-from shale_tool import CMYK_JPEG, GRAY_JPEG, RGB_JPEG, SHALE, png, write  # noqa: E402
+from shale_tool import CMYK_JPEG, GRAY_JPEG, RGB_JPEG, SHALE, npy, png, write  # noqa: E402
 
 CASES = HERE / "cases"
 VERSION = subprocess.run([SHALE, "--version"], capture_output=True, text=True).stdout.split()[-1]
 
 
 def make_inputs(root):
-    """photos: two classes, seven images, nothing bad. bad: three of six images are. flat: no classes. splits."""
+    """photos: two classes, seven images, nothing bad. bad: three of six images are. flat: no classes. splits. arrays."""
     for name, content in {
         "photos/cats/a.jpg": RGB_JPEG,
         "photos/cats/b.jpeg": GRAY_JPEG,
@@ -55,12 +57,36 @@ def make_inputs(root):
         "splits/train/cats/1.jpg": RGB_JPEG,
         "splits/train/dogs/2.jpg": GRAY_JPEG,
         "splits/val/dogs/3.jpg": CMYK_JPEG,
-        "array.npy": b"\x93NUMPY",
+        **arrays(),
         "images.tar": b"",
         "labels.csv": b"path,label\n1.jpg,dog\n2.jpg,cat\nsub/3.png,dog\n",
         "classes.txt": b"dogs\nbirds\ncats\n",
     }.items():
         write(root / name, content)
+
+
+def arrays():
+    """x: ten rows of (2, 3) bytes. y: ten labels. The rest is odd or broken."""
+    pixels = bytes(range(60))
+    labels = b"".join(n.to_bytes(4, "little") for n in range(10))
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as members:
+        members.writestr(zipfile.ZipInfo("images.npy"), npy("|u1", (10, 2, 3), pixels))
+        members.writestr(zipfile.ZipInfo("labels.npy"), npy("<i4", (10,), labels))
+        members.writestr(zipfile.ZipInfo("names.txt"), "no array")
+    return {
+        "x.npy": npy("|u1", (10, 2, 3), pixels),
+        "y.npy": npy("<i4", (10,), labels),
+        "nine.npy": npy("<i4", (9,), labels[:36]),
+        "fortran.npy": npy("|u1", (10, 2, 3), pixels, fortran_order=True),
+        "big.npy": npy(">f4", (10,), labels),
+        "zero-d.npy": npy("<i4", (), labels[:4]),
+        "objects.npy": npy("|O", (10,), b"pickle"),
+        "cut.npy": npy("|u1", (10, 2, 3), pixels[:50]),
+        "long.npy": npy("|u1", (10, 2, 3), pixels + b"more"),
+        "noise.npy": b"\x93NUMPY",
+        "both.npz": archive.getvalue(),
+    }
 
 
 def normalized(text):

@@ -54,6 +54,13 @@ CMYK_JPEG = base64.b64decode(
 )
 
 
+def npy(descr, shape, data, fortran_order=False):
+    """The bytes of an .npy file, version 1.0, as NumPy writes it but for the room to grow."""
+    text = f"{{'descr': {descr!r}, 'fortran_order': {fortran_order}, 'shape': {shape!r}, }}"
+    text += " " * (63 - (10 + len(text)) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode("latin-1") + data
+
+
 def png(width, height, seed=0):
     """A gray PNG of noise, stored uncompressed: about width * height bytes, the same on every machine."""
     dice = random.Random(seed)

@@ -93,18 +93,22 @@ void add_word(const Word& word, ArrayColumns& found) {
   }
 }
 
-std::vector<ArrayColumn> selected(std::vector<ArrayColumn> columns,
+std::vector<ArrayColumn> selected(const std::vector<ArrayColumn>& columns,
                                   const std::vector<std::string>& fields) {
   if (fields.empty()) return columns;
   std::vector<ArrayColumn> chosen;
+  const auto find_in = [](const std::vector<ArrayColumn>& among, const std::string& field) {
+    return std::find_if(among.begin(), among.end(),
+                        [&](const ArrayColumn& other) { return other.name == field; });
+  };
   for (const std::string& field : fields) {
-    const auto column = std::find_if(columns.begin(), columns.end(),
-                                     [&](const ArrayColumn& other) { return other.name == field; });
-    if (column == columns.end()) {
-      throw Error(Code::usage, "--fields: there is no array '{}'", printable(field))
+    const auto column = find_in(columns, field);
+    if (column == columns.end() || find_in(chosen, field) != chosen.end()) {
+      throw Error(Code::usage, "--fields: '{}' is {}", printable(field),
+                  column == columns.end() ? "none of the arrays" : "there twice")
           .hint("the input has " + names_of(columns));
     }
-    chosen.push_back(std::move(*column));
+    chosen.push_back(*column);
   }
   return chosen;
 }
@@ -146,7 +150,7 @@ std::optional<ArrayColumns> find_array_columns(const std::vector<std::string>& i
   }
   ArrayColumns found;
   for (const Word& word : words) add_word(word, found);
-  found.columns = selected(std::move(found.columns), fields);
+  found.columns = selected(found.columns, fields);
   check_lengths(found.columns);
   return found;
 }

@@ -177,7 +177,8 @@ ArrayFile read_array(std::uint64_t size, const std::string& where, Read read) {
   if (size < header.data_offset || size - header.data_offset != bytes) {
     throw Error(Code::damaged, "array of shape ({}) takes {} bytes behind its header, {} are there",
                 fmt::join(header.shape, ", "), bytes, size - std::min(size, header.data_offset))
-        .at(where, std::min(size, header.data_offset));
+        .at(where, std::min(size, header.data_offset))
+        .hint("the file was cut, or is still being written; save or copy it again");
   }
   return {.file = {},
           .member = {},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/flow/permutation.hpp"
+#include "shale/io/file_summary.hpp"
 #include "shale/shards/dataset_reader.hpp"
 
 namespace shale {
@@ -108,6 +110,8 @@ class DatasetSource final : public Source {
     }
     const bool is_whole = selection.fields.empty() && manifest_.layout.has_checksums;
     if (manifest_.layout.has_fixed_rows && is_whole) info_.content = manifest_.digest.content;
+    const bool needs_proof = manifest_.layout.has_fixed_rows && manifest_.layout.has_checksums;
+    if (needs_proof && !is_whole) unproved_.assign(dataset_.shards.size(), true);
     info_.keys_are_unique = is_ours || !manifest_.layout.has_keys;
   }
 
@@ -179,7 +183,28 @@ class DatasetSource final : public Source {
     open_.push_back(std::make_unique<OpenShard>(
         number,
         std::make_shared<const ShardReader>(dataset_.paths, manifest_, dataset_.shards[number])));
+    if (!unproved_.empty() && unproved_[number]) {
+      prove_files(*open_.back()->reader);
+      unproved_[number] = false;
+    }
     return *open_.back();
+  }
+
+  // Fixed rows of which only some fields are taken have neither checksums of their own nor a digest
+  // of what is read: their files are proved as a whole before.
+  void prove_files(const ShardReader& shard) const {
+    std::set<std::uint32_t> files;
+    for (const std::size_t field : fields_)
+      files.insert(manifest_.layout.part_file[manifest_.layout.field_part[field]]);
+    for (const std::uint32_t file : files) {
+      const ManifestFile& expected = shard.shard().files[file];
+      const Hash128 found = summarize_file(shard.files()[file]).hash;
+      if (found == expected.hash) continue;
+      throw Error(Code::damaged, "bytes of the file hash to {}, the manifest says {}", found.hex(),
+                  expected.hash.hex())
+          .at(shard.files()[file].path())
+          .hint("run 'shale verify' on the input; it names the rows");
+    }
   }
 
   OpenedDataset dataset_;
@@ -188,6 +213,7 @@ class DatasetSource final : public Source {
   std::vector<std::size_t> fields_;  // of the manifest's schema
   std::uint64_t rows_ = 0, position_ = 0;
   std::optional<Permutation> order_;
+  std::vector<bool> unproved_;  // shards of fixed rows, where their files are to be proved
   std::deque<std::unique_ptr<OpenShard>> open_;
   SourceInfo info_;
 };

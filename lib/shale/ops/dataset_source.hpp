@@ -19,7 +19,8 @@ struct DatasetSelection {
 
 /// The samples of a dataset, of any format: the payload is read by the index, never through the
 /// container's library, and each extent must have the crc32c that the index gives, where it gives
-/// one. Fixed rows come in runs; where all fields are taken, SourceInfo::content proves them.
+/// one. Fixed rows come in runs: where all fields are taken, SourceInfo::content proves them, where
+/// only some are, the hashes of their files, before they are read.
 /// Errors: Code::usage for a field that the dataset does not have, or that is named twice.
 [[nodiscard]] std::unique_ptr<Source> make_dataset_source(OpenedDataset dataset,
                                                           const DatasetSelection& selection);

@@ -104,7 +104,13 @@ void refuse_existing(const ConvertRequest& request) {
       .hint("choose another output, or pass --overwrite to replace it");
 }
 
-const Field& only_field(const ConvertRequest& request, const Schema& schema) {
+const Field& only_field(const ConvertRequest& request, const SourceInfo& info) {
+  const Schema& schema = info.schema;
+  if (info.holds_images && request.fields.empty()) {
+    throw Error(Code::unsupported, "images differ in size, and make no array")
+        .at(request.output)
+        .hint("write shards: choose an output directory and pass --to");
+  }
   if (schema.fields.size() != 1) {
     std::string names;
     for (const Field& field : schema.fields)
@@ -143,7 +149,7 @@ ConvertReport join_into_array(const ConvertRequest& request, const Events& event
       request.is_dry_run ? fs::temp_directory_path().string() : folder_of(request.output);
   const std::unique_ptr<Source> source = open_input(request, folder, events);
   const SourceInfo& info = source->info();
-  const Field& field = only_field(request, info.schema);
+  const Field& field = only_field(request, info);
   const Format& format = format_named(kArrayFormat);
   const OptionSet options(format.options);
 
@@ -151,7 +157,9 @@ ConvertReport join_into_array(const ConvertRequest& request, const Events& event
   report.is_one_array = true;
   report.is_plan = request.is_dry_run;
   report.notes = info.notes;
+  report.manifest.generator = request.generator;
   report.manifest.format = kArrayFormat;
+  report.manifest.layout = format.layout(info.schema, options);
   report.manifest.schema = info.schema;
   report.manifest.source = info.manifest;
   report.manifest.shard_count = 1;
@@ -168,7 +176,7 @@ ConvertReport join_into_array(const ConvertRequest& request, const Events& event
   std::vector<OutputFile> files;
   files.emplace_back(temporary.path(), data_file_options(request.io, request.memory_bytes));
   const auto writer = format.create_shard(files, info.schema, options, nullptr);
-  const Encoding encoding{format, options, format.layout(info.schema, options), OnError::fail};
+  const Encoding encoding{format, options, report.manifest.layout, OnError::fail};
   DatasetDigest digest;
   encode_all(*source, encoding,
              {.jobs = request.jobs,
