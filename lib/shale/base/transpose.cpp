@@ -26,21 +26,34 @@ void copy_item(const std::byte* from, std::byte* into) {
   std::memcpy(into, &item, sizeof(T));
 }
 
-/// One by one, lines [line, lines_end) x items [item, items_end). The inner loop is the longer one.
+struct Range {
+  std::uint64_t begin, end;
+};
+
+/// `count` items in steps. All by value: what a byte pointer writes to might otherwise be the steps
+/// themselves, and they would be read again for each item.
 template <class Copy>
-void copy_items(const Transposition& grid, const std::byte* from, std::byte* into,
-                std::pair<std::uint64_t, std::uint64_t> lines,
-                std::pair<std::uint64_t, std::uint64_t> items, Copy copy) {
-  const auto copy_at = [&](std::uint64_t line, std::uint64_t item) {
-    copy(from + line * grid.from_line + item * grid.item_bytes,
-         into + line * grid.into_line + item * grid.into_item);
-  };
-  if (lines.second - lines.first < items.second - items.first) {
-    for (std::uint64_t line = lines.first; line < lines.second; ++line)
-      for (std::uint64_t item = items.first; item < items.second; ++item) copy_at(line, item);
+void copy_run(const std::byte* from, std::uint64_t from_step, std::byte* into,
+              std::uint64_t into_step, std::uint64_t count, Copy copy) {
+  for (std::uint64_t i = 0; i < count; ++i) copy(from + i * from_step, into + i * into_step);
+}
+
+/// One by one. The inner loop is the longer one.
+template <class Copy>
+void copy_items(const Transposition& grid, const std::byte* from, std::byte* into, Range lines,
+                Range items, Copy copy) {
+  from += lines.begin * grid.from_line + items.begin * grid.item_bytes;
+  into += lines.begin * grid.into_line + items.begin * grid.into_item;
+  const std::uint64_t line_count = lines.end - lines.begin;
+  const std::uint64_t item_count = items.end - items.begin;
+  if (line_count < item_count) {
+    for (std::uint64_t line = 0; line < line_count; ++line)
+      copy_run(from + line * grid.from_line, grid.item_bytes, into + line * grid.into_line,
+               grid.into_item, item_count, copy);
   } else {
-    for (std::uint64_t item = items.first; item < items.second; ++item)
-      for (std::uint64_t line = lines.first; line < lines.second; ++line) copy_at(line, item);
+    for (std::uint64_t item = 0; item < item_count; ++item)
+      copy_run(from + item * grid.item_bytes, grid.from_line, into + item * grid.into_item,
+               grid.into_line, line_count, copy);
   }
 }
 

@@ -361,16 +361,22 @@ class ColumnRows final : public CountedRows {
 /// From panels: a range of rows of each at a time.
 class PanelRows final : public CountedRows {
  public:
+  /// `memory`: what the first pass used, or nothing yet. Given back and taken again, it might be
+  /// held twice: an allocator keeps what it thinks it will need.
   PanelRows(PieceSource panels, std::uint64_t offset, const Sizes& sizes, ColumnOrder order,
-            const Method& method)
+            const Method& method, AlignedBuffer memory)
       : CountedRows(sizes),
         order_(std::move(order)),
         reader_(std::move(panels)),
         offset_(offset),
         panel_columns_(method.panel_columns),
         chunk_rows_(method.chunk_rows),
-        staging_(staging_memory_.require(chunk_rows_ > 0 ? chunk_rows_ * sizes.row_bytes
-                                                         : method.memory)) {}
+        memory_(std::move(memory)),
+        staging_(memory_.require(chunk_rows_ > 0 ? chunk_rows_ * sizes.row_bytes : method.memory)) {
+    if (order_.is_kept() || panel_columns_ == sizes.columns || chunk_rows_ < 2) return;
+    --chunk_rows_;
+    joined_ = row_of(staging_, chunk_rows_);
+  }
 
  private:
   std::uint64_t read_some(std::span<std::byte> into, std::uint64_t rows) override {
@@ -413,14 +419,20 @@ class PanelRows final : public CountedRows {
     chunk_end_ = first + rows;
   }
 
+  /// Joined first where there is room for it: a whole row is put in order faster than its parts.
   void place(std::uint64_t row_of_chunk, std::span<std::byte> row) const {
     const std::uint64_t rows = chunk_end_ - chunk_first_;
     for (std::uint64_t column = 0; column < sizes().columns; column += panel_columns_) {
       const std::uint64_t width = width_of(column);
       const std::uint64_t item = column * rows + row_of_chunk * width;
-      order_.place(staging_.subspan(item * sizes().item_bytes, width * sizes().item_bytes), column,
-                   row);
+      const auto part = staging_.subspan(item * sizes().item_bytes, width * sizes().item_bytes);
+      if (joined_.empty()) {
+        order_.place(part, column, row);
+      } else {
+        std::memcpy(joined_.data() + column * sizes().item_bytes, part.data(), part.size());
+      }
     }
+    if (!joined_.empty()) order_.place(joined_, 0, row);
   }
 
   /// A row that is larger than the memory: as many panels as fit at a time.
@@ -444,8 +456,9 @@ class PanelRows final : public CountedRows {
   std::uint64_t offset_;
   std::uint64_t panel_columns_;
   std::uint64_t chunk_rows_;
-  AlignedBuffer staging_memory_;
+  AlignedBuffer memory_;
   std::span<std::byte> staging_;   // rows of the chunk: panel by panel
+  std::span<std::byte> joined_;    // a row, with the columns as in the file; or empty
   std::uint64_t chunk_first_ = 0;  // rows [first, end) are in memory,
   std::uint64_t chunk_begin_ = 0;  // those from here on have not been handed out
   std::uint64_t chunk_end_ = 0;
@@ -473,17 +486,14 @@ void check_room(const std::string& folder, std::uint64_t bytes) {
 /// The first of two passes.
 std::shared_ptr<ScratchFile> write_panels(const FortranArray& array, const Sizes& sizes,
                                           const Method& method, const std::string& folder,
-                                          const Events& events) {
+                                          std::span<std::byte> memory, const Events& events) {
   check_room(folder, sizes.all_bytes);
   auto scratch = std::make_shared<ScratchFile>(folder);
   TileReader reader(array, sizes);
-  AlignedBuffer staging_memory;
-  AlignedBuffer ready_memory;
   const std::uint64_t panel_bytes = method.panel_columns * sizes.item_bytes;  // of one row
-  const auto staging = staging_memory.require(method.tile_rows * panel_bytes);
-  const std::uint64_t ready_rows =
-      std::min(method.tile_rows, (method.memory - staging.size()) / panel_bytes);
-  const auto ready = ready_memory.require(ready_rows * panel_bytes);
+  const auto staging = memory.first(method.tile_rows * panel_bytes);
+  const auto ready = memory.subspan(staging.size());
+  const std::uint64_t ready_rows = std::min(method.tile_rows, ready.size() / panel_bytes);
 
   const auto tile_at = [&](std::uint64_t column, std::uint64_t row) {
     return Tile{column, std::min(method.panel_columns, sizes.columns - column), row,
@@ -532,12 +542,15 @@ std::unique_ptr<RowStream> open_fortran(FortranArray array, std::uint64_t memory
       return std::make_unique<ColumnRows>(array, sizes, std::move(order), method);
     case Method::Kind::panels:
       return std::make_unique<PanelRows>(std::move(array.file), array.data_offset, sizes,
-                                         std::move(order), method);
+                                         std::move(order), method, AlignedBuffer());
     case Method::Kind::scratch:
       break;
   }
-  auto panels = write_panels(array, sizes, method, scratch_folder, events);
-  return std::make_unique<PanelRows>(std::move(panels), 0, sizes, std::move(order), method);
+  AlignedBuffer memory;
+  auto panels =
+      write_panels(array, sizes, method, scratch_folder, memory.require(method.memory), events);
+  return std::make_unique<PanelRows>(std::move(panels), 0, sizes, std::move(order), method,
+                                     std::move(memory));
 }
 
 }  // namespace shale

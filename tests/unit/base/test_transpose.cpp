@@ -54,12 +54,14 @@ bool is_right(const Transposition& grid, std::mt19937_64& dice) {
 }
 
 constexpr std::uint64_t kItemBytes[] = {1, 2, 3, 4, 5, 8, 12, 13, 16, 17, 64, 300};
+constexpr std::uint64_t kLines[] = {0, 1, 2, 3, 7, 15, 16, 17, 33, 64, 65, 130};
+constexpr std::uint64_t kLengths[] = {0, 1, 2, 5, 15, 16, 17, 63, 65, 256, 259};
 
 TEST_CASE("transpose: every item size and every edge of a block gives what the definition says") {
   std::mt19937_64 dice(1);
   for (const std::uint64_t item : kItemBytes) {
-    for (const std::uint64_t lines : {0, 1, 2, 3, 7, 15, 16, 17, 33, 64, 65, 130}) {
-      for (const std::uint64_t length : {0, 1, 2, 5, 15, 16, 17, 63, 65, 256, 259}) {
+    for (const std::uint64_t lines : kLines) {
+      for (const std::uint64_t length : kLengths) {
         CAPTURE(item);
         CAPTURE(lines);
         CAPTURE(length);
