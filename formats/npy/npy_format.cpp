@@ -7,6 +7,7 @@
 
 #include "formats/npy/npy_layout.hpp"
 #include "formats/npy/npy_scan.hpp"
+#include "formats/npy/npy_survey.hpp"
 #include "formats/npy/npy_writer.hpp"
 
 namespace shale {
@@ -28,6 +29,10 @@ Record encode_npy(const Sample& sample, const Schema& schema, const OptionSet&) 
 }  // namespace
 
 ShardLayout npy_layout(const Schema& schema, const OptionSet&) {
+  if (schema.fields.empty()) {
+    throw Error(Code::unsupported, "samples have no fields, an npy shard is a file for each")
+        .hint("the 'record' format holds samples of a key alone");
+  }
   ShardLayout layout;
   for (const Field& field : schema.fields) {
     if (field.name.size() > kMostNameBytes) {
@@ -58,6 +63,7 @@ const Format npy_format = {
     .encode = encode_npy,
     .create_sizer = create_npy_sizer,
     .create_shard = create_npy_shard,
+    .survey = survey_npy,
     .scan = scan_npy_shard,
     .split_list = nullptr,  // it holds no lists
     .write_native_index = nullptr,
