@@ -17,6 +17,8 @@ constexpr std::string_view kSuffixes[] = {".npy"};
 constexpr Kind kKinds[] = {Kind::integer, Kind::real, Kind::tensor};
 // Of the field in "shard-0000000000.<field>.npy": a file name has 255 bytes.
 constexpr std::size_t kMostNameBytes = 200;
+// NumPy has 64 (NPY_MAXDIMS of NumPy 2), and the first one counts the samples.
+constexpr std::size_t kMostAxes = 63;
 
 int bid_for_npy(const Probe& probe) {
   return as_text(probe.head).starts_with("\x93NUMPY") ? 48 : 0;
@@ -40,6 +42,10 @@ ShardLayout npy_layout(const Schema& schema, const OptionSet&) {
           Code::unsupported,
           "field '{}' has a name of {} bytes, a file of an npy shard is named by at most {}",
           printable(field.name), field.name.size(), kMostNameBytes);
+    }
+    if (field.shape.size() > kMostAxes) {
+      throw Error(Code::unsupported, "field '{}' has {} axes, an npy array of samples at most {}",
+                  printable(field.name), field.shape.size(), kMostAxes);
     }
     layout.file_suffixes.push_back(fmt::format(".{}.npy", field.name));
   }

@@ -97,7 +97,7 @@ TEST_CASE("bounds: the limit of samples a shard holds, with whole shards but the
 
 TEST_CASE("bounds: a sample that fits no shard is named before anything of it is written") {
   for_each_format([](const Format& format) {
-    if (holds_arrays_only(format)) return;  // all samples have one size: test_fixed_rows.cpp
+    if (holds_arrays_only(format)) return;  // all samples have one size: test_arrays.cpp
     SampleSet set = plain_samples(full_schema(format), 3, 50);
     const std::uint64_t limit = 4 * smallest_limit(format, set);
     set.samples[2].values[0] = set.keep(std::string(limit, 'x'));

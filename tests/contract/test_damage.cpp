@@ -303,7 +303,7 @@ TEST_CASE(
 
 TEST_CASE("damage: a sample read by its index is never handed out changed") {
   for_each_format([](const Format& format) {
-    if (holds_arrays_only(format)) return;  // it has none: test_fixed_rows.cpp
+    if (holds_arrays_only(format)) return;  // it has none: test_arrays.cpp
     const Patient patient(format, full_schema(format));
     const ReadSet sound = read_set(patient.directory());
     for (const ManifestFile& file : patient.shards()[0].files) {

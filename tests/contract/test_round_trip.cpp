@@ -63,7 +63,7 @@ TEST_CASE("round trip: samples without any field keep their keys") {
 TEST_CASE("round trip: values that lie across hash blocks and verified ranges come back") {
   for_each_format([](const Format& format) {
     const TempDir dir;
-    if (holds_arrays_only(format)) return;  // its values have one size: test_fixed_rows.cpp
+    if (holds_arrays_only(format)) return;  // its values have one size: test_arrays.cpp
     SampleSet set = plain_samples(full_schema(format), 4, 100);
     set.samples[1].values[0] = set.keep(std::string((9 << 20) + 3, 'L'));
     set.samples[2].values[0] = set.keep(std::string((1 << 20) - 1, 'M'));
