@@ -7,6 +7,7 @@
 
 #include "formats/npy/npy_layout.hpp"
 #include "formats/npy/npy_scan.hpp"
+#include "formats/npy/npy_survey.hpp"
 #include "formats/npy/npy_writer.hpp"
 
 namespace shale {
@@ -16,6 +17,8 @@ constexpr std::string_view kSuffixes[] = {".npy"};
 constexpr Kind kKinds[] = {Kind::integer, Kind::real, Kind::tensor};
 // Of the field in "shard-0000000000.<field>.npy": a file name has 255 bytes.
 constexpr std::size_t kMostNameBytes = 200;
+// NumPy has 64 (NPY_MAXDIMS of NumPy 2), and the first one counts the samples.
+constexpr std::size_t kMostAxes = 63;
 
 int bid_for_npy(const Probe& probe) {
   return as_text(probe.head).starts_with("\x93NUMPY") ? 48 : 0;
@@ -28,6 +31,10 @@ Record encode_npy(const Sample& sample, const Schema& schema, const OptionSet&) 
 }  // namespace
 
 ShardLayout npy_layout(const Schema& schema, const OptionSet&) {
+  if (schema.fields.empty()) {
+    throw Error(Code::unsupported, "samples have no fields, an npy shard is a file for each")
+        .hint("the 'record' format holds samples of a key alone");
+  }
   ShardLayout layout;
   for (const Field& field : schema.fields) {
     if (field.name.size() > kMostNameBytes) {
@@ -35,6 +42,10 @@ ShardLayout npy_layout(const Schema& schema, const OptionSet&) {
           Code::unsupported,
           "field '{}' has a name of {} bytes, a file of an npy shard is named by at most {}",
           printable(field.name), field.name.size(), kMostNameBytes);
+    }
+    if (field.shape.size() > kMostAxes) {
+      throw Error(Code::unsupported, "field '{}' has {} axes, an npy array of samples at most {}",
+                  printable(field.name), field.shape.size(), kMostAxes);
     }
     layout.file_suffixes.push_back(fmt::format(".{}.npy", field.name));
   }
@@ -58,6 +69,7 @@ const Format npy_format = {
     .encode = encode_npy,
     .create_sizer = create_npy_sizer,
     .create_shard = create_npy_shard,
+    .survey = survey_npy,
     .scan = scan_npy_shard,
     .split_list = nullptr,  // it holds no lists
     .write_native_index = nullptr,

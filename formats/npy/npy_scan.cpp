@@ -5,52 +5,77 @@
 #include "shale/base/error.hpp"
 #include "shale/data/fixed_value.hpp"
 
+#include "formats/npy/npy_survey.hpp"
 #include "formats/npy/npy_writer.hpp"
 
 namespace shale {
 namespace {
 
-Finding finding_at(const InputFile& file, std::uint64_t offset, std::string message) {
-  Finding finding;
-  finding.message = std::move(message);
-  finding.file = file.path().substr(file.path().rfind('/') + 1);
-  finding.offset = offset;
-  return finding;
-}
+class ColumnCheck {
+ public:
+  ColumnCheck(const InputFile& file, const Field& field, const FindingSink& findings)
+      : file_(file), field_(field), findings_(findings) {}
 
-// Our own header has one form for a dtype and shape: anything else is damage.
-void check_file(const InputFile& file, const Field& field, std::uint64_t samples,
-                std::uint64_t base, const FindingSink& findings) {
-  const std::vector<std::byte> expected = npy_column_header(field, samples);
-  std::vector<std::byte> found(std::min<std::uint64_t>(expected.size(), file.size()));
-  file.read_exact(0, found);
-  const auto differs = std::mismatch(found.begin(), found.end(), expected.begin()).first;
-  if (found.size() < expected.size() || differs != found.end()) {
-    findings(finding_at(
-        file, static_cast<std::uint64_t>(differs - found.begin()),
-        fmt::format("npy header is not that of {} rows of field '{}'", samples, field.name)));
-    return;
+  void check(std::uint64_t samples, std::uint64_t base) const {
+    const std::vector<std::byte> header = npy_column_header(field_, samples);
+    if (!has_header(header)) return;
+    if (base != header.size()) {
+      report(0, "rows do not begin where the manifest says", fmt::format("byte {}", header.size()),
+             fmt::format("byte {}", base));
+    }
+    const std::uint64_t expected = samples * fixed_bytes_of(field_).value(),
+                        found = file_.size() - header.size();
+    if (found == expected) return;
+    report(header.size() + std::min(found, expected),
+           found < expected ? "file ends before its last row" : "bytes follow the last row",
+           fmt::format("{} bytes of rows", found), std::to_string(expected));
   }
-  if (base != expected.size()) {
-    Finding finding = finding_at(file, 0, "the rows do not begin where the manifest says");
-    finding.found = std::to_string(expected.size());
-    finding.expected = std::to_string(base);
-    findings(std::move(finding));
+
+ private:
+  // The header of a field and number of rows has one form: any other byte is damage.
+  [[nodiscard]] bool has_header(Bytes expected) const {
+    std::vector<std::byte> found(std::min<std::uint64_t>(expected.size(), file_.size()));
+    file_.read_exact(0, found);
+    const auto [at, wanted] = std::mismatch(found.begin(), found.end(), expected.begin());
+    const auto offset = static_cast<std::uint64_t>(at - found.begin());
+    if (at != found.end()) {
+      report(offset, "byte of the npy header is wrong",
+             fmt::format("0x{:02x}", std::to_integer<unsigned>(*at)),
+             fmt::format("0x{:02x}", std::to_integer<unsigned>(*wanted)));
+      return false;
+    }
+    if (found.size() == expected.size()) return true;
+    report(offset, "file ends inside its npy header", fmt::format("{} bytes", found.size()),
+           fmt::format("at least {}", expected.size()));
+    return false;
   }
-  const std::uint64_t rows_bytes = samples * fixed_bytes_of(field).value();
-  if (file.size() - expected.size() == rows_bytes) return;
-  Finding finding = finding_at(file, expected.size(), "the rows have not the size of their array");
-  finding.found = fmt::format("{} bytes", file.size() - expected.size());
-  finding.expected = std::to_string(rows_bytes);
-  findings(std::move(finding));
-}
+
+  void report(std::uint64_t offset, std::string_view message, std::string found,
+              std::string expected) const {
+    Finding finding;
+    finding.message = message;
+    finding.file = file_.path().substr(file_.path().rfind('/') + 1);
+    finding.offset = offset;
+    finding.field = field_.name;
+    finding.found = std::move(found);
+    finding.expected = std::move(expected);
+    findings_(std::move(finding));
+  }
+
+  const InputFile& file_;
+  const Field& field_;
+  const FindingSink& findings_;
+};
 
 }  // namespace
 
 void scan_npy_shard(const ShardInput& input, const OptionSet&, const RowSink&,
                     const FindingSink& findings) {
-  for (std::size_t i = 0; i < input.files.size(); ++i)
-    check_file(input.files[i], input.schema.fields[i], input.samples, input.bases[i], findings);
+  if (input.layout.dialect != Dialect::own) return scan_foreign_npy(input, findings);
+  for (std::size_t i = 0; i < input.files.size(); ++i) {
+    ColumnCheck(input.files[i], input.schema.fields[i], findings)
+        .check(input.samples, input.bases[i]);
+  }
 }
 
 }  // namespace shale

@@ -12,11 +12,7 @@ namespace shale {
 namespace {
 
 const Format* const kFormats[] = {
-    &lmdb_format,
-    &hdf5_format,
-    &record_format,
-    &npy_format,
-    &test::toy_format,
+    &lmdb_format, &hdf5_format, &record_format, &npy_format, &test::toy_format,
 };
 
 }  // namespace

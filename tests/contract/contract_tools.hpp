@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <functional>
 #include <string>
@@ -23,8 +24,66 @@ inline void for_each_format(const std::function<void(const Format&)>& check) {
   }
 }
 
+/// True if the format holds values of one size only: its shards are columns, without index or keys.
+inline bool holds_arrays_only(const Format& format) {
+  return std::ranges::all_of(format.can.kinds,
+                             [](Kind kind) { return kind == Kind::tensor || !is_located(kind); });
+}
+
+/// True if shards of these samples have no index: where rows are fixed.
+inline bool has_fixed_rows(const Format& format, const Schema& schema) {
+  return format.layout(schema, defaults(format)).has_fixed_rows;
+}
+
 /// A schema of every kind that a format claims.
-inline Schema full_schema(const Format& format) { return schema_of(format.can.kinds); }
+inline Schema full_schema(const Format& format) {
+  return holds_arrays_only(format) ? fixed_schema_of(format.can.kinds)
+                                   : schema_of(format.can.kinds);
+}
+
+/// Runs `check` for every layout that a format has: for its full schema, and for columns of values
+/// of one size, where those have a layout of their own.
+inline void for_each_layout(const std::function<void(const Format&, const Schema&)>& check) {
+  for_each_format([&](const Format& format) {
+    check(format, full_schema(format));
+    if (holds_arrays_only(format)) return;
+    const Schema columns = fixed_schema_of(format.can.kinds);
+    CAPTURE(columns.fields.size());
+    if (has_fixed_rows(format, columns)) check(format, columns);
+  });
+}
+
+/// Runs `check` for every format that has fixed rows, with a schema of such columns.
+inline void for_each_fixed_format(const std::function<void(const Format&, const Schema&)>& check) {
+  for_each_layout([&](const Format& format, const Schema& schema) {
+    if (has_fixed_rows(format, schema)) check(format, schema);
+  });
+}
+
+/// Samples whose keys are their numbers, as an array has them.
+inline SampleSet numbered(SampleSet set) {
+  set.schema.has_keys = false;
+  for (std::size_t i = 0; i < set.samples.size(); ++i) set.samples[i].key = std::to_string(i);
+  return set;
+}
+
+/// What is wrong with a shard by the scan of its format, and the rows that it gives.
+struct Scanned {
+  std::vector<IndexRow> rows;
+  std::vector<Finding> findings;
+};
+inline Scanned scan_shard(const Format& format, const std::string& directory,
+                          const Manifest& manifest, const ManifestShard& shard,
+                          bool reads_payload) {
+  Scanned scanned;
+  std::vector<InputFile> files;
+  for (const ManifestFile& file : shard.files) files.emplace_back(join_path(directory, file.name));
+  format.scan(
+      {files, manifest.schema, manifest.layout, reads_payload, shard.digest.samples, shard.bases},
+      defaults(format), [&](const IndexRow& row) { scanned.rows.push_back(row); },
+      [&](Finding finding) { scanned.findings.push_back(std::move(finding)); });
+  return scanned;
+}
 
 /// A small set of one format: several shards of plain samples.
 inline SampleSet small_set(const Format& format, std::size_t samples = 7) {

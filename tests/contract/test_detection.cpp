@@ -13,9 +13,9 @@ int bid_on(const Format& format, std::string_view content, std::string_view path
 }
 
 TEST_CASE("detection: each format wins the bid for its own shards, and no other bids high") {
-  for_each_format([](const Format& format) {
+  for_each_layout([](const Format& format, const Schema& schema) {
     const TempDir dir;
-    (void)write_set(format, small_set(format), dir / "out");
+    (void)write_set(format, plain_samples(schema, 7, 60), dir / "out");
     const ReadSet read = read_set(dir / "out");
     for (const ManifestFile& file : read.shards[0].files) {
       const std::string content = read_text(join_path(dir / "out", file.name));
@@ -52,9 +52,9 @@ TEST_CASE("detection: a suffix alone, on a file of something else, is no evidenc
 }
 
 TEST_CASE("detection: a bid survives any short head of a shard") {
-  for_each_format([](const Format& format) {
+  for_each_layout([](const Format& format, const Schema& schema) {
     const TempDir dir;
-    (void)write_set(format, small_set(format), dir / "out");
+    (void)write_set(format, plain_samples(schema, 7, 60), dir / "out");
     const ReadSet read = read_set(dir / "out");
     for (const ManifestFile& file : read.shards[0].files) {
       const std::string content = read_text(join_path(dir / "out", file.name));

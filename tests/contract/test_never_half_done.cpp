@@ -13,8 +13,8 @@ using namespace test;
 
 TEST_CASE(
     "never half done: a writer that goes without finish() leaves whole shards and no manifest") {
-  for_each_format([](const Format& format) {
-    const SampleSet set = small_set(format);
+  for_each_layout([](const Format& format, const Schema& schema) {
+    const SampleSet set = plain_samples(schema, 7, 60);
     for (std::size_t appended = 0; appended <= set.samples.size(); ++appended) {
       CAPTURE(appended);
       const TempDir dir;
@@ -29,8 +29,8 @@ TEST_CASE(
 
 TEST_CASE(
     "never half done: a process that ends after any append leaves whole shards and no manifest") {
-  for_each_format([](const Format& format) {
-    const SampleSet set = small_set(format);
+  for_each_layout([](const Format& format, const Schema& schema) {
+    const SampleSet set = plain_samples(schema, 7, 60);
     for (std::size_t appended = 0; appended <= set.samples.size(); ++appended) {
       CAPTURE(appended);
       const TempDir dir;
@@ -46,9 +46,9 @@ TEST_CASE(
 }
 
 TEST_CASE("never half done: after a process that ended the same command gives the same directory") {
-  for_each_format([](const Format& format) {
+  for_each_layout([](const Format& format, const Schema& schema) {
     const TempDir dir;
-    (void)write_set(format, plain_samples(full_schema(format), 300, 9000), dir / "from");
+    (void)write_set(format, plain_samples(schema, 300, 9000), dir / "from");
     const auto request_to = [&](const std::string& output) {
       ConvertRequest request = conversion(dir / "from", output, format);
       request.shard_samples = 40;
@@ -80,9 +80,9 @@ TEST_CASE("never half done: after a process that ended the same command gives th
 }
 
 TEST_CASE("never half done: a stopped conversion leaves whole shards and no temporary ones") {
-  for_each_format([](const Format& format) {
+  for_each_layout([](const Format& format, const Schema& schema) {
     const TempDir dir;
-    (void)write_set(format, plain_samples(full_schema(format), 30, 40), dir / "from");
+    (void)write_set(format, plain_samples(schema, 30, 40), dir / "from");
     ConvertRequest request = conversion(dir / "from", dir / "out", format);
     request.shard_samples = 4;  // 30 are seven shards and two samples more
     Events events;
@@ -99,6 +99,7 @@ TEST_CASE("never half done: a stopped conversion leaves whole shards and no temp
 
 TEST_CASE("never half done: a sample refused inside a conversion leaves whole shards") {
   for_each_format([](const Format& format) {
+    if (holds_arrays_only(format)) return;  // all of its samples have one size
     const TempDir dir;
     SampleSet set = plain_samples(full_schema(format), 30, 40);
     set.samples[25].values[0] = set.keep(std::string(50'000, 'x'));
@@ -132,8 +133,8 @@ std::string write_on_full_disk(const Format& format, const SampleSet& set, const
 TEST_CASE(
     "never half done: a full disk is an error of the storage, and no part stands under a final "
     "name") {
-  for_each_format([](const Format& format) {
-    const SampleSet set = plain_samples(full_schema(format), 12, 1500);
+  for_each_layout([](const Format& format, const Schema& schema) {
+    const SampleSet set = plain_samples(schema, 12, 1500);
     std::size_t refused = 0, done = 0;
     for (std::uint64_t limit = 1; limit < 60'000; limit += 1 + limit / 3) {
       CAPTURE(limit);

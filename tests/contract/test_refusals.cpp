@@ -81,6 +81,7 @@ TEST_CASE("refusal: a sample that is not of the schema, by field and sample") {
 
 TEST_CASE("refusal: two samples with one key, in whichever shards, by that key") {
   for_each_format([](const Format& format) {
+    if (holds_arrays_only(format)) return;  // it stores no keys
     for (const std::string& key : odd_keys()) {
       const TempDir dir;
       SampleSet set = plain_samples(full_schema(format), 9, 20);
@@ -95,9 +96,9 @@ TEST_CASE("refusal: two samples with one key, in whichever shards, by that key")
 }
 
 TEST_CASE("refusal: a record after the shard is closed") {
-  for_each_format([](const Format& format) {
+  for_each_layout([](const Format& format, const Schema& schema) {
     const TempDir dir;
-    const SampleSet set = small_set(format);
+    const SampleSet set = plain_samples(schema, 7, 60);
     std::vector<OutputFile> files;
     const ShardLayout layout = format.layout(set.schema, defaults(format));
     for (const std::string& suffix : layout.file_suffixes) {

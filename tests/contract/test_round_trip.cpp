@@ -10,7 +10,7 @@ void check_equal(const SampleSet& written, const ReadSet& read) {
   for (std::size_t i = 0; i < written.samples.size(); ++i) {
     CAPTURE(i);
     const Sample &expected = written.samples[i], &found = read.samples[i].sample;
-    CHECK(found.key == expected.key);
+    CHECK(found.key == (read.manifest.layout.has_keys ? expected.key : std::to_string(i)));
     REQUIRE(found.values.size() == expected.values.size());
     for (std::size_t f = 0; f < expected.values.size(); ++f) {
       CAPTURE(written.schema.fields[f].name);
@@ -20,8 +20,8 @@ void check_equal(const SampleSet& written, const ReadSet& read) {
 }
 
 TEST_CASE("round trip: odd keys and odd values of every kind come back to the bit") {
-  for_each_format([](const Format& format) {
-    const SampleSet set = odd_samples(full_schema(format));
+  for_each_layout([](const Format& format, const Schema& schema) {
+    const SampleSet set = odd_samples(schema);
     for (const std::uint64_t shard_samples : {1U, 5U, 1000U}) {
       const TempDir dir;
       (void)write_set(format, set, dir / "out", {.limit_samples = shard_samples});
@@ -36,7 +36,8 @@ TEST_CASE("round trip: each claimed kind may be the only field") {
     for (const Kind kind : format.can.kinds) {
       CAPTURE(name_of(kind));
       const TempDir dir;
-      const SampleSet set = odd_samples(schema_of({&kind, 1}));
+      const SampleSet set = odd_samples(holds_arrays_only(format) ? fixed_schema_of({&kind, 1})
+                                                                  : schema_of({&kind, 1}));
       (void)write_set(format, set, dir / "out");
       check_equal(set, read_set(dir / "out"));
       CHECK(first_finding(verified(dir / "out", VerifyDepth::deep)) == "");
@@ -48,6 +49,11 @@ TEST_CASE("round trip: samples without any field keep their keys") {
   for_each_format([](const Format& format) {
     const TempDir dir;
     const SampleSet set = odd_samples({});
+    if (holds_arrays_only(format)) {
+      const Error error = error_of([&] { (void)write_set(format, set, dir / "out"); });
+      CHECK(error.code() == Code::unsupported);
+      return;
+    }
     (void)write_set(format, set, dir / "out");
     check_equal(set, read_set(dir / "out"));
     CHECK(first_finding(verified(dir / "out", VerifyDepth::deep)) == "");
@@ -57,6 +63,7 @@ TEST_CASE("round trip: samples without any field keep their keys") {
 TEST_CASE("round trip: values that lie across hash blocks and verified ranges come back") {
   for_each_format([](const Format& format) {
     const TempDir dir;
+    if (holds_arrays_only(format)) return;  // its values have one size: test_arrays.cpp
     SampleSet set = plain_samples(full_schema(format), 4, 100);
     set.samples[1].values[0] = set.keep(std::string((9 << 20) + 3, 'L'));
     set.samples[2].values[0] = set.keep(std::string((1 << 20) - 1, 'M'));
@@ -67,9 +74,9 @@ TEST_CASE("round trip: values that lie across hash blocks and verified ranges co
 }
 
 TEST_CASE("round trip: an empty value has length 0, checksum 0 and an offset that can be read at") {
-  for_each_format([](const Format& format) {
+  for_each_layout([](const Format& format, const Schema& schema) {
     const TempDir dir;
-    const SampleSet set = odd_samples(full_schema(format));
+    const SampleSet set = odd_samples(schema);
     (void)write_set(format, set, dir / "out");
     const ReadSet read = read_set(dir / "out");
     const ShardReader reader(dir / "out", read.manifest, read.shards[0]);
@@ -86,6 +93,7 @@ TEST_CASE("round trip: an empty value has length 0, checksum 0 and an offset tha
 
 TEST_CASE("round trip: the index holds the hash of each key") {
   for_each_format([](const Format& format) {
+    if (holds_arrays_only(format)) return;
     const TempDir dir;
     (void)write_set(format, odd_samples(full_schema(format)), dir / "out");
     const ReadSet read = read_set(dir / "out");
@@ -96,9 +104,9 @@ TEST_CASE("round trip: the index holds the hash of each key") {
 }
 
 TEST_CASE("round trip: a set of no samples is a set, with no shard") {
-  for_each_format([](const Format& format) {
+  for_each_layout([](const Format& format, const Schema& schema) {
     const TempDir dir;
-    const Manifest manifest = write_set(format, {full_schema(format), {}, {}}, dir / "out");
+    const Manifest manifest = write_set(format, {schema, {}, {}}, dir / "out");
     CHECK(manifest.shard_count == 0);
     CHECK(read_set(dir / "out").samples.empty());
     CHECK(first_finding(verified(dir / "out")) == "");
@@ -113,8 +121,8 @@ std::vector<std::byte> bytes_of_row(const IndexColumns& columns, const IndexRow&
 }
 
 TEST_CASE("round trip: encoding is pure, and borrows nothing of the sample but its payload") {
-  for_each_format([](const Format& format) {
-    const SampleSet set = odd_samples(full_schema(format));
+  for_each_layout([](const Format& format, const Schema& schema) {
+    const SampleSet set = odd_samples(schema);
     const ShardLayout layout = format.layout(set.schema, defaults(format));
     const IndexColumns columns(set.schema, layout);
     for (const Sample& sample : set.samples) {
@@ -122,7 +130,9 @@ TEST_CASE("round trip: encoding is pure, and borrows nothing of the sample but i
       const Record record = encoded(format, *copy, set.schema, defaults(format));
       copy.reset();
       const Record again = encoded(format, sample, set.schema, defaults(format));
-      CHECK(bytes_of_row(columns, record.row) == bytes_of_row(columns, again.row));
+      // Where rows are fixed there is none: it follows from their number.
+      if (!layout.has_fixed_rows)
+        CHECK(bytes_of_row(columns, record.row) == bytes_of_row(columns, again.row));
       REQUIRE(record.parts.size() == layout.part_file.size());
       for (std::size_t i = 0; i < record.parts.size(); ++i) {
         CHECK(record.parts[i].flattened() == again.parts[i].flattened());

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "shale/data/sample.hpp"
@@ -44,6 +45,25 @@ inline Schema schema_of(std::span<const Kind> kinds) {
   return schema;
 }
 
+/// The same of values of one size, as arrays have them: columns of several dtypes.
+inline Schema fixed_schema_of(std::span<const Kind> kinds) {
+  const Schema all{.fields = {{"flag", Kind::integer, DType::parse("|b1"), {}},
+                              {"label", Kind::integer, {}, {}},
+                              {"port", Kind::integer, DType::parse("<u2"), {}},
+                              {"count", Kind::integer, DType::parse("<i4"), {}},
+                              {"score", Kind::real, {}, {}},
+                              {"weight", Kind::real, DType::parse("<f4"), {}},
+                              {"depth", Kind::tensor, DType::parse("<u2"), {2, 3}},
+                              {"hollow", Kind::tensor, DType::parse("<f4"), {4, 0, 2}}},
+                   .has_keys = false};
+  Schema schema{.fields = {}, .has_keys = false};
+  for (const Field& field : all.fields) {
+    if (std::find(kinds.begin(), kinds.end(), field.kind) != kinds.end())
+      schema.fields.push_back(field);
+  }
+  return schema;
+}
+
 /// Keys that something is odd about.
 inline std::vector<std::string> odd_keys() {
   return {"plain",
@@ -60,14 +80,24 @@ inline std::vector<std::string> odd_keys() {
           "plain "};
 }
 
+/// The least and the largest integer that a column of this dtype holds.
+inline std::pair<std::int64_t, std::int64_t> limits_of(const DType& dtype) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  if (dtype.item_bytes() == 0 || dtype.descr() == "<i8") return {Limits::min(), Limits::max()};
+  if (dtype.descr() == "|b1") return {0, 1};
+  const auto bits = static_cast<unsigned>(8 * dtype.item_bytes());
+  if (dtype.descr()[1] == 'u') return {0, (std::int64_t{1} << bits) - 1};
+  return {-(std::int64_t{1} << (bits - 1)), (std::int64_t{1} << (bits - 1)) - 1};
+}
+
 /// Values that something is odd about, for the sample of this number. The bytes belong to `set`.
 inline Value odd_value(SampleSet& set, const Field& field, std::size_t number) {
   const auto of = [&](const auto& choices) { return choices[number % std::size(choices)]; };
   switch (field.kind) {
     case Kind::integer: {
-      using Limits = std::numeric_limits<std::int64_t>;
-      const std::int64_t choices[] = {0, -1, Limits::min(), Limits::max(), 42, -300};
-      return of(choices);
+      const auto [least, most] = limits_of(field.dtype);
+      const std::int64_t choices[] = {0, -1, least, most, 42, -300};
+      return std::clamp(of(choices), least, most);
     }
     case Kind::real: {
       using Limits = std::numeric_limits<double>;
@@ -78,7 +108,15 @@ inline Value odd_value(SampleSet& set, const Field& field, std::size_t number) {
                                 -Limits::infinity(),
                                 Limits::denorm_min(),
                                 0.1};
-      return of(choices);
+      // A signalling NaN, the smallest number and 0.1 as a float has them.
+      const double floats[] = {0.0,
+                               -0.0,
+                               std::bit_cast<double>(0x7ff0'0000'2000'0000U),
+                               Limits::infinity(),
+                               -Limits::infinity(),
+                               std::numeric_limits<float>::denorm_min(),
+                               0.1F};
+      return field.dtype.item_bytes() == sizeof(float) ? of(floats) : of(choices);
     }
     case Kind::text: {
       const std::string choices[] = {"", "h\xc3\xa9llo", "two\nlines", std::string("x\0y", 3)};

@@ -47,6 +47,21 @@ inline Record encoded(const Format& format, const Sample& sample, const Schema& 
   return record;
 }
 
+/// Samples as the core hands a run of fixed rows to a writer: the columns of all of them.
+inline Record encoded_run(const Format& format, std::span<const Sample> samples,
+                          const Schema& schema, const OptionSet& options) {
+  Record run;
+  run.parts.resize(schema.fields.size());
+  for (const Sample& sample : samples) {
+    const Record one = encoded(format, sample, schema, options);
+    for (std::size_t i = 0; i < run.parts.size(); ++i)
+      run.parts[i].append_copy(one.parts[i].flattened());
+    run.digest.append(one.digest);
+    run.payload_bytes += one.payload_bytes;
+  }
+  return run;
+}
+
 /// A set under way in a directory: everything that convert has around a ShardSetWriter.
 class SetInProgress {
  public:
@@ -71,6 +86,10 @@ class SetInProgress {
 
   void append(const Sample& sample) {
     writer_->append(encoded(format_, sample, schema_, options_));
+  }
+  /// Several samples as one record, where rows are fixed.
+  void append_run(std::span<const Sample> samples) {
+    writer_->append(encoded_run(format_, samples, schema_, options_));
   }
   [[nodiscard]] ShardSetWriter& writer() { return *writer_; }
   [[nodiscard]] WorkFolder& work() { return work_; }
@@ -117,7 +136,7 @@ inline Manifest write_set(const Format& format, const SampleSet& set, const std:
   return progress.finish();
 }
 
-/// A finished set, read back by its index.
+/// A finished set, read back by its index. Where no keys are stored, a sample's is its number.
 struct ReadSet {
   Manifest manifest;
   std::vector<ManifestShard> shards;
@@ -136,8 +155,10 @@ inline ReadSet read_set(const std::string& directory) {
     std::vector<IndexRow>& rows = set.rows.emplace_back();
     for (std::uint64_t row = 0; row < index.rows(); ++row) {
       rows.push_back(index.row(row));
+      const std::string number = std::to_string(set.samples.size());
       set.samples.push_back(
           load_sample(reader, rows.back(), set.manifest.schema, format, 64 << 20));
+      if (!set.manifest.layout.has_keys) set.samples.back().sample.key = number;
     }
   }
   return set;
@@ -176,7 +197,7 @@ inline std::string fault_of_unfinished(const std::string& directory) {
   while (std::getline(journal, line) && !journal.eof()) {
     const ManifestShard shard = parse_shard_line(line);
     for (const ManifestFile& file : shard.files) told[file.name] = file;
-    told[shard.index.name] = shard.index;
+    if (!shard.index.name.empty()) told[shard.index.name] = shard.index;
     told[shard.blocks.name] = shard.blocks;
   }
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {

@@ -1,12 +1,16 @@
 #include <array>
 #include <limits>
+#include <random>
 #include <sstream>
 
 #include <doctest/doctest.h>
 
+#include "shale/base/error.hpp"
 #include "shale/data/digest.hpp"
+#include "shale/data/fixed_value.hpp"
 
 #include "tests/support/doc_table.hpp"
+#include "tests/support/temp_dir.hpp"
 
 namespace shale {
 namespace {
@@ -174,6 +178,77 @@ TEST_CASE(
   const Hash128 alone = content({"k", {jpeg}}, {.fields = {image}});
   CHECK(content({"k", {jpeg, std::monostate()}}, {.fields = {image, mask}}) == alone);
   CHECK(content({"k", {jpeg, Bytes()}}, {.fields = {image, mask}}) != alone);
+}
+
+namespace {
+
+// Columns of random bytes, and what digest_of says of each of their samples.
+void check_rows(const Schema& schema, std::uint64_t rows, std::mt19937_64& random) {
+  std::vector<std::vector<std::byte>> stored;
+  std::vector<Bytes> columns;
+  for (const Field& field : schema.fields) {
+    std::vector<std::byte>& column = stored.emplace_back(rows * fixed_bytes_of(field).value());
+    const bool is_bool = field.dtype.descr() == "|b1" && field.kind == Kind::integer;
+    for (std::byte& byte : column) byte = static_cast<std::byte>(random() & (is_bool ? 1U : 255U));
+    columns.emplace_back(column);
+  }
+  DatasetDigest expected;
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    Sample sample{std::to_string(row), {}};
+    for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+      const Field& field = schema.fields[i];
+      const std::uint64_t stride = fixed_bytes_of(field).value();
+      const Bytes value = columns[i].subspan(row * stride, stride);
+      if (field.kind == Kind::tensor) {
+        sample.values.emplace_back(value);
+      } else if (field.kind == Kind::integer) {
+        sample.values.emplace_back(read_number(value, field).integer);
+      } else {
+        sample.values.emplace_back(read_number(value, field).real);
+      }
+    }
+    SampleDigest digest = digest_of(sample, schema);
+    digest.keyed = {};
+    expected.add(digest);
+  }
+  CHECK(digest_of_rows(columns, rows, schema) == expected);
+}
+
+}  // namespace
+
+TEST_CASE("rows digest: columns have the digest of their samples, of any schema and number") {
+  constexpr std::string_view kDtypes[] = {"|b1", "|i1", "|u1", "<i2",  "<u4", "<i8",
+                                          "<f4", "<f8", "<f2", "<c16", "|S7", "<u8"};
+  // Up to 2,048 bytes a tensor is copied, beyond it is hashed where it lies.
+  const std::vector<std::uint64_t> shapes[] = {{},     {1},    {2, 3},  {4, 0, 2},
+                                               {2048}, {2049}, {300, 3}};
+  constexpr std::uint64_t kSeed = 20261122;
+  CAPTURE(kSeed);
+  std::mt19937_64 random(kSeed);
+  for (int schema_number = 0; schema_number < 60; ++schema_number) {
+    CAPTURE(schema_number);
+    Schema schema;
+    for (std::uint64_t fields = 1 + random() % 5; fields > 0; --fields) {
+      schema.fields.push_back(field_of_column("f" + std::to_string(fields),
+                                              DType::parse(kDtypes[random() % std::size(kDtypes)]),
+                                              shapes[random() % std::size(shapes)]));
+    }
+    for (const std::uint64_t rows : {0U, 1U, 2U, 17U}) check_rows(schema, rows, random);
+  }
+}
+
+TEST_CASE("rows digest: rows without any bytes count all the same") {
+  const Schema schema{.fields = {field_of_column("void", DType::parse("<f4"), {0})}};
+  std::mt19937_64 random(1);
+  check_rows(schema, 5, random);
+}
+
+TEST_CASE("rows digest: a bool that is none is damaged, by field") {
+  const Schema schema{.fields = {field_of_column("flag", DType::parse("|b1"), {})}};
+  const Bytes column = as_bytes(std::string_view("\0\1\2", 3));
+  const Error error = test::error_of([&] { (void)digest_of_rows({&column, 1}, 3, schema); });
+  CHECK(error.code() == Code::damaged);
+  CHECK(error.message() == "bool of field 'flag' is 2, neither 0 nor 1");
 }
 
 }  // namespace shale

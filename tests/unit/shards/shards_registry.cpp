@@ -1,11 +1,12 @@
 #include "tests/support/toy_format.hpp"
+#include "tests/support/toy_rows_format.hpp"
 
-// The registry of these tests: the toy alone. Nothing here depends on a real format.
+// The registry of these tests: the toys alone. Nothing here depends on a real format.
 
 namespace shale {
 namespace {
 
-const Format* const kFormats[] = {&test::toy_format};
+const Format* const kFormats[] = {&test::toy_format, &test::toy_rows_format};
 
 }  // namespace
 

@@ -289,5 +289,104 @@ TEST_CASE("manifest: the hash that it ends with tells one set from another witho
   CHECK(error_of([&] { (void)self_hash_of(InputFile(path)); }).code() == Code::damaged);
 }
 
+// A set of columns: no index, no keys, dtypes of numbers.
+Manifest manifest_of_rows() {
+  Manifest manifest = full_manifest();
+  manifest.schema = {.fields = {{"flag", Kind::integer, DType::parse("|b1"), {}},
+                                {"label", Kind::integer, {}, {}},
+                                {"weight", Kind::real, DType::parse("<f4"), {}},
+                                {"depth", Kind::tensor, DType::parse("<f4"), {2, 0}}},
+                     .has_keys = false};
+  manifest.layout = {};
+  manifest.layout.file_suffixes = {".a", ".b"};
+  manifest.layout.part_file = {0, 1, 0, 1};
+  manifest.layout.field_part = {0, 1, 2, 3};
+  manifest.layout.has_keys = false;
+  manifest.layout.has_fixed_rows = true;
+  manifest.digest.keys = {};
+  manifest.shard_count = 1;
+  return manifest;
+}
+
+ManifestShard shard_of_rows() {
+  ManifestShard shard = shard_of(0);
+  shard.index = {};
+  shard.bases = {128, 64, 4000, 0};
+  shard.digest.keys = {};
+  return shard;
+}
+
+void write_rows(const std::string& directory) {
+  std::filesystem::create_directories(join_path(directory, kWorkFolder));
+  write_manifest(directory, manifest_of_rows(), [](const auto& visit) { visit(shard_of_rows()); });
+}
+
+TEST_CASE("manifest: fixed rows, their bases and the dtypes of their numbers come back") {
+  const TempDir dir;
+  write_rows(dir.path());
+  std::vector<ManifestShard> shards;
+  const Manifest found =
+      read_manifest(dir.path(), [&](const ManifestShard& shard) { shards.push_back(shard); });
+
+  CHECK(found.layout == manifest_of_rows().layout);
+  CHECK(found.schema == manifest_of_rows().schema);
+  CHECK(found.digest == manifest_of_rows().digest);
+  REQUIRE(shards.size() == 1);
+  CHECK(shards[0].bases == shard_of_rows().bases);
+  CHECK(shards[0].index.name.empty());
+  const std::string text = read_text(dir / "dataset.json");
+  for (const std::string_view words :
+       {"\"requires\": [\"fixed_rows\"]", "\"strides\":[1,8,4,0]", "\"index\":null",
+        "\"bases\":[128,64,4000,0]", "\"dtype\":\"|b1\"", "\"keys\":null"})
+    CHECK(text.find(words) != std::string::npos);
+}
+
+TEST_CASE("manifest: keys that are stored and no more than numbers are said to be so") {
+  const TempDir dir;
+  Manifest manifest = full_manifest();
+  manifest.schema.has_keys = false;
+  write(dir.path(), manifest);
+  CHECK(!read_manifest(dir.path()).schema.has_keys);
+  CHECK(read_manifest(dir.path()).layout.has_keys);
+  CHECK(read_text(dir / "dataset.json").find("\n\"keys\": \"numbers\",\n") != std::string::npos);
+}
+
+TEST_CASE("manifest: rows that do not follow from the schema are damage under a sound hash") {
+  struct Row {
+    std::string_view claim, from, to;
+  };
+  constexpr Row kRows[] = {
+      {"a stride of another dtype", "\"strides\":[1,8,4,0]", "\"strides\":[1,8,8,0]"},
+      {"a stride too few", "\"strides\":[1,8,4,0]", "\"strides\":[1,8,4]"},
+      {"a stride that is no number", "\"strides\":[1,8,4,0]", "\"strides\":[1,8,4,-1]"},
+      {"strides that are no list", "\"strides\":[1,8,4,0]", "\"strides\":1"},
+      {"keys that fixed rows cannot have", "\"has_keys\":false", "\"has_keys\":true"},
+      {"samples in one piece", "\"has_whole_records\":false", "\"has_whole_records\":true"},
+      {"a field of no fixed size", "\"kind\":\"real\",\"dtype\":\"<f4\"", "\"kind\":\"text\""},
+      {"a base that is negative", "\"bases\":[128,", "\"bases\":[-128,"},
+      {"bases that are no list", "\"bases\":[128,64,4000,0]", "\"bases\":128"},
+      {"an integer of a dtype for reals", "\"dtype\":\"|b1\"", "\"dtype\":\"<f4\""},
+  };
+  for (const Row& row : kRows) {
+    CAPTURE(row.claim);
+    const TempDir dir;
+    write_rows(dir.path());
+    rewrite(dir / "dataset.json", std::string(row.from), std::string(row.to));
+    const auto look = [](const ManifestShard&) {};
+    const Error error = error_of([&] { (void)read_manifest(dir.path(), look); });
+    CHECK((error.code() == Code::damaged || error.code() == Code::schema));
+    CHECK(error.file() == dir / "dataset.json");
+  }
+}
+
+TEST_CASE("manifest: a requirement beside fixed rows that is unknown is refused by name") {
+  const TempDir dir;
+  write_rows(dir.path());
+  rewrite(dir / "dataset.json", "[\"fixed_rows\"]", "[\"fixed_rows\",\"wings\"]");
+  const Error error = error_of([&] { (void)read_manifest(dir.path()); });
+  CHECK(error.code() == Code::unsupported);
+  CHECK(error.message().find("'wings'") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace shale

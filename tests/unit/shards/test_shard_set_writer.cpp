@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/support/toy_format.hpp"
+#include "tests/support/toy_rows_format.hpp"
 #include "tests/support/written_set.hpp"
 
 namespace shale {
@@ -126,6 +127,43 @@ TEST_CASE("shard set writer: its buffers take less than a budget of 16 MiB leave
   for (const std::uint64_t mib : {16U, 64U, 256U, 4096U}) {
     CHECK(ShardSetWriter::buffer_bytes(mib << 20) < (mib << 20) / 2);
   }
+}
+
+// Rows a shard under these limits, of one tensor of so many bytes; the toy's files begin with 16.
+std::optional<std::uint64_t> rows_a_shard(std::uint64_t row_bytes, const SetOptions& options) {
+  const Schema schema{.fields = {{"x", Kind::tensor, DType::parse("|u1"), {row_bytes}}},
+                      .has_keys = false};
+  const TempDir dir;
+  SetInProgress progress(toy_rows_format, schema, dir / "out", options);
+  return progress.writer().rows_a_shard();
+}
+
+TEST_CASE("shard set writer: rows a shard are those that fit, exact at the border") {
+  CHECK(rows_a_shard(100, {.limit_bytes = 1016}) == 10);
+  CHECK(rows_a_shard(100, {.limit_bytes = 1015}) == 9);
+  CHECK(rows_a_shard(100, {.limit_bytes = 1115}) == 10);
+  CHECK(rows_a_shard(300, {.limit_bytes = 315}) == 0);
+  CHECK(rows_a_shard(300, {.limit_bytes = 316}) == 1);
+  CHECK(rows_a_shard(1, {.limit_bytes = std::uint64_t{1} << 50}) == (std::uint64_t{1} << 50) - 16);
+}
+
+TEST_CASE("shard set writer: rows a shard keep within the limit of samples, and of block lists") {
+  CHECK(rows_a_shard(100, {.limit_bytes = 1016, .limit_samples = 9}) == 9);
+  CHECK(rows_a_shard(100, {.limit_bytes = 1016, .limit_samples = 11}) == 10);
+  // The list of one block is an array of 128 and 16 bytes: under less no shard fits.
+  CHECK(rows_a_shard(1, {.limit_bytes = 143}) == 0);
+  CHECK(rows_a_shard(1, {.limit_bytes = 144}) == 128);
+}
+
+TEST_CASE("shard set writer: rows of no bytes fill a shard up to the limit of samples only") {
+  CHECK(rows_a_shard(0, {.limit_samples = 12}) == 12);
+  CHECK(rows_a_shard(0, {}) == std::uint64_t{1} << 62);
+}
+
+TEST_CASE("shard set writer: formats with an index have no number of rows a shard") {
+  const TempDir dir;
+  SetInProgress progress(toy_format, toy_samples(1).schema, dir / "out");
+  CHECK(progress.writer().rows_a_shard() == std::nullopt);
 }
 
 }  // namespace

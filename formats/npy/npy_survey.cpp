@@ -1,0 +1,133 @@
+#include "formats/npy/npy_survey.hpp"
+
+#include <algorithm>
+
+#include "shale/base/error.hpp"
+#include "shale/data/fixed_value.hpp"
+#include "shale/wire/npy_header.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::string_view kFieldName = "x";
+// A file of 128 bytes may claim 2^63 rows of no bytes; each of them would be a sample to go
+// through.
+constexpr std::uint64_t kMostEmptyRows = std::uint64_t{1} << 24;
+
+// An array whose rows can be read where they are.
+struct PlainArray {
+  Field field;
+  std::uint64_t rows, base;
+};
+
+NpyHeader header_of(const InputFile& file) {
+  std::vector<std::byte> head(std::min(kMaxNpyHeaderBytes, file.size()));
+  file.read_exact(0, head);
+  return parse_npy_header(head, file.path());
+}
+
+DType element_of(const NpyHeader& header) {
+  if (header.columns.size() == 1 && header.columns[0].first.empty())
+    return DType::parse(header.columns[0].second);
+  throw Error(Code::unsupported, "npy array of structures");
+}
+
+void refuse_what_is_not_plain(const NpyHeader& header, const InputFile& file) {
+  if (header.shape.empty()) {
+    throw Error(Code::unsupported, "npy array has no axis: its first axis would be the samples")
+        .at(file.path())
+        .hint("save it with one: np.save(path, array.reshape(1))");
+  }
+  if (header.fortran_order && header.shape.size() > 1) {
+    throw Error(Code::unsupported,
+                "npy array of {} axes is in Fortran order: its rows lie in pieces",
+                header.shape.size())
+        .at(file.path())
+        .hint("'shale convert' reads it");
+  }
+}
+
+void check_length(const NpyHeader& header, std::uint64_t row_bytes, const InputFile& file) {
+  const std::uint64_t rows = header.shape.front();
+  if (row_bytes == 0 && rows > kMostEmptyRows) {
+    throw Error(Code::unsupported, "npy array claims {} rows of no bytes, at most {} are read",
+                rows, kMostEmptyRows)
+        .at(file.path())
+        .hint("an array without elements holds no samples");
+  }
+  const std::uint64_t expected = rows * row_bytes, found = file.size() - header.data_offset;
+  if (found == expected) return;
+  throw Error(Code::damaged, "npy array of {} rows has {} bytes, expected {}", rows, found,
+              expected)
+      .at(file.path(), header.data_offset + std::min(found, expected))
+      .hint(found < expected ? "the file was cut short; copy it again"
+                             : "something else was written behind the array; np.load ignores it");
+}
+
+PlainArray describe_array(const InputFile& file) {
+  const NpyHeader header = header_of(file);
+  refuse_what_is_not_plain(header, file);
+  PlainArray array;
+  array.rows = header.shape.front();
+  array.base = header.data_offset;
+  try {
+    array.field = field_of_column(std::string(kFieldName), element_of(header),
+                                  {header.shape.begin() + 1, header.shape.end()});
+  } catch (Error& error) {
+    error.at(file.path());
+    throw;
+  }
+  check_length(header, fixed_bytes_of(array.field).value(), file);
+  return array;
+}
+
+// In words, for a finding.
+std::string text_of(const Field& field, std::uint64_t rows, std::uint64_t base) {
+  return fmt::format("{} rows from byte {}, each {} of shape ({})", rows, base,
+                     dtype_of_column(field).descr(), fmt::join(field.shape, ", "));
+}
+
+}  // namespace
+
+Survey survey_npy(const InputFile& file, Dialect dialect) {
+  if (dialect == Dialect::msgpack)
+    throw Error(Code::usage, "--parse msgpack is for LMDB files, this is .npy").at(file.path());
+  PlainArray array = describe_array(file);
+  Survey survey;
+  survey.schema.fields.push_back(std::move(array.field));
+  survey.schema.has_keys = false;
+  survey.layout.file_suffixes = {""};
+  survey.layout.part_file = {0};
+  survey.layout.field_part = {0};
+  survey.layout.has_keys = false;
+  survey.layout.has_fixed_rows = true;
+  survey.layout.dialect = Dialect::plain;
+  survey.samples = array.rows;
+  survey.bases = {array.base};
+  return survey;
+}
+
+void scan_foreign_npy(const ShardInput& input, const FindingSink& findings) {
+  const InputFile& file = input.files[0];
+  Finding finding;
+  finding.file = file.path().substr(file.path().rfind('/') + 1);
+  try {
+    const PlainArray array = describe_array(file);
+    const Field& expected = input.schema.fields.at(0);
+    if (array.field == expected && array.rows == input.samples && array.base == input.bases[0])
+      return;
+    finding.message = "npy array is not the one that was indexed";
+    finding.offset = 0;
+    finding.found = text_of(array.field, array.rows, array.base);
+    finding.expected = text_of(expected, input.samples, input.bases[0]);
+  } catch (const Error& error) {
+    if (error.code() != Code::damaged && error.code() != Code::unsupported &&
+        error.code() != Code::limit)
+      throw;
+    finding.message = error.message();
+    finding.offset = error.offset();
+  }
+  findings(std::move(finding));
+}
+
+}  // namespace shale
