@@ -6,6 +6,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/fixed_value.hpp"
 
 #include "formats/hdf5/hdf5_metadata.hpp"
 #include "formats/hdf5/hdf5_types.hpp"
@@ -32,19 +33,6 @@ std::uint64_t aligned(std::uint64_t offset) {
 }
 
 bool is_flat(Kind kind) { return kind == Kind::bytes || kind == Kind::text; }
-
-DType dtype_of(const Field& field) {
-  switch (field.kind) {
-    case Kind::integer:
-      return DType::parse("<i8");
-    case Kind::real:
-      return DType::parse("<f8");
-    case Kind::tensor:
-      return field.dtype;
-    default:
-      return DType::parse("|u1");
-  }
-}
 
 void check_field(const Field& field) {
   if (field.kind == Kind::list) {
@@ -99,6 +87,15 @@ std::uint32_t streamed_part(const Schema& schema) {
   return static_cast<std::uint32_t>(1 + (chosen - schema.fields.begin()));
 }
 
+// Where rows are fixed it is known: all other columns are written twice, so the longest rows are
+// not among them.
+std::uint32_t longest_part(const Schema& schema) {
+  const auto longest = std::max_element(
+      schema.fields.begin(), schema.fields.end(),
+      [](const Field& a, const Field& b) { return fixed_bytes_of(a) < fixed_bytes_of(b); });
+  return static_cast<std::uint32_t>(longest - schema.fields.begin());
+}
+
 // Without the zeros behind it.
 std::vector<std::byte> metadata(const Hdf5Plan& plan, std::uint64_t samples,
                                 std::span<const std::uint64_t> part_bytes,
@@ -144,6 +141,10 @@ std::optional<std::size_t> Hdf5Plan::offsets_of(std::uint32_t part) const {
   return values + 1;
 }
 
+bool has_fixed_hdf5_rows(const Schema& schema) {
+  return !schema.has_keys && has_fixed_fields(schema);
+}
+
 Hdf5Plan plan_columns(const Schema& schema) {
   if (schema.fields.size() > kMaxHdf5Fields) {
     throw Error(Code::unsupported, "{} fields, an HDF5 shard holds at most {}",
@@ -152,18 +153,22 @@ Hdf5Plan plan_columns(const Schema& schema) {
   for (const Field& field : schema.fields) check_field(field);
   check_names(schema);
   Hdf5Plan plan;
+  plan.has_fixed_rows = has_fixed_hdf5_rows(schema);
+  const std::uint32_t key_parts = plan.has_fixed_rows ? 0 : 1;
+  plan.parts = key_parts + schema.fields.size();
   for (std::size_t i = 0; i < schema.fields.size(); ++i) {
     const Field& field = schema.fields[i];
-    const auto part = static_cast<std::uint32_t>(1 + i);
+    const std::uint32_t part = key_parts + static_cast<std::uint32_t>(i);
     if (is_flat(field.kind)) {
       add_flat(plan.columns, field.name, part);
     } else {
-      plan.columns.push_back({field.name, Role::rows, part, dtype_of(field), field.shape});
+      plan.columns.push_back({field.name, Role::rows, part, dtype_of_column(field), field.shape});
     }
   }
-  add_flat(plan.columns, "key", 0);
-  plan.streamed = plan.values_of(streamed_part(schema));
-  const std::vector<std::uint64_t> no_bytes(1 + schema.fields.size());
+  if (!plan.has_fixed_rows) add_flat(plan.columns, "key", 0);
+  plan.streamed =
+      plan.values_of(plan.has_fixed_rows ? longest_part(schema) : streamed_part(schema));
+  const std::vector<std::uint64_t> no_bytes(plan.parts);
   const std::vector<ColumnExtent> nowhere(plan.columns.size() + 1);
   plan.head_bytes = aligned(metadata(plan, 0, no_bytes, nowhere).size());
   return plan;

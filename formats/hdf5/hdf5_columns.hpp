@@ -23,7 +23,12 @@ inline constexpr std::size_t kMaxHdf5Axes = 31;
 /// Every column begins at a multiple of this: no element lies across two cache lines.
 inline constexpr std::uint64_t kColumnAlignment = 64;
 
-/// One dataset of a shard. The parts of a record: 0 the key, 1 + i field i.
+/// Whether the shards of a schema have fixed rows (ShardLayout::has_fixed_rows): values of one
+/// size, and keys that are no more than numbers. Then a dataset a field is all there is.
+[[nodiscard]] bool has_fixed_hdf5_rows(const Schema& schema);
+
+/// One dataset of a shard. The parts of a record: 0 the key, 1 + i field i; where rows are fixed i
+/// field i, and none the key.
 struct Hdf5Column {
   enum class Role {
     rows,    ///< a row a sample, all of one size
@@ -49,6 +54,8 @@ struct ColumnExtent {
 /// The columns of every shard of one schema.
 struct Hdf5Plan {
   std::vector<Hdf5Column> columns;  ///< fields in schema order, then the key
+  bool has_fixed_rows = false;      ///< there is no key
+  std::size_t parts = 0;            ///< of a record
   std::size_t streamed = 0;         ///< the column that is written as its values come
   std::uint64_t head_bytes = 0;     ///< metadata, and zeros to where the streamed column begins
 

@@ -103,12 +103,17 @@ std::string member_name(hid_t type, unsigned member) {
   return text;
 }
 
+bool has_byte(hid_t type, const char* name, std::int8_t expected) {
+  std::int8_t value = -1;
+  return H5Tenum_valueof(type, name, &value) >= 0 && value == expected;
+}
+
 // h5py's bool: FALSE = 0, TRUE = 1 in a byte. Other enumerations are the numbers that are stored.
 std::optional<std::string> enum_descr(hid_t type) {
   const Hdf5Handle base(H5Tget_super(type), H5Tclose);
   if (!base.is_valid()) return std::nullopt;
   const bool is_bool = H5Tget_size(type) == 1 && H5Tget_nmembers(type) == 2 &&
-                       member_name(type, 0) == "FALSE" && member_name(type, 1) == "TRUE";
+                       has_byte(type, "FALSE", 0) && has_byte(type, "TRUE", 1);
   return is_bool ? std::optional<std::string>("|b1") : integer_descr(base.id());
 }
 

@@ -9,6 +9,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/data/fixed_value.hpp"
 
 #include "formats/hdf5/hdf5_rows.hpp"
 
@@ -85,30 +86,27 @@ void check_vlen(const Hdf5Description& all, const Hdf5Dataset& dataset) {
                            all.address_bytes, all.length_bytes));
 }
 
-// Sets all but the name.
-void set_number(const Hdf5Dataset& dataset, Field& field) {
-  const char letter = letter_of(dataset);
-  const bool is_single = dataset.shape.size() == 1;
-  const bool fits_i64 = letter == 'i' || letter == 'b' ||
-                        (letter == 'u' && dataset.element_bytes < sizeof(std::int64_t));
-  if (is_single && fits_i64) {
-    field.kind = Kind::integer;
-    return;
-  }
-  if (is_single && letter == 'f' && dataset.element_bytes >= sizeof(float)) {
-    field.kind = Kind::real;
-    return;
-  }
-  if (dataset.descr.starts_with('>'))
-    throw cannot_hold_error(dataset, fmt::format("is big-endian ({})", dataset.descr));
-  field.kind = Kind::tensor;
-  field.shape.assign(dataset.shape.begin() + 1, dataset.shape.end());
+// The dtype of its elements where bytes have the order that shale keeps them in.
+DType native_dtype(const Hdf5Dataset& dataset) {
+  std::string descr = dataset.descr;
+  if (descr.starts_with('>')) descr[0] = '<';
+  return DType::parse(descr);
+}
+
+// A dataset that is neither flat nor of variable length, as a field.
+Field field_of(const Hdf5Dataset& dataset) {
+  Field field;
   try {
-    field.dtype = DType::parse(dataset.descr);
-    (void)field.tensor_bytes();
+    field = field_of_column(dataset.name, native_dtype(dataset),
+                            {dataset.shape.begin() + 1, dataset.shape.end()});
+    if (field.kind == Kind::tensor) (void)field.tensor_bytes();
   } catch (const Error& error) {
     throw cannot_hold_error(dataset, "holds elements that have no dtype: " + error.message());
   }
+  // Numbers are turned around as they are read; tensors stay as they lie.
+  if (field.kind == Kind::tensor && dataset.descr.starts_with('>'))
+    throw cannot_hold_error(dataset, fmt::format("is big-endian ({})", dataset.descr));
+  return field;
 }
 
 class ColumnFinder {
@@ -230,7 +228,7 @@ class ColumnFinder {
       column.form = Hdf5ForeignColumn::Form::vlen;
       if (column.may_be_text()) column.field.kind = Kind::text;
     } else {
-      set_number(dataset, column.field);
+      column.field = field_of(dataset);
       if (!is_located(column.field.kind)) need_all_rows(dataset);
     }
     return column;
@@ -311,8 +309,7 @@ void check_hdf5_elements(const Hdf5Description& description, const Hdf5Dataset& 
     return check_vlen(description, dataset);
   if (dataset.type == Hdf5Type::other)
     throw cannot_hold_error(dataset, "holds " + dataset.type_name);
-  Field field;
-  set_number(dataset, field);
+  (void)field_of(dataset);
 }
 
 Error cannot_locate_error(const Hdf5Dataset& dataset, std::string_view reason) {
@@ -329,6 +326,7 @@ Error cannot_locate_error(const Hdf5Dataset& dataset, std::string_view reason) {
 Schema Hdf5ForeignColumns::schema() const {
   Schema schema;
   for (const Hdf5ForeignColumn& column : fields) schema.fields.push_back(column.field);
+  schema.has_keys = key.has_value();
   return schema;
 }
 

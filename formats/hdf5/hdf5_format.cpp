@@ -26,13 +26,16 @@ int bid_for_hdf5(const Probe& probe) {
 }
 
 ShardLayout hdf5_layout(const Schema& schema, const OptionSet&) {
-  (void)plan_columns(schema);  // refuses what cannot be held
+  const Hdf5Plan plan = plan_columns(schema);  // refuses what cannot be held
   ShardLayout layout;
   layout.file_suffixes = {std::string(kSuffixes[0])};
-  layout.part_file.assign(1 + schema.fields.size(), 0);
+  layout.part_file.assign(plan.parts, 0);
   layout.field_part.resize(schema.fields.size());
-  std::iota(layout.field_part.begin(), layout.field_part.end(), std::uint32_t{1});
+  std::iota(layout.field_part.begin(), layout.field_part.end(),
+            static_cast<std::uint32_t>(plan.parts - schema.fields.size()));
   layout.key_part = 0;
+  layout.has_fixed_rows = plan.has_fixed_rows;
+  layout.has_keys = !plan.has_fixed_rows;
   return layout;
 }
 

@@ -8,9 +8,11 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/data/fixed_value.hpp"
 
 #include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_directory.hpp"
+#include "formats/hdf5/hdf5_fixed_scan.hpp"
 
 namespace shale {
 namespace {
@@ -80,14 +82,15 @@ class ColumnWalk {
 
 class OwnScanner {
  public:
-  OwnScanner(const ShardInput& input, const RowSink& rows, const FindingSink& findings)
+  OwnScanner(const ShardInput& input, Hdf5Plan plan, const RowSink& rows,
+             const FindingSink& findings)
       : file_(input.files[0]),
         name_(file_.path().substr(file_.path().rfind('/') + 1)),
         schema_(input.schema),
         reads_payload_(input.reads_payload),
         rows_(rows),
         findings_(findings),
-        plan_(plan_columns(input.schema)) {}
+        plan_(std::move(plan)) {}
 
   void scan() {
     const std::optional<ShardDirectory> directory = read_shard_directory(file_, plan_, findings_);
@@ -100,7 +103,7 @@ class OwnScanner {
       key_.reset();
       read_key(row);
       for (std::size_t i = 0; i < schema_.fields.size(); ++i)
-        read_cell(schema_.fields[i].kind, walks_[1 + i], row.cells[i]);
+        read_cell(schema_.fields[i], walks_[1 + i], row.cells[i]);
       rows_(row);
     }
     for (const ColumnWalk& walk : walks_) check_last(walk, directory->samples);
@@ -127,11 +130,15 @@ class OwnScanner {
               std::string expected) {
     Finding finding;
     finding.message = std::move(message);
-    finding.file = name_;
     finding.offset = walk.place_of_end(rows);
-    finding.field = walk.field();
     finding.found = std::move(found);
     finding.expected = std::move(expected);
+    send(std::move(finding), walk);
+  }
+
+  void send(Finding finding, const ColumnWalk& walk) {
+    finding.file = name_;
+    finding.field = walk.field();
     if (row_number_) finding.row = row_number_;
     if (key_) finding.sample = SampleId{*key_, std::nullopt};
     findings_(std::move(finding));
@@ -178,19 +185,23 @@ class OwnScanner {
     row.key = *place;
   }
 
-  void read_cell(Kind kind, ColumnWalk& walk, IndexCell& cell) {
+  void read_cell(const Field& field, ColumnWalk& walk, IndexCell& cell) {
     std::optional<FieldPlace> place = next_place(walk);
     if (!place) return;
-    if (is_located(kind)) {
+    if (is_located(field.kind)) {
       if (reads_payload_) place->crc32c = walk.checksum(*place);
       cell.place = *place;
       return;
     }
-    ByteReader number(walk.view(*place), file_.path(), place->offset);
-    if (kind == Kind::integer) {
-      cell.integer = number.read_i64();
-    } else {
-      cell.real = number.read_f64();
+    const Bytes stored = walk.view(*place);
+    try {
+      cell = read_number(stored, field);
+    } catch (const Error& error) {
+      if (error.code() != Code::damaged) throw;
+      Finding finding;
+      finding.message = error.message();
+      finding.offset = place->offset;
+      send(std::move(finding), walk);
     }
   }
 
@@ -211,7 +222,9 @@ class OwnScanner {
 }  // namespace
 
 void scan_own_hdf5(const ShardInput& input, const RowSink& rows, const FindingSink& findings) {
-  OwnScanner(input, rows, findings).scan();
+  Hdf5Plan plan = plan_columns(input.schema);
+  if (plan.has_fixed_rows) return scan_fixed_hdf5(input, plan, findings);
+  OwnScanner(input, std::move(plan), rows, findings).scan();
 }
 
 }  // namespace shale

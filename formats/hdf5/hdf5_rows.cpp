@@ -1,8 +1,8 @@
 #include "formats/hdf5/hdf5_rows.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
+
+#include "shale/data/fixed_value.hpp"
 
 namespace shale {
 
@@ -50,11 +50,10 @@ std::int64_t Hdf5Rows::integer(std::uint64_t row) {
   return static_cast<std::int64_t>(value << unused_bits) >> unused_bits;
 }
 
-double Hdf5Rows::real(std::uint64_t row) {
+IndexCell Hdf5Rows::number(std::uint64_t row, const Field& field) {
   const std::uint64_t value = element(row);
-  if (row_bytes_ == sizeof(float))
-    return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(value)));
-  return std::bit_cast<double>(value);
+  const auto little = bytes_of(value);
+  return read_number(Bytes(little).first(row_bytes_), field);
 }
 
 }  // namespace shale

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "shale/data/schema.hpp"
+#include "shale/data/shard_index.hpp"
 #include "shale/io/input_file.hpp"
 
 #include "formats/hdf5/hdf5_description.hpp"
@@ -31,11 +33,12 @@ class Hdf5Rows {
 
   /// The bytes of a row that exists; valid until the next call. Errors: Code::damaged, Code::io.
   [[nodiscard]] Bytes bytes(std::uint64_t row);
-  /// A number that exists, of an integer or bool dataset; uint64 above 2^63 as its negative twin.
-  /// Errors: as bytes().
+  /// A number that exists, of an integer dataset; uint64 above 2^63 as its negative twin. Errors:
+  /// as bytes().
   [[nodiscard]] std::int64_t integer(std::uint64_t row);
-  /// A number that exists, of a float32 or float64 dataset. Errors: as bytes().
-  [[nodiscard]] double real(std::uint64_t row);
+  /// A number that exists; `field` is the integer or real that the dataset is. Errors: as bytes();
+  /// Code::damaged for a bool that is neither 0 nor 1.
+  [[nodiscard]] IndexCell number(std::uint64_t row, const Field& field);
 
  private:
   [[nodiscard]] const Hdf5ChunkRun* run_of(std::uint64_t row);

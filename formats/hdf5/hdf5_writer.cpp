@@ -1,9 +1,11 @@
 #include "formats/hdf5/hdf5_writer.hpp"
 
+#include <array>
 #include <utility>
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/data/fixed_value.hpp"
 
 #include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_spill.hpp"
@@ -19,7 +21,7 @@ std::string folder_of(const std::string& path) {
 class Hdf5Sizer final : public ShardSizer {
  public:
   explicit Hdf5Sizer(const Schema& schema)
-      : plan_(plan_columns(schema)), part_bytes_(1 + schema.fields.size()) {}
+      : plan_(plan_columns(schema)), part_bytes_(plan_.parts) {}
 
   [[nodiscard]] std::vector<std::uint64_t> size_with(std::span<const std::uint64_t> part_bytes,
                                                      std::uint64_t samples) const override {
@@ -54,7 +56,7 @@ class Hdf5ShardWriter final : public ShardWriter {
       : file_(file),
         plan_(plan_columns(schema)),
         spill_(folder_of(file.path()), plan_.columns.size()),
-        part_bytes_(1 + schema.fields.size()),
+        part_bytes_(plan_.parts),
         offsets_(part_bytes_.size()) {
     for (std::uint32_t part = 0; part < part_bytes_.size(); ++part) {
       const std::optional<std::size_t> ends = plan_.offsets_of(part);
@@ -79,6 +81,10 @@ class Hdf5ShardWriter final : public ShardWriter {
       });
       part_bytes_[part] += record.parts[part].size();
       if (columns.ends) spill_.append(*columns.ends, bytes_of(part_bytes_[part]));
+    }
+    if (plan_.has_fixed_rows) {
+      samples_ += record.digest.samples;
+      return {};
     }
     ++samples_;
     return offsets_;
@@ -118,14 +124,15 @@ class Hdf5ShardWriter final : public ShardWriter {
   bool is_closed_ = false;
 };
 
-}  // namespace
+void append_number(const Value& number, const Field& field, Blob& part) {
+  std::array<std::byte, sizeof(std::int64_t)> bytes;
+  const std::span<std::byte> stored = std::span(bytes).first(fixed_bytes_of(field).value());
+  write_number(number, field, stored);
+  part.append_copy(stored);
+}
 
-Record encode_hdf5(const Sample& sample, const Schema& schema, const OptionSet&) {
-  if (sample.key.size() > kMaxHdf5KeyBytes) {
-    throw Error(Code::limit, "key of {} bytes, HDF5 shards hold keys of at most {}",
-                sample.key.size(), kMaxHdf5KeyBytes)
-        .for_sample(sample.key.substr(0, 64) + "...");
-  }
+// The key, then the fields. A number stands in the index as well.
+Record encode_with_key(const Sample& sample, const Schema& schema) {
   Record record;
   record.key = sample.key;
   record.parts.resize(1 + schema.fields.size());
@@ -135,21 +142,41 @@ Record encode_hdf5(const Sample& sample, const Schema& schema, const OptionSet&)
   record.row.key_hash = xxh3_64(as_bytes(sample.key));
   record.row.cells.resize(schema.fields.size());
   for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+    const Field& field = schema.fields[i];
+    const Value& value = sample.values[i];
     IndexCell& cell = record.row.cells[i];
     Blob& part = record.parts[1 + i];
-    if (const auto* integer = std::get_if<std::int64_t>(&sample.values[i])) {
-      cell.integer = *integer;
-      part.append_copy(bytes_of(*integer));
-    } else if (const auto* real = std::get_if<double>(&sample.values[i])) {
-      cell.real = *real;
-      part.append_copy(bytes_of(*real));
+    if (is_located(field.kind)) {
+      const Bytes bytes = std::get<Bytes>(value);
+      part.append_view(bytes);
+      cell.place = {.offset = 0, .length = bytes.size(), .crc32c = crc32c(bytes)};
+      continue;
+    }
+    append_number(value, field, part);
+    if (field.kind == Kind::integer) {
+      cell.integer = std::get<std::int64_t>(value);
     } else {
-      const Bytes value = std::get<Bytes>(sample.values[i]);
-      part.append_view(value);
-      cell.place = {.offset = 0, .length = value.size(), .crc32c = crc32c(value)};
+      cell.real = std::get<double>(value);
     }
   }
   return record;
+}
+
+}  // namespace
+
+Record encode_hdf5(const Sample& sample, const Schema& schema, const OptionSet&) {
+  if (has_fixed_hdf5_rows(schema)) return encode_fixed_row(sample, schema);
+  if (sample.key.size() > kMaxHdf5KeyBytes) {
+    throw Error(Code::limit, "key of {} bytes, HDF5 shards hold keys of at most {}",
+                sample.key.size(), kMaxHdf5KeyBytes)
+        .for_sample(sample.key.substr(0, 64) + "...");
+  }
+  try {
+    return encode_with_key(sample, schema);
+  } catch (Error& error) {
+    error.for_sample(sample.key);
+    throw;
+  }
 }
 
 std::unique_ptr<ShardSizer> create_hdf5_sizer(const Schema& schema, const OptionSet&) {

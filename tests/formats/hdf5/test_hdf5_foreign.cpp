@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include "shale/data/fixed_value.hpp"
+
 #include "tests/formats/hdf5/foreign_files.hpp"
 
 namespace shale {
@@ -71,6 +73,7 @@ TEST_CASE("hdf5 foreign: flat bytes with offsets, integers and keys are the valu
   CHECK(all.of("image") == Texts{"JPEG", "", "xPNG"});
   CHECK(all.of("label") == Texts{"0", "1", "2"});
   CHECK(all.survey.schema.fields.size() == 2);
+  CHECK(all.survey.schema.has_keys);
   CHECK(all.rows[2].key_hash == xxh3_64(as_bytes("c/3")));
   CHECK(all.rows[2].cells[0].place.crc32c == crc32c(as_bytes("xPNG")));
   CHECK(all.survey.layout.file_suffixes == Texts{""});
@@ -88,6 +91,7 @@ TEST_CASE("hdf5 foreign: 'data' with 'offsets', signed and big-endian, is one fi
   CHECK(all.of("data") == Texts{"a", "bcdef"});
   CHECK(all.keys.empty());
   CHECK_FALSE(all.survey.layout.has_keys);
+  CHECK_FALSE(all.survey.schema.has_keys);
 }
 
 TEST_CASE("hdf5 foreign: offsets as many as bytes are offsets only if they ascend") {
@@ -167,6 +171,7 @@ TEST_CASE("hdf5 foreign: one-dimensional integers of every size and order are re
   const TempDir dir;
   const hid_t types[] = {H5T_STD_I8LE,  H5T_STD_U8LE,  H5T_STD_I16BE, H5T_STD_U16LE, H5T_STD_I32LE,
                          H5T_STD_U32BE, H5T_STD_I64LE, H5T_STD_I64BE, H5T_STD_I32BE};
+  const std::string_view dtypes[] = {"|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "", "", "<i4"};
   {
     ForeignFile file(dir / "a.h5");
     const std::array<std::int64_t, 4> numbers = {-128, -1, 7, 127};
@@ -178,6 +183,8 @@ TEST_CASE("hdf5 foreign: one-dimensional integers of every size and order are re
     const std::string name = "f" + std::to_string(i);
     CAPTURE(name);
     CHECK(all.of(name) == integers_by_library(dir / "a.h5", name, 4));
+    CHECK(all.field(name).kind == Kind::integer);
+    CHECK(all.field(name).dtype.descr() == dtypes[i]);
   }
 }
 
@@ -195,20 +202,67 @@ TEST_CASE("hdf5 foreign: floats are reals, in either byte order") {
   for (std::size_t i = 0; i < 4; ++i) {
     CAPTURE(i);
     CHECK(all.survey.schema.fields[i].kind == Kind::real);
+    CHECK(all.survey.schema.fields[i].dtype.descr() == (i % 2 == 0 ? "<f4" : ""));
     CHECK(all.rows[0].cells[i].real == -0.5);
     CHECK(all.rows[1].cells[i].real == (i % 2 == 0 ? static_cast<double>(1e30F) : 1e30));
     CHECK(all.rows[2].cells[i].real == 3.25);
   }
 }
 
+TEST_CASE("hdf5 foreign: a float32 that is no number keeps its bits") {
+  const TempDir dir;
+  // A signalling NaN with a payload, a quiet one with a sign.
+  const std::array<std::uint32_t, 2> bits = {0x7f80'0123, 0xffc0'0001};
+  ForeignFile(dir / "a.h5").put("x", H5T_IEEE_F32LE, {2}, H5T_IEEE_F32LE, bits.data());
+  const ForeignRows all = read_foreign(dir / "a.h5");
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    std::array<std::byte, 4> stored{};
+    write_number(all.rows[i].cells[0].real, all.field("x"), stored);
+    CHECK(as_text(stored) == as_text(bytes_of(bits[i])));
+  }
+}
+
+// h5py's bool, but for the numbers of its names.
+Hdf5Handle enum_of(std::int8_t no, std::int8_t yes) {
+  Hdf5Handle type(H5Tenum_create(H5T_STD_I8LE), H5Tclose);
+  H5Tenum_insert(type.id(), "FALSE", &no);
+  H5Tenum_insert(type.id(), "TRUE", &yes);
+  return type;
+}
+
+TEST_CASE("hdf5 foreign: a bool that is neither true nor false is a finding") {
+  const TempDir dir;
+  {
+    ForeignFile file(dir / "a.h5");
+    const Hdf5Handle boolean = enum_of(0, 1);
+    const std::array<std::int8_t, 3> flags = {1, 2, 0};
+    file.put("flag", boolean.id(), {3}, boolean.id(), flags.data());
+  }
+  const ForeignRows all = read_foreign(dir / "a.h5");
+  CHECK(all.rows.size() == 3);
+  REQUIRE(all.findings.size() == 1);
+  CHECK(all.findings[0].message == "bool of field 'flag' is 2, neither 0 nor 1");
+  CHECK(all.findings[0].row == 1);
+}
+
+TEST_CASE("hdf5 foreign: an enumeration whose FALSE is not 0 is no bool") {
+  const TempDir dir;
+  {
+    ForeignFile file(dir / "a.h5");
+    const Hdf5Handle odd = enum_of(1, 0);
+    const std::array<std::int8_t, 2> flags = {1, 0};
+    file.put("flag", odd.id(), {2}, odd.id(), flags.data());
+  }
+  const ForeignRows all = read_foreign(dir / "a.h5");
+  CHECK(all.field("flag").dtype.descr() == "|i1");
+  CHECK(all.of("flag") == Texts{"1", "0"});
+}
+
 TEST_CASE("hdf5 foreign: bools and enumerations are integers, complex {r, i} and uint64 tensors") {
   const TempDir dir;
   {
     ForeignFile file(dir / "a.h5");
-    const Hdf5Handle boolean(H5Tenum_create(H5T_STD_I8LE), H5Tclose);
-    const std::int8_t no = 0, yes = 1;
-    H5Tenum_insert(boolean.id(), "FALSE", &no);
-    H5Tenum_insert(boolean.id(), "TRUE", &yes);
+    const Hdf5Handle boolean = enum_of(0, 1);
     const Hdf5Handle complex(H5Tcreate(H5T_COMPOUND, 8), H5Tclose);
     H5Tinsert(complex.id(), "r", 0, H5T_IEEE_F32LE);
     H5Tinsert(complex.id(), "i", 4, H5T_IEEE_F32LE);
@@ -220,6 +274,8 @@ TEST_CASE("hdf5 foreign: bools and enumerations are integers, complex {r, i} and
   }
   const ForeignRows all = read_foreign(dir / "a.h5");
   CHECK(all.of("flag") == Texts{"1", "0"});
+  CHECK(all.field("flag").kind == Kind::integer);
+  CHECK(all.field("flag").dtype.descr() == "|b1");
   CHECK(all.field("point").dtype.descr() == "<c8");
   CHECK(all.field("huge").dtype.descr() == "<u8");
   CHECK(all.field("huge").shape.empty());
@@ -483,6 +539,19 @@ TEST_CASE("hdf5 foreign: a file that has changed since its index was made is one
   REQUIRE(all.findings.size() == 1);
   CHECK(all.findings[0].found == "no key, x (integer)");
   CHECK(all.findings[0].expected == "no key, y (integer)");
+}
+
+TEST_CASE("hdf5 foreign: an index that does not say the dtype of numbers is as good as ever") {
+  const TempDir dir;
+  ForeignFile(dir / "a.h5").count("x", H5T_STD_I16BE, {3});
+  Survey survey = survey_hdf5_file(InputFile(dir / "a.h5"), Dialect::plain);
+  CHECK(survey.schema.fields[0].dtype.descr() == "<i2");
+  survey.schema.fields[0].dtype = {};
+
+  const ForeignRows all = test::scan_foreign(dir / "a.h5", survey);
+
+  CHECK(all.findings.empty());
+  CHECK(all.of("x") == Texts{"0", "1", "2"});
 }
 
 }  // namespace
