@@ -15,13 +15,15 @@
 namespace shale::tools {
 namespace {
 
-std::string fields_text(const Schema& schema) {
+std::string fields_text(const Schema& schema, bool has_fixed_rows) {
   std::string text;
   for (const Field& field : schema.fields) {
     if (!text.empty()) text += ", ";
     text += fmt::format("{} ({}", field.name, name_of(field.kind));
+    if (const std::optional<DType> dtype = shown_dtype(field, has_fixed_rows))
+      text += fmt::format(" {}", dtype->descr());
     if (field.kind == Kind::tensor) {
-      text += fmt::format(" {} ({}{})", field.dtype.descr(), fmt::join(field.shape, ", "),
+      text += fmt::format(" ({}{})", fmt::join(field.shape, ", "),
                           field.shape.size() == 1 ? "," : "");
     }
     text += ")";
@@ -32,11 +34,12 @@ std::string fields_text(const Schema& schema) {
 std::string info_text(const DatasetInfo& info, std::string_view name) {
   const Manifest& manifest = info.manifest;
   const bool is_ours = manifest.layout.dialect == Dialect::own;
+  const std::string_view without = manifest.layout.has_fixed_rows ? "needs no index" : "not indexed";
   std::string text =
       is_ours ? fmt::format("{}: a complete {} dataset by {}\n", printable(name), manifest.format,
                             manifest.generator)
               : fmt::format("{}: a file of another tool, {}\n", printable(name),
-                            info.is_indexed ? "indexed by " + manifest.generator : "not indexed");
+                            info.is_indexed ? "indexed by " + manifest.generator : without);
   const auto add = [&](std::string_view what, const std::string& value) {
     text += fmt::format("  {:<9}{}\n", what, value);
   };
@@ -46,7 +49,7 @@ std::string info_text(const DatasetInfo& info, std::string_view name) {
                   format_count(manifest.source.samples)));
   add("shards", fmt::format("{}, {} of files, the largest {}", format_count(manifest.shard_count),
                             format_size(info.file_bytes), format_size(info.largest_file)));
-  add("fields", fields_text(manifest.schema));
+  add("fields", fields_text(manifest.schema, manifest.layout.has_fixed_rows));
   if (!manifest.classes.empty()) {
     std::vector<std::string> first;
     for (std::size_t i = 0; i < std::min<std::size_t>(3, manifest.classes.size()); ++i) {
@@ -153,7 +156,7 @@ int run_cat(const std::vector<std::string>& words) {
   if (!position) {
     throw Error(Code::not_found, "there is no field '{}'", printable(field))
         .at(dataset)
-        .hint("the fields are key, " + fields_text(found.schema));
+        .hint("the fields are key, " + fields_text(found.schema, false));
   }
   write_field(found, *position);
   return kDone;

@@ -49,7 +49,9 @@ std::string_view proof_of(const VerifyRequest& request, const VerifyReport& repo
     case VerifyDepth::full:
       return "every byte is as it was written";
     case VerifyDepth::deep:
-      return "every byte is as it was written, the digests are right and the images decode";
+      return report.has_images
+                 ? "every byte is as it was written, the digests are right and the images decode"
+                 : "every byte is as it was written and the digests are right";
   }
   return "";
 }

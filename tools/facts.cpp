@@ -1,6 +1,7 @@
 #include "tools/facts.hpp"
 
 #include "shale/base/printable.hpp"
+#include "shale/data/fixed_value.hpp"
 
 namespace shale::tools {
 namespace {
@@ -21,12 +22,12 @@ std::string_view name_of(Code code) {
   return kNames[static_cast<std::size_t>(code)];
 }
 
-Json schema_facts(const Schema& schema) {
+Json schema_facts(const Manifest& manifest) {
   Json fields = Json::array();
-  for (const Field& field : schema.fields) {
+  for (const Field& field : manifest.schema.fields) {
     Json json = {{"name", field.name}, {"kind", shale::name_of(field.kind)}};
-    if (field.kind == Kind::tensor) {
-      json["dtype"] = field.dtype.descr();
+    if (const std::optional<DType> dtype = shown_dtype(field, manifest.layout.has_fixed_rows)) {
+      json["dtype"] = dtype->descr();
       json["shape"] = field.shape;
     }
     fields.push_back(std::move(json));
@@ -35,6 +36,11 @@ Json schema_facts(const Schema& schema) {
 }
 
 }  // namespace
+
+std::optional<DType> shown_dtype(const Field& field, bool has_fixed_rows) {
+  if (has_fixed_rows) return dtype_of_column(field);
+  return field.dtype.item_bytes() > 0 ? std::optional(field.dtype) : std::nullopt;
+}
 
 Json error_facts(const Error& error) {
   Json json;
@@ -77,7 +83,7 @@ Json manifest_facts(const Manifest& manifest) {
   json["bytes"] = manifest.payload_bytes;
   json["shards"] = manifest.shard_count;
   json["classes"] = manifest.classes.size();
-  json["fields"] = schema_facts(manifest.schema);
+  json["fields"] = schema_facts(manifest);
   json["skipped"] = manifest.skipped;
   json["ignored"] = manifest.ignored;
   if (manifest.images)
@@ -185,6 +191,7 @@ Json rebuild_facts(const RebuildReport& report) {
   for (const RebuiltShard& shard : report.shards) {
     Json entry = {{"name", shard.name},
                   {"was_whole", shard.was_whole},
+                  {"has_index", shard.has_index},
                   {"index_written", shard.index_written},
                   {"blocks_written", shard.blocks_written}};
     put_text(entry, "fault", shard.fault);

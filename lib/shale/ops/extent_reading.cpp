@@ -10,6 +10,10 @@ namespace shale {
 namespace {
 
 constexpr std::uint64_t kArenaBytes = 16 << 20;
+// Small extents that lie close to one another are read as one and copied: below these sizes a copy
+// costs less than a read of its own.
+constexpr std::uint64_t kSmallBytes = 8192, kGapBytes = 4096;
+constexpr std::uint64_t kJoinedBytes = 256 << 10, kJoinedArenaBytes = 4 << 20;
 
 std::uint64_t aligned_down(std::uint64_t offset) {
   return offset / kDirectAlignment * kDirectAlignment;
@@ -18,11 +22,12 @@ std::uint64_t aligned_up(std::uint64_t offset) {
   return aligned_down(offset + kDirectAlignment - 1);
 }
 
-// Whole pages of one file, and the extents [first, last) that lie in them.
+// Bytes of one file that are read at once, and the extents [first, last) that lie in them.
 struct Run {
   const InputFile* file;
   std::uint64_t begin, end;
   std::size_t first, last;
+  bool is_in_place = false;  // one extent alone, read to where it belongs
 };
 
 void judge(const Extent& extent, const ReadResult& result) {
@@ -43,13 +48,20 @@ void read_runs(std::span<const Run> runs, std::span<const Extent> extents, Batch
   std::vector<ReadRequest> requests;
   std::uint64_t used = 0;
   for (const Run& run : runs) {
-    requests.push_back({.descriptor = run.file->descriptor(),
-                        .offset = run.begin,
-                        .into = arena.subspan(used, run.end - run.begin)});
-    used += run.end - run.begin;
+    std::span<std::byte> into = extents[run.first].into;
+    if (!run.is_in_place) {
+      into = arena.subspan(used, run.end - run.begin);
+      used += into.size();
+    }
+    requests.push_back(
+        {.descriptor = run.file->descriptor(), .offset = run.begin, .into = into});
   }
   const std::vector<ReadResult> results = reader.read(requests);
   for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i].is_in_place) {
+      judge(extents[runs[i].first], results[i]);
+      continue;
+    }
     for (std::size_t k = runs[i].first; k < runs[i].last; ++k) {
       const Extent& extent = extents[k];
       const std::uint64_t skipped = extent.offset - runs[i].begin;
@@ -81,15 +93,39 @@ void read_extent(const Extent& extent) {
   judge(extent, {.bytes = extent.file->read_some(extent.offset, extent.into)});
 }
 
-void read_extents(std::span<const Extent> extents, BatchReader& reader) {
-  std::vector<ReadRequest> requests;
-  requests.reserve(extents.size());
-  for (const Extent& extent : extents) {
-    requests.push_back(
-        {.descriptor = extent.file->descriptor(), .offset = extent.offset, .into = extent.into});
+void read_extents(std::span<const Extent> extents, BatchReader& reader, AlignedBuffer& arena) {
+  std::vector<Run> runs;
+  std::uint64_t used = 0;  // of the arena
+  const auto flush = [&] {
+    read_runs(runs, extents, reader,
+              used > 0 ? arena.require(kJoinedArenaBytes) : std::span<std::byte>());
+    runs.clear();
+    used = 0;
+  };
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    const Extent& extent = extents[i];
+    const std::uint64_t end = extent.offset + extent.into.size();
+    Run* last = runs.empty() ? nullptr : &runs.back();
+    const bool joins = last != nullptr && last->file == extent.file &&
+                       extent.into.size() <= kSmallBytes &&
+                       extents[last->first].into.size() <= kSmallBytes &&
+                       extent.offset >= last->begin && extent.offset <= last->end + kGapBytes &&
+                       end - last->begin <= kJoinedBytes;
+    if (joins) {
+      const std::uint64_t joined_end = std::max(end, last->end);
+      const std::uint64_t more = joined_end - (last->is_in_place ? last->begin : last->end);
+      if (used + more <= kJoinedArenaBytes) {
+        used += more;
+        last->end = joined_end;
+        last->last = i + 1;
+        last->is_in_place = false;
+        continue;
+      }
+      flush();
+    }
+    runs.push_back({extent.file, extent.offset, end, i, i + 1, true});
   }
-  const std::vector<ReadResult> results = reader.read(requests);
-  for (std::size_t i = 0; i < extents.size(); ++i) judge(extents[i], results[i]);
+  flush();
 }
 
 void read_extents_direct(std::span<const Extent> extents, BatchReader& reader,
@@ -134,13 +170,13 @@ void read_extents_direct(std::span<const Extent> extents, BatchReader& reader,
 void read_past_cache(const Extent& extent) {
   const InputFile file(extent.file->path());
   const Extent again{&file, extent.offset, extent.into};
-  BatchReader reader({.depth = 1, .threads = 1, .backend = BatchReader::Backend::threads});
   if (file.go_direct()) {
+    BatchReader reader({.depth = 1, .threads = 1, .backend = BatchReader::Backend::threads});
     AlignedBuffer arena;
     read_extents_direct({&again, 1}, reader, arena);
   } else {
     file.drop_cache(extent.offset, extent.into.size());
-    read_extents({&again, 1}, reader);
+    read_extent(again);
   }
 }
 

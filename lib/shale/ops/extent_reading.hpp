@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include "shale/base/checksum.hpp"
 #include "shale/data/shard_index.hpp"
 #include "shale/io/aligned_buffer.hpp"
 #include "shale/io/batch_reader.hpp"
@@ -15,14 +16,16 @@ struct Extent {
   const InputFile* file = nullptr;
   std::uint64_t offset = 0;
   std::span<std::byte> into;
+  std::span<const Hash128> blocks = {};  ///< of the whole file, for read_proved
 };
 
 /// Reads one. Errors: as read_extents.
 void read_extent(const Extent& extent);
 
-/// Reads them all, many at a time. They must be in the order of files and offsets.
+/// Reads them all, many at a time. They must be in the order of files and offsets. Small ones that
+/// lie close together are read as one. Memory: the arena, up to 4 MiB, where there are such.
 /// Errors: Code::damaged for a file that ends too early; Code::io; both with file and offset.
-void read_extents(std::span<const Extent> extents, BatchReader& reader);
+void read_extents(std::span<const Extent> extents, BatchReader& reader, AlignedBuffer& arena);
 
 /// The same for files that go_direct() was called on. Extents that share or touch pages are read as
 /// one. Memory: the arena, up to 16 MiB.

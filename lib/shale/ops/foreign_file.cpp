@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kProbeBytes = 4096, kIndexBufferBytes = 256 * 1024,
-                        kRowsBetweenLooks = 4096;
+                        kRowsBetweenLooks = 4096, kDigestBytes = 4 << 20;
 
 std::uint64_t mtime_ns_of(const InputFile& file) {
   struct stat status {};
@@ -125,11 +125,20 @@ class Indexing {
     if (request_.keeps_fresh && has_fresh_index()) return {};
     const Format& format = describe_file();
     const IndexWorkFolder work(paths_.lists, name_);
-    shard_.index.name = name_ + std::string(kIndexSuffix);
-    write_index(format, join_path(work.path(), shard_.index.name));
+    if (manifest_.layout.has_fixed_rows) {
+      place_rows(format);
+    } else {
+      shard_.index.name = name_ + std::string(kIndexSuffix);
+      write_index(format, join_path(work.path(), shard_.index.name));
+    }
     if (request_.with_checksums) {
-      write_blocks(work);
-      digest_samples(format, work);
+      shard_.blocks.name = name_ + std::string(kBlocksSuffix);
+      write_blocks(join_path(work.path(), shard_.blocks.name));
+      if (manifest_.layout.has_fixed_rows) {
+        digest_rows();
+      } else {
+        digest_samples(format, work);
+      }
     }
     describe_source();
     refuse_changed_file();
@@ -139,9 +148,19 @@ class Indexing {
 
   MemoryIndex run_in_memory() {
     auto memory = std::make_shared<const AnonymousFile>(name_);
+    const std::string path = join_path(AnonymousFile::kFolder, memory->name());
     const Format& format = describe_file();
-    shard_.index.name = memory->name();
-    write_index(format, join_path(AnonymousFile::kFolder, memory->name()));
+    if (!manifest_.layout.has_fixed_rows) {
+      shard_.index.name = memory->name();
+      write_index(format, path);
+    } else {
+      place_rows(format);
+      if (request_.with_checksums) {
+        shard_.blocks.name = memory->name();
+        write_blocks(path);
+        digest_rows();
+      }
+    }
     describe_source();
     refuse_changed_file();
     paths_.lists = AnonymousFile::kFolder;
@@ -185,18 +204,35 @@ class Indexing {
     manifest_.layout = std::move(survey.layout);
     shard_.name = name_;
     shard_.files = {{name_, files_[0].size(), {}}};
+    shard_.bases = std::move(survey.bases);
+    shard_.digest.samples = survey.samples;
     notes_ = std::move(survey.notes);
     return format;
+  }
+
+  void refuse(const Finding& finding) const {
+    throw Error(Code::damaged, "the file is damaged and gets no index: {}", describe(finding))
+        .hint(fmt::format("'shale verify {}' lists all that is wrong", printable(request_.file)));
+  }
+
+  // There is no index to be made: the survey has said where the rows begin.
+  void place_rows(const Format& format) {
+    format.scan({files_, manifest_.schema, manifest_.layout, request_.with_checksums,
+                 shard_.digest.samples, shard_.bases},
+                OptionSet(format.options), [](const IndexRow&) {},
+                [this](const Finding& finding) { refuse(finding); });
+    const ShardReader reader(paths_, manifest_, shard_);  // proves that the file holds them all
+    for (std::size_t i = 0; i < manifest_.schema.fields.size(); ++i) {
+      const FixedColumn column = reader.fixed_column(i);
+      if (is_located(column.field->kind))
+        shard_.payload_bytes += shard_.digest.samples * column.stride;
+    }
   }
 
   void write_index(const Format& format, const std::string& path) {
     IndexWriter writer(
         OutputFile(path, {.io = IoMode::buffered, .buffer_bytes = kIndexBufferBytes, .buffers = 1}),
         IndexColumns(manifest_.schema, manifest_.layout));
-    const FindingSink refuse = [this](const Finding& finding) {
-      throw Error(Code::damaged, "the file is damaged and gets no index: {}", describe(finding))
-          .hint(fmt::format("'shale verify {}' lists all that is wrong", printable(request_.file)));
-    };
     const auto take = [&](const IndexRow& row) {
       writer.append(row);
       for (std::size_t i = 0; i < row.cells.size(); ++i) {
@@ -208,18 +244,18 @@ class Indexing {
       events_.report(writer.rows(), 0, shard_.payload_bytes);
     };
     format.scan({files_, manifest_.schema, manifest_.layout, request_.with_checksums},
-                OptionSet(format.options), take, refuse);
+                OptionSet(format.options), take,
+                [this](const Finding& finding) { refuse(finding); });
     shard_.digest.samples = writer.rows();
     const FileSummary written = writer.finish();
     shard_.index.bytes = written.bytes;
     shard_.index.hash = written.hash;
   }
 
-  void write_blocks(const IndexWorkFolder& work) {
+  void write_blocks(const std::string& path) {
     const FileSummary summary = summarize_file(files_[0]);
     shard_.files[0].hash = summary.hash;
-    shard_.blocks.name = name_ + std::string(kBlocksSuffix);
-    OutputFile file(join_path(work.path(), shard_.blocks.name),
+    OutputFile file(path,
                     {.io = IoMode::buffered, .buffer_bytes = kIndexBufferBytes, .buffers = 1});
     file.append(block_list_bytes(summary.blocks));
     const FileSummary written = file.finish();
@@ -243,6 +279,47 @@ class Indexing {
     }
     if (!manifest_.layout.has_keys) digest.keys = {};  // null: the key of a row is its number
     shard_.digest = digest;
+  }
+
+  void digest_rows() {
+    const ShardReader reader(paths_, manifest_, shard_);
+    const std::vector<Field>& fields = manifest_.schema.fields;
+    std::uint64_t row_bytes = 0;
+    for (std::size_t i = 0; i < fields.size(); ++i) row_bytes += reader.fixed_column(i).stride;
+    if (row_bytes > request_.memory_bytes) {
+      throw Error(Code::limit, "each row is {} bytes, its digest wants them in the {} of memory",
+                  row_bytes, request_.memory_bytes)
+          .at(request_.file)
+          .hint("pass a larger --memory");
+    }
+    const std::uint64_t rows = shard_.digest.samples;
+    const std::uint64_t at_once =
+        std::max<std::uint64_t>(1, std::min(kDigestBytes, request_.memory_bytes) /
+                                       std::max<std::uint64_t>(1, row_bytes));
+    DatasetDigest digest;
+    for (std::uint64_t row = 0; row < rows;) {
+      const std::uint64_t count = std::min(at_once, rows - row);
+      digest.append(digest_of_run(reader, row, count));
+      row += count;
+      events_.stop_if_asked();
+      events_.report(row, rows, row * row_bytes);
+    }
+    shard_.digest = digest;
+  }
+
+  [[nodiscard]] DatasetDigest digest_of_run(const ShardReader& reader, std::uint64_t row,
+                                            std::uint64_t count) const try {
+    std::vector<std::vector<std::byte>> stored;
+    for (std::size_t i = 0; i < manifest_.schema.fields.size(); ++i) {
+      const FixedColumn column = reader.fixed_column(i);
+      std::vector<std::byte>& bytes = stored.emplace_back(count * column.stride);
+      column.file->read_exact(column.place(row).offset, bytes);
+    }
+    const std::vector<Bytes> columns(stored.begin(), stored.end());
+    return digest_of_rows(columns, count, manifest_.schema);
+  } catch (Error& error) {
+    error.at(request_.file).for_sample({}, row);
+    throw;
   }
 
   // The fingerprint tells one content from another as well as sizes can, and does not depend on
@@ -279,6 +356,8 @@ class Indexing {
       if (file->name.empty()) continue;
       rename_file(join_path(work.path(), file->name), join_path(paths_.lists, file->name));
     }
+    if (shard_.index.name.empty())
+      fs::remove(join_path(paths_.lists, name_ + std::string(kIndexSuffix)), ignored);
     if (shard_.blocks.name.empty())
       fs::remove(join_path(paths_.lists, name_ + std::string(kBlocksSuffix)), ignored);
     sync_directory(paths_.lists);

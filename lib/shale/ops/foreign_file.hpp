@@ -14,7 +14,7 @@
 
 // Shards that other tools wrote: an LMDB, HDF5 or TFRecord file gets an index of its own,
 // FILE.index.npy, with a manifest of one shard, FILE.dataset.json, and is then read like any
-// dataset (docs/foreign.md).
+// dataset (docs/foreign.md). Where its rows are fixed the manifest is all: there is no index.
 
 namespace shale {
 
@@ -39,7 +39,7 @@ struct ForeignRequest {
 [[nodiscard]] const Format& format_of_file(const InputFile& file);
 
 /// Indexes a file, replacing an index that is there. Nothing is written if the file is damaged or
-/// cannot be indexed. Memory: one window, and with checksums one sample. Errors: as
+/// cannot be indexed. Memory: one window, and with checksums one sample or 4 MiB. Errors: as
 /// Format::survey; Code::damaged with the first finding; Code::mismatch if the file changes
 /// meanwhile; Code::io.
 struct IndexedFile {
@@ -48,8 +48,9 @@ struct IndexedFile {
 };
 IndexedFile index_file(const ForeignRequest& request, const Events& events);
 
-/// The same without a trace on any disk: the index is a file in memory, without checksums, and
-/// `paths` and `shard` are right as long as `memory` lives, in this process and in forked ones.
+/// The same without a trace on any disk: the index is a file in memory, or where rows are fixed the
+/// block list, if checksums are wanted. Of indexed samples there are no digests. `paths` and `shard`
+/// are right as long as `memory` lives, in this process and in forked ones.
 struct MemoryIndex {
   Manifest manifest;
   ManifestShard shard;

@@ -1,6 +1,7 @@
 #include "shale/ops/inspect.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "shale/base/error.hpp"
@@ -25,9 +26,36 @@ FoundSample load(const OpenedDataset& dataset, const ShardReader& shard, const I
   found.bytes = std::move(loaded.bytes);
   found.schema = dataset.manifest.schema;
   found.classes = dataset.manifest.classes;
-  found.has_crc32c = dataset.manifest.layout.has_checksums;
+  found.has_crc32c = shard.has_checksums();
   if (!dataset.manifest.layout.has_keys) found.sample.key = std::to_string(row);
   return found;
+}
+
+FoundSample load_row(const OpenedDataset& dataset, const DatasetRequest& request,
+                     std::uint64_t row) {
+  std::uint64_t first = 0;
+  for (const ManifestShard& entry : dataset.shards) {
+    if (row - first < entry.digest.samples) {
+      const ShardReader shard(dataset.paths, dataset.manifest, entry);
+      const IndexRow place = shard.open_index().row(row - first);
+      return load(dataset, shard, place, row, row - first, request.memory_bytes);
+    }
+    first += entry.digest.samples;
+  }
+  throw Error(Code::not_found, "there is no row {}: the dataset has {}", row, format_count(first))
+      .at(request.path)
+      .hint("rows count from 0");
+}
+
+FoundSample load_number(const OpenedDataset& dataset, const DatasetRequest& request,
+                        const std::string& key) {
+  const std::uint64_t rows = dataset.manifest.digest.samples;
+  if (const std::optional<std::uint64_t> row = row_of_number(key, rows))
+    return load_row(dataset, request, *row);
+  throw Error(Code::not_found, "'{}' is the key of no sample: keys are the numbers of the {} rows",
+              printable(key), format_count(rows))
+      .at(request.path)
+      .hint("rows count from 0, without leading zeros");
 }
 
 }  // namespace
@@ -53,30 +81,18 @@ DatasetInfo inspect(const DatasetRequest& request, const Events& events) {
 }
 
 FoundSample find_row(const DatasetRequest& request, std::uint64_t row, const Events& events) {
-  const OpenedDataset dataset = open_dataset(request, events);
-  std::uint64_t first = 0;
-  for (const ManifestShard& entry : dataset.shards) {
-    if (row - first < entry.digest.samples) {
-      const ShardReader shard(dataset.paths, dataset.manifest, entry);
-      const IndexRow place = shard.open_index().row(row - first);
-      return load(dataset, shard, place, row, row - first, request.memory_bytes);
-    }
-    first += entry.digest.samples;
-  }
-  throw Error(Code::not_found, "there is no row {}: the dataset has {}", row, format_count(first))
-      .at(request.path)
-      .hint("rows count from 0");
+  return load_row(open_dataset(request, events), request, row);
 }
 
 FoundSample find_key(const DatasetRequest& request, const std::string& key, const Events& events) {
   const OpenedDataset dataset = open_dataset(request, events);
+  if (!dataset.manifest.layout.has_keys) return load_number(dataset, request, key);
   const std::uint64_t hash = xxh3_64(as_bytes(key));
   std::uint64_t first = 0;
   for (const ManifestShard& entry : dataset.shards) {
     const ShardReader shard(dataset.paths, dataset.manifest, entry);
     IndexReader index = shard.open_index();
-    for (std::uint64_t row = 0; row < entry.digest.samples && dataset.manifest.layout.has_keys;
-         ++row) {
+    for (std::uint64_t row = 0; row < entry.digest.samples; ++row) {
       const IndexRow place = index.row(row);
       if (place.key_hash != hash || place.key.length != key.size()) continue;
       std::string stored(key.size(), '\0');

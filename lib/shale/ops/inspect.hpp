@@ -17,7 +17,7 @@ namespace shale {
 struct DatasetInfo {
   bool is_complete = false;  ///< false: an unfinished run, all else is empty
   Manifest manifest;
-  bool is_indexed = true;  ///< false: a file of another tool, whose index was made for this alone
+  bool is_indexed = true;  ///< false: a file of another tool, surveyed for this alone
   std::uint64_t file_bytes = 0, largest_file = 0;  ///< of shards with their indexes and block lists
   std::vector<std::string> notes;                  ///< what of a file is left out
 };
@@ -25,7 +25,7 @@ struct DatasetInfo {
 [[nodiscard]] DatasetInfo inspect(const DatasetRequest& request, const Events& events);
 
 /// One sample of a dataset, found by its row or by its key, and read by the index with its
-/// checksums proved.
+/// checksums proved, where there are such.
 struct FoundSample {
   std::uint64_t row = 0;  ///< over the dataset
   std::string shard;
@@ -41,7 +41,8 @@ struct FoundSample {
 /// if the sample is larger than `request.memory_bytes`.
 [[nodiscard]] FoundSample find_row(const DatasetRequest& request, std::uint64_t row,
                                    const Events& events);
-/// A key is searched by its hash in one index after the other.
+/// A key is searched by its hash in one index after the other; where keys are the numbers of rows,
+/// it is one.
 [[nodiscard]] FoundSample find_key(const DatasetRequest& request, const std::string& key,
                                    const Events& events);
 

@@ -1,7 +1,6 @@
 #include "shale/ops/loader.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/ops/extent_reading.hpp"
+#include "shale/ops/fixed_loading.hpp"
 #include "shale/ops/foreign_file.hpp"
 #include "shale/ops/loader_state.hpp"
 #include "shale/ops/open_input.hpp"
@@ -41,7 +41,7 @@ const FieldPlace& place_of(const LocatedSample& sample, std::optional<std::size_
 struct Task {
   const Fetch* fetch;
   const InputFile* file;
-  bool is_direct;
+  const OpenShard* shard;
 };
 
 void check_places(const LocatedSample& sample, const ShardReader& reader,
@@ -82,27 +82,16 @@ bool holds(const Task& task, std::optional<std::uint64_t> offset) {
   return offset && *offset >= place.offset && *offset - place.offset < place.length;
 }
 
-void read_tasks(std::span<const Task> tasks, CachePolicy cache, LoaderState& state) {
+void read_tasks(std::span<const Task> tasks, LoaderState& state) {
   std::vector<Extent> extents;
   extents.reserve(tasks.size());
   bool is_direct = true;
   for (const Task& task : tasks) {
-    extents.push_back(
-        {task.file, place_of(*task.fetch->sample, task.fetch->field).offset, task.fetch->into});
-    is_direct = is_direct && task.is_direct;
+    const std::uint64_t offset = place_of(*task.fetch->sample, task.fetch->field).offset;
+    extents.push_back(task.shard->extent(*task.file, offset, task.fetch->into));
+    is_direct = is_direct && task.shard->is_direct;
   }
-  if (extents.size() == 1 && !is_direct) {
-    read_extent(extents[0]);
-  } else {
-    const LoaderState::BenchLease bench(state);
-    if (is_direct) {
-      read_extents_direct(extents, bench->reader, bench->arena);
-    } else {
-      read_extents(extents, bench->reader);
-    }
-  }
-  if (cache == CachePolicy::keep || is_direct) return;
-  drop_cache(extents);
+  state.read(extents, is_direct);
 }
 
 }  // namespace
@@ -182,7 +171,8 @@ LoaderState& Loader::state() const {
   LoaderState* current = state_.load();
   if (current != nullptr && current->process() == ::getpid()) return *current;
   auto fresh = std::make_unique<LoaderState>(
-      LoaderState::Setting{paths_, outline_, self_hash_, only_shard_, cache_});
+      LoaderState::Setting{paths_, outline_, self_hash_, only_shard_, cache_,
+                           verifies_ && manifest().layout.has_fixed_rows});
   if (state_.compare_exchange_strong(current, fresh.get())) {
     if (current != nullptr) current->abandon();  // never freed: it may be in any condition
     return *fresh.release();
@@ -238,6 +228,8 @@ void Loader::locate_in_shard(std::span<LocatedSample* const> samples) const try 
   LoaderState& open = state();
   const OpenShardPointer shard = open.shard(samples.front()->shard);
   const ShardReader& reader = shard->reader;
+  if (manifest().layout.has_fixed_rows)
+    return locate_fixed_rows(samples, *shard, manifest().schema, open);
   const std::uint64_t row_bytes = reader.columns().row_bytes();
   std::vector<std::byte> bytes(samples.size() * row_bytes);
   std::vector<Extent> extents;
@@ -249,7 +241,7 @@ void Loader::locate_in_shard(std::span<LocatedSample* const> samples) const try 
     read_extent(extents[0]);
   } else {
     const LoaderState::BenchLease bench(open);
-    read_extents(extents, bench->reader);
+    read_extents(extents, bench->reader, bench->arena);
   }
   if (!open.keeps_index_cached()) drop_cache(extents);
   for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -294,13 +286,13 @@ void Loader::fetch(std::span<const Fetch> fetches) const {
       const ShardReader& reader = shards.back()->reader;
       tasks.push_back({&fetch,
                        fetch.field ? &reader.file_of_field(*fetch.field) : &reader.file_of_key(),
-                       shards.back()->is_direct});
+                       shards.back().get()});
     }
     try {
       std::stable_sort(tasks.begin(), tasks.end(),
                        [](const Task& a, const Task& b) { return a.file < b.file; });
-      read_tasks(tasks, cache_, open);
-      if (!verifies_) continue;
+      read_tasks(tasks, open);
+      if (!proves_crc32c()) continue;
       for (const Task& task : tasks) prove_checksum(task);
     } catch (Error& error) {
       const Task* about = nullptr;
@@ -324,6 +316,14 @@ void Loader::add_place(Error& error, const LocatedSample& sample,
 }
 
 Loader::Column Loader::column(std::string_view name) const {
+  if (manifest().layout.has_fixed_rows) {
+    try {
+      return fixed_column_named(name, manifest().schema);
+    } catch (Error& error) {
+      error.at(paths_.manifest);
+      throw;
+    }
+  }
   const IndexColumns columns(manifest().schema, manifest().layout);
   std::uint64_t position = 0;
   std::string names;
@@ -346,6 +346,18 @@ void Loader::read_column(const Column& column, std::uint64_t begin,
                 begin, end, size());
   }
   LoaderState& open = state();
+  if (column.field) {
+    for (std::uint64_t row = begin; row < end;) {
+      const std::uint64_t number = shard_of(row);
+      const ShardLine& line = outline_.shards[number];
+      const std::uint64_t count = std::min(line.first_row + line.samples, end) - row;
+      read_fixed_column(*open.shard(number), *column.field, row - line.first_row,
+                        into.subspan((row - begin) * column.item_bytes, count * column.item_bytes),
+                        open);
+      row += count;
+    }
+    return;
+  }
   std::vector<std::byte> chunk;
   std::byte* next = into.data();
   for (std::uint64_t row = begin; row < end;) {
@@ -388,13 +400,7 @@ const Loader::KeyTable& Loader::key_table() const {
 }
 
 std::optional<std::uint64_t> Loader::find(std::string_view key) const {
-  if (!manifest().layout.has_keys) {
-    std::uint64_t row = 0;
-    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), row);
-    const bool is_row = error == std::errc() && end == key.data() + key.size() && row < size() &&
-                        std::to_string(row) == key;
-    return is_row ? std::optional(row) : std::nullopt;
-  }
+  if (!manifest().layout.has_keys) return row_of_number(key, size());
   const std::uint64_t hash = xxh3_64(as_bytes(key));
   if (size() <= kMostKeptKeys) {
     const auto& rows = key_table().rows;

@@ -30,7 +30,7 @@ struct LoaderRequest {
   /// index beside the file is used, and must be fresh; if there is none, one is made in memory.
   std::string index_folder = {};
   Dialect dialect = Dialect::plain;
-  bool verifies = false;  ///< proves the crc32c of all that is read
+  bool verifies = false;  ///< proves all that is read: its crc32c, or the blocks it lies in
   CachePolicy cache = CachePolicy::keep;
   std::string generator = {};
 };
@@ -52,7 +52,9 @@ struct Fetch {
 
 /// Random access to the samples of a dataset, by the index, with pread alone: nothing is created,
 /// locked, mapped or unlinked, whatever is read. Memory: 32 bytes a shard; indexes stay on the
-/// disk. At most 64 descriptors, whatever the number of shards: the least recently used are closed.
+/// disk. Where rows are fixed there is none: places are computed. At most 64 descriptors, whatever
+/// the number of shards: the least recently used are closed; or those of one shard, if it has more
+/// than 55 files. To verify fixed rows: 16 bytes for each MiB of the open shards besides.
 /// Thread-safe. After a fork the child opens its own files; a handle may be used on both sides.
 class Loader {
  public:
@@ -76,16 +78,17 @@ class Loader {
   /// The key of a row. Errors: as locate and fetch.
   [[nodiscard]] std::string key_of(std::uint64_t row) const;
 
-  /// The index rows of samples, in the order asked. Errors: Code::not_found for a row from size()
-  /// on; Code::damaged with the file, for an index that is not this dataset's or places outside of
-  /// their file; Code::io.
+  /// The index rows of samples, in the order asked; where rows are fixed, their integers and reals
+  /// are read for it, many at a time. Errors: Code::not_found for a row from size() on;
+  /// Code::damaged with the file, for an index that is not this dataset's, places outside of their
+  /// file, or numbers that are none or whose block is wrong; Code::io.
   [[nodiscard]] std::vector<LocatedSample> locate(std::span<const std::uint64_t> rows) const;
   /// Bytes of one value, 0 for a missing one.
   [[nodiscard]] static std::uint64_t bytes_of_value(const LocatedSample& sample,
                                                     std::optional<std::size_t> field);
   /// Reads extents in the order of the disk, with many reads in flight. Errors: Code::damaged with
-  /// file, offset and sample, for a file that ends too early or a wrong crc32c (after it was read
-  /// once more, past the cache); Code::io.
+  /// file, offset and sample, for a file that ends too early, a wrong crc32c or, where rows are
+  /// fixed, a wrong block (after it was read once more, past the cache); Code::io.
   void fetch(std::span<const Fetch> fetches) const;
 
   /// Says of an error of a value what file, offset and sample it is about, as far as it does not
@@ -93,10 +96,12 @@ class Loader {
   void add_place(Error& error, const LocatedSample& sample, std::optional<std::size_t> field) const;
 
   /// One column of the index, of rows [begin, begin + into.size() / bytes of an element), as it
-  /// stands there. Errors: Code::not_found, naming the columns there are; as locate.
+  /// stands there; where rows are fixed, of an integer or real, in the dtype that it is stored in.
+  /// Errors: Code::not_found, naming the columns there are; as locate.
   struct Column {
     std::string descr;  ///< NumPy's name of its type
     std::uint64_t position = 0, item_bytes = 0;
+    std::optional<std::size_t> field = {};  ///< whose values it is, where rows are fixed
   };
   [[nodiscard]] Column column(std::string_view name) const;
   void read_column(const Column& column, std::uint64_t begin, std::span<std::byte> into) const;
@@ -116,6 +121,9 @@ class Loader {
   [[nodiscard]] LoaderState& state() const;
   [[nodiscard]] std::uint64_t shard_of(std::uint64_t row) const;
   void locate_in_shard(std::span<LocatedSample* const> samples) const;
+  [[nodiscard]] bool proves_crc32c() const {
+    return verifies_ && !manifest().layout.has_fixed_rows;
+  }
   [[nodiscard]] const KeyTable& key_table() const;
 
   DatasetPaths paths_;

@@ -28,15 +28,49 @@ constexpr std::uint32_t kReadsInFlight = 64;
 
 }  // namespace
 
+Extent OpenShard::extent(const InputFile& file, std::uint64_t offset,
+                         std::span<std::byte> into) const {
+  Extent extent{&file, offset, into};
+  if (blocks)
+    extent.blocks = blocks->of_file(static_cast<std::size_t>(&file - reader.files().data()));
+  return extent;
+}
+
 LoaderState::LoaderState(const Setting& setting) : setting_(setting), process_(::getpid()) {
+  const Manifest& manifest = setting.outline.manifest;
+  const std::size_t indexes = manifest.layout.has_fixed_rows ? 0 : 1;
   const std::size_t descriptors_a_shard =
-      1 + std::max<std::size_t>(1, setting.outline.manifest.layout.file_suffixes.size());
+      indexes + std::max<std::size_t>(1, manifest.layout.file_suffixes.size());
   most_shards_ = std::max<std::size_t>(
       1, (Loader::kMostDescriptors - kOtherDescriptors) / descriptors_a_shard);
-  const Manifest& manifest = setting.outline.manifest;
+  // A shard of very many files needs more than that alone.
+  noted_ = std::vector<Noted>(kOtherDescriptors + most_shards_ * descriptors_a_shard);
   const std::uint64_t row_bytes = IndexColumns(manifest.schema, manifest.layout).row_bytes();
   keeps_index_cached_ = setting.cache == CachePolicy::keep ||
                         manifest.digest.samples <= kMostIndexBytesKept / row_bytes;
+}
+
+void LoaderState::read(std::span<const Extent> extents, bool is_direct) {
+  if (setting_.proves_blocks) {
+    const BenchLease bench(*this);
+    read_proved(extents, bench->reader, bench->arena);
+  } else if (extents.size() == 1 && !is_direct) {
+    read_extent(extents[0]);
+  } else {
+    const BenchLease bench(*this);
+    if (is_direct) {
+      read_extents_direct(extents, bench->reader, bench->arena);
+    } else {
+      read_extents(extents, bench->reader, bench->arena);
+    }
+  }
+  if (setting_.cache == CachePolicy::keep || is_direct) return;
+  const std::uint64_t unit = setting_.proves_blocks ? kBlockBytes : 1;
+  for (const Extent& extent : extents) {
+    const std::uint64_t begin = extent.offset / unit * unit;
+    const std::uint64_t end = (extent.offset + extent.into.size() + unit - 1) / unit * unit;
+    extent.file->drop_cache(begin, end - begin);
+  }
 }
 
 void LoaderState::abandon() {
@@ -119,9 +153,10 @@ ManifestShard LoaderState::facts_while_locked(std::uint64_t number) {
 
 std::unique_ptr<const OpenShard> LoaderState::open(std::uint64_t number) {
   auto shard = std::make_unique<OpenShard>(OpenShard{
-      ShardReader(setting_.paths, setting_.outline.manifest, facts_while_locked(number)), false});
-  (void)shard->reader.open_index();  // proves its header and size
+      ShardReader(setting_.paths, setting_.outline.manifest, facts_while_locked(number))});
+  if (setting_.proves_blocks) shard->blocks.emplace(setting_.paths, shard->reader.shard());
   if (const InputFile* index = shard->reader.index_file()) {
+    (void)shard->reader.open_index();  // proves its header and size
     if (keeps_index_cached_ && index->size() <= kSmallIndexBytes) {
       index->prefetch(0, index->size());
     } else {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -14,6 +13,8 @@
 
 #include "shale/io/aligned_buffer.hpp"
 #include "shale/io/batch_reader.hpp"
+#include "shale/ops/block_proof.hpp"
+#include "shale/ops/extent_reading.hpp"
 #include "shale/ops/loader.hpp"
 #include "shale/shards/dataset_reader.hpp"
 
@@ -23,6 +24,11 @@ namespace shale {
 struct OpenShard {
   ShardReader reader;
   bool is_direct = false;  ///< its data files are read past the page cache
+  std::optional<BlockHashes> blocks = {};  ///< where they are what proves a value
+
+  /// An extent of one of its data files, with the hashes that prove it.
+  [[nodiscard]] Extent extent(const InputFile& file, std::uint64_t offset,
+                              std::span<std::byte> into) const;
 };
 using OpenShardPointer = std::shared_ptr<const OpenShard>;
 
@@ -35,12 +41,17 @@ class LoaderState {
     const std::string& self_hash;
     const std::optional<ManifestShard>& only_shard;
     CachePolicy cache;
+    bool proves_blocks;  ///< by the block lists: there is no crc32c of each value
   };
   explicit LoaderState(const Setting& setting);
 
   [[nodiscard]] pid_t process() const { return process_; }
   /// False: what was read of an index is to be given back at once.
   [[nodiscard]] bool keeps_index_cached() const { return keeps_index_cached_; }
+  /// Reads extents of data files, as the cache policy says, and proves blocks if that is asked for.
+  /// They must be in the order of files and offsets, and their shards held by the caller.
+  /// Errors: as read_extents and read_proved.
+  void read(std::span<const Extent> extents, bool is_direct);
   /// In a forked child: gives back the descriptors that came with the fork. Nothing else of the
   /// state may be touched there, it may have been caught in the middle of a change.
   void abandon();
@@ -107,7 +118,7 @@ class LoaderState {
     std::atomic<dev_t> device = 0;
     std::atomic<ino_t> inode = 0;
   };
-  std::array<Noted, Loader::kMostDescriptors> noted_;
+  std::vector<Noted> noted_;
 };
 
 }  // namespace shale

@@ -1,5 +1,6 @@
 #include "shale/ops/open_dataset.hpp"
 
+#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -135,6 +136,14 @@ OpenedDataset open_dataset(const DatasetRequest& request, const Events& events) 
   dataset.paths = DatasetPaths(request.path);
   read_into(dataset);
   return dataset;
+}
+
+std::optional<std::uint64_t> row_of_number(std::string_view key, std::uint64_t rows) {
+  std::uint64_t row = 0;
+  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), row);
+  const bool is_row = error == std::errc() && end == key.data() + key.size() && row < rows &&
+                      std::to_string(row) == key;
+  return is_row ? std::optional(row) : std::nullopt;
 }
 
 }  // namespace shale

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "shale/data/manifest.hpp"
@@ -35,5 +37,9 @@ struct OpenedDataset {
 /// Errors: Code::not_found; Code::mismatch for an unfinished dataset, or a file that has changed
 /// since it was indexed; Code::unsupported for what is no dataset; as read_manifest and index_file.
 [[nodiscard]] OpenedDataset open_dataset(const DatasetRequest& request, const Events& events);
+
+/// The row that a key stands for where keys are the numbers of rows, 0 to rows - 1; nullopt for what
+/// is no such number as it is written.
+[[nodiscard]] std::optional<std::uint64_t> row_of_number(std::string_view key, std::uint64_t rows);
 
 }  // namespace shale

@@ -39,7 +39,8 @@ class Rebuilding {
 
   RebuiltShard rebuild(const ManifestShard& shard) {
     RebuiltShard result{.name = shard.name, .fault = {}};
-    const bool has_index = is_whole(directory_, shard.index),
+    result.has_index = !manifest_.layout.has_fixed_rows;
+    const bool has_index = !result.has_index || is_whole(directory_, shard.index),
                has_blocks = is_whole(directory_, shard.blocks);
     try {
       std::vector<InputFile> files = open_files(shard);

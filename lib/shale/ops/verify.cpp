@@ -16,6 +16,7 @@
 #include "shale/ops/foreign_file.hpp"
 #include "shale/ops/open_input.hpp"
 #include "shale/ops/verify_against.hpp"
+#include "shale/ops/verify_fixed.hpp"
 #include "shale/ops/verify_shard.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/manifest_file.hpp"
@@ -43,6 +44,7 @@ class Verification {
   VerifyReport run() {
     if (!load_manifest()) return finished();
     const Format& format = format_of(manifest_);
+    report_.has_images = manifest_.images.has_value();
     check_totals();
     if (manifest_.layout.dialect == Dialect::own) check_other_files();
     for (const ManifestShard& shard : shards_) {
@@ -164,9 +166,11 @@ class Verification {
       Survey survey = format.survey(files[0], Dialect::plain);
       for (std::string& note : survey.notes) report_.notes.push_back(std::move(note));
       format.scan(
-          {files, survey.schema, survey.layout, request_.depth == VerifyDepth::deep},
+          {files, survey.schema, survey.layout, request_.depth == VerifyDepth::deep,
+           survey.samples, survey.bases},
           OptionSet(format.options), [this](const IndexRow&) { ++report_.samples; },
           [this](Finding finding) { add(std::move(finding)); });
+      if (survey.layout.has_fixed_rows) report_.samples = survey.samples;
     } catch (const Error& error) {
       add_damage(error, "");
     }
@@ -275,7 +279,7 @@ class Verification {
   void check_shard(const Format& format, const ManifestShard& shard) {
     const std::uint64_t first_sample = report_.samples;
     const std::uint64_t findings_before = report_.findings;
-    (void)check_file(paths_.lists, shard.index, shard.name);
+    if (!shard.index.name.empty()) (void)check_file(paths_.lists, shard.index, shard.name);
     const bool has_blocks =
         !shard.blocks.name.empty() && check_file(paths_.lists, shard.blocks, shard.name);
     std::shared_ptr<ShardCheck> check;
@@ -286,7 +290,8 @@ class Verification {
                      ShardReader(paths_, manifest_, shard),
                      {},
                      {},
-                     format.can.places_ascend && manifest_.layout.dialect == Dialect::own});
+                     format.can.places_ascend && manifest_.layout.dialect == Dialect::own &&
+                         !manifest_.layout.has_fixed_rows});
       (void)check->reader.open_index();
     } catch (const Error& error) {
       // Without an index that fits, the files of the shard can still be proved, each as a whole.
@@ -354,7 +359,7 @@ class Verification {
     StraddlingJoin join;
     // Where values do not lie in the order of the rows, the walk proves their checksums.
     const bool reads_payload = request_.depth == VerifyDepth::deep ||
-                               (!check->has_ordered_places && manifest_.layout.has_checksums);
+                               (!check->has_ordered_places && check->reader.has_checksums());
     pipeline_.submit([check, &format, reads_payload](unsigned) {
       TaskResult result;
       result.range.findings = verify_structure(*check, format, reads_payload);
@@ -406,11 +411,14 @@ class Verification {
     const std::uint64_t half = request_.memory_bytes / 2;
     std::mutex one_large;
     const SampleLimits limits{half / std::max(1U, request_.jobs), half, one_large};
-    for (std::uint64_t begin = 0; begin < rows; begin += kRowsAtOnce) {
-      pipeline_.submit([check, &format, begin, rows, &limits](unsigned) {
+    const bool is_fixed = manifest_.layout.has_fixed_rows;
+    const std::uint64_t at_once = is_fixed ? fixed_rows_at_once(*check, limits) : kRowsAtOnce;
+    for (std::uint64_t begin = 0; begin < rows; begin += at_once) {
+      const std::uint64_t end = begin + std::min(at_once, rows - begin);
+      pipeline_.submit([check, &format, begin, end, is_fixed, &limits](unsigned) {
         TaskResult result;
-        result.deep =
-            verify_rows(*check, format, begin, std::min(rows, begin + kRowsAtOnce), limits);
+        result.deep = is_fixed ? verify_fixed_rows(*check, begin, end, limits)
+                               : verify_rows(*check, format, begin, end, limits);
         return result;
       });
       drain_to(most_in_flight());

@@ -13,7 +13,7 @@ namespace shale {
 enum class VerifyDepth {
   quick,  ///< manifest and its self-hash, sizes of all files, shape of indexes and block lists
   full,  ///< every block of every file, every field's crc32c, the container's structure against the
-         ///< index
+         ///< index (where rows are fixed there is neither crc32c nor index)
   deep,  ///< digests recomputed, the container's own checksums, images decoded
 };
 
@@ -36,6 +36,7 @@ struct VerifyReport {
   std::vector<Finding> first_findings;  ///< at most 1000
   std::vector<std::string> notes;       ///< what could not be vouched for, a sentence each
   bool proves_payload = true;           ///< false: there were no checksums to prove it by
+  bool has_images = false;              ///< there are images, which VerifyDepth::deep decodes
 };
 
 /// Proves a dataset whole, or says exactly what is not. Damage is a finding and never ends the

@@ -147,9 +147,9 @@ class Comparison {
     const std::uint64_t list_bytes = std::max<std::uint64_t>(1 << 20, request_.memory_bytes / 4);
     const std::string scratch = std::filesystem::temp_directory_path().string();
     ExternalSorter theirs(scratch, list_bytes), ours(scratch, list_bytes);
+    find_fields(source.info());
     list_source(source, theirs);
     list_dataset(ours);
-    find_fields(source.info());
     join(theirs, ours);
     submit();
     drain(0);

@@ -6,6 +6,7 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/ops/verify_fixed.hpp"
 
 namespace shale {
 namespace {
@@ -204,6 +205,8 @@ RangeResult verify_range(const ShardCheck& shard, const ByteRange& range) {
     if (const Hash128 found = hasher.digest(); found != expected) {
       Finding finding = shard.finding("block hash is wrong", name, block * kBlockBytes);
       finding.length = block_end - block * kBlockBytes;
+      if (shard.manifest.layout.has_fixed_rows)
+        name_rows(finding, shard, range.file, block * kBlockBytes, block_end);
       finding.found = "xxh3-128 " + found.hex();
       finding.expected = expected.hex();
       result.findings.push_back(std::move(finding));

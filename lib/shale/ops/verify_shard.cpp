@@ -1,6 +1,7 @@
 #include "shale/ops/verify_shard.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "shale/base/error.hpp"
@@ -143,8 +144,9 @@ std::vector<Finding> verify_structure(const ShardCheck& shard, const Format& for
   std::vector<Finding> findings;
   // Ordered places are proved range by range, with many threads; the others here.
   const bool compares_crc =
-      reads_payload && shard.manifest.layout.has_checksums && !shard.has_ordered_places;
-  RowComparison comparison(shard, compares_crc, findings);
+      reads_payload && shard.reader.has_checksums() && !shard.has_ordered_places;
+  std::optional<RowComparison> comparison;  // fixed rows have no index: there are none to compare
+  if (!shard.manifest.layout.has_fixed_rows) comparison.emplace(shard, compares_crc, findings);
   const ManifestShard& manifest_shard = shard.reader.shard();
   const ShardInput input{shard.reader.files(),  shard.manifest.schema,
                          shard.manifest.layout, reads_payload,
@@ -154,9 +156,12 @@ std::vector<Finding> verify_structure(const ShardCheck& shard, const Format& for
     findings.push_back(std::move(finding));
   };
   format.scan(
-      input, OptionSet(format.options), [&](const IndexRow& row) { comparison.compare(row); },
+      input, OptionSet(format.options),
+      [&](const IndexRow& row) {
+        if (comparison) comparison->compare(row);
+      },
       sink);
-  comparison.finish();
+  if (comparison) comparison->finish();
   return findings;
 }
 

@@ -62,7 +62,7 @@ class Files {
     if (is_direct) {
       read_extents_direct(extents, reader, arena_);
     } else if (way == Way::cached || way == Way::direct) {
-      read_extents(extents, reader);
+      read_extents(extents, reader, arena_);
     } else {
       for (const Extent& extent : extents)
         way == Way::one_by_one ? read_extent(extent) : read_past_cache(extent);
@@ -162,6 +162,15 @@ TEST_CASE("extents: a large one is damaged where its missing piece begins, or be
   CHECK(error.code() == Code::damaged);
   CHECK(error.offset() >= 5);
   CHECK(error.offset() <= 30 * kMebi);
+}
+
+TEST_CASE("extents: more small neighbours than are joined at a time come whole") {
+  Files files({noise(6 * kMebi, 10)});
+  std::vector<Place> places;
+  for (std::uint64_t offset = 0; offset + 7'000 < 6 * kMebi; offset += 100)
+    places.push_back({0, offset, offset % 3 == 0 ? 7'000U : 31U});
+
+  CHECK((files.read(places, Way::cached) == files.expected(places)));
 }
 
 TEST_CASE("extents: none at all is nothing to do") {
