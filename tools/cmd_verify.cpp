@@ -26,7 +26,7 @@ VerifyRequest request_of(const CommandLine& line, const CommonOptions& common) {
   }
   if (line.flag("quick")) request.depth = VerifyDepth::quick;
   if (line.flag("deep")) request.depth = VerifyDepth::deep;
-  if (line.has("against")) request.against = line.text("against");
+  if (line.has("against")) request.against = line.texts("against");
   if (line.has("labels")) request.labels_file = line.text("labels");
   if (!request.labels_file.empty() && request.against.empty()) {
     throw Error(Code::usage, "--labels needs --against, the folder that the labels belong to");
@@ -80,7 +80,7 @@ int run_verify(const std::vector<std::string>& words) {
       ("full", po::bool_switch(),
        "every block, every field's checksum, the container's structure (default)")  //
       ("deep", po::bool_switch(), "full, digests recomputed, images decoded")       //
-      ("against", po::value<std::string>()->value_name("SOURCE"),
+      ("against", po::value<std::vector<std::string>>()->value_name("SOURCE"),
        "the folder or dataset that must hold the same samples, bytes and labels")  //
       ("labels", po::value<std::string>()->value_name("FILE"),
        "the labels of a flat folder given with --against");

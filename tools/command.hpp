@@ -71,6 +71,10 @@ class CommandLine {
   [[nodiscard]] const std::string& text(const char* option) const {
     return values_[option].as<std::string>();
   }
+  /// The values of an option that may be given several times.
+  [[nodiscard]] const std::vector<std::string>& texts(const char* option) const {
+    return values_[option].as<std::vector<std::string>>();
+  }
   /// The value of an option that takes one of a few words. Errors: Code::usage listing them.
   [[nodiscard]] std::size_t choice(const char* option,
                                    std::span<const std::string_view> words) const;

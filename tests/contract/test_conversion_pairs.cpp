@@ -63,7 +63,7 @@ TEST_CASE("conversion: verify --against the source finds nothing between any two
     (void)convert(conversion(dir / "from", dir / "to", to), {});
     VerifyRequest request;
     request.dataset = dir / "to";
-    request.against = dir / "from";
+    request.against = {dir / "from"};
 
     CHECK(first_finding(verify(request, {}, {})) == "");
   });

@@ -20,7 +20,8 @@ enum class VerifyDepth {
 struct VerifyRequest {
   std::string dataset;
   VerifyDepth depth = VerifyDepth::full;
-  std::string against;       ///< a folder or dataset that must hold the same samples; empty: none
+  /// What must hold the same samples: a folder, a dataset, or arrays ("name=file"); empty: none.
+  std::vector<std::string> against;
   std::string labels_file;   ///< the labels of a flat folder to compare with
   std::string index_folder;  ///< of a file of another tool
   /// A file of another tool whose index has no checksums gets them, once it has been found whole.

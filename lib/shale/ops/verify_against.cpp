@@ -12,7 +12,9 @@
 #include "shale/base/size_text.hpp"
 #include "shale/flow/ordered_pipeline.hpp"
 #include "shale/io/external_sorter.hpp"
+#include "shale/ops/array_source.hpp"
 #include "shale/ops/csv.hpp"
+#include "shale/ops/encode_pipeline.hpp"
 #include "shale/ops/foreign_file.hpp"
 #include "shale/ops/open_input.hpp"
 #include "shale/shards/dataset_reader.hpp"
@@ -221,7 +223,7 @@ class Comparison {
     if (label_)
       compare_label(key, static_cast<std::int64_t>(source.first), row.cells[*label_].integer,
                     *shard, sample.second);
-    std::string path = join_path(request_.against, key);
+    std::string path = join_path(request_.against.front(), key);
     shards_of_pairs_.insert(sample.first);
     pairs_.push_back(
         {std::move(key), std::move(path), sample.second, row.cells[image_].place, shard->reader});
@@ -297,10 +299,39 @@ class Comparison {
   std::vector<std::string> source_classes_;
 };
 
+void compare_fact(std::string_view what, const std::string& found, const std::string& expected,
+                  const std::string& of, const FindingSink& sink) {
+  if (found == expected) return;
+  Finding finding;
+  finding.message = fmt::format("{} is not that of {}", what, of);
+  finding.file = kManifestName;
+  finding.found = found;
+  finding.expected = expected;
+  sink(std::move(finding));
+}
+
+void compare_content(const DatasetDigest& ours, const DatasetDigest& theirs, const std::string& of,
+                     const FindingSink& sink) {
+  compare_fact("number of samples", std::to_string(ours.samples), std::to_string(theirs.samples),
+               of, sink);
+  compare_fact("content digest", ours.content.hex(), theirs.content.hex(), of, sink);
+}
+
+std::string fields_text(const Schema& schema) {
+  std::string text;
+  for (const Field& field : schema.fields) {
+    const bool has_dtype = field.dtype.item_bytes() > 0;
+    text += fmt::format("{}{} ({}{})", text.empty() ? "" : ", ", printable(field.name),
+                        name_of(field.kind),
+                        has_dtype ? " " + printable(field.dtype.descr()) : std::string());
+  }
+  return text;
+}
+
 // Two datasets: the digests say whether they hold the same samples under the same keys.
 void compare_digests(const Manifest& ours, const VerifyRequest& request, const FindingSink& sink,
                      const Events& events) {
-  const std::string& against = request.against;
+  const std::string& against = request.against.front();
   const Manifest theirs = open_dataset({.path = against,
                                         .index_folder = request.index_folder,
                                         .dialect = ours.layout.dialect,
@@ -314,22 +345,43 @@ void compare_digests(const Manifest& ours, const VerifyRequest& request, const F
         .at(request.dataset)
         .hint("'shale index --crc' adds them");
   }
-  const auto compare = [&](std::string_view what, const std::string& found,
-                           const std::string& expected) {
-    if (found == expected) return;
-    Finding finding;
-    finding.message = fmt::format("{} is not that of {}", what, printable(against));
-    finding.file = kManifestName;
-    finding.found = found;
-    finding.expected = expected;
-    sink(std::move(finding));
-  };
-  compare("number of samples", std::to_string(ours.digest.samples),
-          std::to_string(theirs.digest.samples));
-  compare("content digest", ours.digest.content.hex(), theirs.digest.content.hex());
+  compare_content(ours.digest, theirs.digest, printable(against), sink);
   if (ours.layout.has_keys && theirs.layout.has_keys) {
-    compare("key digest", ours.digest.keys.hex(), theirs.digest.keys.hex());
+    compare_fact("key digest", ours.digest.keys.hex(), theirs.digest.keys.hex(), printable(against),
+                 sink);
   }
+}
+
+// Arrays have no digests: those of their rows are computed.
+void compare_arrays(const Manifest& ours, const VerifyRequest& request, ArrayColumns arrays,
+                    const FindingSink& sink, const Events& events,
+                    std::vector<std::string>& notes) {
+  const std::unique_ptr<Source> source =
+      open_array_source({.arrays = std::move(arrays),
+                         .scratch_folder = std::filesystem::temp_directory_path().string(),
+                         .memory_bytes = request.memory_bytes / 2},
+                        events);
+  const SourceInfo& info = source->info();
+  if (info.schema.fields != ours.schema.fields) {
+    throw Error(Code::usage, "the arrays are {}, the dataset has {}", fields_text(info.schema),
+                fields_text(ours.schema))
+        .at(request.dataset)
+        .hint(
+            "give each array the name of its field: --against images=a.npy --against labels=b.npy");
+  }
+  const Format& format = format_of(ours);
+  const OptionSet options(format.options);
+  Encoding encoding{format, options, {}, OnError::fail};
+  encoding.layout.has_fixed_rows = true;  // the columns are all that is wanted
+  DatasetDigest theirs;
+  encode_all(*source, encoding,
+             {.jobs = request.jobs,
+              .memory_bytes = request.memory_bytes - info.memory_bytes,
+              .rows_a_shard = std::nullopt},
+             events, [&](const EncodedSample& rows) { theirs.append(rows.record->digest); });
+  compare_content(ours.digest, theirs, "the arrays", sink);
+  if (theirs.content == ours.digest.content && theirs.ordered != ours.digest.ordered)
+    notes.push_back("the arrays hold the same rows in another order");
 }
 
 HiddenPolicy hidden_policy_of(const Manifest& manifest) {
@@ -345,7 +397,17 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
                     const FindingSink& sink, const Events& events,
                     std::vector<std::string>& notes) {
   const Manifest& manifest = dataset.manifest;
-  if (look_at(request.against) == Place::dataset || file_of_path(request.against)) {
+  if (std::optional<ArrayColumns> arrays = find_array_columns(request.against, {}))
+    return compare_arrays(manifest, request, std::move(*arrays), sink, events, notes);
+  if (request.against.size() > 1) {
+    throw Error(Code::usage, "--against is given {} times, and not with arrays",
+                request.against.size())
+        .at(request.against.front())
+        .hint(
+            "only arrays are several sources of one dataset: --against x=a.npy --against y=b.npy");
+  }
+  const std::string& against = request.against.front();
+  if (look_at(against) == Place::dataset || file_of_path(against)) {
     compare_digests(manifest, request, sink, events);
     return;
   }
@@ -356,7 +418,7 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
   }
   const bool is_unlabelled = manifest.source.kind == kFlatFolder && request.labels_file.empty();
   const std::unique_ptr<Source> source =
-      open_folder({.root = request.against,
+      open_folder({.root = against,
                    .labels_file = request.labels_file,
                    .classes_from = "",
                    .hidden = hidden_policy_of(manifest),
