@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <deque>
+#include <numeric>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
@@ -73,11 +75,16 @@ class PayloadReader {
   WindowReader window_;
 };
 
-ShardLayout layout_of(const Hdf5ForeignColumns& columns) {
+ShardLayout layout_of(const Hdf5ForeignColumns& columns, bool has_fixed_rows) {
   ShardLayout layout;
   layout.file_suffixes = {""};
   layout.part_file = {0};
   layout.field_part.assign(columns.fields.size(), 0);
+  if (has_fixed_rows) {
+    layout.part_file.resize(columns.fields.size());
+    std::iota(layout.field_part.begin(), layout.field_part.end(), std::uint32_t{0});
+    layout.has_fixed_rows = true;
+  }
   layout.has_keys = columns.key.has_value();
   layout.has_whole_records = false;
   layout.dialect = Dialect::plain;
@@ -119,6 +126,7 @@ class ForeignScanner {
       return report(error, {});
     }
     if (!is_as_indexed()) return;
+    if (input_.layout.has_fixed_rows) return check_fixed_rows();
     const std::uint64_t base = columns_.description.base_address;
     for (const Hdf5ForeignColumn& column : columns_.fields)
       fields_.emplace_back(column, base, file_, heap_);
@@ -148,6 +156,23 @@ class ForeignScanner {
     finding.expected = names_of(expected, input_.layout.has_keys);
     findings_(std::move(finding));
     return false;
+  }
+
+  // Their values are any bytes: there is nothing to walk.
+  void check_fixed_rows() {
+    const std::optional<std::vector<std::uint64_t>> bases = columns_.fixed_bases();
+    if (bases && columns_.rows == input_.samples && std::ranges::equal(*bases, input_.bases))
+      return;
+    Finding finding;
+    finding.message = "the rows of this file do not lie where its manifest says";
+    finding.file = name_;
+    finding.found = places_text(columns_.rows, bases.value_or(std::vector<std::uint64_t>()));
+    finding.expected = places_text(input_.samples, input_.bases);
+    findings_(std::move(finding));
+  }
+
+  static std::string places_text(std::uint64_t rows, std::span<const std::uint64_t> bases) {
+    return fmt::format("{} rows from bytes {}", rows, fmt::join(bases, ", "));
   }
 
   static std::string names_of(const Schema& schema, bool has_keys) {
@@ -251,7 +276,15 @@ Survey survey_hdf5_file(const InputFile& file, Dialect dialect) {
     throw Error(Code::usage, "--parse msgpack is for LMDB files, this is HDF5").at(file.path());
   Hdf5ForeignColumns columns = find_hdf5_columns(probe_hdf5_file(file), file);
   for (Hdf5ForeignColumn& column : columns.fields) survey_values(columns, file, column);
-  return {.schema = columns.schema(), .layout = layout_of(columns), .notes = columns.notes};
+  std::optional<std::vector<std::uint64_t>> bases = columns.fixed_bases();
+  Survey survey{.schema = columns.schema(),
+                .layout = layout_of(columns, bases.has_value()),
+                .notes = columns.notes};
+  if (bases) {
+    survey.samples = columns.rows;
+    survey.bases = std::move(*bases);
+  }
+  return survey;
 }
 
 void scan_foreign_hdf5(const ShardInput& input, const RowSink& rows, const FindingSink& findings) {

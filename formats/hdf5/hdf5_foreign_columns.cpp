@@ -330,6 +330,21 @@ Schema Hdf5ForeignColumns::schema() const {
   return schema;
 }
 
+std::optional<std::vector<std::uint64_t>> Hdf5ForeignColumns::fixed_bases() const {
+  if (key || rows == 0) return std::nullopt;
+  std::vector<std::uint64_t> bases;
+  for (const Hdf5ForeignColumn& column : fields) {
+    const Hdf5Dataset& data = *column.data;
+    const bool is_hollow = data.row_bytes() == 0;  // stored nowhere
+    const bool is_one_run = data.runs.size() == 1 && is_complete(data);
+    const bool is_fixed = column.form == Hdf5ForeignColumn::Form::rows &&
+                          !data.descr.starts_with('>') && (is_hollow || is_one_run);
+    if (!is_fixed) return std::nullopt;
+    bases.push_back(is_hollow ? 0 : data.runs[0].address);
+  }
+  return bases;
+}
+
 Hdf5ForeignColumns find_hdf5_columns(Hdf5Description description, const InputFile& file) {
   Hdf5ForeignColumns columns;
   columns.description = std::move(description);

@@ -38,6 +38,9 @@ struct Hdf5ForeignColumns {
   std::vector<std::string> notes;         ///< what is left out
 
   [[nodiscard]] Schema schema() const;
+  /// Where row 0 of each field lies, if no index is needed to find the others: there are rows and
+  /// no keys, and each dataset has its rows one behind the other, little-endian.
+  [[nodiscard]] std::optional<std::vector<std::uint64_t>> fixed_bases() const;
 };
 
 /// Finds the columns: all datasets at the root, of the same first dimension. `X` with `X_offset` or

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +11,7 @@
 #include <hdf5.h>
 
 #include "shale/base/checksum.hpp"
+#include "shale/data/fixed_value.hpp"
 
 #include "formats/hdf5/hdf5_foreign.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
@@ -138,7 +141,8 @@ inline std::string bytes_at(const InputFile& file, const FieldPlace& place) {
   return bytes;
 }
 
-/// Scans with payload, by a survey that was made before.
+/// Scans with payload, by a survey that was made before. Where rows are fixed the scan gives none:
+/// they are read where the survey says, if nothing is wrong.
 inline ForeignRows scan_foreign(const std::string& path, Survey survey) {
   ForeignRows all;
   all.survey = std::move(survey);
@@ -156,13 +160,48 @@ inline ForeignRows scan_foreign(const std::string& path, Survey survey) {
     }
     all.rows.push_back(row);
   };
-  scan_foreign_hdf5({files, all.survey.schema, all.survey.layout, true}, keep,
-                    [&](Finding finding) { all.findings.push_back(std::move(finding)); });
+  const bool is_fixed = all.survey.layout.has_fixed_rows;
+  scan_foreign_hdf5(
+      {files, all.survey.schema, all.survey.layout, true, all.survey.samples, all.survey.bases},
+      keep, [&](Finding finding) { all.findings.push_back(std::move(finding)); });
+  if (!is_fixed || !all.findings.empty()) return all;
+  for (std::uint64_t row = 0; row < all.survey.samples; ++row) {
+    IndexRow made;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      const std::uint64_t stride = fixed_bytes_of(fields[i]).value();
+      const FieldPlace place{.offset = all.survey.bases.at(i) + row * stride, .length = stride};
+      IndexCell& cell = made.cells.emplace_back();
+      if (!is_located(fields[i].kind))
+        cell = read_number(as_bytes(bytes_at(files[0], place)), fields[i]);
+      cell.place = place;
+    }
+    keep(made);
+  }
   return all;
 }
 
 inline ForeignRows read_foreign(const std::string& path) {
   return scan_foreign(path, survey_hdf5_file(InputFile(path), Dialect::plain));
+}
+
+/// Row by row, what the library reads of a dataset of numbers, in the file's own type.
+inline std::vector<std::string> rows_by_library(const std::string& path, const std::string& name) {
+  const auto lock = lock_hdf5();
+  const Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  const Hdf5Handle set(H5Dopen2(file.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle type(H5Dget_type(set.id()), H5Tclose), space(H5Dget_space(set.id()), H5Sclose);
+  std::array<hsize_t, H5S_MAX_RANK> sides{};
+  const int rank = H5Sget_simple_extent_dims(space.id(), sides.data(), nullptr);
+  const std::size_t row_bytes =
+      std::accumulate(sides.begin() + 1, sides.begin() + rank, H5Tget_size(type.id()),
+                      [](std::size_t bytes, hsize_t side) { return bytes * side; });
+  std::string all(row_bytes * sides[0], '\0');
+  if (H5Dread(set.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, all.data()) < 0)
+    throw Error(Code::bug, "the library cannot read the rows of '{}'", name);
+  std::vector<std::string> rows;
+  for (hsize_t row = 0; row < sides[0]; ++row)
+    rows.push_back(all.substr(row * row_bytes, row_bytes));
+  return rows;
 }
 
 }  // namespace shale::test

@@ -1,6 +1,5 @@
 #include <array>
 #include <cstring>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -17,27 +16,9 @@ using test::error_of;
 using test::ForeignFile;
 using test::ForeignRows;
 using test::read_foreign;
+using test::rows_by_library;
 using test::TempDir;
 using Texts = std::vector<std::string>;
-
-// Row by row, what the library reads of a dataset of numbers, in the file's own type.
-Texts rows_by_library(const std::string& path, const std::string& name) {
-  const auto lock = lock_hdf5();
-  const Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
-  const Hdf5Handle set(H5Dopen2(file.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
-  const Hdf5Handle type(H5Dget_type(set.id()), H5Tclose), space(H5Dget_space(set.id()), H5Sclose);
-  std::array<hsize_t, H5S_MAX_RANK> sides{};
-  const int rank = H5Sget_simple_extent_dims(space.id(), sides.data(), nullptr);
-  const std::size_t row_bytes =
-      std::accumulate(sides.begin() + 1, sides.begin() + rank, H5Tget_size(type.id()),
-                      [](std::size_t bytes, hsize_t side) { return bytes * side; });
-  std::string all(row_bytes * sides[0], '\0');
-  REQUIRE(H5Dread(set.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, all.data()) >= 0);
-  Texts rows;
-  for (hsize_t row = 0; row < sides[0]; ++row)
-    rows.push_back(all.substr(row * row_bytes, row_bytes));
-  return rows;
-}
 
 // What the library reads of a dataset of integers.
 Texts integers_by_library(const std::string& path, const std::string& name, std::size_t rows) {
@@ -237,6 +218,7 @@ TEST_CASE("hdf5 foreign: a bool that is neither true nor false is a finding") {
     const Hdf5Handle boolean = enum_of(0, 1);
     const std::array<std::int8_t, 3> flags = {1, 2, 0};
     file.put("flag", boolean.id(), {3}, boolean.id(), flags.data());
+    file.sequences("image", {"a", "b", "c"});
   }
   const ForeignRows all = read_foreign(dir / "a.h5");
   CHECK(all.rows.size() == 3);
