@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/wire/npy_header.hpp"
 
@@ -26,12 +27,6 @@ NpyHeader header_of(const InputFile& file) {
   return parse_npy_header(head, file.path());
 }
 
-DType element_of(const NpyHeader& header) {
-  if (header.columns.size() == 1 && header.columns[0].first.empty())
-    return DType::parse(header.columns[0].second);
-  throw Error(Code::unsupported, "npy array of structures");
-}
-
 void refuse_what_is_not_plain(const NpyHeader& header, const InputFile& file) {
   if (header.shape.empty()) {
     throw Error(Code::unsupported, "npy array has no axis: its first axis would be the samples")
@@ -44,6 +39,12 @@ void refuse_what_is_not_plain(const NpyHeader& header, const InputFile& file) {
                 header.shape.size())
         .at(file.path())
         .hint("'shale convert' reads it");
+  }
+  if (!header.swaps.empty()) {
+    throw Error(Code::unsupported, "npy array of {} is big-endian in the file",
+                printable(header.dtype.descr()))
+        .at(file.path())
+        .hint("'shale convert' turns its bytes around");
   }
 }
 
@@ -70,13 +71,8 @@ PlainArray describe_array(const InputFile& file) {
   PlainArray array;
   array.rows = header.shape.front();
   array.base = header.data_offset;
-  try {
-    array.field = field_of_column(std::string(kFieldName), element_of(header),
-                                  {header.shape.begin() + 1, header.shape.end()});
-  } catch (Error& error) {
-    error.at(file.path());
-    throw;
-  }
+  array.field = field_of_column(std::string(kFieldName), header.dtype,
+                                {header.shape.begin() + 1, header.shape.end()});
   check_length(header, fixed_bytes_of(array.field).value(), file);
   return array;
 }
