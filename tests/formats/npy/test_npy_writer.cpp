@@ -21,8 +21,8 @@ std::vector<std::pair<std::string, NpyHeader>> golden_headers(const std::string&
 }
 
 std::string our_header(const NpyHeader& header) {
-  const Field field = field_of_column("x", DType::parse(header.columns.at(0).second),
-                                      {header.shape.begin() + 1, header.shape.end()});
+  const Field field =
+      field_of_column("x", header.dtype, {header.shape.begin() + 1, header.shape.end()});
   return std::string(as_text(npy_column_header(field, header.shape.front())));
 }
 
