@@ -37,6 +37,7 @@ class Step:
     syncs: bool = True  # the clock runs on until everything is on disk
     reports: bool = False  # the command measures something itself: its last JSON object is the figures
     env: dict = dataclasses.field(default_factory=dict)
+    may_end_with: tuple = (0,)  # exit codes that are a result (Run.exit_code); any other ends the benchmark
 
 
 @dataclasses.dataclass
@@ -49,6 +50,7 @@ class Run:
     rss_bytes: int  # highest resident set of the process, or of its largest child
     output_bytes: int = 0  # size of what it wrote
     reported: dict = dataclasses.field(default_factory=dict)  # what the command measured itself
+    exit_code: int = 0  # negative: the signal that killed it
 
 
 def say(text):
@@ -71,12 +73,13 @@ def measured(step):
         if step.syncs:
             os.sync()
         synced = time.monotonic() - begin
-    if os.waitstatus_to_exitcode(status) != 0:
+    exit_code = os.waitstatus_to_exitcode(status)
+    if exit_code not in step.may_end_with:
         raise SystemExit(f"bench: '{step.name}' failed: {step.command}\n{log.read_text(errors='replace')}")
     reported = json.loads(last_object(log.read_text(errors="replace"))) if step.reports else {}
     log.unlink()
     written = size_of([pathlib.Path(step.output)]) if step.output else 0
-    return Run(returned, synced, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, written, reported)
+    return Run(returned, synced, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, written, reported, exit_code)
 
 
 def last_object(text):
@@ -123,15 +126,18 @@ def read_all(roots):
                     pass
 
 
-def alternate(steps, rounds, work, cache, measure=measured):
+def alternate(steps, rounds, work, cache, measure=measured, is_settled=lambda step, runs: False):
     """Runs all steps `rounds` times, forwards and backwards in turn (ABBA): {name: [Run of each round]}.
 
     cache: before each run, "warm" reads what the step will read, "cold" drops all caches. Memory is backed in both.
     measure: called with the step; makes the Run.
+    is_settled: called with the step and the runs so far; a step that is settled is not run again.
     """
     runs = collections.defaultdict(list)
     for round_number in range(rounds):
         for step in steps if round_number % 2 == 0 else reversed(steps):
+            if is_settled(step, runs):
+                continue
             remove(step.output)
             if cache == "warm":
                 read_all(step.reads)
@@ -190,14 +196,17 @@ def overhead(list_of_runs, payload_bytes):
     return f"{(median_of(list_of_runs, 'output_bytes') / payload_bytes - 1) * 100:.2f}"
 
 
+def ratios(runs, name, yardstick, figure="synced"):
+    """How many times the yardstick's figure each round gave."""
+    return [median_of([mine], figure) / median_of([other], figure) for mine, other in zip(runs[name], runs[yardstick])]
+
+
 def ratio(runs, name, yardstick, figure="synced"):
-    """How many times the yardstick's figure each round gave: median, smallest and largest."""
+    """The same in a cell: median, smallest and largest."""
     if yardstick not in runs:
         return "-"
-    pairs = [
-        median_of([mine], figure) / median_of([other], figure) for mine, other in zip(runs[name], runs[yardstick])
-    ]
-    return f"{statistics.median(pairs):.2f} ({spread(pairs)})"
+    found = ratios(runs, name, yardstick, figure)
+    return f"{statistics.median(found):.2f} ({spread(found)})"
 
 
 def as_json(runs):
@@ -260,12 +269,13 @@ def needs_shale(arguments):
 
 
 def report(arguments, results):
-    """Prints the tables of (title, runs, text) as they come, and writes --json."""
+    """Prints the tables of (title, runs, text) as they come, and writes --json. A text may be empty."""
     line = machine(arguments.work)
     print(f"{line}; {arguments.rounds} rounds, ABBA\n", flush=True)
     facts = {"machine": line, "rounds": arguments.rounds}
     for title, runs, text in results:
-        print(text, end="\n\n", flush=True)
+        if text:
+            print(text, end="\n\n", flush=True)
         facts[title] = as_json(runs)
     if arguments.json:
         arguments.json.write_text(json.dumps(facts, indent=1) + "\n")

@@ -18,7 +18,7 @@ def add_photos(options):
 
 def made_once(path, make):
     """Calls make(path) unless it has succeeded before; a half-made one is made again."""
-    done = path.with_name(path.name + ".done")
+    done = done_mark(path)
     if not done.exists():
         say(f"making {path}")
         harness.remove(path)
@@ -26,6 +26,16 @@ def made_once(path, make):
         os.sync()
         done.touch()
     return path
+
+
+def forget(path):
+    """Removes what made_once made."""
+    done_mark(path).unlink(missing_ok=True)
+    harness.remove(path)
+
+
+def done_mark(path):
+    return path.with_name(path.name + ".done")
 
 
 def photos_of(arguments):

@@ -6,27 +6,22 @@ As root (it drops caches and makes a memory cgroup), on a machine that does noth
 """
 
 import argparse
-import ctypes
-import dataclasses
 import functools
-import mmap
 import os
 import pathlib
 import re
 import statistics
 import subprocess
 
+import cold_input
 import harness
 import inputs
-import memory_group
 from harness import HERE, MIB, ROOT, Step
 
-GROUP = "shale-bench"
 COLD_LIMIT, MEMORY_LIMIT = 512 * MIB, 256 * MIB
 SECONDS = 4
 DECODED = 1000
 WARM_UP = 200
-PAGE = mmap.PAGESIZE
 PY_LMDB, PREAD = "py-lmdb `get`, readahead=False", "one pread after the other, by the index"
 PILLOW = "Pillow, one at a time"
 IN_ORDER = [
@@ -105,48 +100,8 @@ class Inputs:
         return Step(name, command, [self.lmdb], syncs=False, reports=True)
 
 
-def drop_files(folder):
-    """Drops the files from the page cache, and proves that they are gone."""
-    os.sync()
-    for path in sorted(folder.iterdir()):
-        with open(path, "rb") as file:
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-            left = cached_pages(file)
-        if left:
-            raise SystemExit(f"bench: {left} pages of {path} stay in the page cache\nhint: another program maps or reads it")
-
-
-def cached_pages(file):
-    """mincore of a whole file."""
-    size = os.fstat(file.fileno()).st_size
-    if size == 0:
-        return 0
-    with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY) as view:
-        first = ctypes.c_char.from_buffer(view)
-        found = (ctypes.c_ubyte * -(-size // PAGE))()
-        failed = ctypes.CDLL(None, use_errno=True).mincore(ctypes.c_void_p(ctypes.addressof(first)), ctypes.c_size_t(size), found)
-        del first
-        if failed:
-            raise SystemExit(f"bench: mincore: {os.strerror(ctypes.get_errno())}")
-    return sum(page & 1 for page in bytes(found))
-
-
-def cold_in(limit):
-    """A way to measure: the files of the step dropped, the command in a memory cgroup, whose peak file charge is reported."""
-
-    def measure(step):
-        for folder in step.reads:
-            drop_files(folder)
-        with memory_group.MemoryGroup(GROUP, limit) as group:
-            run = harness.measured(dataclasses.replace(step, command=group.around(step.command)))
-        run.reported["peak_file_bytes"] = group.peak_file_bytes
-        return run
-
-    return measure
-
-
 def cold(steps, arguments, limit=COLD_LIMIT):
-    return harness.alternate(steps, arguments.rounds, arguments.work, f"{limit // MIB} MiB", cold_in(limit))
+    return cold_input.alternate(steps, arguments.rounds, arguments.work, limit)
 
 
 # ---- tables -----------------------------------------------------------------------------------------------------------------
