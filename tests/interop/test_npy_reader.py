@@ -69,7 +69,8 @@ def test_shards_are_slices_of_the_array_for_every_dtype(dtype, shape, tmp_path):
     check_shards(tmp_path / "out", "x", array)
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+# Without padding: NumPy's own copies leave it behind.
+@pytest.mark.parametrize("dtype", [dtype for dtype in DTYPES if dtype != PADDED], ids=str)
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("big_endian", [False, True], ids=["little", "big"])
 def test_byte_order_and_fortran_order_of_the_source_do_not_show(dtype, order, big_endian, tmp_path):
