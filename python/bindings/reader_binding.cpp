@@ -11,6 +11,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "shale/data/fixed_value.hpp"
 #include "shale/ops/loader.hpp"
 #include "shale/shards/dataset_reader.hpp"
 
@@ -41,6 +42,14 @@ Decoding decoding_named(const std::string& name) {
 nb::object fs_text(const std::string& bytes) {
   return nb::steal(
       PyUnicode_DecodeFSDefaultAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
+}
+
+// As .npy headers name them: "<f4", or of a structure "[('x', '<f4'), ('y', '<i2', (3,))]".
+nb::object numpy_dtype(const std::string& descr) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  if (!descr.starts_with('[')) return numpy.attr("dtype")(descr);
+  const nb::object literal = nb::module_::import_("ast").attr("literal_eval")(descr);
+  return nb::module_::import_("numpy.lib.format").attr("descr_to_dtype")(literal);
 }
 
 std::string raw(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
@@ -85,17 +94,18 @@ class Reader {
   void select(const std::vector<std::string>& names, const std::vector<std::string>& decodings) {
     const Schema& schema = loader_->manifest().schema;
     fields_.clear();
+    wanted_.assign(schema.fields.size(), false);
     for (std::size_t i = 0; i < names.size(); ++i) {
       OutputField field;
       field.name = nb::steal(PyUnicode_InternFromString(names[i].c_str()));
       field.decoding = decoding_named(decodings[i]);
       if (names[i] != "key") {
         field.field = schema.find(names[i]).value();
+        wanted_[*field.field] = true;
         const Field& described = schema.fields[*field.field];
         field.kind = described.kind;
         if (described.kind == Kind::tensor) {
-          const nb::module_ numpy = nb::module_::import_("numpy");
-          field.dtype = numpy.attr("dtype")(described.dtype.descr());
+          field.dtype = numpy_dtype(described.dtype.descr());
           field.shape = nb::tuple(nb::cast(described.shape));
         }
       }
@@ -108,7 +118,7 @@ class Reader {
       std::vector<LocatedSample> located;
       {
         const nb::gil_scoped_release release;
-        located = loader_->locate(rows);
+        located = loader_->locate(rows, wanted_);
       }
       SampleObjects objects(*loader_, located, fields_, memory_);
       {
@@ -158,10 +168,10 @@ class Reader {
       nb::dict made;
       made["name"] = field.name;
       made["kind"] = std::string(name_of(field.kind));
-      if (field.kind == Kind::tensor) {
-        made["dtype"] = field.dtype.descr();
+      const bool is_array = loader_->manifest().layout.has_fixed_rows;
+      if (is_array || field.dtype.item_bytes() > 0) made["dtype"] = dtype_of_column(field).descr();
+      if (is_array || field.kind == Kind::tensor)
         made["shape"] = nb::tuple(nb::cast(field.shape));
-      }
       list.append(std::move(made));
     }
     return list;
@@ -204,6 +214,7 @@ class Reader {
   std::unique_ptr<Loader> loader_;
   const Format* format_ = nullptr;
   std::vector<OutputField> fields_;
+  std::vector<bool> wanted_;  // fields of the schema that are among them
   MemoryPool memory_;
 };
 

@@ -23,9 +23,10 @@ _PIXEL_ORDERS = {None: "", "pil": "", "rgb8": "hwc", "torchrgb8": "chw"}
 class Dataset:
     """The samples of a dataset, by number, in flat memory.
 
-    ``path`` is a dataset that ``shale convert`` wrote, or an LMDB, HDF5 or TFRecord file of any
+    ``path`` is a dataset that ``shale convert`` wrote, or an LMDB, HDF5, TFRecord or .npy file of any
     other tool (an LMDB may be its directory). Nothing of it is mapped into memory, locked or
-    created: samples are read by ``pread``, at the places that the index gives.
+    created: samples are read by ``pread``, at the places that the index gives, or that follow from
+    the number of the row where all samples have one size (arrays, which need no index).
 
     ``ds[i]`` is a dictionary of one entry a field, which ``torch.utils.data.default_collate`` takes:
 
@@ -35,7 +36,7 @@ class Dataset:
     key       ``str`` (bytes that are not UTF-8 as ``surrogateescape`` has them)
     bytes     ``bytes``, or what ``decode`` makes of an image
     text      ``str``
-    integer   ``int``
+    integer   ``int`` (0 and 1 for bool)
     real      ``float``
     tensor    ``numpy.ndarray`` of the schema's dtype and shape, writable, C-contiguous
     list      list of ``bytes``
@@ -52,8 +53,9 @@ class Dataset:
             the GIL released, to the pixels of ``Image.open(b).convert("RGB")``; all else by Pillow.
             EXIF orientation is not applied.
         transform: called with each dictionary; what it returns is the sample.
-        verify: prove the crc32c of every value that is read. A wrong one is read once more, past
-            the page cache, before DamagedError is raised.
+        verify: prove the crc32c of every value that is read; of arrays the hash of every block of
+            1 MiB that a value lies in, which is read whole. A wrong one is read once more, past the
+            page cache, before DamagedError is raised.
         cache: what reading leaves in the page cache. ``"keep"``: all of it. ``"drop"``: nothing,
             what was read is given back. ``"direct"``: it goes past the cache (as ``"drop"`` where
             the file system refuses). Of the indexes up to 64 MiB stay in any case.
@@ -174,7 +176,8 @@ class Dataset:
     def find(self, key: Union[str, bytes]) -> int:
         """The row of the first sample with this key.
 
-        The first call reads the key hashes of the whole index (8 bytes a sample).
+        The first call reads the key hashes of the whole index (8 bytes a sample). The key of a row
+        of an array is its number, and nothing is read.
 
         Raises:
             KeyError: there is none.
@@ -191,8 +194,11 @@ class Dataset:
         ``name`` is a field of kind integer (int64) or real (float64), or any other column that
         the index has: ``"image.length"`` (uint64), ``"key_hash"`` (uint64) ...
 
+        Of arrays, which have no index, it is a field of kind integer or real, read from the shards
+        in the dtype that it is stored in (``schema[name]["dtype"]``).
+
         Raises:
-            shale.errors.NotFoundError: the index has no such column; it lists those there are.
+            shale.errors.NotFoundError: there is no such column; it lists those there are.
         """
         return self._reader().column(name)
 
@@ -201,7 +207,7 @@ class Dataset:
     @functools.cached_property
     def schema(self) -> dict:
         """The fields by name: ``{"image": {"kind": "bytes"}, "x": {"kind": "tensor", "dtype": "<f4",
-        "shape": (3, 4)}}``."""
+        "shape": (3, 4)}}``. Of arrays integers and reals have a dtype and the shape () too."""
         return {
             field["name"]: {name: field[name] for name in field if name != "name"}
             for field in self._reader().schema

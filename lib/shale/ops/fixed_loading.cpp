@@ -23,16 +23,19 @@ struct StoredNumber {
 // Those of all samples, in the order of files and offsets, as they are read into `bytes`.
 std::vector<StoredNumber> numbers_of(std::span<LocatedSample* const> samples, const OpenShard& shard,
                                const std::vector<FixedColumn>& columns,
-                               std::vector<std::byte>& bytes) {
+                               const std::vector<bool>& wanted, std::vector<std::byte>& bytes) {
+  const auto is_read = [&](std::size_t field) {
+    return !is_located(columns[field].field->kind) && (wanted.empty() || wanted[field]);
+  };
   std::uint64_t row_bytes = 0;
-  for (const FixedColumn& column : columns)
-    row_bytes += is_located(column.field->kind) ? 0 : column.stride;
+  for (std::size_t field = 0; field < columns.size(); ++field)
+    row_bytes += is_read(field) ? columns[field].stride : 0;
   bytes.resize(samples.size() * row_bytes);
   std::span<std::byte> left = bytes;
   std::vector<StoredNumber> numbers;
   for (std::size_t field = 0; field < columns.size(); ++field) {
     const FixedColumn& column = columns[field];
-    if (is_located(column.field->kind)) continue;
+    if (!is_read(field)) continue;
     for (LocatedSample* sample : samples) {
       const std::uint64_t offset = column.place(sample->shard_row).offset;
       numbers.push_back(
@@ -64,13 +67,13 @@ void read_numbers(std::span<const StoredNumber> numbers, const OpenShard& shard,
 
 }  // namespace
 
-void locate_fixed_rows(std::span<LocatedSample* const> samples, const OpenShard& shard,
-                       const Schema& schema, LoaderState& state) {
+void locate_fixed_rows(std::span<LocatedSample* const> samples, const std::vector<bool>& wanted,
+                       const OpenShard& shard, const Schema& schema, LoaderState& state) {
   std::vector<FixedColumn> columns;
   for (std::size_t i = 0; i < schema.fields.size(); ++i)
     columns.push_back(shard.reader.fixed_column(i));
   std::vector<std::byte> bytes;
-  const std::vector<StoredNumber> numbers = numbers_of(samples, shard, columns, bytes);
+  const std::vector<StoredNumber> numbers = numbers_of(samples, shard, columns, wanted, bytes);
   if (!numbers.empty()) read_numbers(numbers, shard, state);
   for (LocatedSample* sample : samples) sample->place.cells.resize(columns.size());
   for (const auto& [sample, field, extent] : numbers) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "shale/ops/loader.hpp"
 #include "shale/ops/loader_state.hpp"
@@ -11,10 +12,11 @@
 
 namespace shale {
 
-/// Fills in the places of samples of one shard, which ascend by row, and reads their numbers.
-/// Errors: Code::damaged with file, offset and sample; Code::io.
-void locate_fixed_rows(std::span<LocatedSample* const> samples, const OpenShard& shard,
-                       const Schema& schema, LoaderState& state);
+/// Fills in the places of samples of one shard, which ascend by row, and reads their numbers, those
+/// of the fields in `wanted` (empty: all). Errors: Code::damaged with file, offset and sample;
+/// Code::io.
+void locate_fixed_rows(std::span<LocatedSample* const> samples, const std::vector<bool>& wanted,
+                       const OpenShard& shard, const Schema& schema, LoaderState& state);
 
 /// Errors: Code::not_found, naming the columns there are: the integers and reals.
 [[nodiscard]] Loader::Column fixed_column_named(std::string_view name, const Schema& schema);

@@ -200,7 +200,8 @@ std::string Loader::key_of(std::uint64_t row) const {
   return key;
 }
 
-std::vector<LocatedSample> Loader::locate(std::span<const std::uint64_t> rows) const {
+std::vector<LocatedSample> Loader::locate(std::span<const std::uint64_t> rows,
+                                          const std::vector<bool>& wanted) const {
   std::vector<LocatedSample> samples(rows.size());
   std::vector<LocatedSample*> order;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -219,17 +220,18 @@ std::vector<LocatedSample> Loader::locate(std::span<const std::uint64_t> rows) c
       order[end]->shard = number;
       order[end]->shard_row = order[end]->row - line.first_row;
     }
-    locate_in_shard(std::span(order).subspan(begin, end - begin));
+    locate_in_shard(std::span(order).subspan(begin, end - begin), wanted);
   }
   return samples;
 }
 
-void Loader::locate_in_shard(std::span<LocatedSample* const> samples) const try {
+void Loader::locate_in_shard(std::span<LocatedSample* const> samples,
+                             const std::vector<bool>& wanted) const try {
   LoaderState& open = state();
   const OpenShardPointer shard = open.shard(samples.front()->shard);
   const ShardReader& reader = shard->reader;
   if (manifest().layout.has_fixed_rows)
-    return locate_fixed_rows(samples, *shard, manifest().schema, open);
+    return locate_fixed_rows(samples, wanted, *shard, manifest().schema, open);
   const std::uint64_t row_bytes = reader.columns().row_bytes();
   std::vector<std::byte> bytes(samples.size() * row_bytes);
   std::vector<Extent> extents;

@@ -79,10 +79,12 @@ class Loader {
   [[nodiscard]] std::string key_of(std::uint64_t row) const;
 
   /// The index rows of samples, in the order asked; where rows are fixed, their integers and reals
-  /// are read for it, many at a time. Errors: Code::not_found for a row from size() on;
+  /// are read for it, many at a time: those of the fields marked in `wanted` (empty: all), the
+  /// others stay 0. Errors: Code::not_found for a row from size() on;
   /// Code::damaged with the file, for an index that is not this dataset's, places outside of their
   /// file, or numbers that are none or whose block is wrong; Code::io.
-  [[nodiscard]] std::vector<LocatedSample> locate(std::span<const std::uint64_t> rows) const;
+  [[nodiscard]] std::vector<LocatedSample> locate(std::span<const std::uint64_t> rows,
+                                                  const std::vector<bool>& wanted = {}) const;
   /// Bytes of one value, 0 for a missing one.
   [[nodiscard]] static std::uint64_t bytes_of_value(const LocatedSample& sample,
                                                     std::optional<std::size_t> field);
@@ -120,7 +122,8 @@ class Loader {
   void open_file(const LoaderRequest& request, const std::string& file, const Events& events);
   [[nodiscard]] LoaderState& state() const;
   [[nodiscard]] std::uint64_t shard_of(std::uint64_t row) const;
-  void locate_in_shard(std::span<LocatedSample* const> samples) const;
+  void locate_in_shard(std::span<LocatedSample* const> samples,
+                       const std::vector<bool>& wanted) const;
   [[nodiscard]] bool proves_crc32c() const {
     return verifies_ && !manifest().layout.has_fixed_rows;
   }
