@@ -88,7 +88,7 @@ void check_rows(const Loader& loader, const std::vector<std::uint64_t>& rows) {
 VerifyReport verified(const std::string& path, VerifyDepth depth, bool adds_checksums = false) {
   return verify({.dataset = path,
                  .depth = depth,
-                 .against = "",
+                 .against = {},
                  .labels_file = "",
                  .index_folder = "",
                  .adds_checksums = adds_checksums,
