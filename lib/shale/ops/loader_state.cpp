@@ -46,7 +46,7 @@ LoaderState::LoaderState(const Setting& setting) : setting_(setting), process_(:
   // A shard of very many files needs more than that alone.
   noted_ = std::vector<Noted>(kOtherDescriptors + most_shards_ * descriptors_a_shard);
   const std::uint64_t row_bytes = IndexColumns(manifest.schema, manifest.layout).row_bytes();
-  keeps_index_cached_ = setting.cache == CachePolicy::keep ||
+  keeps_index_cached_ = setting.cache == CachePolicy::keep || indexes == 0 ||
                         manifest.digest.samples <= kMostIndexBytesKept / row_bytes;
 }
 

@@ -58,8 +58,7 @@ void refuse_file_options(const ConvertRequest& request, std::string_view input_k
                                   : request.dialect == Dialect::msgpack ? "--parse"
                                                                         : "";
   if (option.empty()) return;
-  throw Error(Code::usage, "{} is for indexed files of other tools, the input is {}", option,
-              input_kind)
+  throw Error(Code::usage, "{} is for files of other tools, the input is {}", option, input_kind)
       .at(request.inputs.front())
       .hint("leave the option out");
 }
@@ -80,8 +79,9 @@ Place look_at(const std::string& path) {
   Place place = Place::empty_folder;
   for (const FolderEntry& entry : list_folder(path)) {
     if (entry.name == kManifestName) return Place::dataset;
-    const bool is_ours = entry.name == kWorkFolder ||
-                         (is_dataset_file(entry.name) && entry.name.ends_with(kIndexSuffix));
+    // A shard has an index, or is of fixed rows and has none; a list of blocks it has always.
+    const bool is_list = entry.name.ends_with(kIndexSuffix) || entry.name.ends_with(kBlocksSuffix);
+    const bool is_ours = entry.name == kWorkFolder || (is_dataset_file(entry.name) && is_list);
     if (is_ours) place = Place::unfinished;
     if (place == Place::empty_folder) place = Place::other_folder;
   }
