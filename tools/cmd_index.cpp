@@ -32,7 +32,8 @@ std::string report_text(const RebuildReport& report, std::string_view dataset) {
   const bool lacks_indexes =
       std::any_of(report.shards.begin(), report.shards.end(),
                   [](const RebuiltShard& shard) { return !shard.has_index; });
-  if (lacks_indexes) text += "note: rows of one size need no index, only block lists were looked at\n";
+  if (lacks_indexes)
+    text += "note: rows of one size need no index, only block lists were looked at\n";
   return text + fmt::format("{}: {} whole before, {} made anew, {} damaged\n", printable(dataset),
                             format_counted(report.whole, "shard was", "shards were"),
                             report.rebuilt, report.failed);

@@ -23,8 +23,8 @@ std::string fields_text(const Schema& schema, bool has_fixed_rows) {
     if (const std::optional<DType> dtype = shown_dtype(field, has_fixed_rows))
       text += fmt::format(" {}", dtype->descr());
     if (field.kind == Kind::tensor) {
-      text += fmt::format(" ({}{})", fmt::join(field.shape, ", "),
-                          field.shape.size() == 1 ? "," : "");
+      text +=
+          fmt::format(" ({}{})", fmt::join(field.shape, ", "), field.shape.size() == 1 ? "," : "");
     }
     text += ")";
   }
@@ -34,7 +34,8 @@ std::string fields_text(const Schema& schema, bool has_fixed_rows) {
 std::string info_text(const DatasetInfo& info, std::string_view name) {
   const Manifest& manifest = info.manifest;
   const bool is_ours = manifest.layout.dialect == Dialect::own;
-  const std::string_view without = manifest.layout.has_fixed_rows ? "needs no index" : "not indexed";
+  const std::string_view without =
+      manifest.layout.has_fixed_rows ? "needs no index" : "not indexed";
   std::string text =
       is_ours ? fmt::format("{}: a complete {} dataset by {}\n", printable(name), manifest.format,
                             manifest.generator)
