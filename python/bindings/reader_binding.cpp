@@ -170,8 +170,7 @@ class Reader {
       made["kind"] = std::string(name_of(field.kind));
       const bool is_array = loader_->manifest().layout.has_fixed_rows;
       if (is_array || field.dtype.item_bytes() > 0) made["dtype"] = dtype_of_column(field).descr();
-      if (is_array || field.kind == Kind::tensor)
-        made["shape"] = nb::tuple(nb::cast(field.shape));
+      if (is_array || field.kind == Kind::tensor) made["shape"] = nb::tuple(nb::cast(field.shape));
       list.append(std::move(made));
     }
     return list;

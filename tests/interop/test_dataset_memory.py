@@ -294,7 +294,7 @@ def test_a_batch_is_read_in_the_order_of_the_disk_with_many_reads_in_flight(tmp_
     """50 samples in disorder: handed to the kernel at once, and given back in the order of their offsets."""
     from conftest import run_shale
 
-    path = packed(run_shale, tmp_path, 200, 1)
+    path = packed(run_shale, tmp_path, 200, 1, (20_000, 30_000))
     trace = tmp_path / "trace"
     words = ["strace", "-f", "-y", "-qq", "-o", str(trace), "-e", "trace=io_uring_enter,fadvise64,mkdir,rmdir"]
     if subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True).returncode:
@@ -303,11 +303,11 @@ def test_a_batch_is_read_in_the_order_of_the_disk_with_many_reads_in_flight(tmp_
     text = trace.read_text()
     batch = text[text.index("mkdir(") : text.index("rmdir(")]
     dropped = [int(offset) for offset in re.findall(r"fadvise64\(\d+<[^>]*tfrecord>, (\d+), \d+, POSIX_FADV_DONTNEED", batch)]
-    assert len(dropped) == 50 and dropped == sorted(dropped)
+    assert 25 < len(dropped) <= 50 and dropped == sorted(dropped), "those that share a page at once"
     if backend == "io_uring":
         submitted = [int(count) for count in re.findall(r"io_uring_enter\(\d+<[^>]*>, (\d+)", batch)]
         print("submitted at once:", submitted)
-        assert submitted.count(50) == 2, "one for the index rows, one for the samples"
+        assert submitted.count(50) == 1, "the samples; the rows of the index lie close together and are read as one"
 
 
 def test_a_read_only_mount_is_enough(places):

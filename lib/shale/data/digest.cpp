@@ -163,7 +163,12 @@ DatasetDigest digest_of_rows(std::span<const Bytes> columns, std::uint64_t rows,
                              const Schema& schema) {
   CanonicalRow row(columns, rows, schema);
   DatasetDigest digest;
-  for (std::uint64_t i = 0; i < rows; ++i) digest.add({.content = row.next(), .keyed = {}});
+  try {
+    while (digest.samples < rows) digest.add({.content = row.next(), .keyed = {}});
+  } catch (Error& error) {
+    error.for_sample({}, digest.samples);
+    throw;
+  }
   return digest;
 }
 

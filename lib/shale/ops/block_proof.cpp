@@ -102,8 +102,7 @@ BlockHashes::BlockHashes(const DatasetPaths& paths, const ManifestShard& shard) 
   }
 }
 
-void read_proved(std::span<const Extent> extents, BatchReader& reader,
-                 AlignedBuffer& arena) {
+void read_proved(std::span<const Extent> extents, BatchReader& reader, AlignedBuffer& arena) {
   const std::vector<Block> blocks = blocks_of(extents);
   const std::span<std::byte> memory =
       arena.require(kBlockBytes * std::min(blocks.size(), kBlocksAtOnce));

@@ -58,7 +58,8 @@ EncodedSample encode_whole(const PendingSample& run, std::span<const Bytes> colu
   encoded.record = std::move(record);
   return encoded;
 } catch (Error& error) {
-  error.for_sample({}, run.first_number);
+  const std::uint64_t row = error.sample() ? error.sample()->index.value_or(0) : 0;
+  error.for_sample({}, run.first_number + row);
   throw;
 }
 

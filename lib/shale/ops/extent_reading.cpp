@@ -53,8 +53,7 @@ void read_runs(std::span<const Run> runs, std::span<const Extent> extents, Batch
       into = arena.subspan(used, run.end - run.begin);
       used += into.size();
     }
-    requests.push_back(
-        {.descriptor = run.file->descriptor(), .offset = run.begin, .into = into});
+    requests.push_back({.descriptor = run.file->descriptor(), .offset = run.begin, .into = into});
   }
   const std::vector<ReadResult> results = reader.read(requests);
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -106,11 +105,10 @@ void read_extents(std::span<const Extent> extents, BatchReader& reader, AlignedB
     const Extent& extent = extents[i];
     const std::uint64_t end = extent.offset + extent.into.size();
     Run* last = runs.empty() ? nullptr : &runs.back();
-    const bool joins = last != nullptr && last->file == extent.file &&
-                       extent.into.size() <= kSmallBytes &&
-                       extents[last->first].into.size() <= kSmallBytes &&
-                       extent.offset >= last->begin && extent.offset <= last->end + kGapBytes &&
-                       end - last->begin <= kJoinedBytes;
+    const bool joins =
+        last != nullptr && last->file == extent.file && extent.into.size() <= kSmallBytes &&
+        extents[last->first].into.size() <= kSmallBytes && extent.offset >= last->begin &&
+        extent.offset <= last->end + kGapBytes && end - last->begin <= kJoinedBytes;
     if (joins) {
       const std::uint64_t joined_end = std::max(end, last->end);
       const std::uint64_t more = joined_end - (last->is_in_place ? last->begin : last->end);

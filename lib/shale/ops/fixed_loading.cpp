@@ -21,9 +21,11 @@ struct StoredNumber {
 };
 
 // Those of all samples, in the order of files and offsets, as they are read into `bytes`.
-std::vector<StoredNumber> numbers_of(std::span<LocatedSample* const> samples, const OpenShard& shard,
-                               const std::vector<FixedColumn>& columns,
-                               const std::vector<bool>& wanted, std::vector<std::byte>& bytes) {
+std::vector<StoredNumber> numbers_of(std::span<LocatedSample* const> samples,
+                                     const OpenShard& shard,
+                                     const std::vector<FixedColumn>& columns,
+                                     const std::vector<bool>& wanted,
+                                     std::vector<std::byte>& bytes) {
   const auto is_read = [&](std::size_t field) {
     return !is_located(columns[field].field->kind) && (wanted.empty() || wanted[field]);
   };
@@ -43,13 +45,16 @@ std::vector<StoredNumber> numbers_of(std::span<LocatedSample* const> samples, co
       left = left.subspan(column.stride);
     }
   }
-  std::stable_sort(numbers.begin(), numbers.end(), [](const StoredNumber& a, const StoredNumber& b) {
-    return std::pair(a.extent.file, a.extent.offset) < std::pair(b.extent.file, b.extent.offset);
-  });
+  std::stable_sort(numbers.begin(), numbers.end(),
+                   [](const StoredNumber& a, const StoredNumber& b) {
+                     return std::pair(a.extent.file, a.extent.offset) <
+                            std::pair(b.extent.file, b.extent.offset);
+                   });
   return numbers;
 }
 
-void read_numbers(std::span<const StoredNumber> numbers, const OpenShard& shard, LoaderState& state) {
+void read_numbers(std::span<const StoredNumber> numbers, const OpenShard& shard,
+                  LoaderState& state) {
   std::vector<Extent> extents;
   extents.reserve(numbers.size());
   for (const StoredNumber& number : numbers) extents.push_back(number.extent);
@@ -57,8 +62,8 @@ void read_numbers(std::span<const StoredNumber> numbers, const OpenShard& shard,
     state.read(extents, shard.is_direct);
   } catch (Error& error) {
     for (const StoredNumber& number : numbers) {
-      const bool is_here = number.extent.file->path() == error.file() &&
-                           number.extent.offset == error.offset();
+      const bool is_here =
+          number.extent.file->path() == error.file() && number.extent.offset == error.offset();
       if (is_here && !error.sample()) error.for_sample({}, number.sample->row);
     }
     throw;
@@ -100,8 +105,10 @@ Loader::Column fixed_column_named(std::string_view name, const Schema& schema) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", printable(field.name));
   }
   Error error = schema.find(name)
-                    ? Error(Code::not_found, "field '{}' is a tensor and no column: its values are "
-                            "read sample by sample", printable(name))
+                    ? Error(Code::not_found,
+                            "field '{}' is a tensor and no column: its values are "
+                            "read sample by sample",
+                            printable(name))
                     : Error(Code::not_found, "the shards hold no column '{}'", printable(name));
   throw error.hint(names.empty() ? "there are no integers or reals, which are columns"
                                  : "the columns are " + names);

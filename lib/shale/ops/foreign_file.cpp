@@ -217,10 +217,11 @@ class Indexing {
 
   // There is no index to be made: the survey has said where the rows begin.
   void place_rows(const Format& format) {
-    format.scan({files_, manifest_.schema, manifest_.layout, request_.with_checksums,
-                 shard_.digest.samples, shard_.bases},
-                OptionSet(format.options), [](const IndexRow&) {},
-                [this](const Finding& finding) { refuse(finding); });
+    format.scan(
+        {files_, manifest_.schema, manifest_.layout, request_.with_checksums, shard_.digest.samples,
+         shard_.bases},
+        OptionSet(format.options), [](const IndexRow&) {},
+        [this](const Finding& finding) { refuse(finding); });
     const ShardReader reader(paths_, manifest_, shard_);  // proves that the file holds them all
     for (std::size_t i = 0; i < manifest_.schema.fields.size(); ++i) {
       const FixedColumn column = reader.fixed_column(i);
@@ -293,9 +294,8 @@ class Indexing {
           .hint("pass a larger --memory");
     }
     const std::uint64_t rows = shard_.digest.samples;
-    const std::uint64_t at_once =
-        std::max<std::uint64_t>(1, std::min(kDigestBytes, request_.memory_bytes) /
-                                       std::max<std::uint64_t>(1, row_bytes));
+    const std::uint64_t at_once = std::max<std::uint64_t>(
+        1, std::min(kDigestBytes, request_.memory_bytes) / std::max<std::uint64_t>(1, row_bytes));
     DatasetDigest digest;
     for (std::uint64_t row = 0; row < rows;) {
       const std::uint64_t count = std::min(at_once, rows - row);

@@ -49,8 +49,8 @@ struct IndexedFile {
 IndexedFile index_file(const ForeignRequest& request, const Events& events);
 
 /// The same without a trace on any disk: the index is a file in memory, or where rows are fixed the
-/// block list, if checksums are wanted. Of indexed samples there are no digests. `paths` and `shard`
-/// are right as long as `memory` lives, in this process and in forked ones.
+/// block list, if checksums are wanted. Of indexed samples there are no digests. `paths` and
+/// `shard` are right as long as `memory` lives, in this process and in forked ones.
 struct MemoryIndex {
   Manifest manifest;
   ManifestShard shard;

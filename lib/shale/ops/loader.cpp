@@ -73,10 +73,6 @@ void prove_checksum(const Task& task) {
       .hint("'shale verify' lists all that is damaged");
 }
 
-void drop_cache(std::span<const Extent> extents) {
-  for (const Extent& extent : extents) extent.file->drop_cache(extent.offset, extent.into.size());
-}
-
 bool holds(const Task& task, std::optional<std::uint64_t> offset) {
   const FieldPlace& place = place_of(*task.fetch->sample, task.fetch->field);
   return offset && *offset >= place.offset && *offset - place.offset < place.length;

@@ -28,6 +28,24 @@ constexpr std::uint32_t kReadsInFlight = 64;
 
 }  // namespace
 
+void drop_cache(std::span<const Extent> extents, std::uint64_t unit) {
+  const InputFile* file = nullptr;
+  std::uint64_t begin = 0, end = 0;
+  for (const Extent& extent : extents) {
+    const std::uint64_t next = extent.offset / unit * unit;
+    const std::uint64_t stop = (extent.offset + extent.into.size() + unit - 1) / unit * unit;
+    // Small gaps have been read too, where neighbours were joined.
+    if (extent.file != file || next > end + kDirectAlignment) {
+      if (file != nullptr) file->drop_cache(begin, end - begin);
+      file = extent.file;
+      begin = next;
+      end = stop;
+    }
+    end = std::max(end, stop);
+  }
+  if (file != nullptr) file->drop_cache(begin, end - begin);
+}
+
 Extent OpenShard::extent(const InputFile& file, std::uint64_t offset,
                          std::span<std::byte> into) const {
   Extent extent{&file, offset, into};
@@ -65,12 +83,7 @@ void LoaderState::read(std::span<const Extent> extents, bool is_direct) {
     }
   }
   if (setting_.cache == CachePolicy::keep || is_direct) return;
-  const std::uint64_t unit = setting_.proves_blocks ? kBlockBytes : 1;
-  for (const Extent& extent : extents) {
-    const std::uint64_t begin = extent.offset / unit * unit;
-    const std::uint64_t end = (extent.offset + extent.into.size() + unit - 1) / unit * unit;
-    extent.file->drop_cache(begin, end - begin);
-  }
+  drop_cache(extents, setting_.proves_blocks ? kBlockBytes : kDirectAlignment);
 }
 
 void LoaderState::abandon() {

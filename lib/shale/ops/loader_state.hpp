@@ -23,7 +23,7 @@ namespace shale {
 /// A shard that a loader has open.
 struct OpenShard {
   ShardReader reader;
-  bool is_direct = false;  ///< its data files are read past the page cache
+  bool is_direct = false;                  ///< its data files are read past the page cache
   std::optional<BlockHashes> blocks = {};  ///< where they are what proves a value
 
   /// An extent of one of its data files, with the hashes that prove it.
@@ -31,6 +31,10 @@ struct OpenShard {
                               std::span<std::byte> into) const;
 };
 using OpenShardPointer = std::shared_ptr<const OpenShard>;
+
+/// Gives the page cache of extents back, in whole `unit`s; they must be in the order of files and
+/// offsets.
+void drop_cache(std::span<const Extent> extents, std::uint64_t unit = kDirectAlignment);
 
 /// What one process holds open of a dataset. Thread-safe.
 class LoaderState {

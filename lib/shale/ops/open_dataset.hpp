@@ -38,8 +38,8 @@ struct OpenedDataset {
 /// since it was indexed; Code::unsupported for what is no dataset; as read_manifest and index_file.
 [[nodiscard]] OpenedDataset open_dataset(const DatasetRequest& request, const Events& events);
 
-/// The row that a key stands for where keys are the numbers of rows, 0 to rows - 1; nullopt for what
-/// is no such number as it is written.
+/// The row that a key stands for where keys are the numbers of rows, 0 to rows - 1; nullopt for
+/// what is no such number as it is written.
 [[nodiscard]] std::optional<std::uint64_t> row_of_number(std::string_view key, std::uint64_t rows);
 
 }  // namespace shale

@@ -12,7 +12,7 @@ namespace shale {
 struct RebuiltShard {
   std::string name;
   bool was_whole = false;  ///< index and block list were there and right: nothing was written
-  bool has_index = true;  ///< false: its rows are fixed, there is none to rebuild
+  bool has_index = true;   ///< false: its rows are fixed, there is none to rebuild
   bool index_written = false, blocks_written = false;
   std::string fault;  ///< why it could not be rebuilt: the shard itself is damaged
 };

@@ -166,8 +166,8 @@ class Verification {
       Survey survey = format.survey(files[0], Dialect::plain);
       for (std::string& note : survey.notes) report_.notes.push_back(std::move(note));
       format.scan(
-          {files, survey.schema, survey.layout, request_.depth == VerifyDepth::deep,
-           survey.samples, survey.bases},
+          {files, survey.schema, survey.layout, request_.depth == VerifyDepth::deep, survey.samples,
+           survey.bases},
           OptionSet(format.options), [this](const IndexRow&) { ++report_.samples; },
           [this](Finding finding) { add(std::move(finding)); });
       if (survey.layout.has_fixed_rows) report_.samples = survey.samples;

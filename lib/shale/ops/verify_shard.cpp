@@ -148,9 +148,8 @@ std::vector<Finding> verify_structure(const ShardCheck& shard, const Format& for
   std::optional<RowComparison> comparison;  // fixed rows have no index: there are none to compare
   if (!shard.manifest.layout.has_fixed_rows) comparison.emplace(shard, compares_crc, findings);
   const ManifestShard& manifest_shard = shard.reader.shard();
-  const ShardInput input{shard.reader.files(),  shard.manifest.schema,
-                         shard.manifest.layout, reads_payload,
-                         manifest_shard.digest.samples, manifest_shard.bases};
+  const ShardInput input{shard.reader.files(), shard.manifest.schema,         shard.manifest.layout,
+                         reads_payload,        manifest_shard.digest.samples, manifest_shard.bases};
   const FindingSink sink = [&](Finding finding) {
     finding.shard = shard.reader.shard().name;
     findings.push_back(std::move(finding));
