@@ -22,9 +22,9 @@ namespace shale {
 
 /// Which text a literal is part of: goes into the errors.
 struct LiteralOrigin {
-  std::string_view subject;    ///< "npy header": how error texts begin
+  std::string_view subject;                   ///< "npy header": how error texts begin
   std::optional<std::string_view> file = {};  ///< none: errors name no place
-  std::uint64_t base = 0;      ///< the offset of the text in the file
+  std::uint64_t base = 0;                     ///< the offset of the text in the file
 };
 
 /// Reads a Python literal of strings, lengths and brackets as repr() writes it: the caller asks for
