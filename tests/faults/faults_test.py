@@ -12,6 +12,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+from arrays import *  # noqa: E402, F401, F403
 from bad_input import *  # noqa: E402, F401, F403
 from bad_names import *  # noqa: E402, F401, F403
 from bad_output import *  # noqa: E402, F401, F403

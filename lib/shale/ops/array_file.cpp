@@ -159,7 +159,7 @@ class MemberStream final : public RowStream {
 
 // The array whose file of `size` bytes is what `read` gives, first to last.
 template <class Read>
-ArrayFile read_array(std::uint64_t size, const std::string& where, Read read) {
+NpyHeader read_header(std::uint64_t size, const std::string& where, Read read) try {
   std::vector<std::byte> head(std::min(size, kNpyPrefixBytes));
   read(std::span(head));
   const std::uint64_t length = std::min(size, npy_header_length(head, where));
@@ -167,7 +167,16 @@ ArrayFile read_array(std::uint64_t size, const std::string& where, Read read) {
     head.resize(length);
     read(std::span(head).subspan(begun));
   }
-  NpyHeader header = parse_npy_header(head, where);
+  return parse_npy_header(head, where);
+} catch (Error& error) {
+  if (error.code() == Code::damaged && error.hint().empty())
+    error.hint("the file was cut or changed; save the array again, or copy it again");
+  throw;
+}
+
+template <class Read>
+ArrayFile read_array(std::uint64_t size, const std::string& where, Read read) {
+  NpyHeader header = read_header(size, where, read);
   if (header.shape.empty()) {
     throw Error(Code::unsupported, "array has no axis, so there are no samples")
         .at(where, 0)
