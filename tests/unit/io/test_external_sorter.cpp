@@ -7,6 +7,7 @@
 #include "shale/io/external_sorter.hpp"
 
 #include "child_process.hpp"
+#include "support/peak_memory.hpp"
 #include "support/temp_dir.hpp"
 
 using namespace shale;
@@ -32,20 +33,6 @@ std::vector<std::string> hard_strings(std::size_t count, unsigned seed) {
     strings.push_back(std::move(text));
   }
   return strings;
-}
-
-/// The most memory this process has held, in KiB; 0 where sanitizers would be measured instead.
-std::uint64_t peak_kib() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return 0;
-#else
-  std::ifstream in("/proc/self/status");
-  for (std::string word; in >> word;) {
-    std::uint64_t value = 0;
-    if (word == "VmHWM:" && in >> value) return value;
-  }
-  return 0;
-#endif
 }
 
 std::span<std::byte> bytes_in(std::string& text) { return std::as_writable_bytes(std::span(text)); }

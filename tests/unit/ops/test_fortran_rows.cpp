@@ -7,6 +7,7 @@
 
 #include "shale/ops/fortran_rows.hpp"
 
+#include "support/peak_memory.hpp"
 #include "support/temp_dir.hpp"
 #include "unit/io/child_process.hpp"
 
@@ -285,20 +286,6 @@ TEST_CASE("fortran rows: less memory, no axes, too many rows and parts of rows a
   CHECK(error_of([&] { stream->read_rows(std::span(rows).first(12)); }).code() == Code::bug);
 }
 
-/// The most memory this process has held, in KiB; 0 where sanitizers would be measured instead.
-std::uint64_t peak_kib() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return 0;
-#else
-  std::ifstream in("/proc/self/status");
-  for (std::string word; in >> word;) {
-    std::uint64_t value = 0;
-    if (word == "VmHWM:" && in >> value) return value;
-  }
-  return 0;
-#endif
-}
-
 TEST_CASE("fortran rows: memory stays within what was given, in one pass and in two") {
   for (const Shape& shape :
        {Shape{2'000'000, 8}, Shape{2'000, 8'000}, Shape{2'000, 80, 100}, Shape{200, 400, 600},
@@ -312,11 +299,11 @@ TEST_CASE("fortran rows: memory stays within what was given, in one pass and in 
       std::vector<std::byte> row(product(std::span(shape).subspan(1)) * 4, std::byte{1});
       ::malloc_trim(0);  // what other tests left in the heap is resident, and would not show
       std::ofstream("/proc/self/clear_refs") << "5";  // the peak begins here
-      const std::uint64_t before = peak_kib();
+      const std::uint64_t before = test::peak_kib();
       const auto stream = open_fortran(array, 4 * kMebi, dir.path(), {});
       for (std::uint64_t i = 0; i < shape[0]; ++i) stream->read_rows(row);
       // A mebibyte is code, tables and a ring that are touched for the first time.
-      const std::uint64_t more = peak_kib() - before;
+      const std::uint64_t more = test::peak_kib() - before;
       return more <= 5 * 1024 ? std::string("within") : fmt::format("{} KiB more", more);
     });
     CHECK(text == "within");
