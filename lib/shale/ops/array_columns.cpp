@@ -133,6 +133,8 @@ std::uint64_t ArrayColumn::rows() const {
   return rows;
 }
 
+std::string path_in_word(const std::string& input) { return split_word(input).path; }
+
 std::optional<ArrayColumns> find_array_columns(const std::vector<std::string>& inputs,
                                                const std::vector<std::string>& fields) {
   std::vector<Word> words;

@@ -21,6 +21,10 @@ struct ArrayColumns {
   std::vector<std::string> notes;  ///< what the user should know, a sentence each
 };
 
+/// The path in a word of a command: what follows the "=" of "name=file", unless the word itself is
+/// a path that exists.
+[[nodiscard]] std::string path_in_word(const std::string& input);
+
 /// What `inputs` are, if they are arrays: each an .npy file, whose column is "x", an .npz archive,
 /// whose arrays are columns of their names, or "name=file". Inputs of one name follow one another.
 /// A path that exists is a path, whatever it looks like. Nullopt for inputs that are no arrays at

@@ -11,6 +11,7 @@
 #include "shale/format/format.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
+#include "shale/ops/array_columns.hpp"
 #include "shale/ops/class_table.hpp"
 #include "shale/ops/csv.hpp"
 #include "shale/ops/encode_pipeline.hpp"
@@ -178,7 +179,7 @@ void refuse_nested(const ConvertRequest& request) {
   const std::string output = fs::weakly_canonical(request.output, error).string() + "/";
   if (error) return;
   for (const std::string& input : request.inputs) {
-    const std::string folder = fs::weakly_canonical(input, error).string() + "/";
+    const std::string folder = fs::weakly_canonical(path_in_word(input), error).string() + "/";
     if (error) return;
     if (output.starts_with(folder) || folder.starts_with(output)) {
       throw Error(Code::usage, "output and input {} lie in one another", printable(input))

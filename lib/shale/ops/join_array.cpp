@@ -64,12 +64,11 @@ class TemporaryArray {
     lock_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (lock_ < 0) {
       const int error = errno;
-      is_published_ = true;  // nothing of ours is there
       throw Error(Code::io, "cannot be written").at(output_).because_errno(error);
     }
     // Where the file system has no locks the last one to finish wins.
     if (::flock(lock_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-    is_published_ = true;
+    release();
     throw Error(Code::exists, "another process is writing it")
         .at(output_)
         .hint("wait for it, or choose another output");
