@@ -1,6 +1,7 @@
 """shale.Dataset over files of other tools: what their own libraries read, with an index beside, in memory, or in index_dir."""
 
 import dataclasses
+import json
 import multiprocessing
 import os
 import pathlib
@@ -164,15 +165,17 @@ def test_index_dir_is_made_once_and_made_anew_when_the_file_changes(copied, tmp_
     kept = tmp_path / "kept/deep"
     more = {**settings(copied), "index_dir": kept}
     check_all(Dataset(copied.file, **more), copied)
-    index = kept / (copied.file.name + ".index.npy")
-    first = index.stat()
+    manifest = kept / (copied.file.name + ".dataset.json")
+    first, said = manifest.stat(), manifest.read_bytes()
     check_all(Dataset(copied.file, **more), copied)
-    assert (index.stat().st_ino, index.stat().st_mtime_ns) == (first.st_ino, first.st_mtime_ns), "made twice"
+    assert (manifest.stat().st_ino, manifest.stat().st_mtime_ns) == (first.st_ino, first.st_mtime_ns), "made twice"
     change(copied.file)
     check_all(Dataset(copied.file, **more), copied)
-    assert index.stat().st_ino != first.st_ino, "not made anew"
+    assert manifest.read_bytes() != said, "not made anew"
     assert names_in(copied.file.parent) == [copied.file.name]
-    assert names_in(kept) == sorted(copied.file.name + suffix for suffix in (".index.npy", ".dataset.json"))
+    (shard,) = json.loads(manifest.read_bytes())["shards"]
+    index = [] if shard["index"] is None else [shard["index"]["name"]]  # fixed rows need none
+    assert names_in(kept) == sorted([manifest.name, *index])
 
 
 def test_index_dir_holds_what_the_file_says_after_it_was_written_to(tmp_path):
