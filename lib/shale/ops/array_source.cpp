@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include <unistd.h>
+
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
@@ -104,14 +106,16 @@ class ArrayRows {
 
   // Writes the stream into a file, for rows that are not asked for in order.
   void settle(std::uint64_t memory_bytes, const Events& events) {
-    const std::string path = join_path(request_.scratch_folder, ".shale-rows");
+    const std::string path =
+        join_path(request_.scratch_folder, fmt::format(".shale-rows-{}", ::getpid()));
     const std::unique_ptr<RowStream> stream = open_stream(memory_bytes, events);
     OutputFile file(path, {.io = IoMode::automatic, .buffer_bytes = kCopyBytes, .buffers = 2});
+    // Its name goes at once: a kill leaves nothing, and its bytes stay as long as it is open.
+    located_ = std::make_shared<const InputFile>(path);
+    std::filesystem::remove(path);
     copy(
         *stream, [&](Bytes piece) { file.append(piece); }, events);
     (void)file.finish();
-    located_ = std::make_shared<const InputFile>(path);
-    std::filesystem::remove(path);  // its bytes stay as long as it is open
     offset_ = 0;
   }
 
