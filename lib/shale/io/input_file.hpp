@@ -10,6 +10,12 @@ namespace shale {
 
 /// What reads past the page cache are aligned to.
 inline constexpr std::uint64_t kDirectAlignment = 4096;
+[[nodiscard]] constexpr std::uint64_t aligned_down(std::uint64_t offset) {
+  return offset / kDirectAlignment * kDirectAlignment;
+}
+[[nodiscard]] constexpr std::uint64_t aligned_up(std::uint64_t offset) {
+  return aligned_down(offset + kDirectAlignment - 1);
+}
 
 /// A file open for positioned reads: no cursor, no mapping, no lock. Opened O_RDONLY | O_CLOEXEC.
 /// Thread-safe: any number of threads may read at once. Closed by its destructor.

@@ -15,13 +15,6 @@ constexpr std::uint64_t kArenaBytes = 16 << 20;
 constexpr std::uint64_t kSmallBytes = 8192, kGapBytes = 4096;
 constexpr std::uint64_t kJoinedBytes = 256 << 10, kJoinedArenaBytes = 4 << 20;
 
-std::uint64_t aligned_down(std::uint64_t offset) {
-  return offset / kDirectAlignment * kDirectAlignment;
-}
-std::uint64_t aligned_up(std::uint64_t offset) {
-  return aligned_down(offset + kDirectAlignment - 1);
-}
-
 // Bytes of one file that are read at once, and the extents [first, last) that lie in them.
 struct Run {
   const InputFile* file;
