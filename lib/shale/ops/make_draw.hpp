@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "shale/base/checksum.hpp"
+#include "shale/ops/draw.hpp"
+#include "shale/ops/events.hpp"
+
+namespace shale {
+
+/// How rows are drawn.
+enum class DrawMode {
+  permute,  ///< without replacement: the first rows of a shuffled order (Permutation)
+  replace,  ///< with replacement, each row alike (SplitCounts, and a Permutation of the slots)
+  weights,  ///< with replacement, in proportion to the numbers in a file
+  indices,  ///< as a file lists them
+};
+
+/// A draw as it was asked for.
+struct DrawRequest {
+  DrawMode mode = DrawMode::permute;
+  std::optional<std::uint64_t> rows;  ///< of the output; nullopt: as many as the source has, or are
+                                      ///< listed
+  std::uint64_t seed = 0;
+  std::string file;  ///< an .npy file of one axis: weights of any real or integer dtype, one a row,
+                     ///< or row numbers of any integer dtype, negative ones from the end
+};
+
+/// What a file of weights or indices holds, for what must not change: xxh3-128 of its bytes.
+/// Errors: as InputFile.
+[[nodiscard]] Hash128 hash_of_draw_file(const std::string& path);
+
+/// Memory: `memory_bytes`, at least 1 MiB. Scratch files of weights (8 bytes a row) and indices (16
+/// bytes a row) are nameless, in `scratch_folder`. The files are read here, in one pass; `events`
+/// is asked whether to stop, and not kept. Errors: Code::usage for more rows than there are,
+/// without replacement; for rows of a source without rows; Code::schema, with file and both
+/// numbers, for a file of another shape or dtype, for an index outside the source (which one, where
+/// in the file), for a weight that is negative, not finite or missing, for weights that are all 0;
+/// as open_arrays; Code::io.
+[[nodiscard]] std::unique_ptr<Draw> make_draw(const DrawRequest& request, std::uint64_t source_rows,
+                                              std::uint64_t memory_bytes,
+                                              const std::string& scratch_folder,
+                                              const Events& events);
+
+}  // namespace shale
