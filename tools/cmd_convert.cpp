@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
@@ -11,21 +10,19 @@
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
+#include "tools/output_options.hpp"
 
 namespace shale::tools {
 namespace {
 
 const Command& self() { return commands()[0]; }
 
+// They do nothing for an output that is one array.
+constexpr const char* kImageOptions[] = {"on-error", "max-errors"};
+
 void add_options(CommandLine& line) {
+  add_output_options(line);
   line.add()  //
-      ("to", po::value<std::string>()->value_name("FORMAT"),
-       "format of the shards: see 'shale formats'")  //
-      ("shard-size", po::value<std::string>()->default_value("1GiB")->value_name("SIZE"),
-       "no file of a shard is larger")                                                           //
-      ("shard-samples", po::value<std::string>()->value_name("N"), "no shard has more samples")  //
-      ("fields", po::value<std::string>()->value_name("A,B"),
-       "of a dataset or of arrays: only these fields, in this order")  //
       ("labels", po::value<std::string>()->value_name("FILE"),
        "CSV or TSV of path,label for a flat folder; labels are class names or integers")  //
       ("classes-from", po::value<std::string>()->value_name("DATASET|FILE"),
@@ -42,62 +39,13 @@ void add_options(CommandLine& line) {
        "what to do with images that are empty, cut or no images")  //
       ("max-errors", po::value<std::string>()->default_value("1%")->value_name("N|P%"),
        "fail when more images are bad; of a share, at least 10 are endured")  //
-      ("io", po::value<std::string>()->default_value("auto")->value_name("auto|direct|buffered"),
-       "write past the page cache or through it")                                   //
-      ("overwrite", po::bool_switch(), "replace the dataset that OUTPUT holds")     //
-      ("verify", po::bool_switch(), "verify the result (full) before saying done")  //
-      ("dry-run", po::bool_switch(), "say what would be written, write nothing");
-}
-
-// What has no meaning for one array is refused, not ignored.
-void refuse_shard_options(const CommandLine& line, const std::string& output) {
-  constexpr std::string_view kNpy = "npy";
-  if (line.has("to") && line.text("to") != kNpy) {
-    throw Error(Code::usage, "--to {} for an output that is one .npy array",
-                printable(line.text("to")))
-        .at(output)
-        .hint("leave --to out, or choose an output directory, whose name does not end in .npy");
-  }
-  for (const char* option : {"shard-size", "shard-samples", "on-error", "max-errors"}) {
-    if (!line.has(option)) continue;
-    throw Error(Code::usage, "--{} does nothing for an output that is one .npy array", option)
-        .at(output)
-        .hint("leave it out, or choose an output directory and pass --to npy");
-  }
-}
-
-std::vector<std::string> split_fields(const std::string& text) {
-  std::vector<std::string> fields;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    fields.push_back(text.substr(begin, end - begin));
-    if (fields.back().empty())
-      throw Error(Code::usage, "--fields '{}' names a field without a name", printable(text));
-    begin = end + 1;
-  }
-  return fields;
+      ("verify", po::bool_switch(), "verify the result (full) before saying done");
 }
 
 ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) {
-  constexpr std::string_view kOnError[] = {"skip", "keep", "fail"},
-                             kIo[] = {"auto", "direct", "buffered"}, kHidden[] = {"skip", "keep"};
-  line.require_words_at_least(2);
-  ConvertRequest request;
-  request.inputs.assign(line.words().begin(), line.words().end() - 1);
-  request.output = line.words().back();
-  if (is_array_name(request.output)) {
-    refuse_shard_options(line, request.output);
-  } else {
-    // format_named("") lists the formats: the chooser.
-    request.format = format_named(line.has("to") ? line.text("to") : "").name;
-  }
-  if (line.has("fields")) request.fields = split_fields(line.text("fields"));
-  request.generator = kGenerator;
-  request.shard_bytes = parse_size(line.text("shard-size"));
-  if (line.has("shard-samples"))
-    request.shard_samples = parse_count(line.text("shard-samples"), "--shard-samples");
-  if (request.shard_samples == 0)
-    throw Error(Code::usage, "--shard-samples 0: a shard holds at least one sample");
+  constexpr std::string_view kOnError[] = {"skip", "keep", "fail"}, kHidden[] = {"skip", "keep"};
+  ConvertRequest request = read_output_options(line, common);
+  if (is_array_name(request.output)) refuse_for_array(line, kImageOptions, request.output);
   if (line.has("labels")) request.labels_file = line.text("labels");
   if (line.has("classes-from")) request.classes_from = line.text("classes-from");
   if (line.has("index-dir")) request.index_folder = line.text("index-dir");
@@ -112,12 +60,7 @@ ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) 
   request.allow_empty = line.flag("allow-empty");
   request.on_error = static_cast<OnError>(line.choice("on-error", kOnError));
   request.max_errors = parse_error_allowance(line.text("max-errors"));
-  request.io = static_cast<IoMode>(line.choice("io", kIo));
-  request.overwrite = line.flag("overwrite");
   request.verify = line.flag("verify");
-  request.is_dry_run = line.flag("dry-run");
-  request.jobs = static_cast<unsigned>(common.jobs.value);
-  request.memory_bytes = common.memory.value;
   return request;
 }
 
@@ -129,28 +72,22 @@ std::string counts_text(const std::map<std::string, std::uint64_t>& counts) {
   return text;
 }
 
-std::string array_text(const ConvertReport& report, const std::string& output) {
-  const Field& field = report.manifest.schema.fields.front();
-  std::vector<std::uint64_t> shape = {report.manifest.digest.samples};
-  shape.insert(shape.end(), field.shape.begin(), field.shape.end());
+std::string array_report(const ConvertReport& report, const std::string& output) {
   std::string text =
-      fmt::format("{} {} of shape ({}{}) to {} ({})\n", report.is_plan ? "would write" : "wrote",
-                  printable(dtype_of_column(field).descr()), fmt::join(shape, ", "),
-                  shape.size() == 1 ? "," : "", output, format_size(report.file_bytes));
+      fmt::format("{} {} to {} ({})\n", report.is_plan ? "would write" : "wrote",
+                  array_text(report.manifest.schema.fields.front(), report.manifest.digest.samples),
+                  output, format_size(report.file_bytes));
   if (report.was_verified && report.verification.findings == 0)
     text += "  verified: it reads back as it was written\n";
   if (report.is_plan) return text + "next: the same command without --dry-run\n";
-  return text + fmt::format(
-                    "next: python3 -c 'import numpy; print(numpy.load(\"{}\", "
-                    "mmap_mode=\"r\").shape)'\n",
-                    output);
+  return text + fmt::format("next: {}\n", numpy_command(output));
 }
 
 std::string report_text(const ConvertReport& report, const ConvertRequest& request) {
   const Manifest& manifest = report.manifest;
   const std::string output = printable(request.output);
   std::string text;
-  if (report.is_one_array) return array_text(report, output);
+  if (report.is_one_array) return array_report(report, output);
   if (report.was_complete)
     text += fmt::format("{} is already complete: nothing was done\n", output);
   text += fmt::format(
@@ -202,9 +139,7 @@ int run_convert(const std::vector<std::string>& words) {
   const ConvertRequest request = request_of(line, common);
   Progress progress(common.progress, "convert");
   const Events events = events_for(progress, common.is_quiet);
-  events.say(fmt::format("{} ({}), {} of memory ({})",
-                         format_counted(common.jobs.value, "thread", "threads"), common.jobs.source,
-                         format_size(common.memory.value), common.memory.source));
+  events.say(limits_text(common));
   const ConvertReport report = convert(request, events);
   progress.clear();
   if (common.is_json) {

@@ -19,6 +19,8 @@ constexpr Command kCommands[] = {
     {"formats", "shale formats", "list the formats and what each can hold", run_formats},
     {"index", "shale index DATASET|FILE... [--index-dir DIR] [--crc] [--parse msgpack]",
      "index files of other tools; make lost indexes and block lists anew", run_index},
+    {"resample", "shale resample SRC... OUT.npy [--rows N] [--replace|--indices F|--weights F]",
+     "draw rows of an array, or shuffle them, into an array of any size", run_resample},
 };
 
 constexpr std::uint64_t kLeastMemory = 16 << 20;
@@ -44,6 +46,12 @@ int exit_code_of(Code code) {
     default:
       return kFailed;
   }
+}
+
+std::string limits_text(const CommonOptions& common) {
+  return fmt::format("{} ({}), {} of memory ({})",
+                     format_counted(common.jobs.value, "thread", "threads"), common.jobs.source,
+                     format_size(common.memory.value), common.memory.source);
 }
 
 CommandLine::CommandLine(const Command& command, unsigned common_set)

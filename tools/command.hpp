@@ -40,6 +40,9 @@ struct CommonOptions {
   Limit jobs, memory;
 };
 
+/// "2 threads (affinity), 256 MiB of memory (default)".
+[[nodiscard]] std::string limits_text(const CommonOptions& common);
+
 /// Which of the common options a command has; --json and --help are for all.
 enum CommonSet : unsigned {
   kNoCommon = 0,
@@ -98,6 +101,7 @@ int run_verify(const std::vector<std::string>& words);
 int run_info(const std::vector<std::string>& words);
 int run_cat(const std::vector<std::string>& words);
 int run_formats(const std::vector<std::string>& words);
+int run_resample(const std::vector<std::string>& words);
 int run_index(const std::vector<std::string>& words);
 
 }  // namespace shale::tools

@@ -1,5 +1,7 @@
 #include "tools/facts.hpp"
 
+#include <fmt/ranges.h>
+
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
 
@@ -33,6 +35,12 @@ Json schema_facts(const Manifest& manifest) {
     fields.push_back(std::move(json));
   }
   return fields;
+}
+
+std::vector<std::uint64_t> array_shape(const Field& field, std::uint64_t rows) {
+  std::vector<std::uint64_t> shape = {rows};
+  shape.insert(shape.end(), field.shape.begin(), field.shape.end());
+  return shape;
 }
 
 }  // namespace
@@ -206,6 +214,42 @@ Json indexed_file_facts(const IndexedFile& indexed, const DatasetPaths& paths) {
   json["checksums"] = indexed.manifest.layout.has_checksums;
   json["notes"] = indexed.notes;
   return json;
+}
+
+Json resample_facts(const ResampleReport& report, const ResampleRequest& request) {
+  const ConvertRequest& conversion = request.conversion;
+  Json json;
+  json["output"] = printable(conversion.output);
+  json["mode"] = name_of(conversion.draw->mode);
+  json["seed"] = conversion.draw->seed;
+  json["source_rows"] = report.source_rows;
+  json["rows"] = report.rows;
+  json["dry_run"] = conversion.is_dry_run;
+  json["arrays"] = Json::array();
+  for (const ResampledArray& array : report.arrays) {
+    json["arrays"].push_back({{"path", printable(array.path)},
+                              {"dtype", printable(dtype_of_column(array.field).descr())},
+                              {"shape", array_shape(array.field, array.rows)},
+                              {"file_bytes", array.file_bytes},
+                              {"road", name_of(array.plan.road)},
+                              {"passes", array.plan.passes},
+                              {"read_bytes", array.plan.read_bytes},
+                              {"written_bytes", array.plan.written_bytes},
+                              {"scratch_bytes", array.plan.scratch_bytes}});
+  }
+  if (report.dataset) json["dataset"] = convert_facts(*report.dataset, conversion.output);
+  return json;
+}
+
+std::string array_text(const Field& field, std::uint64_t rows) {
+  const std::vector<std::uint64_t> shape = array_shape(field, rows);
+  return fmt::format("{} of shape ({}{})", printable(dtype_of_column(field).descr()),
+                     fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+}
+
+std::string numpy_command(std::string_view path) {
+  return fmt::format("python3 -c 'import numpy; print(numpy.load(\"{}\", mmap_mode=\"r\").shape)'",
+                     path);
 }
 
 }  // namespace shale::tools

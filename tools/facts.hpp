@@ -9,6 +9,7 @@
 #include "shale/ops/foreign_file.hpp"
 #include "shale/ops/inspect.hpp"
 #include "shale/ops/rebuild_index.hpp"
+#include "shale/ops/resample.hpp"
 #include "shale/ops/verify.hpp"
 
 // What commands report under --json. Keys, paths and names are escaped as in the text output (\n,
@@ -33,5 +34,11 @@ inline constexpr std::string_view kGenerator = "shale " SHALE_VERSION;
 /// What `shale index` says of a file of another tool.
 [[nodiscard]] Json indexed_file_facts(const IndexedFile& indexed, const DatasetPaths& paths);
 [[nodiscard]] Json rebuild_facts(const RebuildReport& report);
+[[nodiscard]] Json resample_facts(const ResampleReport& report, const ResampleRequest& request);
+
+/// "<f4 of shape (10, 3)", of an array whose rows are values of a field.
+[[nodiscard]] std::string array_text(const Field& field, std::uint64_t rows);
+/// A command that opens an array with NumPy.
+[[nodiscard]] std::string numpy_command(std::string_view path);
 
 }  // namespace shale::tools

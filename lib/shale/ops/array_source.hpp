@@ -13,9 +13,7 @@ namespace shale {
 /// How arrays are read.
 struct ArrayRequest {
   ArrayColumns arrays;
-  bool is_shuffled = false;
-  std::uint64_t seed = 0;
-  std::string scratch_folder;  ///< for arrays in Fortran order, and compressed ones to be shuffled
+  std::string scratch_folder;  ///< for arrays in Fortran order
   std::uint64_t memory_bytes;  ///< for arrays in Fortran order
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "shale/io/output_file.hpp"
 #include "shale/ops/events.hpp"
 #include "shale/ops/folder_source.hpp"
+#include "shale/ops/make_draw.hpp"
 #include "shale/ops/verify.hpp"
 
 namespace shale {
@@ -43,7 +45,10 @@ struct ConvertRequest {
   HiddenPolicy hidden = HiddenPolicy::unset;
   bool allow_empty = false, is_shuffled = false, overwrite = false, verify = false,
        is_dry_run = false;
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;  ///< of is_shuffled
+  /// The rows of an input of fixed rows that are taken, and their order; nullopt: all.
+  std::optional<DrawRequest> draw = {};
+  std::string scratch_folder;  ///< for rows that are put in order; empty: where the output is
   unsigned jobs = 1;
   std::uint64_t memory_bytes = 256 << 20;
   IoMode io = IoMode::automatic;

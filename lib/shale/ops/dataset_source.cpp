@@ -59,7 +59,7 @@ class DatasetSource final : public Source {
     const std::uint64_t shard_row = row - first_row_[number];
     if (info_.row_bytes) {
       const std::uint64_t left = dataset_.shards[number].digest.samples - shard_row;
-      return run(shard, shard_row, order_ ? 1 : std::min(most_rows, left), row);
+      return run(shard, shard_row, std::min(most_rows, left), row);
     }
     ++position_;
     return pending(shard, shard.index->row(shard_row), row);
@@ -184,27 +184,10 @@ class DatasetSource final : public Source {
         number,
         std::make_shared<const ShardReader>(dataset_.paths, manifest_, dataset_.shards[number])));
     if (!unproved_.empty() && unproved_[number]) {
-      prove_files(*open_.back()->reader);
+      prove_files(*open_.back()->reader, manifest_.layout, fields_);
       unproved_[number] = false;
     }
     return *open_.back();
-  }
-
-  // Fixed rows of which only some fields are taken have neither checksums of their own nor a digest
-  // of what is read: their files are proved as a whole before.
-  void prove_files(const ShardReader& shard) const {
-    std::set<std::uint32_t> files;
-    for (const std::size_t field : fields_)
-      files.insert(manifest_.layout.part_file[manifest_.layout.field_part[field]]);
-    for (const std::uint32_t file : files) {
-      const ManifestFile& expected = shard.shard().files[file];
-      const Hash128 found = summarize_file(shard.files()[file]).hash;
-      if (found == expected.hash) continue;
-      throw Error(Code::damaged, "bytes of the file hash to {}, the manifest says {}", found.hex(),
-                  expected.hash.hex())
-          .at(shard.files()[file].path())
-          .hint("run 'shale verify' on the input; it names the rows");
-    }
   }
 
   OpenedDataset dataset_;
@@ -219,6 +202,21 @@ class DatasetSource final : public Source {
 };
 
 }  // namespace
+
+void prove_files(const ShardReader& shard, const ShardLayout& layout,
+                 std::span<const std::size_t> fields) {
+  std::set<std::uint32_t> files;
+  for (const std::size_t field : fields) files.insert(layout.part_file[layout.field_part[field]]);
+  for (const std::uint32_t file : files) {
+    const ManifestFile& expected = shard.shard().files[file];
+    const Hash128 found = summarize_file(shard.files()[file]).hash;
+    if (found == expected.hash) continue;
+    throw Error(Code::damaged, "bytes of the file hash to {}, the manifest says {}", found.hex(),
+                expected.hash.hex())
+        .at(shard.files()[file].path())
+        .hint("run 'shale verify' on the input; it names the rows");
+  }
+}
 
 std::unique_ptr<Source> make_dataset_source(OpenedDataset dataset,
                                             const DatasetSelection& selection) {

@@ -2,17 +2,19 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "shale/format/source.hpp"
 #include "shale/ops/open_dataset.hpp"
+#include "shale/shards/dataset_reader.hpp"
 
 namespace shale {
 
 /// Which samples of a dataset, and what of them.
 struct DatasetSelection {
-  bool is_shuffled = false;
+  bool is_shuffled = false;  ///< fixed rows are not: RowTable is their shuffle
   std::uint64_t seed = 0;
   std::vector<std::string> fields = {};  ///< only these, in this order; empty: all
 };
@@ -24,5 +26,10 @@ struct DatasetSelection {
 /// Errors: Code::usage for a field that the dataset does not have, or that is named twice.
 [[nodiscard]] std::unique_ptr<Source> make_dataset_source(OpenedDataset dataset,
                                                           const DatasetSelection& selection);
+
+/// Proves the files that hold these fields in a shard, by their hashes: for rows that are fixed,
+/// and have no checksum of their own. Errors: Code::damaged; Code::io.
+void prove_files(const ShardReader& shard, const ShardLayout& layout,
+                 std::span<const std::size_t> fields);
 
 }  // namespace shale

@@ -27,6 +27,25 @@ std::string_view name_of(OnError on_error) {
   return on_error == OnError::keep ? "keep" : on_error == OnError::fail ? "fail" : "skip";
 }
 
+// A draw of all rows in a shuffled order is a shuffle, whichever command asked for it.
+void add_order(Identity& options, const ConvertRequest& request, const SourceInfo& source) {
+  DrawRequest draw;
+  draw.seed = request.seed;
+  if (request.draw) draw = *request.draw;
+  const bool is_shuffle = draw.mode == DrawMode::permute && !draw.rows;
+  if (!request.draw && !request.is_shuffled) {
+    options.emplace_back("shuffle", "no");
+    options.emplace_back("seed", "unused");
+    return;
+  }
+  options.emplace_back("shuffle", is_shuffle ? "yes" : name_of(draw.mode));
+  options.emplace_back("seed",
+                       draw.mode == DrawMode::indices ? "unused" : std::to_string(draw.seed));
+  if (is_shuffle) return;
+  options.emplace_back("rows", std::to_string(source.manifest.samples));
+  if (!draw.file.empty()) options.emplace_back("draw file", hash_of_draw_file(draw.file).hex());
+}
+
 }  // namespace
 
 Identity shaping_options(const ConvertRequest& request, const SourceInfo& source) {
@@ -35,8 +54,7 @@ Identity shaping_options(const ConvertRequest& request, const SourceInfo& source
   options.emplace_back("shard_samples", request.shard_samples == ~std::uint64_t{0}
                                             ? "unlimited"
                                             : std::to_string(request.shard_samples));
-  options.emplace_back("shuffle", request.is_shuffled ? "yes" : "no");
-  options.emplace_back("seed", request.is_shuffled ? std::to_string(request.seed) : "unused");
+  add_order(options, request, source);
   options.emplace_back("hidden", name_of(request.hidden));
   options.emplace_back("on_error", name_of(request.on_error));
   options.emplace_back(kLabels, source.labels.hex());

@@ -37,6 +37,10 @@ class LocatedRows {
   [[nodiscard]] std::uint64_t item_bytes() const { return item_bytes_; }
   [[nodiscard]] std::uint64_t rows() const { return first_row_.back(); }
   [[nodiscard]] std::uint64_t bytes() const { return rows() * row_bytes_; }
+  /// The row after the last one that lies in the same file as `row`, row < rows().
+  [[nodiscard]] std::uint64_t end_of_file(std::uint64_t row) const {
+    return first_row_[segment_of(row) + 1];
+  }
 
  private:
   friend class RowLoader;
@@ -65,9 +69,9 @@ class RowLoader {
 
   /// Reads the first of `ranges`, as many as fit into the memory, and says how many: at least one,
   /// unless there are none. They ascend by `begin`, may be equal or overlap, and are whole rows
-  /// or, of rows with swaps, whole elements of one row. What lies close together is read as one.
-  /// Errors: Code::bug for a range that is larger than the memory; Code::damaged for a file that
-  /// ends too early; Code::io; both with file and offset.
+  /// of one file, or parts of one row: whole elements where there are swaps. What lies close
+  /// together is read as one. Errors: Code::bug for a range that is larger than the memory;
+  /// Code::damaged for a file that ends too early; Code::io; both with file and offset.
   [[nodiscard]] std::size_t load(std::span<const ColumnRange> ranges);
   /// The bytes of ranges[i] of the last load, little-endian.
   [[nodiscard]] Bytes loaded(std::size_t i) const { return loaded_[i]; }

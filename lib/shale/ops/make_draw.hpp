@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "shale/base/checksum.hpp"
 #include "shale/ops/draw.hpp"
@@ -18,6 +19,11 @@ enum class DrawMode {
   weights,  ///< with replacement, in proportion to the numbers in a file
   indices,  ///< as a file lists them
 };
+
+[[nodiscard]] constexpr std::string_view name_of(DrawMode mode) {
+  constexpr std::string_view kNames[] = {"permute", "replace", "weights", "indices"};
+  return kNames[static_cast<std::size_t>(mode)];
+}
 
 /// A draw as it was asked for.
 struct DrawRequest {

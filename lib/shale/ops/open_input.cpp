@@ -7,6 +7,7 @@
 #include "shale/io/walk.hpp"
 #include "shale/ops/array_source.hpp"
 #include "shale/ops/dataset_source.hpp"
+#include "shale/ops/drawn_source.hpp"
 #include "shale/ops/foreign_file.hpp"
 #include "shale/shards/naming.hpp"
 
@@ -63,6 +64,64 @@ void refuse_file_options(const ConvertRequest& request, std::string_view input_k
       .hint("leave the option out");
 }
 
+ArrayRequest array_request(const ConvertRequest& request, ArrayColumns arrays,
+                           const std::string& scratch_folder) {
+  refuse_folder_options(request);
+  refuse_file_options(request, "arrays");
+  return {.arrays = std::move(arrays),
+          .scratch_folder = scratch_folder,
+          .memory_bytes = array_memory(request.memory_bytes)};
+}
+
+OpenedDataset open_dataset_of(const ConvertRequest& request, const Events& events) {
+  refuse_folder_options(request);
+  return open_dataset({.path = request.inputs.front(),
+                       .index_folder = request.index_folder,
+                       .dialect = request.dialect,
+                       .generator = request.generator,
+                       .memory_bytes = request.memory_bytes,
+                       .may_unpack = true},
+                      events);
+}
+
+// True for a folder of files; what is neither that nor a dataset is refused by name.
+bool is_folder(const ConvertRequest& request) {
+  if (request.inputs.size() != 1) {
+    throw Error(Code::usage, "{} inputs, of which none is an array", request.inputs.size())
+        .at(request.inputs.front())
+        .hint("several inputs are several .npy files; convert anything else one by one");
+  }
+  const std::string& input = request.inputs.front();
+  refuse_by_name(input);
+  switch (look_at(input)) {
+    case Place::absent:
+      throw Error(Code::not_found, "there is no such file or folder").at(input);
+    case Place::unfinished:
+      throw unfinished(input);
+    case Place::other_file:
+      if (detect_file(InputFile(input)) == nullptr) throw not_read_yet(input, kind_of_file(input));
+      break;
+    case Place::dataset:
+    case Place::empty_folder:
+    case Place::other_folder:
+      break;
+  }
+  return look_at(input) != Place::dataset && !file_of_path(input);
+}
+
+Error rows_differ(const std::string& input) {
+  return Error(Code::unsupported, "its samples differ in size, only rows of one size can be drawn")
+      .at(input)
+      .hint("'shale convert --shuffle' writes any samples in a shuffled order");
+}
+
+// A shuffle of rows of one size is a draw too.
+std::optional<DrawRequest> draw_of(const ConvertRequest& request) {
+  if (request.draw || !request.is_shuffled) return request.draw;
+  return DrawRequest{
+      .mode = DrawMode::permute, .rows = std::nullopt, .seed = request.seed, .file = {}};
+}
+
 }  // namespace
 
 Place look_at(const std::string& path) {
@@ -94,51 +153,42 @@ Error unfinished(const std::string& path) {
       .hint("run the command that was writing it again");
 }
 
+RowTable open_row_table(const ConvertRequest& request, const std::string& scratch_folder,
+                        const Events& events) {
+  if (std::optional<ArrayColumns> arrays = find_array_columns(request.inputs, request.fields))
+    return table_of_arrays(array_request(request, std::move(*arrays), scratch_folder));
+  if (is_folder(request)) throw rows_differ(request.inputs.front());
+  OpenedDataset dataset = open_dataset_of(request, events);
+  if (!dataset.manifest.layout.has_fixed_rows) throw rows_differ(request.inputs.front());
+  return table_of_dataset(std::move(dataset), request.fields);
+}
+
 std::unique_ptr<Source> open_input(const ConvertRequest& request, const std::string& scratch_folder,
                                    const Events& events) {
+  const std::string& scratch =
+      request.scratch_folder.empty() ? scratch_folder : request.scratch_folder;
+  const std::optional<DrawRequest> draw = draw_of(request);
+  const DrawLimits limits{.jobs = request.jobs,
+                          .memory_bytes = array_memory(request.memory_bytes),
+                          .scratch_folder = scratch};
   if (std::optional<ArrayColumns> arrays = find_array_columns(request.inputs, request.fields)) {
-    refuse_folder_options(request);
-    refuse_file_options(request, "arrays");
-    return open_array_source({.arrays = std::move(*arrays),
-                              .is_shuffled = request.is_shuffled,
-                              .seed = request.seed,
-                              .scratch_folder = scratch_folder,
-                              .memory_bytes = array_memory(request.memory_bytes)},
-                             events);
+    ArrayRequest rows = array_request(request, std::move(*arrays), scratch);
+    return draw ? make_drawn_source(table_of_arrays(rows), *draw, limits, events)
+                : open_array_source(std::move(rows), events);
   }
-  if (request.inputs.size() != 1) {
-    throw Error(Code::usage, "{} inputs, of which none is an array", request.inputs.size())
-        .at(request.inputs.front())
-        .hint("several inputs are several .npy files; convert anything else one by one");
-  }
-  const std::string& input = request.inputs.front();
-  refuse_by_name(input);
-  switch (look_at(input)) {
-    case Place::absent:
-      throw Error(Code::not_found, "there is no such file or folder").at(input);
-    case Place::unfinished:
-      throw unfinished(input);
-    case Place::other_file:
-      if (detect_file(InputFile(input)) == nullptr) throw not_read_yet(input, kind_of_file(input));
-      break;
-    case Place::dataset:
-    case Place::empty_folder:
-    case Place::other_folder:
-      break;
-  }
-  const bool is_folder = look_at(input) != Place::dataset && !file_of_path(input);
-  if (!is_folder) {
-    refuse_folder_options(request);
-    return make_dataset_source(open_dataset({.path = input,
-                                             .index_folder = request.index_folder,
-                                             .dialect = request.dialect,
-                                             .generator = request.generator,
-                                             .memory_bytes = request.memory_bytes,
-                                             .may_unpack = true},
-                                            events),
+  if (!is_folder(request)) {
+    OpenedDataset dataset = open_dataset_of(request, events);
+    if (draw && dataset.manifest.layout.has_fixed_rows) {
+      return make_drawn_source(table_of_dataset(std::move(dataset), request.fields), *draw, limits,
+                               events);
+    }
+    if (request.draw) throw rows_differ(request.inputs.front());
+    return make_dataset_source(std::move(dataset),
                                {request.is_shuffled, request.seed, request.fields});
   }
+  if (request.draw) throw rows_differ(request.inputs.front());
   refuse_file_options(request, "a folder");
+  const std::string& input = request.inputs.front();
   if (!request.fields.empty()) {
     throw Error(Code::usage, "--fields is for datasets and arrays, the input is a folder of images")
         .at(input)

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "shale/ops/convert.hpp"
+#include "shale/ops/row_table.hpp"
 
 namespace shale {
 
@@ -20,6 +21,11 @@ namespace shale {
 [[nodiscard]] std::unique_ptr<Source> open_input(const ConvertRequest& request,
                                                  const std::string& scratch_folder,
                                                  const Events& events);
+
+/// The same for an input that is to be read in any order. Errors: as open_input; Code::unsupported
+/// for samples that differ in size.
+[[nodiscard]] RowTable open_row_table(const ConvertRequest& request,
+                                      const std::string& scratch_folder, const Events& events);
 
 /// What stands at a path where a dataset may be.
 enum class Place { absent, empty_folder, dataset, unfinished, other_folder, other_file };

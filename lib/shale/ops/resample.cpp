@@ -1,0 +1,259 @@
+#include "shale/ops/resample.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "shale/base/bytes.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/data/fixed_value.hpp"
+#include "shale/flow/ordered_pipeline.hpp"
+#include "shale/ops/array_output.hpp"
+#include "shale/ops/open_input.hpp"
+#include "shale/shards/shard_set_writer.hpp"
+#include "shale/wire/npy_header.hpp"
+
+namespace shale {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kNumbersAtOnce = 64 << 10;
+constexpr std::string_view kNumberType = "<i8";
+
+// An array of the command: where its rows come from, where they go.
+struct Target {
+  RowTable table;
+  ResampledArray array;
+};
+
+Field number_field() {
+  Field field;
+  field.name = "indices";
+  field.kind = Kind::tensor;
+  field.dtype = DType::parse(kNumberType);
+  return field;
+}
+
+std::vector<std::byte> header_of(const ResampledArray& array) {
+  NpyHeader header{.dtype = dtype_of_column(array.field), .shape = {array.rows}};
+  header.shape.insert(header.shape.end(), array.field.shape.begin(), array.field.shape.end());
+  return npy_header_bytes(header);
+}
+
+// Outputs are neither one another nor inputs: a rename over an input would be the end of it.
+void refuse_shared_paths(const ResampleRequest& request, const std::vector<std::string>& outputs) {
+  std::set<std::string> taken;
+  const auto resolved = [](const std::string& path) {
+    std::error_code error;
+    const std::string whole = fs::weakly_canonical(path, error).string();
+    return error ? path : whole;
+  };
+  for (const std::string& input : request.conversion.inputs)
+    taken.insert(resolved(path_in_word(input)));
+  for (const auto& [input, output] : request.also) taken.insert(resolved(input));
+  if (request.conversion.draw && !request.conversion.draw->file.empty())
+    taken.insert(resolved(request.conversion.draw->file));
+  for (const std::string& output : outputs) {
+    if (taken.insert(resolved(output)).second) continue;
+    throw Error(Code::usage, "is an input of the command, or named twice")
+        .at(output)
+        .hint("choose another output");
+  }
+}
+
+// A run under way.
+class Resampling {
+ public:
+  Resampling(const ResampleRequest& request, const Events& events)
+      : request_(request),
+        conversion_(request.conversion),
+        events_(events),
+        scratch_folder_(conversion_.is_dry_run               ? fs::temp_directory_path().string()
+                        : conversion_.scratch_folder.empty() ? folder_of_file(conversion_.output)
+                                                             : conversion_.scratch_folder) {}
+
+  ResampleReport run() {
+    refuse_outputs();
+    open_targets();
+    const std::uint64_t wanted = conversion_.draw->rows.value_or(*source_rows_);
+    if (request_.is_permutation && wanted != *source_rows_) {
+      throw Error(Code::usage, "--permute takes each of {} rows once, --rows asks for {}",
+                  *source_rows_, wanted)
+          .hint("leave one of them out: --rows alone draws without replacement too");
+    }
+    // The file of the draw is read whole, before anything is written.
+    draw_ = make_draw(*conversion_.draw, *source_rows_, draw_memory(), scratch_folder_, events_);
+    ResampleReport report;
+    report.source_rows = *source_rows_;
+    report.rows = draw_->rows();
+    for (Target& target : targets_) plan(target, report);
+    if (!request_.indices_output.empty()) numbers_.emplace(plan_numbers());
+    if (!is_array_name(conversion_.output)) report.dataset = convert(conversion_, events_);
+    for (const std::string& note : report.notes) events_.say(note);
+    if (!conversion_.is_dry_run) write_all();
+    for (Target& target : targets_) report.arrays.push_back(std::move(target.array));
+    if (numbers_) report.arrays.push_back(std::move(*numbers_));
+    return report;
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t draw_memory() const { return conversion_.memory_bytes / 8; }
+  // --memory, divided: the write buffers, the draw's tables, and the rows that are put in order.
+  [[nodiscard]] std::uint64_t row_memory() const {
+    return conversion_.memory_bytes - ShardSetWriter::buffer_bytes(conversion_.memory_bytes) -
+           draw_memory();
+  }
+
+  void refuse_outputs() const {
+    std::vector<std::string> outputs;
+    if (is_array_name(conversion_.output)) outputs.push_back(conversion_.output);
+    for (const auto& [input, output] : request_.also) outputs.push_back(output);
+    if (!request_.indices_output.empty()) outputs.push_back(request_.indices_output);
+    refuse_shared_paths(request_, outputs);
+    for (const std::string& output : outputs) refuse_taken_output(output, conversion_.overwrite);
+  }
+
+  void open_targets() {
+    if (is_array_name(conversion_.output)) {
+      add_target(conversion_, conversion_.output);
+    } else {
+      source_rows_ = open_row_table(conversion_, scratch_folder_, events_).info.manifest.samples;
+    }
+    for (const auto& [input, output] : request_.also) {
+      ConvertRequest of_array = conversion_;
+      of_array.inputs = {input};
+      of_array.fields.clear();
+      add_target(of_array, output);
+    }
+  }
+
+  void add_target(const ConvertRequest& request, const std::string& output) {
+    Target target{open_row_table(request, scratch_folder_, events_), {}};
+    const std::uint64_t rows = target.table.info.manifest.samples;
+    if (!source_rows_) source_rows_ = rows;
+    if (rows != *source_rows_) {
+      throw Error(Code::schema, "has {} rows, {} has {}", rows,
+                  printable(conversion_.inputs.front()), *source_rows_)
+          .at(request.inputs.front())
+          .hint("one draw is for arrays of equal length");
+    }
+    target.array.path = output;
+    target.array.field = only_array_field(target.table.info, output, !request.fields.empty());
+    targets_.push_back(std::move(target));
+  }
+
+  void plan(Target& target, ResampleReport& report) {
+    ResampledArray& array = target.array;
+    const std::uint64_t row_bytes = target.table.row_bytes(0);
+    array.rows = draw_->rows();
+    array.plan = plan_drawn_rows(row_bytes, *source_rows_, array.rows, row_memory());
+    array.file_bytes = header_of(array).size() + array.rows * row_bytes;
+    all_steps_ += array.rows * array.plan.passes;
+    report.notes.insert(report.notes.end(), target.table.info.notes.begin(),
+                        target.table.info.notes.end());
+  }
+
+  [[nodiscard]] ResampledArray plan_numbers() {
+    ResampledArray numbers{.path = request_.indices_output,
+                           .field = number_field(),
+                           .rows = draw_->rows(),
+                           .file_bytes = 0,
+                           .plan = {}};
+    numbers.plan.written_bytes = numbers.rows * sizeof(std::uint64_t);
+    numbers.file_bytes = header_of(numbers).size() + numbers.plan.written_bytes;
+    all_steps_ += numbers.rows;
+    return numbers;
+  }
+
+  void write_all() {
+    std::vector<std::unique_ptr<TemporaryArray>> written;
+    for (Target& target : targets_) {
+      written.push_back(std::make_unique<TemporaryArray>(target.array.path));
+      write_rows(target, written.back()->path());
+    }
+    if (numbers_) {
+      written.push_back(std::make_unique<TemporaryArray>(numbers_->path));
+      write_numbers(*numbers_, written.back()->path());
+    }
+    for (const auto& file : written) file->publish();
+  }
+
+  void write_rows(Target& target, const std::string& path) {
+    require_free_space(folder_of_file(path), target.array.file_bytes);
+    const std::unique_ptr<const LocatedRows> rows = target.table.columns.front()(events_);
+    OutputFile file(path, data_file_options(conversion_.io, conversion_.memory_bytes));
+    file.append(header_of(target.array));
+    const std::uint64_t begin = done_steps_;
+    // Dealing into buckets counts its rows from 0 again in each pass.
+    Events counted = events_;
+    counted.progress = [&](std::uint64_t done, std::uint64_t, std::uint64_t bytes) {
+      events_.report(begin + done, all_steps_, done_bytes_ + bytes);
+    };
+    const std::unique_ptr<DrawnRows> drawn =
+        open_drawn_rows(*rows, *draw_, {conversion_.jobs, row_memory(), scratch_folder_}, counted);
+    const std::uint64_t passed = begin + (target.array.plan.passes - 1) * target.array.rows;
+    done_bytes_ += (target.array.plan.passes - 1) * rows->row_bytes() * target.array.rows;
+    for (Bytes piece = drawn->next(); !piece.empty(); piece = drawn->next()) {
+      file.append(piece);
+      done_bytes_ += piece.size();
+      const std::uint64_t written = file.size() / std::max<std::uint64_t>(1, rows->row_bytes());
+      events_.report(passed + std::min(written, target.array.rows), all_steps_, done_bytes_);
+    }
+    done_steps_ = passed + target.array.rows;
+    finish(file, target.array);
+  }
+
+  void write_numbers(const ResampledArray& numbers, const std::string& path) {
+    require_free_space(folder_of_file(path), numbers.file_bytes);
+    OutputFile file(path, data_file_options(conversion_.io, conversion_.memory_bytes));
+    file.append(header_of(numbers));
+    OrderedPipeline<std::vector<std::uint64_t>> pipeline(conversion_.jobs);
+    std::uint64_t asked = 0;
+    while (asked < numbers.rows || pipeline.pending() > 0) {
+      while (asked < numbers.rows && pipeline.pending() < conversion_.jobs + 1) {
+        const std::uint64_t count = std::min(kNumbersAtOnce, numbers.rows - asked);
+        pipeline.submit([this, first = asked, count](unsigned) {
+          std::vector<std::uint64_t> rows(count);
+          draw_->rows_of(first, rows);
+          return rows;
+        });
+        asked += count;
+      }
+      const std::vector<std::uint64_t> rows = pipeline.take();
+      file.append(std::as_bytes(std::span(rows)));
+      done_steps_ += rows.size();
+      events_.stop_if_asked();
+      events_.report(done_steps_, all_steps_, done_bytes_ += rows.size() * sizeof(std::uint64_t));
+    }
+    finish(file, numbers);
+  }
+
+  static void finish(OutputFile& file, const ResampledArray& array) {
+    const std::uint64_t bytes = file.finish().bytes;
+    if (bytes == array.file_bytes) return;
+    throw Error(Code::bug, "{} bytes were written, the array is {}", bytes, array.file_bytes)
+        .at(array.path);
+  }
+
+  const ResampleRequest& request_;
+  const ConvertRequest& conversion_;
+  const Events& events_;
+  const std::string scratch_folder_;
+  std::optional<std::uint64_t> source_rows_;  // nullopt: no input has been opened
+  std::vector<Target> targets_;
+  std::optional<ResampledArray> numbers_;
+  std::unique_ptr<Draw> draw_;
+  std::uint64_t done_steps_ = 0, all_steps_ = 0, done_bytes_ = 0;
+};
+
+}  // namespace
+
+ResampleReport resample(const ResampleRequest& request, const Events& events) {
+  return Resampling(request, events).run();
+}
+
+}  // namespace shale

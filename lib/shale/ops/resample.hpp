@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "shale/data/schema.hpp"
+#include "shale/ops/convert.hpp"
+#include "shale/ops/events.hpp"
+#include "shale/ops/open_drawn_rows.hpp"
+
+namespace shale {
+
+/// A resampling as it was asked for: plain data, nothing opened yet.
+struct ResampleRequest {
+  /// Input, output, draw, jobs, memory, scratch folder. An output that is no is_array_name() is a
+  /// dataset of `conversion.format`.
+  ConvertRequest conversion;
+  /// More arrays, "y.npy", and where the same draw of each goes, an .npy file.
+  std::vector<std::pair<std::string, std::string>> also;
+  std::string indices_output;   ///< where the drawn row numbers go; empty: nowhere
+  bool is_permutation = false;  ///< each row once: another number of rows is refused
+};
+
+/// An array that was written, or would be.
+struct ResampledArray {
+  std::string path;
+  Field field;
+  std::uint64_t rows = 0;
+  std::uint64_t file_bytes = 0;
+  DrawPlan plan;
+};
+
+/// What came of it.
+struct ResampleReport {
+  std::uint64_t source_rows = 0;
+  std::uint64_t rows = 0;
+  std::vector<ResampledArray> arrays;  ///< the output, those of `also`, the indices
+  std::optional<ConvertReport>
+      dataset;  ///< of an output of shards: in the place of the first array
+  std::vector<std::string> notes;
+};
+
+/// Draws rows of an array into another one, or into shards, both of any size: which rows depends on
+/// the draw and the number of rows only, never on jobs, memory or machine. docs/sampling.md has the
+/// method. All outputs come to their names when all are whole and durable: a kill leaves hidden
+/// temporaries beside them, which the next run of the same outputs replaces.
+/// Memory: conversion.memory_bytes, whatever the sizes, also of a row that is larger.
+/// Errors: Code::exists for an output that is there, without `overwrite`; Code::usage for an output
+/// that is an input or named twice, for a permutation of fewer rows than there are; Code::schema
+/// for an array of `also` of another length; as open_row_table, make_draw and open_drawn_rows.
+[[nodiscard]] ResampleReport resample(const ResampleRequest& request, const Events& events);
+
+}  // namespace shale

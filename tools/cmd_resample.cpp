@@ -1,0 +1,168 @@
+#include <fmt/format.h>
+
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/ops/resample.hpp"
+
+#include "tools/command.hpp"
+#include "tools/facts.hpp"
+#include "tools/output_options.hpp"
+
+namespace shale::tools {
+namespace {
+
+const Command& self() { return commands()[6]; }
+
+constexpr const char* kModes[] = {"permute", "replace", "indices", "weights"};
+
+void add_options(CommandLine& line) {
+  add_output_options(line);
+  line.add()  //
+      ("rows", po::value<std::string>()->value_name("N"),
+       "rows of the output; default: as many as the source has")                                //
+      ("permute", po::bool_switch(), "all rows, each once, in a shuffled order (the default)")  //
+      ("replace", po::bool_switch(), "draw with replacement, each row alike")                   //
+      ("weights", po::value<std::string>()->value_name("FILE.npy"),
+       "draw with replacement, in proportion to a number for each row")  //
+      ("indices", po::value<std::string>()->value_name("FILE.npy"),
+       "take the rows with these numbers, in their order; negative ones count from the end")  //
+      ("seed", po::value<std::string>()->default_value("0")->value_name("N"),
+       "another seed is another draw")  //
+      ("also", po::value<std::vector<std::string>>()->value_name("SRC.npy=OUT.npy"),
+       "the same draw of an array of equal length; may be given several times")  //
+      ("save-indices", po::value<std::string>()->value_name("OUT.npy"),
+       "write the numbers of the rows that were drawn, int64")  //
+      ("tmp", po::value<std::string>()->value_name("DIR"),
+       "where rows are put in order; default: the folder of the output");
+}
+
+DrawRequest draw_of(const CommandLine& line) {
+  const char* chosen = nullptr;
+  for (const char* mode : kModes) {
+    const bool is_given =
+        line.has(mode) || ((mode == kModes[0] || mode == kModes[1]) && line.flag(mode));
+    // Weights draw with replacement: to say so is no contradiction.
+    const bool is_implied = chosen == kModes[1] && mode == kModes[3];
+    if (!is_given) continue;
+    if (chosen != nullptr && !is_implied)
+      throw Error(Code::usage, "--{} and --{} are two ways to draw", chosen, mode)
+          .hint("leave one of them out");
+    chosen = mode;
+  }
+  DrawRequest draw;
+  if (chosen == kModes[1]) draw.mode = DrawMode::replace;
+  if (chosen == kModes[2]) draw.mode = DrawMode::indices;
+  if (chosen == kModes[3]) draw.mode = DrawMode::weights;
+  if (draw.mode == DrawMode::indices || draw.mode == DrawMode::weights)
+    draw.file = line.text(chosen);
+  if (line.has("rows")) draw.rows = parse_count(line.text("rows"), "--rows");
+  draw.seed = parse_count(line.text("seed"), "--seed");
+  for (const char* option : {"rows", "seed"}) {
+    if (draw.mode == DrawMode::indices && line.has(option))
+      throw Error(Code::usage, "--{} does nothing with --indices, which say it all", option)
+          .hint("leave it out");
+  }
+  return draw;
+}
+
+std::pair<std::string, std::string> split_pair(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || !is_array_name(text) ||
+      equals + 1 == text.size()) {
+    throw Error(Code::usage, "--also '{}' is not of the form SRC.npy=OUT.npy", printable(text));
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+ResampleRequest request_of(const CommandLine& line, const CommonOptions& common) {
+  ResampleRequest request;
+  request.conversion = read_output_options(line, common);
+  request.conversion.draw = draw_of(line);
+  request.is_permutation = line.flag("permute");
+  if (line.has("tmp")) request.conversion.scratch_folder = line.text("tmp");
+  if (line.has("also")) {
+    for (const std::string& text : line.texts("also")) request.also.push_back(split_pair(text));
+  }
+  if (line.has("save-indices")) {
+    request.indices_output = line.text("save-indices");
+    if (!is_array_name(request.indices_output))
+      throw Error(Code::usage, "--save-indices writes an array, whose name ends in .npy")
+          .at(request.indices_output);
+  }
+  return request;
+}
+
+std::string_view manner_text(DrawMode mode) {
+  switch (mode) {
+    case DrawMode::permute:
+      return "without replacement";
+    case DrawMode::replace:
+      return "with replacement";
+    case DrawMode::weights:
+      return "with replacement, by weight";
+    case DrawMode::indices:
+      return "as they are listed";
+  }
+  return "";
+}
+
+std::string plan_text(const DrawPlan& plan) {
+  const std::string_view road = plan.road == DrawRoad::memory   ? "the source fits in memory"
+                                : plan.road == DrawRoad::gather ? "rows are read where they lie"
+                                                                : "rows are dealt into buckets";
+  return fmt::format("  {}: {}, {} read, {} written, {} of scratch space\n", road,
+                     format_counted(plan.passes, "pass", "passes"), format_size(plan.read_bytes),
+                     format_size(plan.written_bytes), format_size(plan.scratch_bytes));
+}
+
+std::string report_text(const ResampleReport& report, const ResampleRequest& request) {
+  const ConvertRequest& conversion = request.conversion;
+  const bool is_plan = conversion.is_dry_run;
+  std::string text = fmt::format(
+      "{} {} of {} {}\n", is_plan ? "would draw" : "drew", format_count(report.rows),
+      format_counted(report.source_rows, "row", "rows"), manner_text(conversion.draw->mode));
+  if (report.dataset) {
+    const ConvertReport& dataset = *report.dataset;
+    text += fmt::format("{} {} in {} of {} to {} ({})\n",
+                        is_plan                ? "would write"
+                        : dataset.was_complete ? "nothing was done, it holds"
+                                               : "wrote",
+                        format_counted(dataset.manifest.digest.samples, "sample", "samples"),
+                        format_counted(dataset.manifest.shard_count, "shard", "shards"),
+                        dataset.manifest.format, printable(conversion.output),
+                        format_size(dataset.file_bytes));
+  }
+  for (const ResampledArray& array : report.arrays) {
+    text += fmt::format("{} {} to {} ({})\n", is_plan ? "would write" : "wrote",
+                        array_text(array.field, array.rows), printable(array.path),
+                        format_size(array.file_bytes));
+    if (is_plan && array.path != request.indices_output) text += plan_text(array.plan);
+  }
+  const std::string output = printable(conversion.output);
+  return text + fmt::format("next: {}\n", is_plan          ? "the same command without --dry-run"
+                                          : report.dataset ? "shale verify " + output
+                                                           : numpy_command(output));
+}
+
+}  // namespace
+
+int run_resample(const std::vector<std::string>& words) {
+  CommandLine line(self(), kAllCommon);
+  add_options(line);
+  if (!line.parse(words)) return kDone;
+  const CommonOptions common = line.common();
+  const ResampleRequest request = request_of(line, common);
+  Progress progress(common.progress, "resample");
+  const Events events = events_for(progress, common.is_quiet);
+  events.say(limits_text(common));
+  const ResampleReport report = resample(request, events);
+  progress.clear();
+  if (common.is_json) {
+    print(resample_facts(report, request).dump() + "\n");
+  } else if (!common.is_quiet) {
+    print(report_text(report, request));
+  }
+  return kDone;
+}
+
+}  // namespace shale::tools

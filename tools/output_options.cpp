@@ -1,0 +1,92 @@
+#include "tools/output_options.hpp"
+
+#include <algorithm>
+
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/format/format.hpp"
+
+#include "tools/facts.hpp"
+
+namespace shale::tools {
+namespace {
+
+constexpr std::string_view kNpy = "npy";
+constexpr const char* kShardOptions[] = {"shard-size", "shard-samples"};
+
+void refuse_other_format(const CommandLine& line, const std::string& output) {
+  if (!line.has("to") || line.text("to") == kNpy) return;
+  throw Error(Code::usage, "--to {} for an output that is one .npy array",
+              printable(line.text("to")))
+      .at(output)
+      .hint("leave --to out, or choose an output directory, whose name does not end in .npy");
+}
+
+std::vector<std::string> split_fields(const std::string& text) {
+  std::vector<std::string> fields;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    fields.push_back(text.substr(begin, end - begin));
+    if (fields.back().empty())
+      throw Error(Code::usage, "--fields '{}' names a field without a name", printable(text));
+    begin = end + 1;
+  }
+  return fields;
+}
+
+}  // namespace
+
+void refuse_for_array(const CommandLine& line, std::span<const char* const> options,
+                      const std::string& output) {
+  for (const char* option : options) {
+    if (!line.has(option)) continue;
+    throw Error(Code::usage, "--{} does nothing for an output that is one .npy array", option)
+        .at(output)
+        .hint("leave it out, or choose an output directory and pass --to npy");
+  }
+}
+
+void add_output_options(CommandLine& line) {
+  line.add()  //
+      ("to", po::value<std::string>()->value_name("FORMAT"),
+       "format of the shards: see 'shale formats'")  //
+      ("shard-size", po::value<std::string>()->default_value("1GiB")->value_name("SIZE"),
+       "no file of a shard is larger")                                                           //
+      ("shard-samples", po::value<std::string>()->value_name("N"), "no shard has more samples")  //
+      ("fields", po::value<std::string>()->value_name("A,B"),
+       "of a dataset or of arrays: only these fields, in this order")  //
+      ("io", po::value<std::string>()->default_value("auto")->value_name("auto|direct|buffered"),
+       "write past the page cache or through it")                        //
+      ("overwrite", po::bool_switch(), "replace what the outputs hold")  //
+      ("dry-run", po::bool_switch(), "say what would be written, write nothing");
+}
+
+ConvertRequest read_output_options(const CommandLine& line, const CommonOptions& common) {
+  constexpr std::string_view kIo[] = {"auto", "direct", "buffered"};
+  line.require_words_at_least(2);
+  ConvertRequest request;
+  request.inputs.assign(line.words().begin(), line.words().end() - 1);
+  request.output = line.words().back();
+  if (is_array_name(request.output)) {
+    refuse_other_format(line, request.output);
+    refuse_for_array(line, kShardOptions, request.output);
+  } else {
+    // format_named("") lists the formats: the chooser.
+    request.format = format_named(line.has("to") ? line.text("to") : "").name;
+  }
+  if (line.has("fields")) request.fields = split_fields(line.text("fields"));
+  request.generator = kGenerator;
+  request.shard_bytes = parse_size(line.text("shard-size"));
+  if (line.has("shard-samples"))
+    request.shard_samples = parse_count(line.text("shard-samples"), "--shard-samples");
+  if (request.shard_samples == 0)
+    throw Error(Code::usage, "--shard-samples 0: a shard holds at least one sample");
+  request.io = static_cast<IoMode>(line.choice("io", kIo));
+  request.overwrite = line.flag("overwrite");
+  request.is_dry_run = line.flag("dry-run");
+  request.jobs = static_cast<unsigned>(common.jobs.value);
+  request.memory_bytes = common.memory.value;
+  return request;
+}
+
+}  // namespace shale::tools
