@@ -3,17 +3,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "shale/flow/random_words.hpp"
+
 namespace shale {
-namespace {
-
-// The output function of SplitMix64 (Steele, Lea and Flood 2014), a good 64-bit mixer.
-std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31);
-}
-
-}  // namespace
 
 Permutation::Permutation(std::uint64_t n, std::uint64_t seed) : n_(n), keys_{} {
   const auto bits = static_cast<unsigned>(n > 1 ? std::bit_width(n - 1) : 1);
@@ -22,8 +14,8 @@ Permutation::Permutation(std::uint64_t n, std::uint64_t seed) : n_(n), keys_{} {
   half_mask_ = (std::uint64_t{1} << half_bits_) - 1;
   // SplitMix64's own stream gives the round keys, begun at a mix of seed and n so that sizes do not
   // share orders.
-  std::uint64_t state = mix(seed ^ mix(n));
-  for (std::uint64_t& key : keys_) key = mix(state += 0x9e3779b97f4a7c15U);
+  RandomWords words(mix(seed ^ mix(n)));
+  for (std::uint64_t& key : keys_) key = words.next();
 }
 
 std::uint64_t Permutation::round(std::uint64_t half, unsigned index) const {

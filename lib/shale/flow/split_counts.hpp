@@ -5,25 +5,34 @@
 #include <span>
 #include <vector>
 
+#include "shale/flow/random_words.hpp"
+
 namespace shale {
 
+/// What the seed of a SplitCounts is XORed with for the Permutation(N, seed ^ kSlotSeed) whose
+/// at(rank) is the slot of the output that a rank goes to. The letters "rowslots".
+inline constexpr std::uint64_t kSlotSeed = 0x726f77736c6f7473;
+
 /// N draws with replacement out of n rows, sorted by row: rank r of the draws is row row_of(r), and
-/// rows never descend as ranks climb. Which rows are drawn how often is multinomial, exactly: the
-/// draws are split over a binary tree of rows, each split binomial, in integers alone. A pure
-/// function of (seed, n, N, weights): the same on every machine and for every memory.
-/// docs/sampling.md has the method and test vectors.
+/// rows never descend as ranks climb. Which rows are drawn how often is multinomial, exactly as far
+/// as the words of SplitMix64 are random: the draws are split over a binary tree of rows, each
+/// split binomial, in integers alone. A pure function of (seed, n, N, weights): the same on every
+/// machine and for every memory. docs/sampling.md has the method and test vectors.
 /// Thread-safe once made, if the sums are. Memory: the table of the upper levels of the tree, at
-/// most `memory_bytes`; making it costs about 2 N / 64 words a level.
+/// most `memory_bytes`; with weights, 32 KiB more for each call. Making it costs about N / 64 words
+/// (1 to 2 ns each) for each level of the table, twice that with weights.
 class SplitCounts {
  public:
   /// Sums of weights: fills `into` with those of the rows below first, first + 1, ..., never
-  /// descending; 0 for row 0, the sum of all, below 2^63, for row n.
+  /// descending; 0 for row 0, the sum of all, below 2^63, for row n, the last that is asked for.
+  /// Asked for at most 4097 sums at once.
   using WeightSums = std::function<void(std::uint64_t first, std::span<std::uint64_t> into)>;
 
   /// Every row alike. n is at least 1 if there are draws, both below 2^63; `memory_bytes` at least
   /// 4 KiB.
   SplitCounts(std::uint64_t n, std::uint64_t draws, std::uint64_t seed, std::uint64_t memory_bytes);
-  /// In proportion to weights; their sum is not 0 if there are draws.
+  /// In proportion to weights; their sum is not 0 if there are draws. The sums are kept. Errors:
+  /// those of the sums, here and later.
   SplitCounts(std::uint64_t n, std::uint64_t draws, std::uint64_t seed, std::uint64_t memory_bytes,
               WeightSums sums);
 
@@ -34,7 +43,25 @@ class SplitCounts {
   void rows_of(std::uint64_t first, std::span<std::uint64_t> into) const;
 
  private:
-  std::uint64_t draws_;
+  struct Node;
+  struct EvenSums;
+  class WindowedSums;
+  struct Wanted;
+  template <class Sums>
+  void count_blocks(const Node& node, Sums& sums);
+  template <class Sums>
+  void walk_blocks(std::uint64_t first, std::span<std::uint64_t> into, Sums& sums) const;
+  template <class Sums>
+  void walk(const Node& node, Sums& sums, Wanted& wanted) const;
+  template <class Sums>
+  [[nodiscard]] Node left_of(const Node& node, Sums& sums) const;
+
+  std::uint64_t n_, draws_;
+  RandomWords node_keys_;
+  WeightSums sums_;        // empty: every row alike
+  unsigned height_;        // of the tree: it has 2^height_ leaves, the rows and those past the last
+  unsigned block_height_;  // of the nodes that the table ends at
+  std::vector<std::uint64_t> table_;  // for each of them the draws before it, and then all draws
 };
 
 }  // namespace shale

@@ -39,13 +39,16 @@ struct DrawRequest {
 /// Errors: as InputFile.
 [[nodiscard]] Hash128 hash_of_draw_file(const std::string& path);
 
-/// Memory: `memory_bytes`, at least 1 MiB. Scratch files of weights (8 bytes a row) and indices (16
-/// bytes a row) are nameless, in `scratch_folder`. The files are read here, in one pass; `events`
-/// is asked whether to stop, and not kept. Errors: Code::usage for more rows than there are,
-/// without replacement; for rows of a source without rows; Code::schema, with file and both
-/// numbers, for a file of another shape or dtype, for an index outside the source (which one, where
-/// in the file), for a weight that is negative, not finite or missing, for weights that are all 0;
-/// as open_arrays; Code::io.
+/// Memory: `memory_bytes`, at least 1 MiB (open_listed_draw says when that becomes 1.5). Scratch
+/// files are nameless, in `scratch_folder`: of weights 8 bytes a row, unless a quarter of the
+/// memory holds them; of indices 16 bytes each, made by the first sweep. The files are checked
+/// here, in one pass over indices and two over weights; `events` is asked whether to stop, and not
+/// kept. Errors: Code::usage for more rows than there are, without replacement; for rows of a
+/// source without rows; for a number of rows beside a list of them; for 2^63 draws. Code::schema,
+/// with file and both numbers, for a file of another shape or dtype, for an index outside the
+/// source (which one, where in the file), for a weight that is negative, not finite or missing, for
+/// weights that are all 0. Code::unsupported for an archive of arrays; as open_arrays;
+/// Code::damaged for a bool that is neither 0 nor 1; Code::io; Code::interrupted.
 [[nodiscard]] std::unique_ptr<Draw> make_draw(const DrawRequest& request, std::uint64_t source_rows,
                                               std::uint64_t memory_bytes,
                                               const std::string& scratch_folder,

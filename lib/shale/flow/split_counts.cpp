@@ -1,0 +1,194 @@
+#include "shale/flow/split_counts.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <utility>
+
+#include "shale/flow/binomial.hpp"
+
+namespace shale {
+namespace {
+
+// Keeps the words of trees apart from the round keys of a Permutation of the same seed. The letters
+// "rowsplit".
+constexpr std::uint64_t kTreeSeed = 0x726f7773706c6974;
+// A finer table would save less than the walk from a block of so many draws costs.
+constexpr std::uint64_t kLeastBlockDraws = 64;
+// Sums are fetched by windows of so many rows, 2^12.
+constexpr unsigned kWindowHeight = 12;
+// From so many sums on that are wanted of a window, reading them one by one costs more.
+constexpr unsigned kSparseHeight = 3;
+
+std::uint64_t blocks_of(std::uint64_t n, unsigned height) { return ((n - 1) >> height) + 1; }
+
+}  // namespace
+
+// A range of rows, 2^height of them, that begins at a multiple of as many, and its draws.
+struct SplitCounts::Node {
+  std::uint64_t index;  // the root is 1, the halves of node i are 2 i and 2 i + 1
+  unsigned height;
+  std::uint64_t row, draws;
+  std::uint64_t sum_begin, sum_end;  // of the weights below it, and below its end
+
+  [[nodiscard]] std::uint64_t middle() const { return row + (std::uint64_t{1} << (height - 1)); }
+  [[nodiscard]] Node other_half(const Node& left) const {
+    return {left.index + 1, left.height, middle(), draws - left.draws, left.sum_end, sum_end};
+  }
+};
+
+// The ranks that a walk looks for: it passes over `skip` of them, and fills what is left.
+struct SplitCounts::Wanted {
+  std::uint64_t skip;
+  std::span<std::uint64_t> into;
+};
+
+// Every row weighs 1.
+struct SplitCounts::EvenSums {
+  std::uint64_t n;
+  [[nodiscard]] std::uint64_t below(std::uint64_t row, unsigned) const { return std::min(row, n); }
+};
+
+// Sums one by one as long as the rows asked for lie far apart, then by windows.
+class SplitCounts::WindowedSums {
+ public:
+  WindowedSums(const SplitCounts& counts, unsigned window_height)
+      : n_(counts.n_), sums_(counts.sums_), window_height_(window_height) {}
+
+  // `height` is that of the node that asks. None asks for a row below the last window.
+  [[nodiscard]] std::uint64_t below(std::uint64_t row, unsigned height) {
+    row = std::min(row, n_);
+    if (height > window_height_) {
+      std::uint64_t sum = 0;
+      sums_(row, {&sum, 1});
+      return sum;
+    }
+    if (window_.empty() || row - begin_ >= window_.size()) fetch(row);
+    return window_[row - begin_];
+  }
+
+ private:
+  // The window has one sum more than rows, so that nodes in it find both their ends.
+  void fetch(std::uint64_t row) {
+    begin_ = row >> window_height_ << window_height_;
+    window_.resize(std::min(std::uint64_t{1} << window_height_, n_ - begin_) + 1);
+    sums_(begin_, window_);
+  }
+
+  std::uint64_t n_;
+  const WeightSums& sums_;
+  unsigned window_height_;
+  std::uint64_t begin_ = 0;
+  std::vector<std::uint64_t> window_;
+};
+
+SplitCounts::SplitCounts(std::uint64_t n, std::uint64_t draws, std::uint64_t seed,
+                         std::uint64_t memory_bytes)
+    : SplitCounts(n, draws, seed, memory_bytes, nullptr) {}
+
+SplitCounts::SplitCounts(std::uint64_t n, std::uint64_t draws, std::uint64_t seed,
+                         std::uint64_t memory_bytes, WeightSums sums)
+    : n_(n),
+      draws_(draws),
+      node_keys_(mix(mix(mix(seed ^ kTreeSeed) + n) + draws)),
+      sums_(std::move(sums)),
+      height_(n > 1 ? static_cast<unsigned>(std::bit_width(n - 1)) : 0),
+      block_height_(0) {
+  if (draws_ == 0) return;
+  const std::uint64_t most_blocks = std::min(memory_bytes / sizeof(std::uint64_t) - 1,
+                                             std::max(draws_ / kLeastBlockDraws, std::uint64_t{1}));
+  while (blocks_of(n_, block_height_) > most_blocks) ++block_height_;
+  table_.assign(blocks_of(n_, block_height_) + 1, 0);
+  Node root{1, height_, 0, draws_, 0, n_};
+  if (sums_) {
+    // A level of single sums costs less than windows of which hardly anything is used.
+    WindowedSums windowed(*this, block_height_ + kSparseHeight < kWindowHeight ? kWindowHeight : 0);
+    root.sum_end = windowed.below(n_, kWindowHeight + 1);
+    count_blocks(root, windowed);
+  } else {
+    EvenSums even{n_};
+    count_blocks(root, even);
+  }
+  std::exclusive_scan(table_.begin(), table_.end(), table_.begin(), std::uint64_t{0});
+}
+
+// The left half of a node of two rows or more, with its share of the draws.
+template <class Sums>
+SplitCounts::Node SplitCounts::left_of(const Node& node, Sums& sums) const {
+  const std::uint64_t sum_middle = sums.below(node.middle(), node.height);
+  const std::uint64_t draws = binomial(RandomWords(node_keys_.at(node.index)), node.draws,
+                                       sum_middle - node.sum_begin, node.sum_end - node.sum_begin);
+  return {node.index * 2, node.height - 1, node.row, draws, node.sum_begin, sum_middle};
+}
+
+// The draws of each block below a node, into the table.
+template <class Sums>
+void SplitCounts::count_blocks(const Node& node, Sums& sums) {
+  if (node.draws == 0) return;
+  if (node.height == block_height_) {
+    table_[node.row >> block_height_] = node.draws;
+    return;
+  }
+  const Node left = left_of(node, sums);
+  count_blocks(left, sums);
+  count_blocks(node.other_half(left), sums);
+}
+
+std::uint64_t SplitCounts::row_of(std::uint64_t rank) const {
+  std::uint64_t row = 0;
+  rows_of(rank, {&row, 1});
+  return row;
+}
+
+void SplitCounts::rows_of(std::uint64_t first, std::span<std::uint64_t> into) const {
+  if (into.empty()) return;
+  if (sums_) {
+    const bool is_few = into.size() < kLeastBlockDraws;
+    WindowedSums windowed(*this, is_few ? std::min(block_height_, kWindowHeight) : kWindowHeight);
+    walk_blocks(first, into, windowed);
+  } else {
+    EvenSums even{n_};
+    walk_blocks(first, into, even);
+  }
+}
+
+template <class Sums>
+void SplitCounts::walk_blocks(std::uint64_t first, std::span<std::uint64_t> into,
+                              Sums& sums) const {
+  const auto after = std::upper_bound(table_.begin(), table_.end(), first);
+  auto block = static_cast<std::uint64_t>(after - table_.begin()) - 1;
+  Wanted wanted{first - table_[block], into};
+  for (; !wanted.into.empty(); ++block) {
+    const std::uint64_t draws = table_[block + 1] - table_[block];
+    if (draws == 0) continue;
+    const std::uint64_t row = block << block_height_;
+    const std::uint64_t end = row + (std::uint64_t{1} << block_height_);
+    Node node{
+        (std::uint64_t{1} << (height_ - block_height_)) + block, block_height_, row, draws, 0, 0};
+    if (block_height_ > 0) {  // a row has nothing to split
+      node.sum_begin = sums.below(row, block_height_);
+      node.sum_end = sums.below(end, block_height_);
+    }
+    walk(node, sums, wanted);
+  }
+}
+
+template <class Sums>
+void SplitCounts::walk(const Node& node, Sums& sums, Wanted& wanted) const {
+  if (wanted.skip >= node.draws) {
+    wanted.skip -= node.draws;
+    return;
+  }
+  if (node.height == 0) {
+    const auto found = static_cast<std::size_t>(
+        std::min<std::uint64_t>(node.draws - wanted.skip, wanted.into.size()));
+    std::fill_n(wanted.into.begin(), found, node.row);
+    wanted = {0, wanted.into.subspan(found)};
+    return;
+  }
+  const Node left = left_of(node, sums);
+  walk(left, sums, wanted);
+  if (!wanted.into.empty()) walk(node.other_half(left), sums, wanted);
+}
+
+}  // namespace shale

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "shale/ops/draw.hpp"
+#include "shale/ops/events.hpp"
+
+namespace shale {
+
+/// The rows that an .npy file lists, slot by slot. rows_of reads the file, which must stay as it
+/// is; each number is checked here, and again whenever it is read. The first sweep sorts the whole
+/// list, in one go: within `memory_bytes` (at least 1 MiB; 1.5 MiB are used if there is less) if 32
+/// bytes an entry are there, else into a nameless file of 16 bytes an entry in `scratch_folder`.
+/// Errors: as NumberFile; Code::schema for numbers that are no integers, and, with file and offset,
+/// for an entry that is outside [-source_rows, source_rows); Code::usage for entries of a source
+/// without rows; Code::interrupted.
+[[nodiscard]] std::unique_ptr<Draw> open_listed_draw(const std::string& path,
+                                                     std::uint64_t source_rows,
+                                                     std::uint64_t memory_bytes,
+                                                     const std::string& scratch_folder,
+                                                     const Events& events);
+
+}  // namespace shale
