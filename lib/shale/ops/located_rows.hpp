@@ -37,6 +37,10 @@ class LocatedRows {
   [[nodiscard]] std::uint64_t item_bytes() const { return item_bytes_; }
   [[nodiscard]] std::uint64_t rows() const { return first_row_.back(); }
   [[nodiscard]] std::uint64_t bytes() const { return rows() * row_bytes_; }
+  /// The row behind the last one that lies in the same file as `row`, which is below rows().
+  [[nodiscard]] std::uint64_t end_of_file(std::uint64_t row) const {
+    return first_row_[segment_of(row) + 1];
+  }
 
  private:
   friend class RowLoader;
@@ -64,8 +68,9 @@ class RowLoader {
   RowLoader(const LocatedRows& rows, std::uint64_t memory_bytes);
 
   /// Reads the first of `ranges`, as many as fit into the memory, and says how many: at least one,
-  /// unless there are none. They ascend by `begin`, may be equal or overlap, and are whole rows
-  /// or, of rows with swaps, whole elements of one row. What lies close together is read as one.
+  /// unless there are none. They ascend by `begin`, may be equal or overlap, and are whole rows of
+  /// one file or, of rows with swaps, whole elements of one row. What lies close together is read
+  /// as one.
   /// Errors: Code::bug for a range that is larger than the memory; Code::damaged for a file that
   /// ends too early; Code::io; both with file and offset.
   [[nodiscard]] std::size_t load(std::span<const ColumnRange> ranges);
