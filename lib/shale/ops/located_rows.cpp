@@ -95,7 +95,8 @@ std::size_t RowLoader::load(std::span<const ColumnRange> ranges) {
     throw Error(Code::bug, "{} bytes to be read at once into a memory of {}", ranges.front().bytes,
                 memory_bytes_);
   }
-  const std::span<std::byte> memory = buffer_.require(std::max<std::uint64_t>(used, 1));
+  // All of it the first time, touched as far as it is used: it need not grow with each larger load.
+  const std::span<std::byte> memory = buffer_.require(memory_bytes_);
   loaded_.clear();
   for (std::size_t i = 0; i < places.size(); ++i)
     loaded_.push_back(memory.subspan(places[i], ranges[i].bytes));

@@ -1,0 +1,49 @@
+#include "shale/io/nameless_file.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace shale {
+namespace {
+
+int open_nameless(const std::string& folder) {
+  const int descriptor = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+  // EISDIR: a kernel or a file system (NFS, FUSE) that does not know O_TMPFILE sees a folder opened
+  // for writing.
+  if (descriptor >= 0 || (errno != EISDIR && errno != EOPNOTSUPP && errno != EINVAL))
+    return descriptor;
+  std::string name = folder + "/.shale-scratch-XXXXXX";
+  const int named = ::mkostemp(name.data(), O_CLOEXEC);
+  if (named >= 0) ::unlink(name.c_str());
+  return named;
+}
+
+}  // namespace
+
+NamelessFile::NamelessFile(const std::string& folder)
+    : path_(folder + "/(scratch)"), descriptor_(open_nameless(folder)) {
+  if (descriptor_ >= 0) return;
+  const int error = errno;
+  throw Error(Code::io, "no scratch file can be made in this folder")
+      .at(folder)
+      .because_errno(error);
+}
+
+NamelessFile::~NamelessFile() { ::close(descriptor_); }
+
+bool NamelessFile::set_direct(bool direct) const {
+  const int flags = ::fcntl(descriptor_, F_GETFL);
+  return flags >= 0 &&
+         ::fcntl(descriptor_, F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT) == 0;
+}
+
+Error NamelessFile::read_error(std::uint64_t offset, std::uint64_t wanted, int error_number) const {
+  return Error(Code::io, "{} scratch bytes cannot be read back", wanted)
+      .at(path_, offset)
+      .because_errno(error_number);
+}
+
+}  // namespace shale
