@@ -179,8 +179,12 @@ std::uint64_t SplitCounts::row_of_one(Node node, Sums& sums) const {
   while (node.height > 0) {
     const Node left = left_of(node, sums);
     const std::uint64_t right = 1 - left.draws;
-    node = {left.index + right, left.height, node.row + (right << left.height), 1,
-            right != 0 ? left.sum_end : node.sum_begin, right != 0 ? node.sum_end : left.sum_end};
+    node = {left.index + right,
+            left.height,
+            node.row + (right << left.height),
+            1,
+            right != 0 ? left.sum_end : node.sum_begin,
+            right != 0 ? node.sum_end : left.sum_end};
   }
   return node.row;
 }
