@@ -55,7 +55,7 @@ class SplitCounts::WindowedSums {
   WindowedSums(const SplitCounts& counts, unsigned window_height)
       : n_(counts.n_), sums_(counts.sums_), window_height_(window_height) {}
 
-  // `height` is that of the node that asks. None asks for a row below the last window.
+  // `height` is that of the node that asks.
   [[nodiscard]] std::uint64_t below(std::uint64_t row, unsigned height) {
     row = std::min(row, n_);
     if (height > window_height_) {
@@ -173,6 +173,22 @@ void SplitCounts::walk_blocks(std::uint64_t first, std::span<std::uint64_t> into
   }
 }
 
+// The row of the only draw of a node. No branch depends on it: half of them would be mispredicted.
+template <class Sums>
+std::uint64_t SplitCounts::row_of_one(Node node, Sums& sums) const {
+  while (node.height > 0) {
+    const Node left = left_of(node, sums);
+    const std::uint64_t right = 1 - left.draws;
+    node = {left.index + right,
+            left.height,
+            node.row + (right << left.height),
+            1,
+            right != 0 ? left.sum_end : node.sum_begin,
+            right != 0 ? node.sum_end : left.sum_end};
+  }
+  return node.row;
+}
+
 template <class Sums>
 void SplitCounts::walk(const Node& node, Sums& sums, Wanted& wanted) const {
   if (wanted.skip >= node.draws) {
@@ -184,6 +200,11 @@ void SplitCounts::walk(const Node& node, Sums& sums, Wanted& wanted) const {
         std::min<std::uint64_t>(node.draws - wanted.skip, wanted.into.size()));
     std::fill_n(wanted.into.begin(), found, node.row);
     wanted = {0, wanted.into.subspan(found)};
+    return;
+  }
+  if (node.draws == 1) {
+    wanted.into.front() = row_of_one(node, sums);
+    wanted.into = wanted.into.subspan(1);
     return;
   }
   const Node left = left_of(node, sums);

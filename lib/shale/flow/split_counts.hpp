@@ -54,6 +54,8 @@ class SplitCounts {
   template <class Sums>
   void walk(const Node& node, Sums& sums, Wanted& wanted) const;
   template <class Sums>
+  [[nodiscard]] std::uint64_t row_of_one(Node node, Sums& sums) const;
+  template <class Sums>
   [[nodiscard]] Node left_of(const Node& node, Sums& sums) const;
 
   std::uint64_t n_, draws_;

@@ -5,18 +5,20 @@
 
 #include "shale/flow/permutation.hpp"
 
+#include "tests/support/chi_square.hpp"
 #include "tests/support/doc_table.hpp"
 
 namespace shale {
 namespace {
 
-// True if at() reaches every number below n once, and inverse() leads back from each.
-bool is_bijection(std::uint64_t n, std::uint64_t seed) {
+// True if at() reaches every number below n once, and inverse() leads back from each `stride`th.
+bool is_bijection(std::uint64_t n, std::uint64_t seed, std::uint64_t stride = 1) {
   const Permutation order(n, seed);
   std::vector<bool> is_hit(n, false);
   for (std::uint64_t i = 0; i < n; ++i) {
     const std::uint64_t sample = order.at(i);
-    if (sample >= n || is_hit[sample] || order.inverse(sample) != i) return false;
+    if (sample >= n || is_hit[sample]) return false;
+    if (i % stride == 0 && order.inverse(sample) != i) return false;
     is_hit[sample] = true;
   }
   return true;
@@ -39,6 +41,15 @@ TEST_CASE("permutation: it is a bijection, with its inverse, for every n up to 2
   for (std::uint64_t n = 1; n <= 2000; ++n) {
     CAPTURE(n);
     REQUIRE(is_bijection(n, n * 77));
+  }
+}
+
+TEST_CASE("permutation: it is a bijection for every n up to 10^4") {
+  // 50 million positions; the inverse is asked for some, as a sanitizer makes this ten times
+  // slower.
+  for (std::uint64_t n = 2001; n <= 10'000; ++n) {
+    CAPTURE(n);
+    REQUIRE(is_bijection(n, n * 77, 101));
   }
 }
 
@@ -108,6 +119,28 @@ TEST_CASE("permutation: within one order, neighbours are spread over the whole")
       before = sample;
     }
     CHECK(std::abs(deviation(counts, kSide, 200'000.0 / (kSide * kSide))) < 4.5);
+  }
+}
+
+TEST_CASE("permutation: of 10^9, the first positions and their neighbours are spread evenly") {
+  // The first 2 million samples in 1000 bins; where sample i lands against where i + 1 lands, on a
+  // grid of 32 x 32.
+  constexpr std::uint64_t kSize = 1'000'000'000, kBins = 1000, kSide = 32, kSamples = 2'000'000;
+  for (const std::uint64_t seed : {0U, 1U}) {
+    CAPTURE(seed);
+    const Permutation order(kSize, seed);
+    std::vector<double> bins(kBins, 0), pairs(kSide * kSide, 0);
+    std::uint64_t before = order.at(kSamples);
+    for (std::uint64_t i = kSamples; i-- > 0;) {
+      const std::uint64_t sample = order.at(i);
+      bins[sample * kBins / kSize] += 1;
+      pairs[sample * kSide / kSize * kSide + before * kSide / kSize] += 1;
+      before = sample;
+    }
+    const std::vector<double> even_bins(kBins, kSamples / double{kBins});
+    const std::vector<double> even_pairs(kSide * kSide, kSamples / double{kSide * kSide});
+    CHECK(std::abs(test::chi_square_deviation(bins, even_bins, kBins - 1)) < 4.5);
+    CHECK(std::abs(test::chi_square_deviation(pairs, even_pairs, kSide * kSide - 1)) < 4.5);
   }
 }
 
