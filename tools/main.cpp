@@ -21,7 +21,7 @@ std::string help_text() {
       "usage: shale COMMAND ... [--help]\n"
       "\n";
   for (const Command& command : commands())
-    text += fmt::format("  {:<9}{}\n", command.name, command.summary);
+    text += fmt::format("  {:<10}{}\n", command.name, command.summary);
   return text +
          "\n'shale COMMAND --help' lists the options of a command; 'man shale' tells the rest.\n";
 }
