@@ -115,7 +115,7 @@ TEST_CASE("listed draw: what is sorted in memory and what is spilled are the sam
 }
 
 TEST_CASE("listed draw: rows past 2^32 are sorted as numbers, in memory and spilled") {
-  std::vector<std::int64_t> numbers(40'000);
+  std::vector<std::int64_t> numbers(70'000);
   for (std::size_t i = 0; i < numbers.size(); ++i)
     numbers[i] = static_cast<std::int64_t>((i * 0x9e3779b97f4a7c15U) >> 1);
   const List list(npy_of("<i8", numbers));

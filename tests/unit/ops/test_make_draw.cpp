@@ -7,6 +7,7 @@
 #include "shale/flow/permutation.hpp"
 #include "shale/flow/split_counts.hpp"
 #include "shale/ops/make_draw.hpp"
+#include "shale/ops/weight_sums.hpp"
 
 #include "tests/support/temp_dir.hpp"
 #include "tests/support/zip_builder.hpp"
@@ -125,6 +126,18 @@ TEST_CASE("make draw: rows with replacement are the split counts in a shuffled o
     }
     CHECK(maker.replace(n, std::nullopt)->rows() == n);
   }
+}
+
+TEST_CASE("make draw: weighted rows are the split counts of the sums in a shuffled order") {
+  const Maker maker;
+  const auto draw = maker.weigh(mixed_weights(100), 1'000);
+  const NumberFile file(maker.path);
+  const SplitCounts counts(100, 1'000, 3, kMebi,
+                           sums_of_weights(file, kMebi, maker.dir.path(), Events{}));
+  const Permutation slots(1'000, 3 ^ kSlotSeed);
+  const Rows drawn = all_rows(*draw);
+  for (std::uint64_t rank = 0; rank < 1'000; ++rank)
+    CHECK(drawn[slots.at(rank)] == counts.row_of(rank));
 }
 
 TEST_CASE("make draw: weighted rows agree from both sides") {
