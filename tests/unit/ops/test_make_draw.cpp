@@ -156,6 +156,18 @@ TEST_CASE("make draw: weighted rows agree from both sides") {
   }
 }
 
+// Made by the programs in docs/sampling.md and docs/shuffle.md (Python 3), which share no code with
+// this: as_integers, row_of and slots, of 11 rows, 20 draws and seed 3.
+TEST_CASE("make draw: draws with replacement are those of the documents") {
+  const Maker maker;
+  CHECK(all_rows(*maker.replace(11, 20, 3)) ==
+        Rows{3, 5, 8, 10, 9, 0, 8, 10, 3, 9, 4, 10, 6, 4, 10, 0, 5, 2, 7, 4});
+  const std::vector<double> weights = {0.0,    0.5,     1e-3, 3.25,  0.0, 7.0,
+                                       5e-324, 1.0 / 3, 2.0,  1e-12, 0.1};
+  CHECK(all_rows(*maker.weigh(weights, 20)) ==
+        Rows{3, 5, 5, 8, 5, 1, 5, 8, 3, 5, 5, 8, 5, 5, 8, 1, 5, 3, 5, 5});
+}
+
 // 5 standard deviations above the mean of chi-square: far beyond what a fair draw gives.
 double far_above(double degrees) { return degrees + 5 * std::sqrt(2 * degrees); }
 
