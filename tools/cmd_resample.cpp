@@ -118,19 +118,18 @@ std::string plan_text(const DrawPlan& plan) {
 std::string report_text(const ResampleReport& report, const ResampleRequest& request) {
   const ConvertRequest& conversion = request.conversion;
   const bool is_plan = conversion.is_dry_run;
-  std::string text = fmt::format(
-      "{} {} of {} {}\n", is_plan ? "would draw" : "drew", format_count(report.rows),
-      format_counted(report.source_rows, "row", "rows"), manner_text(conversion.draw->mode));
-  if (report.dataset) {
-    const ConvertReport& dataset = *report.dataset;
-    text += fmt::format("{} {} in {} of {} to {} ({})\n",
-                        is_plan                ? "would write"
-                        : dataset.was_complete ? "nothing was done, it holds"
-                                               : "wrote",
-                        format_counted(dataset.manifest.digest.samples, "sample", "samples"),
-                        format_counted(dataset.manifest.shard_count, "shard", "shards"),
-                        dataset.manifest.format, printable(conversion.output),
-                        format_size(dataset.file_bytes));
+  std::string text;
+  if (report.dataset && report.dataset->was_complete)
+    text += fmt::format("{} is already complete: nothing was done\n", printable(conversion.output));
+  text += fmt::format("{} {} of {} {}\n", is_plan ? "would draw" : "drew",
+                      format_count(report.rows), format_counted(report.source_rows, "row", "rows"),
+                      manner_text(conversion.draw->mode));
+  if (report.dataset && !report.dataset->was_complete) {
+    const Manifest& manifest = report.dataset->manifest;
+    text += fmt::format("{} {} in {} of {} to {} ({})\n", is_plan ? "would write" : "wrote",
+                        format_counted(manifest.digest.samples, "sample", "samples"),
+                        format_counted(manifest.shard_count, "shard", "shards"), manifest.format,
+                        printable(conversion.output), format_size(report.dataset->file_bytes));
   }
   for (const ResampledArray& array : report.arrays) {
     text += fmt::format("{} {} to {} ({})\n", is_plan ? "would write" : "wrote",

@@ -78,6 +78,10 @@ class Resampling {
 
   ResampleReport run() {
     refuse_outputs();
+    if (!conversion_.scratch_folder.empty() && !fs::is_directory(scratch_folder_)) {
+      throw Error(Code::not_found, "there is no such folder for temporary files")
+          .at(scratch_folder_);
+    }
     open_targets();
     const std::uint64_t wanted = conversion_.draw->rows.value_or(*source_rows_);
     if (request_.is_permutation && wanted != *source_rows_) {
