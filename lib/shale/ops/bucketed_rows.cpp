@@ -220,8 +220,8 @@ std::unique_ptr<DrawnRows> open_bucketed_rows(const LocatedRows& rows, const Dra
                                               const BucketLimits& limits, const Events& events) {
   if (rows.row_bytes() == 0 || draw.rows() == 0) return std::make_unique<NoBytes>();
   const BucketShape shape = shape_buckets(rows.row_bytes(), draw.rows(), limits.memory_bytes);
-  auto store =
-      std::make_unique<ExtentStore>(limits.scratch_folder, shape.extent_bytes, shape.buffers);
+  auto store = std::make_unique<ExtentStore>(limits.scratch_folder, shape.extent_bytes,
+                                             shape.buffers, shape.scratch_bytes());
   std::vector<Bucket> buckets;
   {
     BucketDealer dealer(*store, shape, shape.rows, shape.spans[0]);

@@ -121,7 +121,7 @@ TEST_CASE("bucketed rows: any draw of rows of any size comes out as its table sa
 }
 
 TEST_CASE("bucketed rows: the bytes do not depend on threads and memory, in one level or two") {
-  for (const std::uint64_t row_bytes : {13, 3'072, 100'000}) {
+  for (const unsigned row_bytes : {13U, 3'072U, 100'000U}) {
     CAPTURE(row_bytes);
     TempDir dir;
     const std::uint64_t rows = 15 * kMebi / row_bytes;
@@ -129,7 +129,7 @@ TEST_CASE("bucketed rows: the bytes do not depend on threads and memory, in one 
     const TableDraw draw = shuffled(rows, rows);
     CHECK(plan_buckets(row_bytes, rows, kLeastBucketMemory).passes == 2);
     CHECK(plan_buckets(row_bytes, rows, 16 * kMebi).passes == 1);
-    for (const std::uint64_t memory : {2, 16}) {
+    for (const unsigned memory : {2U, 16U}) {
       CAPTURE(memory);
       for (const unsigned jobs : {1U, 2U, 8U})
         CHECK(is_right(noise, draw, {jobs, memory * kMebi, dir.path()}));
@@ -218,8 +218,8 @@ TEST_CASE("bucketed rows: too many rows, too large ones and too little memory ar
 }
 
 TEST_CASE("bucketed rows: a scratch file never outgrows the plan") {
-  for (const std::uint64_t row_bytes : {100, 100'000}) {
-    for (const std::uint64_t megabytes : {1, 20}) {
+  for (const unsigned row_bytes : {100U, 100'000U}) {
+    for (const unsigned megabytes : {1U, 20U}) {
       TempDir dir;
       const std::uint64_t rows = megabytes * kMebi / row_bytes;
       const LocatedNoise noise(dir, row_bytes, 1, {{0, rows}});
@@ -293,6 +293,21 @@ TEST_CASE("bucketed rows: it stops when it is asked to, in every pass") {
   }
 }
 
+TEST_CASE("bucketed rows: after an error nothing more is handed out") {
+  TempDir dir;
+  const LocatedNoise noise(dir, 1'000, 1, {{0, 5'000}});
+  const TableDraw draw = shuffled(5'000, 5'000);
+  bool stops = false;
+  Events events;
+  events.should_stop = [&] { return stops; };
+  const auto stream =
+      open_bucketed_rows(*noise.rows, draw, {2, kLeastBucketMemory, dir.path()}, events);
+  CHECK_FALSE(stream->next().empty());
+  stops = true;
+  CHECK(error_of([&] { (void)stream->next(); }).code() == Code::interrupted);
+  CHECK(error_of([&] { (void)stream->next(); }).code() == Code::bug);
+}
+
 TEST_CASE("bucketed rows: a source that was cut is damaged, the first place of it is told") {
   TempDir dir;
   const LocatedNoise noise(dir, 1'000, 1, {{0, 10'000}});
@@ -335,7 +350,7 @@ TEST_CASE("bucketed rows: a draw that leaves slots out, or makes some up, is a b
 }
 
 TEST_CASE("bucketed rows: memory stays within what was given, with lists of places and readers") {
-  for (const std::uint64_t row_bytes : {16, 3'000}) {
+  for (const unsigned row_bytes : {16U, 3'000U}) {
     CAPTURE(row_bytes);
     TempDir dir("/var/tmp");  // a tmpfs counts as nobody's memory, but let it not
     const std::uint64_t rows = 40 * kMebi / row_bytes;

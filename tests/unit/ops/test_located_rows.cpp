@@ -40,7 +40,7 @@ std::vector<ColumnRange> whole_rows(const LocatedNoise& noise, std::vector<std::
 }
 
 TEST_CASE("row loader: rows of any size, close or far apart, are those of the file") {
-  for (const std::uint64_t row_bytes : {1, 2, 3, 8, 13, 100, 3'072, 5'000, 70'000}) {
+  for (const unsigned row_bytes : {1U, 2U, 3U, 8U, 13U, 100U, 3'072U, 5'000U, 70'000U}) {
     CAPTURE(row_bytes);
     TempDir dir;
     const std::uint64_t rows = 600'000 / row_bytes;
