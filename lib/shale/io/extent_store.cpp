@@ -12,15 +12,16 @@ namespace shale {
 namespace {
 
 constexpr std::uint32_t kMostWrites = 64;
-// The file grows by this much: a direct write that makes a file longer is waited for by the kernel
-// (ext4), and blocks that are taken one by one lie apart.
-constexpr std::uint64_t kGrowth = 64 << 20;
+// The file grows by a part of itself: a direct write that makes a file longer is waited for by the
+// kernel (ext4), and blocks that are taken one by one lie apart.
+constexpr std::uint32_t kLeastGrowth = 16, kMostGrowth = 64;  // extents
 
 }  // namespace
 
 ExtentStore::ExtentStore(const std::string& folder, std::uint64_t extent_bytes,
-                         std::uint32_t buffers)
+                         std::uint32_t buffers, std::uint64_t expected_bytes)
     : extent_bytes_(extent_bytes),
+      expected_bytes_(expected_bytes),
       file_(folder),
       is_direct_(file_.set_direct(true)),
       writes_(buffers),
@@ -54,9 +55,12 @@ std::uint32_t ExtentStore::free_extent() {
     return extent;
   }
   if (extents_ == reserved_) {
-    const std::uint64_t more = std::max<std::uint64_t>(kGrowth / extent_bytes_, 1);
+    const std::uint64_t ahead = std::clamp(reserved_ / 4, kLeastGrowth, kMostGrowth);
+    const std::uint64_t begin = reserved_ * extent_bytes_;
+    const std::uint64_t most = std::max(expected_bytes_, begin + extent_bytes_) - begin;
+    const std::uint64_t more = std::min(ahead, most / extent_bytes_);
     // Whether there is room for all of it is for the writes to say.
-    (void)::fallocate(file_.descriptor(), 0, static_cast<off_t>(reserved_ * extent_bytes_),
+    (void)::fallocate(file_.descriptor(), 0, static_cast<off_t>(begin),
                       static_cast<off_t>(more * extent_bytes_));
     reserved_ += static_cast<std::uint32_t>(more);
   }

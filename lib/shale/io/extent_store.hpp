@@ -19,9 +19,11 @@ namespace shale {
 /// Buffers are one thread's at a time; extents may be read and given back by any thread meanwhile.
 class ExtentStore {
  public:
-  /// `extent_bytes`, also of each of the `buffers`, is a multiple of kDirectAlignment.
+  /// `extent_bytes`, also of each of the `buffers`, is a multiple of kDirectAlignment. Room on the
+  /// disk is taken a little ahead, but not beyond `expected_bytes`.
   /// Errors: Code::io; Code::bug for another size.
-  ExtentStore(const std::string& folder, std::uint64_t extent_bytes, std::uint32_t buffers);
+  ExtentStore(const std::string& folder, std::uint64_t extent_bytes, std::uint32_t buffers,
+              std::uint64_t expected_bytes);
   ExtentStore(const ExtentStore&) = delete;
   ExtentStore& operator=(const ExtentStore&) = delete;
 
@@ -66,7 +68,7 @@ class ExtentStore {
   void wait_for_one();
   void write_now(Bytes bytes, std::uint64_t offset);
 
-  const std::uint64_t extent_bytes_;
+  const std::uint64_t extent_bytes_, expected_bytes_;
   const NamelessFile file_;
   bool is_direct_;
   AlignedBuffer memory_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "shale/base/error.hpp"
+
 namespace shale {
 namespace {
 
@@ -36,6 +38,8 @@ void BucketReading::submit(Bucket bucket, const Act& act) {
 }
 
 void BucketReading::take(const Events& events) {
+  if (is_broken_) throw Error(Code::bug, "buckets were read on after an error");
+  is_broken_ = true;
   const Bucket& bucket = *pending_.front();
   std::size_t given = 0;
   for (std::uint64_t done = 0; done < bucket.bytes;) {
@@ -48,6 +52,7 @@ void BucketReading::take(const Events& events) {
     events.stop_if_asked();
   }
   pending_.pop_front();
+  is_broken_ = false;
 }
 
 Bytes BucketReading::read(Reader& reader, const Bucket& bucket, std::uint64_t from,

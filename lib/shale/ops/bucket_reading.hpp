@@ -30,7 +30,7 @@ class BucketReading {
   /// Buckets submitted and not yet taken.
   [[nodiscard]] std::size_t pending() const { return pending_.size(); }
   /// Waits until the oldest bucket was read and acted upon. Errors: what act threw; Code::io;
-  /// Code::interrupted.
+  /// Code::interrupted; Code::bug after another error.
   void take(const Events& events);
 
  private:
@@ -45,6 +45,7 @@ class BucketReading {
   const std::uint64_t arena_bytes_, piece_bytes_;
   std::vector<Reader> readers_;
   std::deque<std::unique_ptr<const Bucket>> pending_;
+  bool is_broken_ = false;  // an error came out: what is pending is not whole any more
   OrderedPipeline<std::uint64_t> pipeline_;  // last: its tasks use the rest
 };
 
