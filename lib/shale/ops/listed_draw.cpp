@@ -19,8 +19,8 @@ namespace {
 static_assert(sizeof(DrawnPlace) == 16);
 
 constexpr std::uint64_t kLeastSortMemory = 1 << 20;
-// Besides the sort itself: what is read of the list, and the buffer of the sorted file.
-constexpr std::uint64_t kBesideSort = 64 * 1024 + 256 * 1024;
+// Besides what is sorted: what is read of the list, and the buffer of the sorted file.
+constexpr std::uint64_t kReadBytes = 64 * 1024, kBesideSort = kReadBytes + 256 * 1024;
 
 /// Big-endian, so that bytes sort as the numbers do.
 using SortKey = std::array<char, 16>;
@@ -123,8 +123,8 @@ class ListedDraw final : public Draw {
 
   [[nodiscard]] SortedPlaces& sorted() const {
     const std::lock_guard lock(mutex_);
-    if (!sorted_)
-      sorted_.emplace(rows() <= memory_bytes_ / 2 / sizeof(DrawnPlace) ? sort() : sort_on_disk());
+    const std::uint64_t memory = memory_bytes_ - std::min(memory_bytes_, kReadBytes);
+    if (!sorted_) sorted_.emplace(rows() <= memory / sizeof(DrawnPlace) ? sort() : sort_on_disk());
     return *sorted_;
   }
 

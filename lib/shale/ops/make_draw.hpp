@@ -39,7 +39,7 @@ struct DrawRequest {
 /// Errors: as InputFile.
 [[nodiscard]] Hash128 hash_of_draw_file(const std::string& path);
 
-/// Memory: `memory_bytes`, at least 1 MiB (open_listed_draw says when that becomes 1.5). Scratch
+/// Memory: `memory_bytes`, at least 1 MiB (open_listed_draw says when that becomes 1.3). Scratch
 /// files are nameless, in `scratch_folder`: of weights 8 bytes a row, unless a quarter of the
 /// memory holds them; of indices 16 bytes each, made by the first sweep. The files are checked
 /// here, in one pass over indices and two over weights; `events` is asked whether to stop, and not
