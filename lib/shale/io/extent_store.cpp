@@ -12,9 +12,9 @@ namespace shale {
 namespace {
 
 constexpr std::uint32_t kMostWrites = 64;
-// The file grows by this much: a direct write that makes a file longer is waited for by the kernel
-// (ext4), and blocks that are taken one by one lie apart.
-constexpr std::uint64_t kGrowth = 64 << 20;
+// The file grows by a part of itself: a direct write that makes a file longer is waited for by the
+// kernel (ext4), and blocks that are taken one by one lie apart.
+constexpr std::uint32_t kLeastGrowth = 16, kMostGrowth = 64;  // extents
 
 }  // namespace
 
@@ -54,11 +54,11 @@ std::uint32_t ExtentStore::free_extent() {
     return extent;
   }
   if (extents_ == reserved_) {
-    const std::uint64_t more = std::max<std::uint64_t>(kGrowth / extent_bytes_, 1);
+    const std::uint32_t more = std::clamp(reserved_ / 4, kLeastGrowth, kMostGrowth);
     // Whether there is room for all of it is for the writes to say.
     (void)::fallocate(file_.descriptor(), 0, static_cast<off_t>(reserved_ * extent_bytes_),
                       static_cast<off_t>(more * extent_bytes_));
-    reserved_ += static_cast<std::uint32_t>(more);
+    reserved_ += more;
   }
   return extents_++;
 }

@@ -121,14 +121,15 @@ std::vector<BucketDealer::Run> Sweep::runs_of(std::span<const DrawnPlace> places
 std::vector<Bucket> deal_again(std::vector<Bucket> buckets, ExtentStore& store,
                                const BucketShape& shape, std::size_t level, unsigned jobs,
                                const Events& events) {
-  BucketReading reading(store, shape, jobs);
+  std::optional<BucketDealer> dealer;
+  BucketReading reading(store, shape, jobs);  // goes first: its threads use the dealer
   std::vector<Bucket> smaller;
   for (std::size_t i = 0; i < buckets.size(); ++i) {
     const std::uint64_t rows = buckets[i].bytes / shape.entry_bytes();
-    BucketDealer dealer(store, shape, rows, shape.spans[level]);
-    reading.submit(std::move(buckets[i]), [&](Bytes entries) { dealer.deal_again(entries); });
+    dealer.emplace(store, shape, rows, shape.spans[level]);
+    reading.submit(std::move(buckets[i]), [&](Bytes entries) { dealer->deal_again(entries); });
     reading.take(events);
-    for (Bucket& bucket : dealer.finish()) smaller.push_back(std::move(bucket));
+    for (Bucket& bucket : dealer->finish()) smaller.push_back(std::move(bucket));
   }
   return smaller;
 }
