@@ -86,7 +86,7 @@ def test_rows_that_are_larger_than_the_memory_are_streamed(dtype, tmp_path):
 def test_buckets_are_dealt_again_where_they_would_outgrow_the_memory(folder):
     """The plan: tests/unit/ops has the bytes, of less memory than the command can be given."""
     source = folder / "tall.npy"
-    for rows, passes in ((2_000_000, 2), (6_000_000, 3)):
+    for rows, passes in ((1_000_000, 2), (6_000_000, 3)):
         with open(source, "wb") as file:
             np.lib.format.write_array_header_1_0(file, {"descr": "|u1", "fortran_order": False, "shape": (rows, 100)})
         os.truncate(source, 128 + rows * 100)
