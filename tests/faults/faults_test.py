@@ -21,6 +21,7 @@ from damage import *  # noqa: E402, F401, F403
 from foreign_files import *  # noqa: E402, F401, F403
 from kills import *  # noqa: E402, F401, F403
 from limits import *  # noqa: E402, F401, F403
+from resample import *  # noqa: E402, F401, F403
 from same_bytes import *  # noqa: E402, F401, F403
 
 if __name__ == "__main__":

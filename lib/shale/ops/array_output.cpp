@@ -71,6 +71,12 @@ TemporaryArray::TemporaryArray(const std::string& output)
     release();
     take();
   } while (!still_has_name());
+  if (::ftruncate(lock_, 0) == 0) return;
+  const int error = errno;
+  release();
+  throw Error(Code::io, "what an earlier run left of it cannot be cleared")
+      .at(path_)
+      .because_errno(error);
 }
 
 TemporaryArray::~TemporaryArray() {

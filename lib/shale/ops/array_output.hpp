@@ -21,8 +21,8 @@ void refuse_taken_output(const std::string& output, bool overwrite);
                                             bool are_chosen);
 
 /// An output under a temporary name beside it, held by this process alone. Removed by the
-/// destructor unless it was published; what a kill leaves is taken over by the next run of the same
-/// output.
+/// destructor unless it was published; what a kill leaves is emptied and taken over by the next run
+/// of the same output.
 class TemporaryArray {
  public:
   /// Errors: Code::io; Code::exists if another process writes it.

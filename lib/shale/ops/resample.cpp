@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
+
+#include <sys/stat.h>
 
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
@@ -23,6 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kNumbersAtOnce = 64 << 10;
 constexpr std::string_view kNumberType = "<i8";
+constexpr std::uint64_t kMostFileBytes = std::uint64_t{1} << 62;
 
 // An array of the command: where its rows come from, where they go.
 struct Target {
@@ -44,6 +48,33 @@ std::vector<std::byte> header_of(const ResampledArray& array) {
   return npy_header_bytes(header);
 }
 
+// What is written, by file system: what stays, and the most that is there at any moment.
+class Room {
+ public:
+  void keep(const std::string& folder, std::uint64_t bytes) {
+    if (Disk* const disk = disk_of(folder)) disk->most = std::max(disk->most, disk->kept += bytes);
+  }
+  /// Gone again before anything else is added.
+  void use(const std::string& folder, std::uint64_t bytes) {
+    if (Disk* const disk = disk_of(folder)) disk->most = std::max(disk->most, disk->kept + bytes);
+  }
+  void require() const {
+    for (const auto& [device, disk] : disks_) require_free_space(disk.folder, disk.most);
+  }
+
+ private:
+  struct Disk {
+    std::string folder;
+    std::uint64_t kept = 0, most = 0;
+  };
+  Disk* disk_of(const std::string& folder) {
+    struct stat facts {};
+    if (::stat(folder.c_str(), &facts) != 0) return nullptr;  // the first write will tell
+    return &disks_.try_emplace(facts.st_dev, Disk{.folder = folder}).first->second;
+  }
+  std::map<dev_t, Disk> disks_;
+};
+
 // Outputs are neither one another nor inputs: a rename over an input would be the end of it.
 void refuse_shared_paths(const ResampleRequest& request, const std::vector<std::string>& outputs) {
   std::set<std::string> taken;
@@ -58,6 +89,12 @@ void refuse_shared_paths(const ResampleRequest& request, const std::vector<std::
   if (request.conversion.draw && !request.conversion.draw->file.empty())
     taken.insert(resolved(request.conversion.draw->file));
   for (const std::string& output : outputs) {
+    for (const std::string& input : request.conversion.inputs) {
+      if (!resolved(output).starts_with(resolved(path_in_word(input)) + '/')) continue;
+      throw Error(Code::usage, "lies inside of {}, which is an input", printable(input))
+          .at(output)
+          .hint("write it to a folder of its own");
+    }
     if (taken.insert(resolved(output)).second) continue;
     throw Error(Code::usage, "is an input of the command, or named twice")
         .at(output)
@@ -89,6 +126,7 @@ class Resampling {
                   *source_rows_, wanted)
           .hint("leave one of them out: --rows alone draws without replacement too");
     }
+    refuse_impossible_sizes(wanted);
     // The file of the draw is read whole, before anything is written.
     draw_ = make_draw(*conversion_.draw, *source_rows_, draw_memory(), scratch_folder_, events_);
     ResampleReport report;
@@ -125,7 +163,9 @@ class Resampling {
     if (is_array_name(conversion_.output)) {
       add_target(conversion_, conversion_.output);
     } else {
-      source_rows_ = open_row_table(conversion_, scratch_folder_, events_).info.manifest.samples;
+      const SourceInfo info = open_row_table(conversion_, scratch_folder_, events_).info;
+      source_rows_ = info.manifest.samples;
+      shard_row_bytes_ = info.row_bytes.value_or(0);
     }
     for (const auto& [input, output] : request_.also) {
       ConvertRequest of_array = conversion_;
@@ -148,6 +188,25 @@ class Resampling {
     target.array.path = output;
     target.array.field = only_array_field(target.table.info, output, !request.fields.empty());
     targets_.push_back(std::move(target));
+  }
+
+  // With replacement any number of rows can be asked for, and the draw of such numbers takes long:
+  // what cannot be written is refused before.
+  void refuse_impossible_sizes(std::uint64_t rows) const {
+    const DrawMode mode = conversion_.draw->mode;
+    if (mode != DrawMode::replace && mode != DrawMode::weights) return;
+    const auto require = [&](const std::string& output, std::uint64_t row_bytes) {
+      if (row_bytes > 0 && rows > kMostFileBytes / row_bytes) {
+        throw Error(Code::limit, "{} rows of {} bytes are more than any file holds", rows,
+                    row_bytes)
+            .at(output)
+            .hint("ask for fewer with --rows");
+      }
+      if (!conversion_.is_dry_run) require_free_space(folder_of_file(output), rows * row_bytes);
+    };
+    require(conversion_.output, shard_row_bytes_);
+    for (const Target& target : targets_) require(target.array.path, target.table.row_bytes(0));
+    if (!request_.indices_output.empty()) require(request_.indices_output, sizeof(std::uint64_t));
   }
 
   void plan(Target& target, ResampleReport& report) {
@@ -174,20 +233,23 @@ class Resampling {
   }
 
   void write_all() {
+    // All of them first: what a killed run left of them takes no room any more.
     std::vector<std::unique_ptr<TemporaryArray>> written;
-    for (Target& target : targets_) {
-      written.push_back(std::make_unique<TemporaryArray>(target.array.path));
-      write_rows(target, written.back()->path());
-    }
-    if (numbers_) {
-      written.push_back(std::make_unique<TemporaryArray>(numbers_->path));
-      write_numbers(*numbers_, written.back()->path());
-    }
+    Room room;
+    const auto make = [&](const ResampledArray& array) {
+      written.push_back(std::make_unique<TemporaryArray>(array.path));
+      room.keep(folder_of_file(array.path), array.file_bytes);
+      room.use(scratch_folder_, array.plan.scratch_bytes);
+    };
+    for (const Target& target : targets_) make(target.array);
+    if (numbers_) make(*numbers_);
+    room.require();
+    for (std::size_t i = 0; i < targets_.size(); ++i) write_rows(targets_[i], written[i]->path());
+    if (numbers_) write_numbers(*numbers_, written.back()->path());
     for (const auto& file : written) file->publish();
   }
 
   void write_rows(Target& target, const std::string& path) {
-    require_free_space(folder_of_file(path), target.array.file_bytes);
     const std::unique_ptr<const LocatedRows> rows = target.table.columns.front()(events_);
     OutputFile file(path, data_file_options(conversion_.io, conversion_.memory_bytes));
     file.append(header_of(target.array));
@@ -212,7 +274,6 @@ class Resampling {
   }
 
   void write_numbers(const ResampledArray& numbers, const std::string& path) {
-    require_free_space(folder_of_file(path), numbers.file_bytes);
     OutputFile file(path, data_file_options(conversion_.io, conversion_.memory_bytes));
     file.append(header_of(numbers));
     OrderedPipeline<std::vector<std::uint64_t>> pipeline(conversion_.jobs);
@@ -248,6 +309,7 @@ class Resampling {
   const Events& events_;
   const std::string scratch_folder_;
   std::optional<std::uint64_t> source_rows_;  // nullopt: no input has been opened
+  std::uint64_t shard_row_bytes_ = 0;         // of an output of shards
   std::vector<Target> targets_;
   std::optional<ResampledArray> numbers_;
   std::unique_ptr<Draw> draw_;

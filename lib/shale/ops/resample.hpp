@@ -48,8 +48,10 @@ struct ResampleReport {
 /// temporaries beside them, which the next run of the same outputs replaces.
 /// Memory: conversion.memory_bytes, whatever the sizes, also of a row that is larger.
 /// Errors: Code::exists for an output that is there, without `overwrite`; Code::usage for an output
-/// that is an input or named twice, for a permutation of fewer rows than there are; Code::schema
-/// for an array of `also` of another length; as open_row_table, make_draw and open_drawn_rows.
+/// that is an input, lies in one or is named twice, for a permutation of fewer rows than there are;
+/// Code::schema for an array of `also` of another length; Code::limit for more rows than any file
+/// holds; Code::io, before anything is written, if outputs and scratch files have not the room; as
+/// open_row_table, make_draw and open_drawn_rows.
 [[nodiscard]] ResampleReport resample(const ResampleRequest& request, const Events& events);
 
 }  // namespace shale

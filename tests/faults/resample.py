@@ -1,0 +1,402 @@
+"""Draws of rows: kills, signals, full and small disks, sources that change, equal bytes, and memory that does not grow with them."""
+
+import array
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from fault_case import IN_MEMORY, FaultCase
+from kills import SEED
+from limits import MIB, Limits
+from shale_tool import IS_SANITIZED, npy, start, write
+
+__all__ = ["DrawKills", "DrawLimits", "DrawOutputs", "DrawSources"]
+
+ROWS = 30_000 if IS_SANITIZED else 120_000
+ROW_BYTES = 200  # of x; 24 MB, and 16 MiB of memory: buckets
+
+
+def make_arrays(folder, rows=ROWS):
+    """x: rows of 200 bytes. y: the numbers of the rows."""
+    write(folder / "x.npy", npy("|u1", (rows, ROW_BYTES), random.Random(7).randbytes(rows * ROW_BYTES)))
+    write(folder / "y.npy", npy("<i8", (rows,), array.array("q", range(rows)).tobytes()))
+
+
+def data_of(path):
+    """What lies behind the header."""
+    content = path.read_bytes()
+    return content[10 + int.from_bytes(content[8:10], "little") :]
+
+
+def small_files(size):
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+class DrawCase(FaultCase):
+    base = IN_MEMORY
+    outputs = ("out.npy", "labels.npy", "rows.npy")
+
+    def setUp(self):
+        super().setUp()
+        make_arrays(self.folder)
+        self.place = self.folder / "place"
+        self.place.mkdir()
+        self.scratch = self.folder / "scratch"
+        self.scratch.mkdir()
+        self.x = self.folder / "x.npy"
+
+    def words(self, place=None, *, draw=("--permute",), memory="16MiB"):
+        """Three outputs of one draw."""
+        out, labels, rows = ((place or self.place) / name for name in self.outputs)
+        also = f"{self.folder / 'y.npy'}={labels}"
+        return ["resample", self.x, out, "--also", also, "--save-indices", rows, "--memory", memory, "--tmp", self.scratch, *draw]
+
+    def reference(self, *words, **options):
+        """The outputs of a run that nothing disturbs; they are right."""
+        place = self.folder / "reference"
+        place.mkdir()
+        began = time.monotonic()
+        self.ok(*self.words(place, *words, **options))
+        self.seconds = time.monotonic() - began
+        whole = {name: (place / name).read_bytes() for name in self.outputs}
+        numbers = array.array("q", data_of(place / "rows.npy"))
+        source = data_of(self.x)
+        drawn = b"".join(source[row * ROW_BYTES : (row + 1) * ROW_BYTES] for row in numbers)
+        self.assertEqual(data_of(place / "out.npy"), drawn)
+        self.assertEqual(data_of(place / "labels.npy"), numbers.tobytes())
+        return whole
+
+    def check_whole(self, whole):
+        """What bears a final name is whole; beside it there are only temporaries. How many outputs there are."""
+        there = os.listdir(self.place)
+        for name in there:
+            if name in whole:
+                self.assertTrue((self.place / name).read_bytes() == whole[name], f"{name} is not whole")
+            else:
+                self.assertIn(name, [f".{output}.shale" for output in self.outputs])
+        self.check_no_scratch()
+        return sum(name in whole for name in there)
+
+    def check_no_scratch(self):
+        self.assertEqual(os.listdir(self.scratch), [], "scratch files stay")
+
+    def check_nothing_left(self, place=None):
+        self.assertEqual(os.listdir(place or self.place), [])
+        self.check_no_scratch()
+
+    def clear(self):
+        for name in os.listdir(self.place):
+            (self.place / name).unlink()
+
+
+class DrawKills(DrawCase):
+    def interrupted(self, words, which, seconds):
+        process = start(*words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(which)
+        return process.wait()
+
+    def test_killed_at_any_moment_there_are_whole_outputs_or_none(self):
+        dice = random.Random(SEED)
+        whole = self.reference()
+        words = [*self.words(), "--overwrite"]
+        kills = 0
+        for _ in range(8 if IS_SANITIZED else 36):
+            for _ in range(dice.randint(1, 3)):
+                code = self.interrupted(words, signal.SIGKILL, dice.uniform(0, self.seconds))
+                self.assertIn(code, (0, -signal.SIGKILL))
+                kills += code != 0
+                self.check_whole(whole)
+            if dice.random() < 0.3:  # a run of fewer rows takes the larger temporaries over
+                few = [*self.words(draw=("--rows", "7")), "--overwrite"]
+                self.ok(*few)
+                self.assertEqual(sorted(os.listdir(self.place)), sorted(self.outputs))
+                self.assertEqual(data_of(self.place / "out.npy"), whole["out.npy"][128 : 128 + 7 * ROW_BYTES])
+                self.clear()
+            if dice.random() < 0.3:
+                self.ok(*words)
+                self.assertEqual(self.check_whole(whole), 3)
+                self.assertEqual(sorted(os.listdir(self.place)), sorted(self.outputs))
+                self.clear()
+        self.assertGreater(kills, 0)
+
+    def test_killed_while_outputs_are_replaced_each_is_the_old_or_the_new_one(self):
+        dice = random.Random(SEED + 1)
+        whole = self.reference()
+        old = {name: b"old " + name.encode() for name in self.outputs}
+        for _ in range(3 if IS_SANITIZED else 12):
+            for name, content in old.items():
+                write(self.place / name, content)
+            self.interrupted([*self.words(), "--overwrite"], signal.SIGKILL, dice.uniform(0, self.seconds))
+            for name in self.outputs:
+                self.assertTrue((self.place / name).read_bytes() in (old[name], whole[name]), f"{name} is neither")
+
+    def test_signals_stop_the_run_with_130_and_leave_nothing(self):
+        dice = random.Random(SEED + 2)
+        whole, codes = self.reference(draw=("--replace",)), []
+        words = self.words(draw=("--replace",))
+        for i in range(4 if IS_SANITIZED else 14):
+            process = start(*words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while not os.listdir(self.place) and process.poll() is None:
+                os.sched_yield()
+            try:
+                process.wait(timeout=dice.uniform(0, self.seconds))
+            except subprocess.TimeoutExpired:
+                process.send_signal((signal.SIGINT, signal.SIGTERM)[i % 2])
+            codes.append(process.wait())
+            self.assertIn(codes[-1], (0, 130))
+            if codes[-1] == 130:
+                self.check_nothing_left()
+            else:
+                self.assertEqual(self.check_whole(whole), 3)
+                self.clear()
+        self.assertIn(130, codes)
+
+    def test_runs_for_one_output_exclude_one_another(self):
+        whole = self.reference()
+        words = [*self.words(), "--overwrite"]
+        processes = [start(*words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(4)]
+        stories = [process.communicate()[1].decode() for process in processes]
+        codes = [process.returncode for process in processes]
+        self.assertIn(0, codes, stories)
+        for code, story in zip(codes, stories):
+            self.assertIn(code, (0, 1), story)
+            if code == 1:
+                self.assertIn("another process is writing it", story)
+                self.assertIn("out.npy: ", story)
+        self.assertEqual(self.check_whole(whole), 3)
+        self.assertEqual(sorted(os.listdir(self.place)), sorted(self.outputs))
+
+
+class DrawOutputs(DrawCase):
+    def test_a_file_that_may_not_grow_leaves_nothing(self):
+        for size in (1000, MIB, 20 * MIB if not IS_SANITIZED else 4 * MIB):
+            for draw in (["--permute"], ["--rows", "9000"], ["--replace"]):
+                with self.subTest(size=size, draw=draw):
+                    words = self.words(draw=draw)
+                    if draw[0] == "--rows" and size > MIB * 2:
+                        continue  # fits
+                    self.refused(*words, preexec_fn=small_files(size), says=["File too large"])
+                    self.check_nothing_left()
+
+    def test_an_output_that_is_there_stays_as_it_was(self):
+        write(self.place / "labels.npy", b"mine")
+        with self.untouched(self.place):
+            self.refused(*self.words(), says=["labels.npy: is there already"])
+            words = [*self.words(), "--overwrite"]
+            self.refused(*words, preexec_fn=small_files(MIB), says=["File too large"])
+        self.check_no_scratch()
+
+    def test_a_folder_that_is_too_small_is_told_before_anything_is_written(self):
+        with self.small_disk("8m") as disk:
+            self.refused(*self.words(disk), says=[f"{disk}: ", "are needed here", "8 MiB are free"])
+            self.check_nothing_left(disk)
+            words = self.words()
+            words[words.index(self.scratch)] = disk
+            self.refused(*words, says=[f"{disk}: ", "are needed here", "are free"])
+            self.check_nothing_left()
+            self.assertEqual(os.listdir(disk), [])
+
+    def test_all_outputs_and_the_scratch_file_are_counted_together(self):
+        """Each alone has room, together they have not."""
+        both = ROWS * ROW_BYTES * 3 // 2
+        with self.small_disk(both) as disk:
+            words = self.words(disk)
+            words[words.index(self.scratch)] = disk
+            self.refused(*words, says=[f"{disk}: ", "are needed here", "are free"])
+            self.check_nothing_left(disk)
+        self.clear()
+        with self.small_disk(both) as disk:
+            also = f"{self.x}={disk / 'b.npy'}"
+            words = ["resample", self.x, disk / "a.npy", "--also", also, "--tmp", self.scratch, "--memory", "16MiB"]
+            self.refused(*words, says=[f"{disk}: ", "are needed here", "are free"])
+            self.check_nothing_left(disk)
+
+    def test_what_a_kill_left_is_no_room_that_is_missing(self):
+        with self.small_disk(ROWS * ROW_BYTES * 3 // 2) as disk:
+            words = ["resample", self.x, disk / "out.npy", "--tmp", self.scratch, "--memory", "16MiB"]
+            write(disk / ".out.npy.shale", bytes(ROWS * ROW_BYTES))
+            self.ok(*words)
+            self.assertEqual(os.listdir(disk), ["out.npy"])
+
+    def test_more_rows_than_any_disk_holds_are_refused_at_once(self):
+        for draw in ("--replace", "--permute"):
+            for rows in (10**15, 2**62, 2**63 - 1):
+                self.refused("resample", self.x, self.place / "out.npy", draw, "--rows", rows, code=(2 if draw == "--permute" else 1))
+        self.check_nothing_left()
+
+    def test_a_disk_that_fills_up_meanwhile_is_told_with_both_numbers(self):
+        whole = self.reference()
+        with self.small_disk("64m") as disk:
+            filler = disk / "filler"
+            for which in ("output", "scratch"):
+                words = self.words(disk if which == "output" else None)
+                if which == "scratch":
+                    words[words.index(self.scratch)] = disk
+                self.ok(*words, "--overwrite")
+                for name in self.outputs:
+                    (disk if which == "output" else self.place).joinpath(name).unlink()
+                told = 0
+                for _ in range(20):
+                    process = start(*words, "--overwrite", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                    folder = disk if which == "output" else self.place
+                    while not os.listdir(folder) and process.poll() is None:
+                        os.sched_yield()
+                    try:
+                        filler.write_bytes(bytes(64 * MIB))
+                    except OSError:
+                        pass
+                    story = process.communicate()[1].decode()
+                    filler.unlink(missing_ok=True)
+                    if process.returncode == 0:  # it was faster
+                        self.assertEqual((folder / "out.npy").read_bytes(), whole["out.npy"])
+                        for name in self.outputs:
+                            (folder / name).unlink()
+                        continue
+                    told += 1
+                    self.assertEqual(process.returncode, 1, story)
+                    self.assertTrue("No space left on device" in story or "are free" in story, story)
+                    self.assertIn(str(disk), story)
+                    self.check_nothing_left(disk)
+                    if which == "scratch":
+                        self.check_nothing_left()
+                self.assertGreater(told, 0, which)
+
+    def test_folders_that_are_missing_or_may_not_be_written(self):
+        with self.untouched(self.folder.path):
+            self.refused(*self.words(self.folder / "none"), says=["none/out.npy: "])
+        self.place.chmod(0o555)
+        self.refused_as_nobody(*self.words(), says=["place/out.npy: ", "Permission denied"])
+        self.place.chmod(0o777)
+        words = self.words()
+        words[words.index(self.scratch)] = self.folder / "none"
+        self.refused(*words, says=[f"{self.folder / 'none'}: "])
+        self.scratch.chmod(0o555)
+        self.refused_as_nobody(*self.words(), says=["scratch: ", "Permission denied"])
+        self.assertEqual(os.listdir(self.place), [])
+
+    def test_same_bytes_for_any_jobs_memory_and_way_of_writing(self):
+        for draw in (["--permute", "--seed", "5"], ["--replace", "--rows", "50000"]):
+            whole = self.reference(draw=draw)
+            for name, words in {
+                "one job": ["--jobs", 1],
+                "seven jobs, direct": ["--jobs", 7, "--io", "direct"],
+                "two jobs, buffered": ["--jobs", 2, "--io", "buffered"],
+            }.items():
+                for memory in ("16MiB", "512MiB"):
+                    with self.subTest(draw=draw, run=name, memory=memory):
+                        self.ok(*self.words(draw=draw, memory=memory), *words, environment={"MALLOC_PERTURB_": "165"})
+                        self.assertEqual(self.check_whole(whole), 3)
+                        self.clear()
+            shutil.rmtree(self.folder / "reference")
+
+
+class DrawSources(DrawCase):
+    def test_a_source_that_was_cut_is_damaged(self):
+        content = self.x.read_bytes()
+        for keep in (5, 127, 128, len(content) - 1):
+            with self.subTest(keep=keep):
+                self.x.write_bytes(content[:keep])
+                self.refused(*self.words(), code=3 if keep >= 6 else 1, says=["x.npy"])
+                self.check_nothing_left()
+
+    def test_a_source_that_is_cut_while_it_is_read_is_told(self):
+        content, codes = self.x.read_bytes(), []
+        whole = self.reference()
+        dice = random.Random(SEED + 3)
+        for _ in range(12):
+            process = start(*self.words(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            while not os.listdir(self.place) and process.poll() is None:
+                os.sched_yield()
+            os.truncate(self.x, dice.randrange(128, len(content) // 2))
+            story = process.communicate()[1].decode()
+            codes.append(process.returncode)
+            self.x.write_bytes(content)
+            if process.returncode == 0:
+                self.assertEqual(self.check_whole(whole), 3)
+                self.clear()
+                continue
+            self.assertEqual(process.returncode, 3, story)
+            self.assertIn("x.npy: byte ", story)
+            self.assertIn("the file ends", story)
+            self.check_nothing_left()
+        self.assertIn(3, codes)
+
+    def test_a_source_that_may_not_be_read(self):
+        self.x.chmod(0)
+        self.place.chmod(0o777)
+        self.scratch.chmod(0o777)
+        self.refused_as_nobody(*self.words(), says=["x.npy", "Permission denied"])
+        self.check_nothing_left()
+
+    def test_a_dataset_with_a_wrong_byte_is_damaged_and_gives_no_rows(self):
+        for container in ("npy", "hdf5"):
+            dataset = self.folder / container
+            sources = [f"x={self.x}", f"y={self.folder / 'y.npy'}"]
+            self.ok("convert", *sources, dataset, "--to", container, "--shard-size", "7MiB")
+            shards = sorted(path for path in dataset.iterdir() if path.stat().st_size > MIB)
+            shard = shards[1]
+            content = bytearray(shard.read_bytes())
+            content[len(content) // 2] ^= 0x10
+            shard.write_bytes(content)
+            for draw in (["--permute"], ["--rows", "5"], ["--replace", "--rows", "10"]):
+                for memory in ("16MiB", "512MiB"):
+                    with self.subTest(container=container, draw=draw, memory=memory):
+                        limits = ["--memory", memory, "--tmp", self.scratch]
+                        words = ["resample", dataset, self.place / "out.npy", "--fields", "x", *draw, *limits]
+                        self.refused(*words, code=3, says=[shard.name])
+                        self.check_nothing_left()
+                        words = ["resample", dataset, self.place / "set", "--to", "npy", *draw, *limits]
+                        self.refused(*words, code=3, says=[shard.name])
+                        self.assertFalse((self.place / "set/dataset.json").exists())
+                        shutil.rmtree(self.place / "set", ignore_errors=True)
+            self.refused("convert", dataset, self.place / "set", "--to", "npy", "--shuffle", code=3, says=[shard.name])
+            shutil.rmtree(self.place / "set", ignore_errors=True)
+
+    def test_an_output_inside_of_the_input_is_refused(self):
+        self.ok("convert", f"x={self.x}", self.out, "--to", "npy")
+        shard = next(path for path in self.out.iterdir() if path.suffix == ".npy")
+        with self.untouched(self.out):
+            self.refused("resample", self.out, shard, "--overwrite", code=2, says=[shard.name])
+
+
+@unittest.skipIf(IS_SANITIZED, "a sanitizer's memory is not the tool's")
+class DrawLimits(FaultCase):
+    within = Limits.within
+
+    def sparse(self, name, descr, shape):
+        """An array of zeros that takes no disk."""
+        path = self.folder / name
+        header = npy(descr, shape, b"")
+        write(path, header)
+        items = int(descr[2:])
+        for side in shape:
+            items *= side
+        os.truncate(path, len(header) + items)
+        return path
+
+    def test_peak_memory_with_sources_of_300_mb(self):
+        for name, descr, shape, draws in (
+            ("small.npy", "<f4", (1_500_000, 50), (["--permute"], ["--replace"], ["--rows", "300"])),
+            ("large.npy", "<f4", (750, 100_000), (["--permute"], ["--replace"])),
+            ("huge.npy", ">f4", (3, 25_000_000), (["--permute"],)),
+        ):
+            source, out = self.sparse(name, descr, shape), self.folder / "out.npy"
+            for draw in draws:
+                for budget, jobs in ((16, 7), (64, 2)):
+                    with self.subTest(name, draw=draw, budget=budget, jobs=jobs):
+                        self.within(budget, "resample", source, out, *draw, "--jobs", jobs, "--overwrite")
+            source.unlink()
+            out.unlink()
+
+    def test_peak_memory_with_many_fields_side_by_side(self):
+        columns = [self.sparse(f"{i}.npy", "<f8", (500_000,)) for i in range(40)]
+        fields = [f"f{i}={path}" for i, path in enumerate(columns)]
+        self.within(16, "resample", *fields, self.out, "--to", "npy")
