@@ -1,6 +1,7 @@
 #include "shale/flow/permutation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "shale/flow/random_words.hpp"
@@ -49,5 +50,52 @@ std::uint64_t Permutation::inverse(std::uint64_t j) const {
   } while (value >= n_);
   return value;
 }
+
+// One value is a chain of kRounds dependent multiplications, twice each; kLanes of them fill the
+// time of one. Which values walk on is not foreseeable, so they are gathered, not branched upon.
+template <bool kIsInverse>
+void Permutation::walk_each(std::span<std::uint64_t> values) const {
+  constexpr std::size_t kLanes = 8, kAtOnce = 1024;
+  std::array<std::uint32_t, kAtOnce + kLanes> walking;
+  for (std::size_t begin = 0; begin < values.size(); begin += kAtOnce) {
+    const std::span<std::uint64_t> part =
+        values.subspan(begin, std::min(kAtOnce, values.size() - begin));
+    std::size_t count = part.size();
+    for (std::uint32_t i = 0; i < count; ++i) walking[i] = i;
+    while (count > 0) {
+      std::size_t still = 0;
+      for (std::size_t first = 0; first < count; first += kLanes) {
+        const std::size_t lanes = std::min(kLanes, count - first);
+        std::array<std::uint64_t, kLanes> left{}, right{};
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+          const std::uint64_t value = part[walking[first + lane]];
+          left[lane] = value >> half_bits_;
+          right[lane] = value & half_mask_;
+        }
+        for (unsigned index = 0; index < kRounds; ++index) {
+          for (std::size_t lane = 0; lane < kLanes; ++lane) {
+            std::uint64_t& from = kIsInverse ? left[lane] : right[lane];
+            std::uint64_t& to = kIsInverse ? right[lane] : left[lane];
+            const std::uint64_t next = to ^ round(from, kIsInverse ? kRounds - 1 - index : index);
+            to = from;
+            from = next;
+          }
+        }
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+          const std::uint32_t place = walking[first + lane];
+          const std::uint64_t value = left[lane] << half_bits_ | right[lane];
+          part[place] = value;
+          walking[still] = place;
+          still += value >= n_ ? 1 : 0;
+        }
+      }
+      count = still;
+    }
+  }
+}
+
+void Permutation::at_each(std::span<std::uint64_t> positions) const { walk_each<false>(positions); }
+
+void Permutation::inverse_each(std::span<std::uint64_t> samples) const { walk_each<true>(samples); }
 
 }  // namespace shale

@@ -20,6 +20,13 @@ class Draw {
   /// Rows of the output.
   [[nodiscard]] virtual std::uint64_t rows() const = 0;
 
+  /// About what it takes to look up a slot, and to make a step of the sweep, in nanoseconds of one
+  /// of two threads: in bytes that a disk of 2 GB/s moves meanwhile.
+  struct Costs {
+    std::uint64_t slot = 0, step = 0;
+  };
+  [[nodiscard]] virtual Costs costs() const { return {}; }
+
   /// The source rows of the slots [first, first + into.size()).
   /// Errors: Code::io, of draws that are kept in files.
   virtual void rows_of(std::uint64_t first, std::span<std::uint64_t> into) const = 0;

@@ -62,7 +62,8 @@ class GatheredRows final : public DrawnRows {
     pieces_ = cut_.rows == 0 ? draw.rows() * cut_.parts
                              : draw.rows() / cut_.rows + (draw.rows() % cut_.rows > 0 ? 1 : 0);
     if (pieces_ == 0) return;
-    if (cut_.rows > 0 && fits_gather_memory(rows.bytes(), limits.memory_bytes)) {
+    if (limits.reads_whole_source && cut_.rows > 0 &&
+        fits_gather_memory(rows.bytes(), limits.memory_bytes)) {
       read_whole(loader_bytes(limits));
     } else {
       for (unsigned i = 0; i < in_flight_; ++i) loaders_.emplace_back(rows, loader_bytes(limits));

@@ -15,7 +15,8 @@ inline constexpr std::uint64_t kLeastGatherMemory = 2 << 20;
 
 struct GatherLimits {
   unsigned jobs = 1;
-  std::uint64_t memory_bytes = 0;  ///< at least kLeastGatherMemory
+  std::uint64_t memory_bytes = 0;   ///< at least kLeastGatherMemory
+  bool reads_whole_source = false;  ///< into memory, if it fits_gather_memory(), and its rows do
 };
 
 /// True if a source is small enough to be read once and gathered from memory.
@@ -25,8 +26,8 @@ struct GatherLimits {
 }
 
 /// The drawn rows, read where they lie: the rows of a few MiB of the output at a time, in the order
-/// of the source, with many reads in flight. Rows larger than the memory come in parts; a source
-/// that fits_gather_memory() is read once. `rows`, `draw` and `events` must outlive the result.
+/// of the source, with many reads in flight. Rows larger than the memory come in parts; a small
+/// source may be read once instead. `rows`, `draw` and `events` must outlive the result.
 /// Errors: as RowLoader and Draw::rows_of; Code::limit for big-endian rows whose single elements
 /// are larger than the memory; Code::interrupted.
 [[nodiscard]] std::unique_ptr<DrawnRows> open_gathered_rows(const LocatedRows& rows,

@@ -75,6 +75,7 @@ class ListedDraw final : public Draw {
 
   [[nodiscard]] std::uint64_t source_rows() const override { return source_rows_; }
   [[nodiscard]] std::uint64_t rows() const override { return file_.count(); }
+  [[nodiscard]] Costs costs() const override { return {.slot = 5, .step = 200}; }
   void rows_of(std::uint64_t first, std::span<std::uint64_t> into) const override {
     file_.read(first, into);
     for (std::size_t i = 0; i < into.size(); ++i) into[i] = row_of(into[i], first + i);

@@ -1,6 +1,7 @@
 #include "shale/ops/make_draw.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "shale/base/error.hpp"
@@ -24,17 +25,22 @@ class PermutedDraw final : public Draw {
 
   [[nodiscard]] std::uint64_t source_rows() const override { return source_rows_; }
   [[nodiscard]] std::uint64_t rows() const override { return rows_; }
+  [[nodiscard]] Costs costs() const override { return {.slot = 70, .step = 70}; }
   void rows_of(std::uint64_t first, std::span<std::uint64_t> into) const override {
-    for (std::uint64_t& row : into) row = order_.at(first++);
+    std::iota(into.begin(), into.end(), first);
+    order_.at_each(into);
   }
 
   [[nodiscard]] std::uint64_t sweep_steps() const override { return source_rows_; }
   [[nodiscard]] std::vector<DrawnPlace> sweep(std::uint64_t first,
                                               std::uint64_t last) const override {
+    std::vector<std::uint64_t> slots(last - first);
+    std::iota(slots.begin(), slots.end(), first);
+    order_.inverse_each(slots);
     std::vector<DrawnPlace> places;
-    for (std::uint64_t row = first; row < last; ++row) {
-      const std::uint64_t slot = order_.inverse(row);
-      if (slot < rows_) places.push_back({row, slot});
+    for (const std::uint64_t slot : slots) {
+      if (slot < rows_) places.push_back({first, slot});
+      ++first;
     }
     return places;
   }
@@ -48,30 +54,36 @@ class PermutedDraw final : public Draw {
 /// sweep goes over the draws.
 class ReplacedDraw final : public Draw {
  public:
-  ReplacedDraw(std::uint64_t source_rows, SplitCounts draws, std::uint64_t seed)
+  ReplacedDraw(std::uint64_t source_rows, SplitCounts draws, std::uint64_t seed, Costs costs)
       : source_rows_(source_rows),
+        costs_(costs),
         draws_(std::move(draws)),
         slots_(std::max<std::uint64_t>(draws_.draws(), 1), seed ^ kSlotSeed) {}
 
   [[nodiscard]] std::uint64_t source_rows() const override { return source_rows_; }
   [[nodiscard]] std::uint64_t rows() const override { return draws_.draws(); }
+  [[nodiscard]] Costs costs() const override { return costs_; }
   void rows_of(std::uint64_t first, std::span<std::uint64_t> into) const override {
-    for (std::uint64_t& row : into) row = draws_.row_of(slots_.inverse(first++));
+    std::iota(into.begin(), into.end(), first);
+    slots_.inverse_each(into);
+    for (std::uint64_t& row : into) row = draws_.row_of(row);
   }
 
   [[nodiscard]] std::uint64_t sweep_steps() const override { return draws_.draws(); }
   [[nodiscard]] std::vector<DrawnPlace> sweep(std::uint64_t first,
                                               std::uint64_t last) const override {
-    std::vector<std::uint64_t> rows(last - first);
+    std::vector<std::uint64_t> rows(last - first), slots(last - first);
     draws_.rows_of(first, rows);
-    std::vector<DrawnPlace> places;
-    places.reserve(rows.size());
-    for (const std::uint64_t row : rows) places.push_back({row, slots_.at(first++)});
+    std::iota(slots.begin(), slots.end(), first);
+    slots_.at_each(slots);
+    std::vector<DrawnPlace> places(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) places[i] = {rows[i], slots[i]};
     return places;
   }
 
  private:
   std::uint64_t source_rows_;
+  Costs costs_;
   SplitCounts draws_;
   Permutation slots_;
 };
@@ -95,8 +107,9 @@ std::uint64_t drawn_rows(const DrawRequest& request, std::uint64_t source_rows) 
 std::unique_ptr<Draw> replaced(const DrawRequest& request, std::uint64_t source_rows,
                                std::uint64_t memory_bytes) {
   const std::uint64_t rows = drawn_rows(request, source_rows);
-  return std::make_unique<ReplacedDraw>(
-      source_rows, SplitCounts(source_rows, rows, request.seed, memory_bytes), request.seed);
+  return std::make_unique<ReplacedDraw>(source_rows,
+                                        SplitCounts(source_rows, rows, request.seed, memory_bytes),
+                                        request.seed, Draw::Costs{.slot = 420, .step = 100});
 }
 
 std::unique_ptr<Draw> weighted(const DrawRequest& request, std::uint64_t source_rows,
@@ -112,7 +125,8 @@ std::unique_ptr<Draw> weighted(const DrawRequest& request, std::uint64_t source_
   // A quarter for the sums, or for the buffers of their scratch file; half for the tree.
   SplitCounts::WeightSums sums = sums_of_weights(weights, memory_bytes / 4, scratch_folder, events);
   SplitCounts draws(source_rows, rows, request.seed, memory_bytes / 2, std::move(sums));
-  return std::make_unique<ReplacedDraw>(source_rows, std::move(draws), request.seed);
+  return std::make_unique<ReplacedDraw>(source_rows, std::move(draws), request.seed,
+                                        Draw::Costs{.slot = 1500, .step = 120});
 }
 
 std::unique_ptr<Draw> listed(const DrawRequest& request, std::uint64_t source_rows,

@@ -12,23 +12,26 @@
 namespace shale {
 
 DrawPlan plan_drawn_rows(std::uint64_t row_bytes, std::uint64_t source_rows, std::uint64_t rows,
-                         std::uint64_t memory_bytes) {
+                         std::uint64_t memory_bytes, Draw::Costs costs) {
   const std::uint64_t source_bytes = source_rows * row_bytes, output_bytes = rows * row_bytes;
-  DrawPlan plan{.road = DrawRoad::memory,
-                .passes = 1,
-                .read_bytes = source_bytes,
-                .written_bytes = output_bytes,
-                .scratch_bytes = 0};
-  if (output_bytes == 0 || fits_gather_memory(source_bytes, memory_bytes)) return plan;
-  plan.road = DrawRoad::gather;
-  plan.read_bytes = output_bytes;
-  if (row_bytes > memory_bytes / kMostBucketRowShare) return plan;
-  // In floating point: sums of bytes that are estimates may be larger than any integer.
+  // In floating point: an estimate may be larger than any integer. The output itself is written on
+  // all roads.
   const auto real = [](std::uint64_t value) { return static_cast<double>(value); };
-  const double gathering = real(rows) * (real(row_bytes) + real(kSeekBytes));
+  const double seeking = real(rows) * (real(row_bytes) + real(kSeekBytes));
+  const bool is_whole =
+      fits_gather_memory(source_bytes, memory_bytes) && real(source_bytes) <= seeking;
+  const DrawPlan gather{.road = is_whole ? DrawRoad::memory : DrawRoad::gather,
+                        .passes = 1,
+                        .read_bytes = is_whole ? source_bytes : output_bytes,
+                        .written_bytes = output_bytes,
+                        .scratch_bytes = 0};
+  if (output_bytes == 0 || row_bytes > memory_bytes / kMostBucketRowShare) return gather;
+  const double gathering =
+      (is_whole ? real(source_bytes) : seeking) + real(rows) * real(costs.slot);
   const BucketPlan buckets = plan_buckets(row_bytes, rows, memory_bytes);
-  const double dealing = real(source_bytes) + 2 * real(buckets.passes) * real(output_bytes);
-  if (gathering <= dealing) return plan;
+  const double dealing = real(source_bytes) + 2 * real(buckets.passes) * real(output_bytes) +
+                         real(std::max(rows, source_rows)) * real(costs.step);
+  if (gathering <= dealing) return gather;
   return {.road = DrawRoad::buckets,
           .passes = buckets.passes + 1,
           .read_bytes = source_bytes + buckets.passes * output_bytes,
@@ -38,10 +41,11 @@ DrawPlan plan_drawn_rows(std::uint64_t row_bytes, std::uint64_t source_rows, std
 
 std::unique_ptr<DrawnRows> open_drawn_rows(const LocatedRows& rows, const Draw& draw,
                                            const DrawLimits& limits, const Events& events) {
-  const DrawPlan plan =
-      plan_drawn_rows(rows.row_bytes(), rows.rows(), draw.rows(), limits.memory_bytes);
+  const DrawPlan plan = plan_drawn_rows(rows.row_bytes(), rows.rows(), draw.rows(),
+                                        limits.memory_bytes, draw.costs());
   if (plan.road != DrawRoad::buckets)
-    return open_gathered_rows(rows, draw, {limits.jobs, limits.memory_bytes}, events);
+    return open_gathered_rows(
+        rows, draw, {limits.jobs, limits.memory_bytes, plan.road == DrawRoad::memory}, events);
   require_free_space(limits.scratch_folder, plan.scratch_bytes);
   return open_bucketed_rows(rows, draw, {limits.jobs, limits.memory_bytes, limits.scratch_folder},
                             events);

@@ -40,10 +40,11 @@ struct DrawLimits {
 
 inline constexpr std::uint64_t kLeastDrawMemory = 4 << 20;
 
-/// The cheapest road, by the bytes that move: one random read counts as much as kSeekBytes in a
-/// row. Errors: as plan_buckets.
+/// The cheapest road, by the bytes that move, and those that could move while the draw is asked:
+/// one random read counts as much as kSeekBytes in a row. Errors: as plan_buckets.
 [[nodiscard]] DrawPlan plan_drawn_rows(std::uint64_t row_bytes, std::uint64_t source_rows,
-                                       std::uint64_t rows, std::uint64_t memory_bytes);
+                                       std::uint64_t rows, std::uint64_t memory_bytes,
+                                       Draw::Costs costs = {});
 
 /// What a disk reads in a row in the time of one random read among many: with it buckets win below
 /// rows of 64 KiB, if all rows are wanted.

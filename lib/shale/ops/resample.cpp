@@ -213,7 +213,8 @@ class Resampling {
     ResampledArray& array = target.array;
     const std::uint64_t row_bytes = target.table.row_bytes(0);
     array.rows = draw_->rows();
-    array.plan = plan_drawn_rows(row_bytes, *source_rows_, array.rows, row_memory());
+    array.plan =
+        plan_drawn_rows(row_bytes, *source_rows_, array.rows, row_memory(), draw_->costs());
     array.file_bytes = header_of(array).size() + array.rows * row_bytes;
     all_steps_ += array.rows * array.plan.passes;
     report.notes.insert(report.notes.end(), target.table.info.notes.begin(),

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -74,6 +76,21 @@ TEST_CASE("permutation: the inverse leads back for n that no table holds") {
       REQUIRE(sample < n);
       REQUIRE(order.inverse(sample) == i);
     }
+  }
+}
+
+TEST_CASE("permutation: many at once are what they are one by one, and lead back") {
+  for (const std::uint64_t n : {1U, 2U, 100U, 257U, 5000U, 1'000'003U}) {
+    CAPTURE(n);
+    const Permutation order(n, 9);
+    std::vector<std::uint64_t> values(std::min<std::uint64_t>(n, 3001)), expected;
+    std::iota(values.begin(), values.end(), n - values.size());
+    const std::vector<std::uint64_t> positions = values;
+    for (const std::uint64_t value : values) expected.push_back(order.at(value));
+    order.at_each(values);
+    CHECK(values == expected);
+    order.inverse_each(values);
+    CHECK(values == positions);
   }
 }
 
