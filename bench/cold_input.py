@@ -23,7 +23,7 @@ def alternate(steps, rounds, work, limit, **more):
 
 
 def cold_in(limit):
-    """A way to measure: the files of the step dropped, the command in a memory cgroup, whose peak file charge is reported."""
+    """A way to measure: the files of the step dropped, the command in a memory cgroup, whose peak charges are reported."""
 
     def measure(step):
         for root in map(pathlib.Path, step.reads):
@@ -31,6 +31,7 @@ def cold_in(limit):
         with MemoryGroup(GROUP, limit) as group:
             run = harness.measured(dataclasses.replace(step, command=group.around(step.command)))
         run.reported["peak_file_bytes"] = group.peak_file_bytes
+        run.reported["peak_group_bytes"] = group.peak_bytes
         return run
 
     return measure

@@ -2,7 +2,7 @@
 
     with MemoryGroup("shale-bench", 512 << 20) as group:
         subprocess.run(group.around(["python3", "read.py"]))
-        group.peak_file_bytes
+    group.peak_bytes, group.peak_file_bytes
 """
 
 import pathlib
@@ -21,6 +21,7 @@ class MemoryGroup:
         self.folder = ROOT / "memory" / name if self.is_v1 else ROOT / name
         self.limit_bytes = limit_bytes
         self.peak_file_bytes = 0
+        self.peak_bytes = 0  # of everything, as the kernel counts it; known when the group is left (version 2: from Linux 5.19)
         self._stop = threading.Event()
         self._watcher = threading.Thread(target=self._watch, daemon=True)
 
@@ -39,6 +40,9 @@ class MemoryGroup:
     def __exit__(self, *_):
         self._stop.set()
         self._watcher.join()
+        peak = self.folder / ("memory.max_usage_in_bytes" if self.is_v1 else "memory.peak")
+        if peak.exists():
+            self.peak_bytes = int(peak.read_text())
         for _ in range(100):
             try:
                 self.folder.rmdir()
