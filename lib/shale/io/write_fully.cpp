@@ -45,7 +45,7 @@ Error write_error(int descriptor, const std::string& path, std::uint64_t offset,
           .hint("your quota on this file system is used up: remove files or ask for more");
     case EFBIG:
       return placed(Error(Code::io, "{} more bytes make the file too large", wanted))
-          .hint("raise the limit (ulimit -f) or make smaller shards with --shard-size");
+          .hint("raise the limit (ulimit -f); shards can be made smaller by --shard-size");
     default:
       return placed(Error(Code::io, "cannot write {} bytes", wanted));
   }

@@ -203,7 +203,7 @@ TEST_CASE("output file: a limit reached in the background stops it with place, s
     });
     CHECK(text == (dir / "out") +
                       ": byte 16384: 8192 more bytes make the file too large: File too large\n"
-                      "hint: raise the limit (ulimit -f) or make smaller shards with --shard-size");
+                      "hint: raise the limit (ulimit -f); shards can be made smaller by --shard-size");
   }
 }
 

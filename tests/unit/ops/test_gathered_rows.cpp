@@ -47,7 +47,8 @@ void check_gathered(const LocatedNoise& noise, std::uint64_t rows) {
     const std::string right = expected(noise, *draw);
     for (const unsigned jobs : {1u, 2u, 8u}) {
       CAPTURE(jobs);
-      CHECK((gathered(noise, *draw, {jobs, kLeastGatherMemory}) == right));
+      CHECK((gathered(noise, *draw, {jobs, kLeastGatherMemory, true}) == right));
+      CHECK((gathered(noise, *draw, {jobs, kLeastGatherMemory, false}) == right));
     }
   }
 }
@@ -87,20 +88,22 @@ TEST_CASE("gathered rows: rows larger than the memory come in parts, of whole el
     const auto draw = drawn(DrawMode::replace, 3, 5);
     const std::string right = expected(noise, *draw);
     for (const unsigned jobs : {1u, 2u, 8u})
-      CHECK((gathered(noise, *draw, {jobs, kLeastGatherMemory}) == right));
+      CHECK((gathered(noise, *draw, {jobs, kLeastGatherMemory, true}) == right));
   }
 }
 
 TEST_CASE("gathered rows: of no rows, or rows without bytes, nothing is handed out") {
   TempDir dir;
   const LocatedNoise noise(dir, 8, 1, {{0, 10}});
-  CHECK(gathered(noise, *drawn(DrawMode::permute, 10, 0), {2, kLeastGatherMemory}).empty());
+  CHECK(gathered(noise, *drawn(DrawMode::permute, 10, 0), {2, kLeastGatherMemory, true}).empty());
   const LocatedRows nothing(0, 4, {{noise.segments[0].path, nullptr, 0, 10}});
   const auto draw = drawn(DrawMode::replace, 10, 1'000'000);
-  CHECK(open_gathered_rows(nothing, *draw, {2, kLeastGatherMemory}, kNoEvents)->next().empty());
+  CHECK(
+      open_gathered_rows(nothing, *draw, {2, kLeastGatherMemory, true}, kNoEvents)->next().empty());
   const LocatedRows none(8, 8, {});
   const auto of_none = drawn(DrawMode::permute, 0, 0);
-  CHECK(open_gathered_rows(none, *of_none, {2, kLeastGatherMemory}, kNoEvents)->next().empty());
+  CHECK(
+      open_gathered_rows(none, *of_none, {2, kLeastGatherMemory, true}, kNoEvents)->next().empty());
 }
 
 TEST_CASE("gathered rows: a file that was cut is told with its name and where it ends") {
@@ -110,7 +113,9 @@ TEST_CASE("gathered rows: a file that was cut is told with its name and where it
     const LocatedNoise noise(dir, 1'000, 1, {{0, rows}});
     std::filesystem::resize_file(noise.segments[0].path, rows * 1'000 - 1'500);
     const auto draw = drawn(DrawMode::permute, rows, rows);
-    const Error error = error_of([&] { (void)gathered(noise, *draw, {2, kLeastGatherMemory}); });
+    const Error error = error_of([&] {
+      (void)gathered(noise, *draw, {2, kLeastGatherMemory, true});
+    });
     CHECK(error.code() == Code::damaged);
     CHECK(std::string(error.what()).find("rows-0: byte ") != std::string::npos);
   }
@@ -120,7 +125,9 @@ TEST_CASE("gathered rows: a single element that is larger than the memory is ref
   TempDir dir;
   const LocatedNoise noise(dir, 3 * kMebi, 3 * kMebi, {{0, 1}});
   const auto draw = drawn(DrawMode::permute, 1, 1);
-  const Error error = error_of([&] { (void)gathered(noise, *draw, {2, kLeastGatherMemory}); });
+  const Error error = error_of([&] {
+    (void)gathered(noise, *draw, {2, kLeastGatherMemory, true});
+  });
   CHECK(error.code() == Code::limit);
 }
 
@@ -131,7 +138,7 @@ TEST_CASE("gathered rows: who is asked to stop stops, while reading and while ha
     const auto draw = drawn(DrawMode::permute, rows, rows);
     const Events events{.note = {}, .progress = {}, .should_stop = [] { return true; }};
     const Error error = error_of([&] {
-      (void)open_gathered_rows(*noise.rows, *draw, {2, kLeastGatherMemory}, events)->next();
+      (void)open_gathered_rows(*noise.rows, *draw, {2, kLeastGatherMemory, true}, events)->next();
     });
     CHECK(error.code() == Code::interrupted);
   }

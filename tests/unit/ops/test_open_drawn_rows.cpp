@@ -30,12 +30,15 @@ TEST_CASE("planned draw: the road that moves the fewest bytes") {
       {1, 8 * kMebi + 1, 8 * kMebi + 1, 16 * kMebi, DrawRoad::buckets},
       {kMebi, 8, 1'000'000, 16 * kMebi, DrawRoad::memory},
       // Nothing comes out.
-      {4, kGibi, 0, 16 * kMebi, DrawRoad::memory},
+      {4, kGibi, 0, 16 * kMebi, DrawRoad::gather},
       {0, kGibi, kGibi, 16 * kMebi, DrawRoad::memory},
       // All rows, once: 64 KiB is where it turns.
       {64 * kKibi - 1, 20'000, 20'000, 64 * kMebi, DrawRoad::buckets},
       {64 * kKibi, 20'000, 20'000, 64 * kMebi, DrawRoad::gather},
       {64 * kKibi + 1, 20'000, 20'000, 64 * kMebi, DrawRoad::gather},
+      // Few rows of a source that would fit.
+      {kKibi, 8'000, 60, 16 * kMebi, DrawRoad::gather},
+      {kKibi, 8'000, 70, 16 * kMebi, DrawRoad::memory},
       // Few of many small rows; a share that is worth the sweep.
       {8, kGibi, 1'000, 256 * kMebi, DrawRoad::gather},
       {8, kGibi, 60'000, 256 * kMebi, DrawRoad::gather},
@@ -54,6 +57,15 @@ TEST_CASE("planned draw: the road that moves the fewest bytes") {
     CHECK((plan.scratch_bytes > 0) == (row.road == DrawRoad::buckets));
     CHECK((plan.passes == 1) == (row.road != DrawRoad::buckets));
   }
+}
+
+TEST_CASE("planned draw: slots that are dear to look up are dealt, if rows are small") {
+  constexpr Draw::Costs kDear{.slot = 420, .step = 100}, kCheap{.slot = 70, .step = 70};
+  constexpr std::uint64_t kRows = 1'000'000, kMemory = 512 * kMebi;
+  CHECK(plan_drawn_rows(8, kRows, kRows, kMemory, kCheap).road == DrawRoad::memory);
+  CHECK(plan_drawn_rows(8, kRows, kRows, kMemory, kDear).road == DrawRoad::buckets);
+  CHECK(plan_drawn_rows(159, kRows, kRows, kMemory, kDear).road == DrawRoad::buckets);
+  CHECK(plan_drawn_rows(161, kRows, kRows, kMemory, kDear).road == DrawRoad::memory);
 }
 
 TEST_CASE("planned draw: what is read and written adds up") {
@@ -116,7 +128,8 @@ TEST_CASE("drawn rows: memory, gathering and buckets hand out the same bytes") {
     CHECK(plan.road == (memory == kLeastDrawMemory ? DrawRoad::buckets : DrawRoad::memory));
     CHECK((all_of(*open_drawn_rows(*noise.rows, draw, {2, memory, dir.path()}, events)) == right));
   }
-  CHECK((all_of(*open_gathered_rows(*noise.rows, draw, {2, kLeastGatherMemory}, events)) == right));
+  const GatherLimits limits{.jobs = 2, .memory_bytes = kLeastGatherMemory};
+  CHECK((all_of(*open_gathered_rows(*noise.rows, draw, limits, events)) == right));
   CHECK(test::files_in(dir.path()).size() == 2);
 }
 
