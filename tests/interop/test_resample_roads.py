@@ -49,7 +49,8 @@ def test_small_rows_come_out_the_same_for_all_limits_and_roads(words, small_rows
             reference = np.memmap(tmp_path / "reference.npy", "u1")
         else:
             assert np.array_equal(np.memmap(tmp_path / "out.npy", "u1"), reference), limits
-    assert roads == {"buckets", "memory"}
+    # A slot of a draw with replacement takes longer to look up than these rows take to be dealt.
+    assert roads == ({"buckets", "memory"} if words == ["--permute"] else {"buckets"})
 
 
 @pytest.mark.parametrize("mode", ["permute", "rows", "replace", "weights", "indices"])
@@ -113,7 +114,7 @@ def test_sources_of_many_files_take_each_road(count, tmp_path):
         numbers = resampled(sources, tmp_path / "out.npy", *words, "--memory", "16MiB", road="buckets")
         assert is_drawn_from(array, tmp_path / "out.npy", numbers)
     check_draw(array, sources, tmp_path / "out.npy", "--rows", 30, "--memory", "16MiB", road="gather")
-    check_draw(array, sources, tmp_path / "out.npy", "--rows", 30, "--memory", "256MiB", road="memory")
+    check_draw(array, sources, tmp_path / "out.npy", "--rows", 3000, "--memory", "256MiB", road="memory")
 
 
 def test_sources_that_do_not_lie_in_rows_take_each_road(tmp_path):

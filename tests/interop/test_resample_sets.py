@@ -90,7 +90,7 @@ def test_shards_are_the_slices_that_numpy_saves_for_all_limits(arrays, tmp_path)
 
 @pytest.mark.parametrize("fields", [2, 12])
 def test_large_columns_side_by_side_go_through_buckets_into_shards(fields, tmp_path):
-    columns = {f"f{i}": noise("u1", (2_400_000 // fields, 10 + i % 3), i) for i in range(fields)}
+    columns = {f"f{i}": noise("u1", (400_000, 10 + i % 3), i) for i in range(fields)}
     sources = [f"{name}={saved(tmp_path / f'{name}.npy', column)}" for name, column in columns.items()]
     rows = tmp_path / "rows.npy"
     words = ["--to", "npy", "--shard-size", "5MiB", "--replace", "--memory", "16MiB", "--quiet"]
@@ -98,6 +98,15 @@ def test_large_columns_side_by_side_go_through_buckets_into_shards(fields, tmp_p
     run_shale("verify", tmp_path / "set", "--full")
     for name, column in columns.items():
         assert np.array_equal(np.concatenate(shards_of(tmp_path / "set", name)), column[np.load(rows)])
+
+
+def test_more_threads_than_the_memory_has_room_for(tmp_path):
+    x, y = noise("u1", (100, 300_000)), np.arange(100, dtype="<i8")
+    sources = [f"x={saved(tmp_path / 'x.npy', x)}", f"y={saved(tmp_path / 'y.npy', y)}"]
+    run_shale("resample", *sources, tmp_path / "set", "--to", "npy", "--memory", "16MiB", "--jobs", "256", "--permute")
+    numbers = shards_of(tmp_path / "set", "y")[0]
+    assert np.array_equal(np.sort(numbers), y)
+    assert is_drawn_from(x, tmp_path / "set/shard-000000.x.npy", numbers)
 
 
 @pytest.mark.parametrize("container", ["npy", "record"])

@@ -7,10 +7,17 @@
 #include <vector>
 
 #include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+#include "shale/io/external_sorter.hpp"
+#include "shale/ops/bucketed_rows.hpp"
+#include "shale/ops/gathered_rows.hpp"
 #include "shale/ops/row_stream.hpp"
 
 namespace shale {
 namespace {
+
+// Of a field, if several are put in order side by side.
+constexpr std::uint64_t kLeastFieldMemory = std::max(kLeastGatherMemory, kLeastBucketMemory);
 
 // The pieces that drawn rows come in, taken as whole rows.
 class DrawnColumn {
@@ -19,9 +26,26 @@ class DrawnColumn {
               const Events& events)
       : rows_(std::move(rows)), drawn_(open_drawn_rows(*rows_, draw, limits, events)) {}
 
+  /// Writes all rows into a scratch file, which they are read from later, and gives the memory
+  /// back.
+  void settle(std::shared_ptr<ScratchFile> scratch) {
+    scratch_ = std::move(scratch);
+    offset_ = scratch_->size();
+    for (Bytes piece = drawn_->next(); !piece.empty(); piece = drawn_->next())
+      scratch_->append(piece);
+    drawn_.reset();
+    rows_.reset();
+  }
+
   void read(std::span<std::byte> into) {
+    if (scratch_) {
+      scratch_->read_exact(offset_, into);
+      offset_ += into.size();
+      return;
+    }
     while (!into.empty()) {
       if (left_.empty()) left_ = drawn_->next();
+      if (left_.empty()) throw Error(Code::bug, "rows end {} bytes too early", into.size());
       const std::size_t count = std::min(left_.size(), into.size());
       std::memcpy(into.data(), left_.data(), count);
       left_ = left_.subspan(count);
@@ -32,7 +56,9 @@ class DrawnColumn {
  private:
   std::unique_ptr<const LocatedRows> rows_;
   std::unique_ptr<DrawnRows> drawn_;
-  Bytes left_;  // of the piece that was handed out last
+  Bytes left_;                            // of the piece that was handed out last
+  std::shared_ptr<ScratchFile> scratch_;  // of rows that were settled
+  std::uint64_t offset_ = 0;              // where the next ones lie in it
 };
 
 class DrawnSource final : public Source {
@@ -78,16 +104,37 @@ class DrawnSource final : public Source {
 
  private:
   void open_columns() {
-    const std::uint64_t all = std::max<std::uint64_t>(1, *info_.row_bytes);
     const std::uint64_t memory = limits_.memory_bytes - limits_.memory_bytes / 4;
+    const bool are_settled = !fit_side_by_side(memory);
+    if (are_settled) require_free_space(limits_.scratch_folder, info_.manifest.bytes);
+    const auto scratch =
+        are_settled ? std::make_shared<ScratchFile>(limits_.scratch_folder) : nullptr;
     for (std::size_t i = 0; i < table_.columns.size(); ++i) {
-      // A field's share is that of its bytes.
-      const double share = static_cast<double>(table_.row_bytes(i)) / static_cast<double>(all);
       DrawLimits limits = limits_;
-      limits.memory_bytes = std::max(
-          kLeastDrawMemory, static_cast<std::uint64_t>(share * static_cast<double>(memory)));
+      limits.memory_bytes = are_settled ? std::max(memory, kLeastDrawMemory) : share_of(i, memory);
       columns_.emplace_back(table_.columns[i](events_), *draw_, limits, quiet_);
+      if (are_settled) columns_.back().settle(scratch);
     }
+  }
+
+  // A field's share is the least that it can do with, and of the rest as much as its bytes are.
+  [[nodiscard]] std::uint64_t share_of(std::size_t field, std::uint64_t memory) const {
+    const std::uint64_t least = table_.columns.size() * kLeastFieldMemory;
+    const double share = static_cast<double>(table_.row_bytes(field)) /
+                         static_cast<double>(std::max<std::uint64_t>(1, *info_.row_bytes));
+    const double rest = static_cast<double>(memory - std::min(memory, least));
+    return kLeastFieldMemory + static_cast<std::uint64_t>(share * rest);
+  }
+
+  // Small fields take less than their share. Where it is not enough, the fields are put in order
+  // one after the other, each with all of the memory: another pass over the bytes.
+  [[nodiscard]] bool fit_side_by_side(std::uint64_t memory) const {
+    if (table_.columns.size() == 1) return true;
+    const std::uint64_t rows = draw_->source_rows() + draw_->rows();
+    std::uint64_t taken = 0;
+    for (std::size_t i = 0; i < table_.columns.size(); ++i)
+      taken += std::min(share_of(i, memory), rows * table_.row_bytes(i));
+    return taken <= memory;
   }
 
   RowTable table_;

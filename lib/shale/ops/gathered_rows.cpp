@@ -18,6 +18,7 @@ constexpr std::uint64_t kRowOverhead = 64;
 // A range is read with the rest of the pages that it begins and ends in.
 constexpr std::uint64_t kPageMargin = 2 * kDirectAlignment;
 constexpr std::uint64_t kRowsAtOnce = 4096;
+constexpr std::uint64_t kLeastLoaderMemory = 64 << 10;
 
 // How the output is cut into pieces: rows, or a part of one row.
 struct Cut {
@@ -193,7 +194,11 @@ class GatheredRows final : public DrawnRows {
 
 std::unique_ptr<DrawnRows> open_gathered_rows(const LocatedRows& rows, const Draw& draw,
                                               const GatherLimits& limits, const Events& events) {
-  return std::make_unique<GatheredRows>(rows, draw, limits, events);
+  // No more workers than have the memory to read with.
+  const std::uint64_t most = limits.memory_bytes / (2 * kLeastLoaderMemory) - 1;
+  GatherLimits within = limits;
+  within.jobs = static_cast<unsigned>(std::min<std::uint64_t>(limits.jobs, most));
+  return std::make_unique<GatheredRows>(rows, draw, within, events);
 }
 
 }  // namespace shale

@@ -45,7 +45,7 @@ void check_gathered(const LocatedNoise& noise, std::uint64_t rows) {
     const auto draw =
         drawn(mode, source_rows, mode == DrawMode::permute ? std::min(rows, source_rows) : rows);
     const std::string right = expected(noise, *draw);
-    for (const unsigned jobs : {1u, 2u, 8u}) {
+    for (const unsigned jobs : {1u, 2u, 8u, 256u}) {
       CAPTURE(jobs);
       CHECK((gathered(noise, *draw, {jobs, kLeastGatherMemory, true}) == right));
       CHECK((gathered(noise, *draw, {jobs, kLeastGatherMemory, false}) == right));
@@ -87,7 +87,7 @@ TEST_CASE("gathered rows: rows larger than the memory come in parts, of whole el
     const LocatedNoise noise(dir, row_bytes, 16, {{80, 1}, {11, 2, true}});
     const auto draw = drawn(DrawMode::replace, 3, 5);
     const std::string right = expected(noise, *draw);
-    for (const unsigned jobs : {1u, 2u, 8u})
+    for (const unsigned jobs : {1u, 2u, 8u, 256u})
       CHECK((gathered(noise, *draw, {jobs, kLeastGatherMemory, true}) == right));
   }
 }
