@@ -165,7 +165,9 @@ def resample(
         try:
             facts = _shale.resample(words, progress)
         except Error as error:
-            kept.name_arguments(error)
+            # One that Python code raised meanwhile, in `progress`, has frames below this one: it goes as it is.
+            if error.__traceback__ is not None and error.__traceback__.tb_next is None:
+                kept.name_arguments(error)
             raise
     return _result(facts)
 
