@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -262,10 +263,11 @@ def test_progress_counts_rows_of_every_pass(large):
     np.lib.format.open_memmap(large / "small.npy", "w+", "<u1", (rows, 4)).flush()
     try:
         passes = resample(large / "small.npy", large / "out.npy", memory="16MiB", dry_run=True).arrays[0].passes
+        begin = time.monotonic()
         steps = steps_of(large / "small.npy", large / "out.npy", memory="16MiB")
-        assert passes > 1
+        assert passes > 1 and len(steps) <= 10 * (time.monotonic() - begin) + 1
         check_steps(steps, passes * rows)
-        assert 3 < len(steps) < 1000
+        assert len(steps) > 3
     finally:
         for name in ("small.npy", "out.npy"):
             (large / name).unlink(missing_ok=True)
