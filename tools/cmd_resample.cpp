@@ -2,6 +2,7 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/ops/draw_options.hpp"
 #include "shale/ops/resample.hpp"
 
 #include "tools/command.hpp"
@@ -12,8 +13,6 @@ namespace shale::tools {
 namespace {
 
 const Command& self() { return commands()[6]; }
-
-constexpr const char* kModes[] = {"permute", "replace", "indices", "weights"};
 
 void add_options(CommandLine& line) {
   add_output_options(line);
@@ -36,33 +35,15 @@ void add_options(CommandLine& line) {
        "where rows are put in order; default: the folder of the output");
 }
 
-DrawRequest draw_of(const CommandLine& line) {
-  const char* chosen = nullptr;
-  for (const char* mode : kModes) {
-    const bool is_given =
-        line.has(mode) || ((mode == kModes[0] || mode == kModes[1]) && line.flag(mode));
-    // Weights draw with replacement: to say so is no contradiction.
-    const bool is_implied = chosen == kModes[1] && mode == kModes[3];
-    if (!is_given) continue;
-    if (chosen != nullptr && !is_implied)
-      throw Error(Code::usage, "--{} and --{} are two ways to draw", chosen, mode)
-          .hint("leave one of them out");
-    chosen = mode;
-  }
-  DrawRequest draw;
-  if (chosen == kModes[1]) draw.mode = DrawMode::replace;
-  if (chosen == kModes[2]) draw.mode = DrawMode::indices;
-  if (chosen == kModes[3]) draw.mode = DrawMode::weights;
-  if (draw.mode == DrawMode::indices || draw.mode == DrawMode::weights)
-    draw.file = line.text(chosen);
-  if (line.has("rows")) draw.rows = parse_count(line.text("rows"), "--rows");
-  draw.seed = parse_count(line.text("seed"), "--seed");
-  for (const char* option : {"rows", "seed"}) {
-    if (draw.mode == DrawMode::indices && line.has(option))
-      throw Error(Code::usage, "--{} does nothing with --indices, which say it all", option)
-          .hint("leave it out");
-  }
-  return draw;
+DrawOptions draw_options_of(const CommandLine& line) {
+  DrawOptions options;
+  options.permute = line.flag("permute");
+  options.replace = line.flag("replace");
+  if (line.has("indices")) options.indices = line.text("indices");
+  if (line.has("weights")) options.weights = line.text("weights");
+  if (line.has("rows")) options.rows = parse_count(line.text("rows"), "--rows");
+  if (line.has("seed")) options.seed = parse_count(line.text("seed"), "--seed");
+  return options;
 }
 
 std::pair<std::string, std::string> split_pair(const std::string& text) {
@@ -77,18 +58,14 @@ std::pair<std::string, std::string> split_pair(const std::string& text) {
 ResampleRequest request_of(const CommandLine& line, const CommonOptions& common) {
   ResampleRequest request;
   request.conversion = read_output_options(line, common);
-  request.conversion.draw = draw_of(line);
+  request.conversion.draw = draw_request(draw_options_of(line));
   request.is_permutation = line.flag("permute");
   if (line.has("tmp")) request.conversion.scratch_folder = line.text("tmp");
   if (line.has("also")) {
     for (const std::string& text : line.texts("also")) request.also.push_back(split_pair(text));
   }
-  if (line.has("save-indices")) {
-    request.indices_output = line.text("save-indices");
-    if (!is_array_name(request.indices_output))
-      throw Error(Code::usage, "--save-indices writes an array, whose name ends in .npy")
-          .at(request.indices_output);
-  }
+  if (line.has("save-indices")) request.indices_output = line.text("save-indices");
+  require_array_names(request);
   return request;
 }
 

@@ -23,8 +23,6 @@ constexpr Command kCommands[] = {
      "draw rows of an array, or shuffle them, into an array of any size", run_resample},
 };
 
-constexpr std::uint64_t kLeastMemory = 16 << 20;
-
 std::vector<std::string> unrecognized_words(const po::parsed_options& parsed) {
   return po::collect_unrecognized(parsed.options, po::include_positional);
 }
@@ -165,17 +163,10 @@ CommonOptions CommandLine::common() const {
     common.progress =
         common.is_quiet ? Progress::Mode::none : kModeValues[choice("progress", kModes)];
   }
-  common.jobs = has("jobs") ? Limit{parse_count(text("jobs"), "--jobs"), "--jobs"} : usable_cpus();
-  constexpr std::uint64_t kMostJobs = 1024;
-  if (common.jobs.value == 0 || common.jobs.value > kMostJobs) {
-    throw Error(Code::usage, "--jobs {} is not between 1 and {}", common.jobs.value, kMostJobs);
-  }
-  common.memory =
-      has("memory") ? Limit{parse_size(text("memory")), "--memory"} : default_memory_budget();
-  if (common.memory.value < kLeastMemory) {
-    throw Error(Code::usage, "--memory {} is less than the minimum, {}", printable(text("memory")),
-                format_size(kLeastMemory));
-  }
+  common.jobs =
+      granted_jobs(has("jobs") ? std::optional(parse_count(text("jobs"), "--jobs")) : std::nullopt);
+  common.memory = granted_memory(has("memory") ? std::optional<std::string_view>(text("memory"))
+                                               : std::nullopt);
   return common;
 }
 

@@ -37,12 +37,6 @@ Json schema_facts(const Manifest& manifest) {
   return fields;
 }
 
-std::vector<std::uint64_t> array_shape(const Field& field, std::uint64_t rows) {
-  std::vector<std::uint64_t> shape = {rows};
-  shape.insert(shape.end(), field.shape.begin(), field.shape.end());
-  return shape;
-}
-
 }  // namespace
 
 std::optional<DType> shown_dtype(const Field& field, bool has_fixed_rows) {
@@ -229,7 +223,7 @@ Json resample_facts(const ResampleReport& report, const ResampleRequest& request
   for (const ResampledArray& array : report.arrays) {
     json["arrays"].push_back({{"path", printable(array.path)},
                               {"dtype", printable(dtype_of_column(array.field).descr())},
-                              {"shape", array_shape(array.field, array.rows)},
+                              {"shape", shape_of_column(array.field, array.rows)},
                               {"file_bytes", array.file_bytes},
                               {"road", name_of(array.plan.road)},
                               {"passes", array.plan.passes},
@@ -242,7 +236,7 @@ Json resample_facts(const ResampleReport& report, const ResampleRequest& request
 }
 
 std::string array_text(const Field& field, std::uint64_t rows) {
-  const std::vector<std::uint64_t> shape = array_shape(field, rows);
+  const std::vector<std::uint64_t> shape = shape_of_column(field, rows);
   return fmt::format("{} of shape ({}{})", printable(dtype_of_column(field).descr()),
                      fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
 }

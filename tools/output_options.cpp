@@ -4,22 +4,20 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
-#include "shale/format/format.hpp"
+#include "shale/ops/choose_output.hpp"
 
 #include "tools/facts.hpp"
 
 namespace shale::tools {
 namespace {
 
-constexpr std::string_view kNpy = "npy";
-constexpr const char* kShardOptions[] = {"shard-size", "shard-samples"};
-
-void refuse_other_format(const CommandLine& line, const std::string& output) {
-  if (!line.has("to") || line.text("to") == kNpy) return;
-  throw Error(Code::usage, "--to {} for an output that is one .npy array",
-              printable(line.text("to")))
-      .at(output)
-      .hint("leave --to out, or choose an output directory, whose name does not end in .npy");
+OutputOptions output_options_of(const CommandLine& line) {
+  OutputOptions options;
+  if (line.has("to")) options.format = line.text("to");
+  if (line.has("shard-size")) options.shard_bytes = parse_size(line.text("shard-size"));
+  if (line.has("shard-samples"))
+    options.shard_samples = parse_count(line.text("shard-samples"), "--shard-samples");
+  return options;
 }
 
 std::vector<std::string> split_fields(const std::string& text) {
@@ -39,10 +37,7 @@ std::vector<std::string> split_fields(const std::string& text) {
 void refuse_for_array(const CommandLine& line, std::span<const char* const> options,
                       const std::string& output) {
   for (const char* option : options) {
-    if (!line.has(option)) continue;
-    throw Error(Code::usage, "--{} does nothing for an output that is one .npy array", option)
-        .at(output)
-        .hint("leave it out, or choose an output directory and pass --to npy");
+    if (line.has(option)) throw does_nothing_for_array(option, output);
   }
 }
 
@@ -67,20 +62,9 @@ ConvertRequest read_output_options(const CommandLine& line, const CommonOptions&
   ConvertRequest request;
   request.inputs.assign(line.words().begin(), line.words().end() - 1);
   request.output = line.words().back();
-  if (is_array_name(request.output)) {
-    refuse_other_format(line, request.output);
-    refuse_for_array(line, kShardOptions, request.output);
-  } else {
-    // format_named("") lists the formats: the chooser.
-    request.format = format_named(line.has("to") ? line.text("to") : "").name;
-  }
+  choose_output(request, output_options_of(line));
   if (line.has("fields")) request.fields = split_fields(line.text("fields"));
   request.generator = kGenerator;
-  request.shard_bytes = parse_size(line.text("shard-size"));
-  if (line.has("shard-samples"))
-    request.shard_samples = parse_count(line.text("shard-samples"), "--shard-samples");
-  if (request.shard_samples == 0)
-    throw Error(Code::usage, "--shard-samples 0: a shard holds at least one sample");
   request.io = static_cast<IoMode>(line.choice("io", kIo));
   request.overwrite = line.flag("overwrite");
   request.is_dry_run = line.flag("dry-run");

@@ -3,6 +3,7 @@
 #include "python/bindings/errors_binding.hpp"
 #include "python/bindings/map_binding.hpp"
 #include "python/bindings/reader_binding.hpp"
+#include "python/bindings/resample_binding.hpp"
 
 NB_MODULE(_shale, module) {
   // Workers of a DataLoader end without a tidy interpreter: what is alive then is no leak.
@@ -11,4 +12,5 @@ NB_MODULE(_shale, module) {
   shale::python::bind_errors();
   shale::python::bind_maps(module);
   shale::python::bind_reader(module);
+  shale::python::bind_resample(module);
 }

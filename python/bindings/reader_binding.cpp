@@ -16,6 +16,7 @@
 #include "shale/shards/dataset_reader.hpp"
 
 #include "python/bindings/errors_binding.hpp"
+#include "python/bindings/plain_objects.hpp"
 #include "python/bindings/sample_objects.hpp"
 
 namespace nb = nanobind;
@@ -37,22 +38,6 @@ Decoding decoding_named(const std::string& name) {
   if (name == "chw") return Decoding::rgb_chw;
   throw Error(Code::bug, "pixel order '{}'", name);
 }
-
-// Paths and class names are raw bytes: os.fsencode on the way in, os.fsdecode on the way out.
-nb::object fs_text(const std::string& bytes) {
-  return nb::steal(
-      PyUnicode_DecodeFSDefaultAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
-}
-
-// As .npy headers name them: "<f4", or of a structure "[('x', '<f4'), ('y', '<i2', (3,))]".
-nb::object numpy_dtype(const std::string& descr) {
-  const nb::module_ numpy = nb::module_::import_("numpy");
-  if (!descr.starts_with('[')) return numpy.attr("dtype")(descr);
-  const nb::object literal = nb::module_::import_("ast").attr("literal_eval")(descr);
-  return nb::module_::import_("numpy.lib.format").attr("descr_to_dtype")(literal);
-}
-
-std::string raw(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
 nb::object decode_rgb8(const nb::bytes& data, const std::string& order) {
   const Decoding decoding = decoding_named(order);

@@ -4,5 +4,16 @@ from shale._shale import decode_rgb8, io_backend
 from shale._shale import version as __version__
 from shale.dataset import Dataset
 from shale.errors import Error
+from shale.resample import ResampledArray, ResampledDataset, ResampleResult, resample
 
-__all__ = ["Dataset", "Error", "__version__", "decode_rgb8", "io_backend"]
+__all__ = [
+    "Dataset",
+    "Error",
+    "ResampleResult",
+    "ResampledArray",
+    "ResampledDataset",
+    "__version__",
+    "decode_rgb8",
+    "io_backend",
+    "resample",
+]

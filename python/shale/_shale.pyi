@@ -1,6 +1,6 @@
 """The extension module: what the Python classes of this package stand on."""
 
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 version: str
 
@@ -56,6 +56,11 @@ def decode_rgb8(data: bytes, order: str = "hwc") -> Any:
     Raises:
         shale.errors.ContentError: no JPEG, or one that is cut or damaged.
     """
+
+def resample(words: dict, progress: Optional[Callable[[int, int], Any]]) -> dict:
+    """`words`: the arguments of shale.resample, all of them; paths are bytes, sizes are texts, `inputs` are the words
+    that the program takes, `also` is a list of pairs. The result: the fields of shale.ResampleResult, nested
+    ones as dictionaries."""
 
 def io_backend() -> str:
     """How batches are read on this machine: ``"io_uring"`` or ``"threads"``."""

@@ -17,6 +17,8 @@ with env.begin() as txn:
     value = txn.get(b"0")
 folder = shale.torch.ImageFolder("set")
 classes: list = folder.classes
+done = shale.resample({"x": ["a.npy"]}, "out.npy", memory="64MiB", also={"y.npy": "z.npy"}, progress=lambda done, total: None)
+path: str = done.arrays[0].path
 """
 
 
@@ -34,6 +36,6 @@ def test_users_get_the_types(tmp_path, monkeypatch):
     monkeypatch.setenv("MYPYPATH", str(ROOT / "python"))
     (tmp_path / "user.py").write_text(USER)
     assert mypy("user.py", cwd=tmp_path).returncode == 0
-    (tmp_path / "user.py").write_text(USER + "wrong: str = ds.find('key')\nshale.Dataset(cache=7)\n")
+    (tmp_path / "user.py").write_text(USER + "wrong: str = ds.find('key')\nshale.Dataset(cache=7)\ndone.rows = 7\nshale.resample('x', 'y', rows='7')\n")
     run = mypy("user.py", cwd=tmp_path)
-    assert "Found 3 errors" in run.stdout, run.stdout
+    assert "Found 5 errors" in run.stdout, run.stdout

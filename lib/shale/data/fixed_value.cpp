@@ -130,6 +130,12 @@ DType dtype_of_column(const Field& field) {
   return field.kind == Kind::real ? whole_real() : whole_integer();
 }
 
+std::vector<std::uint64_t> shape_of_column(const Field& field, std::uint64_t rows) {
+  std::vector<std::uint64_t> shape = {rows};
+  shape.insert(shape.end(), field.shape.begin(), field.shape.end());
+  return shape;
+}
+
 std::optional<std::uint64_t> fixed_bytes_of(const Field& field) {
   if (field.kind == Kind::tensor) return field.tensor_bytes();
   if (is_located(field.kind)) return std::nullopt;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "shale/data/sample.hpp"
 #include "shale/data/schema.hpp"
@@ -24,6 +26,8 @@ namespace shale {
                                     std::vector<std::uint64_t> shape);
 /// NumPy's type of the column that a field of fixed size is.
 [[nodiscard]] DType dtype_of_column(const Field& field);
+/// NumPy's shape of a column of so many values.
+[[nodiscard]] std::vector<std::uint64_t> shape_of_column(const Field& field, std::uint64_t rows);
 
 /// Bytes of each value of a field; nullopt for bytes, text and lists, whose values differ in size.
 /// Errors: as Field::tensor_bytes.

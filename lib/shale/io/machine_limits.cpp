@@ -12,12 +12,17 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+
 namespace shale {
 namespace {
 
 constexpr std::uint64_t kMebibyte = 1 << 20;
 constexpr std::uint64_t kLeastBudget = 16 * kMebibyte;
 constexpr std::uint64_t kUsualBudget = 256 * kMebibyte;
+constexpr std::uint64_t kMostJobs = 1024;
 
 /// A whole number without sign and nothing behind it; "max", "-1" (both mean: no limit) and garbage
 /// are none.
@@ -187,5 +192,22 @@ Limit default_memory_budget_of(const Limit& usable_memory) {
 Limit usable_cpus() { return usable_cpus_of(this_machine()); }
 Limit usable_memory() { return usable_memory_of(this_machine()); }
 Limit default_memory_budget() { return default_memory_budget_of(usable_memory()); }
+
+Limit granted_jobs(std::optional<std::uint64_t> asked) {
+  const Limit jobs = asked ? Limit{*asked, "--jobs"} : usable_cpus();
+  if (jobs.value == 0 || jobs.value > kMostJobs)
+    throw Error(Code::usage, "--jobs {} is not between 1 and {}", jobs.value, kMostJobs);
+  return jobs;
+}
+
+Limit granted_memory(std::optional<std::string_view> asked) {
+  if (!asked) return default_memory_budget();
+  const Limit memory{parse_size(*asked), "--memory"};
+  if (memory.value < kLeastBudget) {
+    throw Error(Code::usage, "--memory {} is less than the minimum, {}", printable(*asked),
+                format_size(kLeastBudget));
+  }
+  return memory;
+}
 
 }  // namespace shale

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace shale {
 
@@ -26,6 +27,14 @@ struct Limit {
 /// The default of --memory: 256 MiB, or a quarter of usable_memory() if that is less; never under
 /// 16 MiB.
 [[nodiscard]] Limit default_memory_budget();
+
+/// The threads that were asked for, else usable_cpus(). Errors: Code::usage for 0 and for more than
+/// 1024.
+[[nodiscard]] Limit granted_jobs(std::optional<std::uint64_t> asked);
+
+/// The memory that was asked for, a size text, else default_memory_budget(). Errors: Code::usage
+/// for less than 16 MiB; as parse_size.
+[[nodiscard]] Limit granted_memory(std::optional<std::string_view> asked);
 
 /// What the functions above look at. A test names another one.
 struct MachineView {

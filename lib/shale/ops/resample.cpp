@@ -43,9 +43,8 @@ Field number_field() {
 }
 
 std::vector<std::byte> header_of(const ResampledArray& array) {
-  NpyHeader header{.dtype = dtype_of_column(array.field), .shape = {array.rows}};
-  header.shape.insert(header.shape.end(), array.field.shape.begin(), array.field.shape.end());
-  return npy_header_bytes(header);
+  return npy_header_bytes(
+      {.dtype = dtype_of_column(array.field), .shape = shape_of_column(array.field, array.rows)});
 }
 
 // What is written, by file system: what stays, and the most that is there at any moment.
@@ -102,6 +101,11 @@ void refuse_shared_paths(const ResampleRequest& request, const std::vector<std::
   }
 }
 
+void require_array_name(std::string_view option, const std::string& output) {
+  if (is_array_name(output)) return;
+  throw Error(Code::usage, "--{} writes an array, whose name ends in .npy", option).at(output);
+}
+
 // A run under way.
 class Resampling {
  public:
@@ -134,7 +138,7 @@ class Resampling {
     report.rows = draw_->rows();
     for (Target& target : targets_) plan(target, report);
     if (!request_.indices_output.empty()) numbers_.emplace(plan_numbers());
-    if (!is_array_name(conversion_.output)) report.dataset = convert(conversion_, events_);
+    if (!is_array_name(conversion_.output)) report.dataset = write_dataset();
     for (const std::string& note : report.notes) events_.say(note);
     if (!conversion_.is_dry_run) write_all();
     for (Target& target : targets_) report.arrays.push_back(std::move(target.array));
@@ -151,6 +155,7 @@ class Resampling {
   }
 
   void refuse_outputs() const {
+    require_array_names(request_);
     std::vector<std::string> outputs;
     if (is_array_name(conversion_.output)) outputs.push_back(conversion_.output);
     for (const auto& [input, output] : request_.also) outputs.push_back(output);
@@ -233,6 +238,18 @@ class Resampling {
     return numbers;
   }
 
+  // Its samples are the first rows that are counted.
+  ConvertReport write_dataset() {
+    all_steps_ += draw_->rows();
+    Events counted = events_;
+    counted.progress = [this](std::uint64_t done, std::uint64_t, std::uint64_t bytes) {
+      events_.report(done, all_steps_, done_bytes_ = bytes);
+    };
+    ConvertReport written = convert(conversion_, counted);
+    done_steps_ = draw_->rows();
+    return written;
+  }
+
   void write_all() {
     // All of them first: what a killed run left of them takes no room any more.
     std::vector<std::unique_ptr<TemporaryArray>> written;
@@ -271,6 +288,7 @@ class Resampling {
       events_.report(passed + std::min(written, target.array.rows), all_steps_, done_bytes_);
     }
     done_steps_ = passed + target.array.rows;
+    events_.report(done_steps_, all_steps_, done_bytes_);  // also of rows without bytes
     finish(file, target.array);
   }
 
@@ -318,6 +336,11 @@ class Resampling {
 };
 
 }  // namespace
+
+void require_array_names(const ResampleRequest& request) {
+  for (const auto& [input, output] : request.also) require_array_name("also", output);
+  if (!request.indices_output.empty()) require_array_name("save-indices", request.indices_output);
+}
 
 ResampleReport resample(const ResampleRequest& request, const Events& events) {
   return Resampling(request, events).run();

@@ -42,10 +42,15 @@ struct ResampleReport {
   std::vector<std::string> notes;
 };
 
+/// Errors: Code::usage for an output of `also` or of the indices that is no is_array_name().
+void require_array_names(const ResampleRequest& request);
+
 /// Draws rows of an array into another one, or into shards, both of any size: which rows depends on
 /// the draw and the number of rows only, never on jobs, memory or machine. docs/sampling.md has the
 /// method. All outputs come to their names when all are whole and durable: a kill leaves hidden
 /// temporaries beside them, which the next run of the same outputs replaces.
+/// `events.progress` counts rows, over all outputs and over all passes from one to the next, so it
+/// grows and ends with all of them, before any array has its name.
 /// Memory: conversion.memory_bytes, whatever the sizes, also of a row that is larger.
 /// Errors: Code::exists for an output that is there, without `overwrite`; Code::usage for an output
 /// that is an input, lies in one or is named twice, for a permutation of fewer rows than there are;

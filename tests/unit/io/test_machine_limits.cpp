@@ -120,3 +120,15 @@ TEST_CASE("machine limits: this machine has at least one CPU and some memory") {
   CHECK(usable_memory().value > 0);
   CHECK(default_memory_budget().value <= 256 << 20);
 }
+
+TEST_CASE("machine limits: what was asked for is granted between its bounds") {
+  CHECK(granted_jobs(1).value == 1);
+  CHECK(granted_jobs(1024).source == "--jobs");
+  CHECK(granted_jobs(std::nullopt).value == usable_cpus().value);
+  CHECK(granted_memory("16MiB").value == 16 << 20);
+  CHECK(granted_memory(std::nullopt).source == default_memory_budget().source);
+  for (const std::uint64_t jobs : {std::uint64_t{0}, std::uint64_t{1025}})
+    CHECK(error_of([&] { (void)granted_jobs(jobs); }).code() == Code::usage);
+  CHECK(error_of([] { (void)granted_memory("16777215"); }).message() ==
+        "--memory 16777215 is less than the minimum, 16 MiB");
+}

@@ -1,0 +1,43 @@
+#include "shale/ops/choose_output.hpp"
+
+#include "shale/base/printable.hpp"
+#include "shale/format/format.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::string_view kNpy = "npy";
+
+void refuse_shards(const OutputOptions& options, const std::string& output) {
+  if (options.format && *options.format != kNpy) {
+    throw Error(Code::usage, "--to {} for an output that is one .npy array",
+                printable(*options.format))
+        .at(output)
+        .hint("leave --to out, or choose an output directory, whose name does not end in .npy");
+  }
+  if (options.shard_bytes) throw does_nothing_for_array("shard-size", output);
+  if (options.shard_samples) throw does_nothing_for_array("shard-samples", output);
+}
+
+}  // namespace
+
+void choose_output(ConvertRequest& request, const OutputOptions& options) {
+  if (is_array_name(request.output)) {
+    refuse_shards(options, request.output);
+  } else {
+    // format_named("") lists the formats: the chooser.
+    request.format = format_named(options.format.value_or("")).name;
+  }
+  if (options.shard_samples == std::uint64_t{0})
+    throw Error(Code::usage, "--shard-samples 0: a shard holds at least one sample");
+  request.shard_bytes = options.shard_bytes.value_or(request.shard_bytes);
+  request.shard_samples = options.shard_samples.value_or(request.shard_samples);
+}
+
+Error does_nothing_for_array(std::string_view option, const std::string& output) {
+  return Error(Code::usage, "--{} does nothing for an output that is one .npy array", option)
+      .at(output)
+      .hint("leave it out, or choose an output directory and pass --to npy");
+}
+
+}  // namespace shale

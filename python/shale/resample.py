@@ -1,0 +1,313 @@
+"""Draws of rows: `shale resample` as a function."""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+import os
+import re
+import tempfile
+from dataclasses import dataclass
+from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+
+from shale import _shale
+from shale.errors import Error, SchemaError, StorageError, UsageError
+
+Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+Paths = Union[Path, Sequence[Path]]
+
+# An option of the program, where a text of its errors and notes names one.
+_OPTION = re.compile(r"(?<![^\s(])--([a-z]+(?:-[a-z]+)*)")
+_MOST = 2**64 - 1
+
+
+@dataclass(frozen=True)
+class ResampledArray:
+    """An array that was written, or by ``dry_run`` would be."""
+
+    path: str
+    dtype: Any  #: numpy.dtype
+    shape: Tuple[int, ...]
+    file_bytes: int
+    road: str  #: ``"memory"``, ``"gather"`` (rows are read where they lie) or ``"buckets"``
+    passes: int  #: over the bytes, from the source to the output
+    read_bytes: int  #: about so many
+    written_bytes: int  #: the same
+    scratch_bytes: int  #: at most, at any moment
+
+
+@dataclass(frozen=True)
+class ResampledDataset:
+    """A dataset that was written, or by ``dry_run`` would be."""
+
+    path: str
+    format: str
+    samples: int
+    shards: int
+    file_bytes: int
+    was_complete: bool  #: it was there from an earlier run of the same call: nothing was done
+
+
+@dataclass(frozen=True)
+class ResampleResult:
+    """What came of it."""
+
+    output: str
+    rows: int
+    source_rows: int
+    arrays: Tuple[ResampledArray, ...]  #: the output, those of ``also``, the indices
+    dataset: Optional[ResampledDataset]  #: an output of shards: in the place of the first array
+    notes: Tuple[str, ...]
+
+
+def resample(
+    source: Union[Paths, Mapping[str, Paths]],
+    output: Path,
+    *,
+    rows: Optional[int] = None,
+    replace: bool = False,
+    permute: bool = False,
+    indices: Any = None,
+    weights: Any = None,
+    seed: int = 0,
+    memory: Union[None, int, str] = None,
+    jobs: Optional[int] = None,
+    tmp: Optional[Path] = None,
+    save_indices: Optional[Path] = None,
+    also: Optional[Mapping[Path, Path]] = None,
+    fields: Union[None, str, Sequence[str]] = None,
+    to: Optional[str] = None,
+    shard_size: Union[None, int, str] = None,
+    shard_samples: Optional[int] = None,
+    overwrite: bool = False,
+    dry_run: bool = False,
+    io: str = "auto",
+    progress: Optional[Callable[[int, int], Any]] = None,
+) -> ResampleResult:
+    """Draws rows of an array of shape (n, ...) into another one, (rows, ...), or into shards, both of any size.
+
+    ``out[s] == source[row of slot s]``, dtype and bytes of a row are kept. Which rows are drawn depends on
+    n, ``rows``, ``seed`` and ``weights`` only, and is what the program draws: the files are equal, byte
+    by byte. By default all rows come, each once, in a shuffled order; ``rows`` alone takes fewer of them.
+
+    Args:
+        source: an .npy or .npz file, a dataset of arrays, or a list of arrays that follow one another.
+            A mapping of names to paths makes columns: ``{"x": "a.npy", "y": ["b.npy", "c.npy"]}``.
+        output: an .npy file; any other name is a directory of shards in the format ``to``.
+        rows: of the output. Default: n, or as many as ``indices`` has.
+        replace: draw with replacement, each row alike.
+        permute: insist on all n rows, each once: another number in ``rows`` is refused.
+        indices: take these rows, in this order: an .npy file of shape (rows,), any integer dtype, or
+            an array or a sequence of integers. Negative ones count from the end.
+        weights: draw with replacement in proportion to these numbers: an .npy file, array or sequence
+            of shape (n,) of bool, integers or floats. Arrays and sequences go through a file in ``tmp``,
+            which is removed.
+        seed: another one is another draw.
+        memory: budget, bytes or a text as ``"64MiB"``, at least 16 MiB. Default: 256 MiB, or a quarter
+            of what SLURM, cgroup and machine grant, if that is less.
+        jobs: threads, 1 to 1024. Default: what SLURM, affinity and cgroup grant.
+        tmp: folder where rows are put in order. Default: that of the output (for arrays given as
+            ``indices`` or ``weights``: the system's).
+        save_indices: an .npy file for the numbers of the drawn rows, (rows,) int64.
+        also: ``{"y.npy": "y-out.npy"}``: the same draw of arrays of equal length.
+        fields: of a dataset or of arrays: only these, in this order.
+        to: format of the shards; see ``shale formats``.
+        shard_size: no file of a shard is larger: bytes or a text. Default: 1 GiB.
+        shard_samples: no shard has more samples.
+        overwrite: replace what the outputs hold.
+        dry_run: tell what would be written, and write nothing.
+        io: ``"direct"`` writes past the page cache, ``"buffered"`` through it.
+        progress: called as ``progress(done, total)``, rows over all passes and all outputs, from the calling
+            thread, at most ten times a second and once with ``done == total``, before the outputs get
+            their names (not at all if there is nothing to move). What it raises stops the run, and is
+            raised here.
+
+    Outputs come to their names when all are whole and durable. A call that is stopped, by an error, an
+    exception in ``progress`` or KeyboardInterrupt, leaves no array; of a dataset whole shards may stay,
+    which the same call continues from. The GIL is released; threads may run several calls at once.
+
+    Raises:
+        shale.errors.UsageError: arguments that contradict one another, or a wrong one.
+        shale.errors.MismatchError: an output is there, and not to be overwritten.
+        shale.errors.SchemaError: arrays that do not fit: lengths, dtypes, indices or weights out of range.
+        shale.errors.NotFoundError, UnsupportedError, DamagedError: the source, with ``file`` and ``offset``.
+        shale.errors.StorageError: the storage failed, or has not the room.
+
+    Source: docs/sampling.md has the draws, with a program that repeats them.
+    """
+    if progress is not None and not callable(progress):
+        raise UsageError(f"progress is {progress!r}, expected a function of (done, total)")
+    with contextlib.ExitStack() as files:
+        kept = _Lists(files, tmp)
+        words = {
+            "inputs": _inputs(source),
+            "output": _path(output, "output"),
+            "rows": _count(rows, "rows"),
+            "replace": bool(replace),
+            "permute": bool(permute),
+            "indices": kept.path_of(indices, "indices"),
+            "weights": kept.path_of(weights, "weights"),
+            # 0 is the seed of those who give none.
+            "seed": _count(seed, "seed") or None,
+            "memory": _size(memory, "memory"),
+            "jobs": _count(jobs, "jobs"),
+            "tmp": None if tmp is None else _path(tmp, "tmp"),
+            "save_indices": None if save_indices is None else _path(save_indices, "save_indices"),
+            "also": [(_path(a, "also"), _path(b, "also")) for a, b in (also or {}).items()],
+            "fields": [fields] if isinstance(fields, str) else list(fields or ()),
+            "to": None if to is None else _text(to, "to"),
+            "shard_size": _size(shard_size, "shard_size"),
+            "shard_samples": _count(shard_samples, "shard_samples"),
+            "overwrite": bool(overwrite),
+            "dry_run": bool(dry_run),
+            "io": _text(io, "io"),
+        }
+        try:
+            facts = _shale.resample(words, progress)
+        except Error as error:
+            # One that Python code raised meanwhile, in `progress`, has frames below this one: it goes as it is.
+            if error.__traceback__ is not None and error.__traceback__.tb_next is None:
+                kept.name_arguments(error)
+            raise
+    return _result(facts)
+
+
+def _result(facts: dict) -> ResampleResult:
+    dataset = facts["dataset"]
+    return ResampleResult(
+        output=facts["output"],
+        rows=facts["rows"],
+        source_rows=facts["source_rows"],
+        arrays=tuple(ResampledArray(**array) for array in facts["arrays"]),
+        dataset=None if dataset is None else ResampledDataset(**dataset),
+        notes=tuple(map(_in_python, facts["notes"])),
+    )
+
+
+def _in_python(text: str) -> str:
+    """A text of the program, with its options as the arguments are called."""
+    return _OPTION.sub(lambda match: match[1].replace("-", "_"), text)
+
+
+# --- arguments
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, (str, bytes, os.PathLike))
+
+
+def _path(value: Any, name: str) -> bytes:
+    if not _is_path(value):
+        raise UsageError(f"{name} is {value!r}, expected a path")
+    return os.fsencode(value)
+
+
+def _paths(value: Any, name: str) -> List[bytes]:
+    if _is_path(value):
+        return [_path(value, name)]
+    try:
+        paths = list(value)
+    except TypeError:
+        raise UsageError(f"{name} is {value!r}, expected a path, or a list or mapping of paths") from None
+    if not paths:
+        raise UsageError(f"{name} names no file")
+    return [_path(path, name) for path in paths]
+
+
+def _inputs(source: Any) -> List[bytes]:
+    if not isinstance(source, Mapping):
+        return _paths(source, "source")
+    if not source:
+        raise UsageError("source names no column")
+    words = []
+    for name, paths in source.items():
+        if not isinstance(name, str) or not name or "=" in name:
+            raise UsageError(f"source names a column {name!r}, expected a text without '='")
+        words += [os.fsencode(name) + b"=" + path for path in _paths(paths, f"column {name!r}")]
+    return words
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise UsageError(f"{name} is {value!r}, expected a text")
+    return value
+
+
+def _count(value: Any, name: str) -> Optional[int]:
+    if value is None:
+        return None
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise UsageError(f"{name} is {value!r}, expected a whole number") from None
+    if not 0 <= count <= _MOST:
+        raise UsageError(f"{name} is {count}, expected 0 to {_MOST}")
+    return count
+
+
+def _size(value: Any, name: str) -> Optional[str]:
+    return value if isinstance(value, str) or value is None else str(_count(value, name))
+
+
+class _Lists:
+    """Indices and weights that come as arrays: the .npy files that hold them for the time of a call."""
+
+    def __init__(self, files: contextlib.ExitStack, tmp: Optional[Path]) -> None:
+        self._files = files
+        self._tmp = tmp
+        self._names: dict = {}
+
+    def path_of(self, value: Any, name: str) -> Optional[bytes]:
+        if value is None:
+            return None
+        if _is_path(value):
+            return os.fsencode(value)
+        array = _one_axis(value, name)
+        path = self._files.enter_context(_saved(array, name, self._tmp))
+        self._names[path] = name
+        return os.fsencode(path)
+
+    def name_arguments(self, error: Error) -> None:
+        """Puts what the caller knows, names of arguments, into the text of an error."""
+        text, hint = str(error.args[0]), error.hint
+        for path, name in self._names.items():
+            text = text.replace(path, name)
+            if error.file == path:
+                error.file = error.offset = None
+                text = re.sub(rf"^{name}: byte \d+: ", f"{name}: ", text)
+        error.args = (_in_python(text),)
+        error.hint = None if hint is None else _in_python(hint)
+
+
+def _one_axis(value: Any, name: str) -> Any:
+    """`value` as a numpy array of one axis, and of numbers."""
+    import numpy
+
+    try:
+        array = numpy.asarray(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise SchemaError(f"{name} make no array: {error}") from error
+    if array.ndim != 1:
+        raise SchemaError(f"{name} have the shape {array.shape}, expected one axis")
+    if array.dtype.hasobject or array.dtype.kind not in "biuf":
+        raise SchemaError(f"{name} are of dtype {array.dtype}, expected numbers")
+    # A list of nothing says nothing of its dtype; numpy takes float64.
+    return array.astype("<i8") if array.size == 0 else array
+
+
+@contextlib.contextmanager
+def _saved(array: Any, name: str, tmp: Optional[Path]) -> Iterator[str]:
+    """Path of a file that holds the array, until the end of the block."""
+    import numpy
+
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="shale-", dir=None if tmp is None else os.fsdecode(tmp))
+    except OSError as error:
+        raise StorageError(f"{name} cannot be kept in a temporary folder: {error}") from error
+    with folder as at:
+        path = os.path.join(at, name + ".npy")
+        try:
+            numpy.save(path, array, allow_pickle=False)
+        except OSError as error:
+            raise StorageError(f"{name} cannot be kept in {path}: {error}") from error
+        yield path

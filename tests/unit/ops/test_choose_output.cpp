@@ -1,0 +1,56 @@
+#include <doctest/doctest.h>
+
+#include "shale/ops/choose_output.hpp"
+
+#include "tests/support/temp_dir.hpp"
+
+using namespace shale;
+using test::error_of;
+
+namespace {
+
+ConvertRequest chosen(const std::string& output, const OutputOptions& options) {
+  ConvertRequest request;
+  request.output = output;
+  choose_output(request, options);
+  return request;
+}
+
+std::string refusal(const std::string& output, const OutputOptions& options) {
+  const Error error = error_of([&] { (void)chosen(output, options); });
+  CHECK(error.code() == Code::usage);
+  return error.message();
+}
+
+const std::string kGrid = "grid";  // the format of these tests
+
+}  // namespace
+
+TEST_CASE("choose output: an array takes no format but npy, and no option of shards") {
+  CHECK(chosen("out.npy", {}).format.empty());
+  CHECK(chosen("out.npy", {.format = "npy"}).output == "out.npy");
+  CHECK(refusal("out.npy", {.format = kGrid}) ==
+        "--to " + kGrid + " for an output that is one .npy array");
+  CHECK(refusal("out.npy", {.shard_bytes = 1}) ==
+        "--shard-size does nothing for an output that is one .npy array");
+  CHECK(refusal("out.npy", {.shard_samples = 1}) ==
+        "--shard-samples does nothing for an output that is one .npy array");
+}
+
+TEST_CASE("choose output: shards have a format, and bounds that were given or usual ones") {
+  const ConvertRequest usual = chosen("out", {.format = kGrid});
+  CHECK(usual.format == kGrid);
+  CHECK(usual.shard_bytes == std::uint64_t{1} << 30);
+  CHECK(usual.shard_samples == ~std::uint64_t{0});
+  const ConvertRequest given =
+      chosen("out", {.format = kGrid, .shard_bytes = 1000, .shard_samples = 7});
+  CHECK(given.shard_bytes == 1000);
+  CHECK(given.shard_samples == 7);
+}
+
+TEST_CASE("choose output: shards without a format, of an unknown one, or of no samples") {
+  CHECK(refusal("out", {}) == "no format was chosen");
+  CHECK(refusal("out", {.format = "tar"}) == "no format is called 'tar'");
+  CHECK(refusal("out", {.format = kGrid, .shard_samples = 0}) ==
+        "--shard-samples 0: a shard holds at least one sample");
+}
