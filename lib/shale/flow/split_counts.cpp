@@ -83,11 +83,8 @@ class SplitCounts::WindowedSums {
 };
 
 SplitCounts::SplitCounts(std::uint64_t n, std::uint64_t draws, std::uint64_t seed,
-                         std::uint64_t memory_bytes)
-    : SplitCounts(n, draws, seed, memory_bytes, nullptr) {}
-
-SplitCounts::SplitCounts(std::uint64_t n, std::uint64_t draws, std::uint64_t seed,
-                         std::uint64_t memory_bytes, WeightSums sums)
+                         std::uint64_t memory_bytes, WeightSums sums,
+                         const StopIfAsked& stop_if_asked)
     : n_(n),
       draws_(draws),
       node_keys_(mix(mix(mix(seed ^ kTreeSeed) + n) + draws)),
@@ -99,39 +96,43 @@ SplitCounts::SplitCounts(std::uint64_t n, std::uint64_t draws, std::uint64_t see
                                              std::max(draws_ / kLeastBlockDraws, std::uint64_t{1}));
   while (blocks_of(n_, block_height_) > most_blocks) ++block_height_;
   table_.assign(blocks_of(n_, block_height_) + 1, 0);
+  const StopIfAsked* stop = stop_if_asked ? &stop_if_asked : nullptr;
   Node root{1, height_, 0, draws_, 0, n_};
   if (sums_) {
     // A level of single sums costs less than windows of which hardly anything is used.
     WindowedSums windowed(*this, block_height_ + kSparseHeight < kWindowHeight ? kWindowHeight : 0);
     root.sum_end = windowed.below(n_, kWindowHeight + 1);
-    count_blocks(root, windowed);
+    count_blocks(root, windowed, stop);
   } else {
     EvenSums even{n_};
-    count_blocks(root, even);
+    count_blocks(root, even, stop);
   }
   std::exclusive_scan(table_.begin(), table_.end(), table_.begin(), std::uint64_t{0});
 }
 
 // The left half of a node of two rows or more, with its share of the draws.
 template <class Sums>
-SplitCounts::Node SplitCounts::left_of(const Node& node, Sums& sums) const {
+SplitCounts::Node SplitCounts::left_of(const Node& node, Sums& sums,
+                                       const StopIfAsked* stop_if_asked) const {
   const std::uint64_t sum_middle = sums.below(node.middle(), node.height);
-  const std::uint64_t draws = binomial(RandomWords(node_keys_.at(node.index)), node.draws,
-                                       sum_middle - node.sum_begin, node.sum_end - node.sum_begin);
+  const std::uint64_t draws =
+      binomial(RandomWords(node_keys_.at(node.index)), node.draws, sum_middle - node.sum_begin,
+               node.sum_end - node.sum_begin, stop_if_asked);
   return {node.index * 2, node.height - 1, node.row, draws, node.sum_begin, sum_middle};
 }
 
 // The draws of each block below a node, into the table.
 template <class Sums>
-void SplitCounts::count_blocks(const Node& node, Sums& sums) {
+void SplitCounts::count_blocks(const Node& node, Sums& sums, const StopIfAsked* stop_if_asked) {
   if (node.draws == 0) return;
+  if (stop_if_asked != nullptr) (*stop_if_asked)();
   if (node.height == block_height_) {
     table_[node.row >> block_height_] = node.draws;
     return;
   }
-  const Node left = left_of(node, sums);
-  count_blocks(left, sums);
-  count_blocks(node.other_half(left), sums);
+  const Node left = left_of(node, sums, stop_if_asked);
+  count_blocks(left, sums, stop_if_asked);
+  count_blocks(node.other_half(left), sums, stop_if_asked);
 }
 
 std::uint64_t SplitCounts::row_of(std::uint64_t rank) const {

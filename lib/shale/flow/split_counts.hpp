@@ -28,13 +28,14 @@ class SplitCounts {
   /// Asked for at most 4097 sums at once.
   using WeightSums = std::function<void(std::uint64_t first, std::span<std::uint64_t> into)>;
 
-  /// Every row alike. n is at least 1 if there are draws, both below 2^63; `memory_bytes` at least
-  /// 4 KiB.
-  SplitCounts(std::uint64_t n, std::uint64_t draws, std::uint64_t seed, std::uint64_t memory_bytes);
-  /// In proportion to weights; their sum is not 0 if there are draws. The sums are kept. Errors:
-  /// those of the sums, here and later.
+  /// Called while the table is made, at least every few milliseconds; may throw.
+  using StopIfAsked = std::function<void()>;
+
+  /// In proportion to weights, or without sums every row alike. n is at least 1 if there are draws,
+  /// both below 2^63, and then the sum of the weights is not 0; `memory_bytes` is at least 4 KiB.
+  /// The sums are kept. Errors: those of the sums, here and later; what `stop_if_asked` throws.
   SplitCounts(std::uint64_t n, std::uint64_t draws, std::uint64_t seed, std::uint64_t memory_bytes,
-              WeightSums sums);
+              WeightSums sums = nullptr, const StopIfAsked& stop_if_asked = nullptr);
 
   [[nodiscard]] std::uint64_t draws() const { return draws_; }
   /// The row of one rank, rank < draws.
@@ -48,7 +49,7 @@ class SplitCounts {
   class WindowedSums;
   struct Wanted;
   template <class Sums>
-  void count_blocks(const Node& node, Sums& sums);
+  void count_blocks(const Node& node, Sums& sums, const StopIfAsked* stop_if_asked);
   template <class Sums>
   void walk_blocks(std::uint64_t first, std::span<std::uint64_t> into, Sums& sums) const;
   template <class Sums>
@@ -56,7 +57,8 @@ class SplitCounts {
   template <class Sums>
   [[nodiscard]] std::uint64_t row_of_one(Node node, Sums& sums) const;
   template <class Sums>
-  [[nodiscard]] Node left_of(const Node& node, Sums& sums) const;
+  [[nodiscard]] Node left_of(const Node& node, Sums& sums,
+                             const StopIfAsked* stop_if_asked = nullptr) const;
 
   std::uint64_t n_, draws_;
   RandomWords node_keys_;

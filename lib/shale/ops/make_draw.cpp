@@ -105,10 +105,11 @@ std::uint64_t drawn_rows(const DrawRequest& request, std::uint64_t source_rows) 
 }
 
 std::unique_ptr<Draw> replaced(const DrawRequest& request, std::uint64_t source_rows,
-                               std::uint64_t memory_bytes) {
+                               std::uint64_t memory_bytes, const Events& events) {
   const std::uint64_t rows = drawn_rows(request, source_rows);
   return std::make_unique<ReplacedDraw>(source_rows,
-                                        SplitCounts(source_rows, rows, request.seed, memory_bytes),
+                                        SplitCounts(source_rows, rows, request.seed, memory_bytes,
+                                                    nullptr, [&] { events.stop_if_asked(); }),
                                         request.seed, Draw::Costs{.slot = 420, .step = 100});
 }
 
@@ -124,7 +125,8 @@ std::unique_ptr<Draw> weighted(const DrawRequest& request, std::uint64_t source_
   }
   // A quarter for the sums, or for the buffers of their scratch file; half for the tree.
   SplitCounts::WeightSums sums = sums_of_weights(weights, memory_bytes / 4, scratch_folder, events);
-  SplitCounts draws(source_rows, rows, request.seed, memory_bytes / 2, std::move(sums));
+  SplitCounts draws(source_rows, rows, request.seed, memory_bytes / 2, std::move(sums),
+                    [&] { events.stop_if_asked(); });
   return std::make_unique<ReplacedDraw>(source_rows, std::move(draws), request.seed,
                                         Draw::Costs{.slot = 1500, .step = 120});
 }
@@ -163,7 +165,7 @@ std::unique_ptr<Draw> make_draw(const DrawRequest& request, std::uint64_t source
     case DrawMode::permute:
       return permuted(request, source_rows);
     case DrawMode::replace:
-      return replaced(request, source_rows, memory_bytes);
+      return replaced(request, source_rows, memory_bytes, events);
     case DrawMode::weights:
       return weighted(request, source_rows, memory_bytes, scratch_folder, events);
     case DrawMode::indices:

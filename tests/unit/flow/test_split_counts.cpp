@@ -333,4 +333,15 @@ TEST_CASE("split counts: another seed, another n and another N are other draws")
   CHECK(same < 500);
 }
 
+TEST_CASE(
+    "split counts: more draws than can be counted in a lifetime stop when they are asked to") {
+  struct Stop {};
+  unsigned asked = 0;
+  const auto stop = [&] {
+    if (++asked == 3) throw Stop();
+  };
+  constexpr std::uint64_t kDraws = std::uint64_t{1} << 60;
+  CHECK_THROWS_AS(SplitCounts(1'000'003, kDraws, 1, kMemory, nullptr, stop), Stop);
+}
+
 }  // namespace shale

@@ -201,9 +201,10 @@ TEST_CASE("output file: a limit reached in the background stops it with place, s
         (void)file.finish();
       }));
     });
-    CHECK(text == (dir / "out") +
-                      ": byte 16384: 8192 more bytes make the file too large: File too large\n"
-                      "hint: raise the limit (ulimit -f); shards can be made smaller by --shard-size");
+    CHECK(text ==
+          (dir / "out") +
+              ": byte 16384: 8192 more bytes make the file too large: File too large\n"
+              "hint: raise the limit (ulimit -f); shards can be made smaller by --shard-size");
   }
 }
 
