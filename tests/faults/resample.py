@@ -196,8 +196,8 @@ class DrawOutputs(DrawCase):
         self.check_no_scratch()
 
     def test_a_folder_that_is_too_small_is_told_before_anything_is_written(self):
-        with self.small_disk("8m") as disk:
-            self.refused(*self.words(disk), says=[f"{disk}: ", "are needed here", "8 MiB are free"])
+        with self.small_disk(ROWS * ROW_BYTES // 3) as disk:
+            self.refused(*self.words(disk), says=[f"{disk}: ", "are needed here", "MiB are free"])
             self.check_nothing_left(disk)
             words = self.words()
             words[words.index(self.scratch)] = disk
@@ -343,7 +343,7 @@ class DrawSources(DrawCase):
         for container in ("npy", "hdf5"):
             dataset = self.folder / container
             sources = [f"x={self.x}", f"y={self.folder / 'y.npy'}"]
-            self.ok("convert", *sources, dataset, "--to", container, "--shard-size", "7MiB")
+            self.ok("convert", *sources, dataset, "--to", container, "--shard-size", str(ROWS * ROW_BYTES // 3))
             shards = sorted(path for path in dataset.iterdir() if path.stat().st_size > MIB)
             shard = shards[1]
             content = bytearray(shard.read_bytes())
