@@ -9,15 +9,10 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/io/external_sorter.hpp"
-#include "shale/ops/bucketed_rows.hpp"
-#include "shale/ops/gathered_rows.hpp"
 #include "shale/ops/row_stream.hpp"
 
 namespace shale {
 namespace {
-
-// Of a field, if several are put in order side by side.
-constexpr std::uint64_t kLeastFieldMemory = std::max(kLeastGatherMemory, kLeastBucketMemory);
 
 // The pieces that drawn rows come in, taken as whole rows.
 class DrawnColumn {
@@ -119,11 +114,11 @@ class DrawnSource final : public Source {
 
   // A field's share is the least that it can do with, and of the rest as much as its bytes are.
   [[nodiscard]] std::uint64_t share_of(std::size_t field, std::uint64_t memory) const {
-    const std::uint64_t least = table_.columns.size() * kLeastFieldMemory;
+    const std::uint64_t least = table_.columns.size() * kLeastDrawMemory;
     const double share = static_cast<double>(table_.row_bytes(field)) /
                          static_cast<double>(std::max<std::uint64_t>(1, *info_.row_bytes));
     const double rest = static_cast<double>(memory - std::min(memory, least));
-    return kLeastFieldMemory + static_cast<std::uint64_t>(share * rest);
+    return kLeastDrawMemory + static_cast<std::uint64_t>(share * rest);
   }
 
   // Small fields take less than their share. Where it is not enough, the fields are put in order

@@ -11,6 +11,8 @@
 
 namespace shale {
 
+static_assert(kLeastDrawMemory >= std::max(kLeastGatherMemory, kLeastBucketMemory));
+
 DrawPlan plan_drawn_rows(std::uint64_t row_bytes, std::uint64_t source_rows, std::uint64_t rows,
                          std::uint64_t memory_bytes, Draw::Costs costs) {
   const std::uint64_t source_bytes = source_rows * row_bytes, output_bytes = rows * row_bytes;

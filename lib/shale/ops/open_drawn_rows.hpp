@@ -38,7 +38,7 @@ struct DrawLimits {
   std::string scratch_folder;
 };
 
-inline constexpr std::uint64_t kLeastDrawMemory = 4 << 20;
+inline constexpr std::uint64_t kLeastDrawMemory = 2 << 20;
 
 /// The cheapest road, by the bytes that move, and those that could move while the draw is asked:
 /// one random read counts as much as kSeekBytes in a row. Errors: as plan_buckets.
