@@ -6,11 +6,9 @@ import resource
 import shutil
 import signal
 import subprocess
-import time
 import unittest
 
 from fault_case import IN_MEMORY, FaultCase
-from kills import SEED
 from limits import MIB, Limits
 from shale_tool import IS_SANITIZED, npy, start, write
 
@@ -98,20 +96,13 @@ class ArrayJoins(FaultCase):
         self.words = ["convert", *[self.x] * 40, self.array]
 
     def test_killed_at_any_moment_there_is_a_whole_array_or_none(self):
-        dice = random.Random(SEED)
-        began = time.monotonic()
-        self.ok(*self.words)
-        seconds = time.monotonic() - began
+        with self.measured():
+            self.ok(*self.words)
         whole = self.array.read_bytes()
         self.assertEqual(whole[128:], self.x.read_bytes()[128:] * 40)
         self.array.unlink()
         for _ in range(6 if IS_SANITIZED else 30):
-            process = start(*self.words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            try:
-                process.wait(timeout=dice.uniform(0, seconds))
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
-            process.wait()
+            self.interrupted(self.words, signal.SIGKILL)
             if self.array.exists():
                 self.assertEqual(self.array.read_bytes(), whole)
                 self.array.unlink()

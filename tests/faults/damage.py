@@ -2,11 +2,9 @@
 
 import json
 import os
-import random
 import shutil
 
 from fault_case import BUG_MARKS, IN_MEMORY, FaultCase
-from kills import SEED
 from shale_tool import IS_SANITIZED, make_photos, manifest_of, png, run, write
 
 __all__ = ["Damage"]
@@ -47,16 +45,15 @@ class Damage(FaultCase):
         path.write_bytes(content)
 
     def test_every_flipped_bit(self):
-        dice = random.Random(SEED)
         positions = []
         for name in self.names:
             size = (self.out / name).stat().st_size
             positions += [(name, place) for place in {0, size - 1, size // 2}]
         while len(positions) < FLIPS:
-            name = dice.choice(self.names)
-            positions.append((name, dice.randrange((self.out / name).stat().st_size)))
+            name = self.dice.choice(self.names)
+            positions.append((name, self.dice.randrange((self.out / name).stat().st_size)))
         for name, place in positions:
-            bit = dice.randrange(8)
+            bit = self.dice.randrange(8)
 
             def flip(content):
                 content[place] ^= 1 << bit

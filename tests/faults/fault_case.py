@@ -5,10 +5,13 @@ import ctypes
 import fcntl
 import os
 import pathlib
+import random
+import signal
 import subprocess
 import sys
 import tempfile
 import termios
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -18,6 +21,8 @@ from shale_tool import NOBODY, SHALE, differences, run, snapshot, start  # noqa:
 
 IS_ROOT = os.geteuid() == 0
 BUG_MARKS = ("unexpected:", "terminate called", "Traceback", "Sanitizer", "this is a bug")
+SEED = int(os.environ.get("FAULTS_SEED", random.SystemRandom().randrange(2**32)))
+print(f"FAULTS_SEED={SEED}", flush=True)
 # For tests that are not about disks: no waiting for fsync.
 IN_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
@@ -36,6 +41,7 @@ class FaultCase(unittest.TestCase):
         self.folder = shale_tool.Folder(self.base)
         self.addCleanup(self.folder.remove)
         self.out = self.folder / "out"
+        self.dice = random.Random(SEED)
 
     # ---- running
 
@@ -93,6 +99,42 @@ class FaultCase(unittest.TestCase):
         self.assertEqual(differences(left, right), [], f"{left} and {right} differ")
 
     # ---- disturbing
+
+    @contextlib.contextmanager
+    def measured(self):
+        """The run within is one that nothing disturbs: signals of interrupted() come while such a run would last."""
+        began = time.monotonic()
+        yield
+        self.seconds = time.monotonic() - began
+
+    def interrupted(self, words, which, has_begun=lambda: True):
+        """Starts a run and sends a signal at a random moment once it has begun; its exit code.
+
+        A run that was over before that corrects what measured() found, on a machine that was busier: the next signals come sooner.
+        """
+        process = start(*words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not has_begun() and process.poll() is None:
+            os.sched_yield()
+        began = time.monotonic()
+        try:
+            process.wait(timeout=self.dice.uniform(0, self.seconds))
+            self.seconds = min(self.seconds, time.monotonic() - began)
+        except subprocess.TimeoutExpired:
+            process.send_signal(which)
+        return process.wait()
+
+    def stopped_by_signals(self, count, words, has_begun):
+        """Runs that SIGINT and SIGTERM strike in turn, until so many have stopped: yields each one's exit code, 130 or 0."""
+        stopped = 0
+        for tries in range(20 * count):
+            which = (signal.SIGINT, signal.SIGTERM)[tries % 2]
+            code = self.interrupted(words, which, has_begun)
+            self.assertIn(code, (0, 130))
+            yield code
+            stopped += code == 130
+            if stopped == count:
+                return
+        self.fail(f"signals have stopped {stopped} of {20 * count} runs")
 
     @contextlib.contextmanager
     def small_disk(self, size):

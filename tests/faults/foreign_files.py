@@ -2,15 +2,12 @@
 
 import json
 import os
-import random
 import shutil
 import signal
-import subprocess
 import time
 
-from fault_case import BUG_MARKS, IN_MEMORY, FaultCase
-from kills import SEED
-from shale_tool import IS_SANITIZED, make_photos, run, start
+from fault_case import BUG_MARKS, IN_MEMORY, SEED, FaultCase
+from shale_tool import IS_SANITIZED, make_photos, run
 
 __all__ = ["ForeignHdf5", "ForeignLmdb", "ForeignRecord"]
 
@@ -30,7 +27,6 @@ class ForeignLmdb(FaultCase):
         self.file = self.folder / f"x.{self.suffix}"
         shutil.copyfile(self.out / f"shard-000000.{self.suffix}", self.file)
         self.content = self.file.read_bytes()
-        self.dice = random.Random(SEED)
 
     def survives(self, story):
         """Each command ends by itself: done, failed or damaged."""
@@ -91,18 +87,14 @@ class ForeignLmdb(FaultCase):
         """Killed while it indexes: no manifest, or a right one; the next run clears what is left."""
         folder = self.folder / "idx"
         words = ["index", self.file, "--crc", "--index-dir", folder]
-        self.ok(*words)
+        with self.measured():
+            self.ok(*words)
         names = sorted(os.listdir(folder))
         self.assertEqual(names, sorted(f"{self.file.name}.{end}" for end in ("index.npy", "blocks.npy", "dataset.json")))
         reference = {name: (folder / name).read_bytes() for name in names}
         for _ in range(CHANGES):
             shutil.rmtree(folder)
-            process = start(*words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            try:
-                process.wait(timeout=self.dice.uniform(0, 0.02))
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
-            process.wait()
+            self.interrupted(words, signal.SIGKILL)
             if (folder / names[1]).exists():
                 for name in names:
                     self.assertEqual((folder / name).read_bytes(), reference[name], name)

@@ -1,19 +1,13 @@
 """Killed at any moment: what bears a final name is whole, there is no manifest, and the same command finishes the job."""
 
 import os
-import random
 import shutil
 import signal
-import subprocess
-import time
 
 from fault_case import IN_MEMORY, FaultCase
-from shale_tool import IS_SANITIZED, make_photos, snapshot, start
+from shale_tool import IS_SANITIZED, make_photos, snapshot
 
-__all__ = ["KilledRuns", "KilledRunsOnDisk", "SEED"]
-
-SEED = int(os.environ.get("FAULTS_SEED", random.SystemRandom().randrange(2**32)))
-print(f"FAULTS_SEED={SEED}", flush=True)
+__all__ = ["KilledRuns", "KilledRunsOnDisk"]
 
 KILLS, SIGNALS = (10, 4) if IS_SANITIZED else (44, 12)
 
@@ -25,26 +19,13 @@ class KilledRuns(FaultCase):
 
     def setUp(self):
         super().setUp()
-        self.dice = random.Random(SEED)
         self.source = make_photos(self.folder / "in", self.files, sides=(2, 40), classes=4)
         self.words = ["--shard-samples", self.files // self.shards, "--jobs", 2]
+        self.command = ["convert", self.source, self.out, "--to", self.container, *self.words]
         self.reference = self.folder / "reference"
-        began = time.monotonic()
-        self.convert(self.source, self.reference, *self.words)
-        self.seconds = time.monotonic() - began
+        with self.measured():
+            self.convert(self.source, self.reference, *self.words)
         self.before = snapshot(self.source)
-
-    def interrupted(self, extra, which, is_after_start=False):
-        """Starts a run and sends a signal at a random moment; its exit code, 0 if it was too fast."""
-        words = ["convert", self.source, self.out, "--to", self.container, *self.words, *extra]
-        process = start(*words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while is_after_start and not (self.out / ".shale").exists() and process.poll() is None:
-            os.sched_yield()
-        try:
-            process.wait(timeout=self.dice.uniform(0, self.seconds))
-        except subprocess.TimeoutExpired:
-            process.send_signal(which)
-        return process.wait()
 
     def check_after(self, code):
         if (self.out / "dataset.json").exists():  # the kill came after the manifest's rename, or too late
@@ -69,7 +50,7 @@ class KilledRuns(FaultCase):
         while kills < count:
             # A few kills in a row: the next one may strike while what the last one left is cleared away.
             for _ in range(self.dice.randint(1, 3)):
-                code = self.interrupted([], signal.SIGKILL)
+                code = self.interrupted(self.command, signal.SIGKILL)
                 self.assertIn(code, (0, -signal.SIGKILL))
                 self.check_after(code)
                 kills += code != 0
@@ -82,7 +63,7 @@ class KilledRuns(FaultCase):
         for _ in range(6):
             self.convert(self.source, self.out, "--shuffle", *self.words)
             old = snapshot(self.out)
-            self.interrupted(["--overwrite"], signal.SIGKILL)
+            self.interrupted([*self.command, "--overwrite"], signal.SIGKILL)
             left, new = snapshot(self.out), snapshot(self.reference)
             if b"dataset.json" in left:
                 whole = old if left[b"dataset.json"] == old[b"dataset.json"] else new
@@ -95,14 +76,9 @@ class KilledRuns(FaultCase):
             shutil.rmtree(self.out)
 
     def test_sigterm_and_sigint_stop_the_run_with_130(self):
-        codes = []
-        for i in range(SIGNALS):
-            which = (signal.SIGTERM, signal.SIGINT)[i % 2]
-            codes.append(self.interrupted([], which, is_after_start=True))
-            self.assertIn(codes[-1], (0, 130))
-            self.check_after(codes[-1])
+        for code in self.stopped_by_signals(SIGNALS, self.command, (self.out / ".shale").exists):
+            self.check_after(code)
             self.finish()
-        self.assertIn(130, codes)
 
     def test_a_stopped_run_says_so_and_what_to_do(self):
         paused = self.paused_after_listing(self.source, self.out, *self.words[:2])
@@ -114,13 +90,11 @@ class KilledRuns(FaultCase):
 
     def test_verify_changes_nothing_when_it_is_stopped(self):
         before = snapshot(self.reference)
+        words = ["verify", self.reference, "--deep"]
+        with self.measured():
+            self.ok(*words)
         for _ in range(5):
-            process = start("verify", self.reference, "--deep", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            try:
-                process.wait(timeout=self.dice.uniform(0, 0.05))
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
-            process.wait()
+            self.interrupted(words, signal.SIGKILL)
         self.assertEqual(snapshot(self.reference), before)
 
 

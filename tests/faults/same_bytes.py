@@ -1,11 +1,9 @@
 """Same input and same options give the same bytes, whatever the machine is doing."""
 
 import os
-import random
 import shutil
 
 from fault_case import FaultCase
-from kills import SEED
 from shale_tool import make_photos, png, write
 
 __all__ = ["SameBytes"]
@@ -52,7 +50,7 @@ class SameBytes(FaultCase):
         with self.subTest("a copy of the input, its folders written in another order, other times"):
             copy = self.folder / "copy"
             paths = [os.path.join(place, name) for place, _, names in os.walk(self.source) for name in names]
-            random.Random(SEED).shuffle(paths)
+            self.dice.shuffle(paths)
             for path in paths:
                 to = copy / os.path.relpath(path, self.source)
                 to.parent.mkdir(parents=True, exist_ok=True)
