@@ -195,6 +195,18 @@ class DrawOutputs(DrawCase):
             self.refused(*words, says=[f"{disk}: ", "are needed here", "are free"])
             self.check_nothing_left(disk)
 
+    def test_what_has_to_be_put_into_rows_first_is_counted_too(self):
+        """In Fortran order, few rows of it: nothing but the array itself, in rows, goes to the scratch folder."""
+        write(self.folder / "f.npy", npy("<f4", (ROWS // 10, 500), bytes(ROWS * ROW_BYTES), fortran_order=True))
+        with self.small_disk(ROWS * ROW_BYTES - MIB) as disk:
+            words = ["resample", self.folder / "f.npy", self.place / "out.npy", "--rows", 5, "--memory", "16MiB", "--tmp", disk]
+            self.refused(*words, says=[f"{disk}: ", "are needed here", "are free"])
+            self.refused(*words[:2], self.place / "out", *words[3:], "--to", "record", says=[f"{disk}: ", "are needed here"])
+            self.check_nothing_left()
+            self.remount(disk, f"size={2 * ROWS * ROW_BYTES + MIB}")
+            self.ok(*words)
+            self.assertEqual(os.listdir(disk), [])
+
     def test_what_a_kill_left_is_no_room_that_is_missing(self):
         with self.small_disk(ROWS * ROW_BYTES * 3 // 2) as disk:
             words = ["resample", self.x, disk / "out.npy", "--tmp", self.scratch, "--memory", "16MiB"]

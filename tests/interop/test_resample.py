@@ -59,6 +59,16 @@ def test_fortran_order_archives_and_pieces_are_the_same_source(dtype, tmp_path):
             assert np.array_equal(numbers, expected), sources
 
 
+def test_a_fortran_member_that_shrinks_to_nothing(tmp_path):
+    array = np.zeros((5000, 40), "f4")
+    array[7, 3] = 1
+    np.savez_compressed(tmp_path / "x.npz", x=np.asfortranarray(array))
+    assert (tmp_path / "x.npz").stat().st_size < array.nbytes / 100
+    check_draw(array, [tmp_path / "x.npz"], tmp_path / "out.npy", "--permute")
+    run_shale("convert", tmp_path / "x.npz", tmp_path / "again.npy")
+    assert np.array_equal(np.load(tmp_path / "again.npy"), array)
+
+
 def test_parts_of_either_byte_order_are_one_source(tmp_path):
     array = noise("<i4", (ROWS, 3))
     saved(tmp_path / "a.npy", array[:20])

@@ -37,7 +37,7 @@ ArrayRows::ArrayRows(ArrayFile array, std::uint64_t stride, std::string scratch_
 std::vector<std::string> ArrayRows::notes(std::uint64_t memory_bytes) const {
   std::vector<std::string> notes;
   if (is_fortran_) {
-    const FortranPlan plan = plan_fortran(fortran(array_.file), memory_bytes);
+    const FortranPlan plan = fortran_plan(memory_bytes);
     notes.push_back(
         fmt::format("{}: in Fortran order: its rows are put together in {}", name_of(array_),
                     plan.passes == 1 ? std::string("one pass")
@@ -68,6 +68,15 @@ void ArrayRows::take(std::uint64_t row, std::uint64_t rows, std::uint64_t memory
   run.swaps.emplace_back(array_.swaps);
 }
 
+ScratchNeed ArrayRows::scratch_need(std::uint64_t memory_bytes) const {
+  if (located_) return {};
+  const std::uint64_t bytes = rows() * stride_;
+  ScratchNeed need{.most = bytes, .kept = bytes};
+  if (is_fortran_) need.most += fortran_plan(memory_bytes).scratch_bytes;
+  if (is_fortran_ && !array_.is_located()) need.most += bytes;  // unpacked
+  return need;
+}
+
 LocatedRows::Segment ArrayRows::locate(std::uint64_t memory_bytes, const Events& events) {
   if (located_)
     return {.path = located_->path(),
@@ -87,6 +96,10 @@ FortranArray ArrayRows::fortran(PieceSource from) const {
           .data_offset = array_.is_located() ? array_.data_offset : 0,
           .shape = array_.shape,
           .item_bytes = array_.dtype.item_bytes()};
+}
+
+FortranPlan ArrayRows::fortran_plan(std::uint64_t memory_bytes) const {
+  return plan_fortran(array_.shape, array_.dtype.item_bytes(), memory_bytes);
 }
 
 std::unique_ptr<RowStream> ArrayRows::open_stream(std::uint64_t memory_bytes,

@@ -15,6 +15,12 @@
 
 namespace shale {
 
+/// Room that is taken in a scratch folder.
+struct ScratchNeed {
+  std::uint64_t most = 0;  ///< at any moment
+  std::uint64_t kept = 0;  ///< of it, as long as the rows are read
+};
+
 /// The rows of one array: where they lie in its file, or, where they do not lie in C order (in
 /// Fortran order, compressed), as a stream. One thread.
 class ArrayRows {
@@ -32,11 +38,14 @@ class ArrayRows {
   /// order. Errors: as open_fortran and open_member; Code::interrupted.
   void take(std::uint64_t row, std::uint64_t rows, std::uint64_t memory_bytes, PendingSample& run,
             const Events& events);
+  /// What locate() takes.
+  [[nodiscard]] ScratchNeed scratch_need(std::uint64_t memory_bytes) const;
   /// Where its rows lie; those of a stream are written into a nameless file first. Errors: as take.
   [[nodiscard]] LocatedRows::Segment locate(std::uint64_t memory_bytes, const Events& events);
 
  private:
   [[nodiscard]] FortranArray fortran(PieceSource from) const;
+  [[nodiscard]] FortranPlan fortran_plan(std::uint64_t memory_bytes) const;
   [[nodiscard]] std::unique_ptr<RowStream> open_stream(std::uint64_t memory_bytes,
                                                        const Events& events);
   [[nodiscard]] std::shared_ptr<const InputFile> settle(std::uint64_t memory_bytes,

@@ -25,11 +25,16 @@ constexpr std::uint64_t kMostLoaderMemory = 16 << 20;
 constexpr std::uint64_t kGapBytes = 4 << 10;
 constexpr std::uint64_t kRangeBytes = 256 << 10;
 
+/// Rows that were dealt, all passes together.
+void report_dealt(const Events& events, const BucketShape& shape, std::uint64_t rows) {
+  events.report(rows, shape.spans.size() * shape.rows, rows * shape.row_bytes);
+}
+
 /// The first pass: rows from where they lie to the buckets.
 class Sweep {
  public:
   Sweep(const LocatedRows& rows, const Draw& draw, const BucketShape& shape, unsigned jobs);
-  void run(BucketDealer& dealer, const Events& events);
+  void run(BucketDealer& dealer, const BucketShape& shape, const Events& events);
 
  private:
   [[nodiscard]] std::uint64_t deal_steps(BucketDealer& dealer, RowLoader& loader,
@@ -56,7 +61,7 @@ Sweep::Sweep(const LocatedRows& rows, const Draw& draw, const BucketShape& shape
   steps_ = std::max<std::uint64_t>(steps_, 1);
 }
 
-void Sweep::run(BucketDealer& dealer, const Events& events) {
+void Sweep::run(BucketDealer& dealer, const BucketShape& shape, const Events& events) {
   std::vector<RowLoader> loaders;
   for (unsigned i = 0; i < workers_; ++i) loaders.emplace_back(rows_, loader_bytes_);
   OrderedPipeline<std::uint64_t> pipeline(workers_);
@@ -72,7 +77,7 @@ void Sweep::run(BucketDealer& dealer, const Events& events) {
       continue;
     }
     dealt += pipeline.take();
-    events.report(dealt, draw_.rows(), dealt * rows_.row_bytes());
+    report_dealt(events, shape, dealt);
     events.stop_if_asked();
   }
 }
@@ -124,12 +129,14 @@ std::vector<Bucket> deal_again(std::vector<Bucket> buckets, ExtentStore& store,
   std::optional<BucketDealer> dealer;
   BucketReading reading(store, shape, jobs);  // goes first: its threads use the dealer
   std::vector<Bucket> smaller;
+  std::uint64_t dealt = level * shape.rows;
   for (std::size_t i = 0; i < buckets.size(); ++i) {
     const std::uint64_t rows = buckets[i].bytes / shape.entry_bytes();
     dealer.emplace(store, shape, rows, shape.spans[level]);
     reading.submit(std::move(buckets[i]), [&](Bytes entries) { dealer->deal_again(entries); });
     reading.take(events);
     for (Bucket& bucket : dealer->finish()) smaller.push_back(std::move(bucket));
+    report_dealt(events, shape, dealt += rows);
   }
   return smaller;
 }
@@ -225,7 +232,7 @@ std::unique_ptr<DrawnRows> open_bucketed_rows(const LocatedRows& rows, const Dra
   std::vector<Bucket> buckets;
   {
     BucketDealer dealer(*store, shape, shape.rows, shape.spans[0]);
-    Sweep(rows, draw, shape, limits.jobs).run(dealer, events);
+    Sweep(rows, draw, shape, limits.jobs).run(dealer, shape, events);
     buckets = dealer.finish();
     store->settle();
   }

@@ -107,7 +107,9 @@ class DrawnSource final : public Source {
     for (std::size_t i = 0; i < table_.columns.size(); ++i) {
       DrawLimits limits = limits_;
       limits.memory_bytes = are_settled ? std::max(memory, kLeastDrawMemory) : share_of(i, memory);
-      columns_.emplace_back(table_.columns[i](events_), *draw_, limits, quiet_);
+      const RowColumn& column = table_.columns[i];
+      require_free_space(limits_.scratch_folder, column.scratch.most);
+      columns_.emplace_back(column.locate(events_), *draw_, limits, quiet_);
       if (are_settled) columns_.back().settle(scratch);
     }
   }

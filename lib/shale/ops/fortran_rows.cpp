@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include <sys/statvfs.h>
@@ -41,30 +43,35 @@ struct Sizes {
   std::uint64_t all_bytes = 0;  // 0: some axis is empty, and the others may be anything
 };
 
-/// Errors: Code::damaged if the array is larger than what is left of its file.
-Sizes measure(const FortranArray& array) {
-  if (array.shape.empty()) throw Error(Code::bug, "an array without axes has no rows");
-  Sizes sizes{.rows = array.shape[0], .item_bytes = array.item_bytes};
-  const bool is_empty = std::find(array.shape.begin(), array.shape.end(), 0) != array.shape.end();
-  if (is_empty || array.item_bytes == 0) return sizes;
-
-  const std::uint64_t size = size_of(array.file);
-  const std::uint64_t left = array.data_offset < size ? size - array.data_offset : 0;
-  sizes.all_bytes = array.item_bytes;
-  for (const std::uint64_t length : array.shape) {
-    if (length > left / sizes.all_bytes) {
-      throw Error(Code::damaged,
-                  "an array of {} axes and {} bytes an item is larger than the {} "
-                  "bytes left of the file",
-                  array.shape.size(), array.item_bytes, left)
-          .at(path_of(array.file), array.data_offset)
-          .hint("the file was probably cut short; copy it again from where it is whole");
-    }
+/// Of an array of at most so many bytes; nullopt of a larger one.
+std::optional<Sizes> measure(std::span<const std::uint64_t> shape, std::uint64_t item_bytes,
+                             std::uint64_t most_bytes) {
+  if (shape.empty()) throw Error(Code::bug, "an array without axes has no rows");
+  Sizes sizes{.rows = shape[0], .item_bytes = item_bytes};
+  const bool is_empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+  if (is_empty || item_bytes == 0) return sizes;
+  sizes.all_bytes = item_bytes;
+  for (const std::uint64_t length : shape) {
+    if (length > most_bytes / sizes.all_bytes) return std::nullopt;
     sizes.all_bytes *= length;
   }
   sizes.row_bytes = sizes.all_bytes / sizes.rows;
   sizes.columns = sizes.row_bytes / sizes.item_bytes;
   return sizes;
+}
+
+/// Errors: Code::damaged if the array is larger than what is left of its file.
+Sizes measure(const FortranArray& array) {
+  const std::uint64_t size = size_of(array.file);
+  const std::uint64_t left = array.data_offset < size ? size - array.data_offset : 0;
+  if (const std::optional<Sizes> sizes = measure(array.shape, array.item_bytes, left))
+    return *sizes;
+  throw Error(Code::damaged,
+              "an array of {} axes and {} bytes an item is larger than the {} bytes left of the "
+              "file",
+              array.shape.size(), array.item_bytes, left)
+      .at(path_of(array.file), array.data_offset)
+      .hint("the file was probably cut short; copy it again from where it is whole");
 }
 
 struct Method {
@@ -520,11 +527,14 @@ std::shared_ptr<ScratchFile> write_panels(const FortranArray& array, const Sizes
 
 }  // namespace
 
-FortranPlan plan_fortran(const FortranArray& array, std::uint64_t memory_bytes) {
-  const Sizes sizes = measure(array);
-  const Method method = choose_method(sizes, memory_bytes);
+FortranPlan plan_fortran(std::span<const std::uint64_t> shape, std::uint64_t item_bytes,
+                         std::uint64_t memory_bytes) {
+  const auto sizes = measure(shape, item_bytes, std::numeric_limits<std::uint64_t>::max());
+  if (!sizes)
+    throw Error(Code::bug, "no file holds an array of {} axes of this shape", shape.size());
+  const Method method = choose_method(*sizes, memory_bytes);
   if (method.kind != Method::Kind::scratch) return {};
-  return {.passes = 2, .scratch_bytes = sizes.all_bytes};
+  return {.passes = 2, .scratch_bytes = sizes->all_bytes};
 }
 
 std::unique_ptr<RowStream> open_fortran(FortranArray array, std::uint64_t memory_bytes,

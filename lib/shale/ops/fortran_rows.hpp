@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,9 +30,11 @@ struct FortranPlan {
   std::uint64_t scratch_bytes = 0;  ///< of the scratch file
 };
 
-/// Opens and reads nothing. One pass is enough if it reads in pieces of 64 KiB or more.
-/// Errors: as open_fortran, those of reading and writing excepted.
-[[nodiscard]] FortranPlan plan_fortran(const FortranArray& array, std::uint64_t memory_bytes);
+/// Of an array whose bytes may lie in a file or come out of one that is compressed. One pass is
+/// enough if it reads in pieces of 64 KiB or more. Errors: Code::bug for a shape that no file
+/// holds, and as open_fortran.
+[[nodiscard]] FortranPlan plan_fortran(std::span<const std::uint64_t> shape,
+                                       std::uint64_t item_bytes, std::uint64_t memory_bytes);
 
 /// The rows of the array as a stream in C order. Its buffers together stay below `memory_bytes`,
 /// at least kLeastFortranMemory, whatever the shape; where two passes are needed, the first is made

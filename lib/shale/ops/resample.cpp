@@ -32,6 +32,7 @@ constexpr std::uint64_t kMostFileBytes = std::uint64_t{1} << 62;
 struct Target {
   RowTable table;
   ResampledArray array;
+  std::uint64_t dealing_bytes = 0;  // of scratch, beside the table's own
 };
 
 Field number_field() {
@@ -181,7 +182,7 @@ class Resampling {
   }
 
   void add_target(const ConvertRequest& request, const std::string& output) {
-    Target target{open_row_table(request, scratch_folder_, events_), {}};
+    Target target{.table = open_row_table(request, scratch_folder_, events_), .array = {}};
     const std::uint64_t rows = target.table.info.manifest.samples;
     if (!source_rows_) source_rows_ = rows;
     if (rows != *source_rows_) {
@@ -220,6 +221,12 @@ class Resampling {
     array.rows = draw_->rows();
     array.plan =
         plan_drawn_rows(row_bytes, *source_rows_, array.rows, row_memory(), draw_->costs());
+    target.dealing_bytes = array.plan.scratch_bytes;
+    // What has to be put into rows first is read and written once more.
+    const ScratchNeed& need = target.table.columns.front().scratch;
+    array.plan.read_bytes += need.most;
+    array.plan.written_bytes += need.most;
+    array.plan.scratch_bytes = std::max(need.most, need.kept + target.dealing_bytes);
     array.file_bytes = header_of(array).size() + array.rows * row_bytes;
     all_steps_ += array.rows * array.plan.passes;
     report.notes.insert(report.notes.end(), target.table.info.notes.begin(),
@@ -254,13 +261,15 @@ class Resampling {
     // All of them first: what a killed run left of them takes no room any more.
     std::vector<std::unique_ptr<TemporaryArray>> written;
     Room room;
-    const auto make = [&](const ResampledArray& array) {
+    const auto make = [&](const ResampledArray& array, ScratchNeed source, std::uint64_t dealing) {
       written.push_back(std::make_unique<TemporaryArray>(array.path));
+      room.use(scratch_folder_, source.most);
       room.keep(folder_of_file(array.path), array.file_bytes);
-      room.use(scratch_folder_, array.plan.scratch_bytes);
+      room.use(scratch_folder_, source.kept + dealing);
     };
-    for (const Target& target : targets_) make(target.array);
-    if (numbers_) make(*numbers_);
+    for (const Target& target : targets_)
+      make(target.array, target.table.columns.front().scratch, target.dealing_bytes);
+    if (numbers_) make(*numbers_, {}, 0);
     room.require();
     for (std::size_t i = 0; i < targets_.size(); ++i) write_rows(targets_[i], written[i]->path());
     if (numbers_) write_numbers(*numbers_, written.back()->path());
@@ -268,11 +277,11 @@ class Resampling {
   }
 
   void write_rows(Target& target, const std::string& path) {
-    const std::unique_ptr<const LocatedRows> rows = target.table.columns.front()(events_);
+    const std::unique_ptr<const LocatedRows> rows = target.table.columns.front().locate(events_);
     OutputFile file(path, data_file_options(conversion_.io, conversion_.memory_bytes));
     file.append(header_of(target.array));
     const std::uint64_t begin = done_steps_;
-    // Dealing into buckets counts its rows from 0 again in each pass.
+    // Dealing into buckets counts from 0.
     Events counted = events_;
     counted.progress = [&](std::uint64_t done, std::uint64_t, std::uint64_t bytes) {
       events_.report(begin + done, all_steps_, done_bytes_ + bytes);

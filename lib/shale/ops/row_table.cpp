@@ -1,5 +1,6 @@
 #include "shale/ops/row_table.hpp"
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <utility>
@@ -11,6 +12,18 @@
 
 namespace shale {
 namespace {
+
+// The files are settled one after the other.
+ScratchNeed scratch_of_column(const ArrayColumn& column, const ArrayRequest& request,
+                              std::uint64_t row_bytes) {
+  ScratchNeed all;
+  for (const ArrayFile& array : column.arrays) {
+    const ScratchNeed one =
+        ArrayRows(array, row_bytes, request.scratch_folder).scratch_need(request.memory_bytes);
+    all = {.most = std::max(all.most, all.kept + one.most), .kept = all.kept + one.kept};
+  }
+  return all;
+}
 
 std::unique_ptr<const LocatedRows> locate_column(const ArrayColumn& column,
                                                  const ArrayRequest& request,
@@ -66,9 +79,12 @@ RowTable table_of_arrays(const ArrayRequest& request) {
   RowTable table;
   table.info = open_array_source(request, Events{})->info();
   for (std::size_t i = 0; i < request.arrays.columns.size(); ++i) {
-    table.columns.emplace_back([request, i, row_bytes = table.row_bytes(i)](const Events& events) {
-      return locate_column(request.arrays.columns[i], request, row_bytes, events);
-    });
+    const std::uint64_t row_bytes = table.row_bytes(i);
+    table.columns.push_back(
+        {.scratch = scratch_of_column(request.arrays.columns[i], request, row_bytes),
+         .locate = [request, i, row_bytes](const Events& events) {
+           return locate_column(request.arrays.columns[i], request, row_bytes, events);
+         }});
   }
   return table;
 }
@@ -79,10 +95,11 @@ RowTable table_of_dataset(OpenedDataset dataset, const std::vector<std::string>&
   RowTable table;
   table.info = make_dataset_source(shared->dataset, {.fields = fields})->info();
   for (const Field& field : table.info.schema.fields) {
-    table.columns.emplace_back(
-        [shared, number = schema.find(field.name).value()](const Events& events) {
-          return shared->locate(number, events);
-        });
+    table.columns.push_back(
+        {.scratch = {},
+         .locate = [shared, number = schema.find(field.name).value()](const Events& events) {
+           return shared->locate(number, events);
+         }});
   }
   return table;
 }

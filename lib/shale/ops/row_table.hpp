@@ -6,20 +6,26 @@
 #include <vector>
 
 #include "shale/format/source.hpp"
+#include "shale/ops/array_rows.hpp"
 #include "shale/ops/array_source.hpp"
 #include "shale/ops/located_rows.hpp"
 #include "shale/ops/open_dataset.hpp"
 
 namespace shale {
 
+/// The rows of one field.
+struct RowColumn {
+  ScratchNeed scratch;  ///< of locate()
+  /// Where they lie. Called once, by who holds what the table was opened with: what does not lie in
+  /// rows (compressed, in Fortran order) is written into a nameless scratch file, and the files of
+  /// a dataset are proved by their hashes. Errors: as ArrayRows::locate; Code::damaged.
+  std::function<std::unique_ptr<const LocatedRows>(const Events&)> locate;
+};
+
 /// An input whose rows are all of one size, to be read in any order.
 struct RowTable {
-  SourceInfo info;  ///< as of the source that reads it in order
-  /// Where the rows of each field lie. Called once, by who holds what the table was opened with:
-  /// what does not lie in rows (compressed, in Fortran order) is written into a nameless scratch
-  /// file, and the files of a dataset are proved by their hashes. Errors: as ArrayRows::locate;
-  /// Code::damaged.
-  std::vector<std::function<std::unique_ptr<const LocatedRows>(const Events&)>> columns;
+  SourceInfo info;                 ///< as of the source that reads it in order
+  std::vector<RowColumn> columns;  ///< of each field
 
   /// Bytes of a row of one field.
   [[nodiscard]] std::uint64_t row_bytes(std::size_t field) const;

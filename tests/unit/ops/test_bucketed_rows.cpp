@@ -255,19 +255,24 @@ TEST_CASE("bucketed rows: a full disk is told with place, and leaves nothing") {
 TEST_CASE("bucketed rows: places dealt are told, ascending, up to all of them") {
   TempDir dir;
   const LocatedNoise noise(dir, 10, 1, {{0, 200'000}});
-  std::uint64_t last = 0, calls = 0;
-  Events events;
-  events.progress = [&](std::uint64_t done, std::uint64_t all, std::uint64_t bytes) {
-    CHECK(done >= last);
-    CHECK(all == 150'000);
-    CHECK(bytes == done * 10);
-    last = done;
-    ++calls;
-  };
-  const TableDraw draw = shuffled(200'000, 150'000);
-  (void)open_bucketed_rows(*noise.rows, draw, {2, kLeastBucketMemory, dir.path()}, events);
-  CHECK(last == 150'000);
-  CHECK(calls > 10);
+  for (const std::uint64_t rows : {150'000, 1'500'000}) {
+    const std::uint64_t passes = plan_buckets(10, rows, kLeastBucketMemory).passes;
+    CHECK(passes == (rows < 1'000'000 ? 1 : 2));
+    std::uint64_t last = 0, calls_of_first = 0, calls_of_second = 0;
+    Events events;
+    events.progress = [&](std::uint64_t done, std::uint64_t all, std::uint64_t bytes) {
+      CHECK(done > last);
+      CHECK(all == passes * rows);
+      CHECK(bytes == done * 10);
+      last = done;
+      ++(done > rows ? calls_of_second : calls_of_first);
+    };
+    const TableDraw draw = shuffled(200'000, rows);
+    (void)open_bucketed_rows(*noise.rows, draw, {2, kLeastBucketMemory, dir.path()}, events);
+    CHECK(last == passes * rows);
+    CHECK(calls_of_first > 10);
+    CHECK((passes == 1 || calls_of_second > 1));
+  }
 }
 
 TEST_CASE("bucketed rows: it stops when it is asked to, in every pass") {

@@ -132,7 +132,7 @@ TEST_CASE("fortran rows: every way of reading gives the rows of a loop over the 
     CAPTURE(row.name);
     TempDir dir;
     const Noise noise(dir, row.shape, row.item_bytes);
-    const FortranPlan plan = plan_fortran(noise.array(), kMebi);
+    const FortranPlan plan = plan_fortran(row.shape, row.item_bytes, kMebi);
 
     CHECK(plan.passes == row.passes);
     CHECK(plan.scratch_bytes == (row.passes == 1 ? 0 : product(row.shape) * row.item_bytes));
@@ -185,7 +185,7 @@ TEST_CASE("fortran rows: an array with an empty axis has rows without bytes, or 
   for (const Shape& shape : {Shape{0}, Shape{0, 7}, Shape{5, 0}, Shape{5, 0, 3}, Shape{5, 2, 0},
                              Shape{1ULL << 40, 0, 1ULL << 40}}) {
     const Noise noise(dir, shape, 8);
-    CHECK(plan_fortran(noise.array(), kMebi).passes == 1);
+    CHECK(plan_fortran(shape, 8, kMebi).passes == 1);
     const auto stream = open_fortran(noise.array(), kMebi, kNowhere, {});
     CHECK_NOTHROW(stream->read_rows({}));
     std::byte byte;
@@ -214,7 +214,9 @@ TEST_CASE("fortran rows: an array larger than its file is damaged, with both num
   TempDir dir;
   const Noise noise(dir, {10, 10}, 4);  // 482 bytes
   const auto error_for = [&](const Shape& shape, std::uint64_t offset) {
-    return error_of([&] { (void)plan_fortran({noise.file, offset, shape, 4}, kMebi); });
+    return error_of([&] {
+      (void)open_fortran({noise.file, offset, shape, 4}, kMebi, kNowhere, {});
+    });
   };
 
   const Error error = error_for({10, 11}, 77);
@@ -227,7 +229,7 @@ TEST_CASE("fortran rows: an array larger than its file is damaged, with both num
   CHECK(error_for({1}, 1'000).code() == Code::damaged);
   CHECK(error_for({1ULL << 63, 2}, 0).code() == Code::damaged);
   CHECK(error_for({3, 1ULL << 32, 1ULL << 32}, 0).code() == Code::damaged);
-  CHECK_NOTHROW((void)plan_fortran({noise.file, 82, {10, 10}, 4}, kMebi));
+  CHECK_NOTHROW((void)open_fortran({noise.file, 82, {10, 10}, 4}, kMebi, kNowhere, {}));
 }
 
 TEST_CASE("fortran rows: a file that is cut while it is read is damaged, with its place") {
@@ -275,8 +277,12 @@ TEST_CASE("fortran rows: the first of two passes stops when it is asked to") {
 TEST_CASE("fortran rows: less memory, no axes, too many rows and parts of rows are bugs") {
   TempDir dir;
   const Noise noise(dir, {10, 3}, 4);
-  CHECK(error_of([&] { (void)plan_fortran(noise.array(), kMebi - 1); }).code() == Code::bug);
-  CHECK(error_of([&] { (void)plan_fortran({noise.file, 0, {}, 4}, kMebi); }).code() == Code::bug);
+  const auto plan = [](const Shape& shape, std::uint64_t memory) {
+    return error_of([&] { (void)plan_fortran(shape, 4, memory); }).code();
+  };
+  CHECK(plan({10, 3}, kMebi - 1) == Code::bug);
+  CHECK(plan({}, kMebi) == Code::bug);
+  CHECK(plan({3, 1ULL << 32, 1ULL << 32}, kMebi) == Code::bug);
 
   const auto stream = open_fortran(noise.array(), kMebi, dir.path(), {});
   std::vector<std::byte> rows(11 * 12);
