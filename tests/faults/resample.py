@@ -2,6 +2,7 @@
 
 import array
 import contextlib
+import json
 import os
 import random
 import resource
@@ -205,6 +206,22 @@ class DrawOutputs(DrawCase):
             self.check_nothing_left()
             self.remount(disk, f"size={2 * ROWS * ROW_BYTES + MIB}")
             self.ok(*words)
+            self.assertEqual(os.listdir(disk), [])
+
+    def test_what_a_long_list_is_sorted_in_is_counted_too(self):
+        rows, drawn = 120_000, 240_000
+        write(self.x, npy("|u1", (rows, ROW_BYTES), bytes(rows * ROW_BYTES)))
+        listed = self.folder / "list.npy"
+        write(listed, npy("<i8", (drawn,), array.array("q", (i * 7919 % rows for i in range(drawn))).tobytes()))
+        words = ["resample", self.x, self.place / "out.npy", "--indices", listed, "--memory", "16MiB"]
+        plan = json.loads(self.ok(*words, "--dry-run", "--json").out)["arrays"][0]
+        self.assertEqual(plan["road"], "buckets")
+        self.assertGreater(plan["scratch_bytes"], drawn * (ROW_BYTES + 4 + 16))
+        with self.small_disk(plan["scratch_bytes"] - 8 * drawn) as disk:  # more than the buckets take
+            self.refused(*words, "--tmp", disk, says=[f"{disk}: ", "are needed here", "are free"])
+            self.check_nothing_left()
+            self.remount(disk, f"size={plan['scratch_bytes'] + MIB}")
+            self.ok(*words, "--tmp", disk)
             self.assertEqual(os.listdir(disk), [])
 
     def test_what_a_kill_left_is_no_room_that_is_missing(self):

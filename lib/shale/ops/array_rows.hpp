@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "shale/format/source.hpp"
+#include "shale/io/free_space.hpp"
 #include "shale/ops/array_file.hpp"
 #include "shale/ops/events.hpp"
 #include "shale/ops/fortran_rows.hpp"
@@ -14,12 +15,6 @@
 #include "shale/ops/row_stream.hpp"
 
 namespace shale {
-
-/// Room that is taken in a scratch folder.
-struct ScratchNeed {
-  std::uint64_t most = 0;  ///< at any moment
-  std::uint64_t kept = 0;  ///< of it, as long as the rows are read
-};
 
 /// The rows of one array: where they lie in its file, or, where they do not lie in C order (in
 /// Fortran order, compressed), as a stream. One thread.

@@ -227,6 +227,7 @@ std::unique_ptr<DrawnRows> open_bucketed_rows(const LocatedRows& rows, const Dra
                                               const BucketLimits& limits, const Events& events) {
   if (rows.row_bytes() == 0 || draw.rows() == 0) return std::make_unique<NoBytes>();
   const BucketShape shape = shape_buckets(rows.row_bytes(), draw.rows(), limits.memory_bytes);
+  draw.prepare_sweep(events);
   auto store = std::make_unique<ExtentStore>(limits.scratch_folder, shape.extent_bytes,
                                              shape.buffers, shape.scratch_bytes());
   std::vector<Bucket> buckets;

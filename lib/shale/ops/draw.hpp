@@ -4,6 +4,9 @@
 #include <span>
 #include <vector>
 
+#include "shale/io/free_space.hpp"
+#include "shale/ops/events.hpp"
+
 namespace shale {
 
 /// A row of the source, and the row of the output (the slot) that it goes to.
@@ -31,6 +34,11 @@ class Draw {
   /// Errors: Code::io, of draws that are kept in files.
   virtual void rows_of(std::uint64_t first, std::span<std::uint64_t> into) const = 0;
 
+  /// What prepare_sweep() will take in a scratch folder; what is kept, the draw keeps.
+  [[nodiscard]] virtual ScratchNeed sweep_scratch() const { return {}; }
+  /// Before the first sweep(), by one thread; again, it does nothing.
+  /// Errors: as rows_of; Code::interrupted.
+  virtual void prepare_sweep(const Events& events) const { (void)events; }
   /// The sweep is a list of steps; each yields one place, or none.
   [[nodiscard]] virtual std::uint64_t sweep_steps() const = 0;
   /// The places of the steps [first, last), ascending by row, and none below those of the steps

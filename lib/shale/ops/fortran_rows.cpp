@@ -1,18 +1,16 @@
 #include "shale/ops/fortran_rows.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <optional>
 #include <utility>
 
-#include <sys/statvfs.h>
-
 #include "shale/base/error.hpp"
 #include "shale/base/transpose.hpp"
 #include "shale/io/aligned_buffer.hpp"
+#include "shale/io/free_space.hpp"
 #include "shale/ops/column_order.hpp"
 
 // A column is one combination of the indices behind the first: all its items, one of each row, lie
@@ -473,17 +471,12 @@ class PanelRows final : public CountedRows {
 
 /// Errors: Code::io if the folder has less room than that.
 void check_room(const std::string& folder, std::uint64_t bytes) {
-  struct statvfs system {};
-  if (::statvfs(folder.c_str(), &system) != 0) {
-    const int error = errno;
-    throw Error(Code::io, "its free space cannot be asked for").at(folder).because_errno(error);
-  }
-  const std::uint64_t free = std::uint64_t{system.f_bavail} * system.f_frsize;
-  if (free >= bytes) return;
+  const std::optional<std::uint64_t> free = free_space(folder);
+  if (!free || *free >= bytes) return;
   throw Error(Code::io,
               "{} bytes of scratch space are needed for an array in Fortran order, {} "
               "are free",
-              bytes, free)
+              bytes, *free)
       .at(folder)
       .hint(
           "make room on this file system, or raise --memory until one pass over the array is "

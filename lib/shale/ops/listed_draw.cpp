@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <mutex>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -21,6 +20,10 @@ static_assert(sizeof(DrawnPlace) == 16);
 constexpr std::uint64_t kLeastSortMemory = 1 << 20;
 // Besides what is sorted: what is read of the list, and the buffer of the sorted file.
 constexpr std::uint64_t kReadBytes = 64 * 1024, kBesideSort = kReadBytes + 256 * 1024;
+
+// In the sorter's scratch file: a length and the key. Runs that are merged are there twice.
+constexpr std::uint64_t kSorterEntry = sizeof(std::uint32_t) + 16;
+constexpr std::uint64_t kAskEvery = 1 << 16;  // entries
 
 /// Big-endian, so that bytes sort as the numbers do.
 using SortKey = std::array<char, 16>;
@@ -81,10 +84,18 @@ class ListedDraw final : public Draw {
     for (std::size_t i = 0; i < into.size(); ++i) into[i] = row_of(into[i], first + i);
   }
 
+  [[nodiscard]] ScratchNeed sweep_scratch() const override {
+    if (sorted_ || fits_memory()) return {};
+    return {.most = rows() * 2 * kSorterEntry, .kept = rows() * sizeof(DrawnPlace)};
+  }
+  void prepare_sweep(const Events& events) const override {
+    if (!sorted_) sorted_.emplace(fits_memory() ? sort(events) : sort_on_disk(events));
+  }
   [[nodiscard]] std::uint64_t sweep_steps() const override { return rows(); }
   [[nodiscard]] std::vector<DrawnPlace> sweep(std::uint64_t first,
                                               std::uint64_t last) const override {
-    return sorted().range(first, last);
+    if (!sorted_) throw Error(Code::bug, "a sweep that was not prepared");
+    return sorted_->range(first, last);
   }
 
  private:
@@ -122,37 +133,37 @@ class ListedDraw final : public Draw {
     });
   }
 
-  [[nodiscard]] SortedPlaces& sorted() const {
-    const std::lock_guard lock(mutex_);
+  [[nodiscard]] bool fits_memory() const {
     const std::uint64_t memory = memory_bytes_ - std::min(memory_bytes_, kReadBytes);
-    if (!sorted_) sorted_.emplace(rows() <= memory / sizeof(DrawnPlace) ? sort() : sort_on_disk());
-    return *sorted_;
+    return rows() <= memory / sizeof(DrawnPlace);
   }
 
-  [[nodiscard]] SortedPlaces sort() const {
+  [[nodiscard]] SortedPlaces sort(const Events& events) const {
     std::vector<DrawnPlace> places;
     places.reserve(rows());
-    walk({}, [&](const DrawnPlace& place) { places.push_back(place); });
+    walk(events, [&](const DrawnPlace& place) { places.push_back(place); });
     std::sort(places.begin(), places.end(), [](const DrawnPlace& a, const DrawnPlace& b) {
       return std::tie(a.row, a.slot) < std::tie(b.row, b.slot);
     });
     return SortedPlaces(std::move(places));
   }
 
-  [[nodiscard]] SortedPlaces sort_on_disk() const {
+  [[nodiscard]] SortedPlaces sort_on_disk(const Events& events) const {
     ExternalSorter sorter(scratch_folder_,
                           std::max(memory_bytes_, kLeastSortMemory + kBesideSort) - kBesideSort);
     SortKey key;
-    walk({}, [&](const DrawnPlace& place) {
+    walk(events, [&](const DrawnPlace& place) {
       put(place.row, key.data());
       put(place.slot, key.data() + 8);
       sorter.add({key.data(), key.size()});
     });
     sorter.finish();
     ScratchFile scratch(scratch_folder_);
+    std::uint64_t sorted = 0;
     while (const auto entry = sorter.next()) {
       const DrawnPlace place{get(entry->substr(0, 8)), get(entry->substr(8))};
       scratch.append(bytes_of(place));
+      if (++sorted % kAskEvery == 0) events.stop_if_asked();
     }
     return SortedPlaces(std::move(scratch));
   }
@@ -160,8 +171,7 @@ class ListedDraw final : public Draw {
   NumberFile file_;
   std::uint64_t source_rows_, memory_bytes_;
   std::string scratch_folder_;
-  mutable std::mutex mutex_;                    // of what follows, until it is there
-  mutable std::optional<SortedPlaces> sorted_;  // by the first sweep
+  mutable std::optional<SortedPlaces> sorted_;  // by prepare_sweep
 };
 
 }  // namespace

@@ -10,8 +10,8 @@
 namespace shale {
 
 /// The rows that an .npy file lists, slot by slot. rows_of reads the file, which must stay as it
-/// is; each number is checked here, and again whenever it is read. The first sweep sorts the whole
-/// list, in one go that cannot be stopped: in memory if 64 KiB and 16 bytes an entry fit into
+/// is; each number is checked here, and again whenever it is read. For a sweep the whole list is
+/// sorted: in memory if 64 KiB and 16 bytes an entry fit into
 /// `memory_bytes` (at least 1 MiB), where they stay; else into a nameless file of 16 bytes an entry
 /// in `scratch_folder`, by a sort that uses `memory_bytes`, but never less than 1.3 MiB.
 /// Errors: as NumberFile; Code::schema for numbers that are no integers, and, with file and offset,

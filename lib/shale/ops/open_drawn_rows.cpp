@@ -2,10 +2,6 @@
 
 #include <algorithm>
 
-#include <sys/statvfs.h>
-
-#include "shale/base/error.hpp"
-#include "shale/base/size_text.hpp"
 #include "shale/ops/bucketed_rows.hpp"
 #include "shale/ops/gathered_rows.hpp"
 
@@ -41,6 +37,12 @@ DrawPlan plan_drawn_rows(std::uint64_t row_bytes, std::uint64_t source_rows, std
           .scratch_bytes = buckets.scratch_bytes};
 }
 
+ScratchNeed scratch_of(const DrawPlan& plan, const Draw& draw) {
+  if (plan.road != DrawRoad::buckets) return {};
+  const ScratchNeed sweep = draw.sweep_scratch();
+  return {.most = std::max(sweep.most, sweep.kept + plan.scratch_bytes), .kept = sweep.kept};
+}
+
 std::unique_ptr<DrawnRows> open_drawn_rows(const LocatedRows& rows, const Draw& draw,
                                            const DrawLimits& limits, const Events& events) {
   const DrawPlan plan = plan_drawn_rows(rows.row_bytes(), rows.rows(), draw.rows(),
@@ -48,19 +50,9 @@ std::unique_ptr<DrawnRows> open_drawn_rows(const LocatedRows& rows, const Draw& 
   if (plan.road != DrawRoad::buckets)
     return open_gathered_rows(
         rows, draw, {limits.jobs, limits.memory_bytes, plan.road == DrawRoad::memory}, events);
-  require_free_space(limits.scratch_folder, plan.scratch_bytes);
+  require_free_space(limits.scratch_folder, scratch_of(plan, draw).most);
   return open_bucketed_rows(rows, draw, {limits.jobs, limits.memory_bytes, limits.scratch_folder},
                             events);
-}
-
-void require_free_space(const std::string& folder, std::uint64_t bytes) {
-  struct statvfs room {};
-  if (bytes == 0 || ::statvfs(folder.c_str(), &room) != 0) return;  // the first write will tell
-  const std::uint64_t free = room.f_bavail * room.f_frsize;
-  if (bytes <= free) return;
-  throw Error(Code::io, "{} are needed here, {} are free", format_size(bytes), format_size(free))
-      .at(folder)
-      .hint("make room, or choose another folder; --tmp moves what is temporary");
 }
 
 }  // namespace shale

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "shale/io/free_space.hpp"
 #include "shale/ops/draw.hpp"
 #include "shale/ops/drawn_rows.hpp"
 #include "shale/ops/events.hpp"
@@ -50,15 +51,14 @@ inline constexpr std::uint64_t kLeastDrawMemory = 2 << 20;
 /// rows of 64 KiB, if all rows are wanted.
 inline constexpr std::uint64_t kSeekBytes = 128 << 10;
 
+/// What the road takes in the scratch folder, with what the draw itself needs for it.
+[[nodiscard]] ScratchNeed scratch_of(const DrawPlan& plan, const Draw& draw);
+
 /// The drawn rows by the road that is planned. `rows`, `draw` and `events` must outlive the result.
 /// Errors: Code::io if the scratch folder has not the room; as open_gathered_rows and
 /// open_bucketed_rows.
 [[nodiscard]] std::unique_ptr<DrawnRows> open_drawn_rows(const LocatedRows& rows, const Draw& draw,
                                                          const DrawLimits& limits,
                                                          const Events& events);
-
-/// Errors: Code::io, with the folder and both numbers, for less free space on its file system.
-/// Source: statvfs(3).
-void require_free_space(const std::string& folder, std::uint64_t bytes);
 
 }  // namespace shale

@@ -226,7 +226,7 @@ class Resampling {
     const ScratchNeed& need = target.table.columns.front().scratch;
     array.plan.read_bytes += need.most;
     array.plan.written_bytes += need.most;
-    array.plan.scratch_bytes = std::max(need.most, need.kept + target.dealing_bytes);
+    array.plan.scratch_bytes = std::max(need.most, need.kept + scratch_of(array.plan, *draw_).most);
     array.file_bytes = header_of(array).size() + array.rows * row_bytes;
     all_steps_ += array.rows * array.plan.passes;
     report.notes.insert(report.notes.end(), target.table.info.notes.begin(),
@@ -261,15 +261,22 @@ class Resampling {
     // All of them first: what a killed run left of them takes no room any more.
     std::vector<std::unique_ptr<TemporaryArray>> written;
     Room room;
-    const auto make = [&](const ResampledArray& array, ScratchNeed source, std::uint64_t dealing) {
+    const auto make = [&](const ResampledArray& array) {
       written.push_back(std::make_unique<TemporaryArray>(array.path));
-      room.use(scratch_folder_, source.most);
       room.keep(folder_of_file(array.path), array.file_bytes);
-      room.use(scratch_folder_, source.kept + dealing);
     };
-    for (const Target& target : targets_)
-      make(target.array, target.table.columns.front().scratch, target.dealing_bytes);
-    if (numbers_) make(*numbers_, {}, 0);
+    ScratchNeed sweep = draw_->sweep_scratch();  // of the first that is dealt
+    for (const Target& target : targets_) {
+      const ScratchNeed& source = target.table.columns.front().scratch;
+      room.use(scratch_folder_, source.most);
+      if (target.dealing_bytes > 0) {
+        room.use(scratch_folder_, source.kept + sweep.most);
+        room.keep(scratch_folder_, std::exchange(sweep, {}).kept);
+      }
+      make(target.array);
+      room.use(scratch_folder_, source.kept + target.dealing_bytes);
+    }
+    if (numbers_) make(*numbers_);
     room.require();
     for (std::size_t i = 0; i < targets_.size(); ++i) write_rows(targets_[i], written[i]->path());
     if (numbers_) write_numbers(*numbers_, written.back()->path());

@@ -9,6 +9,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/io/external_sorter.hpp"
+#include "shale/io/free_space.hpp"
 
 namespace shale {
 namespace {
@@ -115,6 +116,7 @@ class SumTable {
     if (count <= memory_bytes / sizeof(std::uint64_t)) {
       kept_.reserve(count);
     } else {
+      require_free_space(scratch_folder, count * sizeof(std::uint64_t));
       scratch_.emplace(scratch_folder);
     }
   }

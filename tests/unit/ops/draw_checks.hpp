@@ -21,6 +21,7 @@ inline std::vector<std::uint64_t> all_rows(const Draw& draw, std::uint64_t at_on
 /// The places of all steps, `at_once` asked for at a time.
 inline std::vector<DrawnPlace> all_places(const Draw& draw, std::uint64_t at_once = 1 << 20) {
   std::vector<DrawnPlace> places;
+  draw.prepare_sweep({});
   for (std::uint64_t first = 0; first < draw.sweep_steps(); first += at_once) {
     const auto more = draw.sweep(first, std::min(first + at_once, draw.sweep_steps()));
     places.insert(places.end(), more.begin(), more.end());

@@ -124,10 +124,43 @@ TEST_CASE("listed draw: rows past 2^32 are sorted as numbers, in memory and spil
   check_both_sides(*list.open(kRows, 16 * kMebi));
 }
 
-TEST_CASE("listed draw: threads may begin to sweep at once") {
+TEST_CASE("listed draw: what a sweep takes of the scratch folder is told beforehand") {
+  const List list(npy_of("<u4", many_rows(200'000, 50'000)));
+  CHECK(list.open(50'000, 16 * kMebi)->sweep_scratch().most == 0);
+  const auto spilled = list.open(50'000);
+  CHECK(spilled->sweep_scratch().most == 200'000 * 2 * 20);
+  CHECK(spilled->sweep_scratch().kept == 200'000 * sizeof(DrawnPlace));
+  spilled->prepare_sweep({});
+  CHECK(spilled->sweep_scratch().most == 0);
+}
+
+TEST_CASE("listed draw: its sort stops when it is asked to, and may be begun again") {
+  const List list(npy_of("<u4", many_rows(200'000, 50'000)));
+  for (const std::uint64_t memory : {kMebi, 16 * kMebi}) {
+    CAPTURE(memory);
+    int asked = 0, stop_at = 0;
+    Events events;
+    events.should_stop = [&] { return ++asked == stop_at; };
+    list.open(50'000, memory)->prepare_sweep(events);
+    const int times = asked;
+    CHECK(times > 3);
+
+    const auto draw = list.open(50'000, memory);
+    for (stop_at = 1; stop_at <= times; stop_at += (times - 1) / 3) {
+      CAPTURE(stop_at);
+      asked = 0;
+      CHECK(error_of([&] { draw->prepare_sweep(events); }).code() == Code::interrupted);
+      CHECK(asked == stop_at);
+    }
+    check_both_sides(*draw);
+  }
+}
+
+TEST_CASE("listed draw: threads may sweep at once") {
   const std::vector<std::uint32_t> numbers = many_rows(50'000, 1'000);
   const List list(npy_of("<u4", numbers));
   const auto draw = list.open(1'000);
+  draw->prepare_sweep({});
   std::vector<std::size_t> found(4);
   {
     std::vector<std::jthread> threads;

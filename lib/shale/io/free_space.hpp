@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace shale {
+
+/// Room that is taken in a scratch folder.
+struct ScratchNeed {
+  std::uint64_t most = 0;  ///< at any moment
+  std::uint64_t kept = 0;  ///< of it, until all is done
+};
+
+/// Bytes that may still be written to the folder's file system by a process that is not root;
+/// nullopt if it cannot be asked. Source: statvfs(3).
+[[nodiscard]] std::optional<std::uint64_t> free_space(const std::string& folder);
+
+/// Errors: Code::io, with the folder and both numbers, for less free space; where it cannot be
+/// asked, the first write will tell.
+void require_free_space(const std::string& folder, std::uint64_t bytes);
+
+}  // namespace shale
