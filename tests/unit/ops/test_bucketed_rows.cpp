@@ -255,7 +255,7 @@ TEST_CASE("bucketed rows: a full disk is told with place, and leaves nothing") {
 TEST_CASE("bucketed rows: places dealt are told, ascending, up to all of them") {
   TempDir dir;
   const LocatedNoise noise(dir, 10, 1, {{0, 200'000}});
-  for (const std::uint64_t rows : {150'000, 1'500'000}) {
+  for (const std::uint64_t rows : {150'000U, 1'500'000U}) {
     const std::uint64_t passes = plan_buckets(10, rows, kLeastBucketMemory).passes;
     CHECK(passes == (rows < 1'000'000 ? 1 : 2));
     std::uint64_t last = 0, calls_of_first = 0, calls_of_second = 0;
