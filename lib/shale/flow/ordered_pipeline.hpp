@@ -19,7 +19,8 @@ namespace shale {
 /// task's exception comes out in its place, so the first error in input order wins, whichever
 /// thread was faster. One thread submits and takes; bounding what is in flight is its business (a
 /// MemoryBudget's lease per task). What a task captures is destroyed before its result can be
-/// taken. Destroying the pipeline drops the tasks that have not begun and waits for the others.
+/// taken. Threads begin with the first task: until then the process may fork freely. Destroying the
+/// pipeline drops the tasks that have not begun and waits for the others.
 template <class Result>
 class OrderedPipeline {
  public:
@@ -28,11 +29,7 @@ class OrderedPipeline {
   using Task = std::function<Result(unsigned worker)>;
 
   /// `workers` is at least 1.
-  explicit OrderedPipeline(unsigned workers) {
-    for (unsigned i = 0; i < workers; ++i) {
-      threads_.emplace_back([this, i](std::stop_token stop) { run(stop, i); });
-    }
-  }
+  explicit OrderedPipeline(unsigned workers) : workers_(workers) {}
   ~OrderedPipeline() {
     for (std::jthread& thread : threads_) thread.request_stop();
     wake_.notify_all();
@@ -55,6 +52,7 @@ class OrderedPipeline {
       // Moved, out here: the worker keeps no share in an exception that another thread has taken.
       return Outcome(std::in_place_index<1>, std::move(error));
     });
+    start();
     results_.push_back(packaged.get_future());
     {
       const std::lock_guard lock(mutex_);
@@ -80,6 +78,11 @@ class OrderedPipeline {
   using Outcome = std::variant<Result, std::exception_ptr>;
   using Packaged = std::packaged_task<Outcome(unsigned)>;
 
+  void start() {
+    for (auto i = static_cast<unsigned>(threads_.size()); i < workers_; ++i)
+      threads_.emplace_back([this, i](std::stop_token stop) { run(stop, i); });
+  }
+
   void run(std::stop_token stop, unsigned worker) {
     for (;;) {
       Packaged task;
@@ -94,6 +97,7 @@ class OrderedPipeline {
     }
   }
 
+  const unsigned workers_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::deque<Packaged> tasks_;
