@@ -47,7 +47,7 @@ const Format hdf5_format = {
     .suffixes = kSuffixes,
     .options = {},
     .reserved_fields = kReserved,
-    .can = {.kinds = kKinds},
+    .can = {.kinds = kKinds, .forks = true},
     .bid = bid_for_hdf5,
     .layout = hdf5_layout,
     .encode = encode_hdf5,

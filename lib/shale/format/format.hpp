@@ -123,6 +123,7 @@ struct Capabilities {
   bool needs_plan = false;        ///< a table in front of the samples: create_shard gets a plan
   bool self_checksummed = false;  ///< the container itself carries checksums
   bool places_ascend = true;      ///< the values of a field lie in the order of the rows
+  bool forks = false;  ///< a child is asked about files of other tools: beside idle threads only
   std::uint64_t largest_record = ~std::uint64_t{0} >> 1;  ///< bytes of one encoded sample
 };
 

@@ -360,11 +360,15 @@ class Verification {
     // Where values do not lie in the order of the rows, the walk proves their checksums.
     const bool reads_payload = request_.depth == VerifyDepth::deep ||
                                (!check->has_ordered_places && check->reader.has_checksums());
-    pipeline_.submit([check, &format, reads_payload](unsigned) {
-      TaskResult result;
-      result.range.findings = verify_structure(*check, format, reads_payload);
-      return result;
-    });
+    if (format.can.forks && manifest_.layout.dialect != Dialect::own) {
+      prove_structure(*check, format, reads_payload);
+    } else {
+      pipeline_.submit([check, &format, reads_payload](unsigned) {
+        TaskResult result;
+        result.range.findings = verify_structure(*check, format, reads_payload);
+        return result;
+      });
+    }
     if (!manifest_.layout.has_checksums) return drain(*check, join, 0);
     for (std::size_t file = 0; file < check->reader.files().size(); ++file) {
       const std::uint64_t size = check->reader.files()[file].size();
@@ -379,6 +383,16 @@ class Verification {
       }
     }
     drain(*check, join, 0);
+  }
+
+  // The walk, here and now, while no task is under way: a child that is forked beside busy threads
+  // has their locks for ever (those of a sanitizer's allocator, say).
+  void prove_structure(const ShardCheck& check, const Format& format, bool reads_payload) {
+    try {
+      for (const Finding& finding : verify_structure(check, format, reads_payload)) add(finding);
+    } catch (const Error& error) {
+      add_damage(error, check.reader.shard().name);
+    }
   }
 
   // Takes results until no more than `left` tasks are in flight.
