@@ -198,7 +198,7 @@ class DrawOutputs(DrawCase):
 
     def test_what_has_to_be_put_into_rows_first_is_counted_too(self):
         """In Fortran order, few rows of it: nothing but the array itself, in rows, goes to the scratch folder."""
-        write(self.folder / "f.npy", npy("<f4", (ROWS // 10, 500), bytes(ROWS * ROW_BYTES), fortran_order=True))
+        write(self.folder / "f.npy", npy("<f4", (ROWS * 5, 10), bytes(ROWS * ROW_BYTES), fortran_order=True))
         with self.small_disk(ROWS * ROW_BYTES - MIB) as disk:
             words = ["resample", self.folder / "f.npy", self.place / "out.npy", "--rows", 5, "--memory", "16MiB", "--tmp", disk]
             self.refused(*words, says=[f"{disk}: ", "are needed here", "are free"])

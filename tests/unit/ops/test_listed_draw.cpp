@@ -136,14 +136,16 @@ TEST_CASE("listed draw: what a sweep takes of the scratch folder is told beforeh
 
 TEST_CASE("listed draw: its sort stops when it is asked to, and may be begun again") {
   const List list(npy_of("<u4", many_rows(200'000, 50'000)));
-  for (const std::uint64_t memory : {kMebi, 16 * kMebi}) {
+  int times_in_memory = 3;
+  for (const std::uint64_t memory : {16 * kMebi, kMebi}) {
     CAPTURE(memory);
     int asked = 0, stop_at = 0;
     Events events;
     events.should_stop = [&] { return ++asked == stop_at; };
     list.open(50'000, memory)->prepare_sweep(events);
     const int times = asked;
-    CHECK(times > 3);
+    CHECK(times > times_in_memory);  // on disk it is asked while the entries are merged, too
+    times_in_memory = times;
 
     const auto draw = list.open(50'000, memory);
     for (stop_at = 1; stop_at <= times; stop_at += (times - 1) / 3) {
