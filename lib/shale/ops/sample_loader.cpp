@@ -100,8 +100,11 @@ std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchRead
     samples[s].key = batch.pending[s].key;
     for (std::size_t f = 0; f < schema.fields.size(); ++f) {
       const IndexCell& cell = batch.pending[s].cells[f];
-      samples[s].values.push_back(schema.fields[f].kind == Kind::real ? Value(cell.real)
-                                                                      : Value(cell.integer));
+      if (schema.fields[f].kind == Kind::real) {
+        samples[s].values.emplace_back(cell.real);
+      } else {
+        samples[s].values.emplace_back(cell.integer);
+      }
     }
   }
   for (std::size_t i = 0; i < wanted.size(); ++i) {
