@@ -9,6 +9,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/io/input_file.hpp"
+#include "shale/ops/csv.hpp"
 #include "shale/shards/manifest_file.hpp"
 
 namespace shale {
@@ -48,11 +49,10 @@ ClassTable load_class_table(const std::string& path) {
     names = read_manifest(path).classes;
   } else {
     const std::vector<std::byte> bytes = read_file(path, kLargestTableBytes);
-    std::string_view text = as_text(bytes);
+    std::string_view text = without_byte_order_mark(as_text(bytes));
     while (!text.empty()) {
       const std::size_t end = text.find('\n');
-      std::string_view line = text.substr(0, end);
-      if (line.ends_with('\r')) line.remove_suffix(1);
+      const std::string_view line = trimmed(text.substr(0, end));
       if (!line.empty()) names.emplace_back(line);
       text = end == std::string_view::npos ? "" : text.substr(end + 1);
     }

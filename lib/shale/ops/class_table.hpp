@@ -23,7 +23,8 @@ class ClassTable {
   std::vector<std::uint32_t> by_name_;  // labels, sorted by name
 };
 
-/// The table of a finished dataset, or of a text file with one class name a line.
+/// The table of a finished dataset, or of a text file with one class name per line (without the
+/// blanks around it).
 /// Errors: Code::not_found; Code::bad_content for a file without names or a dataset without
 /// classes.
 [[nodiscard]] ClassTable load_class_table(const std::string& path);

@@ -13,6 +13,7 @@
 namespace shale {
 namespace {
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF", kNoBreakSpace = "\xC2\xA0";
 constexpr std::uint64_t kChunkBytes = 256 * 1024, kLargestRowBytes = 1 << 20;
 
 // libcsv calls back through C: the first exception waits here until csv_parse has returned.
@@ -42,7 +43,36 @@ unsigned char delimiter_of(const InputFile& file) {
   return is_tsv ? '\t' : ',';
 }
 
+// Where the rows begin: behind the byte order mark that spreadsheets write.
+std::uint64_t begin_of_rows(const InputFile& file) {
+  std::string head(std::min<std::uint64_t>(file.size(), kByteOrderMark.size()), '\0');
+  file.read_exact(0, std::as_writable_bytes(std::span(head)));
+  if (head.starts_with("\xFF\xFE") || head.starts_with("\xFE\xFF")) {
+    throw Error(Code::bad_content, "is UTF-16, expected UTF-8 or another text of single bytes")
+        .at(file.path())
+        .hint("save it as 'CSV UTF-8', or convert it with iconv -f UTF-16 -t UTF-8");
+  }
+  return head.size() - without_byte_order_mark(head).size();
+}
+
 }  // namespace
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n\v\f";
+  for (;;) {
+    const std::size_t before = text.size();
+    text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+    text.remove_suffix(text.size() - (text.find_last_not_of(kBlanks) + 1));
+    if (text.starts_with(kNoBreakSpace)) text.remove_prefix(kNoBreakSpace.size());
+    if (text.ends_with(kNoBreakSpace)) text.remove_suffix(kNoBreakSpace.size());
+    if (text.size() == before) return text;
+  }
+}
+
+std::string_view without_byte_order_mark(std::string_view text) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  return text;
+}
 
 void read_csv(const std::string& path,
               const std::function<void(std::uint64_t, const std::vector<std::string>&)>& use) {
@@ -69,7 +99,7 @@ void read_csv(const std::string& path,
         .hint("a quote inside a quoted field is written twice");
   };
   std::vector<std::byte> chunk(kChunkBytes);
-  for (std::uint64_t offset = 0; offset < file.size();) {
+  for (std::uint64_t offset = begin_of_rows(file); offset < file.size();) {
     const std::uint64_t read = file.read_some(offset, chunk);
     if (read == 0) break;
     offset += read;

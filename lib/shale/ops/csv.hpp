@@ -13,11 +13,17 @@
 namespace shale {
 
 /// Reads a CSV (or, where the first line has a tab and no comma, TSV) file row by row; quotes as
-/// RFC 4180 has them. Memory: one row. Errors: Code::bad_content with the row's number for a quote
-/// that is never closed or a field over 1 MiB.
+/// RFC 4180 has them. A byte order mark in front is skipped. Memory: one row. Errors:
+/// Code::bad_content with the row's number for a quote that is never closed or a field over 1 MiB,
+/// and for UTF-16.
 void read_csv(
     const std::string& path,
     const std::function<void(std::uint64_t row, const std::vector<std::string>& fields)>& use);
+
+/// Without the blanks around it: those of ASCII, and the no-break space that spreadsheets write.
+[[nodiscard]] std::string_view trimmed(std::string_view text);
+/// Without the byte order mark of UTF-8 in front of a text.
+[[nodiscard]] std::string_view without_byte_order_mark(std::string_view text);
 
 /// A list beside the dataset that exists only if it has a row. Raw bytes; fields are quoted where
 /// RFC 4180 asks for it.

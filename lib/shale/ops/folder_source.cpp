@@ -239,9 +239,10 @@ class FolderSource final : public Source {
     });
     found.finish();
     if (found.count() == 0 && !request_.allow_empty) throw no_images();
-    LabelList labels(request_.labels_file, request_.scratch_folder, request_.memory_bytes / 4);
     std::optional<ClassTable> table;
     if (!request_.classes_from.empty()) table = load_class_table(request_.classes_from);
+    LabelList labels(request_.labels_file, request_.scratch_folder, request_.memory_bytes / 4,
+                     table.has_value() || request_.may_mix_labels);
     if (!table && !labels.are_numbers())
       table = ClassTable(labels.class_names(), request_.labels_file);
     if (table) info_.classes = table->names();
@@ -265,7 +266,9 @@ class FolderSource final : public Source {
             .hint("add a row for it, or move the image out of the folder");
       }
       std::int64_t label = row->number;
-      if (table && !labels.are_numbers()) {
+      if (table && labels.are_numbers()) {
+        refuse_wrong_number(*row, *table);
+      } else if (table) {
         const std::optional<std::int64_t> of_class = table->label_of(row->text);
         if (!of_class) throw unknown_class(row->text, request_.labels_file);
         label = *of_class;
@@ -274,6 +277,22 @@ class FolderSource final : public Source {
       row = labels.next();
     }
     if (row) throw labels.unmatched(*row, request_.root);
+  }
+
+  // A number beside a table of names: it must be one of the table's, and not the name of another.
+  void refuse_wrong_number(const LabelList::Row& row, const ClassTable& table) const {
+    const std::optional<std::int64_t> named = table.label_of(row.text);
+    const auto classes = static_cast<std::int64_t>(table.names().size());
+    const bool is_in_table = row.number >= 0 && row.number < classes;
+    if (is_in_table && named.value_or(row.number) == row.number) return;
+    throw Error(
+        Code::bad_content, "label {} {}", row.number,
+        named ? fmt::format("is also the name of class {} of the class table", *named)
+              : fmt::format("is not one of the class table's {}, 0 to {}",
+                            format_counted(table.names().size(), "label", "labels"), classes - 1))
+        .at(request_.labels_file)
+        .because("the table is that of " + request_.classes_from)
+        .hint("write the names of the classes instead of numbers, or leave --classes-from out");
   }
 
   void finish_list() {

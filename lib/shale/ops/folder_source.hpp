@@ -22,8 +22,9 @@ enum class HiddenPolicy {
 
 struct FolderRequest {
   std::string root;
-  std::string labels_file;   ///< CSV or TSV of path,label; empty: labels are the class folders
-  std::string classes_from;  ///< a dataset or a text file; empty: the table is made here
+  std::string labels_file;      ///< CSV or TSV of path,label; empty: labels are the class folders
+  std::string classes_from;     ///< a dataset or a text file; empty: the table is made here
+  bool may_mix_labels = false;  ///< numbers beside names are names, as with a class table
   HiddenPolicy hidden = HiddenPolicy::unset;
   bool allow_empty = false;     ///< classes without images, and a folder without images, are fine
   bool without_labels = false;  ///< a flat folder whose labels are not asked for: all labels are 0

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
 #include "shale/ops/csv.hpp"
 
 namespace shale {
@@ -16,8 +17,17 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
   return number;
 }
 
+// 2.0, 1e3, +5, 99999999999999999999: a number to whoever wrote it, but not an integer of 64 bits.
+bool is_odd_number(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool has_digit = text.find_first_of("0123456789") != std::string_view::npos;
+  return has_digit && error != std::errc::invalid_argument && end == text.data() + text.size();
+}
+
 bool is_header(const std::vector<std::string>& fields) {
-  return fields.size() == 2 && fields[0] == "path" && fields[1] == "label";
+  return fields.size() == 2 && trimmed(fields[0]) == "path" && trimmed(fields[1]) == "label";
 }
 
 // "./a/b.jpg" -> "a" NUL "b.jpg" NUL
@@ -41,24 +51,63 @@ std::string path_of(std::string_view place) {
 }  // namespace
 
 LabelList::LabelList(const std::string& path, const std::string& scratch_folder,
-                     std::uint64_t memory_bytes)
+                     std::uint64_t memory_bytes, bool has_class_table)
     : path_(path), rows_(scratch_folder, memory_bytes) {
-  read_csv(path, [&](std::uint64_t row, const std::vector<std::string>& fields) {
-    if (row == 1 && is_header(fields)) return;
-    if (fields.size() != 2) {
-      throw Error(Code::bad_content, "row {} has {} fields, expected path,label", row,
-                  fields.size())
-          .at(path_)
-          .hint("quote a path or a label that holds a comma");
-    }
-    are_numbers_ = are_numbers_ && parse_integer(fields[1]).has_value();
-    rows_.add(place_of(fields[0]) + fields[1]);
-  });
-  rows_.finish();
+  read_rows();
+  are_numbers_ = odd_number_.row == 0 && name_.row == 0;
   if (are_numbers_) return;
+  if (!has_class_table) refuse_mixed_labels();
   while (const std::optional<Row> row = next()) names_.insert(row->text);
   rows_.rewind();
   previous_.clear();
+}
+
+void LabelList::read_rows() {
+  read_csv(path_, [&](std::uint64_t row, const std::vector<std::string>& fields) {
+    if (row == 1 && is_header(fields)) return;
+    if (fields.size() != 2) {
+      throw Error(Code::bad_content, "row {} has {}, expected path,label", row,
+                  format_counted(fields.size(), "field", "fields"))
+          .at(path_)
+          .hint("quote a path or a label that holds a comma");
+    }
+    const std::string_view label = trimmed(fields[1]);
+    const bool is_empty = fields[0].empty() || label.empty();
+    if (is_empty || fields[0].find('\0') != std::string::npos) {
+      throw Error(Code::bad_content, "row {}: {}", row,
+                  !is_empty           ? "the path has a byte 0 in it"
+                  : fields[0].empty() ? "the path is empty"
+                                      : "the label is empty")
+          .at(path_)
+          .hint("every row is path,label; remove a row without label together with its image");
+    }
+    if (parse_integer(label)) {
+      integer_.note(row, label);
+    } else if (is_odd_number(label)) {
+      odd_number_.note(row, label);
+    } else {
+      name_.note(row, label);
+    }
+    rows_.add(place_of(fields[0]).append(label));
+  });
+  rows_.finish();
+}
+
+// Taken as names, numbers would sort bytewise, 10 before 2: no label would be what its row says.
+void LabelList::refuse_mixed_labels() const {
+  const FirstLabel& number = integer_.row > 0 ? integer_ : odd_number_;
+  if (number.row == 0) return;
+  const FirstLabel& other = odd_number_.row > 0 ? odd_number_ : name_;
+  const std::string fact =
+      &number == &other ? "is a number, but not an integer of 64 bits"
+                        : fmt::format("is not an integer, but that of row {} is the number {}",
+                                      number.row, printable(number.text));
+  throw Error(Code::bad_content, "row {}: label '{}' {}; labels are all integers or all names",
+              other.row, printable(other.text), fact)
+      .at(path_)
+      .hint(
+          "write integers without sign, point or exponent; if these are names of classes, list all "
+          "names in a file for --classes-from");
 }
 
 std::vector<std::string> LabelList::class_names() const { return {names_.begin(), names_.end()}; }
@@ -80,10 +129,13 @@ std::optional<LabelList::Row> LabelList::next() {
 }
 
 Error LabelList::unmatched(const Row& row, const std::string& root) const {
-  return Error(Code::bad_content, "path '{}' is no image below {}", printable(path_of(row.place)),
-               printable(root))
+  return Error(Code::bad_content, "path '{}' is not an image below {}",
+               printable(path_of(row.place)), printable(root))
       .at(path_)
-      .hint("paths count from the folder that is converted; remove the row if the image is gone");
+      .hint(
+          "paths count from the folder that is converted, a header reads path,label; remove the "
+          "row "
+          "if the image is gone");
 }
 
 }  // namespace shale

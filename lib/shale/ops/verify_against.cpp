@@ -249,7 +249,10 @@ class Comparison {
       const bool has_name = label >= 0 && static_cast<std::uint64_t>(label) < classes.size();
       return has_name ? classes[static_cast<std::size_t>(label)] : std::to_string(label);
     };
-    if (text(source_classes_, expected) == text(manifest_.classes, found)) return;
+    const bool is_number = source_classes_.empty();
+    if (is_number ? expected == found
+                  : text(source_classes_, expected) == text(manifest_.classes, found))
+      return;
     Finding finding = finding_of(key, "label is not that of the source");
     finding.shard = shard.reader->shard().name;
     finding.row = row;
@@ -421,6 +424,7 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
       open_folder({.root = against,
                    .labels_file = request.labels_file,
                    .classes_from = "",
+                   .may_mix_labels = !manifest.classes.empty(),
                    .hidden = hidden_policy_of(manifest),
                    .allow_empty = true,
                    .without_labels = is_unlabelled,
