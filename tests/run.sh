@@ -48,7 +48,7 @@ ctest --test-dir "build/$preset" --output-on-failure --no-tests=error --parallel
   tee "$logs/ctest" || failed=1
 if [[ $interop == yes ]]; then
   SHALE=$root/build/$preset/shale PYTHONPATH=$root/build/$preset/python \
-    "$peers/bin/python" -m pytest -q -rs -p no:cacheprovider tests/interop tests/slurm |
+    "$peers/bin/python" -m pytest -q -rs -p no:cacheprovider -n "$(nproc)" --dist loadfile tests/interop tests/slurm |
     tee "$logs/pytest" || failed=1
 fi
 printf '\n'
