@@ -29,8 +29,9 @@ void add_options(CommandLine& line) {
        "take the class table of another dataset, or a file with one name a line")              //
       ("shuffle", po::bool_switch(), "write the samples in a shuffled order")                  //
       ("seed", po::value<std::string>()->default_value("0")->value_name("N"), "of --shuffle")  //
-      ("parse", po::value<std::string>()->value_name("msgpack"),
-       "of an LMDB file: each value is a msgpack map, its entries are the fields")  //
+      ("parse", po::value<std::string>()->value_name("plain|msgpack"),
+       "of an LMDB file: each value is one field, or a msgpack map whose entries are the fields; "
+       "default: as its index, else plain")  //
       ("hidden", po::value<std::string>()->value_name("skip|keep"),
        "entries that begin with a dot; default: skip, but refuse a hidden folder of images")  //
       ("allow-empty", po::bool_switch(),

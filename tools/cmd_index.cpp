@@ -127,8 +127,9 @@ int run_index(const std::vector<std::string>& words) {
   line.add()  //
       ("crc", po::bool_switch(),
        "of a file: read the payload too, for checksums, block hashes and digests")  //
-      ("parse", po::value<std::string>()->value_name("msgpack"),
-       "of an LMDB file: each value is a msgpack map, its entries are the fields");
+      ("parse", po::value<std::string>()->value_name("plain|msgpack"),
+       "of an LMDB file: each value is one field, or a msgpack map whose entries are the fields; "
+       "default: as the index that is there, else plain");
   if (!line.parse(words)) return kDone;
   line.require_words_at_least(1);
   const CommonOptions common = line.common();

@@ -6,6 +6,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/format/format.hpp"
+#include "shale/ops/foreign_file.hpp"
 #include "shale/ops/inspect.hpp"
 #include "shale/ops/open_input.hpp"
 
@@ -31,7 +32,8 @@ std::string fields_text(const Schema& schema, bool has_fixed_rows) {
   return text;
 }
 
-std::string info_text(const DatasetInfo& info, std::string_view name) {
+std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
+  const std::string& name = request.path;
   const Manifest& manifest = info.manifest;
   const bool is_ours = manifest.layout.dialect == Dialect::own;
   const std::string_view without =
@@ -72,7 +74,9 @@ std::string info_text(const DatasetInfo& info, std::string_view name) {
   if (manifest.layout.has_checksums) {
     add("content", manifest.digest.content.hex());
   } else {
-    add("content", "unknown: the payload was not read ('shale index --crc' reads it)");
+    add("content", fmt::format("unknown: the payload was not read ('{}' reads it)",
+                               index_command(request.path, request.index_folder,
+                                             manifest.layout.dialect, true)));
   }
   for (const std::string& note : info.notes) add("note", note);
   return text;
@@ -117,13 +121,14 @@ int run_info(const std::vector<std::string>& words) {
   if (!line.parse(words)) return kDone;
   line.require_words(1);
   const bool is_json = line.common().is_json;
-  const DatasetInfo info = inspect(dataset_request(line), {});
+  const DatasetRequest request = dataset_request(line);
+  const DatasetInfo info = inspect(request, {});
   if (is_json) print(info_facts(info).dump() + "\n");
   if (!info.is_complete) {
     tell_error(unfinished(line.words()[0]));
     return kFailed;
   }
-  if (!is_json) print(info_text(info, line.words()[0]));
+  if (!is_json) print(info_text(info, request));
   return kDone;
 }
 

@@ -32,7 +32,6 @@ VerifyRequest request_of(const CommandLine& line, const CommonOptions& common) {
     throw Error(Code::usage, "--labels needs --against, the folder that the labels belong to");
   }
   if (line.has("index-dir")) request.index_folder = line.text("index-dir");
-  request.adds_checksums = line.flag("full");
   request.generator = kGenerator;
   request.jobs = static_cast<unsigned>(common.jobs.value);
   request.memory_bytes = common.memory.value;

@@ -145,11 +145,10 @@ void add_index_dir(CommandLine& line) {
              "where the index of a file of another tool is; default: beside the file");
 }
 
-Dialect dialect_option(const CommandLine& line) {
-  constexpr std::string_view kWords[] = {"msgpack"};
-  if (!line.has("parse")) return Dialect::plain;
-  (void)line.choice("parse", kWords);
-  return Dialect::msgpack;
+std::optional<Dialect> dialect_option(const CommandLine& line) {
+  constexpr std::string_view kWords[] = {"plain", "msgpack"};
+  if (!line.has("parse")) return std::nullopt;
+  return line.choice("parse", kWords) == 0 ? Dialect::plain : Dialect::msgpack;
 }
 
 CommonOptions CommandLine::common() const {

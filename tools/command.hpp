@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -93,8 +94,8 @@ class CommandLine {
 
 /// --index-dir, for commands that read a file of another tool.
 void add_index_dir(CommandLine& line);
-/// --parse. Errors: Code::usage for another word than msgpack.
-[[nodiscard]] Dialect dialect_option(const CommandLine& line);
+/// --parse. Nullopt: it was not given. Errors: Code::usage for a word that it does not take.
+[[nodiscard]] std::optional<Dialect> dialect_option(const CommandLine& line);
 
 int run_convert(const std::vector<std::string>& words);
 int run_verify(const std::vector<std::string>& words);

@@ -55,12 +55,13 @@ class Reader {
  public:
   Reader(const nb::bytes& path, const nb::bytes& index_folder, const std::string& cache,
          bool verifies, bool parses_msgpack) {
-    const LoaderRequest request{.path = raw(path),
-                                .index_folder = raw(index_folder),
-                                .dialect = parses_msgpack ? Dialect::msgpack : Dialect::plain,
-                                .verifies = verifies,
-                                .cache = cache_named(cache),
-                                .generator = "shale " SHALE_VERSION};
+    const LoaderRequest request{
+        .path = raw(path),
+        .index_folder = raw(index_folder),
+        .dialect = parses_msgpack ? std::optional(Dialect::msgpack) : std::nullopt,
+        .verifies = verifies,
+        .cache = cache_named(cache),
+        .generator = "shale " SHALE_VERSION};
     Events events;
     events.should_stop = [] {
       const nb::gil_scoped_acquire hold;

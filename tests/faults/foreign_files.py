@@ -109,8 +109,7 @@ class ForeignLmdb(FaultCase):
             self.refused(*words, self.file, *more, says=["changed since it was indexed"])
         self.file.write_bytes(self.content)
         os.utime(self.file, ns=(0, time.time_ns() - 10**12))
-        self.refused("info", self.file, says=["changed since it was indexed"])
-        self.ok("index", self.file)
+        self.ok("info", self.file)  # times are not content
         self.assertEqual(json.loads(self.ok("info", self.file, "--json").out)["samples"], 80)
 
 

@@ -1,5 +1,6 @@
 """shale.Dataset over files of other tools: what their own libraries read, with an index beside, in memory, or in index_dir."""
 
+import contextlib
 import dataclasses
 import json
 import multiprocessing
@@ -52,10 +53,18 @@ def copied(foreign, tmp_path):
     return dataclasses.replace(foreign, file=pathlib.Path(shutil.copy(foreign.file, tmp_path / "data")))
 
 
-def change(path):
-    """The same size, another time of modification."""
-    facts = path.stat()
-    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns + 1_000_000_000))
+@contextlib.contextmanager
+def another_state(foreign):
+    """One byte of a value is another, the size and the times are not."""
+    content, facts = foreign.file.read_bytes(), foreign.file.stat()
+    values = [value for sample in foreign.samples for value in sample.values() if isinstance(value, bytes)]
+    value = next(value for value in values if len(value) > 100 and content.count(value) == 1)
+    at = content.find(value) + len(value) // 2
+    for state in (content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :], content):
+        foreign.file.write_bytes(state)
+        os.utime(foreign.file, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+        if state != content:
+            yield
 
 
 # ---- in memory ----------------------------------------------------------------------------------------------------------
@@ -139,9 +148,9 @@ def test_an_index_beside_the_file_is_used(copied):
 
 
 def test_a_stale_index_beside_the_file_is_refused(copied):
-    run_shale("index", copied.file, *copied.options)
-    Dataset(copied.file)
-    change(copied.file)
+    with another_state(copied):
+        run_shale("index", copied.file, *copied.options)
+        Dataset(copied.file)
     with pytest.raises(errors.MismatchError, match="changed") as caught:
         Dataset(copied.file)
     assert caught.value.file == str(copied.file) and caught.value.hint
@@ -164,14 +173,18 @@ def test_an_index_of_another_way_of_parsing_is_refused(tmp_path):
 def test_index_dir_is_made_once_and_made_anew_when_the_file_changes(copied, tmp_path):
     kept = tmp_path / "kept/deep"
     more = {**settings(copied), "index_dir": kept}
-    check_all(Dataset(copied.file, **more), copied)
+    with another_state(copied):
+        Dataset(copied.file, **more)
     manifest = kept / (copied.file.name + ".dataset.json")
-    first, said = manifest.stat(), manifest.read_bytes()
-    check_all(Dataset(copied.file, **more), copied)
-    assert (manifest.stat().st_ino, manifest.stat().st_mtime_ns) == (first.st_ino, first.st_mtime_ns), "made twice"
-    change(copied.file)
+    said = manifest.read_bytes()
     check_all(Dataset(copied.file, **more), copied)
     assert manifest.read_bytes() != said, "not made anew"
+    first = manifest.stat()
+    check_all(Dataset(copied.file, **more), copied)
+    assert (manifest.stat().st_ino, manifest.stat().st_mtime_ns) == (first.st_ino, first.st_mtime_ns), "made twice"
+    os.utime(copied.file, ns=(1, 1))
+    check_all(Dataset(copied.file, **more), copied)
+    assert manifest.stat().st_ino == first.st_ino, "made again because of a time"
     assert names_in(copied.file.parent) == [copied.file.name]
     (shard,) = json.loads(manifest.read_bytes())["shards"]
     index = [] if shard["index"] is None else [shard["index"]["name"]]  # fixed rows need none
@@ -189,12 +202,30 @@ def test_index_dir_holds_what_the_file_says_after_it_was_written_to(tmp_path):
     assert (len(again), again[-1]) == (len(ds) + 1, {"key": "zzz", "value": b"the last one"})
 
 
-def test_verify_with_index_dir_adds_the_checksums_that_are_missing(copied, tmp_path):
-    more = {**settings(copied), "index_dir": tmp_path / "kept"}
-    check_all(Dataset(copied.file, **more), copied)
-    check_all(Dataset(copied.file, verify=True, **more), copied)
-    check_all(Dataset(copied.file, **more), copied)
-    check_all(Dataset(copied.file, verify=True, **more), copied)
+@pytest.mark.parametrize("made", [{}, {"verify": True}, {"parse": "msgpack"}, {"parse": "msgpack", "verify": True}], ids=str)
+def test_an_index_in_index_dir_keeps_the_way_it_was_made(tmp_path, made):
+    """Whoever opens it with other options gets it as it is, or an error; who has it open goes on reading."""
+    foreign = foreign_files.lmdb_msgpack(tmp_path)
+    more = {"index_dir": tmp_path / "kept"}
+    first = Dataset(foreign.file, **made, **more)
+    wanted, files = digests(list(first)), {path: path.read_bytes() for path in (tmp_path / "kept").iterdir()}
+    for asked in [{}, {"verify": True}, {"parse": "msgpack"}, {"parse": "msgpack", "verify": True}]:
+        is_other_way = "parse" in asked and "parse" not in made
+        if is_other_way or ("verify" in asked and "verify" not in made):
+            with pytest.raises(errors.MismatchError if is_other_way else errors.UnsupportedError) as caught:
+                Dataset(foreign.file, **asked, **more)
+            assert caught.value.hint
+        else:
+            assert digests(list(Dataset(foreign.file, **asked, **more))) == wanted
+        assert {path: path.read_bytes() for path in (tmp_path / "kept").iterdir()} == files
+        assert digests(list(first)) == wanted
+
+
+def test_an_index_that_is_made_again_keeps_its_way_of_parsing(tmp_path):
+    foreign = foreign_files.lmdb_msgpack(tmp_path)
+    with another_state(foreign):
+        Dataset(foreign.file, parse="msgpack", index_dir=tmp_path / "kept")
+    check_all(Dataset(foreign.file, index_dir=tmp_path / "kept"), foreign)
 
 
 def test_an_index_dir_that_cannot_be_written_to_says_so(tmp_path):
@@ -222,8 +253,8 @@ def test_eight_processes_at_once_make_one_index(tmp_path, state):
     for _ in range(10):
         shutil.rmtree(kept, ignore_errors=True)
         if state == "stale":
-            Dataset(foreign.file, parse="msgpack", index_dir=kept)
-            change(foreign.file)
+            with another_state(foreign):
+                Dataset(foreign.file, parse="msgpack", index_dir=kept)
         context = multiprocessing.get_context("fork")
         barrier, results = context.Barrier(8), context.Array("q", 8)
         children = [

@@ -34,12 +34,21 @@ struct ManifestShard {
   DatasetDigest digest;              ///< digest.samples is the number of rows
 };
 
+/// What tells one state of a file of another tool from another: xxh3-128 of its head, of its tail,
+/// and of pieces in between (ops/file_fingerprint).
+struct FileFingerprint {
+  Hash128 head, middle, tail;
+  friend bool operator==(const FileFingerprint&, const FileFingerprint&) = default;
+};
+
 /// Where the samples came from, without roots or times.
 struct ManifestSource {
   std::string kind;  ///< "image folder", "flat folder", "shale dataset"
   std::uint64_t samples = 0, bytes = 0;
   Hash128 fingerprint;  ///< xxh3-128 over kind, relative paths and sizes in order
-  /// When a shard of another tool was last modified, as it was indexed; only for those.
+  /// Of the file of another tool that was indexed; only for those.
+  std::optional<FileFingerprint> file = {};
+  /// When that file was last modified: what indexes had before there was a fingerprint.
   std::optional<std::uint64_t> mtime_ns = {};
 };
 

@@ -60,8 +60,7 @@ class ArraySource final : public Source {
     info_.manifest = {.kind = "arrays",
                       .samples = rows_,
                       .bytes = rows_ * row_bytes,
-                      .fingerprint = xxh3_128(as_bytes(facts)),
-                      .mtime_ns = {}};
+                      .fingerprint = xxh3_128(as_bytes(facts))};
   }
 
   [[nodiscard]] const SourceInfo& info() const override { return info_; }

@@ -40,8 +40,8 @@ struct ConvertRequest {
   std::uint64_t shard_bytes = std::uint64_t{1} << 30;
   std::uint64_t shard_samples = ~std::uint64_t{0};
   std::string labels_file, classes_from;
-  std::string index_folder;          ///< of an input file of another tool
-  Dialect dialect = Dialect::plain;  ///< how its values are read
+  std::string index_folder;        ///< of an input file of another tool
+  std::optional<Dialect> dialect;  ///< how its values are read; nullopt: as its index says
   HiddenPolicy hidden = HiddenPolicy::unset;
   bool allow_empty = false, is_shuffled = false, overwrite = false, verify = false,
        is_dry_run = false;

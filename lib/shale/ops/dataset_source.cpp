@@ -96,10 +96,10 @@ class DatasetSource final : public Source {
       info_.manifest = {.kind = "shale dataset",
                         .samples = rows_,
                         .bytes = manifest_.payload_bytes,
-                        .fingerprint = all,
-                        .mtime_ns = {}};
+                        .fingerprint = all};
     } else {
       info_.manifest = manifest_.source;
+      info_.manifest.file.reset();
       info_.manifest.mtime_ns.reset();
       info_.notes = dataset_.notes;
     }

@@ -13,6 +13,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
+#include "shale/ops/file_fingerprint.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/manifest_file.hpp"
 
@@ -113,9 +114,10 @@ class Indexing {
       : request_(request),
         events_(events),
         paths_(DatasetPaths::of_file(request.file, request.index_folder)),
-        mtime_ns_(0) {
+        dialect_(request.dialect.value_or(Dialect::plain)) {
     files_.emplace_back(request.file);
     mtime_ns_ = mtime_ns_of(files_[0]);
+    fingerprint_ = fingerprint_of(files_[0]);
     name_ = fs::path(request.file).filename().string();
   }
 
@@ -123,6 +125,7 @@ class Indexing {
     if (request_.keeps_fresh && seems_fresh()) return {};
     const FolderLock lock(paths_.lists);
     if (request_.keeps_fresh && has_fresh_index()) return {};
+    adopt_dialect();
     const Format& format = describe_file();
     const IndexWorkFolder work(paths_.lists, name_);
     if (manifest_.layout.has_fixed_rows) {
@@ -178,9 +181,18 @@ class Indexing {
       if (error.code() == Code::not_found) return false;
       throw;
     }
-    return shards.size() == 1 && is_index_fresh(files_[0], found, shards[0]) &&
-           found.layout.dialect == request_.dialect &&
-           (found.layout.has_checksums || !request_.with_checksums);
+    return !change_since_index(files_[0], found, shards);
+  }
+
+  // An index that is made again keeps the way in which its samples are read. One that cannot be
+  // read has none.
+  void adopt_dialect() {
+    if (request_.dialect) return;
+    try {
+      const Dialect found = read_manifest(paths_).layout.dialect;
+      if (found != Dialect::own) dialect_ = found;
+    } catch (const Error&) {
+    }
   }
 
   // Without the lock: most who come here find the index made, and only read. Another process may be
@@ -195,7 +207,7 @@ class Indexing {
 
   const Format& describe_file() {
     const Format& format = format_of_file(files_[0]);
-    Survey survey = format.survey(files_[0], request_.dialect);
+    Survey survey = format.survey(files_[0], dialect_);
     validate_schema(survey.schema);
     survey.layout.has_checksums = request_.with_checksums;
     manifest_.generator = request_.generator;
@@ -332,7 +344,7 @@ class Indexing {
                         .samples = shard_.digest.samples,
                         .bytes = shard_.payload_bytes,
                         .fingerprint = xxh3_128(as_bytes(facts)),
-                        .mtime_ns = mtime_ns_};
+                        .file = fingerprint_};
     manifest_.digest = shard_.digest;
     manifest_.payload_bytes = shard_.payload_bytes;
     manifest_.shard_count = 1;
@@ -340,7 +352,8 @@ class Indexing {
 
   void refuse_changed_file() const {
     const InputFile now(request_.file);
-    if (now.size() == files_[0].size() && mtime_ns_of(now) == mtime_ns_) return;
+    const bool has_same_times = now.size() == files_[0].size() && mtime_ns_of(now) == mtime_ns_;
+    if (has_same_times && fingerprint_of(now) == fingerprint_) return;
     throw Error(Code::mismatch, "the file changed while it was indexed: {} bytes, then {}",
                 files_[0].size(), now.size())
         .at(request_.file)
@@ -370,7 +383,9 @@ class Indexing {
   DatasetPaths paths_;
   std::vector<InputFile> files_;  // one: what a scan takes
   std::string name_;
-  std::uint64_t mtime_ns_;
+  Dialect dialect_;
+  std::uint64_t mtime_ns_ = 0;
+  FileFingerprint fingerprint_;
   std::vector<std::string> notes_;
   Manifest manifest_;
   ManifestShard shard_;
@@ -415,16 +430,36 @@ MemoryIndex index_in_memory(const ForeignRequest& request, const Events& events)
   return Indexing(request, events).run_in_memory();
 }
 
-bool is_index_fresh(const InputFile& file, const Manifest& manifest, const ManifestShard& shard) {
-  return shard.files.size() == 1 && shard.files[0].bytes == file.size() &&
-         manifest.source.mtime_ns == mtime_ns_of(file);
+std::optional<std::string> change_since_index(const InputFile& file, const Manifest& manifest,
+                                              std::span<const ManifestShard> shards) {
+  if (shards.size() != 1 || shards[0].files.size() != 1) return "the index is that of no file";
+  if (const std::uint64_t then = shards[0].files[0].bytes; then != file.size())
+    return fmt::format("{} bytes then, {} now", then, file.size());
+  if (const std::optional<FileFingerprint>& then = manifest.source.file) {
+    const std::optional<std::string> difference = first_difference(*then, fingerprint_of(file));
+    if (!difference) return std::nullopt;
+    return fmt::format("it has the same size, but {}", *difference);
+  }
+  if (manifest.source.mtime_ns == mtime_ns_of(file)) return std::nullopt;
+  return "its time of modification is another, and this index by an older shale has nothing else";
 }
 
-Error stale_index(const std::string& file, std::uint64_t bytes_then) {
-  return Error(Code::mismatch, "has changed since it was indexed: {} bytes then, {} now",
-               bytes_then, InputFile(file).size())
+Error stale_index(const std::string& file, const std::string& index_folder,
+                  const Manifest& manifest, std::string_view change) {
+  return Error(Code::mismatch, "has changed since it was indexed: {}", change)
       .at(file)
-      .hint(fmt::format("'shale index {}' indexes it again", printable(file)));
+      .hint(fmt::format("'{}' indexes it again",
+                        index_command(file, index_folder, manifest.layout.dialect,
+                                      manifest.layout.has_checksums)));
+}
+
+std::string index_command(const std::string& file, const std::string& index_folder, Dialect dialect,
+                          bool with_checksums) {
+  std::string command = "shale index " + printable(file);
+  if (!index_folder.empty()) command += " --index-dir " + printable(index_folder);
+  if (dialect == Dialect::msgpack) command += " --parse msgpack";
+  if (with_checksums) command += " --crc";
+  return command;
 }
 
 }  // namespace shale

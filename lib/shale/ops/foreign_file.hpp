@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "shale/base/error.hpp"
@@ -26,11 +28,13 @@ namespace shale {
 struct ForeignRequest {
   std::string file;
   std::string index_folder;  ///< of FILE.index.npy and the rest; empty: beside the file
-  Dialect dialect = Dialect::plain;
+  /// Nullopt: as the index that is there was made, and plain if there is none.
+  std::optional<Dialect> dialect = {};
   bool with_checksums = false;  ///< reads the payload: crc32c columns, block list, digests
   std::string generator;
   std::uint64_t memory_bytes = 256 << 20;  ///< for one sample at a time, with checksums
-  bool keeps_fresh = false;  ///< an index that is there and still right stays as it is
+  /// An index that is there and still right stays as it is, however it was made.
+  bool keeps_fresh = false;
 };
 
 /// The format of a file, by its content; null if it is of none.
@@ -60,10 +64,19 @@ struct MemoryIndex {
 };
 [[nodiscard]] MemoryIndex index_in_memory(const ForeignRequest& request, const Events& events);
 
-/// True if the file is what the manifest speaks of: same size, same time of modification.
-[[nodiscard]] bool is_index_fresh(const InputFile& file, const Manifest& manifest,
-                                  const ManifestShard& shard);
-/// The error for an index that is not: it would point into the wrong bytes.
-[[nodiscard]] Error stale_index(const std::string& file, std::uint64_t bytes_then);
+/// How the file differs from the one that was indexed, in words that follow "has changed since it
+/// was indexed"; nullopt: it does not. Judged by its size and fingerprint, wherever it lies and
+/// whatever its times are (docs/foreign.md has what that finds); of an index without fingerprint by
+/// size and time of modification.
+[[nodiscard]] std::optional<std::string> change_since_index(const InputFile& file,
+                                                            const Manifest& manifest,
+                                                            std::span<const ManifestShard> shards);
+/// The error for such an index: it would point into the wrong bytes.
+[[nodiscard]] Error stale_index(const std::string& file, const std::string& index_folder,
+                                const Manifest& manifest, std::string_view change);
+
+/// The command that makes this index again, with all that shapes it, for hints.
+[[nodiscard]] std::string index_command(const std::string& file, const std::string& index_folder,
+                                        Dialect dialect, bool with_checksums);
 
 }  // namespace shale

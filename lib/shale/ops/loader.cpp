@@ -90,6 +90,11 @@ void read_tasks(std::span<const Task> tasks, LoaderState& state) {
   state.read(extents, is_direct);
 }
 
+std::string index_hint(const LoaderRequest& request, Dialect dialect) {
+  return fmt::format("'{}' adds them",
+                     index_command(request.path, request.index_folder, dialect, true));
+}
+
 }  // namespace
 
 Loader::Loader(const LoaderRequest& request, const Events& events)
@@ -98,7 +103,7 @@ Loader::Loader(const LoaderRequest& request, const Events& events)
   if (verifies_ && !manifest().layout.has_checksums) {
     throw Error(Code::unsupported, "the index has no checksums, nothing that is read can be proved")
         .at(paths_.manifest)
-        .hint("'shale index --crc' adds them");
+        .hint(index_hint(request, manifest().layout.dialect));
   }
 }
 
@@ -152,14 +157,16 @@ void Loader::open_file(const LoaderRequest& request, const std::string& file,
   const InputFile manifest_file(paths_.manifest);
   outline_ = read_manifest_outline(manifest_file);
   self_hash_ = self_hash_of(manifest_file);
-  if (outline_.shards.size() != 1) throw stale_index(file, 0);
-  const ManifestShard shard = read_shard_line(manifest_file, outline_.shards[0]);
-  if (!is_index_fresh(InputFile(file), manifest(), shard))
-    throw stale_index(file, shard.files.at(0).bytes);
-  if (request.dialect == Dialect::msgpack && manifest().layout.dialect != Dialect::msgpack) {
-    throw Error(Code::mismatch, "its index was made without --parse msgpack")
+  std::vector<ManifestShard> shards;
+  if (outline_.shards.size() == 1)
+    shards.push_back(read_shard_line(manifest_file, outline_.shards[0]));
+  if (const auto change = change_since_index(InputFile(file), manifest(), shards))
+    throw stale_index(file, request.index_folder, manifest(), *change);
+  if (request.dialect.value_or(manifest().layout.dialect) != manifest().layout.dialect) {
+    throw Error(Code::mismatch, "its index was made with --parse {}, --parse {} was asked for",
+                name_of(manifest().layout.dialect), name_of(*request.dialect))
         .at(file)
-        .hint("make it anew with 'shale index --parse msgpack', or name another index directory");
+        .hint("an index keeps the way it was made; name another index directory for this one");
   }
 }
 

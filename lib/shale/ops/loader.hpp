@@ -26,10 +26,11 @@ enum class CachePolicy { keep, drop, direct };
 
 struct LoaderRequest {
   std::string path;  ///< a dataset of shale, or a file of another tool
-  /// Of a file: where its index is, and where it is made anew if it is missing or stale. Empty: an
-  /// index beside the file is used, and must be fresh; if there is none, one is made in memory.
+  /// Of a file: where its index is, and where it is made if it is missing or stale. Empty: an index
+  /// beside the file is used, and must be fresh; if there is none, one is made in memory. An index
+  /// that is fresh is never changed: one that was made in another way is refused.
   std::string index_folder = {};
-  Dialect dialect = Dialect::plain;
+  std::optional<Dialect> dialect = {};  ///< of a file: nullopt: as its index says, else plain
   bool verifies = false;  ///< proves all that is read: its crc32c, or the blocks it lies in
   CachePolicy cache = CachePolicy::keep;
   std::string generator = {};

@@ -47,11 +47,10 @@ void read_into(OpenedDataset& dataset) {
       dataset.paths, [&](const ManifestShard& shard) { dataset.shards.push_back(shard); });
 }
 
-void refuse_stale(const OpenedDataset& dataset, const std::string& file) {
-  const bool is_of_this_file = dataset.shards.size() == 1;
-  if (is_of_this_file && is_index_fresh(InputFile(file), dataset.manifest, dataset.shards[0]))
-    return;
-  throw stale_index(file, is_of_this_file ? dataset.shards[0].files.at(0).bytes : 0);
+void refuse_stale(const OpenedDataset& dataset, const std::string& file,
+                  const std::string& index_folder) {
+  if (const auto change = change_since_index(InputFile(file), dataset.manifest, dataset.shards))
+    throw stale_index(file, index_folder, dataset.manifest, *change);
 }
 
 // What a file that cannot be indexed is unpacked into, with notes; nullopt if that is of no help.
@@ -82,19 +81,18 @@ OpenedDataset open_file(const DatasetRequest& request, const std::string& file,
                         const Events& events) {
   OpenedDataset dataset;
   dataset.paths = DatasetPaths::of_file(file, request.index_folder);
+  Dialect dialect = request.dialect.value_or(Dialect::plain);
   std::error_code error;
   if (fs::exists(dataset.paths.manifest, error)) {
     read_into(dataset);
-    refuse_stale(dataset, file);
+    refuse_stale(dataset, file, request.index_folder);
     const ShardLayout& layout = dataset.manifest.layout;
-    const bool is_wanted =
-        (request.dialect != Dialect::msgpack || layout.dialect == Dialect::msgpack) &&
-        (!request.with_checksums || layout.has_checksums);
-    if (is_wanted) return dataset;
+    dialect = request.dialect.value_or(layout.dialect);
+    if (layout.dialect == dialect && (!request.with_checksums || layout.has_checksums))
+      return dataset;
     dataset.shards.clear();
   }
   auto folder = std::make_shared<const TemporaryFolder>();
-  const Dialect dialect = request.dialect == Dialect::msgpack ? Dialect::msgpack : Dialect::plain;
   ForeignRequest indexing{.file = file,
                           .index_folder = folder->path(),
                           .dialect = dialect,

@@ -55,9 +55,9 @@ std::string_view kind_of_file(const std::string& path) {
 }
 
 void refuse_file_options(const ConvertRequest& request, std::string_view input_kind) {
-  const std::string_view option = !request.index_folder.empty()         ? "--index-dir"
-                                  : request.dialect == Dialect::msgpack ? "--parse"
-                                                                        : "";
+  const std::string_view option = !request.index_folder.empty() ? "--index-dir"
+                                  : request.dialect             ? "--parse"
+                                                                : "";
   if (option.empty()) return;
   throw Error(Code::usage, "{} is for files of other tools, the input is {}", option, input_kind)
       .at(request.inputs.front())

@@ -42,7 +42,7 @@ class Verification {
       : request_(request), sink_(sink), events_(events), pipeline_(std::max(1U, request.jobs)) {}
 
   VerifyReport run() {
-    if (!load_manifest()) return finished();
+    if (!load_manifest()) return std::move(report_);
     const Format& format = format_of(manifest_);
     report_.has_images = manifest_.images.has_value();
     check_totals();
@@ -69,30 +69,10 @@ class Verification {
         add_damage(error, "");
       }
     }
-    return finished();
-  }
-
- private:
-  // What is found whole gets the checksums that were asked for.
-  VerifyReport finished() {
-    const std::optional<std::string> file = file_of_path(request_.dataset);
-    const bool has_checksums =
-        manifest_.layout.dialect != Dialect::own && manifest_.layout.has_checksums;
-    if (request_.adds_checksums && file && !has_checksums && report_.findings == 0) {
-      (void)index_file({.file = *file,
-                        .index_folder = request_.index_folder,
-                        .dialect = manifest_.layout.dialect == Dialect::msgpack ? Dialect::msgpack
-                                                                                : Dialect::plain,
-                        .with_checksums = true,
-                        .generator = request_.generator,
-                        .memory_bytes = request_.memory_bytes},
-                       events_);
-      report_.notes = {fmt::format("its index now has checksums and block hashes: {}",
-                                   printable(paths_.manifest))};
-    }
     return std::move(report_);
   }
 
+ private:
   void add(Finding finding) {
     ++report_.findings;
     if (sink_) sink_(finding);
@@ -125,17 +105,29 @@ class Verification {
     const bool is_indexed = !file || fs::exists(paths_.manifest, error);
     if (is_indexed && !read_shards()) return false;
     if (!file) return true;
-    const bool is_fresh = is_indexed && shards_.size() == 1 &&
-                          is_index_fresh(InputFile(*file), manifest_, shards_[0]);
-    if (!is_fresh) {
-      check_unindexed(*file, is_indexed);
-    } else if (!manifest_.layout.has_checksums) {
-      report_.proves_payload = false;
-      report_.notes.push_back(
-          "the index has no checksums: payload bytes cannot be vouched for; 'shale index --crc' "
-          "adds them");
+    const std::optional<std::string> change =
+        is_indexed ? change_since_index(InputFile(*file), manifest_, shards_) : std::nullopt;
+    // Blocks and checksums name what differs of a file of the same size.
+    const bool can_tell = change && manifest_.layout.has_checksums && shards_.size() == 1 &&
+                          shards_[0].files.size() == 1 &&
+                          shards_[0].files[0].bytes == InputFile(*file).size() &&
+                          request_.depth != VerifyDepth::quick;
+    if (can_tell) {
+      report_.notes.push_back(fmt::format(
+          "{} has changed since it was indexed: {}; if that is meant to be, '{}' indexes it again",
+          printable(*file), *change,
+          index_command(*file, request_.index_folder, manifest_.layout.dialect, true)));
+    } else if (!is_indexed || change) {
+      check_unindexed(*file, change);
+      return false;
     }
-    return is_fresh;
+    if (!manifest_.layout.has_checksums) {
+      report_.proves_payload = false;
+      report_.notes.push_back(fmt::format(
+          "the index has no checksums: payload bytes cannot be verified; '{}' adds them",
+          index_command(*file, request_.index_folder, manifest_.layout.dialect, true)));
+    }
+    return true;
   }
 
   bool read_shards() {
@@ -156,7 +148,7 @@ class Verification {
 
   // A file of another tool whose index is missing, or of an earlier state: its structure is all
   // there is to check.
-  void check_unindexed(const std::string& file, bool has_stale_index) {
+  void check_unindexed(const std::string& file, const std::optional<std::string>& change) {
     std::vector<InputFile> files;
     files.emplace_back(file);
     const Format& format = format_of_file(files[0]);
@@ -174,15 +166,13 @@ class Verification {
     } catch (const Error& error) {
       add_damage(error, "");
     }
-    if (has_stale_index && report_.findings == 0) {
-      throw Error(Code::mismatch, "is not the file that its index was made of: {} bytes now",
-                  files[0].size())
-          .at(file)
-          .hint(fmt::format("'shale index {}' indexes it again", printable(file)));
-    }
+    if (change && report_.findings == 0)
+      throw stale_index(file, request_.index_folder, manifest_, *change);
     report_.notes.push_back(
-        "only its structure was checked: payload bytes cannot be vouched for; 'shale index --crc' "
-        "makes an index with checksums");
+        fmt::format("only its structure was checked: payload bytes cannot be verified; '{}' makes "
+                    "an index with "
+                    "checksums",
+                    index_command(file, request_.index_folder, Dialect::plain, true)));
   }
 
   [[nodiscard]] Error not_a_dataset(Place place) const {

@@ -24,8 +24,6 @@ struct VerifyRequest {
   std::vector<std::string> against;
   std::string labels_file;   ///< the labels of a flat folder to compare with
   std::string index_folder;  ///< of a file of another tool
-  /// A file of another tool whose index has no checksums gets them, once it has been found whole.
-  bool adds_checksums = false;
   std::string generator;
   unsigned jobs = 1;
   std::uint64_t memory_bytes = 256 << 20;

@@ -337,7 +337,9 @@ void compare_digests(const Manifest& ours, const VerifyRequest& request, const F
   const std::string& against = request.against.front();
   const Manifest theirs = open_dataset({.path = against,
                                         .index_folder = request.index_folder,
-                                        .dialect = ours.layout.dialect,
+                                        .dialect = ours.layout.dialect == Dialect::own
+                                                       ? std::nullopt
+                                                       : std::optional(ours.layout.dialect),
                                         .with_checksums = true,
                                         .generator = request.generator,
                                         .memory_bytes = request.memory_bytes},
@@ -346,7 +348,8 @@ void compare_digests(const Manifest& ours, const VerifyRequest& request, const F
   if (!ours.layout.has_checksums) {
     throw Error(Code::usage, "--against compares digests, the index has none")
         .at(request.dataset)
-        .hint("'shale index --crc' adds them");
+        .hint(fmt::format("'{}' adds them", index_command(request.dataset, request.index_folder,
+                                                          ours.layout.dialect, true)));
   }
   compare_content(ours.digest, theirs.digest, printable(against), sink);
   if (ours.layout.has_keys && theirs.layout.has_keys) {

@@ -267,8 +267,16 @@ Manifest manifest_from_json(const Json& json) {
   for (const Json& name : array_at(json, "classes"))
     manifest.classes.push_back(name_from_json(name));
   const Json& source = member(json, "source");
-  manifest.source = {text_at(source, "kind"), number_at(source, "samples"),
-                     number_at(source, "bytes"), hash_at(source, "fingerprint"), std::nullopt};
+  manifest.source = {text_at(source, "kind"),
+                     number_at(source, "samples"),
+                     number_at(source, "bytes"),
+                     hash_at(source, "fingerprint"),
+                     std::nullopt,
+                     std::nullopt};
+  if (source.contains("file")) {
+    const Json& file = member(source, "file");
+    manifest.source.file = {hash_at(file, "head"), hash_at(file, "middle"), hash_at(file, "tail")};
+  }
   if (source.contains("mtime_ns")) manifest.source.mtime_ns = number_at(source, "mtime_ns");
   manifest.skipped = number_at(json, "skipped");
   manifest.ignored = number_at(json, "ignored");
@@ -296,6 +304,10 @@ Json head_to_json(const Manifest& manifest) {
                     {"samples", manifest.source.samples},
                     {"bytes", manifest.source.bytes},
                     {"fingerprint", manifest.source.fingerprint.hex()}};
+  if (const auto& file = manifest.source.file) {
+    json["source"]["file"] = {
+        {"head", file->head.hex()}, {"middle", file->middle.hex()}, {"tail", file->tail.hex()}};
+  }
   if (manifest.source.mtime_ns) json["source"]["mtime_ns"] = *manifest.source.mtime_ns;
   json["samples"] = manifest.digest.samples;
   json["payload_bytes"] = manifest.payload_bytes;
