@@ -51,8 +51,8 @@ struct SourceInfo {
   /// Bytes of one sample where all have one size: samples come in runs. Nullopt: one by one.
   std::optional<std::uint64_t> row_bytes;
   std::uint64_t memory_bytes = 0;  ///< that it holds while it is read
-  /// What the content digest of all samples must come to, where nothing else proves what is read.
-  std::optional<Hash128> content;
+  /// What the digests of all samples must come to, if that is known; a digest that is zero is not.
+  std::optional<DatasetDigest> digest;
   std::vector<std::string> notes;  ///< what the user should know, a sentence each
   /// How the elements of a list lie in its extent (Format::split_list of where the samples are);
   /// null: there are no lists.

@@ -80,7 +80,7 @@ class Conversion {
       throw Error(Code::bug, "{} samples written and {} skipped, the input has {}",
                   written.digest.samples, skipped_, source.manifest.samples);
     }
-    prove_input(source, written.digest, request_.inputs.front());
+    prove_input(source, read_, request_.inputs.front());
     manifest.layout = writer_.layout();
     manifest.skipped = skipped_;
     manifest.ignored = source.ignored;
@@ -106,6 +106,7 @@ class Conversion {
  private:
   void commit(const EncodedSample& sample) {
     ++done_;
+    read_.append(sample.read);
     if (sample.image && (sample.record || !sample.image->fault.empty())) report_image(sample);
     if (!sample.fault.empty()) endure(sample);
     if (sample.record) writer_.append(*sample.record);
@@ -168,6 +169,7 @@ class Conversion {
   ShardSetWriter writer_;
   CsvList skipped_list_, images_list_;
   std::optional<ImageReport> images_;
+  DatasetDigest read_;
   std::vector<std::string> first_skipped_;
   std::uint64_t done_ = 0, bad_ = 0, skipped_ = 0;
 };

@@ -11,7 +11,6 @@
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/flow/permutation.hpp"
-#include "shale/io/file_summary.hpp"
 #include "shale/shards/dataset_reader.hpp"
 
 namespace shale {
@@ -46,6 +45,8 @@ class DatasetSource final : public Source {
     select(selection.fields);
     describe_manifest(selection);
     describe_samples();
+    unproved_.assign(dataset_.shards.size(), true);
+    prove_other_files(dataset_.paths, manifest_);
   }
 
   [[nodiscard]] const SourceInfo& info() const override { return info_; }
@@ -108,10 +109,10 @@ class DatasetSource final : public Source {
       for (const std::string& field : selection.fields) facts += "\n" + field;
       info_.manifest.fingerprint = xxh3_128(as_bytes(facts));
     }
-    const bool is_whole = selection.fields.empty() && manifest_.layout.has_checksums;
-    if (manifest_.layout.has_fixed_rows && is_whole) info_.content = manifest_.digest.content;
-    const bool needs_proof = manifest_.layout.has_fixed_rows && manifest_.layout.has_checksums;
-    if (needs_proof && !is_whole) unproved_.assign(dataset_.shards.size(), true);
+    if (selection.fields.empty() && manifest_.layout.has_checksums) {
+      info_.digest = manifest_.digest;
+      if (order_) info_.digest->ordered = {};
+    }
     info_.keys_are_unique = is_ours || !manifest_.layout.has_keys;
   }
 
@@ -148,9 +149,7 @@ class DatasetSource final : public Source {
     PendingSample sample;
     sample.has_crc32c = manifest_.layout.has_checksums;
     sample.keeps_open = shard.reader;
-    sample.key = row.key.offset == kMissing
-                     ? std::to_string(number)
-                     : std::string(as_text(shard.keys->view(row.key.offset, row.key.length)));
+    sample.key = row.key.offset == kMissing ? std::to_string(number) : key_of(shard, row.key);
     for (const std::size_t i : fields_) {
       const InputFile& file = shard.reader->file_of_field(i);
       sample.descriptors.push_back(file.descriptor());
@@ -174,6 +173,12 @@ class DatasetSource final : public Source {
     return sample;
   }
 
+  [[nodiscard]] std::string key_of(OpenShard& shard, const FieldPlace& place) const {
+    const Bytes key = shard.keys->view(place.offset, place.length);
+    if (shard.reader->has_checksums()) prove_value(key, place, shard.reader->file_of_key());
+    return std::string(as_text(key));
+  }
+
   OpenShard& open_shard(std::uint64_t number) {
     const auto found = std::find_if(open_.begin(), open_.end(),
                                     [&](const auto& shard) { return shard->number == number; });
@@ -183,11 +188,16 @@ class DatasetSource final : public Source {
     open_.push_back(std::make_unique<OpenShard>(
         number,
         std::make_shared<const ShardReader>(dataset_.paths, manifest_, dataset_.shards[number])));
-    if (!unproved_.empty() && unproved_[number]) {
-      prove_files(*open_.back()->reader, manifest_.layout, fields_);
-      unproved_[number] = false;
-    }
+    if (unproved_[number]) prove(*open_.back()->reader);
+    unproved_[number] = false;
     return *open_.back();
+  }
+
+  void prove(const ShardReader& shard) const {
+    shard.prove_index();
+    prove_block_list(dataset_.paths, shard.shard());
+    const bool lacks_proof = manifest_.layout.has_fixed_rows && !info_.digest;
+    if (lacks_proof) prove_files_of(shard, manifest_.layout, fields_);
   }
 
   OpenedDataset dataset_;
@@ -196,26 +206,18 @@ class DatasetSource final : public Source {
   std::vector<std::size_t> fields_;  // of the manifest's schema
   std::uint64_t rows_ = 0, position_ = 0;
   std::optional<Permutation> order_;
-  std::vector<bool> unproved_;  // shards of fixed rows, where their files are to be proved
+  std::vector<bool> unproved_;  // shards whose lists are still to be proved
   std::deque<std::unique_ptr<OpenShard>> open_;
   SourceInfo info_;
 };
 
 }  // namespace
 
-void prove_files(const ShardReader& shard, const ShardLayout& layout,
-                 std::span<const std::size_t> fields) {
+void prove_files_of(const ShardReader& shard, const ShardLayout& layout,
+                    std::span<const std::size_t> fields) {
   std::set<std::uint32_t> files;
   for (const std::size_t field : fields) files.insert(layout.part_file[layout.field_part[field]]);
-  for (const std::uint32_t file : files) {
-    const ManifestFile& expected = shard.shard().files[file];
-    const Hash128 found = summarize_file(shard.files()[file]).hash;
-    if (found == expected.hash) continue;
-    throw Error(Code::damaged, "bytes of the file hash to {}, the manifest says {}", found.hex(),
-                expected.hash.hex())
-        .at(shard.files()[file].path())
-        .hint("run 'shale verify' on the input; it names the rows");
-  }
+  for (const std::uint32_t file : files) prove_file(shard.files()[file], shard.shard().files[file]);
 }
 
 std::unique_ptr<Source> make_dataset_source(OpenedDataset dataset,

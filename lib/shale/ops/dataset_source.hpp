@@ -20,16 +20,18 @@ struct DatasetSelection {
 };
 
 /// The samples of a dataset, of any format: the payload is read by the index, never through the
-/// container's library, and each extent must have the crc32c that the index gives, where it gives
-/// one. Fixed rows come in runs: where all fields are taken, SourceInfo::content proves them, where
-/// only some are, the hashes of their files, before they are read.
-/// Errors: Code::usage for a field that the dataset does not have, or that is named twice.
+/// container's library. Nothing is handed out that is not proved, where the manifest has the
+/// hashes: each index and block list before the first row of its shard, keys and values by the
+/// crc32c in the index, and all samples by SourceInfo::digest. Fixed rows come in runs: where only
+/// some fields are taken, it is the hashes of their files that prove them, before they are read.
+/// Errors: Code::usage for a field that the dataset does not have, or that is named twice;
+/// Code::damaged for one of the files beside the shards.
 [[nodiscard]] std::unique_ptr<Source> make_dataset_source(OpenedDataset dataset,
                                                           const DatasetSelection& selection);
 
 /// Proves the files that hold these fields in a shard, by their hashes: for rows that are fixed,
-/// and have no checksum of their own. Errors: Code::damaged; Code::io.
-void prove_files(const ShardReader& shard, const ShardLayout& layout,
-                 std::span<const std::size_t> fields);
+/// and have no checksum of their own. Errors: as prove_file.
+void prove_files_of(const ShardReader& shard, const ShardLayout& layout,
+                    std::span<const std::size_t> fields);
 
 }  // namespace shale

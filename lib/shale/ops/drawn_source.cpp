@@ -72,7 +72,8 @@ class DrawnSource final : public Source {
     info_.manifest.bytes = draw_->rows() * *info_.row_bytes;
     const bool is_whole = draw.mode == DrawMode::permute && draw_->rows() == draw_->source_rows();
     // What is drawn has not the digest of the whole; the files are proved before.
-    if (!is_whole) info_.content.reset();
+    if (!is_whole) info_.digest.reset();
+    if (info_.digest) info_.digest->ordered = {};
   }
 
   [[nodiscard]] const SourceInfo& info() const override { return info_; }

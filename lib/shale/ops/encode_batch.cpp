@@ -34,10 +34,14 @@ EncodedSample encode_sample(const Sample& sample, std::uint64_t number, const So
             "--on-error skip leaves such samples out and lists them, --on-error keep takes them as "
             "they are");
   }
-  if (!encoded.fault.empty() && encoding.on_error == OnError::skip) return encoded;
+  if (!encoded.fault.empty() && encoding.on_error == OnError::skip) {
+    if (source.digest) encoded.read.add(digest_of(sample, source.schema));
+    return encoded;
+  }
   check_sample(sample, source.schema);
   Record record = encoding.format.encode(sample, source.schema, encoding.options);
   SampleDigest digest = digest_of(sample, source.schema);
+  encoded.read.add(digest);
   if (!encoding.layout.has_keys) digest.keyed = {};
   record.digest.add(digest);
   record.payload_bytes = payload_bytes_of(sample);
@@ -55,6 +59,7 @@ EncodedSample encode_whole(const PendingSample& run, std::span<const Bytes> colu
     if (is_located(source.schema.fields[i].kind)) record.payload_bytes += columns[i].size();
   }
   EncodedSample encoded;
+  encoded.read = record.digest;
   encoded.record = std::move(record);
   return encoded;
 } catch (Error& error) {

@@ -24,6 +24,7 @@ struct EncodedSample {
   std::optional<Record> record;  ///< absent: it is left out, because of `fault`
   std::string key, fault;
   std::optional<ImageInfo> image;  ///< what the probe saw, where the source holds images
+  DatasetDigest read;  ///< as it was read: whether it is left out or not, and with its key
 };
 
 /// A batch with its samples encoded. The records point into the batch's buffer.

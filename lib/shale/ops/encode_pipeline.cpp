@@ -42,12 +42,18 @@ void encode_all(Source& source, const Encoding& encoding, const PipelineLimits& 
 }
 
 void prove_input(const SourceInfo& source, const DatasetDigest& read, const std::string& input) {
-  if (!source.content || *source.content == read.content) return;
-  throw Error(Code::damaged,
-              "the samples that were read have content digest {}, their manifest says {}",
-              read.content.hex(), source.content->hex())
-      .at(input)
-      .hint("run 'shale verify' on the input: it tells where the damage is");
+  if (!source.digest) return;
+  const auto prove = [&](std::string_view what, const Hash128& found, const Hash128& expected) {
+    if (expected == Hash128{} || found == expected) return;
+    throw Error(Code::damaged,
+                "the samples that were read have {} digest {}, their manifest says {}", what,
+                found.hex(), expected.hex())
+        .at(input)
+        .hint("run 'shale verify' on the input: it tells where the damage is");
+  };
+  prove("content", read.content, source.digest->content);
+  prove("keys", read.keys, source.digest->keys);
+  prove("ordered", read.ordered, source.digest->ordered);
 }
 
 }  // namespace shale

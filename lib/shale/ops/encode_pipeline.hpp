@@ -22,8 +22,8 @@ struct PipelineLimits {
 void encode_all(Source& source, const Encoding& encoding, const PipelineLimits& limits,
                 const Events& events, const std::function<void(const EncodedSample&)>& commit);
 
-/// Proves what no checksum of its own proves: the samples of the input, by their digest, where the
-/// source knows it. Errors: Code::damaged at `input`.
+/// Proves what was read of the input, before it is committed: by the digests of all its samples,
+/// where the source knows them. Errors: Code::damaged at `input`.
 void prove_input(const SourceInfo& source, const DatasetDigest& read, const std::string& input);
 
 }  // namespace shale

@@ -7,6 +7,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/ops/block_proof.hpp"
 #include "shale/ops/open_input.hpp"
 #include "shale/shards/dataset_reader.hpp"
 
@@ -31,12 +32,36 @@ FoundSample load(const OpenedDataset& dataset, const ShardReader& shard, const I
   return found;
 }
 
+// Its values have no checksums of their own: the blocks that they lie in are proved.
+void prove_fixed_row(const OpenedDataset& dataset, const ShardReader& shard, std::uint64_t row) {
+  const ShardLayout& layout = dataset.manifest.layout;
+  const BlockHashes blocks(dataset.paths, shard.shard());
+  BatchReader reader({.depth = 1, .threads = 1});
+  AlignedBuffer arena;
+  std::vector<std::byte> value(kBlockBytes);
+  for (std::size_t i = 0; i < dataset.manifest.schema.fields.size(); ++i) {
+    const FixedColumn column = shard.fixed_column(i);
+    const FieldPlace place = column.place(row);
+    for (std::uint64_t done = 0; done < place.length;) {
+      const std::uint64_t offset = place.offset + done;
+      const std::uint64_t count = std::min(place.length - done, kBlockBytes - offset % kBlockBytes);
+      const Extent extent{column.file, offset, std::span(value).first(count),
+                          blocks.of_file(layout.part_file[layout.field_part[i]])};
+      read_proved({&extent, 1}, reader, arena);
+      done += count;
+    }
+  }
+}
+
 FoundSample load_row(const OpenedDataset& dataset, const DatasetRequest& request,
                      std::uint64_t row) {
   std::uint64_t first = 0;
   for (const ManifestShard& entry : dataset.shards) {
     if (row - first < entry.digest.samples) {
       const ShardReader shard(dataset.paths, dataset.manifest, entry);
+      shard.prove_index();
+      if (dataset.manifest.layout.has_fixed_rows && dataset.manifest.layout.has_checksums)
+        prove_fixed_row(dataset, shard, row - first);
       const IndexRow place = shard.open_index().row(row - first);
       return load(dataset, shard, place, row, row - first, request.memory_bytes);
     }
@@ -91,6 +116,7 @@ FoundSample find_key(const DatasetRequest& request, const std::string& key, cons
   std::uint64_t first = 0;
   for (const ManifestShard& entry : dataset.shards) {
     const ShardReader shard(dataset.paths, dataset.manifest, entry);
+    shard.prove_index();
     IndexReader index = shard.open_index();
     for (std::uint64_t row = 0; row < entry.digest.samples; ++row) {
       const IndexRow place = index.row(row);
@@ -98,6 +124,7 @@ FoundSample find_key(const DatasetRequest& request, const std::string& key, cons
       std::string stored(key.size(), '\0');
       shard.file_of_key().read_exact(place.key.offset, std::as_writable_bytes(std::span(stored)));
       if (stored == key) return load(dataset, shard, place, first + row, row, request.memory_bytes);
+      if (shard.has_checksums()) prove_value(as_bytes(stored), place.key, shard.file_of_key());
     }
     first += entry.digest.samples;
   }

@@ -68,7 +68,7 @@ ConvertReport join_into_array(const ConvertRequest& request, const Events& event
   files.emplace_back(temporary.path(), data_file_options(request.io, request.memory_bytes));
   const auto writer = format.create_shard(files, info.schema, options, nullptr);
   const Encoding encoding{format, options, report.manifest.layout, OnError::fail};
-  DatasetDigest digest;
+  DatasetDigest digest, read;
   encode_all(*source, encoding,
              {.jobs = request.jobs,
               .memory_bytes = request.memory_bytes - buffers -
@@ -76,9 +76,10 @@ ConvertReport join_into_array(const ConvertRequest& request, const Events& event
               .rows_a_shard = std::nullopt},
              events, [&](const EncodedSample& sample) {
                digest.append(sample.record->digest);
+               read.append(sample.read);
                (void)writer->append(*sample.record);
              });
-  prove_input(info, digest, request.inputs.front());
+  prove_input(info, read, request.inputs.front());
   (void)writer->close();
   const FileSummary written = files.front().finish();
   temporary.publish();

@@ -6,6 +6,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/io/file_summary.hpp"
 #include "shale/shards/naming.hpp"
 
 namespace shale {
@@ -32,13 +33,7 @@ void read_extent(const InputFile& file, const FieldPlace& place, bool has_crc32c
   const std::size_t begin = bytes.size();
   bytes.resize(begin + place.length);
   file.read_exact(place.offset, std::span(bytes).subspan(begin));
-  if (!has_crc32c) return;
-  if (const std::uint32_t found = crc32c(Bytes(bytes).subspan(begin)); found != place.crc32c) {
-    throw Error(Code::damaged, "{} bytes have checksum 0x{:08x}, expected 0x{:08x}", place.length,
-                found, place.crc32c)
-        .at(file.path(), place.offset)
-        .hint("run 'shale verify' for the whole extent of the damage");
-  }
+  if (has_crc32c) prove_value(Bytes(bytes).subspan(begin), place, file);
 }
 
 }  // namespace
@@ -110,6 +105,39 @@ const InputFile& ShardReader::file_of_field(std::size_t field) const {
 
 const InputFile& ShardReader::file_of_key() const {
   return files_[layout_->part_file[layout_->key_part]];
+}
+
+void ShardReader::prove_index() const {
+  if (index_) prove_file(*index_, shard_.index);
+}
+
+void prove_file(const InputFile& file, const ManifestFile& expected) {
+  if (expected.hash == Hash128{}) return;  // never read as a whole
+  if (summarize_file(file).hash == expected.hash) return;
+  file.drop_cache(0, file.size());
+  const Hash128 found = summarize_file(file).hash;
+  if (found == expected.hash) return;
+  throw Error(Code::damaged, "bytes of the file hash to {}, the manifest says {}", found.hex(),
+              expected.hash.hex())
+      .at(file.path())
+      .hint("run 'shale verify' for the whole extent of the damage");
+}
+
+void prove_block_list(const DatasetPaths& paths, const ManifestShard& shard) {
+  if (!shard.blocks.name.empty()) prove_file(open_checked(paths.lists, shard.blocks), shard.blocks);
+}
+
+void prove_other_files(const DatasetPaths& paths, const Manifest& manifest) {
+  for (const ManifestFile& file : manifest.files) prove_file(open_checked(paths.lists, file), file);
+}
+
+void prove_value(Bytes value, const FieldPlace& place, const InputFile& file) {
+  const std::uint32_t found = crc32c(value);
+  if (found == place.crc32c) return;
+  throw Error(Code::damaged, "{} bytes have checksum 0x{:08x}, expected 0x{:08x}", place.length,
+              found, place.crc32c)
+      .at(file.path(), place.offset)
+      .hint("run 'shale verify' for the whole extent of the damage");
 }
 
 LoadedSample load_sample(const ShardReader& shard, const IndexRow& row, const Schema& schema,

@@ -42,6 +42,10 @@ class ShardReader {
   [[nodiscard]] bool has_checksums() const {
     return layout_->has_checksums && !layout_->has_fixed_rows;
   }
+  /// Proves the index by its hash in the manifest: then every place, checksum and number in it is
+  /// as it was written. Nothing to prove where rows are fixed. Reads the whole index. Errors: as
+  /// prove_file.
+  void prove_index() const;
   /// True for files of other tools: a sample there need not have every field.
   [[nodiscard]] bool may_lack_values() const { return layout_->dialect != Dialect::own; }
 
@@ -55,6 +59,18 @@ class ShardReader {
   std::vector<InputFile> files_;
   std::optional<InputFile> index_;
 };
+
+/// Proves a file by the hash that the manifest has of it, if it has one. What the page cache held
+/// may be wrong where the disk is right: a wrong file is read once more. Errors: Code::damaged with
+/// both hashes; Code::io.
+void prove_file(const InputFile& file, const ManifestFile& expected);
+/// The block list of a shard, if it has one. Errors: as prove_file; Code::not_found.
+void prove_block_list(const DatasetPaths& paths, const ManifestShard& shard);
+/// What stands beside the shards: skipped.csv and the like. Errors: as prove_file; Code::not_found.
+void prove_other_files(const DatasetPaths& paths, const Manifest& manifest);
+
+/// Proves the checksum of a value that was read. Errors: Code::damaged with file and offset.
+void prove_value(Bytes value, const FieldPlace& place, const InputFile& file);
 
 /// The bytes a row of the index stands for, read from the shard: a Sample and the memory it points
 /// into.
