@@ -70,12 +70,13 @@ CommandLine::CommandLine(const Command& command, unsigned common_set)
     common_.add_options()("quiet", po::bool_switch(), "no progress, no notes, no report");
   }
   common_.add_options()("json", po::bool_switch(), "one JSON object on stdout instead of text");
-  common_.add_options()("help", po::bool_switch(), "this text");
+  common_.add_options()("help", po::bool_switch(), "this text; -h is the same");
 }
 
 bool CommandLine::parse(const std::vector<std::string>& words) {
   po::options_description all;
   all.add(own_).add(common_);
+  bool asks_for_help = false;
   try {
     // Long options must be written out: a guess at an abbreviation would change its meaning when
     // options are added.
@@ -92,29 +93,52 @@ bool CommandLine::parse(const std::vector<std::string>& words) {
       }
     }
     words_ = unrecognized_words(parsed);
-    const auto separator = std::find(words.begin(), words.end(), "--");
-    for (auto word = words.begin(); word != separator; ++word) {
-      if (word->size() < 2 || (*word)[0] != '-' || (*word)[1] == '-') continue;
-      if (std::find(words_.begin(), words_.end(), *word) == words_.end())
-        continue;  // the value of an option
-      throw Error(Code::usage, "'{}' is no option: options are written out, with two dashes",
-                  printable(*word))
-          .hint(fmt::format(
-              "'shale {} --help' lists them; a name that begins with a dash goes after --",
-              command_.name));
-    }
+    asks_for_help = take_short_words(words);
+    refuse_empty_values(parsed);
     po::store(parsed, values_);
     po::notify(values_);
   } catch (const po::error& error) {
     throw Error(Code::usage, "{}", error.what()).hint(fmt::format("usage: {}", command_.usage));
   }
-  if (!flag("help")) return true;
+  if (!asks_for_help && !flag("help")) return true;
   std::string text = fmt::format("usage: {}\n\n{}\n\n", command_.usage, command_.summary);
   std::ostringstream options;
   if (!own_.options().empty()) options << own_ << "\n";
   options << common_;
   print(text + options.str());
   return false;
+}
+
+// True for -h. Errors: any other word with one dash that is not the value of an option.
+bool CommandLine::take_short_words(const std::vector<std::string>& words) const {
+  bool asks_for_help = false;
+  const auto separator = std::find(words.begin(), words.end(), "--");
+  for (auto word = words.begin(); word != separator; ++word) {
+    if (word->size() < 2 || (*word)[0] != '-' || (*word)[1] == '-') continue;
+    if (std::find(words_.begin(), words_.end(), *word) == words_.end())
+      continue;  // the value of an option
+    asks_for_help = asks_for_help || *word == "-h";
+    if (*word == "-h") continue;
+    throw Error(Code::usage, "'{}' is no option: options are written out, with two dashes",
+                printable(*word))
+        .hint(fmt::format(
+            "'shale {} --help' lists them; a name that begins with a dash goes after --",
+            command_.name));
+  }
+  return asks_for_help;
+}
+
+// "$UNSET" in a script must not count as an option that was not given, or as the current folder.
+void CommandLine::refuse_empty_values(const po::parsed_options& parsed) const {
+  constexpr const char* kHint = "is a variable of the script unset? leave the option out instead";
+  for (const po::option& option : parsed.options) {
+    const bool is_named = option.position_key < 0;
+    if (std::find(option.value.begin(), option.value.end(), "") == option.value.end()) continue;
+    if (is_named) throw Error(Code::usage, "--{} is empty", option.string_key).hint(kHint);
+    throw Error(Code::usage, "word {} of the command is empty",
+                static_cast<unsigned>(option.position_key) + 1)
+        .hint(fmt::format("usage: {}", command_.usage));
+  }
 }
 
 void CommandLine::require_words(std::size_t count) const {

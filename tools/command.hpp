@@ -85,6 +85,9 @@ class CommandLine {
   [[nodiscard]] CommonOptions common() const;
 
  private:
+  [[nodiscard]] bool take_short_words(const std::vector<std::string>& words) const;
+  void refuse_empty_values(const po::parsed_options& parsed) const;
+
   const Command& command_;
   unsigned common_set_;
   po::options_description own_{"options"}, common_{"common options"};

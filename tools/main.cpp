@@ -1,10 +1,13 @@
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "shale/base/printable.hpp"
 
@@ -26,11 +29,17 @@ std::string help_text() {
          "\n'shale COMMAND --help' lists the options of a command; 'man shale' tells the rest.\n";
 }
 
-int run_command(const std::vector<std::string>& words) {
-  if (words.empty()) {
-    throw Error(Code::usage, "no command was given").hint("'shale --help' lists the commands");
+const Command& find_command(const std::string& name) {
+  for (const Command& command : commands()) {
+    if (command.name == name) return command;
   }
-  if (words[0] == "--help" || words[0] == "help") {
+  throw Error(Code::usage, "'{}' is not a command", printable(name))
+      .hint("'shale --help' lists the commands");
+}
+
+int run_command(const std::vector<std::string>& words) {
+  const bool asks_for_help = words.empty() || words[0] == "--help" || words[0] == "-h";
+  if (asks_for_help || (words[0] == "help" && words.size() == 1)) {
     print(help_text());
     return kDone;
   }
@@ -38,11 +47,21 @@ int run_command(const std::vector<std::string>& words) {
     print(std::string(kGenerator) + "\n");
     return kDone;
   }
-  for (const Command& command : commands()) {
-    if (command.name == words[0]) return command.run({words.begin() + 1, words.end()});
+  if (words[0] == "help") return find_command(words[1]).run({"--help"});
+  return find_command(words[0]).run({words.begin() + 1, words.end()});
+}
+
+// A file opened while one of the standard descriptors is closed would get its number: messages
+// would be written into a shard. /dev/null takes their places, opened the wrong way around, so that
+// a result that nobody can read still is an error.
+void occupy_standard_descriptors() {
+  for (int standard = STDIN_FILENO; standard <= STDERR_FILENO; ++standard) {
+    if (::fcntl(standard, F_GETFD) >= 0) continue;
+    const int null = ::open("/dev/null", standard == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    if (null == standard || null < 0) continue;
+    ::dup2(null, standard);
+    ::close(null);
   }
-  throw Error(Code::usage, "'{}' is not a command", printable(words[0]))
-      .hint("'shale --help' lists the commands");
 }
 
 // Shards in flight are open files; shells grant few of those the system allows.
@@ -63,8 +82,12 @@ int report_error(Error error, const std::vector<std::string>& words) {
   if (error.code() == Code::not_found)
     error.hint("look at the path; a relative one counts from the current folder");
   tell_error(error);
-  if (std::find(words.begin(), words.end(), "--json") != words.end())
-    print(error_facts(error).dump() + "\n");
+  if (std::find(words.begin(), words.end(), "--json") != words.end()) {
+    try {
+      print(error_facts(error).dump() + "\n");
+    } catch (const Error&) {  // stdout itself may be what failed; the exit code tells
+    }
+  }
   return exit_code_of(error.code());
 }
 
@@ -73,19 +96,22 @@ int report_error(Error error, const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   using shale::tools::report_error;
-  const std::vector<std::string> words(argv + 1, argv + argc);
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   // A file that outgrows the limit of ulimit -f is an error with place and hint, not a silent
   // death.
   std::signal(SIGXFSZ, SIG_IGN);
+  shale::tools::occupy_standard_descriptors();
   shale::tools::raise_file_limit();
   try {
     return shale::tools::run_command(words);
   } catch (const shale::Error& error) {
     return report_error(error, words);
   } catch (const std::bad_alloc&) {
-    return report_error(shale::Error(shale::Code::limit, "the system gave no more memory")
-                            .hint("pass a smaller --memory"),
-                        words);
+    return report_error(
+        shale::Error(shale::Code::limit, "out of memory: the system gives this process no more")
+            .hint(
+                "pass a smaller --memory or fewer --jobs, or raise the limit (ulimit -v, cgroup)"),
+        words);
   } catch (const std::exception& error) {
     return report_error(
         shale::Error(shale::Code::bug, "unexpected: {}", error.what())

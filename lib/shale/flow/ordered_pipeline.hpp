@@ -8,6 +8,7 @@
 #include <future>
 #include <mutex>
 #include <stop_token>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -19,8 +20,10 @@ namespace shale {
 /// task's exception comes out in its place, so the first error in input order wins, whichever
 /// thread was faster. One thread submits and takes; bounding what is in flight is its business (a
 /// MemoryBudget's lease per task). What a task captures is destroyed before its result can be
-/// taken. Threads begin with the first task: until then the process may fork freely. Destroying the
-/// pipeline drops the tasks that have not begun and waits for the others.
+/// taken. Threads begin with the first task: until then the process may fork freely. Where the
+/// system grants fewer threads (ulimit -u, a cgroup's pids.max), those do the work; where it grants
+/// none, take() does. Destroying the pipeline drops the tasks that have not begun and waits for the
+/// others.
 template <class Result>
 class OrderedPipeline {
  public:
@@ -69,6 +72,7 @@ class OrderedPipeline {
   Result take() {
     std::future<Outcome> oldest = std::move(results_.front());
     results_.pop_front();
+    if (threads_.empty()) run_oldest();
     Outcome outcome = oldest.get();
     if (outcome.index() == 1) std::rethrow_exception(std::get<1>(std::move(outcome)));
     return std::get<0>(std::move(outcome));
@@ -79,8 +83,21 @@ class OrderedPipeline {
   using Packaged = std::packaged_task<Outcome(unsigned)>;
 
   void start() {
-    for (auto i = static_cast<unsigned>(threads_.size()); i < workers_; ++i)
-      threads_.emplace_back([this, i](std::stop_token stop) { run(stop, i); });
+    while (threads_.size() < workers_) {
+      const auto worker = static_cast<unsigned>(threads_.size());
+      try {
+        threads_.emplace_back([this, worker](std::stop_token stop) { run(stop, worker); });
+      } catch (const std::system_error&) {
+        workers_ = worker;
+      }
+    }
+  }
+
+  // Without threads nobody else takes tasks: the oldest one is that of the oldest result.
+  void run_oldest() {
+    Packaged task = std::move(tasks_.front());
+    tasks_.pop_front();
+    task(0);
   }
 
   void run(std::stop_token stop, unsigned worker) {
@@ -97,7 +114,7 @@ class OrderedPipeline {
     }
   }
 
-  const unsigned workers_;
+  unsigned workers_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::deque<Packaged> tasks_;

@@ -6,6 +6,7 @@
 #include <liburing.h>
 
 #include "shale/base/error.hpp"
+#include "shale/io/ring_worker.hpp"
 
 namespace shale {
 
@@ -24,8 +25,11 @@ struct BackgroundWriter::Ring {
 
 BackgroundWriter::BackgroundWriter(std::uint32_t slots) : ring_(std::make_unique<Ring>()) {
   // Whatever the reason of a refusal (EPERM or ENOSYS in sandboxes, ENOMEM under old memlock
-  // limits), plain writes do.
-  if (::io_uring_queue_init(std::max(slots, 1U), &ring_->uring, 0) != 0) ring_.reset();
+  // limits, no thread left for the kernel's worker), plain writes do.
+  const bool is_made = ::io_uring_queue_init(std::max(slots, 1U), &ring_->uring, 0) == 0;
+  if (is_made && ring_worker_refusal(ring_->uring) == 0) return;
+  if (is_made) ::io_uring_queue_exit(&ring_->uring);
+  ring_.reset();
 }
 
 BackgroundWriter::~BackgroundWriter() {
@@ -65,7 +69,7 @@ bool BackgroundWriter::submit(std::uint32_t slot, int descriptor, Bytes bytes,
 BackgroundWriter::Outcome BackgroundWriter::wait() {
   io_uring_cqe* completion = nullptr;
   if (const int error = ring_->wait(&completion); error != 0) {
-    throw Error(Code::bug, "io_uring lost {} writes", in_flight_).because_errno(error);
+    throw Error(Code::io, "io_uring lost {} writes", in_flight_).because_errno(error);
   }
   const Outcome outcome{static_cast<std::uint32_t>(::io_uring_cqe_get_data64(completion)),
                         completion->res};

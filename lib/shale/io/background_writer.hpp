@@ -8,8 +8,8 @@
 namespace shale {
 
 /// A few file writes running in the background, through a private io_uring ring (no thread of
-/// ours). Not thread-safe. The bytes are borrowed until wait() has named their slot. The destructor
-/// waits for all of them.
+/// ours). Used by the thread that made it. The bytes are borrowed until wait() has named their
+/// slot. The destructor waits for all of them.
 class BackgroundWriter {
  public:
   /// At most `slots` writes at once. Never fails: where io_uring is refused, submit() says so.
@@ -26,7 +26,7 @@ class BackgroundWriter {
     std::uint32_t slot;
     std::int64_t result;  ///< bytes written, or minus an errno
   };
-  /// Waits for one of the writes under way; call only if there is one. Errors: Code::bug if the
+  /// Waits for one of the writes under way; call only if there is one. Errors: Code::io if the
   /// ring is broken.
   [[nodiscard]] Outcome wait();
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
+#include "shale/io/ring_worker.hpp"
 
 namespace shale {
 namespace {
@@ -60,6 +61,8 @@ class Ring {
 
   /// 0, or the errno with which the kernel refused what is needed.
   [[nodiscard]] int refusal() const { return refusal_; }
+  /// False if requests of this thread may never be answered: then the ring is of no more use.
+  [[nodiscard]] bool serves_this_thread() { return ring_worker_refusal(uring_) == 0; }
   void read(std::span<const ReadRequest> requests, std::span<ReadResult> results);
 
  private:
@@ -93,6 +96,7 @@ Ring::Ring(std::uint32_t depth) : slots_(depth) {
   is_made_ = true;
   const std::vector<int> empty_table(depth, -1);
   refusal_ = -::io_uring_register_files(&uring_, empty_table.data(), depth);
+  if (refusal_ == 0) refusal_ = ring_worker_refusal(uring_);
   if (refusal_ == 0) refusal_ = try_chain();
 }
 
@@ -164,27 +168,21 @@ void Ring::start(std::size_t index, const ReadRequest& request) {
 }
 
 void Ring::submit_and_wait() {
-  int submitted = 0;
+  // The kernel may take fewer than all, for want of memory. What it leaves must not stay: the next
+  // chains need the room.
   do {
-    submitted = ::io_uring_submit_and_wait(&uring_, 1);
-  } while (submitted == -EINTR || submitted == -EAGAIN || submitted == -EBUSY);
-  if (submitted < 0)
-    throw Error(Code::bug, "io_uring lost a batch of reads").because_errno(-submitted);
+    const int submitted = ::io_uring_submit_and_wait(&uring_, 1);
+    const bool can_try_again = submitted == -EINTR || submitted == -EAGAIN || submitted == -EBUSY;
+    if (submitted < 0 && !can_try_again)
+      throw Error(Code::io, "io_uring lost a batch of reads").because_errno(-submitted);
+  } while (::io_uring_sq_ready(&uring_) > 0);
 }
 
 /// True if nothing more can be had from the file: all bytes are there, or too few to be anything
-/// but its end.
+/// but its end. After an error a plain call has the last word: the kernel may have been out of
+/// memory, or have taken a chain in two pieces, whose second one found no open file.
 bool is_final(const ReadRequest& request, const ReadResult& result) {
-  switch (result.error) {
-    case 0:
-      break;
-    case EINTR:
-    case EAGAIN:
-    case ECANCELED:
-      return false;
-    default:
-      return true;
-  }
+  if (result.error != 0) return false;
   const std::uint64_t missing = request.into.size() - result.bytes;
   return request.path != nullptr ? missing <= 1 : missing == 0 || result.bytes == 0;
 }
@@ -286,21 +284,27 @@ class Crew {
 }  // namespace
 
 struct BatchReader::Impl {
+  Options options;
   std::unique_ptr<Ring> ring;  // one of the two
   std::unique_ptr<Crew> crew;
+
+  void use_threads() {
+    ring.reset();
+    crew = std::make_unique<Crew>(options.threads);
+  }
 };
 
-BatchReader::BatchReader(const Options& options) : impl_(std::make_unique<Impl>()) {
+BatchReader::BatchReader(const Options& options)
+    : impl_(std::make_unique<Impl>(Impl{options, nullptr, nullptr})) {
   if (options.backend != Backend::threads) {
     impl_->ring = std::make_unique<Ring>(std::clamp(options.depth, 1U, kDeepest));
     const int refusal = impl_->ring->refusal();
     if (refusal == 0) return;
-    impl_->ring.reset();
     if (options.backend == Backend::io_uring) {
       throw Error(Code::unsupported, "io_uring is refused by this system").because_errno(refusal);
     }
   }
-  impl_->crew = std::make_unique<Crew>(options.threads);
+  impl_->use_threads();
 }
 BatchReader::~BatchReader() = default;
 BatchReader::BatchReader(BatchReader&&) noexcept = default;
@@ -308,6 +312,7 @@ BatchReader& BatchReader::operator=(BatchReader&&) noexcept = default;
 
 std::vector<ReadResult> BatchReader::read(std::span<const ReadRequest> requests) {
   std::vector<ReadResult> results(requests.size());
+  if (impl_->ring && !impl_->ring->serves_this_thread()) impl_->use_threads();
   if (impl_->ring) {
     impl_->ring->read(requests, results);
   } else {

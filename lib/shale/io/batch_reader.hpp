@@ -27,8 +27,8 @@ struct ReadResult {
 
 /// Reads many small extents at once, through the page cache, with many reads in flight.
 /// Uses io_uring (open, read and close of a file as one chain), or a few threads with plain system
-/// calls where the kernel refuses io_uring; both give the same results. One batch at a time: not
-/// thread-safe, make one a thread.
+/// calls where the kernel refuses io_uring, or has no thread left to serve it; both give the same
+/// results. One batch at a time: not thread-safe, make one a thread.
 class BatchReader {
  public:
   enum class Backend { automatic, io_uring, threads };
@@ -44,7 +44,7 @@ class BatchReader {
   BatchReader& operator=(BatchReader&&) noexcept;
 
   /// The result of each request, in their order. A failed read is a result, not an exception: only
-  /// the caller knows which sample it was. Errors: Code::bug if the ring itself broke.
+  /// the caller knows which sample it was. Errors: Code::io if the ring itself broke.
   [[nodiscard]] std::vector<ReadResult> read(std::span<const ReadRequest> requests);
   /// What is used: io_uring or threads.
   [[nodiscard]] Backend backend() const;

