@@ -5,6 +5,8 @@
 
 #include <nanobind/stl/string.h>
 
+#include "python/bindings/interpreter.hpp"
+
 namespace nb = nanobind;
 
 namespace shale::python {
@@ -47,7 +49,7 @@ nb::object text_of(const std::string& bytes) {
 
 nb::object exception_of(const Error& error, const std::string& shard) {
   nb::object made =
-      nb::module_::import_("shale.errors").attr(class_of(error.code()))(text_of(error.what()));
+      call_python(import_name("shale.errors", class_of(error.code())), text_of(error.what()));
   made.attr("file") = text_of(error.file());
   if (error.offset()) made.attr("offset") = *error.offset();
   if (error.sample()) {

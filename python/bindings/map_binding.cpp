@@ -10,6 +10,8 @@
 #include "shale/format/format.hpp"
 #include "shale/ops/foreign_file.hpp"
 
+#include "python/bindings/interpreter.hpp"
+
 namespace nb = nanobind;
 
 namespace shale::python {
@@ -44,7 +46,7 @@ struct OpenCursor {
   const nb::object said = nb::steal(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
   if (!said.is_valid()) throw nb::python_error();
-  const nb::object raised = nb::module_::import_("shale.lmdb").attr("_error_of")(kind, said);
+  const nb::object raised = call_python(import_name("shale.lmdb", "_error_of"), kind, said);
   PyErr_SetObject(raised.type().ptr(), raised.ptr());
   throw nb::python_error();
 }
@@ -53,7 +55,7 @@ struct OpenCursor {
 template <class Act>
 auto unlocked(Act act) {
   try {
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     return act();
   } catch (const Error& error) {
     raise_as_lmdb(error);

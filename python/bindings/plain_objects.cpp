@@ -2,6 +2,8 @@
 
 #include <nanobind/stl/string.h>
 
+#include "python/bindings/interpreter.hpp"
+
 namespace nb = nanobind;
 
 namespace shale::python {
@@ -14,10 +16,9 @@ nb::object fs_text(const std::string& bytes) {
 std::string raw(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
 nb::object numpy_dtype(const std::string& descr) {
-  const nb::module_ numpy = nb::module_::import_("numpy");
-  if (!descr.starts_with('[')) return numpy.attr("dtype")(descr);
-  const nb::object literal = nb::module_::import_("ast").attr("literal_eval")(descr);
-  return nb::module_::import_("numpy.lib.format").attr("descr_to_dtype")(literal);
+  if (!descr.starts_with('[')) return call_python(import_name("numpy", "dtype"), descr);
+  const nb::object literal = call_python(import_name("ast", "literal_eval"), descr);
+  return call_python(import_name("numpy.lib.format", "descr_to_dtype"), literal);
 }
 
 }  // namespace shale::python

@@ -1,6 +1,8 @@
 #include "python/bindings/reader_binding.hpp"
 
+#include <algorithm>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -11,11 +13,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/ops/loader.hpp"
 #include "shale/shards/dataset_reader.hpp"
 
 #include "python/bindings/errors_binding.hpp"
+#include "python/bindings/interpreter.hpp"
 #include "python/bindings/plain_objects.hpp"
 #include "python/bindings/sample_objects.hpp"
 
@@ -29,14 +33,25 @@ CachePolicy cache_named(const std::string& name) {
   if (name == "keep") return CachePolicy::keep;
   if (name == "drop") return CachePolicy::drop;
   if (name == "direct") return CachePolicy::direct;
-  throw Error(Code::usage, "cache is '{}', expected 'keep', 'drop' or 'direct'", name);
+  throw Error(Code::usage, "cache is '{}', expected 'keep', 'drop' or 'direct'", printable(name));
 }
 
 Decoding decoding_named(const std::string& name) {
   if (name.empty()) return Decoding::none;
   if (name == "hwc") return Decoding::rgb_hwc;
   if (name == "chw") return Decoding::rgb_chw;
-  throw Error(Code::bug, "pixel order '{}'", name);
+  throw Error(Code::usage, "order is '{}', expected 'hwc' or 'chw'", printable(name));
+}
+
+// A signal is heard between two of these: the most rows and bytes that are read at once.
+constexpr std::size_t kRowsAtOnce = 512;
+constexpr std::uint64_t kBytesAtOnce = 32 << 20;
+constexpr std::uint64_t kIndexRowsAtOnce = 1 << 16, kColumnBytes = 16 << 20;
+
+Events stopped_by_signals(CallingThread& caller) {
+  Events events;
+  events.should_stop = [&caller] { return caller.was_interrupted(); };
+  return events;
 }
 
 nb::object decode_rgb8(const nb::bytes& data, const std::string& order) {
@@ -44,9 +59,9 @@ nb::object decode_rgb8(const nb::bytes& data, const std::string& order) {
   std::optional<RgbDecoder> decoder =
       RgbDecoder::open({static_cast<const std::byte*>(data.data()), data.size()}, kMostPixelBytes);
   if (!decoder) throw Error(Code::bad_content, "is no JPEG");
-  const nb::object array = empty_pixels(decoder->extent(), decoding);
+  const nb::object array = empty_pixels(empty_array(), decoder->extent(), decoding);
   const std::span<std::byte> pixels = memory_of_array(array);
-  const nb::gil_scoped_release release;
+  const Unlocked unlocked;
   std::move(*decoder).decode(pixel_order(decoding), pixels);
   return array;
 }
@@ -62,14 +77,10 @@ class Reader {
         .verifies = verifies,
         .cache = cache_named(cache),
         .generator = "shale " SHALE_VERSION};
-    Events events;
-    events.should_stop = [] {
-      const nb::gil_scoped_acquire hold;
-      return PyErr_CheckSignals() != 0;
-    };
+    CallingThread caller;
     try {
-      const nb::gil_scoped_release release;
-      loader_ = std::make_unique<Loader>(request, events);
+      const Unlocked unlocked;
+      loader_ = std::make_unique<Loader>(request, stopped_by_signals(caller));
     } catch (const Error& error) {
       raise_as_python(error, {});
     }
@@ -79,6 +90,10 @@ class Reader {
   // `decodings`: "", "hwc" or "chw" for each name.
   void select(const std::vector<std::string>& names, const std::vector<std::string>& decodings) {
     const Schema& schema = loader_->manifest().schema;
+    if (decodings.size() != names.size()) {
+      throw Error(Code::usage, "{} names of fields, {} ways of decoding", names.size(),
+                  decodings.size());
+    }
     fields_.clear();
     wanted_.assign(schema.fields.size(), false);
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -86,7 +101,10 @@ class Reader {
       field.name = nb::steal(PyUnicode_InternFromString(names[i].c_str()));
       field.decoding = decoding_named(decodings[i]);
       if (names[i] != "key") {
-        field.field = schema.find(names[i]).value();
+        field.field = schema.find(names[i]);
+        if (!field.field) {
+          throw Error(Code::not_found, "the dataset has no field '{}'", printable(names[i]));
+        }
         wanted_[*field.field] = true;
         const Field& described = schema.fields[*field.field];
         field.kind = described.kind;
@@ -99,51 +117,62 @@ class Reader {
     }
   }
 
+  // In the order asked; read in the order of the dataset, a part after the other.
   [[nodiscard]] nb::list read(const std::vector<std::uint64_t>& rows) {
-    try {
-      std::vector<LocatedSample> located;
-      {
-        const nb::gil_scoped_release release;
-        located = loader_->locate(rows, wanted_);
+    std::vector<std::size_t> order(rows.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t place) { return rows[place]; });
+    const nb::object samples = nb::steal(PyList_New(static_cast<Py_ssize_t>(rows.size())));
+    if (!samples.is_valid()) throw nb::python_error();
+    CallingThread caller;
+    const Events events = stopped_by_signals(caller);
+    std::vector<std::uint64_t> part;
+    for (std::size_t begin = 0; begin < order.size(); begin += part.size()) {
+      const std::span<const std::size_t> places =
+          std::span(order).subspan(begin, std::min(kRowsAtOnce, order.size() - begin));
+      part.clear();
+      for (const std::size_t place : places) part.push_back(rows[place]);
+      const nb::list made = read_part(part, events);
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        PyList_SET_ITEM(samples.ptr(), static_cast<Py_ssize_t>(places[i]),
+                        nb::object(made[i]).release().ptr());
       }
-      SampleObjects objects(*loader_, located, fields_, memory_);
-      {
-        const nb::gil_scoped_release release;
-        loader_->fetch(objects.fetches());
-        objects.open_images();
-      }
-      if (objects.has_images()) {
-        objects.make_pixels();
-        const nb::gil_scoped_release release;
-        objects.decode_images();
-      }
-      return objects.finish(*format_, loader_->manifest().layout.has_keys);
-    } catch (Error& error) {
-      raise_with_sample(error);
+      if (or_parked(PyErr_CheckSignals) != 0) throw nb::python_error();
     }
+    return nb::borrow<nb::list>(samples);
   }
 
   [[nodiscard]] nb::object find(const nb::bytes& key) const {
     const std::string wanted = raw(key);
+    CallingThread caller;
     std::optional<std::uint64_t> row;
-    {
-      const nb::gil_scoped_release release;
-      row = loader_->find(wanted);
+    try {
+      const Unlocked unlocked;
+      row = loader_->find(wanted, stopped_by_signals(caller));
+    } catch (Error& error) {
+      raise_with_sample(error);
     }
     return row ? nb::object(nb::int_(*row)) : nb::none();
   }
 
   [[nodiscard]] nb::object column(const std::string& name) const {
     const Loader::Column column = loader_->column(name);
-    nb::object array = nb::module_::import_("numpy").attr("empty")(loader_->size(), column.descr);
-    Py_buffer view;
-    if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_WRITABLE) != 0) throw nb::python_error();
-    const std::span<std::byte> memory(static_cast<std::byte*>(view.buf),
-                                      static_cast<std::size_t>(view.len));
-    PyBuffer_Release(&view);
-    {
-      const nb::gil_scoped_release release;
-      loader_->read_column(column, 0, memory);
+    nb::object array = empty_array()(loader_->size(), column.descr);
+    const std::span<std::byte> memory = memory_of_array(array);
+    // Numbers out of shards come by the same parts as the loader reads them.
+    const std::uint64_t rows = column.field ? kColumnBytes / column.item_bytes : kIndexRowsAtOnce;
+    CallingThread caller;
+    const Events events = stopped_by_signals(caller);
+    try {
+      const Unlocked unlocked;
+      for (std::uint64_t begin = 0; begin < loader_->size(); begin += rows) {
+        const std::uint64_t count = std::min(rows, loader_->size() - begin);
+        loader_->read_column(column, begin,
+                             memory.subspan(begin * column.item_bytes, count * column.item_bytes));
+        events.stop_if_asked();
+      }
+    } catch (Error& error) {
+      raise_with_sample(error);
     }
     return array;
   }
@@ -181,6 +210,35 @@ class Reader {
   }
 
  private:
+  [[nodiscard]] nb::list read_part(std::span<const std::uint64_t> rows, const Events& events) try {
+    std::vector<LocatedSample> located;
+    {
+      const Unlocked unlocked;
+      located = loader_->locate(rows, wanted_);
+    }
+    SampleObjects objects(*loader_, located, fields_, memory_);
+    {
+      const Unlocked unlocked;
+      for (std::span<const Fetch> left = objects.fetches(); !left.empty();) {
+        std::size_t count = 0;
+        for (std::uint64_t bytes = 0; count < left.size() && bytes < kBytesAtOnce; ++count)
+          bytes += left[count].into.size();
+        loader_->fetch(left.first(count));
+        left = left.subspan(count);
+        if (!left.empty()) events.stop_if_asked();
+      }
+      objects.open_images();
+    }
+    if (objects.has_images()) {
+      objects.make_pixels();
+      const Unlocked unlocked;
+      objects.decode_images(events);
+    }
+    return objects.finish(*format_, loader_->manifest().layout.has_keys);
+  } catch (Error& error) {
+    raise_with_sample(error);
+  }
+
   // What the place of the error knew only by its row gets the names of sample and shard.
   [[noreturn]] void raise_with_sample(Error& error) const {
     std::string shard;

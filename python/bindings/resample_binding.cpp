@@ -19,6 +19,7 @@
 #include "shale/ops/resample.hpp"
 
 #include "python/bindings/errors_binding.hpp"
+#include "python/bindings/interpreter.hpp"
 #include "python/bindings/plain_objects.hpp"
 
 namespace nb = nanobind;
@@ -30,7 +31,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // The interpreter's lock may be a switch interval (5 ms) away: it is asked for rarely.
-constexpr std::chrono::milliseconds kProgressInterval{100}, kSignalInterval{50};
+constexpr std::chrono::milliseconds kProgressInterval{100};
 
 // The arguments of the call, by name. All are there; None is one that was not given.
 class Arguments {
@@ -120,7 +121,7 @@ class Watch {
         show(done, all);
       };
     }
-    events.should_stop = [this] { return has_signal(); };
+    events.should_stop = [this] { return caller_.was_interrupted(); };
     return events;
   }
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
@@ -132,25 +133,20 @@ class Watch {
     if (!is_last && (done <= shown_ || now - last_shown_ < kProgressInterval)) return;
     shown_ = done;
     last_shown_ = now;
-    const nb::gil_scoped_acquire hold;
-    const nb::object returned = nb::steal(
-        PyObject_CallFunction(progress_.ptr(), "KK", static_cast<unsigned long long>(done),
-                              static_cast<unsigned long long>(all)));
-    // What it raised stays set, and is what the caller gets.
-    if (!returned.is_valid()) throw Error(Code::interrupted, "the progress callback raised");
-  }
-
-  [[nodiscard]] bool has_signal() {
-    const Clock::time_point now = Clock::now();
-    if (now - last_looked_ < kSignalInterval) return false;
-    last_looked_ = now;
-    const nb::gil_scoped_acquire hold;
-    return PyErr_CheckSignals() != 0;
+    caller_.locked([&] {
+      try {
+        call_python(progress_, done, all);
+      } catch (nb::python_error& raised) {
+        raised.restore();  // it stays set, and is what the caller gets
+        throw Error(Code::interrupted, "the progress callback raised");
+      }
+    });
   }
 
   const nb::object progress_;
   std::uint64_t shown_ = 0;
-  Clock::time_point last_shown_ = Clock::now(), last_looked_ = last_shown_;
+  Clock::time_point last_shown_ = Clock::now();
+  CallingThread caller_;
   std::vector<std::string> notes_;
 };
 
@@ -201,7 +197,7 @@ nb::dict run_resample(const nb::dict& words, nb::object progress) {
   const Events events = watch.events();
   ResampleReport report;
   try {
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     report = resample(request, events);
   } catch (const Error& error) {
     raise_as_python(error, {});

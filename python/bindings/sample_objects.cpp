@@ -7,6 +7,8 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 
+#include "python/bindings/interpreter.hpp"
+
 namespace nb = nanobind;
 
 namespace shale::python {
@@ -44,11 +46,13 @@ nb::object text_object(Bytes text, const char* errors) {
 
 }  // namespace
 
-nb::object empty_pixels(ImageExtent extent, Decoding decoding) {
+nb::object empty_array() { return import_name("numpy", "empty"); }
+
+nb::object empty_pixels(nb::handle empty, ImageExtent extent, Decoding decoding) {
   const nb::object shape = decoding == Decoding::rgb_chw
                                ? nb::make_tuple(3, extent.height, extent.width)
                                : nb::make_tuple(extent.height, extent.width, 3);
-  return nb::module_::import_("numpy").attr("empty")(shape, "u1");
+  return empty(shape, "u1");
 }
 
 std::span<std::byte> memory_of_array(nb::handle array) {
@@ -93,9 +97,10 @@ void MemoryPool::keep_backed(const std::byte* highest) {
 SampleObjects::SampleObjects(const Loader& loader, std::span<const LocatedSample> samples,
                              std::span<const OutputField> fields, MemoryPool& pool)
     : loader_(loader), samples_(samples), fields_(fields), pool_(pool) {
+  const NoCollection no_collection;
   std::uint64_t scratch_bytes = 0;
   for (const OutputField& field : fields_) {
-    if (field.kind == Kind::tensor) empty_ = nb::module_::import_("numpy").attr("empty");
+    if (field.kind == Kind::tensor || field.decoding != Decoding::none) empty_ = empty_array();
     if (!is_located(field.kind) || is_read_in_place(field)) continue;
     for (const LocatedSample& sample : samples_)
       scratch_bytes += Loader::bytes_of_value(sample, field.field);
@@ -158,20 +163,22 @@ void SampleObjects::open_images() {
 }
 
 void SampleObjects::make_pixels() {
+  const NoCollection no_collection;
   const std::byte* highest = nullptr;
   for (Image& image : images_) {
     if (!image.decoder) continue;
     Cell& cell = cells_[image.cell];
-    cell.object = empty_pixels(image.decoder->extent(), image.decoding);
+    cell.object = empty_pixels(empty_, image.decoder->extent(), image.decoding);
     image.pixels = memory_of_array(cell.object);
     highest = std::max<const std::byte*>(highest, image.pixels.data(), std::less<>());
   }
   if (highest != nullptr) pool_.keep_backed(highest);
 }
 
-void SampleObjects::decode_images() {
+void SampleObjects::decode_images(const Events& events) {
   for (Image& image : images_) {
     if (!image.decoder) continue;
+    events.stop_if_asked();
     try {
       std::move(*image.decoder).decode(pixel_order(image.decoding), image.pixels);
     } catch (Error& error) {
@@ -183,6 +190,7 @@ void SampleObjects::decode_images() {
 }
 
 nb::list SampleObjects::finish(const Format& format, bool has_keys) {
+  const NoCollection no_collection;
   nb::list list;
   auto cell = cells_.begin();
   for (const LocatedSample& sample : samples_) {

@@ -11,6 +11,7 @@
 
 #include "shale/format/format.hpp"
 #include "shale/image/rgb.hpp"
+#include "shale/ops/events.hpp"
 #include "shale/ops/loader.hpp"
 
 namespace shale::python {
@@ -24,8 +25,11 @@ enum class Decoding { none, rgb_hwc, rgb_chw };
 /// Above this Pillow, too, takes an image for a decompression bomb (179 million pixels).
 inline constexpr std::uint64_t kMostPixelBytes = 512 << 20;
 
-/// A numpy array of uint8 for an image; its memory, or that of any other fresh array.
-[[nodiscard]] nanobind::object empty_pixels(ImageExtent extent, Decoding decoding);
+/// numpy.empty.
+[[nodiscard]] nanobind::object empty_array();
+/// What it makes for an image, an array of uint8; its memory, or that of any other fresh array.
+[[nodiscard]] nanobind::object empty_pixels(nanobind::handle empty, ImageExtent extent,
+                                            Decoding decoding);
 [[nodiscard]] std::span<std::byte> memory_of_array(nanobind::handle array);
 
 /// One entry of the dictionaries that samples become.
@@ -72,10 +76,11 @@ class SampleObjects {
 
   [[nodiscard]] std::span<const Fetch> fetches() const { return fetches_; }
   /// JPEGs become arrays in three steps, the first and the last without the GIL. What is no JPEG
-  /// stays bytes. Errors: Code::bad_content naming the sample, for one that does not decode.
+  /// stays bytes. Errors: Code::bad_content naming the sample, for one that does not decode;
+  /// Code::interrupted.
   void open_images();
   void make_pixels();
-  void decode_images();
+  void decode_images(const Events& events);
   [[nodiscard]] bool has_images() const { return !images_.empty(); }
 
   /// A dictionary for each sample. Errors: Code::damaged for text that is not UTF-8 or a malformed
@@ -105,7 +110,7 @@ class SampleObjects {
   std::span<const OutputField> fields_;
   MemoryPool& pool_;
   MemoryPool::Scratch scratch_;
-  nanobind::object empty_;  // numpy.empty
+  nanobind::object empty_;  // numpy.empty, where there is use for it
   std::vector<Cell> cells_;
   std::vector<Fetch> fetches_;
   std::vector<Image> images_;

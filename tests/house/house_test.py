@@ -58,7 +58,7 @@ THIRD_PARTIES = {
     "doctest/": [],  # tests only
 }
 SYSTEM_HEADER = re.compile(
-    r"[a-z_]+$"  # the standard library
+    r"[a-z_]+$|cxxabi\.h$"  # the standard library
     r"|(sys|linux|asm|net|netinet|arpa)/[\w/-]+\.h$"
     r"|(aio|assert|cpuid|dirent|dlfcn|endian|errno|fcntl|fnmatch|ftw|getopt|glob|grp|immintrin|inttypes|limits|locale|math"
     r"|malloc|mntent|nmmintrin|poll|pthread|pwd|sched|semaphore|setjmp|signal|spawn|stdarg|stdatomic|stddef|stdint|stdio|stdlib|string|sysexits"

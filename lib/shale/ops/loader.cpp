@@ -389,14 +389,25 @@ struct Loader::KeyTable {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> rows;
 };
 
-const Loader::KeyTable& Loader::key_table() const {
-  if (const KeyTable* table = keys_.load()) return *table;
+void Loader::for_each_hashes(const Events& events, const HashSink& act) const {
   const Column hashes = column("key_hash");
+  std::vector<std::uint64_t> chunk;
+  for (std::uint64_t begin = 0; begin < size(); begin += chunk.size()) {
+    chunk.resize(std::min(kKeysAtOnce, size() - begin));
+    read_column(hashes, begin, std::as_writable_bytes(std::span(chunk)));
+    if (act(begin, chunk)) return;
+    events.stop_if_asked();
+  }
+}
+
+const Loader::KeyTable& Loader::key_table(const Events& events) const {
+  if (const KeyTable* table = keys_.load()) return *table;
   auto made = std::make_unique<KeyTable>();
-  std::vector<std::uint64_t> column_bytes(size());
-  read_column(hashes, 0, std::as_writable_bytes(std::span(column_bytes)));
   made->rows.reserve(size());
-  for (std::uint64_t row = 0; row < size(); ++row) made->rows.emplace_back(column_bytes[row], row);
+  for_each_hashes(events, [&](std::uint64_t row, std::span<const std::uint64_t> hashes) {
+    for (const std::uint64_t hash : hashes) made->rows.emplace_back(hash, row++);
+    return false;
+  });
   std::sort(made->rows.begin(), made->rows.end());
   const KeyTable* none = nullptr;
   // Two threads may have made one each: the first is kept.
@@ -404,27 +415,25 @@ const Loader::KeyTable& Loader::key_table() const {
   return *none;
 }
 
-std::optional<std::uint64_t> Loader::find(std::string_view key) const {
+std::optional<std::uint64_t> Loader::find(std::string_view key, const Events& events) const {
   if (!manifest().layout.has_keys) return row_of_number(key, size());
   const std::uint64_t hash = xxh3_64(as_bytes(key));
   if (size() <= kMostKeptKeys) {
-    const auto& rows = key_table().rows;
+    const auto& rows = key_table(events).rows;
     for (auto found = std::lower_bound(rows.begin(), rows.end(), std::pair(hash, std::uint64_t{0}));
          found != rows.end() && found->first == hash; ++found) {
       if (key_of(found->second) == key) return found->second;
     }
     return std::nullopt;
   }
-  const Column hashes = column("key_hash");
-  std::vector<std::uint64_t> chunk;
-  for (std::uint64_t begin = 0; begin < size(); begin += chunk.size()) {
-    chunk.resize(std::min(kKeysAtOnce, size() - begin));
-    read_column(hashes, begin, std::as_writable_bytes(std::span(chunk)));
-    for (std::size_t i = 0; i < chunk.size(); ++i) {
-      if (chunk[i] == hash && key_of(begin + i) == key) return begin + i;
+  std::optional<std::uint64_t> found;
+  for_each_hashes(events, [&](std::uint64_t row, std::span<const std::uint64_t> hashes) {
+    for (std::size_t i = 0; i < hashes.size() && !found; ++i) {
+      if (hashes[i] == hash && key_of(row + i) == key) found = row + i;
     }
-  }
-  return std::nullopt;
+    return found.has_value();
+  });
+  return found;
 }
 
 std::string_view Loader::io_backend() {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -111,8 +112,9 @@ class Loader {
 
   /// The first row with this key. The first call reads the hashes of all keys; up to 4 Mi samples
   /// they are kept (16 bytes each), above that each call reads them again.
-  /// Errors: as locate.
-  [[nodiscard]] std::optional<std::uint64_t> find(std::string_view key) const;
+  /// Errors: as locate; Code::interrupted.
+  [[nodiscard]] std::optional<std::uint64_t> find(std::string_view key,
+                                                  const Events& events = {}) const;
 
   /// "io_uring" or "threads": how batches are read on this machine.
   [[nodiscard]] static std::string_view io_backend();
@@ -128,7 +130,11 @@ class Loader {
   [[nodiscard]] bool proves_crc32c() const {
     return verifies_ && !manifest().layout.has_fixed_rows;
   }
-  [[nodiscard]] const KeyTable& key_table() const;
+  /// Reads the hashes of all keys, many at a time, until `act`, which gets the row of the first,
+  /// returns true.
+  using HashSink = std::function<bool(std::uint64_t row, std::span<const std::uint64_t> hashes)>;
+  void for_each_hashes(const Events& events, const HashSink& act) const;
+  [[nodiscard]] const KeyTable& key_table(const Events& events) const;
 
   DatasetPaths paths_;
   ManifestOutline outline_;

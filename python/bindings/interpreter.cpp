@@ -1,0 +1,51 @@
+#include "python/bindings/interpreter.hpp"
+
+#include <unistd.h>
+
+namespace nb = nanobind;
+
+namespace shale::python {
+namespace {
+
+// The lock may be a switch interval (5 ms) away: it is asked for rarely.
+constexpr std::chrono::milliseconds kSignalInterval{50};
+
+nb::object checked(PyObject* made) {
+  if (made == nullptr) throw nb::python_error();
+  return nb::steal(made);
+}
+
+}  // namespace
+
+void park() noexcept {
+  for (;;) ::pause();
+}
+
+#if PY_VERSION_HEX >= 0x030A0000
+NoCollection::NoCollection() : was_on_(PyGC_Disable() != 0) {}
+NoCollection::~NoCollection() {
+  if (was_on_) PyGC_Enable();
+}
+#else
+NoCollection::NoCollection() : was_on_(false) {}
+NoCollection::~NoCollection() = default;
+#endif
+
+bool CallingThread::was_interrupted() {
+  if (::gettid() != ::getpid()) return false;
+  const Clock::time_point now = Clock::now();
+  if (now - last_look_ < kSignalInterval) return false;
+  last_look_ = now;
+  return locked([] { return or_parked(PyErr_CheckSignals) != 0; });
+}
+
+nb::object import_name(const char* module, const char* name) {
+  const nb::object imported = checked(or_parked([&] { return PyImport_ImportModule(module); }));
+  return checked(PyObject_GetAttrString(imported.ptr(), name));
+}
+
+nb::object call_with(nb::handle function, const nb::tuple& arguments) {
+  return checked(or_parked([&] { return PyObject_CallObject(function.ptr(), arguments.ptr()); }));
+}
+
+}  // namespace shale::python
