@@ -197,6 +197,7 @@ class HouseRules(unittest.TestCase):
         self.none_of(offences(), "no third-party type in an installed header (fmt excepted)")
 
     def test_every_header_compiles_alone(self):
+        """That of a source which includes it first is proved by the builds, of which tsan's has no precompiled headers."""
         compiler = shutil.which(os.environ.get("CXX", "g++"))
         self.assertIsNotNone(compiler, "no C++ compiler: set CXX, or run tests/install-deps.sh")
         flags = "-std=c++20 -fsyntax-only -Wall -Wextra -Wconversion -Werror -Ilib -I. -Itests -DSHALE_VERSION=\"0\" -x c++ -".split()
@@ -208,7 +209,12 @@ class HouseRules(unittest.TestCase):
             run = subprocess.run([compiler, *flags], input=source, text=True, capture_output=True, cwd=ROOT)
             return f"{relative(path)}:\n{run.stderr.strip()}" if run.returncode else None
 
-        headers = files("*.hpp", below=("lib", "formats", "tools", "tests"))
+        def is_included_first(path):
+            source = path.with_suffix(".cpp")
+            included = cpp_text.includes(read(source)) if source.exists() else ()
+            return any(relative(path).endswith(header) for _, _, header in list(included)[:1])
+
+        headers = [path for path in files("*.hpp", below=("lib", "formats", "tools", "tests")) if not is_included_first(path)]
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             self.none_of(filter(None, pool.map(compile_alone, headers)), "every header compiles alone, without a warning")
 
