@@ -6,6 +6,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/ops/foreign_file.hpp"
+#include "shale/ops/open_dataset.hpp"
 #include "shale/ops/open_input.hpp"
 #include "shale/ops/rebuild_index.hpp"
 
@@ -68,12 +69,8 @@ void refuse_equal_names(const std::vector<std::string>& files) {
 
 int rebuild(const CommandLine& line, const CommonOptions& common, const Events& events,
             Progress& progress) {
-  for (const char* option : {"index-dir", "parse"}) {
-    if (!line.has(option)) continue;
-    throw Error(Code::usage, "--{} is for files of other tools, this is a dataset of shale's",
-                option)
-        .at(line.words()[0]);
-  }
+  refuse_file_options(line.words()[0], kOwnDataset,
+                      line.has("index-dir") ? line.text("index-dir") : "", dialect_option(line));
   const RebuildReport report = rebuild_index(line.words()[0], events);
   progress.clear();
   if (common.is_json) {

@@ -22,6 +22,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/io/safe_descriptor.hpp"
 
 #include "formats/hdf5/hdf5_describe.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
@@ -77,6 +78,7 @@ void shed_what_was_inherited(pid_t parent) {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  // No file of ours has one of these numbers: above_standard_descriptors.
   const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int standard = 0; standard <= 2; ++standard) ::dup2(nowhere, standard);
 }
@@ -303,6 +305,7 @@ void run_hdf5_child(const std::string& path, const ProbeLimits& limits,
   std::array<int, 2> pipe{};
   if (::pipe2(pipe.data(), O_CLOEXEC) != 0)
     throw Error(Code::io, "no pipe to a child process").at(path).because_errno(errno);
+  for (int& end : pipe) end = above_standard_descriptors(end);
   const pid_t parent = ::getpid();
   pid_t pid = -1;
   int fault = 0;

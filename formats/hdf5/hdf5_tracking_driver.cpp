@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "shale/base/error.hpp"
+
 // Source: H5FDpublic.h of HDF5 1.10 (struct H5FD_class_t) and its "sec2" driver, whose meaning of
 // each function is kept.
 
@@ -17,6 +19,7 @@ namespace shale {
 struct Hdf5TrackedFile::Tracker {
   bool is_armed = false;  // raw data is not read, but its address is kept
   std::optional<std::uint64_t> address;
+  int open_error = 0;  // an errno
 };
 
 namespace {
@@ -41,7 +44,10 @@ H5FD_t* open_file(const char* name, unsigned flags, hid_t access, haddr_t) {
   if (info == nullptr || (flags & H5F_ACC_RDWR) != 0) return nullptr;
   auto file = std::make_unique<DriverFile>();
   file->descriptor = ::open(name, O_RDONLY | O_CLOEXEC);
-  if (file->descriptor < 0) return nullptr;
+  if (file->descriptor < 0) {
+    info->tracker->open_error = errno;
+    return nullptr;
+  }
   struct stat facts {};
   ::fstat(file->descriptor, &facts);
   file->end_of_file = static_cast<haddr_t>(facts.st_size);
@@ -126,9 +132,17 @@ Hdf5TrackedFile::Hdf5TrackedFile(const std::string& path) : tracker_(std::make_u
   const DriverInfo info{tracker_.get()};
   if (H5Pset_driver(access_, driver_, &info) < 0) return;
   id_ = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access_);
+  if (tracker_->open_error == 0) return;
+  release();
+  Error error(Code::io, "cannot be opened once more for the HDF5 library");
+  error.because_errno(tracker_->open_error);
+  if (tracker_->open_error == EMFILE) error.hint("raise the limit of open files (ulimit -n)");
+  throw error;
 }
 
-Hdf5TrackedFile::~Hdf5TrackedFile() {
+Hdf5TrackedFile::~Hdf5TrackedFile() { release(); }
+
+void Hdf5TrackedFile::release() {
   if (id_ >= 0) H5Fclose(id_);
   if (access_ >= 0) H5Pclose(access_);
   if (driver_ >= 0) H5FDunregister(driver_);

@@ -15,6 +15,7 @@ namespace shale {
 class Hdf5TrackedFile {
  public:
   /// is_valid() tells whether the library could open it; why not stays on its error stack.
+  /// Errors: Code::io if the system does not open it.
   explicit Hdf5TrackedFile(const std::string& path);
   ~Hdf5TrackedFile();
   Hdf5TrackedFile(const Hdf5TrackedFile&) = delete;
@@ -32,6 +33,8 @@ class Hdf5TrackedFile {
   struct Tracker;
 
  private:
+  void release();
+
   std::unique_ptr<Tracker> tracker_;  // the driver has a pointer to it
   std::int64_t driver_ = -1, access_ = -1, id_ = -1;
 };

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
+#include "shale/io/safe_descriptor.hpp"
 
 namespace shale {
 namespace {
@@ -30,7 +31,8 @@ Error too_short_error(const std::string& path, std::uint64_t offset, std::uint64
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
   // O_NONBLOCK: a FIFO would hang the open; on regular files it changes nothing.
   do {
-    descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    descriptor_ = above_standard_descriptors(
+        ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   } while (descriptor_ < 0 && errno == EINTR);
   if (descriptor_ < 0) {
     const int error = errno;

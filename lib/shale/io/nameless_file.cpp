@@ -6,6 +6,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "shale/io/safe_descriptor.hpp"
+#include "shale/io/temporary_folder.hpp"
+
 namespace shale {
 namespace {
 
@@ -24,12 +27,13 @@ int open_nameless(const std::string& folder) {
 }  // namespace
 
 NamelessFile::NamelessFile(const std::string& folder)
-    : path_(folder + "/(scratch)"), descriptor_(open_nameless(folder)) {
+    : path_(folder + "/(scratch)"), descriptor_(above_standard_descriptors(open_nameless(folder))) {
   if (descriptor_ >= 0) return;
   const int error = errno;
   throw Error(Code::io, "no scratch file can be made in this folder")
       .at(folder)
-      .because_errno(error);
+      .because_errno(error)
+      .hint(temporary_folder_hint(folder));
 }
 
 NamelessFile::~NamelessFile() { ::close(descriptor_); }

@@ -45,7 +45,8 @@ std::optional<std::int64_t> ClassTable::label_of(std::string_view name) const {
 
 ClassTable load_class_table(const std::string& path) {
   std::vector<std::string> names;
-  if (std::filesystem::is_directory(path)) {
+  std::error_code error;  // what is wrong with the path shows when it is opened
+  if (std::filesystem::is_directory(path, error)) {
     names = read_manifest(path).classes;
   } else {
     const std::vector<std::byte> bytes = read_file(path, kLargestTableBytes);

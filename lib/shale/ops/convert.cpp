@@ -11,6 +11,7 @@
 #include "shale/format/format.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
+#include "shale/io/temporary_folder.hpp"
 #include "shale/ops/array_columns.hpp"
 #include "shale/ops/class_table.hpp"
 #include "shale/ops/csv.hpp"
@@ -341,8 +342,7 @@ ConvertReport convert(const ConvertRequest& request, const Events& events) {
   if (request.is_dry_run || is_finished) {
     // Nothing may be written to the output: the list of files spills to the temporary folder if it
     // must.
-    const std::unique_ptr<Source> source =
-        open_input(request, fs::temp_directory_path().string(), events);
+    const std::unique_ptr<Source> source = open_input(request, temporary_folder(), events);
     check_schema_fits(format, source->info().schema);
     Manifest wanted = wanted_manifest(request, source->info());
     report = is_finished ? already_complete(request, wanted)

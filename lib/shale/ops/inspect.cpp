@@ -90,7 +90,7 @@ DatasetInfo inspect(const DatasetRequest& request, const Events& events) {
   if (look_at(request.path) == Place::unfinished) return info;
   const OpenedDataset opened = open_dataset(request, events);
   info.is_complete = true;
-  info.is_indexed = opened.temporary_folder == nullptr;
+  info.is_indexed = opened.temporary_index == nullptr;
   info.manifest = opened.manifest;
   info.notes = opened.notes;
   for (const ManifestShard& shard : opened.shards) {

@@ -4,6 +4,7 @@
 
 #include "shale/data/fixed_value.hpp"
 #include "shale/io/file_summary.hpp"
+#include "shale/io/temporary_folder.hpp"
 #include "shale/ops/array_output.hpp"
 #include "shale/ops/encode_pipeline.hpp"
 #include "shale/ops/open_input.hpp"
@@ -37,7 +38,7 @@ void verify_array(const ConvertRequest& request, const FileSummary& written,
 ConvertReport join_into_array(const ConvertRequest& request, const Events& events) {
   refuse_taken_output(request.output, request.overwrite);
   const std::string folder =
-      request.is_dry_run ? fs::temp_directory_path().string() : folder_of_file(request.output);
+      request.is_dry_run ? temporary_folder() : folder_of_file(request.output);
   const std::unique_ptr<Source> source = open_input(request, folder, events);
   const SourceInfo& info = source->info();
   const Field& field = only_array_field(info, request.output, !request.fields.empty());

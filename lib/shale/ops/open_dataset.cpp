@@ -9,6 +9,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/format/format.hpp"
+#include "shale/io/temporary_folder.hpp"
 #include "shale/ops/foreign_file.hpp"
 #include "shale/ops/open_input.hpp"
 #include "shale/shards/manifest_file.hpp"
@@ -20,13 +21,13 @@ namespace fs = std::filesystem;
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() : path_((fs::temp_directory_path() / "shale-index-XXXXXX").string()) {
+  TemporaryFolder() : path_(join_path(temporary_folder(), "shale-index-XXXXXX")) {
     if (::mkdtemp(path_.data()) == nullptr) {
       const int error = errno;
       throw Error(Code::io, "no temporary folder can be made")
-          .at(path_)
+          .at(temporary_folder())
           .because_errno(error)
-          .hint("set TMPDIR to a directory that can be written to");
+          .hint(temporary_folder_hint(temporary_folder()));
     }
   }
   ~TemporaryFolder() {
@@ -77,6 +78,45 @@ std::optional<UnpackedFile> unpack(const std::string& file, const std::string& f
   return unpacked;
 }
 
+// Makes an index for the time being where the one of a file is missing, or is not what is wanted.
+void index_for_now(OpenedDataset& dataset, const DatasetRequest& request, ForeignRequest indexing,
+                   const Events& events) {
+  std::shared_ptr<const TemporaryFolder> folder;
+  try {
+    folder = std::make_shared<const TemporaryFolder>();
+  } catch (const Error& error) {
+    const bool fits = InputFile(indexing.file).size() <= request.memory_bytes / 4;
+    if (!fits || request.with_checksums) throw;
+    try {
+      MemoryIndex index = index_in_memory(indexing, events);
+      dataset.paths = std::move(index.paths);
+      dataset.manifest = std::move(index.manifest);
+      dataset.shards.push_back(std::move(index.shard));
+      dataset.notes = std::move(index.notes);
+      dataset.temporary_index = std::move(index.memory);
+      return;
+    } catch (const Error& refusal) {
+      if (!request.may_unpack || refusal.code() != Code::unsupported) throw;
+    }
+    throw;  // for want of the folder to unpack into
+  }
+  indexing.index_folder = folder->path();
+  try {
+    dataset.notes = index_file(indexing, events).notes;
+  } catch (const Error& error) {
+    if (!request.may_unpack || error.code() != Code::unsupported) throw;
+    std::optional<UnpackedFile> unpacked =
+        unpack(indexing.file, folder->path(), request.memory_bytes, events);
+    if (!unpacked) throw;
+    indexing.file = unpacked->path;
+    (void)index_file(indexing, events);
+    dataset.notes = std::move(unpacked->notes);
+  }
+  dataset.paths = DatasetPaths::of_file(indexing.file, folder->path());
+  dataset.temporary_index = std::move(folder);
+  read_into(dataset);
+}
+
 OpenedDataset open_file(const DatasetRequest& request, const std::string& file,
                         const Events& events) {
   OpenedDataset dataset;
@@ -92,27 +132,14 @@ OpenedDataset open_file(const DatasetRequest& request, const std::string& file,
       return dataset;
     dataset.shards.clear();
   }
-  auto folder = std::make_shared<const TemporaryFolder>();
-  ForeignRequest indexing{.file = file,
-                          .index_folder = folder->path(),
-                          .dialect = dialect,
-                          .with_checksums = request.with_checksums,
-                          .generator = request.generator,
-                          .memory_bytes = request.memory_bytes};
-  try {
-    dataset.notes = index_file(indexing, events).notes;
-  } catch (const Error& error) {
-    if (!request.may_unpack || error.code() != Code::unsupported) throw;
-    std::optional<UnpackedFile> unpacked =
-        unpack(file, folder->path(), request.memory_bytes, events);
-    if (!unpacked) throw;
-    indexing.file = unpacked->path;
-    (void)index_file(indexing, events);
-    dataset.notes = std::move(unpacked->notes);
-  }
-  dataset.paths = DatasetPaths::of_file(indexing.file, folder->path());
-  dataset.temporary_folder = std::move(folder);
-  read_into(dataset);
+  index_for_now(dataset, request,
+                {.file = file,
+                 .index_folder = {},
+                 .dialect = dialect,
+                 .with_checksums = request.with_checksums,
+                 .generator = request.generator,
+                 .memory_bytes = request.memory_bytes},
+                events);
   return dataset;
 }
 
@@ -130,10 +157,20 @@ OpenedDataset open_dataset(const DatasetRequest& request, const Events& events) 
         .at(request.path)
         .hint("'shale convert' turns a folder of images into a dataset");
   }
+  refuse_file_options(request.path, kOwnDataset, request.index_folder, request.dialect);
   OpenedDataset dataset;
   dataset.paths = DatasetPaths(request.path);
   read_into(dataset);
   return dataset;
+}
+
+void refuse_file_options(const std::string& path, std::string_view kind,
+                         const std::string& index_folder, std::optional<Dialect> dialect) {
+  const std::string_view option = !index_folder.empty() ? "--index-dir" : dialect ? "--parse" : "";
+  if (option.empty()) return;
+  throw Error(Code::usage, "{} is for files of other tools, the input is {}", option, kind)
+      .at(path)
+      .hint("leave the option out");
 }
 
 std::optional<std::uint64_t> row_of_number(std::string_view key, std::uint64_t rows) {

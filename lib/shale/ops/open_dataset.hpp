@@ -25,18 +25,25 @@ struct DatasetRequest {
 };
 
 /// A dataset whose manifest has been read. Of a file without an index, one is made in a temporary
-/// folder, which is gone with the last copy of this; so is what a file was unpacked into.
+/// folder, which is gone with the last copy of this; so is what a file was unpacked into. The index
+/// of a file of at most a quarter of the memory stays in memory if there is no such folder.
 struct OpenedDataset {
   DatasetPaths paths;
   Manifest manifest;
   std::vector<ManifestShard> shards;
-  std::vector<std::string> notes;                ///< what of a file is left out
-  std::shared_ptr<const void> temporary_folder;  ///< null: the index stands where it was found
+  std::vector<std::string> notes;               ///< what of a file is left out
+  std::shared_ptr<const void> temporary_index;  ///< null: the index stands where it was found
 };
 
 /// Errors: Code::not_found; Code::mismatch for an unfinished dataset, or a file that has changed
 /// since it was indexed; Code::unsupported for what is no dataset; as read_manifest and index_file.
 [[nodiscard]] OpenedDataset open_dataset(const DatasetRequest& request, const Events& events);
+
+/// Refuses --index-dir and --parse for an input that is not a file of another tool, but `kind`.
+/// Errors: Code::usage.
+void refuse_file_options(const std::string& path, std::string_view kind,
+                         const std::string& index_folder, std::optional<Dialect> dialect);
+inline constexpr std::string_view kOwnDataset = "a dataset of shale";
 
 /// The row that a key stands for where keys are the numbers of rows, 0 to rows - 1; nullopt for
 /// what is no such number as it is written.

@@ -54,20 +54,10 @@ std::string_view kind_of_file(const std::string& path) {
   return "a single file";
 }
 
-void refuse_file_options(const ConvertRequest& request, std::string_view input_kind) {
-  const std::string_view option = !request.index_folder.empty() ? "--index-dir"
-                                  : request.dialect             ? "--parse"
-                                                                : "";
-  if (option.empty()) return;
-  throw Error(Code::usage, "{} is for files of other tools, the input is {}", option, input_kind)
-      .at(request.inputs.front())
-      .hint("leave the option out");
-}
-
 ArrayRequest array_request(const ConvertRequest& request, ArrayColumns arrays,
                            const std::string& scratch_folder) {
   refuse_folder_options(request);
-  refuse_file_options(request, "arrays");
+  refuse_file_options(request.inputs.front(), "arrays", request.index_folder, request.dialect);
   return {.arrays = std::move(arrays),
           .scratch_folder = scratch_folder,
           .memory_bytes = array_memory(request.memory_bytes)};
@@ -187,7 +177,7 @@ std::unique_ptr<Source> open_input(const ConvertRequest& request, const std::str
                                {request.is_shuffled, request.seed, request.fields});
   }
   if (request.draw) throw rows_differ(request.inputs.front());
-  refuse_file_options(request, "a folder");
+  refuse_file_options(request.inputs.front(), "a folder", request.index_folder, request.dialect);
   const std::string& input = request.inputs.front();
   if (!request.fields.empty()) {
     throw Error(Code::usage, "--fields is for datasets and arrays, the input is a folder of images")

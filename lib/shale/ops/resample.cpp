@@ -14,6 +14,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/flow/ordered_pipeline.hpp"
+#include "shale/io/temporary_folder.hpp"
 #include "shale/ops/array_output.hpp"
 #include "shale/ops/open_input.hpp"
 #include "shale/shards/shard_set_writer.hpp"
@@ -114,13 +115,14 @@ class Resampling {
       : request_(request),
         conversion_(request.conversion),
         events_(events),
-        scratch_folder_(conversion_.is_dry_run               ? fs::temp_directory_path().string()
+        scratch_folder_(conversion_.is_dry_run               ? temporary_folder()
                         : conversion_.scratch_folder.empty() ? folder_of_file(conversion_.output)
                                                              : conversion_.scratch_folder) {}
 
   ResampleReport run() {
     refuse_outputs();
-    if (!conversion_.scratch_folder.empty() && !fs::is_directory(scratch_folder_)) {
+    std::error_code error;
+    if (!conversion_.scratch_folder.empty() && !fs::is_directory(scratch_folder_, error)) {
       throw Error(Code::not_found, "there is no such folder for temporary files")
           .at(scratch_folder_);
     }

@@ -13,7 +13,9 @@
 #include "shale/base/size_text.hpp"
 #include "shale/flow/ordered_pipeline.hpp"
 #include "shale/io/file_summary.hpp"
+#include "shale/io/walk.hpp"
 #include "shale/ops/foreign_file.hpp"
+#include "shale/ops/open_dataset.hpp"
 #include "shale/ops/open_input.hpp"
 #include "shale/ops/verify_against.hpp"
 #include "shale/ops/verify_fixed.hpp"
@@ -99,6 +101,8 @@ class Verification {
     const std::optional<std::string> file =
         place == Place::dataset ? std::nullopt : file_of_path(request_.dataset);
     if (place != Place::dataset && !file) throw not_a_dataset(place);
+    if (!file && std::none_of(request_.against.begin(), request_.against.end(), file_of_path))
+      refuse_file_options(request_.dataset, kOwnDataset, request_.index_folder, {});
     paths_ =
         file ? DatasetPaths::of_file(*file, request_.index_folder) : DatasetPaths(request_.dataset);
     std::error_code error;
@@ -225,8 +229,8 @@ class Verification {
       known.insert({shard.index.name, shard.blocks.name});
       for (const ManifestFile& file : shard.files) known.insert(file.name);
     }
-    for (const auto& entry : fs::directory_iterator(request_.dataset)) {
-      const std::string name = entry.path().filename().string();
+    for (const FolderEntry& entry : list_folder(request_.dataset)) {
+      const std::string& name = entry.name;
       if (!is_dataset_file(name) || known.contains(name)) continue;
       Finding finding;
       finding.message = "the file is not in the manifest";

@@ -12,6 +12,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/flow/ordered_pipeline.hpp"
 #include "shale/io/external_sorter.hpp"
+#include "shale/io/temporary_folder.hpp"
 #include "shale/ops/array_source.hpp"
 #include "shale/ops/csv.hpp"
 #include "shale/ops/encode_pipeline.hpp"
@@ -147,7 +148,7 @@ class Comparison {
 
   void run(Source& source) {
     const std::uint64_t list_bytes = std::max<std::uint64_t>(1 << 20, request_.memory_bytes / 4);
-    const std::string scratch = std::filesystem::temp_directory_path().string();
+    const std::string scratch = temporary_folder();
     ExternalSorter theirs(scratch, list_bytes), ours(scratch, list_bytes);
     find_fields(source.info());
     list_source(source, theirs);
@@ -335,9 +336,10 @@ std::string fields_text(const Schema& schema) {
 void compare_digests(const Manifest& ours, const VerifyRequest& request, const FindingSink& sink,
                      const Events& events) {
   const std::string& against = request.against.front();
+  const bool is_own = look_at(against) == Place::dataset;
   const Manifest theirs = open_dataset({.path = against,
-                                        .index_folder = request.index_folder,
-                                        .dialect = ours.layout.dialect == Dialect::own
+                                        .index_folder = is_own ? "" : request.index_folder,
+                                        .dialect = is_own || ours.layout.dialect == Dialect::own
                                                        ? std::nullopt
                                                        : std::optional(ours.layout.dialect),
                                         .with_checksums = true,
@@ -364,7 +366,7 @@ void compare_arrays(const Manifest& ours, const VerifyRequest& request, ArrayCol
                     std::vector<std::string>& notes) {
   const std::unique_ptr<Source> source =
       open_array_source({.arrays = std::move(arrays),
-                         .scratch_folder = std::filesystem::temp_directory_path().string(),
+                         .scratch_folder = temporary_folder(),
                          .memory_bytes = request.memory_bytes / 2},
                         events);
   const SourceInfo& info = source->info();
@@ -423,16 +425,15 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
         .hint("convert it, and compare the result");
   }
   const bool is_unlabelled = manifest.source.kind == kFlatFolder && request.labels_file.empty();
-  const std::unique_ptr<Source> source =
-      open_folder({.root = against,
-                   .labels_file = request.labels_file,
-                   .classes_from = "",
-                   .may_mix_labels = !manifest.classes.empty(),
-                   .hidden = hidden_policy_of(manifest),
-                   .allow_empty = true,
-                   .without_labels = is_unlabelled,
-                   .scratch_folder = std::filesystem::temp_directory_path().string(),
-                   .memory_bytes = request.memory_bytes / 4});
+  const std::unique_ptr<Source> source = open_folder({.root = against,
+                                                      .labels_file = request.labels_file,
+                                                      .classes_from = "",
+                                                      .may_mix_labels = !manifest.classes.empty(),
+                                                      .hidden = hidden_policy_of(manifest),
+                                                      .allow_empty = true,
+                                                      .without_labels = is_unlabelled,
+                                                      .scratch_folder = temporary_folder(),
+                                                      .memory_bytes = request.memory_bytes / 4});
   if (is_unlabelled)
     notes.push_back("labels were not compared: pass --labels with the file that has them");
   Comparison(request, dataset, !is_unlabelled, sink, events).run(*source);

@@ -1,0 +1,11 @@
+#pragma once
+
+namespace shale {
+
+/// The same open file under a number above those of stdin, stdout and stderr, and only there; -1
+/// stays -1, with its errno. In a process that was started with one of these closed (Python has no
+/// main of ours), a file gets its number, and what libraries print, or a child that points them at
+/// /dev/null, would hit the file. Errors: -1 with errno, and the file is closed.
+[[nodiscard]] int above_standard_descriptors(int descriptor) noexcept;
+
+}  // namespace shale
