@@ -238,13 +238,13 @@ class Unpacking {
       wanted.push_back(target.dataset);
       waiting_.push_back(target);
     }
-    ProbeLimits limits = probe_limits_for(request_.file.size());
+    ChildLimits limits = child_limits_for(request_.file.size());
     limits.cpu_seconds += (request_.file.size() + all_bytes_) / kSlowestBytesPerSecond;
     limits.wall_seconds += 10 * limits.cpu_seconds;
     limits.memory_bytes += request_.memory_bytes;
     const std::string path = "/proc/self/fd/" + std::to_string(request_.file.descriptor());
     run_hdf5_child(
-        request_.file.path(), limits,
+        request_.file, limits,
         [&](const SendMessage& send) { read_out_hdf5(path, wanted, block_bytes_, send); },
         [&](Bytes message) { take(message); });
     if (sink_ && sink_->is_done()) sink_.reset();

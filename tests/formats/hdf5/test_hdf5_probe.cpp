@@ -1,10 +1,7 @@
-#include <csignal>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include "formats/hdf5/hdf5_probe.hpp"
 #include "tests/formats/hdf5/foreign_files.hpp"
@@ -14,95 +11,6 @@ namespace {
 
 using test::error_of;
 using test::TempDir;
-
-constexpr ProbeLimits kLimits = {.cpu_seconds = 1, .wall_seconds = 20, .memory_bytes = 64 << 20};
-
-Error child_error(const std::function<void(const SendMessage&)>& work,
-                  const ProbeLimits& limits = kLimits) {
-  return error_of([&] { run_hdf5_child("a.h5", limits, work, [](Bytes) {}); });
-}
-
-TEST_CASE("hdf5 probe: messages of a child come in order, large and small") {
-  std::vector<std::string> sent = {"", "one", std::string(1 << 20, 'x'), "two"};
-  std::vector<std::string> got;
-  run_hdf5_child(
-      "a.h5", kLimits,
-      [&](const SendMessage& send) {
-        for (const std::string& text : sent) send(as_bytes(text));
-      },
-      [&](Bytes message) { got.emplace_back(as_text(message)); });
-  CHECK(got == sent);
-}
-
-TEST_CASE("hdf5 probe: an error of the child arrives with code, cause, hint and file") {
-  const Error error = child_error([](const SendMessage&) {
-    throw Error(Code::unsupported, "no such thing").because("a cause").hint("a hint");
-  });
-  CHECK(error.code() == Code::unsupported);
-  CHECK(std::string(error.what()) == "a.h5: no such thing: a cause");
-  CHECK(error.hint() == "a hint");
-}
-
-TEST_CASE("hdf5 probe: a child that dies of a signal is damage, by the signal's name") {
-  const Error fault = child_error([](const SendMessage&) { std::raise(SIGSEGV); });
-  CHECK(fault.code() == Code::damaged);
-  CHECK(fault.message() == "the HDF5 library died of signal 11 (SIGSEGV) on this file");
-  CHECK(child_error([](const SendMessage&) { std::abort(); }).message() ==
-        "the HDF5 library died of signal 6 (SIGABRT) on this file");
-  CHECK(child_error([](const SendMessage&) { ::_exit(7); }).message() ==
-        "the HDF5 library ended the process with status 7 on this file");
-  CHECK(child_error([](const SendMessage&) { std::raise(SIGKILL); }).code() == Code::limit);
-}
-
-TEST_CASE("hdf5 probe: a child that never ends is stopped by its processor time, or by the clock") {
-  const Error busy = child_error([](const SendMessage&) {
-    for (volatile bool is_endless = true; is_endless;) {
-    }
-  });
-  CHECK(busy.code() == Code::limit);
-  CHECK(busy.message() == "the HDF5 library took more than 1 s of processor time on this file");
-  const Error idle = child_error([](const SendMessage&) { ::pause(); },
-                                 {.cpu_seconds = 1, .wall_seconds = 1, .memory_bytes = 64 << 20});
-  CHECK(idle.code() == Code::limit);
-  CHECK(idle.message() == "the HDF5 library took more than 1 s for this file");
-  const Error deaf = child_error([](const SendMessage&) {
-    ::close_range(3, ~0U, 0);
-    ::pause();
-  });
-  CHECK(deaf.message() == "the process that asked the HDF5 library about this file was killed");
-}
-
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST_CASE("hdf5 probe: a child that wants more memory than the file is refused it") {
-  const Error error = child_error([](const SendMessage& send) {
-    const std::vector<std::byte> much(std::size_t{256} << 20);
-    send(Bytes(much).first(1));
-  });
-  CHECK(error.code() == Code::limit);
-  CHECK(error.message() == "more than 64 MiB of memory are needed for this file");
-}
-#endif
-
-TEST_CASE("hdf5 probe: a child writes nothing, neither on the terminal nor into a file") {
-  const TempDir dir;
-  const Error error = child_error([&](const SendMessage&) {
-    test::write_file(dir / "x", std::string(100'000, 'x'));
-    throw Error(Code::bug, "a file was written");
-  });
-  CHECK(error.message() == "the HDF5 library died of signal 25 (SIGXFSZ) on this file");
-}
-
-TEST_CASE("hdf5 probe: a parent that refuses a message ends the child") {
-  const Error error = error_of([&] {
-    run_hdf5_child(
-        "a.h5", kLimits,
-        [](const SendMessage& send) {
-          while (true) send(as_bytes("more"));
-        },
-        [](Bytes) { throw Error(Code::limit, "enough"); });
-  });
-  CHECK(error.message() == "enough");
-}
 
 TEST_CASE("hdf5 probe: what is no HDF5 file is damage, with the library's reason") {
   const TempDir dir;

@@ -1,0 +1,319 @@
+#include "shale/io/limited_child.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <new>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "shale/base/error.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/io/safe_descriptor.hpp"
+
+namespace shale {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// On the pipe: u32 length, u8 what, length bytes.
+enum class Frame : std::uint8_t { message = 1, error = 2, end = 3 };
+constexpr std::uint64_t kFrameHeaderBytes = 5, kMostFrameBytes = 1 << 20;
+constexpr std::uint64_t kPipeWindow = 64 * 1024;
+constexpr std::uint64_t kMostMemory = std::uint64_t{4} << 30;
+
+// Sanitizers reserve terabytes of addresses, which a limit would have to allow.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kLimitsAddresses = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool kLimitsAddresses = false;
+#else
+constexpr bool kLimitsAddresses = true;
+#endif
+#else
+constexpr bool kLimitsAddresses = true;
+#endif
+
+// ---- in the child
+
+// Bytes of address space that this process has now; 0 if the kernel does not say.
+std::uint64_t address_space_bytes() {
+  std::array<char, 64> text{};
+  const int descriptor = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return 0;
+  const ssize_t got = ::read(descriptor, text.data(), text.size());
+  ::close(descriptor);
+  std::uint64_t pages = 0;
+  if (got > 0) std::from_chars(text.data(), text.data() + got, pages);
+  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+void limit(__rlimit_resource resource, std::uint64_t soft, std::uint64_t hard) {
+  const rlimit both{soft, hard};
+  ::setrlimit(resource, &both);
+}
+
+void shed_what_was_inherited(pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // The parent may have died before that.
+  if (::getppid() != parent) ::raise(SIGKILL);
+  for (int number = 1; number < SIGRTMIN; ++number) ::signal(number, SIG_DFL);
+  // Sent to the whole group (by a terminal, by SLURM) they are for the parent, which ends the
+  // child.
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::signal(number, SIG_IGN);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  // No file of ours has one of these numbers: above_standard_descriptors.
+  const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (int standard = 0; standard <= 2; ++standard) ::dup2(nowhere, standard);
+}
+
+void take_limits(const ChildLimits& limits) {
+  limit(RLIMIT_CORE, 0, 0);
+  limit(RLIMIT_FSIZE, 0, 0);  // it has nothing to write
+  limit(RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + 1);
+  const std::uint64_t has = address_space_bytes();
+  if (kLimitsAddresses && has > 0)
+    limit(RLIMIT_AS, has + limits.memory_bytes, has + limits.memory_bytes);
+}
+
+void write_all(int descriptor, Bytes bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(descriptor, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) ::raise(SIGKILL);  // nobody listens any more
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+  }
+}
+
+void write_frame(int descriptor, Frame what, Bytes content) {
+  ByteWriter frame;
+  frame.write(static_cast<std::uint32_t>(content.size()));
+  frame.write(static_cast<std::uint8_t>(what));
+  frame.write_bytes(content);
+  write_all(descriptor, frame.bytes());
+}
+
+void write_error(int descriptor, const Error& error) {
+  ByteWriter content;
+  content.write(static_cast<std::uint8_t>(error.code()));
+  for (const std::string* text : {&error.message(), &error.cause(), &error.hint()}) {
+    content.write(static_cast<std::uint32_t>(text->size()));
+    content.write_text(*text);
+  }
+  write_frame(descriptor, Frame::error, content.bytes());
+}
+
+[[noreturn]] void run_as_child(int descriptor, pid_t parent, const ChildWork& work) {
+  shed_what_was_inherited(parent);
+  take_limits(work.limits);
+  try {
+    work.run([descriptor](Bytes message) { write_frame(descriptor, Frame::message, message); });
+    write_frame(descriptor, Frame::end, {});
+  } catch (const Error& error) {
+    write_error(descriptor, error);
+  } catch (const std::bad_alloc&) {
+    write_error(descriptor, Error(Code::limit, "more than {} of memory are needed for this file",
+                                  format_size(work.limits.memory_bytes)));
+  } catch (const std::exception& error) {
+    write_error(descriptor,
+                Error(Code::bug, "the child that runs {} failed", work.who).because(error.what()));
+  }
+  ::_exit(0);  // no destructor of what belongs to the parent may run
+}
+
+// ---- in the parent
+
+Error read_error(Bytes content) {
+  ByteReader in(content, "an error of the child");
+  const std::uint8_t code = in.read_u8();
+  std::array<std::string, 3> texts;
+  for (std::string& text : texts) {
+    const std::uint32_t length = in.read_u32();
+    text = as_text(in.read_bytes(length));
+  }
+  const bool is_known = code <= static_cast<std::uint8_t>(Code::bug);
+  Error error(is_known ? static_cast<Code>(code) : Code::damaged, "{}", texts[0]);
+  if (!texts[1].empty()) error.because(texts[1]);
+  if (!texts[2].empty()) error.hint(texts[2]);
+  return error;
+}
+
+// How the child ended; nothing if somebody else has taken its status. One that does not end
+// although its pipe has is killed.
+std::optional<int> wait_for(pid_t pid) {
+  constexpr int kMostNaps = 2000;  // of a millisecond
+  int status = 0;
+  pid_t got = ::waitpid(pid, &status, WNOHANG);
+  for (int naps = 0; got == 0 && naps < kMostNaps; ++naps) {
+    const timespec nap{0, 1'000'000};
+    ::nanosleep(&nap, nullptr);
+    got = ::waitpid(pid, &status, WNOHANG);
+  }
+  if (got == 0) ::kill(pid, SIGKILL);
+  while (got == 0 || (got < 0 && errno == EINTR)) got = ::waitpid(pid, &status, 0);
+  return got == pid ? std::optional<int>(status) : std::nullopt;
+}
+
+std::string signal_name(int number) {
+  const char* name = ::sigabbrev_np(number);
+  return name == nullptr ? "unknown" : "SIG" + std::string(name);
+}
+
+// The child ended without saying so.
+Error death_error(std::optional<int> status, const ChildWork& work) {
+  const std::string& who = work.who;
+  if (!status) return Error(Code::damaged, "{} ended on this file without a word", who);
+  if (WIFEXITED(*status)) {
+    return Error(Code::damaged, "{} ended the process with status {} on this file", who,
+                 std::to_string(WEXITSTATUS(*status)));
+  }
+  const int number = WTERMSIG(*status);
+  if (number == SIGXCPU) {
+    return Error(Code::limit, "{} took more than {} s of processor time on this file", who,
+                 work.limits.cpu_seconds);
+  }
+  if (number == SIGKILL) {
+    return Error(Code::limit, "the process that asked {} about this file was killed", who)
+        .hint("it may have been the system, for want of memory");
+  }
+  return Error(Code::damaged, "{} died of signal {} ({}) on this file", who, number,
+               signal_name(number));
+}
+
+// Reads the pipe frame by frame, until the deadline.
+class PipeReader {
+ public:
+  PipeReader(int descriptor, const ChildWork& work, const std::function<void()>& ask)
+      : descriptor_(descriptor),
+        work_(work),
+        ask_(ask),
+        deadline_(Clock::now() + std::chrono::seconds(work.limits.wall_seconds)) {}
+
+  /// True once the child has said that it is done; false if the pipe ended before.
+  bool read_all(const std::function<void(Bytes)>& take) {
+    while (true) {
+      const std::size_t header = kFrameHeaderBytes;
+      if (!fill(header)) return false;
+      ByteReader in(Bytes(buffer_).subspan(begin_, header));
+      const std::uint32_t length = in.read_u32();
+      const auto what = static_cast<Frame>(in.read_u8());
+      if (length > kMostFrameBytes) {
+        throw Error(Code::damaged, "a message of {} bytes from the process of {}", length,
+                    work_.who);
+      }
+      if (!fill(header + length)) return false;
+      const Bytes content = Bytes(buffer_).subspan(begin_ + header, length);
+      begin_ += header + length;
+      if (what == Frame::end) return true;
+      if (what == Frame::error) throw read_error(content);
+      take(content);
+    }
+  }
+
+ private:
+  // At least `wanted` unread bytes in the buffer; false if the pipe has ended before.
+  bool fill(std::size_t wanted) {
+    while (end_ - begin_ < wanted) {
+      std::copy(buffer_.begin() + static_cast<std::ptrdiff_t>(begin_),
+                buffer_.begin() + static_cast<std::ptrdiff_t>(end_), buffer_.begin());
+      end_ -= std::exchange(begin_, 0);
+      buffer_.resize(std::max<std::size_t>(buffer_.size(), wanted + kPipeWindow));
+      const std::size_t got = read_some(std::span(buffer_).subspan(end_));
+      if (got == 0) return false;
+      end_ += got;
+    }
+    return true;
+  }
+
+  std::size_t read_some(std::span<std::byte> into) {
+    while (true) {
+      if (ask_) ask_();
+      const auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
+      if (left <= 0) {
+        throw Error(Code::limit, "{} took more than {} s for this file", work_.who,
+                    work_.limits.wall_seconds);
+      }
+      pollfd pipe{descriptor_, POLLIN, 0};
+      constexpr long long kLongestPoll = 100;
+      if (::poll(&pipe, 1, static_cast<int>(std::min<long long>(left, kLongestPoll))) <= 0)
+        continue;
+      const ssize_t got = ::read(descriptor_, into.data(), into.size());
+      if (got >= 0) return static_cast<std::size_t>(got);
+      if (errno != EINTR && errno != EAGAIN)
+        throw Error(Code::io, "the pipe of the process of {} fails", work_.who)
+            .because_errno(errno);
+    }
+  }
+
+  int descriptor_;
+  const ChildWork& work_;
+  const std::function<void()>& ask_;
+  Clock::time_point deadline_;
+  std::vector<std::byte> buffer_;
+  std::size_t begin_ = 0, end_ = 0;  // unread bytes of buffer_
+};
+
+}  // namespace
+
+ChildLimits child_limits_for(std::uint64_t file_bytes) {
+  ChildLimits limits;
+  limits.cpu_seconds += file_bytes / 100'000'000;
+  limits.wall_seconds += 10 * limits.cpu_seconds;
+  limits.memory_bytes += std::min(file_bytes, kMostMemory);
+  return limits;
+}
+
+LimitedChild::LimitedChild(ChildWork work) : work_(std::move(work)) {
+  std::array<int, 2> pipe{};
+  if (::pipe2(pipe.data(), O_CLOEXEC) != 0)
+    throw Error(Code::io, "no pipe to a child process").at(work_.path).because_errno(errno);
+  for (int& end : pipe) end = above_standard_descriptors(end);
+  const pid_t parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ == 0) run_as_child(pipe[1], parent, work_);
+  const int fault = errno;
+  ::close(pipe[1]);
+  if (pid_ < 0) {
+    ::close(pipe[0]);
+    throw Error(Code::io, "no child process can be made").at(work_.path).because_errno(fault);
+  }
+  descriptor_ = pipe[0];
+}
+
+LimitedChild::~LimitedChild() {
+  ::close(descriptor_);
+  if (pid_ <= 0) return;
+  ::kill(pid_, SIGKILL);
+  (void)wait_for(pid_);
+}
+
+void LimitedChild::listen(const std::function<void(Bytes)>& take,
+                          const std::function<void()>& ask) {
+  try {
+    PipeReader reader(descriptor_, work_, ask);
+    if (!reader.read_all(take)) throw death_error(wait_for(std::exchange(pid_, -1)), work_);
+  } catch (Error& error) {
+    error.at(work_.path);
+    throw;
+  }
+}
+
+}  // namespace shale
