@@ -89,8 +89,7 @@ std::string report_text(const ConvertReport& report, const ConvertRequest& reque
   const std::string output = printable(request.output);
   std::string text;
   if (report.is_one_array) return array_report(report, output);
-  if (report.was_complete)
-    text += fmt::format("{} is already complete: nothing was done\n", output);
+  if (report.was_complete) text += complete_text(report, request.output);
   text += fmt::format(
       "{} {} in {} of {} ({}{} of payload{}){}\n",
       report.is_plan        ? "would write"

@@ -97,7 +97,7 @@ std::string report_text(const ResampleReport& report, const ResampleRequest& req
   const bool is_plan = conversion.is_dry_run;
   std::string text;
   if (report.dataset && report.dataset->was_complete)
-    text += fmt::format("{} is already complete: nothing was done\n", printable(conversion.output));
+    text += complete_text(*report.dataset, conversion.output);
   text += fmt::format("{} {} of {} {}\n", is_plan ? "would draw" : "drew",
                       format_count(report.rows), format_counted(report.source_rows, "row", "rows"),
                       manner_text(conversion.draw->mode));

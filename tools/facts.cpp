@@ -113,6 +113,7 @@ Json convert_facts(const ConvertReport& report, std::string_view output) {
   json["file_bytes"] = report.file_bytes;
   json["complete"] = !report.is_plan;
   json["was_complete"] = report.was_complete;
+  if (report.was_complete) json["was_compared"] = report.was_compared;
   json["dry_run"] = report.is_plan;
   if (report.is_plan) {
     // Nothing was hashed: a zero digest would look like one.
@@ -121,6 +122,13 @@ Json convert_facts(const ConvertReport& report, std::string_view output) {
   }
   if (report.was_verified) json["verification"] = verify_facts(report.verification);
   return json;
+}
+
+std::string complete_text(const ConvertReport& report, std::string_view output) {
+  return fmt::format("{} is already complete: {}\n", printable(output),
+                     report.was_compared
+                         ? "the input is newer, its content was compared and is the same"
+                         : "nothing was done");
 }
 
 Json verify_facts(const VerifyReport& report) {

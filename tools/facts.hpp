@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
@@ -28,6 +29,8 @@ inline constexpr std::string_view kGenerator = "shale " SHALE_VERSION;
 [[nodiscard]] Json finding_facts(const Finding& finding);
 [[nodiscard]] Json manifest_facts(const Manifest& manifest);
 [[nodiscard]] Json convert_facts(const ConvertReport& report, std::string_view output);
+/// The line for an output that was finished before.
+[[nodiscard]] std::string complete_text(const ConvertReport& report, std::string_view output);
 [[nodiscard]] Json verify_facts(const VerifyReport& report);
 [[nodiscard]] Json info_facts(const DatasetInfo& info);
 [[nodiscard]] Json sample_facts(const FoundSample& found);

@@ -48,6 +48,8 @@ struct SourceInfo {
   Hash128 labels;  ///< xxh3-128 of all labels in order; zero where they are part of the samples'
                    ///< digests
   std::uint64_t ignored = 0;  ///< entries that are no samples
+  /// Of a folder: when the last one of its files was modified, in nanoseconds since 1970; else 0.
+  std::int64_t modified_ns = 0;
   /// Bytes of one sample where all have one size: samples come in runs. Nullopt: one by one.
   std::optional<std::uint64_t> row_bytes;
   std::uint64_t memory_bytes = 0;  ///< that it holds while it is read

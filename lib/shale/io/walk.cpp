@@ -144,15 +144,19 @@ class Walk {
     }
     mode_t type = type_of(entry);
     std::uint64_t bytes = 0;
+    std::int64_t modified_ns = 0;
     const bool is_sized = wants_size(name);
     if (needs_stat(entry) || (type == S_IFREG && is_sized)) {
       const struct stat facts = folder.facts_of(entry.d_name);
       type = facts.st_mode & S_IFMT;
-      if (type == S_IFREG && is_sized) bytes = static_cast<std::uint64_t>(facts.st_size);
+      if (type == S_IFREG && is_sized) {
+        bytes = static_cast<std::uint64_t>(facts.st_size);
+        modified_ns = std::int64_t{facts.st_mtim.tv_sec} * 1'000'000'000 + facts.st_mtim.tv_nsec;
+      }
     }
     if (type == S_IFREG) {
       ++counts_.files;
-      visit_({.directory = directory_, .name = name, .bytes = bytes});
+      visit_({.directory = directory_, .name = name, .bytes = bytes, .modified_ns = modified_ns});
     } else if (type == S_IFDIR) {
       level.pending.emplace_back(name);
     } else {

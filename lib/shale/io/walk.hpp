@@ -13,7 +13,8 @@ namespace shale {
 struct WalkedFile {
   std::string_view directory;  ///< relative to the root, "" for the root itself, no trailing slash
   std::string_view name;
-  std::uint64_t bytes;  ///< 0 unless the walk was asked for sizes
+  std::uint64_t bytes;           ///< 0 unless the walk was asked for sizes
+  std::int64_t modified_ns = 0;  ///< since 1970; 0 as `bytes`
 };
 
 struct WalkOptions {

@@ -14,6 +14,7 @@
 #include "shale/io/temporary_folder.hpp"
 #include "shale/ops/array_columns.hpp"
 #include "shale/ops/class_table.hpp"
+#include "shale/ops/compare_content.hpp"
 #include "shale/ops/csv.hpp"
 #include "shale/ops/encode_pipeline.hpp"
 #include "shale/ops/forecast.hpp"
@@ -345,8 +346,16 @@ ConvertReport convert(const ConvertRequest& request, const Events& events) {
     const std::unique_ptr<Source> source = open_input(request, temporary_folder(), events);
     check_schema_fits(format, source->info().schema);
     Manifest wanted = wanted_manifest(request, source->info());
-    report = is_finished ? already_complete(request, wanted)
-                         : dry_run(request, format, *source, std::move(wanted));
+    if (is_finished) {
+      report = already_complete(request, wanted);
+      report.was_compared = has_newer_input(request, source->info());
+      if (report.was_compared) {
+        events.say("the input is newer than the dataset: its content is compared");
+        refuse_changed_content(request, events, format, *source);
+      }
+    } else {
+      report = dry_run(request, format, *source, std::move(wanted));
+    }
   } else {
     report = convert_into(request, events, format, place);
   }

@@ -127,6 +127,7 @@ class FolderSource final : public Source {
             ++info_.ignored;
             return;
           }
+          info_.modified_ns = std::max(info_.modified_ns, file.modified_ns);
           use(file.directory.empty() ? folder
               : folder.empty()       ? std::string(file.directory)
                                      : join_path(folder, file.directory),

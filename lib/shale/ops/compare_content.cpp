@@ -1,0 +1,167 @@
+#include "shale/ops/compare_content.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <sys/stat.h>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/ops/array_columns.hpp"
+#include "shale/ops/encode_pipeline.hpp"
+#include "shale/ops/foreign_file.hpp"
+#include "shale/ops/open_input.hpp"
+#include "shale/shards/dataset_reader.hpp"
+#include "shale/shards/manifest_file.hpp"
+
+namespace shale {
+namespace {
+
+std::int64_t modified_ns(const std::string& path) {
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) != 0) {
+    const int error = errno;
+    throw Error(Code::io, "its time of modification cannot be determined")
+        .at(path)
+        .because_errno(error);
+  }
+  return std::int64_t{facts.st_mtim.tv_sec} * 1'000'000'000 + facts.st_mtim.tv_nsec;
+}
+
+// The file whose time says when an input was written: of a dataset its manifest, which comes last.
+std::string file_of_input(const std::string& input) {
+  const std::string manifest = DatasetPaths(input).manifest;
+  std::error_code error;
+  if (std::filesystem::exists(manifest, error)) return manifest;
+  return file_of_path(input).value_or(input);
+}
+
+bool is_same_number(const IndexCell& a, const IndexCell& b) {
+  return a.integer == b.integer && std::memcmp(&a.real, &b.real, sizeof(a.real)) == 0;
+}
+
+// The samples of the dataset, beside those that its input would make now.
+class ContentComparison {
+ public:
+  explicit ContentComparison(const std::string& output) : paths_(output) {
+    manifest_ =
+        read_manifest(output, [&](const ManifestShard& shard) { shards_.push_back(shard); });
+  }
+
+  [[nodiscard]] const Manifest& manifest() const { return manifest_; }
+  // Records of fixed rows end where shards do: all but the last one have the same number of rows.
+  [[nodiscard]] std::optional<std::uint64_t> rows_a_shard() const {
+    if (shards_.size() < 2) return std::nullopt;
+    return shards_.front().digest.samples;
+  }
+
+  void take(const EncodedSample& sample) {
+    if (!sample.record) {
+      ++skipped_;
+      return;
+    }
+    if (shard_ == shards_.size())
+      throw differs("there are more samples now").for_sample(sample.key);
+    if (!manifest_.layout.has_fixed_rows) compare_row(sample);
+    digest_.append(sample.record->digest);
+    const ManifestShard& shard = shards_[shard_];
+    if (digest_.samples < shard.digest.samples) return;
+    if (digest_ != shard.digest) {
+      throw differs(fmt::format("rows {} to {}, in {}, differ", first_row_,
+                                first_row_ + shard.digest.samples - 1, shard.name));
+    }
+    first_row_ += shard.digest.samples;
+    ++shard_;
+    digest_ = {};
+    index_.reset();
+    reader_.reset();
+  }
+
+  void finish() const {
+    if (shard_ != shards_.size()) throw differs("there are fewer samples now");
+    if (skipped_ == manifest_.skipped) return;
+    throw differs(fmt::format("{} are left out now, {} then",
+                              format_counted(skipped_, "sample", "samples"), manifest_.skipped));
+  }
+
+ private:
+  // By the index: its checksums tell which sample and which field.
+  void compare_row(const EncodedSample& sample) {
+    if (!reader_) {
+      reader_.emplace(paths_, manifest_, shards_[shard_]);
+      index_.emplace(reader_->open_index());
+    }
+    const IndexRow was = index_->row(digest_.samples);
+    const IndexRow& is = sample.record->row;
+    const auto refuse = [&](const std::string& what) {
+      throw differs(what).for_sample(sample.key, first_row_ + digest_.samples);
+    };
+    if (manifest_.layout.has_keys && was.key_hash != xxh3_64(as_bytes(sample.key)))
+      refuse("another sample was there");
+    for (std::size_t i = 0; i < is.cells.size(); ++i) {
+      const Field& field = manifest_.schema.fields[i];
+      const FieldPlace &then = was.cells[i].place, &now = is.cells[i].place;
+      const bool is_same =
+          is_located(field.kind)
+              ? then.length == now.length && then.crc32c == now.crc32c && then.count == now.count
+              : is_same_number(was.cells[i], is.cells[i]);
+      if (!is_same) refuse(fmt::format("field '{}' has another value", printable(field.name)));
+    }
+  }
+
+  [[nodiscard]] Error differs(const std::string& what) const {
+    return Error(Code::exists,
+                 "already holds a finished dataset of this command, but the input has changed "
+                 "since: {}",
+                 what)
+        .at(paths_.shards)
+        .hint("choose another output, or pass --overwrite to replace it");
+  }
+
+  DatasetPaths paths_;
+  Manifest manifest_;
+  std::vector<ManifestShard> shards_;
+  std::size_t shard_ = 0;
+  std::optional<ShardReader> reader_;  // of that shard, where there is an index
+  std::optional<IndexReader> index_;
+  DatasetDigest digest_;  // of its rows so far
+  std::uint64_t first_row_ = 0, skipped_ = 0;
+};
+
+}  // namespace
+
+bool has_newer_input(const ConvertRequest& request, const SourceInfo& source) {
+  std::int64_t newest = source.modified_ns;
+  if (newest == 0) {
+    for (const std::string& input : request.inputs)
+      newest = std::max(newest, modified_ns(file_of_input(path_in_word(input))));
+  }
+  return newest > modified_ns(DatasetPaths(request.output).manifest);
+}
+
+void refuse_changed_content(const ConvertRequest& request, const Events& events,
+                            const Format& format, Source& source) {
+  ContentComparison comparison(request.output);
+  const OptionSet options(format.options);
+  const Encoding encoding{format, options, comparison.manifest().layout, request.on_error};
+  const std::uint64_t of_source =
+      std::max(list_memory(request.memory_bytes), source.info().memory_bytes);
+  DatasetDigest read;
+  encode_all(source, encoding,
+             {.jobs = request.jobs,
+              .memory_bytes = request.memory_bytes - of_source,
+              .rows_a_shard = comparison.rows_a_shard()},
+             events, [&](const EncodedSample& sample) {
+               if (sample.record) read.append(sample.record->digest);
+               comparison.take(sample);
+             });
+  prove_input(source.info(), read, request.inputs.front());
+  comparison.finish();
+}
+
+}  // namespace shale

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "shale/data/manifest.hpp"
+#include "shale/format/format.hpp"
+#include "shale/format/source.hpp"
+#include "shale/ops/convert.hpp"
+
+namespace shale {
+
+/// True if a file of the input was modified after the dataset at `request.output` was finished, by
+/// their times of modification: then its content must be compared before it may be called the
+/// input of that dataset. Errors: Code::io.
+[[nodiscard]] bool has_newer_input(const ConvertRequest& request, const SourceInfo& source);
+
+/// Encodes the whole input as a conversion would, without writing, and compares each sample with
+/// the finished dataset at `request.output`, which is that of this very command. Memory:
+/// request.memory_bytes. Errors: Code::exists with the first sample (where rows are fixed: the
+/// shard) that differs; as encode_all and prove_input.
+void refuse_changed_content(const ConvertRequest& request, const Events& events,
+                            const Format& format, Source& source);
+
+}  // namespace shale
