@@ -7,6 +7,7 @@
 #include "shale/data/fixed_value.hpp"
 #include "shale/format/format.hpp"
 #include "shale/ops/convert.hpp"
+#include "shale/shards/naming.hpp"
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
@@ -73,6 +74,11 @@ std::string counts_text(const std::map<std::string, std::uint64_t>& counts) {
   return text;
 }
 
+bool lists(const Manifest& manifest, std::string_view name) {
+  return std::any_of(manifest.files.begin(), manifest.files.end(),
+                     [&](const ManifestFile& file) { return file.name == name; });
+}
+
 std::string array_report(const ConvertReport& report, const std::string& output) {
   std::string text =
       fmt::format("{} {} to {} ({})\n", report.is_plan ? "would write" : "wrote",
@@ -110,9 +116,10 @@ std::string report_text(const ConvertReport& report, const ConvertRequest& reque
     }
   }
   if (manifest.ignored > 0)
-    text += fmt::format(
-        "  ignored: {}\n",
-        format_counted(manifest.ignored, "entry that is no sample", "entries that are no samples"));
+    text += fmt::format("  ignored: {}{}\n",
+                        format_counted(manifest.ignored, "entry that is not a sample",
+                                       "entries that are not samples"),
+                        lists(manifest, kIgnoredName) ? " (listed in ignored.csv)" : "");
   if (manifest.skipped > 0) {
     text += fmt::format("  skipped: {} (listed in skipped.csv)\n",
                         format_counted(manifest.skipped, "bad image", "bad images"));

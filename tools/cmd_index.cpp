@@ -5,6 +5,7 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/ops/choose_output.hpp"
 #include "shale/ops/foreign_file.hpp"
 #include "shale/ops/open_dataset.hpp"
 #include "shale/ops/open_input.hpp"
@@ -94,6 +95,7 @@ int index_files(const CommandLine& line, const CommonOptions& common, const Even
     files.push_back(*file);
   }
   const std::string folder = line.has("index-dir") ? line.text("index-dir") : "";
+  refuse_stream(folder);
   if (!folder.empty()) refuse_equal_names(files);
   Json json = Json::array();
   for (const std::string& file : files) {

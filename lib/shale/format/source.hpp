@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "shale/base/bytes.hpp"
@@ -61,6 +63,8 @@ struct SourceInfo {
   std::vector<Bytes> (*split_list)(Bytes extent, std::uint32_t count) = nullptr;
 };
 
+using IgnoredSink = std::function<void(std::string_view entry, std::string_view reason)>;
+
 /// An input: samples in a fixed order. One thread.
 class Source {
  public:
@@ -69,6 +73,9 @@ class Source {
   /// The next sample, or a run of at most `most_rows` where info().row_bytes is given; nullopt
   /// after the last. Errors: Code::io, Code::damaged.
   [[nodiscard]] virtual std::optional<PendingSample> next(std::uint64_t most_rows) = 0;
+  /// What of the input is not a sample, info().ignored entries in a fixed order, each with the
+  /// reason.
+  virtual void list_ignored(const IgnoredSink&) {}
 };
 
 }  // namespace shale

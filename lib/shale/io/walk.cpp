@@ -140,6 +140,7 @@ class Walk {
     const std::string_view name = entry.d_name;
     if (name.front() == '.' && !options_.keep_hidden) {
       ++counts_.hidden;
+      pass_over(name, PassedOver::hidden);
       return;
     }
     mode_t type = type_of(entry);
@@ -161,7 +162,12 @@ class Walk {
       level.pending.emplace_back(name);
     } else {
       ++counts_.other;
+      pass_over(name, PassedOver::special);
     }
+  }
+
+  void pass_over(std::string_view name, PassedOver reason) const {
+    if (options_.pass_over) options_.pass_over(directory_, name, reason);
   }
 
   [[nodiscard]] bool wants_size(std::string_view name) const {

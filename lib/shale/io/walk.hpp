@@ -17,10 +17,16 @@ struct WalkedFile {
   std::int64_t modified_ns = 0;  ///< since 1970; 0 as `bytes`
 };
 
+/// Why a walk passes an entry over.
+enum class PassedOver { hidden, special /**< a socket, FIFO or device */ };
+
 struct WalkOptions {
   bool keep_hidden = false;  ///< enter and report entries whose name begins with '.'
   /// Asked with a name before a size is fetched: false skips the stat, bytes is 0. Null: always.
   std::function<bool(std::string_view name)> wants_size;
+  /// Called for each entry that is passed over, with the folder it is in as WalkedFile has it. May
+  /// be null.
+  std::function<void(std::string_view directory, std::string_view name, PassedOver)> pass_over = {};
 };
 
 /// What was met. `directories`: entered, the root not counted; `hidden`: entries passed over;

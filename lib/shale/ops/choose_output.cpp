@@ -21,7 +21,14 @@ void refuse_shards(const OutputOptions& options, const std::string& output) {
 
 }  // namespace
 
+void refuse_stream(const std::string& output) {
+  if (output != "-") return;
+  throw Error(Code::usage, "'-' as output is not supported: no format is written to a stream")
+      .hint("name a directory, or a file that ends in .npy; './-' is a directory of that name");
+}
+
 void choose_output(ConvertRequest& request, const OutputOptions& options) {
+  refuse_stream(request.output);
   if (is_array_name(request.output)) {
     refuse_shards(options, request.output);
   } else {

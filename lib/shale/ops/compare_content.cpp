@@ -157,7 +157,7 @@ void refuse_changed_content(const ConvertRequest& request, const Events& events,
               .memory_bytes = request.memory_bytes - of_source,
               .rows_a_shard = comparison.rows_a_shard()},
              events, [&](const EncodedSample& sample) {
-               if (sample.record) read.append(sample.record->digest);
+               read.append(sample.read);
                comparison.take(sample);
              });
   prove_input(source.info(), read, request.inputs.front());

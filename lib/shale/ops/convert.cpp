@@ -60,6 +60,7 @@ class Conversion {
                  .memory_bytes = request.memory_bytes,
                  .keys_are_unique = source.info().keys_are_unique}),
         skipped_list_(work.path(), std::string(kSkippedName), {"key", "reason"}),
+        ignored_list_(work.path(), std::string(kIgnoredName), {"entry", "reason"}),
         images_list_(work.path(), std::string(kImagesName),
                      {"key", "odd", "type", "width", "height", "color"}) {
     if (source.info().holds_images) images_.emplace();
@@ -86,11 +87,14 @@ class Conversion {
     manifest.layout = writer_.layout();
     manifest.skipped = skipped_;
     manifest.ignored = source.ignored;
+    source_.list_ignored([this](std::string_view entry, std::string_view reason) {
+      ignored_list_.add({std::string(entry), std::string(reason)});
+    });
     manifest.images = images_;
     manifest.digest = written.digest;
     manifest.payload_bytes = written.payload_bytes;
     manifest.shard_count = written.shards;
-    for (CsvList* list : {&skipped_list_, &images_list_}) {
+    for (CsvList* list : {&skipped_list_, &ignored_list_, &images_list_}) {
       if (std::optional<ManifestFile> file = list->publish(request_.output))
         manifest.files.push_back(*file);
     }
@@ -169,7 +173,7 @@ class Conversion {
   Source& source_;
   WorkFolder& work_;
   ShardSetWriter writer_;
-  CsvList skipped_list_, images_list_;
+  CsvList skipped_list_, ignored_list_, images_list_;
   std::optional<ImageReport> images_;
   DatasetDigest read_;
   std::vector<std::string> first_skipped_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "shale/base/error.hpp"
@@ -26,6 +27,7 @@ namespace shale {
 namespace {
 
 constexpr std::uint64_t kTrailerBytes = 17;  // NUL, bytes, label
+constexpr std::uint64_t kLeastSortMemory = 1 << 20;
 
 template <class Number>
 void append_big_endian(std::string& into, Number value) {
@@ -65,10 +67,32 @@ bool is_split_name(std::string_view name) {
   return std::find(kSplits.begin(), kSplits.end(), name) != kSplits.end();
 }
 
+// Names, in lower case and without a year behind them, that are rarely those of classes.
+constexpr std::array<std::string_view, 8> kSplitFolders = {
+    "train", "training", "val", "valid", "validation", "test", "testing", "trainval"};
+constexpr std::array<std::string_view, 8> kPictureFolders = {
+    "image", "images", "img", "imgs", "jpegimages", "jpegs", "pictures", "photos"};
+constexpr std::array<std::string_view, 19> kAnnotationFolders = {
+    "annotation",   "annotations",  "annots",
+    "bboxes",       "boxes",        "depth",
+    "depths",       "edges",        "ground_truth",
+    "groundtruth",  "gt",           "keypoints",
+    "label",        "labels",       "mask",
+    "masks",        "segmentation", "segmentationclass",
+    "segmentations"};
+
+bool stands_in(std::span<const std::string_view> names, std::string_view folder) {
+  std::string name(folder.substr(0, folder.find_last_not_of("0123456789_-") + 1));
+  for (char& c : name) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 class FolderSource final : public Source {
  public:
   explicit FolderSource(const FolderRequest& request)
-      : request_(request), files_(request.scratch_folder, request.memory_bytes / 2) {
+      : request_(request),
+        files_(request.scratch_folder, request.memory_bytes / 2),
+        ignored_(request.scratch_folder, std::max(kLeastSortMemory, request.memory_bytes / 8)) {
     info_.schema.fields = {{.name = "image", .kind = Kind::bytes},
                            {.name = "label", .kind = Kind::integer}};
     info_.holds_images = true;
@@ -80,6 +104,7 @@ class FolderSource final : public Source {
     } else {
       list_labelled_files();
     }
+    ignored_.finish();
     sum_up();
     if (request_.is_shuffled) shuffle();
     files_.rewind();
@@ -102,7 +127,19 @@ class FolderSource final : public Source {
     return sample;
   }
 
+  void list_ignored(const IgnoredSink& sink) override {
+    ignored_.rewind();
+    while (const std::optional<std::string_view> entry = ignored_.next()) {
+      const std::size_t path_end = entry->find('\0');
+      sink(entry->substr(0, path_end), entry->substr(path_end + 1));
+    }
+  }
+
  private:
+  void ignore(std::string_view folder, std::string_view name, std::string_view reason) {
+    ++info_.ignored;
+    ignored_.add(join_path(folder, name).append(1, '\0').append(reason));
+  }
   // One image of class rank `rank`, in `folder` relative to the root.
   void add(std::uint32_t rank, std::string_view folder, std::string_view name, std::uint64_t bytes,
            std::int64_t label) {
@@ -118,22 +155,28 @@ class FolderSource final : public Source {
   // the rest.
   template <class Use>
   void walk_images(const std::string& folder, Use use) {
-    const WalkOptions options{.keep_hidden = request_.hidden == HiddenPolicy::keep,
-                              .wants_size = has_image_suffix};
+    const auto folder_of = [&folder](std::string_view directory) {
+      return directory.empty() ? folder
+             : folder.empty()  ? std::string(directory)
+                               : join_path(folder, directory);
+    };
+    const WalkOptions options{
+        .keep_hidden = request_.hidden == HiddenPolicy::keep,
+        .wants_size = has_image_suffix,
+        .pass_over = [&](std::string_view directory, std::string_view name, PassedOver reason) {
+          ignore(folder_of(directory), name,
+                 reason == PassedOver::hidden ? "hidden" : "not a regular file");
+        }};
     const WalkCounts counts =
         walk_folder(join_path(request_.root, folder), options, [&](const WalkedFile& file) {
           if (request_.stop_if_asked) request_.stop_if_asked();
           if (!has_image_suffix(file.name)) {
-            ++info_.ignored;
+            ignore(folder_of(file.directory), file.name, "not the suffix of an image");
             return;
           }
           info_.modified_ns = std::max(info_.modified_ns, file.modified_ns);
-          use(file.directory.empty() ? folder
-              : folder.empty()       ? std::string(file.directory)
-                                     : join_path(folder, file.directory),
-              file.name, file.bytes);
+          use(folder_of(file.directory), file.name, file.bytes);
         });
-    info_.ignored += counts.hidden + counts.other;
     cut_loops_ += counts.cut_loops;
   }
 
@@ -145,12 +188,13 @@ class FolderSource final : public Source {
       if (entry.is_directory && !is_skipped) {
         classes.push_back(entry.name);
       } else {
-        ++info_.ignored;
+        ignore("", entry.name, is_hidden(entry.name) ? "hidden" : "beside the class folders");
         if (entry.is_directory) refuse_hidden_images(entry.name);
         if (!entry.is_directory && has_image_suffix(entry.name)) ++loose_images_;
       }
     }
     refuse_what_is_no_image_folder(classes);
+    warn_of_odd_classes(classes);
     const ClassTable table = request_.classes_from.empty()
                                  ? ClassTable(classes, request_.root)
                                  : load_class_table(request_.classes_from);
@@ -209,6 +253,29 @@ class FolderSource final : public Source {
               fmt::format("convert {} first, then each other split with --classes-from its result",
                           join_path(request_.root, classes.size() > 1 ? "train" : classes[0])));
     }
+  }
+
+  // Folders that are read as classes, as torchvision reads them, though their names say otherwise.
+  void warn_of_odd_classes(const std::vector<std::string>& classes) {
+    std::vector<std::string> splits, images, annotations;
+    for (const std::string& name : classes) {
+      if (stands_in(kSplitFolders, name)) splits.push_back(printable(name));
+      if (stands_in(kPictureFolders, name)) images.push_back(printable(name));
+      if (stands_in(kAnnotationFolders, name)) annotations.push_back(printable(name));
+    }
+    if (splits.size() > 1) {
+      info_.notes.push_back(fmt::format(
+          "the folders {} are called like splits, and each is taken as a class: convert "
+          "each split by itself, with --classes-from from the second on",
+          fmt::join(splits, ", ")));
+    }
+    if (annotations.empty() || images.size() + annotations.size() < 2) return;
+    images.insert(images.end(), annotations.begin(), annotations.end());
+    info_.notes.push_back(fmt::format(
+        "the folders {} are called like images and their annotations, and each is taken "
+        "as a class: if they are not classes, convert the folder of the images alone, "
+        "with --labels",
+        fmt::join(images, ", ")));
   }
 
   Error no_images() {
@@ -301,8 +368,9 @@ class FolderSource final : public Source {
     if (files_.count() == 0 && !request_.allow_empty) throw no_images();
     if (loose_images_ > 0) {
       info_.notes.push_back(
-          fmt::format("{} beside the class folders and left out, as torchvision does",
-                      format_counted(loose_images_, "image lies", "images lie")));
+          fmt::format("{} left out, as torchvision does",
+                      format_counted(loose_images_, "image beside the class folders is",
+                                     "images beside the class folders are")));
     }
     if (cut_loops_ > 0) {
       info_.notes.push_back(fmt::format("{} back to a folder above and not followed",
@@ -354,7 +422,7 @@ class FolderSource final : public Source {
 
   FolderRequest request_;
   SourceInfo info_;
-  ExternalSorter files_;
+  ExternalSorter files_, ignored_;
   std::string entry_;
   std::uint64_t loose_images_ = 0, cut_loops_ = 0;
 };

@@ -16,6 +16,7 @@
 #include "shale/flow/ordered_pipeline.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/ops/array_output.hpp"
+#include "shale/ops/choose_output.hpp"
 #include "shale/ops/open_input.hpp"
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/wire/npy_header.hpp"
@@ -356,6 +357,8 @@ class Resampling {
 }  // namespace
 
 void require_array_names(const ResampleRequest& request) {
+  for (const auto& [input, output] : request.also) refuse_stream(output);
+  refuse_stream(request.indices_output);
   for (const auto& [input, output] : request.also) require_array_name("also", output);
   if (!request.indices_output.empty()) require_array_name("save-indices", request.indices_output);
 }

@@ -9,7 +9,8 @@ namespace shale {
 std::string shard_name(std::uint64_t number) { return fmt::format("shard-{:06}", number); }
 
 bool is_dataset_file(std::string_view name) {
-  if (name == kManifestName || name == kSkippedName || name == kImagesName) return true;
+  if (name == kManifestName || name == kSkippedName || name == kImagesName || name == kIgnoredName)
+    return true;
   constexpr std::string_view kPrefix = "shard-";
   if (!name.starts_with(kPrefix)) return false;
   const std::size_t digits_end = name.find_first_not_of("0123456789", kPrefix.size());

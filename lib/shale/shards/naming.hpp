@@ -13,6 +13,7 @@ inline constexpr std::string_view kWorkFolder =
     ".shale";  ///< journal and temporary files, gone after the manifest
 inline constexpr std::string_view kSkippedName = "skipped.csv";
 inline constexpr std::string_view kImagesName = "images.csv";
+inline constexpr std::string_view kIgnoredName = "ignored.csv";
 inline constexpr std::string_view kIndexSuffix = ".index.npy", kBlocksSuffix = ".blocks.npy";
 
 /// "shard-000007"; more digits from a million on.

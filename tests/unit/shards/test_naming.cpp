@@ -14,7 +14,7 @@ TEST_CASE("shard name: six digits, more from a million on") {
 
 TEST_CASE("dataset file: manifest, lists and all files of shards, and nothing of a user's") {
   for (const std::string_view name :
-       {"dataset.json", "skipped.csv", "images.csv", "shard-000000.tfrecord",
+       {"dataset.json", "skipped.csv", "images.csv", "ignored.csv", "shard-000000.tfrecord",
         "shard-000000.index.npy", "shard-1234567.blocks.npy", "shard-000001.head.toy"}) {
     CAPTURE(name);
     CHECK(is_dataset_file(name));
