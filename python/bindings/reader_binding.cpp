@@ -58,7 +58,7 @@ nb::object decode_rgb8(const nb::bytes& data, const std::string& order) {
   const Decoding decoding = decoding_named(order);
   std::optional<RgbDecoder> decoder =
       RgbDecoder::open({static_cast<const std::byte*>(data.data()), data.size()}, kMostPixelBytes);
-  if (!decoder) throw Error(Code::bad_content, "is no JPEG");
+  if (!decoder) throw Error(Code::bad_content, "not a JPEG");
   const nb::object array = empty_pixels(empty_array(), decoder->extent(), decoding);
   const std::span<std::byte> pixels = memory_of_array(array);
   const Unlocked unlocked;
@@ -278,7 +278,7 @@ void bind_reader(nb::module_& module) {
       .def_prop_ro("classes", &Reader::classes)
       .def_prop_ro("format", &Reader::format)
       .def_prop_ro("notes", &Reader::notes);
-  module.def("decode_rgb8", &decode_rgb8, "data"_a, "order"_a = "hwc");
+  module.def("decode_rgb8", &decode_rgb8, "data"_a, "order"_a);
   module.def("io_backend", [] { return std::string(Loader::io_backend()); });
 }
 

@@ -1,9 +1,10 @@
 """shale: training datasets in shards of any format, read in flat memory."""
 
-from shale._shale import decode_rgb8, io_backend
+from shale._shale import io_backend
 from shale._shale import version as __version__
 from shale.dataset import Dataset
 from shale.errors import Error
+from shale.pixels import decode_rgb8
 from shale.resample import ResampledArray, ResampledDataset, ResampleResult, resample
 
 __all__ = [

@@ -49,14 +49,7 @@ class KeyCursor:
     def is_database(self) -> bool: ...
 
 def open_map(path: bytes, is_sparse: bool) -> KeyMap: ...
-def decode_rgb8(data: bytes, order: str = "hwc") -> Any:
-    """A JPEG as a uint8 array, (H, W, 3) or with ``order="chw"`` (3, H, W): the pixels of
-    ``PIL.Image.open(...).convert("RGB")``, decoded by libjpeg-turbo with the GIL released.
-
-    Raises:
-        shale.errors.ContentError: no JPEG, or one that is cut or damaged.
-    """
-
+def decode_rgb8(data: bytes, order: str) -> Any: ...
 def resample(words: dict, progress: Optional[Callable[[int, int], Any]]) -> dict:
     """`words`: the arguments of shale.resample, all of them; paths are bytes, sizes are texts, `inputs` are the words
     that the program takes, `also` is a list of pairs. The result: the fields of shale.ResampleResult, nested

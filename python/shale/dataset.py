@@ -6,12 +6,16 @@ import functools
 import io
 import operator
 import os
-from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, Union
 
 from shale import _shale
+from shale._arguments import field_names, path_bytes, text
+from shale._samples import SampleSequence
 from shale.errors import ContentError, NotFoundError, UnsupportedError, UsageError
 
 Decode = Union[None, str, Mapping[str, Optional[str]]]
+
+_CACHES = ("keep", "drop", "direct")
 
 # What an instance has looked up, and another process looks up by itself.
 _CACHED = ("schema", "classes", "class_to_idx")
@@ -20,7 +24,7 @@ _CACHED = ("schema", "classes", "class_to_idx")
 _PIXEL_ORDERS = {None: "", "pil": "", "rgb8": "hwc", "torchrgb8": "chw"}
 
 
-class Dataset:
+class Dataset(SampleSequence):
     """The samples of a dataset, by number, in flat memory.
 
     ``path`` is a dataset that ``shale convert`` wrote, or an LMDB, HDF5, TFRecord or .npy file of any
@@ -46,7 +50,7 @@ class Dataset:
 
     Args:
         path: directory or file.
-        fields: names of the fields to read; ``"key"`` is one of them. Default: all.
+        fields: names of the fields to read, or one of them; ``"key"`` is one. Default: all.
         decode: for the fields of kind bytes, what their images become. A mapping gives it by field.
             ``"pil"``: PIL.Image in mode RGB. ``"rgb8"``: uint8 array (H, W, 3).
             ``"torchrgb8"``: uint8 torch tensor (3, H, W). JPEGs are decoded by libjpeg-turbo with
@@ -75,7 +79,7 @@ class Dataset:
     def __init__(
         self,
         path: Union[str, bytes, os.PathLike],
-        fields: Optional[Sequence[str]] = None,
+        fields: Union[None, str, Iterable[str]] = None,
         decode: Decode = None,
         transform: Optional[Callable[[dict], Any]] = None,
         verify: bool = False,
@@ -86,10 +90,14 @@ class Dataset:
     ) -> None:
         if parse not in (None, "msgpack"):
             raise UsageError(f"parse is {parse!r}, expected None or 'msgpack'")
-        self.path = os.path.abspath(os.fsdecode(path))
-        self.index_dir = None if index_dir is None else os.path.abspath(os.fsdecode(index_dir))
-        self.fields = None if fields is None else tuple(fields)
-        self.decode = decode if decode is None or isinstance(decode, str) else dict(decode)
+        if not isinstance(cache, str) or cache not in _CACHES:
+            raise UsageError(f"cache is {cache!r}, expected 'keep', 'drop' or 'direct'")
+        if transform is not None and not callable(transform):
+            raise UsageError(f"transform is {transform!r}, expected a function of a sample")
+        self.path = os.path.abspath(os.fsdecode(path_bytes(path, "path")))
+        self.index_dir = None if index_dir is None else os.path.abspath(os.fsdecode(path_bytes(index_dir, "index_dir")))
+        self.fields = None if fields is None else tuple(field_names(fields))
+        self.decode = dict(decode) if isinstance(decode, Mapping) else decode
         self.transform = transform
         self.verify = bool(verify)
         self.cache = cache
@@ -120,11 +128,11 @@ class Dataset:
             if name not in kinds:
                 raise NotFoundError(f"{self.path}: there is no field {name!r}, there are {', '.join(kinds)}")
         decode = self.decode
-        if decode is None or isinstance(decode, str):
+        if not isinstance(decode, dict):
+            _check_decode(decode)
             decode = {name: decode for name in names if kinds[name] == "bytes"}
         for name, way in decode.items():
-            if way not in _PIXEL_ORDERS:
-                raise UsageError(f"decode is {way!r}, expected None, 'pil', 'rgb8' or 'torchrgb8'")
+            _check_decode(way)
             if name not in names or (way is not None and kinds[name] != "bytes"):
                 raise UsageError(f"decode names {name!r}, which is no field of kind bytes that is read")
         ways = {name: decode.get(name) for name in names}
@@ -133,28 +141,25 @@ class Dataset:
             (name, _FINISHERS[way]) for name, way in ways.items() if way is not None
         ]
 
-    def __getstate__(self) -> dict:
+    def __getstate__(self) -> Any:
         kept = {name: value for name, value in self.__dict__.items() if name not in _CACHED}
-        return {**kept, "_opened": None, "_finishers": []}
+        kept.update(_opened=None, _finishers=[])
+        slots = self._slots()
+        return (kept, slots) if slots else kept
 
     # --- samples
 
     def __len__(self) -> int:
         return len(self._reader())
 
-    def __getitem__(self, index: int) -> Any:
-        return self.__getitems__([index])[0]
+    def _read(self, indices: Iterable[int]) -> list:
+        return self._read_through(self.transform, indices)
 
-    def __getitems__(self, indices: Sequence[int]) -> list:
-        """Samples in the order asked. They are read in the order of the disk, many at a time.
-
-        Raises:
-            IndexError: an index from ``len(self)`` on, or below ``-len(self)``.
-            shale.errors.DamagedError: with file, offset, shard, sample and key as attributes.
-        """
+    def _read_through(self, transform: Optional[Callable[[dict], Any]], indices: Iterable[int]) -> list:
         reader = self._opened or self._reader()
-        samples = reader.read(_rows(indices, len(reader)))
-        if not self._finishers and self.transform is None:
+        rows = _rows(indices, len(reader))
+        samples = reader.read(rows)
+        if not self._finishers and transform is None:
             return samples
         # One after the other: what was just decoded is still in the caches when it is transformed, and only one is held.
         for position, sample in enumerate(samples):
@@ -162,16 +167,10 @@ class Dataset:
                 try:
                     sample[name] = finish(sample[name])
                 except Exception as error:
-                    raise self._content_error(indices[position], name, error) from error
-            if self.transform is not None:
-                samples[position] = self.transform(sample)
+                    raise self._content_error(rows[position], name, error) from error
+            if transform is not None:
+                samples[position] = transform(sample)
         return samples
-
-    def __iter__(self) -> Iterator[Any]:
-        """Every sample in order, read in batches."""
-        size = len(self)
-        for begin in range(0, size, 64):
-            yield from self.__getitems__(range(begin, min(begin + 64, size)))
 
     def find(self, key: Union[str, bytes]) -> int:
         """The row of the first sample with this key.
@@ -182,8 +181,14 @@ class Dataset:
         Raises:
             KeyError: there is none.
         """
-        raw = key if isinstance(key, bytes) else key.encode("utf-8", "surrogateescape")
-        row = self._reader().find(raw)
+        row = None
+        if isinstance(key, bytes):
+            row = self._reader().find(key)
+        elif isinstance(key, str):
+            try:
+                row = self._reader().find(key.encode("utf-8", "surrogateescape"))
+            except UnicodeEncodeError:
+                pass  # no key is decoded to such a string
         if row is None:
             raise KeyError(key)
         return row
@@ -200,7 +205,7 @@ class Dataset:
         Raises:
             shale.errors.NotFoundError: there is no such column; it lists those there are.
         """
-        return self._reader().column(name)
+        return self._reader().column(text(name, "name"))
 
     # --- what the dataset is
 
@@ -226,9 +231,8 @@ class Dataset:
     def __repr__(self) -> str:
         return f"shale.Dataset({self.path!r}: {len(self)} samples, {self._reader().format})"
 
-    def _content_error(self, index: int, field: str, error: Exception) -> ContentError:
+    def _content_error(self, row: int, field: str, error: Exception) -> ContentError:
         reader = self._reader()
-        row = int(index) % len(reader)
         key = reader.key(row)
         made = ContentError(
             f"{self.path}: sample {row} '{key}': field '{field}' does not decode: {error}"
@@ -237,7 +241,12 @@ class Dataset:
         return made
 
 
-def _rows(indices: Sequence[int], size: int) -> list:
+def _check_decode(way: Any) -> None:
+    if not (way is None or isinstance(way, str)) or way not in _PIXEL_ORDERS:
+        raise UsageError(f"decode is {way!r}, expected None, 'pil', 'rgb8' or 'torchrgb8'")
+
+
+def _rows(indices: Iterable[int], size: int) -> List[int]:
     rows = []
     for index in indices:
         row = operator.index(index)

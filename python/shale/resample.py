@@ -11,13 +11,17 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from shale import _shale
+from shale._arguments import field_names, flag, is_path, path_bytes, text
 from shale.errors import Error, SchemaError, StorageError, UsageError
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 Paths = Union[Path, Sequence[Path]]
 
-# An option of the program, where a text of its errors and notes names one.
-_OPTION = re.compile(r"(?<![^\s(])--([a-z]+(?:-[a-z]+)*)")
+# An option of the program, where its errors and notes name one.
+_OPTION = re.compile(
+    r"(?<![^\s(])--(rows|replace|permute|indices|weights|seed|memory|jobs|tmp|save-indices|also|fields|to"
+    r"|shard-size|shard-samples|overwrite|dry-run|io)(?![\w./-])"
+)
 _MOST = 2**64 - 1
 
 
@@ -141,38 +145,39 @@ def resample(
         kept = _Lists(files, tmp)
         words = {
             "inputs": _inputs(source),
-            "output": _path(output, "output"),
+            "output": path_bytes(output, "output"),
             "rows": _count(rows, "rows"),
-            "replace": bool(replace),
-            "permute": bool(permute),
+            "replace": flag(replace, "replace"),
+            "permute": flag(permute, "permute"),
             "indices": kept.path_of(indices, "indices"),
             "weights": kept.path_of(weights, "weights"),
             # 0 is the seed of those who give none.
             "seed": _count(seed, "seed") or None,
             "memory": _size(memory, "memory"),
             "jobs": _count(jobs, "jobs"),
-            "tmp": None if tmp is None else _path(tmp, "tmp"),
-            "save_indices": None if save_indices is None else _path(save_indices, "save_indices"),
-            "also": [(_path(a, "also"), _path(b, "also")) for a, b in (also or {}).items()],
-            "fields": [fields] if isinstance(fields, str) else list(fields or ()),
-            "to": None if to is None else _text(to, "to"),
+            "tmp": None if tmp is None else path_bytes(tmp, "tmp"),
+            "save_indices": None if save_indices is None else path_bytes(save_indices, "save_indices"),
+            "also": _pairs(also),
+            "fields": [] if fields is None else _fields(fields),
+            "to": None if to is None else text(to, "to"),
             "shard_size": _size(shard_size, "shard_size"),
             "shard_samples": _count(shard_samples, "shard_samples"),
-            "overwrite": bool(overwrite),
-            "dry_run": bool(dry_run),
-            "io": _text(io, "io"),
+            "overwrite": flag(overwrite, "overwrite"),
+            "dry_run": flag(dry_run, "dry_run"),
+            "io": text(io, "io"),
         }
+        in_python = _Translation(words)
         try:
             facts = _shale.resample(words, progress)
         except Error as error:
             # One that Python code raised meanwhile, in `progress`, has frames below this one: it goes as it is.
             if error.__traceback__ is not None and error.__traceback__.tb_next is None:
-                kept.name_arguments(error)
+                kept.name_arguments(error, in_python)
             raise
-    return _result(facts)
+    return _result(facts, in_python)
 
 
-def _result(facts: dict) -> ResampleResult:
+def _result(facts: dict, in_python: Callable[[str], str]) -> ResampleResult:
     dataset = facts["dataset"]
     return ResampleResult(
         output=facts["output"],
@@ -180,38 +185,61 @@ def _result(facts: dict) -> ResampleResult:
         source_rows=facts["source_rows"],
         arrays=tuple(ResampledArray(**array) for array in facts["arrays"]),
         dataset=None if dataset is None else ResampledDataset(**dataset),
-        notes=tuple(map(_in_python, facts["notes"])),
+        notes=tuple(map(in_python, facts["notes"])),
     )
 
 
-def _in_python(text: str) -> str:
-    """A text of the program, with its options as the arguments are called."""
-    return _OPTION.sub(lambda match: match[1].replace("-", "_"), text)
+class _Translation:
+    """Messages of the program, with its options as the arguments are called; paths stay as they are."""
+
+    def __init__(self, words: dict) -> None:
+        # Of a column, "x=a.npy", messages name the file alone.
+        paths = {os.fsdecode(part) for path in _all_bytes(words) for part in (path, path.partition(b"=")[2]) if part}
+        longest_first = sorted(paths, key=len, reverse=True)
+        self._paths = re.compile("(" + "|".join(map(re.escape, longest_first)) + ")")
+
+    def __call__(self, message: str) -> str:
+        parts = self._paths.split(message)
+        parts[::2] = [_OPTION.sub(lambda match: match[1].replace("-", "_"), part) for part in parts[::2]]
+        return "".join(parts)
+
+
+def _all_bytes(value: Any) -> Iterator[bytes]:
+    if isinstance(value, bytes):
+        yield value
+    elif isinstance(value, (list, tuple, dict)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _all_bytes(part)
 
 
 # --- arguments
 
 
-def _is_path(value: Any) -> bool:
-    return isinstance(value, (str, bytes, os.PathLike))
+def _fields(value: Any) -> List[str]:
+    names = field_names(value)
+    if not names:
+        raise UsageError("fields names no field")
+    return names
 
 
-def _path(value: Any, name: str) -> bytes:
-    if not _is_path(value):
-        raise UsageError(f"{name} is {value!r}, expected a path")
-    return os.fsencode(value)
+def _pairs(also: Any) -> List[Tuple[bytes, bytes]]:
+    if also is None:
+        return []
+    if not isinstance(also, Mapping):
+        raise UsageError(f"also is {also!r}, expected a mapping of sources to outputs")
+    return [(path_bytes(source, "a source in also"), path_bytes(output, "an output in also")) for source, output in also.items()]
 
 
 def _paths(value: Any, name: str) -> List[bytes]:
-    if _is_path(value):
-        return [_path(value, name)]
+    if is_path(value):
+        return [path_bytes(value, name)]
     try:
         paths = list(value)
     except TypeError:
         raise UsageError(f"{name} is {value!r}, expected a path, or a list or mapping of paths") from None
     if not paths:
         raise UsageError(f"{name} names no file")
-    return [_path(path, name) for path in paths]
+    return [path_bytes(path, name) for path in paths]
 
 
 def _inputs(source: Any) -> List[bytes]:
@@ -221,16 +249,10 @@ def _inputs(source: Any) -> List[bytes]:
         raise UsageError("source names no column")
     words = []
     for name, paths in source.items():
-        if not isinstance(name, str) or not name or "=" in name:
-            raise UsageError(f"source names a column {name!r}, expected a text without '='")
+        if not text(name, "a column of source") or "=" in name:
+            raise UsageError(f"source names a column {name!r}, expected a name without '='")
         words += [os.fsencode(name) + b"=" + path for path in _paths(paths, f"column {name!r}")]
     return words
-
-
-def _text(value: Any, name: str) -> str:
-    if not isinstance(value, str):
-        raise UsageError(f"{name} is {value!r}, expected a text")
-    return value
 
 
 def _count(value: Any, name: str) -> Optional[int]:
@@ -246,7 +268,9 @@ def _count(value: Any, name: str) -> Optional[int]:
 
 
 def _size(value: Any, name: str) -> Optional[str]:
-    return value if isinstance(value, str) or value is None else str(_count(value, name))
+    if value is None:
+        return None
+    return text(value, name) if isinstance(value, str) else str(_count(value, name))
 
 
 class _Lists:
@@ -260,29 +284,31 @@ class _Lists:
     def path_of(self, value: Any, name: str) -> Optional[bytes]:
         if value is None:
             return None
-        if _is_path(value):
-            return os.fsencode(value)
+        if is_path(value):
+            return path_bytes(value, name)
         array = _one_axis(value, name)
         path = self._files.enter_context(_saved(array, name, self._tmp))
         self._names[path] = name
         return os.fsencode(path)
 
-    def name_arguments(self, error: Error) -> None:
-        """Puts what the caller knows, names of arguments, into the text of an error."""
-        text, hint = str(error.args[0]), error.hint
+    def name_arguments(self, error: Error, in_python: Callable[[str], str]) -> None:
+        """Puts what the caller knows, names of arguments, into the message of an error."""
+        message, hint = str(error.args[0]), error.hint
         for path, name in self._names.items():
-            text = text.replace(path, name)
+            message = message.replace(path, name)
             if error.file == path:
                 error.file = error.offset = None
-                text = re.sub(rf"^{name}: byte \d+: ", f"{name}: ", text)
-        error.args = (_in_python(text),)
-        error.hint = None if hint is None else _in_python(hint)
+                message = re.sub(rf"^{name}: byte \d+: ", f"{name}: ", message)
+        error.args = (in_python(message),)
+        error.hint = None if hint is None else in_python(hint)
 
 
 def _one_axis(value: Any, name: str) -> Any:
     """`value` as a numpy array of one axis, and of numbers."""
     import numpy
 
+    if isinstance(value, numpy.ma.MaskedArray):
+        raise SchemaError(f"{name} are a masked array, whose masked elements are not numbers; pass {name}.compressed()")
     try:
         array = numpy.asarray(value)
     except (TypeError, ValueError, OverflowError) as error:

@@ -1,17 +1,32 @@
-"""Stand-ins for torchvision's datasets. Needs Pillow; torch itself only to train."""
+"""Stand-ins for torchvision's datasets, and shale.Dataset as a dataset of torch's. Needs Pillow; torch itself only to train."""
 
 from __future__ import annotations
 
 import functools
 import os
 from collections.abc import Sequence
-from typing import Any, Callable, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Optional, Tuple, Union
 
-from shale.dataset import Dataset
-from shale.errors import UnsupportedError
+import shale.dataset
+from shale._samples import SampleSequence
+from shale.errors import NotFoundError, UnsupportedError, UsageError
+
+if TYPE_CHECKING:
+    from torch.utils.data import Dataset as TorchDataset
+else:
+    try:
+        from torch.utils.data import Dataset as TorchDataset
+    except ImportError:
+
+        class TorchDataset:
+            """What torch.utils.data.Dataset would be."""
 
 
-class ImageFolder:
+class Dataset(shale.dataset.Dataset, TorchDataset):
+    """shale.Dataset for code that insists on a torch.utils.data.Dataset. DataLoader takes either."""
+
+
+class ImageFolder(SampleSequence, TorchDataset):
     """``torchvision.datasets.ImageFolder`` over a dataset of shale: one changed line.
 
     ``ds[i]`` is ``(image, label)``: a PIL.Image in mode RGB and an int, each through its transform.
@@ -19,73 +34,142 @@ class ImageFolder:
     that was converted (unless it was shuffled).
 
     Attributes:
+        root: the dataset's path.
         classes: names of the classes, by label.
         class_to_idx: label of each class.
         targets: int64 array of shape (len(self),), the labels.
         samples, imgs: sequence of ``(key, label)``, read when asked; the key is the path relative to
-            the folder that was converted.
+            the folder that was converted. May be set to a list of such pairs: the samples are then
+            those, in this order, with these labels.
+        transform, target_transform: as given; may be set.
+        loader: ``loader(key)`` is the image of a key, before the transform.
+        extensions: of torchvision's, for code that asks. Nothing depends on it.
 
     Args:
-        path: a dataset with a field of kind bytes and an integer field, called ``image`` and
+        root: a dataset with a field of kind bytes and an integer field, called ``image`` and
             ``label`` unless there is only one of each kind.
         transform: called with the image.
         target_transform: called with the label.
+        loader, is_valid_file: torchvision's, of files. Only None: the images are in the dataset.
+        allow_empty: torchvision's. Nothing depends on it: the classes are the dataset's.
         verify, cache: as of ``shale.Dataset``.
 
     Raises:
         shale.errors.Error: as ``shale.Dataset``; UnsupportedError for a dataset without such fields.
     """
 
+    extensions = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
+
     def __init__(
         self,
-        path: Union[str, bytes, os.PathLike],
+        root: Union[str, bytes, os.PathLike],
         transform: Optional[Callable[[Any], Any]] = None,
-        target_transform: Optional[Callable[[int], Any]] = None,
+        target_transform: Optional[Callable[[Any], Any]] = None,
+        loader: None = None,
+        is_valid_file: None = None,
+        allow_empty: bool = False,
+        *,
         verify: bool = False,
         cache: str = "keep",
     ) -> None:
-        facts = Dataset(path, fields=["key"])
+        for name, given in (("loader", loader), ("is_valid_file", is_valid_file)):
+            if given is not None:
+                raise UsageError(f"{name} is for files, and the images are in the dataset; use transform, or set samples")
+        facts = shale.dataset.Dataset(root, fields=["key"])
         self._image = _field_of_kind(facts, "bytes", "image")
         self._label = _field_of_kind(facts, "integer", "label")
-        self.samples = self.imgs = KeyedLabels(facts.path, self._label)
-        self._dataset = Dataset(
-            path, [self._image, self._label], {self._image: "pil"}, self._pair, verify, cache
+        self._dataset = shale.dataset.Dataset(
+            root, [self._image, self._label], {self._image: "pil"}, None, verify, cache
         )
+        self._pairs: Any = KeyedLabels(facts.path, self._label)
+        self._given_targets: Any = None
         self.root = facts.path
         self.transform = transform
         self.target_transform = target_transform
 
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        for name in ("find_classes", "make_dataset"):
+            if name in vars(cls):
+                raise UsageError(f"{cls.__name__}.{name} would not be called: classes and labels are in the dataset; set samples")
+
     def __len__(self) -> int:
-        return len(self._dataset)
+        return len(self._pairs)
 
-    def __getitem__(self, index: int) -> tuple:
-        return self.__getitems__([index])[0]
+    def _read(self, indices: Iterable[int]) -> list:
+        if isinstance(self._pairs, KeyedLabels):
+            return self._dataset._read_through(self._pair, indices)
+        chosen = [self._pairs[index] for index in indices]
+        images = self._dataset._read_through(self._image_of, [self._row(key) for key, _ in chosen])
+        return [(image, self._target_of(label)) for image, (_, label) in zip(images, chosen)]
 
-    def __getitems__(self, indices: Sequence[int]) -> list:
-        """As ``shale.Dataset.__getitems__``, each sample ``(image, label)``."""
-        return self._dataset.__getitems__(indices)
+    def _row(self, key: str) -> int:
+        try:
+            return self._dataset.find(key)
+        except KeyError:
+            raise NotFoundError(f"{self.root}: there is no sample {key!r}, which `samples` was set to hold") from None
+
+    def _image_of(self, sample: dict) -> Any:
+        image = sample[self._image]
+        return image if self.transform is None else self.transform(image)
+
+    def _target_of(self, label: Any) -> Any:
+        return label if self.target_transform is None else self.target_transform(label)
 
     def _pair(self, sample: dict) -> tuple:
-        image, label = sample[self._image], sample[self._label]
-        return (
-            image if self.transform is None else self.transform(image),
-            label if self.target_transform is None else self.target_transform(label),
-        )
+        return self._image_of(sample), self._target_of(sample[self._label])
+
+    def loader(self, key: str) -> Any:
+        """The image of a key, as `samples` has it. Errors: NotFoundError."""
+        return self._dataset[self._row(key)][self._image]
+
+    def find_classes(self, directory: Any = None) -> Tuple[list, dict]:
+        """The names of the classes, and their labels by name, of the dataset."""
+        return self.classes, self.class_to_idx
 
     @property
+    def transforms(self) -> Optional[Callable[[Any, Any], tuple]]:
+        """Both transforms as one function of image and label; None without any."""
+        if self.transform is None and self.target_transform is None:
+            return None
+        return lambda image, label: (self._image_of({self._image: image}), self._target_of(label))
+
+    @property
+    def samples(self) -> Any:
+        return self._pairs
+
+    @samples.setter
+    def samples(self, pairs: Iterable[Tuple[str, Any]]) -> None:
+        self._pairs = pairs if isinstance(pairs, (list, KeyedLabels)) else list(pairs)
+
+    imgs = samples
+
+    @functools.cached_property
     def classes(self) -> list:
         return self._dataset.classes
 
-    @property
+    @functools.cached_property
     def class_to_idx(self) -> dict:
         return self._dataset.class_to_idx
 
-    @functools.cached_property
+    @property
     def targets(self) -> Any:
+        if self._given_targets is not None:
+            return self._given_targets
+        return self._labels if isinstance(self._pairs, KeyedLabels) else [label for _, label in self._pairs]
+
+    @targets.setter
+    def targets(self, labels: Any) -> None:
+        self._given_targets = labels
+
+    @functools.cached_property
+    def _labels(self) -> Any:
         return self._dataset.column(self._label)
 
-    def __getstate__(self) -> dict:
-        return {name: value for name, value in self.__dict__.items() if name != "targets"}
+    def __getstate__(self) -> Any:
+        kept = {name: value for name, value in self.__dict__.items() if name != "_labels"}
+        slots = self._slots()
+        return (kept, slots) if slots else kept
 
     def __repr__(self) -> str:
         return f"shale.torch.ImageFolder({self.root!r}: {len(self)} samples, {len(self.classes)} classes)"
@@ -96,7 +180,7 @@ class KeyedLabels(Sequence):
     every worker page by page."""
 
     def __init__(self, path: str, label: str) -> None:
-        self._pairs = Dataset(path, ["key", label])
+        self._pairs = shale.dataset.Dataset(path, ["key", label])
         self._label = label
 
     def __len__(self) -> int:
@@ -111,11 +195,11 @@ class KeyedLabels(Sequence):
         for pair in self._pairs:
             yield pair["key"], pair[self._label]
 
-    def _read(self, indices: Sequence[int]) -> list:
+    def _read(self, indices: Iterable[int]) -> list:
         return [(pair["key"], pair[self._label]) for pair in self._pairs.__getitems__(indices)]
 
 
-def _field_of_kind(dataset: Dataset, kind: str, usual_name: str) -> str:
+def _field_of_kind(dataset: shale.dataset.Dataset, kind: str, usual_name: str) -> str:
     names = [name for name, field in dataset.schema.items() if field["kind"] == kind]
     if usual_name in names:
         return usual_name

@@ -184,6 +184,10 @@ LoaderState& Loader::state() const {
 }
 
 std::uint64_t Loader::shard_of(std::uint64_t row) const {
+  if (row >= size()) {
+    throw Error(Code::not_found, "row {} was asked for, the dataset has {}", row, size())
+        .at(paths_.manifest);
+  }
   const auto after = std::upper_bound(
       outline_.shards.begin(), outline_.shards.end(), row,
       [](std::uint64_t wanted, const ShardLine& line) { return wanted < line.first_row; });
@@ -208,10 +212,6 @@ std::vector<LocatedSample> Loader::locate(std::span<const std::uint64_t> rows,
   std::vector<LocatedSample> samples(rows.size());
   std::vector<LocatedSample*> order;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i] >= size()) {
-      throw Error(Code::not_found, "row {} was asked for, the dataset has {}", rows[i], size())
-          .at(paths_.manifest);
-    }
     samples[i].row = rows[i];
     order.push_back(&samples[i]);
   }

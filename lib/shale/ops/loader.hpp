@@ -74,7 +74,7 @@ class Loader {
   [[nodiscard]] std::uint64_t size() const { return outline_.manifest.digest.samples; }
   [[nodiscard]] const Manifest& manifest() const { return outline_.manifest; }
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
-  /// The name of the shard that a row lies in. Errors: Code::damaged; Code::io.
+  /// The name of the shard that a row lies in. Errors: Code::not_found; Code::damaged; Code::io.
   [[nodiscard]] std::string shard_name_of(std::uint64_t row) const;
 
   /// The key of a row. Errors: as locate and fetch.
@@ -124,6 +124,7 @@ class Loader {
   void open(const LoaderRequest& request, const Events& events);
   void open_file(const LoaderRequest& request, const std::string& file, const Events& events);
   [[nodiscard]] LoaderState& state() const;
+  /// Errors: Code::not_found for a row from size() on.
   [[nodiscard]] std::uint64_t shard_of(std::uint64_t row) const;
   void locate_in_shard(std::span<LocatedSample* const> samples,
                        const std::vector<bool>& wanted) const;

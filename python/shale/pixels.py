@@ -1,0 +1,28 @@
+"""Images as arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shale import _shale
+from shale.errors import UsageError
+
+
+def decode_rgb8(data: Any, order: str = "hwc") -> Any:
+    """A JPEG as a uint8 array, (H, W, 3) or with ``order="chw"`` (3, H, W).
+
+    The pixels are those of ``PIL.Image.open(...).convert("RGB")``. ``data`` is bytes, or anything with a buffer, which is copied.
+    libjpeg-turbo decodes, with the GIL released.
+
+    Raises:
+        shale.errors.ContentError: not a JPEG, or one that is truncated or damaged.
+        shale.errors.UsageError: an argument is off.
+    """
+    if not isinstance(order, str) or order not in ("hwc", "chw"):
+        raise UsageError(f"order is {order!r}, expected 'hwc' or 'chw'")
+    if not isinstance(data, bytes):
+        try:
+            data = memoryview(data).tobytes()
+        except TypeError:
+            raise UsageError(f"data is of type {type(data).__name__}, expected bytes") from None
+    return _shale.decode_rgb8(data, order)
