@@ -249,9 +249,11 @@ class FolderSource final : public Source {
       throw Error(Code::bad_content, "holds splits ({}), not classes",
                   fmt::format("{}", fmt::join(classes, ", ")))
           .at(request_.root)
-          .hint(
-              fmt::format("convert {} first, then each other split with --classes-from its result",
-                          join_path(request_.root, classes.size() > 1 ? "train" : classes[0])));
+          .hint(fmt::format(
+              "convert {} first, then each other split with --classes-from its result",
+              join_path(request_.root, std::count(classes.begin(), classes.end(), "train") > 0
+                                           ? "train"
+                                           : classes[0])));
     }
   }
 

@@ -85,13 +85,12 @@ void check_rows(const Loader& loader, const std::vector<std::uint64_t>& rows) {
   }
 }
 
-VerifyReport verified(const std::string& path, VerifyDepth depth, bool adds_checksums = false) {
+VerifyReport verified(const std::string& path, VerifyDepth depth) {
   return verify({.dataset = path,
                  .depth = depth,
                  .against = {},
                  .labels_file = "",
                  .index_folder = "",
-                 .adds_checksums = adds_checksums,
                  .generator = "shale test"},
                 {}, {});
 }
@@ -212,7 +211,7 @@ TEST_CASE("foreign rows: verify names the rows and fields of a damaged block") {
   const std::string bytes = grid_bytes(columns_of(), kRows);
   write_file(dir / "big.grid", bytes);
   CHECK(verified(dir / "big.grid", VerifyDepth::full).samples == kRows);  // without an index too
-  CHECK(verified(dir / "big.grid", VerifyDepth::full, true).findings == 0);
+  (void)index_file(indexing(dir / "big.grid", true), {});
   CHECK(read_manifest(DatasetPaths::of_file(dir / "big.grid", "")).layout.has_checksums);
   flip(dir / "big.grid", bytes.size() - 1);
 
@@ -235,7 +234,7 @@ TEST_CASE("foreign rows: a bool that is none is a finding of its row and field, 
   std::vector<GridColumn> columns = columns_of();
   const std::string sound = grid_bytes(columns, kRows);
   write_file(dir / "big.grid", sound);
-  CHECK(verified(dir / "big.grid", VerifyDepth::full, true).findings == 0);
+  (void)index_file(indexing(dir / "big.grid", true), {});
   for (const std::uint64_t row : {100U, 101U, 2000U})
     flip(dir / "big.grid", sound.size() - kRows + row);
 
@@ -256,9 +255,10 @@ TEST_CASE(
   const std::string bytes = grid_bytes(columns_of(), kRows);
   const std::uint64_t head = bytes.size() - kRows * 1207;
   write_file(dir / "big.grid", bytes);
-  CHECK(verified(dir / "big.grid", VerifyDepth::full, true).findings == 0);
-  flip(dir / "big.grid", kBlockBytes + 5);
-  const std::uint64_t victim = (kBlockBytes + 5 - head) / kTensorBytes;
+  (void)index_file(indexing(dir / "big.grid", true), {});
+  constexpr std::uint64_t kFlipped = kBlockBytes + 8197;  // not in what the fingerprint covers
+  flip(dir / "big.grid", kFlipped);
+  const std::uint64_t victim = (kFlipped - head) / kTensorBytes;
   for (const CachePolicy cache : {CachePolicy::keep, CachePolicy::drop, CachePolicy::direct}) {
     LoaderRequest request = request_of(dir / "big.grid", true);
     request.cache = cache;
@@ -273,9 +273,9 @@ TEST_CASE(
       CHECK(error.sample()->index == row);
     }
   }
-  flip(dir / "big.grid", kBlockBytes + 5);
-  flip(dir / "big.grid", bytes.size() - kRows - 1);  // the last float
+  flip(dir / "big.grid", kFlipped);
   const Loader loader(request_of(dir / "big.grid", true), {});
+  flip(dir / "big.grid", bytes.size() - kRows - 1);  // the last float
   const Error error = error_of([&] { (void)loader.locate({{7, 8}}); });
   CHECK(error.code() == Code::damaged);
   CHECK(error.sample()->index == 7);
@@ -285,7 +285,7 @@ TEST_CASE(
 TEST_CASE("foreign rows: a block list that is not that of the file vouches for nothing") {
   const TempDir dir;
   write_file(dir / "big.grid", grid_bytes(columns_of(), kRows));
-  CHECK(verified(dir / "big.grid", VerifyDepth::full, true).findings == 0);
+  (void)index_file(indexing(dir / "big.grid", true), {});
   flip(dir / "big.grid.blocks.npy", 130);
   const Loader loader(request_of(dir / "big.grid", true), {});
   const Error error = error_of([&] { (void)loader.locate({{7}}); });
