@@ -18,6 +18,7 @@ from bad_names import *  # noqa: E402, F401, F403
 from bad_output import *  # noqa: E402, F401, F403
 from containers import *  # noqa: E402, F401, F403
 from damage import *  # noqa: E402, F401, F403
+from environment import *  # noqa: E402, F401, F403
 from foreign_files import *  # noqa: E402, F401, F403
 from kills import *  # noqa: E402, F401, F403
 from limits import *  # noqa: E402, F401, F403

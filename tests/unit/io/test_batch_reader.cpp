@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <thread>
 
 #include <doctest/doctest.h>
@@ -214,4 +215,20 @@ TEST_CASE("batch reader: with fewer descriptors allowed than its depth, automati
           BatchReader reader = reader_of(Backend::automatic, 64);
           return Batch().file(dir / "f", 5).read_by(reader)[0];
         }) == "good");
+}
+
+TEST_CASE("batch reader: where the user may have no more threads, plain calls read") {
+  // An ordinary user's limit; root has none.
+  TempDir dir;
+  write_file(dir / "f", "good");
+  std::filesystem::permissions(dir.path(), std::filesystem::perms(0755));
+  const std::string text = text_from_child([&] {
+    constexpr uid_t kNobody = 65534;
+    if (::geteuid() == 0 && ::setresuid(kNobody, kNobody, kNobody) != 0) return std::string("good");
+    const rlimit none{0, 0};
+    ::setrlimit(RLIMIT_NPROC, &none);
+    BatchReader reader = reader_of(Backend::automatic);
+    return Batch().file(dir / "f", 5).read_by(reader)[0];
+  });
+  CHECK(text == "good");
 }

@@ -10,6 +10,7 @@
 #include "shale/io/aligned_buffer.hpp"
 #include "shale/io/input_file.hpp"
 
+#include "child_process.hpp"
 #include "support/temp_dir.hpp"
 
 using namespace shale;
@@ -270,4 +271,16 @@ TEST_CASE("input file: direct reads give the same bytes and leave the page cache
   CHECK(file.read_some(kPages * kDirectAlignment, memory) == 4);
   CHECK(as_text(Bytes(memory).first(4)) == "tail");
   CHECK(count(cached_pages(file)) == 0);
+}
+
+TEST_CASE("input file: never has the number of stdin, stdout or stderr, where one is closed") {
+  TempDir dir;
+  write_file(dir / "f", "good");
+  const std::string text = text_from_child([&] {
+    ::close(STDIN_FILENO);
+    ::close(STDERR_FILENO);
+    const InputFile file(dir / "f");
+    return read_at(file, 0, 4) + (file.descriptor() > STDERR_FILENO ? " above" : " among them");
+  });
+  CHECK(text == "good above");
 }
