@@ -1,11 +1,15 @@
 """Memory and descriptors: what a run may take is what it was granted."""
 
 import pathlib
+import random
 import resource
+import shutil
+import struct
 import unittest
+import zipfile
 
 from fault_case import FaultCase
-from shale_tool import GRAY_JPEG, IS_SANITIZED, manifest_of, png, run, write
+from shale_tool import GRAY_JPEG, IS_SANITIZED, manifest_of, npy, png, run, write
 
 __all__ = ["Limits"]
 
@@ -65,6 +69,75 @@ class Limits(FaultCase):
         self.ok("verify", self.out, "--against", self.folder / "in", "--memory", "16MiB")
         self.refused("cat", self.out, 0, "--memory", "16MiB", says=["sample is 4", 16 * MIB])
         self.ok("cat", self.out, 0, "--memory", "128MiB")
+
+    def test_a_sample_too_large_is_refused_before_anything_is_written(self):
+        for i in range(9):
+            write(self.folder / f"in/a/{i}.png", png(300, 300, seed=i))
+        write(self.folder / "in/b/large.png", png(1200, 1000))
+        words = ["convert", self.folder / "in", self.out, "--to"]
+        for container in ("record", "lmdb", "hdf5"):
+            for more in ([], ["--dry-run"], ["--shuffle"]):
+                more = ["--shard-size", 500_000, *more]
+                self.refused(*words, container, *more, says=["b/large.png", "--shard-size is 500000"])
+                self.assertFalse(self.out.exists(), f"{container} {more}: something was written")
+        write(self.folder / "in/b/large.png", png(4000, 3000))
+        for more in ([], ["--dry-run"]):
+            self.refused(*words, "record", "--memory", "16MiB", *more, says=["b/large.png", "--memory leaves"])
+            self.assertFalse(self.out.exists(), f"{more}: something was written")
+
+    @unittest.skipIf(IS_SANITIZED, "a sanitizer's memory is not the tool's")
+    def test_16_mib_are_enough_for_every_kind_of_input_and_option(self):
+        i = self.folder / "in"
+        for n in range(12):
+            write(f"{i}/photos/c{n % 3}/{n}.png", png(1400, 1000, seed=n % 3))
+            write(f"{i}/flat/{n}.png", png(1400, 1000, seed=n % 3))
+        write(i / "labels.csv", b"".join(b"%d.png,%s\n" % (n, b"ab"[n % 2 :][:1]) for n in range(12)))
+        rows, data = 8192, random.Random(1).randbytes(24 * MIB)
+        write(i / "x.npy", npy("|u1", (rows, 3072), data))
+        write(i / "f.npy", npy("|u1", (rows, 3072), data, fortran_order=True))
+        write(i / "y.npy", npy("<i8", (rows,), data[: rows * 8]))
+        write(i / "w.npy", npy("<f8", (rows,), struct.pack("<d", 1.5) * rows))
+        write(i / "n.npy", npy("<i8", (rows,), struct.pack("<q", 5) * rows))
+        for name, compression in (("z", zipfile.ZIP_DEFLATED), ("s", zipfile.ZIP_STORED)):
+            with zipfile.ZipFile(i / f"{name}.npz", "w", compression, compresslevel=1) as members:
+                members.write(i / "f.npy", "x.npy")
+        made = 0
+
+        def go(*words):
+            self.within(16, *words, *([] if words[0] in ("index", "cat") else ["--jobs", 7]))
+
+        def fresh():
+            nonlocal made
+            made += 1
+            return self.folder / f"o{made}"
+
+        for container, suffix in (("record", "tfrecord"), ("lmdb", "lmdb"), ("hdf5", "h5")):
+            images, labelled = fresh(), fresh()
+            go("convert", i / "photos", images, "--to", container, "--verify")
+            go("convert", i / "flat", labelled, "--to", container, "--labels", i / "labels.csv", "--shuffle")
+            go("verify", images, "--deep")
+            go("verify", labelled, "--against", i / "flat", "--labels", i / "labels.csv")
+            go("convert", images, fresh(), "--to", "lmdb", "--shuffle")
+            go("index", images)
+            foreign = self.folder / f"foreign.{suffix}"
+            shutil.copy(images / f"shard-000000.{suffix}", foreign)
+            go("index", foreign, "--crc", "--index-dir", fresh())
+            go("verify", foreign, "--deep")
+            go("convert", foreign, fresh(), "--to", "record")
+            go("cat", foreign, 5)
+        for container in ("npy", "hdf5", "record"):
+            columns = fresh()
+            go("convert", f"x={i}/x.npy", f"y={i}/y.npy", columns, "--to", container, "--shuffle")
+            go("verify", columns, "--deep")
+            go("convert", i / "f.npy", fresh(), "--to", container)
+            go("convert", i / "z.npz", fresh(), "--to", container, "--shuffle")
+        for source in ("x.npy", "f.npy", "z.npz", "s.npz"):
+            go("convert", i / source, f"{fresh()}.npy")
+            for draw in ([], ["--replace"], ["--weights", i / "w.npy"], ["--indices", i / "n.npy"]):
+                go("resample", i / source, f"{fresh()}.npy", *draw)
+        out = fresh()
+        go("resample", i / "x.npy", f"{out}.npy", "--also", f"{i}/y.npy={out}-y.npy", "--save-indices", f"{out}-i.npy")
+        go("resample", i / "f.npy", fresh(), "--to", "npy")
 
     def test_64_descriptors_are_enough_for_many_files_and_shards(self):
         source = self.many_files()

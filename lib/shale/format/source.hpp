@@ -57,6 +57,8 @@ struct SourceInfo {
   std::uint64_t memory_bytes = 0;  ///< that it holds while it is read
   /// What the digests of all samples must come to, if that is known; a digest that is zero is not.
   std::optional<DatasetDigest> digest;
+  /// The sample with most bytes, where a list tells sizes before anything is read.
+  std::optional<PendingSample> largest;
   std::vector<std::string> notes;  ///< what the user should know, a sentence each
   /// How the elements of a list lie in its extent (Format::split_list of where the samples are);
   /// null: there are no lists.

@@ -157,13 +157,10 @@ struct ExternalSorter::Impl {
 
 ExternalSorter::Impl::Impl(std::string directory_, std::uint64_t memory_bytes)
     : directory(std::move(directory_)),
-      longest_allowed(std::min(kLongestEntry, memory_bytes / 16)),
+      longest_allowed(std::min(kLongestEntry, std::max(memory_bytes, kLeastMemory) / 16)),
       memory_size((std::max(memory_bytes, kLeastMemory) - kScratchBuffers) / alignof(StringPlace) *
                   alignof(StringPlace)),
-      memory(std::make_unique_for_overwrite<std::byte[]>(memory_size)) {
-  if (memory_bytes < kLeastMemory)
-    throw Error(Code::bug, "a sort in {} bytes, at least {}", memory_bytes, kLeastMemory);
-}
+      memory(std::make_unique_for_overwrite<std::byte[]>(memory_size)) {}
 
 void ExternalSorter::Impl::add(std::string_view entry) {
   if (is_finished) throw Error(Code::bug, "an entry was added to a sort that is finished");

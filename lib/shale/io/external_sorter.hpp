@@ -41,8 +41,8 @@ class ScratchFile {
 /// most once per merge level. Not thread-safe.
 class ExternalSorter {
  public:
-  /// `memory_bytes` >= 1 MiB. `directory` must exist if anything is spilled; it is not touched
-  /// otherwise. Errors: Code::bug for less memory.
+  /// Less than 1 MiB of memory is taken as 1 MiB. `directory` must exist if anything is spilled; it
+  /// is not touched otherwise.
   ExternalSorter(std::string directory, std::uint64_t memory_bytes);
   ~ExternalSorter();
   ExternalSorter(ExternalSorter&&) noexcept;

@@ -21,7 +21,22 @@ std::size_t open_shards_a_batch(std::size_t most_in_flight) {
 
 constexpr std::uint64_t kLeastBatchBytes = 256 * 1024, kMostBatchBytes = 2 << 20;
 
+std::uint64_t cost(const PendingSample& sample, std::uint64_t records) {
+  return sample.bytes + records * kSampleOverheadBytes + 2 * sample.key.size();
+}
+
+Error over_budget(const PendingSample& sample, std::uint64_t memory_bytes) {
+  return Error(Code::limit, "sample is {} bytes, --memory leaves {} for samples", sample.bytes,
+               memory_bytes)
+      .for_sample(sample.key)
+      .hint("pass a larger --memory, or leave the sample out of the input");
+}
+
 }  // namespace
+
+void refuse_over_budget(const PendingSample& sample, std::uint64_t memory_bytes) {
+  if (cost(sample, 1) > memory_bytes) throw over_budget(sample, memory_bytes);
+}
 
 BatchCutter::BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs, Runs runs)
     : source_(source),
@@ -42,8 +57,7 @@ std::optional<Batch> BatchCutter::next(std::size_t in_flight) {
 }
 
 std::uint64_t BatchCutter::cost_of(const PendingSample& sample) const {
-  const std::uint64_t encoded = runs_.are_encoded_whole ? 1 : sample.rows;
-  return sample.bytes + encoded * kSampleOverheadBytes + 2 * sample.key.size();
+  return cost(sample, runs_.are_encoded_whole ? 1 : sample.rows);
 }
 
 // How many rows the source may give to the batch that is being gathered; none: it is full.
@@ -71,19 +85,15 @@ void BatchCutter::gather() {
       held_over_ = source_.next(rows);
     }
     if (!held_over_) break;
-    const std::uint64_t cost = cost_of(*held_over_);
-    if (cost > budget_.limit()) {
-      throw Error(Code::limit, "sample is {} bytes, --memory leaves {} for samples",
-                  held_over_->bytes, budget_.limit())
-          .for_sample(held_over_->key, next_number_)
-          .hint("pass a larger --memory, or leave the sample out of the input");
-    }
-    if (!batch.pending.empty() && waiting_cost_ + cost > batch_bytes_) break;
+    const std::uint64_t needed = cost_of(*held_over_);
+    if (needed > budget_.limit())
+      throw over_budget(*held_over_, budget_.limit()).for_sample(held_over_->key, next_number_);
+    if (!batch.pending.empty() && waiting_cost_ + needed > batch_bytes_) break;
     if (batch.pending.empty() || held_over_->keeps_open != batch.pending.back().keeps_open) {
       if (shards > 0 && shards == most_shards_) break;
       shards += held_over_->keeps_open ? 1 : 0;
     }
-    waiting_cost_ += cost;
+    waiting_cost_ += needed;
     batch.bytes += held_over_->bytes;
     next_number_ += held_over_->rows;
     batch.pending.push_back(std::move(*held_over_));

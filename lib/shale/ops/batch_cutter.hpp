@@ -10,6 +10,9 @@
 
 namespace shale {
 
+/// Refuses a sample that is more than the whole budget. Errors: Code::limit.
+void refuse_over_budget(const PendingSample& sample, std::uint64_t memory_bytes);
+
 /// Cuts a source into batches of consecutive samples and takes the lease of each, in input order. A
 /// sample larger than a batch is a batch alone. Results never depend on where batches are cut.
 class BatchCutter {

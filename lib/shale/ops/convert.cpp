@@ -261,6 +261,8 @@ Manifest wanted_manifest(const ConvertRequest& request, const SourceInfo& source
 
 ConvertReport dry_run(const ConvertRequest& request, const Format& format, Source& source,
                       Manifest manifest) {
+  refuse_too_large(source.info(), format, request.shard_bytes,
+                   memory_for_samples(request.memory_bytes, source.info()));
   ConvertReport report;
   report.is_plan = true;
   report.notes = source.info().notes;
@@ -284,6 +286,8 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
   try {
     source = open_input(request, work.path(), events);
     check_schema_fits(format, source->info().schema);
+    refuse_too_large(source->info(), format, request.shard_bytes,
+                     memory_for_samples(request.memory_bytes, source->info()));
     wanted = wanted_manifest(request, source->info());
     if (place == Place::dataset) {
       remove_dataset(request.output);

@@ -23,8 +23,9 @@ EncodedSample encode_sample(const Sample& sample, std::uint64_t number, const So
                             const Encoding& encoding) {
   EncodedSample encoded;
   encoded.key = sample.key;
-  if (source.holds_images) {
-    encoded.image = probe_image(std::get<Bytes>(sample.values[0]), sample.key);
+  const auto* image = source.holds_images ? std::get_if<Bytes>(&sample.values[0]) : nullptr;
+  if (image != nullptr) {
+    encoded.image = probe_image(*image, sample.key);
     encoded.fault = encoded.image->fault;
   }
   if (!encoded.fault.empty() && encoding.on_error == OnError::fail) {

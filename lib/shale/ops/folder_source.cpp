@@ -115,16 +115,8 @@ class FolderSource final : public Source {
   [[nodiscard]] std::optional<PendingSample> next(std::uint64_t) override {
     const std::optional<std::string_view> entry = files_.next();
     if (!entry) return std::nullopt;
-    ListedFile file =
-        parse_entry(request_.is_shuffled ? entry->substr(sizeof(std::uint64_t)) : *entry);
-    PendingSample sample;
-    sample.path = join_path(request_.root, file.key);
-    sample.key = std::move(file.key);
-    sample.bytes = file.bytes;
-    sample.cells.resize(2);
-    sample.cells[0].place = {.offset = 0, .length = file.bytes};
-    sample.cells[1].integer = file.label;
-    return sample;
+    return pending_of(
+        parse_entry(request_.is_shuffled ? entry->substr(sizeof(std::uint64_t)) : *entry));
   }
 
   void list_ignored(const IgnoredSink& sink) override {
@@ -136,10 +128,22 @@ class FolderSource final : public Source {
   }
 
  private:
+  [[nodiscard]] PendingSample pending_of(ListedFile file) const {
+    PendingSample sample;
+    sample.path = join_path(request_.root, file.key);
+    sample.key = std::move(file.key);
+    sample.bytes = file.bytes;
+    sample.cells.resize(2);
+    sample.cells[0].place = {.offset = 0, .length = file.bytes};
+    sample.cells[1].integer = file.label;
+    return sample;
+  }
+
   void ignore(std::string_view folder, std::string_view name, std::string_view reason) {
     ++info_.ignored;
     ignored_.add(join_path(folder, name).append(1, '\0').append(reason));
   }
+
   // One image of class rank `rank`, in `folder` relative to the root.
   void add(std::uint32_t rank, std::string_view folder, std::string_view name, std::uint64_t bytes,
            std::int64_t label) {
@@ -390,6 +394,7 @@ class FolderSource final : public Source {
     };
     hash_text(info_.manifest.kind);
     std::int64_t previous = 0;
+    std::optional<ListedFile> largest;
     bool is_sorted = true, is_one_class = true;
     while (const std::optional<std::string_view> entry = files_.next()) {
       const ListedFile file = parse_entry(*entry);
@@ -402,7 +407,9 @@ class FolderSource final : public Source {
         is_one_class = is_one_class && previous == file.label;
       }
       previous = file.label;
+      if (!largest || file.bytes > largest->bytes) largest = file;
     }
+    if (largest) info_.largest = pending_of(std::move(*largest));
     info_.manifest.fingerprint = fingerprint.digest();
     info_.labels = labels.digest();
     info_.labels_are_sorted = is_sorted && !is_one_class && !request_.is_shuffled;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "shale/base/error.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/ops/batch_cutter.hpp"
 #include "shale/shards/index_file.hpp"
 #include "shale/shards/shard_bounds.hpp"
 
@@ -35,7 +37,7 @@ std::vector<std::uint64_t> forecast_parts(const PendingSample& pending, const So
   return payload;
 }
 
-Error too_large(const std::string& key, std::uint64_t number, std::uint64_t bytes,
+Error too_large(const std::string& key, std::optional<std::uint64_t> number, std::uint64_t bytes,
                 std::uint64_t shard_bytes) {
   return Error(Code::limit, "a shard with this sample alone would be {} bytes, --shard-size is {}",
                bytes, shard_bytes)
@@ -75,6 +77,19 @@ ShardForecast forecast_fixed(const SourceInfo& info, const Format& format, const
 
 }  // namespace
 
+void refuse_too_large(const SourceInfo& info, const Format& format, std::uint64_t shard_bytes,
+                      std::uint64_t memory_bytes) {
+  if (!info.largest) return;
+  refuse_over_budget(*info.largest, memory_bytes);
+  const OptionSet options(format.options);
+  const ShardLayout layout = format.layout(info.schema, options);
+  const std::vector<std::uint64_t> sizes =
+      format.create_sizer(info.schema, options)
+          ->size_with(forecast_parts(*info.largest, info, format, options, layout));
+  const std::uint64_t bytes = largest_file_of(sizes, 1, IndexColumns(info.schema, layout));
+  if (bytes > shard_bytes) throw too_large(info.largest->key, std::nullopt, bytes, shard_bytes);
+}
+
 ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_t shard_bytes,
                               std::uint64_t shard_samples) {
   const SourceInfo& info = source.info();
@@ -102,8 +117,7 @@ ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_
         samples = 0;
       }
       const std::vector<std::uint64_t> sizes = sizer->size_with(parts);
-      const std::uint64_t largest =
-          std::max(*std::max_element(sizes.begin(), sizes.end()), columns.file_bytes(samples + 1));
+      const std::uint64_t largest = largest_file_of(sizes, samples + 1, columns);
       const bool fits = largest <= shard_bytes && samples < shard_samples;
       if (!fits && is_new) {
         throw too_large(pending->key, number, largest, shard_bytes);

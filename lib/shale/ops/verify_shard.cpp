@@ -119,7 +119,9 @@ std::uint64_t stored_bytes(const IndexRow& row) {
 
 void decode_image(const ShardCheck& shard, std::uint64_t row, const Sample& sample,
                   DeepResult& result) {
-  const Bytes bytes = std::get<Bytes>(sample.values[0]);
+  const auto* image = std::get_if<Bytes>(&sample.values[0]);
+  if (image == nullptr) return;  // a manifest may claim images and have none
+  const Bytes bytes = *image;
   const ImageInfo info = probe_image(bytes, sample.key);
   std::string fault = info.fault;
   if (fault.empty()) {

@@ -148,7 +148,6 @@ TEST_CASE("external sorter: its calls in the wrong order are bugs") {
   CHECK(error_of([&] { sorter.rewind(); }).code() == Code::bug);
   sorter.finish();
   CHECK(error_of([&] { sorter.add("x"); }).code() == Code::bug);
-  CHECK(error_of([] { ExternalSorter("/", kMebibyte - 1); }).code() == Code::bug);
 }
 
 TEST_CASE("scratch file: gives back what was appended, from memory, from disk and across both") {
