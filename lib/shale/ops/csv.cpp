@@ -48,7 +48,7 @@ std::uint64_t begin_of_rows(const InputFile& file) {
   std::string head(std::min<std::uint64_t>(file.size(), kByteOrderMark.size()), '\0');
   file.read_exact(0, std::as_writable_bytes(std::span(head)));
   if (head.starts_with("\xFF\xFE") || head.starts_with("\xFE\xFF")) {
-    throw Error(Code::bad_content, "is UTF-16, expected UTF-8 or another text of single bytes")
+    throw Error(Code::bad_content, "is UTF-16, expected UTF-8")
         .at(file.path())
         .hint("save it as 'CSV UTF-8', or convert it with iconv -f UTF-16 -t UTF-8");
   }

@@ -270,18 +270,17 @@ class FolderSource final : public Source {
       if (stands_in(kAnnotationFolders, name)) annotations.push_back(printable(name));
     }
     if (splits.size() > 1) {
-      info_.notes.push_back(fmt::format(
-          "the folders {} are called like splits, and each is taken as a class: convert "
-          "each split by itself, with --classes-from from the second on",
-          fmt::join(splits, ", ")));
+      info_.notes.push_back(
+          fmt::format("folders named after splits ({}) are taken as classes: convert each split by "
+                      "itself, from the second on with --classes-from",
+                      fmt::join(splits, ", ")));
     }
     if (annotations.empty() || images.size() + annotations.size() < 2) return;
     images.insert(images.end(), annotations.begin(), annotations.end());
-    info_.notes.push_back(fmt::format(
-        "the folders {} are called like images and their annotations, and each is taken "
-        "as a class: if they are not classes, convert the folder of the images alone, "
-        "with --labels",
-        fmt::join(images, ", ")));
+    info_.notes.push_back(
+        fmt::format("folders named after images and annotations ({}) are taken as classes: if they "
+                    "are not, convert the folder of the images alone, with --labels",
+                    fmt::join(images, ", ")));
   }
 
   Error no_images() {
