@@ -4,6 +4,7 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/data/shape_text.hpp"
 
 namespace shale::tools {
 namespace {
@@ -245,8 +246,8 @@ Json resample_facts(const ResampleReport& report, const ResampleRequest& request
 
 std::string array_text(const Field& field, std::uint64_t rows) {
   const std::vector<std::uint64_t> shape = shape_of_column(field, rows);
-  return fmt::format("{} of shape ({}{})", printable(dtype_of_column(field).descr()),
-                     fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  return fmt::format("{} of shape {}", printable(dtype_of_column(field).descr()),
+                     shape_text(shape));
 }
 
 std::string numpy_command(std::string_view path) {

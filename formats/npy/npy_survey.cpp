@@ -5,6 +5,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/data/shape_text.hpp"
 #include "shale/wire/npy_header.hpp"
 
 namespace shale {
@@ -79,8 +80,8 @@ PlainArray describe_array(const InputFile& file) {
 
 // In words, for a finding.
 std::string text_of(const Field& field, std::uint64_t rows, std::uint64_t base) {
-  return fmt::format("{} rows from byte {}, each {} of shape ({})", rows, base,
-                     dtype_of_column(field).descr(), fmt::join(field.shape, ", "));
+  return fmt::format("{} rows from byte {}, each {} of shape {}", rows, base,
+                     dtype_of_column(field).descr(), shape_text(field.shape));
 }
 
 }  // namespace

@@ -1,12 +1,15 @@
 #include "shale/base/bytes.hpp"
 
 #include "shale/base/error.hpp"
+#include "shale/base/size_text.hpp"
 
 namespace shale {
 
 Bytes ByteReader::read_bytes(std::uint64_t count) {
   if (count > remaining()) {
-    throw Error(Code::damaged, "{} bytes wanted, {} left", count, remaining()).at(where_, offset());
+    throw Error(Code::damaged, "{} wanted, {} left", format_counted(count, "byte", "bytes"),
+                remaining())
+        .at(where_, offset());
   }
   const Bytes run = bytes_.subspan(position_, count);
   position_ += count;

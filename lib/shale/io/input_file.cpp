@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
+#include "shale/base/size_text.hpp"
 #include "shale/io/safe_descriptor.hpp"
 
 namespace shale {
@@ -22,7 +23,8 @@ constexpr std::uint64_t kSmallestRead = 4096;
 
 Error too_short_error(const std::string& path, std::uint64_t offset, std::uint64_t wanted,
                       std::uint64_t left) {
-  return Error(Code::damaged, "{} bytes wanted, the file ends after {}", wanted, left)
+  return Error(Code::damaged, "{} wanted, the file ends after {}",
+               format_counted(wanted, "byte", "bytes"), left)
       .at(path, offset);
 }
 

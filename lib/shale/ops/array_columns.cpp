@@ -9,6 +9,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/data/shape_text.hpp"
 
 namespace shale {
 namespace {
@@ -44,8 +45,8 @@ std::string names_of(const std::vector<ArrayColumn>& columns) {
 }
 
 std::string type_text(const ArrayFile& array) {
-  return fmt::format("{} of shape ({})", printable(array.dtype.descr()),
-                     fmt::join(array.shape.begin() + 1, array.shape.end(), ", "));
+  return fmt::format("{} of shape {}", printable(array.dtype.descr()),
+                     shape_text(std::span(array.shape).subspan(1)));
 }
 
 void add_array(std::vector<ArrayColumn>& columns, const std::string& name, ArrayFile array) {

@@ -7,6 +7,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/inflate.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/shape_text.hpp"
 #include "shale/wire/npy_header.hpp"
 
 namespace shale {
@@ -184,8 +185,8 @@ ArrayFile read_array(std::uint64_t size, const std::string& where, Read read) {
   }
   const std::uint64_t bytes = product(header.dtype.item_bytes(), header.shape);
   if (size < header.data_offset || size - header.data_offset != bytes) {
-    throw Error(Code::damaged, "array of shape ({}) takes {} bytes behind its header, {} are there",
-                fmt::join(header.shape, ", "), bytes, size - std::min(size, header.data_offset))
+    throw Error(Code::damaged, "array of shape {} takes {} bytes behind its header, {} are there",
+                shape_text(header.shape), bytes, size - std::min(size, header.data_offset))
         .at(where, std::min(size, header.data_offset))
         .hint("the file was cut, or is still being written; save or copy it again");
   }

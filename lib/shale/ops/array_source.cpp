@@ -4,11 +4,14 @@
 #include <utility>
 
 #include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/ops/array_rows.hpp"
 
 namespace shale {
 namespace {
+
+constexpr std::uint64_t kMostEmptyRows = std::uint64_t{1} << 24;
 
 // A column under way: its arrays, and which of them row 0 of the next run is in.
 struct OpenColumn {
@@ -36,6 +39,13 @@ class ArraySource final : public Source {
       const std::uint64_t stride = fixed_bytes_of(info_.schema.fields.back()).value();
       row_bytes += stride;
       open(column, stride, facts);
+    }
+    // Rows of no bytes cost no disk: a small header may claim more than anybody can count.
+    if (row_bytes == 0 && rows_ > kMostEmptyRows) {
+      throw Error(Code::limit, "array claims {} rows of no bytes, at most {} are read", rows_,
+                  kMostEmptyRows)
+          .at(columns.front().arrays.front().file->path())
+          .hint("leave it out of the input: it holds nothing");
     }
     info_.schema.has_keys = false;
     validate_schema(info_.schema);

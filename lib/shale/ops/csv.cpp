@@ -95,7 +95,6 @@ void read_csv(const std::string& path,
     if (parsed) return;
     throw Error(Code::bad_content, "row {} is not CSV", builder.row + 1)
         .at(path)
-        .because(csv_strerror(csv_error(&parser)))
         .hint("a quote inside a quoted field is written twice");
   };
   std::vector<std::byte> chunk(kChunkBytes);

@@ -8,6 +8,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/byte_swap.hpp"
+#include "shale/data/shape_text.hpp"
 
 namespace shale {
 namespace {
@@ -22,8 +23,8 @@ ArrayFile open_list(const std::string& path) {
         .hint("save the array alone, with numpy.save");
   }
   if (array.shape.size() != 1) {
-    throw Error(Code::schema, "array of shape ({}) has {} axes, expected 1",
-                fmt::join(array.shape, ", "), array.shape.size())
+    throw Error(Code::schema, "array of shape {} has {} axes, expected 1", shape_text(array.shape),
+                array.shape.size())
         .at(path)
         .hint("save it with .reshape(-1)");
   }

@@ -48,10 +48,12 @@ void refuse_folder_options(const ConvertRequest& request) {
 // For arrays in Fortran order; the rest of --memory is for writing and for samples in flight.
 std::uint64_t array_memory(std::uint64_t memory_bytes) { return memory_bytes / 2; }
 
+constexpr std::string_view kSingleFile = "a single file";
+
 std::string_view kind_of_file(const std::string& path) {
   const std::string suffix = fs::path(path).extension().string();
   if (suffix == ".tar" || suffix == ".gz" || suffix == ".tgz") return "a tar archive";
-  return "a single file";
+  return kSingleFile;
 }
 
 ArrayRequest array_request(const ConvertRequest& request, ArrayColumns arrays,
@@ -74,6 +76,22 @@ OpenedDataset open_dataset_of(const ConvertRequest& request, const Events& event
                       events);
 }
 
+Error unknown_file(const std::string& input) {
+  const std::string suffix = fs::path(input).extension().string();
+  const std::string_view kind = kind_of_file(input);
+  if (kind == kSingleFile && InputFile(input).size() == 0) {
+    return Error(Code::unsupported, "is empty")
+        .at(input)
+        .hint("write it again, or copy it again from where it is whole");
+  }
+  if (suffix == ".npy" || suffix == ".npz") {
+    return Error(Code::unsupported, "does not begin as {} file does", "an " + suffix)
+        .at(input)
+        .hint("save it again with NumPy, or copy it again from where it is whole");
+  }
+  return not_read_yet(input, kind);
+}
+
 // True for a folder of files; what is neither that nor a dataset is refused by name.
 bool is_folder(const ConvertRequest& request) {
   if (request.inputs.size() != 1) {
@@ -89,7 +107,7 @@ bool is_folder(const ConvertRequest& request) {
     case Place::unfinished:
       throw unfinished(input);
     case Place::other_file:
-      if (detect_file(InputFile(input)) == nullptr) throw not_read_yet(input, kind_of_file(input));
+      if (detect_file(InputFile(input)) == nullptr) throw unknown_file(input);
       break;
     case Place::dataset:
     case Place::empty_folder:

@@ -18,6 +18,13 @@
 namespace shale {
 namespace {
 
+// In our own words: the parser's are about its insides.
+std::string cause_of(const nlohmann::json::exception& error) {
+  if (const auto* syntax = dynamic_cast<const nlohmann::json::parse_error*>(&error))
+    return fmt::format("the JSON ends or is wrong at its byte {}", syntax->byte);
+  return "a member is missing, or is of another type";
+}
+
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kHashMember = "\"hash\": \"", kTail = "\"\n}\n";
@@ -418,7 +425,7 @@ ManifestShard parse_shard_line(std::string_view line) {
   try {
     return shard_from_json(Json::parse(line));
   } catch (const Json::exception& error) {
-    throw Error(Code::damaged, "shard line is not what shale writes").because(error.what());
+    throw Error(Code::damaged, "shard line is not what shale writes").because(cause_of(error));
   }
 }
 
@@ -489,7 +496,7 @@ Manifest read_manifest(const DatasetPaths& paths,
   } catch (const Json::exception& error) {
     throw Error(Code::damaged, "manifest is not the JSON that shale writes")
         .at(path)
-        .because(error.what());
+        .because(cause_of(error));
   } catch (Error& error) {
     if (error.file().empty()) error.at(path);
     throw;
@@ -527,7 +534,7 @@ ManifestOutline read_manifest_outline(const InputFile& file) {
   } catch (const Json::exception& error) {
     throw Error(Code::damaged, "the head of the manifest is not the JSON that shale writes")
         .at(file.path())
-        .because(error.what());
+        .because(cause_of(error));
   } catch (Error& error) {
     if (error.file().empty()) error.at(file.path());
     throw;
