@@ -69,12 +69,14 @@ nb::object decode_rgb8(const nb::bytes& data, const std::string& order) {
 class Reader {
  public:
   Reader(const nb::bytes& path, const nb::bytes& index_folder, const std::string& cache,
-         bool verifies, bool parses_msgpack) {
+         std::optional<bool> verifies, bool parses_msgpack) {
     const LoaderRequest request{
         .path = raw(path),
         .index_folder = raw(index_folder),
         .dialect = parses_msgpack ? std::optional(Dialect::msgpack) : std::nullopt,
-        .verifies = verifies,
+        .proof = !verifies   ? Proof::automatic
+                 : *verifies ? Proof::all
+                             : Proof::none,
         .cache = cache_named(cache),
         .generator = "shale " SHALE_VERSION};
     CallingThread caller;
@@ -265,8 +267,9 @@ class Reader {
 
 void bind_reader(nb::module_& module) {
   nb::class_<Reader>(module, "Reader")
-      .def(nb::init<const nb::bytes&, const nb::bytes&, const std::string&, bool, bool>(), "path"_a,
-           "index_folder"_a, "cache"_a, "verify"_a, "parse_msgpack"_a)
+      .def(nb::init<const nb::bytes&, const nb::bytes&, const std::string&, std::optional<bool>,
+                    bool>(),
+           "path"_a, "index_folder"_a, "cache"_a, "verify"_a.none(), "parse_msgpack"_a)
       .def("select", &Reader::select, "names"_a, "decodings"_a)
       .def("read", &Reader::read, "rows"_a)
       .def("find", &Reader::find, "key"_a)

@@ -57,9 +57,12 @@ class Dataset(SampleSequence):
             the GIL released, to the pixels of ``Image.open(b).convert("RGB")``; all else by Pillow.
             EXIF orientation is not applied.
         transform: called with each dictionary; what it returns is the sample.
-        verify: prove the crc32c of every value that is read; of arrays the hash of every block of
-            1 MiB that a value lies in, which is read whole. A wrong one is read once more, past the
-            page cache, before DamagedError is raised.
+        verify: ``"auto"``: what has checksums is proved: the index of a shard by its hash when it is
+            first touched, every key and value by its crc32c. Files of other tools without an index,
+            or with one that ``shale index`` made without ``--crc``, have no checksums of values;
+            neither have arrays. True: the dataset must be proved; of arrays the hash of every block
+            of 1 MiB that a value lies in, which is read whole. False: nothing is proved. What is
+            wrong is read once more, past the page cache, before DamagedError is raised.
         cache: what reading leaves in the page cache. ``"keep"``: all of it. ``"drop"``: nothing,
             what was read is given back. ``"direct"``: it goes past the cache (as ``"drop"`` where
             the file system refuses). Of the indexes up to 64 MiB stay in any case.
@@ -68,6 +71,9 @@ class Dataset(SampleSequence):
             without one the file is indexed in memory.
         parse: ``"msgpack"`` takes the values of an LMDB of another tool for msgpack maps, whose
             entries become fields.
+
+    A dataset that is replaced or removed, or a file that is written to, while it is open raises
+    MismatchError at the next read.
 
     Processes: an instance pickles to its arguments (under 4 KiB besides ``transform``). Every process
     opens its own files when it reads, also after a fork. At most 64 descriptors are open at a time.
@@ -82,7 +88,7 @@ class Dataset(SampleSequence):
         fields: Union[None, str, Iterable[str]] = None,
         decode: Decode = None,
         transform: Optional[Callable[[dict], Any]] = None,
-        verify: bool = False,
+        verify: Union[bool, str] = "auto",
         cache: str = "keep",
         index_dir: Union[None, str, bytes, os.PathLike] = None,
         *,
@@ -92,6 +98,8 @@ class Dataset(SampleSequence):
             raise UsageError(f"parse is {parse!r}, expected None or 'msgpack'")
         if not isinstance(cache, str) or cache not in _CACHES:
             raise UsageError(f"cache is {cache!r}, expected 'keep', 'drop' or 'direct'")
+        if isinstance(verify, str) and verify != "auto":
+            raise UsageError(f"verify is {verify!r}, expected 'auto', True or False")
         if transform is not None and not callable(transform):
             raise UsageError(f"transform is {transform!r}, expected a function of a sample")
         self.path = os.path.abspath(os.fsdecode(path_bytes(path, "path")))
@@ -99,7 +107,7 @@ class Dataset(SampleSequence):
         self.fields = None if fields is None else tuple(field_names(fields))
         self.decode = dict(decode) if isinstance(decode, Mapping) else decode
         self.transform = transform
-        self.verify = bool(verify)
+        self.verify = verify if verify == "auto" else bool(verify)
         self.cache = cache
         self.parse = parse
         self._opened: Optional[_shale.Reader] = None
@@ -114,7 +122,7 @@ class Dataset(SampleSequence):
                 os.fsencode(self.path),
                 os.fsencode(self.index_dir or ""),
                 self.cache,
-                self.verify,
+                None if self.verify == "auto" else self.verify,
                 self.parse == "msgpack",
             )
             self._select(reader)

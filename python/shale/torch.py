@@ -69,7 +69,7 @@ class ImageFolder(SampleSequence, TorchDataset):
         is_valid_file: None = None,
         allow_empty: bool = False,
         *,
-        verify: bool = False,
+        verify: Union[bool, str] = "auto",
         cache: str = "keep",
     ) -> None:
         for name, given in (("loader", loader), ("is_valid_file", is_valid_file)):

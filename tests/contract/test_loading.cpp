@@ -1,4 +1,6 @@
 #include <atomic>
+#include <chrono>
+#include <filesystem>
 #include <random>
 #include <thread>
 
@@ -10,9 +12,10 @@ namespace shale {
 namespace {
 
 using namespace test;
+namespace fs = std::filesystem;
 
 LoaderRequest request_of(const std::string& path, CachePolicy cache = CachePolicy::keep) {
-  return {.path = path, .verifies = true, .cache = cache, .generator = "shale test"};
+  return {.path = path, .proof = Proof::all, .cache = cache, .generator = "shale test"};
 }
 
 // The sample that its places lead to, and the memory that it points into.
@@ -106,6 +109,58 @@ TEST_CASE("loading: each key leads to its row, and no other key to any") {
       CHECK(loader.find(loader.key_of(row)) == row);
     CHECK(loader.find("no such key") == std::nullopt);
   });
+}
+
+// What a loader says of a set that is another by now.
+std::string refusal_of(const std::function<void()>& read) {
+  const Error error = error_of(read);
+  CHECK(error.code() == Code::mismatch);
+  return error.message();
+}
+
+TEST_CASE("loading: a set that was replaced is refused by the next read, whatever is open of it") {
+  constexpr std::string_view kReplaced = "the dataset is another one than when it was opened";
+  for_each_layout([&](const Format& format, const Schema& schema) {
+    for (const Proof proof : {Proof::none, Proof::automatic, Proof::all}) {
+      const TempDir dir;
+      SampleSet set = plain_samples(schema, 6, 60);
+      (void)write_set(format, set, dir / "out", {.limit_samples = 3});
+      // Of the same sizes: only the order is another.
+      std::swap(set.samples[0].values, set.samples[1].values);
+      (void)write_set(format, set, dir / "next", {.limit_samples = 3});
+      LoaderRequest request = request_of(dir / "out");
+      request.proof = proof;
+      const Loader untouched(request, {}), open(request, {});
+      const std::uint64_t row = 0, other_shard = 5;
+      const std::vector<LocatedSample> located = open.locate({&row, 1});
+      for (const std::string& name : files_in(dir / "next"))
+        fs::rename(dir / ("next/" + name), dir / ("out/" + name));
+
+      CHECK(refusal_of([&] { (void)open.locate({&row, 1}); }) == kReplaced);
+      CHECK(refusal_of([&] { (void)open.locate({&other_shard, 1}); }) == kReplaced);
+      CHECK(refusal_of([&] { open.fetch({}); }) == kReplaced);
+      CHECK(refusal_of([&] { (void)untouched.locate({&row, 1}); }) == kReplaced);
+      fs::remove(dir / "out/dataset.json");
+      CHECK(refusal_of([&] {
+              (void)open.locate({&row, 1});
+            }).starts_with("is gone: the dataset was removed"));
+    }
+  });
+}
+
+TEST_CASE("loading: a manifest that was touched, or copied over itself, is the one that it was") {
+  const Format& format = *all_formats()[0];
+  const TempDir dir;
+  (void)write_set(format, small_set(format), dir / "out");
+  const Loader loader(request_of(dir / "out"), {});
+  const std::uint64_t row = 0;
+  const std::string path = dir / "out/dataset.json";
+  (void)loader.locate({&row, 1});
+  fs::last_write_time(path, fs::last_write_time(path) + std::chrono::hours(1));
+  (void)loader.locate({&row, 1});
+  write_file(path + ".copy", read_text(path));
+  fs::rename(path + ".copy", path);
+  (void)loader.locate({&row, 1});
 }
 
 TEST_CASE("loading: many threads read from one loader what one thread reads") {

@@ -1,7 +1,10 @@
+#include <bit>
 #include <filesystem>
+#include <numeric>
 #include <random>
 
 #include "shale/ops/inspect.hpp"
+#include "shale/ops/loader.hpp"
 #include "shale/ops/resample.hpp"
 
 #include "tests/contract/contract_tools.hpp"
@@ -53,6 +56,29 @@ std::string words_of(const FoundSample& found) {
   return words_of(digest);
 }
 
+// All that a loader gives of all samples.
+std::string read_by_loader(const std::string& source, Proof proof) {
+  const Loader loader({.path = source, .proof = proof, .generator = "shale test"}, {});
+  const Schema& schema = loader.manifest().schema;
+  std::vector<std::uint64_t> rows(loader.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  std::string all;
+  const std::vector<LocatedSample> located = loader.locate(rows);
+  for (const LocatedSample& sample : located) {
+    all += loader.key_of(sample.row) + '\n';
+    for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+      const IndexCell& cell = sample.place.cells[f];
+      all += fmt::format("{} {} ", cell.integer, std::bit_cast<std::uint64_t>(cell.real));
+      if (!is_located(schema.fields[f].kind)) continue;
+      std::string value(Loader::bytes_of_value(sample, f), '\0');
+      const Fetch fetch{&sample, f, std::as_writable_bytes(std::span(value))};
+      loader.fetch({&fetch, 1});
+      all += fmt::format("{} {}", cell.place.count, value);
+    }
+  }
+  return all + std::to_string(loader.find(loader.key_of(5)).value());
+}
+
 Command conversion_to(const Format& format, const std::string& name,
                       const std::function<void(ConvertRequest&)>& change = {}) {
   const auto run = [&format, change](const std::string& source, const std::string& output) {
@@ -90,6 +116,11 @@ std::vector<Command> commands_for(const Format& from, const Schema& schema) {
   const std::string key = from.layout(schema, defaults(from)).has_keys ? "class/5.jpg" : "5";
   commands.push_back({"cat " + key, false, [key](const std::string& source, const std::string&) {
                         return words_of(find_key({.path = source}, key, {}));
+                      }});
+  // What lies in fixed rows has no checksum: it is proved where that is asked for.
+  const Proof proof = has_fixed_rows(from, schema) ? Proof::all : Proof::automatic;
+  commands.push_back({"load", false, [proof](const std::string& source, const std::string&) {
+                        return read_by_loader(source, proof);
                       }});
   if (!has_fixed_rows(from, schema)) return commands;
   commands.push_back({"join", true, [=, &from](const std::string& source, const std::string& out) {
@@ -145,6 +176,7 @@ bool must_refuse(const Command& command, const std::string& file, const Manifest
     return !std::ranges::any_of(first.files, [&](const ManifestFile& data) {
       return data.name.substr(first.name.size()) == file.substr(file.find('.'));
     });
+  if (command.name == "load") return file.ends_with(kIndexSuffix);
   return file == first.index.name && command.name != fmt::format("cat {}", kSamples - 1);
 }
 

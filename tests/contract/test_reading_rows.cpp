@@ -65,7 +65,10 @@ void for_each_fixed_format(const std::function<void(const Format&)>& check) {
 
 Loader loader_of(const std::string& path, bool verifies = true,
                  CachePolicy cache = CachePolicy::keep) {
-  return Loader({.path = path, .verifies = verifies, .cache = cache, .generator = "shale test"},
+  return Loader({.path = path,
+                 .proof = verifies ? Proof::all : Proof::none,
+                 .cache = cache,
+                 .generator = "shale test"},
                 {});
 }
 

@@ -98,9 +98,9 @@ std::string index_hint(const LoaderRequest& request, Dialect dialect) {
 }  // namespace
 
 Loader::Loader(const LoaderRequest& request, const Events& events)
-    : verifies_(request.verifies), cache_(request.cache) {
+    : proof_(request.proof), cache_(request.cache) {
   open(request, events);
-  if (verifies_ && !manifest().layout.has_checksums) {
+  if (proof_ == Proof::all && !manifest().layout.has_checksums) {
     throw Error(Code::unsupported, "the index has no checksums, nothing that is read can be proved")
         .at(paths_.manifest)
         .hint(index_hint(request, manifest().layout.dialect));
@@ -128,6 +128,7 @@ void Loader::open(const LoaderRequest& request, const Events& events) {
         .hint("'shale convert' makes a dataset of a folder of images");
   }
   paths_ = DatasetPaths(request.path);
+  stamp_ = stamp_of(paths_.manifest).value_or(FileStamp{});
   const InputFile manifest_file(paths_.manifest);
   outline_ = read_manifest_outline(manifest_file);
   self_hash_ = self_hash_of(manifest_file);
@@ -138,10 +139,12 @@ void Loader::open_file(const LoaderRequest& request, const std::string& file,
   ForeignRequest indexing{.file = file,
                           .index_folder = request.index_folder,
                           .dialect = request.dialect,
-                          .with_checksums = request.verifies,
+                          .with_checksums = request.proof == Proof::all,
                           .generator = request.generator,
                           .keeps_fresh = true};
   paths_ = DatasetPaths::of_file(file, request.index_folder);
+  file_ = file;
+  stamp_ = stamp_of(file).value_or(FileStamp{});
   std::error_code error;
   if (!request.index_folder.empty()) {
     notes_ = index_file(indexing, events).notes;
@@ -173,9 +176,16 @@ void Loader::open_file(const LoaderRequest& request, const std::string& file,
 LoaderState& Loader::state() const {
   LoaderState* current = state_.load();
   if (current != nullptr && current->process() == ::getpid()) return *current;
-  auto fresh = std::make_unique<LoaderState>(
-      LoaderState::Setting{paths_, outline_, self_hash_, only_shard_, cache_,
-                           verifies_ && manifest().layout.has_fixed_rows});
+  auto fresh = std::make_unique<LoaderState>(LoaderState::Setting{
+      .paths = paths_,
+      .outline = outline_,
+      .self_hash = self_hash_,
+      .only_shard = only_shard_,
+      .file = file_,
+      .stamp = stamp_,
+      .cache = cache_,
+      .proves_indexes = proof_ != Proof::none,
+      .proves_blocks = proof_ == Proof::all && manifest().layout.has_fixed_rows});
   if (state_.compare_exchange_strong(current, fresh.get())) {
     if (current != nullptr) current->abandon();  // never freed: it may be in any condition
     return *fresh.release();
@@ -207,8 +217,28 @@ std::string Loader::key_of(std::uint64_t row) const {
   return key;
 }
 
+// Looks for replaced files when the work is done, so that nothing read meanwhile is handed out, and
+// before any other error: what looks like damage then is not.
+template <class Work>
+void Loader::watching(Work work) const {
+  try {
+    work();
+  } catch (const Error&) {
+    state().refuse_changes();
+    throw;
+  }
+  state().refuse_changes();
+}
+
 std::vector<LocatedSample> Loader::locate(std::span<const std::uint64_t> rows,
                                           const std::vector<bool>& wanted) const {
+  std::vector<LocatedSample> samples;
+  watching([&] { samples = located(rows, wanted); });
+  return samples;
+}
+
+std::vector<LocatedSample> Loader::located(std::span<const std::uint64_t> rows,
+                                           const std::vector<bool>& wanted) const {
   std::vector<LocatedSample> samples(rows.size());
   std::vector<LocatedSample*> order;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -265,6 +295,10 @@ std::uint64_t Loader::bytes_of_value(const LocatedSample& sample,
 }
 
 void Loader::fetch(std::span<const Fetch> fetches) const {
+  watching([&] { fetch_all(fetches); });
+}
+
+void Loader::fetch_all(std::span<const Fetch> fetches) const {
   LoaderState& open = state();
   const auto position = [](const Fetch* fetch) {
     return std::pair(fetch->sample->shard, place_of(*fetch->sample, fetch->field).offset);
@@ -345,6 +379,10 @@ Loader::Column Loader::column(std::string_view name) const {
 
 void Loader::read_column(const Column& column, std::uint64_t begin,
                          std::span<std::byte> into) const {
+  watching([&] { read_all(column, begin, into); });
+}
+
+void Loader::read_all(const Column& column, std::uint64_t begin, std::span<std::byte> into) const {
   const std::uint64_t end = begin + into.size() / column.item_bytes;
   if (end > size()) {
     throw Error(Code::not_found, "rows {} to {} of a column were asked for, the dataset has {}",

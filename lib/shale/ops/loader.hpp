@@ -13,6 +13,7 @@
 #include "shale/base/error.hpp"
 #include "shale/data/manifest.hpp"
 #include "shale/data/shard_index.hpp"
+#include "shale/io/file_stamp.hpp"
 #include "shale/ops/events.hpp"
 #include "shale/ops/open_dataset.hpp"
 #include "shale/shards/manifest_file.hpp"
@@ -25,6 +26,11 @@ class LoaderState;
 /// read is given back), or it goes past the cache (`direct`; `drop` where the file system refuses).
 enum class CachePolicy { keep, drop, direct };
 
+/// What is proved of what is read: nothing; what has checksums: the index by its hash when its
+/// shard is first touched, each key and value by its crc32c; or all, which of fixed rows is each
+/// block that a value lies in, and is refused where the index has no checksums.
+enum class Proof { none, automatic, all };
+
 struct LoaderRequest {
   std::string path;  ///< a dataset of shale, or a file of another tool
   /// Of a file: where its index is, and where it is made if it is missing or stale. Empty: an index
@@ -32,7 +38,7 @@ struct LoaderRequest {
   /// that is fresh is never changed: one that was made in another way is refused.
   std::string index_folder = {};
   std::optional<Dialect> dialect = {};  ///< of a file: nullopt: as its index says, else plain
-  bool verifies = false;  ///< proves all that is read: its crc32c, or the blocks it lies in
+  Proof proof = Proof::automatic;
   CachePolicy cache = CachePolicy::keep;
   std::string generator = {};
 };
@@ -58,6 +64,8 @@ struct Fetch {
 /// the number of shards: the least recently used are closed; or those of one shard, if it has more
 /// than 55 files. To verify fixed rows: 16 bytes for each MiB of the open shards besides.
 /// Thread-safe. After a fork the child opens its own files; a handle may be used on both sides.
+/// Files that are replaced, removed or written to while it is open are an error of the first
+/// locate, fetch or read_column that ends after that: Code::mismatch. It costs one stat a call.
 class Loader {
  public:
   static constexpr std::size_t kMostDescriptors = 64;
@@ -129,8 +137,15 @@ class Loader {
   void locate_in_shard(std::span<LocatedSample* const> samples,
                        const std::vector<bool>& wanted) const;
   [[nodiscard]] bool proves_crc32c() const {
-    return verifies_ && !manifest().layout.has_fixed_rows;
+    return proof_ != Proof::none && manifest().layout.has_checksums &&
+           !manifest().layout.has_fixed_rows;
   }
+  [[nodiscard]] std::vector<LocatedSample> located(std::span<const std::uint64_t> rows,
+                                                   const std::vector<bool>& wanted) const;
+  template <class Work>
+  void watching(Work work) const;
+  void fetch_all(std::span<const Fetch> fetches) const;
+  void read_all(const Column& column, std::uint64_t begin, std::span<std::byte> into) const;
   /// Reads the hashes of all keys, many at a time, until `act`, which gets the row of the first,
   /// returns true.
   using HashSink = std::function<bool(std::uint64_t row, std::span<const std::uint64_t> hashes)>;
@@ -143,7 +158,9 @@ class Loader {
   std::string self_hash_;
   std::optional<ManifestShard> only_shard_;  // of an index in memory: no manifest holds it
   std::shared_ptr<const void> memory_;
-  bool verifies_;
+  std::string file_;  // of another tool; empty: a dataset of shale
+  FileStamp stamp_;   // of that file, or of the manifest, before it was opened
+  Proof proof_;
   CachePolicy cache_;
   mutable std::atomic<LoaderState*> state_ = nullptr;
   mutable std::atomic<const KeyTable*> keys_ = nullptr;

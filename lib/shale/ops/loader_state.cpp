@@ -1,6 +1,7 @@
 #include "shale/ops/loader_state.hpp"
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <iterator>
 #include <utility>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
+#include "shale/ops/foreign_file.hpp"
 
 namespace shale {
 namespace {
@@ -25,6 +27,12 @@ constexpr std::uint64_t kSmallIndexBytes = 4 << 20;
 // MiB stay in the page cache at most, however many processes read.
 constexpr std::uint64_t kMostIndexBytesKept = 64 << 20;
 constexpr std::uint32_t kReadsInFlight = 64;
+
+Error replaced(const std::string& manifest) {
+  return Error(Code::mismatch, "the dataset is another one than when it was opened")
+      .at(manifest)
+      .hint("open it again");
+}
 
 }  // namespace
 
@@ -54,7 +62,8 @@ Extent OpenShard::extent(const InputFile& file, std::uint64_t offset,
   return extent;
 }
 
-LoaderState::LoaderState(const Setting& setting) : setting_(setting), process_(::getpid()) {
+LoaderState::LoaderState(const Setting& setting)
+    : setting_(setting), process_(::getpid()), stamp_(setting.stamp) {
   const Manifest& manifest = setting.outline.manifest;
   const std::size_t indexes = manifest.layout.has_fixed_rows ? 0 : 1;
   const std::size_t descriptors_a_shard =
@@ -63,6 +72,7 @@ LoaderState::LoaderState(const Setting& setting) : setting_(setting), process_(:
       1, (Loader::kMostDescriptors - kOtherDescriptors) / descriptors_a_shard);
   // A shard of very many files needs more than that alone.
   noted_ = std::vector<Noted>(kOtherDescriptors + most_shards_ * descriptors_a_shard);
+  is_proved_.resize(setting.outline.shards.size());
   const std::uint64_t row_bytes = IndexColumns(manifest.schema, manifest.layout).row_bytes();
   keeps_index_cached_ = setting.cache == CachePolicy::keep || indexes == 0 ||
                         manifest.digest.samples <= kMostIndexBytesKept / row_bytes;
@@ -97,31 +107,62 @@ void LoaderState::abandon() {
 }
 
 OpenShardPointer LoaderState::shard(std::uint64_t number) {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   while (true) {
-    if (OpenShardPointer found = shard_while_locked(number)) return found;
+    if (OpenShardPointer found = shard_while_locked(number, lock)) return found;
     shard_is_free_.wait(lock);
   }
 }
 
 OpenShardPointer LoaderState::try_shard(std::uint64_t number) {
-  const std::lock_guard lock(mutex_);
-  return shard_while_locked(number);
+  Lock lock(mutex_);
+  try {
+    return shard_while_locked(number, lock);
+  } catch (const Error& error) {
+    if (error.code() != Code::io) throw;
+    return nullptr;  // perhaps for want of descriptors: the caller gives back what it holds
+  }
 }
 
-OpenShardPointer LoaderState::shard_while_locked(std::uint64_t number) {
+OpenShardPointer LoaderState::shard_while_locked(std::uint64_t number, Lock& lock) {
   auto entry = std::find_if(entries_.begin(), entries_.end(),
                             [&](const Entry& open) { return open.number == number; });
   if (entry == entries_.end()) {
-    if (entries_.size() == most_shards_ && !make_room()) return nullptr;
-    std::unique_ptr<const OpenShard> opened = open(number);
-    note_descriptors(*opened, true);
-    entries_.push_back({number, 0, 0, std::move(opened)});
-    entry = std::prev(entries_.end());
+    if (entries_.size() >= most_shards_ && !make_room()) return nullptr;
+    entry = entries_.insert(entries_.end(), Entry{number, 0, 1, nullptr});
+    try {
+      open_entry(*entry, lock);
+    } catch (...) {
+      entries_.erase(entry);
+      shard_is_free_.notify_all();
+      throw;
+    }
+    entry->users = 0;
+    shard_is_free_.notify_all();
   }
+  if (entry->shard == nullptr) return nullptr;
   entry->last_use = ++uses_;
   ++entry->users;
   return {entry->shard.get(), [this](const OpenShard* shard) { give_back(shard); }};
+}
+
+// Without the lock: other threads read other shards meanwhile. It is held again at the end, however
+// it ends.
+void LoaderState::open_entry(Entry& entry, Lock& lock) {
+  while (entry.shard == nullptr) {
+    lock.unlock();
+    try {
+      std::unique_ptr<const OpenShard> opened = open(entry.number);
+      lock.lock();
+      entry.shard = std::move(opened);
+    } catch (const Error& error) {
+      lock.lock();
+      if (error.code() != Code::io || !make_room()) throw;
+    } catch (...) {
+      lock.lock();
+      throw;
+    }
+  }
 }
 
 // Closes the least recently used of those that nobody uses. False if all are in use.
@@ -130,7 +171,7 @@ bool LoaderState::make_room() {
       std::min_element(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
         return std::pair(a.users > 0, a.last_use) < std::pair(b.users > 0, b.last_use);
       });
-  if (oldest->users > 0) return false;
+  if (oldest == entries_.end() || oldest->users > 0) return false;
   note_descriptors(*oldest->shard, false);
   entries_.erase(oldest);
   return true;
@@ -145,43 +186,100 @@ void LoaderState::give_back(const OpenShard* shard) {
 }
 
 ManifestShard LoaderState::facts_of(std::uint64_t number) {
-  const std::lock_guard lock(mutex_);
-  return facts_while_locked(number);
-}
-
-ManifestShard LoaderState::facts_while_locked(std::uint64_t number) {
   if (setting_.only_shard) return *setting_.only_shard;
-  if (!manifest_) {
-    manifest_.emplace(setting_.paths.manifest);
-    if (self_hash_of(*manifest_) != setting_.self_hash) {
-      manifest_.reset();
-      throw Error(Code::mismatch, "the dataset is another one than when it was opened")
-          .at(setting_.paths.manifest)
-          .hint("open it again");
+  {
+    const std::lock_guard lock(mutex_);
+    if (!manifest_) {
+      InputFile manifest(setting_.paths.manifest);
+      if (self_hash_of(manifest) != setting_.self_hash) throw replaced(setting_.paths.manifest);
+      manifest_.emplace(std::move(manifest));
+      note_descriptor(*manifest_, true);
     }
-    note_descriptor(*manifest_, true);
   }
   return read_shard_line(*manifest_, setting_.outline.shards[number]);
 }
 
 std::unique_ptr<const OpenShard> LoaderState::open(std::uint64_t number) {
-  auto shard = std::make_unique<OpenShard>(OpenShard{
-      ShardReader(setting_.paths, setting_.outline.manifest, facts_while_locked(number))});
-  if (setting_.proves_blocks) shard->blocks.emplace(setting_.paths, shard->reader.shard());
-  if (const InputFile* index = shard->reader.index_file()) {
-    (void)shard->reader.open_index();  // proves its header and size
+  auto shard = std::make_unique<OpenShard>(
+      OpenShard{ShardReader(setting_.paths, setting_.outline.manifest, facts_of(number))});
+  bool is_proved = !setting_.proves_indexes || setting_.only_shard;
+  {
+    const std::lock_guard lock(mutex_);
+    note_descriptors(*shard, true);
+    is_proved = is_proved || is_proved_[number];
+  }
+  try {
+    prepare(*shard, is_proved);
+    // As the last: what was opened before belongs to this manifest, or to this file.
+    refuse_changes();
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    note_descriptors(*shard, false);
+    throw;
+  }
+  const std::lock_guard lock(mutex_);
+  is_proved_[number] = true;
+  return shard;
+}
+
+void LoaderState::prepare(OpenShard& shard, bool is_proved) const {
+  if (setting_.proves_blocks) shard.blocks.emplace(setting_.paths, shard.reader.shard());
+  if (const InputFile* index = shard.reader.index_file()) {
+    (void)shard.reader.open_index();  // proves its header and size
+    if (!is_proved) shard.reader.prove_index();
     if (keeps_index_cached_ && index->size() <= kSmallIndexBytes) {
-      index->prefetch(0, index->size());
+      if (is_proved) index->prefetch(0, index->size());
     } else {
+      if (!keeps_index_cached_) index->drop_cache(0, index->size());
       index->expect_random_reads();
     }
   }
-  shard->is_direct = setting_.cache == CachePolicy::direct;
-  for (const InputFile& file : shard->reader.files()) {
+  shard.is_direct = setting_.cache == CachePolicy::direct;
+  for (const InputFile& file : shard.reader.files()) {
     file.expect_random_reads();
-    shard->is_direct = shard->is_direct && file.go_direct();
+    shard.is_direct = shard.is_direct && file.go_direct();
   }
-  return shard;
+}
+
+void LoaderState::refuse_changes() {
+  if (setting_.file.empty()) {
+    refuse_other_manifest();
+  } else {
+    refuse_other_file();
+  }
+}
+
+// A manifest that was touched, or copied over itself, is still the one that was opened.
+void LoaderState::refuse_other_manifest() {
+  const std::string& path = setting_.paths.manifest;
+  const std::optional<FileStamp> now = stamp_of(path);
+  const std::lock_guard lock(stamp_mutex_);
+  if (!now || *now == stamp_) return;
+  if (*now == FileStamp{}) {
+    throw Error(Code::mismatch, "is gone: the dataset was removed, or is being replaced")
+        .at(path)
+        .hint("open it again once it is complete");
+  }
+  if (self_hash_of(InputFile(path)) != setting_.self_hash) throw replaced(path);
+  stamp_ = *now;
+}
+
+// What is open of a file that was unlinked stays as it is: the next file of its name shows.
+void LoaderState::refuse_other_file() {
+  const std::optional<FileStamp> now = stamp_of(setting_.file);
+  {
+    const std::lock_guard lock(stamp_mutex_);
+    if (!now || *now == stamp_ || *now == FileStamp{}) return;
+  }
+  const std::array shards{facts_of(0)};
+  if (const std::optional<std::string> change =
+          change_since_index(InputFile(setting_.file), setting_.outline.manifest, shards)) {
+    throw Error(Code::mismatch, "has changed since it was opened: {}", *change)
+        .at(setting_.file)
+        .hint("open it again; nothing may write to a file while it is read");
+  }
+  const std::lock_guard lock(stamp_mutex_);
+  stamp_ = *now;
 }
 
 void LoaderState::note_descriptors(const OpenShard& shard, bool are_open) {
