@@ -120,10 +120,14 @@ std::string report_text(const ConvertReport& report, const ConvertRequest& reque
                         format_counted(manifest.ignored, "entry that is not a sample",
                                        "entries that are not samples"),
                         lists(manifest, kIgnoredName) ? " (listed in ignored.csv)" : "");
-  if (manifest.skipped > 0) {
+  if (report.skipped > 0) {
     text += fmt::format("  skipped: {} (listed in skipped.csv)\n",
-                        format_counted(manifest.skipped, "bad image", "bad images"));
+                        format_counted(report.skipped, "bad image", "bad images"));
     for (const std::string& line : report.first_skipped) text += fmt::format("    {}\n", line);
+  }
+  if (manifest.skipped > report.skipped) {
+    text += fmt::format("  skipped when the input was written: {} (listed in skipped.csv)\n",
+                        format_counted(manifest.skipped - report.skipped, "image", "images"));
   }
   if (report.was_verified) {
     text += fmt::format("  verified: {}\n",
@@ -157,7 +161,7 @@ int run_convert(const std::vector<std::string>& words) {
   for (const Finding& finding : report.verification.first_findings) tell(describe(finding));
   if (report.verification.findings > 0) return kDamaged;
   // A set that was finished before is simply there: who made it was told what was skipped.
-  return report.manifest.skipped > 0 && !report.was_complete ? kSomeSkipped : kDone;
+  return report.skipped > 0 && !report.was_complete ? kSomeSkipped : kDone;
 }
 
 }  // namespace shale::tools

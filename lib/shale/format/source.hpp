@@ -50,6 +50,8 @@ struct SourceInfo {
   Hash128 labels;  ///< xxh3-128 of all labels in order; zero where they are part of the samples'
                    ///< digests
   std::uint64_t ignored = 0;  ///< entries that are no samples
+  std::uint64_t skipped = 0;  ///< samples that the conversion which wrote this dataset left out
+  std::string hidden;         ///< that conversion's policy; empty: the input is not a dataset
   /// Of a folder: when the last one of its files was modified, in nanoseconds since 1970; else 0.
   std::int64_t modified_ns = 0;
   /// Bytes of one sample where all have one size: samples come in runs. Nullopt: one by one.
@@ -65,7 +67,8 @@ struct SourceInfo {
   std::vector<Bytes> (*split_list)(Bytes extent, std::uint32_t count) = nullptr;
 };
 
-using IgnoredSink = std::function<void(std::string_view entry, std::string_view reason)>;
+/// For what is left out.
+using ReasonSink = std::function<void(std::string_view entry, std::string_view reason)>;
 
 /// An input: samples in a fixed order. One thread.
 class Source {
@@ -77,7 +80,9 @@ class Source {
   [[nodiscard]] virtual std::optional<PendingSample> next(std::uint64_t most_rows) = 0;
   /// What of the input is not a sample, info().ignored entries in a fixed order, each with the
   /// reason.
-  virtual void list_ignored(const IgnoredSink&) {}
+  virtual void list_ignored(const ReasonSink&) {}
+  /// The info().skipped samples that are missing already, each with the reason.
+  virtual void list_skipped(const ReasonSink&) {}
 };
 
 }  // namespace shale

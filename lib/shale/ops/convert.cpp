@@ -64,6 +64,9 @@ class Conversion {
         images_list_(work.path(), std::string(kImagesName),
                      {"key", "odd", "type", "width", "height", "color"}) {
     if (source.info().holds_images) images_.emplace();
+    source.list_skipped([this](std::string_view key, std::string_view reason) {
+      skipped_list_.add({std::string(key), std::string(reason)});
+    });
   }
 
   void run() {
@@ -85,7 +88,7 @@ class Conversion {
     }
     prove_input(source, read_, request_.inputs.front());
     manifest.layout = writer_.layout();
-    manifest.skipped = skipped_;
+    manifest.skipped = source.skipped + skipped_;
     manifest.ignored = source.ignored;
     source_.list_ignored([this](std::string_view entry, std::string_view reason) {
       ignored_list_.add({std::string(entry), std::string(reason)});
@@ -106,6 +109,7 @@ class Conversion {
     report.manifest = std::move(manifest);
     report.file_bytes = written.file_bytes;
     report.first_skipped = first_skipped_;
+    report.skipped = skipped_;
     return report;
   }
 
@@ -226,6 +230,7 @@ ConvertReport already_complete(const ConvertRequest& request, const Manifest& wa
   if (fs::exists(join_path(request.output, kWorkFolder), error))
     WorkFolder(request.output).remove();
   report.was_complete = true;
+  report.skipped = report.manifest.skipped;
   return report;
 }
 
@@ -273,6 +278,7 @@ ConvertReport dry_run(const ConvertRequest& request, const Format& format, Sourc
   manifest.digest.samples = source.info().manifest.samples;
   manifest.payload_bytes = source.info().manifest.bytes;
   manifest.ignored = source.info().ignored;
+  manifest.skipped = source.info().skipped;
   report.file_bytes = plan.file_bytes;
   report.manifest = std::move(manifest);
   return report;

@@ -65,6 +65,7 @@ struct ConvertReport {
   bool is_one_array = false;     ///< the output is an .npy file, not a dataset
   bool is_plan = false;  ///< --dry-run: nothing was written; shard_count is computed from sizes
   std::vector<std::string> notes;
+  std::uint64_t skipped = 0;  ///< by this run; manifest.skipped counts those before it too
   std::vector<std::string> first_skipped;  ///< "key: reason", at most 10
   bool was_verified = false;
   VerifyReport verification;

@@ -11,7 +11,9 @@
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/flow/permutation.hpp"
+#include "shale/ops/csv.hpp"
 #include "shale/shards/dataset_reader.hpp"
+#include "shale/shards/naming.hpp"
 
 namespace shale {
 namespace {
@@ -66,7 +68,19 @@ class DatasetSource final : public Source {
     return pending(shard, shard.index->row(shard_row), row);
   }
 
+  void list_ignored(const ReasonSink& sink) override { read_list(kIgnoredName, sink); }
+  void list_skipped(const ReasonSink& sink) override { read_list(kSkippedName, sink); }
+
  private:
+  void read_list(std::string_view name, const ReasonSink& sink) const {
+    const auto take = [&](std::uint64_t row, const std::vector<std::string>& fields) {
+      if (row > 1 && fields.size() == 2) sink(fields[0], fields[1]);
+    };
+    for (const ManifestFile& file : manifest_.files) {
+      if (file.name == name) read_csv(join_path(dataset_.paths.lists, file.name), take);
+    }
+  }
+
   void select(const std::vector<std::string>& names) {
     const std::vector<Field>& all = manifest_.schema.fields;
     if (names.empty()) {
@@ -117,6 +131,11 @@ class DatasetSource final : public Source {
   }
 
   void describe_samples() {
+    info_.ignored = manifest_.ignored;
+    info_.skipped = manifest_.skipped;
+    for (const auto& [option, value] : manifest_.options) {
+      if (option == "hidden") info_.hidden = value;
+    }
     info_.classes = manifest_.classes;
     // The image is what the probe looks at: field 0.
     info_.holds_images = manifest_.images.has_value() && fields_.front() == 0;

@@ -119,7 +119,7 @@ class FolderSource final : public Source {
         parse_entry(request_.is_shuffled ? entry->substr(sizeof(std::uint64_t)) : *entry));
   }
 
-  void list_ignored(const IgnoredSink& sink) override {
+  void list_ignored(const ReasonSink& sink) override {
     ignored_.rewind();
     while (const std::optional<std::string_view> entry = ignored_.next()) {
       const std::size_t path_end = entry->find('\0');

@@ -55,7 +55,7 @@ Identity shaping_options(const ConvertRequest& request, const SourceInfo& source
                                             ? "unlimited"
                                             : std::to_string(request.shard_samples));
   add_order(options, request, source);
-  options.emplace_back("hidden", name_of(request.hidden));
+  options.emplace_back("hidden", source.hidden.empty() ? name_of(request.hidden) : source.hidden);
   options.emplace_back("on_error", name_of(request.on_error));
   options.emplace_back(kLabels, source.labels.hex());
   return options;
