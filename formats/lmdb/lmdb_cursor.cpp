@@ -65,6 +65,20 @@ class LmdbTree {
     return page;
   }
 
+  /// Called where nothing was found. LMDB keeps the pages of a state that no reader has registered
+  /// for two transactions. Once the second is committed, a third may be writing over them, and what
+  /// was found there says nothing. Errors: Code::damaged if the file has gone on that far.
+  void prove_absence() const {
+    const std::uint64_t latest = lmdb::read_live_meta(*file_, [](const Finding&) {}).transaction;
+    if (latest < meta_.transaction + 2) return;
+    throw Error(Code::damaged,
+                "not found in transaction {}, whose pages may have been written over: the file is "
+                "at {} by now",
+                meta_.transaction, latest)
+        .at(file_->path())
+        .hint("begin another transaction to see the file as it is now");
+  }
+
   [[nodiscard]] KeyMapEntry entry(const TreePagePtr& page, std::size_t index) const {
     const PageNode& node = page->contents.nodes[index];
     const std::uint64_t node_offset = offset_of(page->number) + node.begin;
@@ -159,13 +173,13 @@ class LmdbCursor final : public KeyCursor {
 
   bool seek(Bytes key) override {
     search(key);
-    return is_at_entry_ =
-               !path_.empty() && has_entry() && tree_->compare(key, path_.back().node().key) == 0;
+    return found(!path_.empty() && has_entry() &&
+                 tree_->compare(key, path_.back().node().key) == 0);
   }
 
   bool seek_range(Bytes key) override {
     search(key);
-    return is_at_entry_ = !path_.empty() && (has_entry() || step_over(Side::back));
+    return found(!path_.empty() && (has_entry() || step_over(Side::back)));
   }
 
   [[nodiscard]] std::optional<KeyMapEntry> current() const override {
@@ -188,6 +202,12 @@ class LmdbCursor final : public KeyCursor {
     [[nodiscard]] const PageNode& node() const { return page->contents.nodes[index]; }
   };
   using Path = std::vector<Step>;
+
+  // Of look-ups. (Whoever moves to the end has met the pages that say so.)
+  bool found(bool is_there) {
+    if (!is_there) tree_->prove_absence();
+    return is_at_entry_ = is_there;
+  }
 
   [[nodiscard]] bool has_entry() const { return path_.back().index < path_.back().count(); }
 

@@ -27,6 +27,16 @@ class _Database:
         }
 
 
+def check_database(db: Any, env: Any) -> None:
+    """Errors: TypeError for what is no handle; Error for that of another environment."""
+    if db is None:
+        return
+    if not isinstance(db, _Database):
+        raise TypeError("invalid type")
+    if db._env is not env:
+        raise Error("Database handle belongs to another environment.")
+
+
 class _Iterator:
     """Steps a cursor and gives what it stands at; the first step is none."""
 
@@ -61,6 +71,7 @@ class Cursor:
     def __init__(self, db: _Database, txn: Any):
         if not isinstance(db, _Database) or not hasattr(txn, "_tree"):
             raise TypeError("invalid type")
+        check_database(db, txn._env)
         self._txn, self._place_or_none = txn, txn._tree().cursor()
         self._has_entry, self._is_fresh = False, True
 
@@ -150,6 +161,7 @@ class Cursor:
 
     def get(self, key: Any, default: Any = None) -> Any:
         """set_key(), and its value or `default`."""
+        self._place()
         if key is None:
             raise TypeError("key must be given.")
         return self.value() if self.set_key(key) else default
@@ -197,6 +209,7 @@ class Cursor:
             raise TypeError("dupfixed_bytes is required for keyfixed.")
         if not values and dupdata:
             raise TypeError("values=False is incompatible with dupdata.")
+        self._place()
         found = []
         for key in keys:
             has_entry = self.set_key(key)
@@ -240,6 +253,9 @@ class Cursor:
         return self._iterator(self.last, self.prev_nodup, keys, values)
 
     def _iter_from(self, k: Any, reverse: bool) -> Iterator:
+        if reverse and is_empty(k):
+            self._place()
+            raise BadValsizeError("mdb_cursor_get", BadValsizeError.CODE)
         found = self.first() if not k and not reverse else self.set_range(k)
         if not reverse:
             return self.iternext() if found else iter(())

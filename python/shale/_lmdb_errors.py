@@ -10,7 +10,7 @@ _REASONS = {
     -30796: "MDB_CORRUPTED: Located page was wrong type",
     -30794: "MDB_VERSION_MISMATCH: Database environment version mismatch",
     -30793: "MDB_INVALID: File is not an LMDB file",
-    -30791: "MDB_DBS_FULL: Environment maxdbs limit reached",
+    -30791: "MDB_DBS_FULL: Environment maxdbs limit reached (Please use a larger Environment(max_dbs=) parameter)",
     -30784: "MDB_INCOMPATIBLE: Operation and DB incompatible, or DB flags changed",
     -30781: "MDB_BAD_VALSIZE: Unsupported size of key/DB name/data, or wrong DUPFIXED size",
 }
@@ -204,7 +204,14 @@ class DiskError(Error):
     CODE = _errno.ENOSPC
 
 
-__all__ = [name for name, value in list(globals().items()) if isinstance(value, type) and issubclass(value, Error)]
+# Written out, for type checkers.
+__all__ = [
+    "Error", "KeyExistsError", "NotFoundError", "PageNotFoundError", "CorruptedError", "PanicError",
+    "VersionMismatchError", "InvalidError", "MapFullError", "DbsFullError", "ReadersFullError", "TlsFullError",
+    "TxnFullError", "CursorFullError", "PageFullError", "MapResizedError", "IncompatibleError", "BadRslotError",
+    "BadTxnError", "BadValsizeError", "BadDbiError", "ProblemError", "BadChecksumError", "CryptoFailError",
+    "EnvEncryptionError", "ReadonlyError", "InvalidParameterError", "LockError", "MemoryError", "DiskError",
+]
 
 CLOSED = "Attempt to operate on closed/deleted/dropped object."
 _READS_ONLY = "{} would write, and shale.lmdb only reads; to write, import the real lmdb in a program without shale.lmdb.install()"
@@ -223,6 +230,13 @@ def refused(name: str) -> _Any:
 
     method.__name__, method.__doc__ = name, "Refused: ReadonlyError."
     return method
+
+
+def check_bytes(key: _Any) -> None:
+    """Errors: TypeError for what has no bytes."""
+    if isinstance(key, str):
+        raise TypeError("Won't implicitly convert Unicode to bytes; use .encode()")
+    memoryview(key)
 
 
 def is_empty(key: _Any) -> bool:

@@ -55,7 +55,8 @@ class SampleSequence:
             from torch.utils.data import ConcatDataset
         except ImportError:
             return NotImplemented
-        return ConcatDataset([self, other])
+        both: Any = [self, other]
+        return ConcatDataset(both)
 
     def _slots(self) -> dict:
         """Values of the slots that a subclass has declared, for pickles."""

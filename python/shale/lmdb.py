@@ -8,14 +8,14 @@ What differs: nothing can be written (ReadonlyError); named databases and sorted
 with buffers=True a memoryview owns its bytes and outlives the transaction; a file may be open any number of times. docs/lmdb.md.
 """
 
+import operator as _operator
 import os as _os
 import sys as _sys
 import types as _types
 from typing import Any, Iterable, Iterator, Optional, Union
 
 from shale import _shale
-from shale import _lmdb_errors as _errors
-from shale._lmdb_cursor import Cursor, _Database
+from shale._lmdb_cursor import Cursor, _Database, check_database
 from shale._lmdb_errors import *  # noqa: F403 - py-lmdb's names
 from shale._lmdb_errors import (
     CLOSED,
@@ -28,6 +28,7 @@ from shale._lmdb_errors import (
     InvalidParameterError,
     NotFoundError,
     ReadonlyError,
+    check_bytes,
     is_empty,
     refusal,
     refused,
@@ -35,7 +36,15 @@ from shale._lmdb_errors import (
 
 __version__ = "3.0.0"  # of the py-lmdb whose names and errors these are: scripts ask for it
 
-__all__ = ["Cursor", "Environment", "Transaction", "_Database", "enable_drop_gil", "install", "open", "version", *_errors.__all__]
+# Written out, for type checkers: _lmdb_errors.__all__ is the end of it.
+__all__ = [
+    "Cursor", "Environment", "Transaction", "_Database", "enable_drop_gil", "install", "open", "version", "Error",
+    "KeyExistsError", "NotFoundError", "PageNotFoundError", "CorruptedError", "PanicError", "VersionMismatchError",
+    "InvalidError", "MapFullError", "DbsFullError", "ReadersFullError", "TlsFullError", "TxnFullError",
+    "CursorFullError", "PageFullError", "MapResizedError", "IncompatibleError", "BadRslotError", "BadTxnError",
+    "BadValsizeError", "BadDbiError", "ProblemError", "BadChecksumError", "CryptoFailError", "EnvEncryptionError",
+    "ReadonlyError", "InvalidParameterError", "LockError", "MemoryError", "DiskError",
+]
 
 _MAX_KEY_BYTES = 511
 
@@ -63,6 +72,9 @@ def install() -> _types.ModuleType:
             "call shale.lmdb.install() before whatever imports lmdb"
         )
     _sys.modules["lmdb"] = here
+    # py-lmdb's implementation, which code names that must have this one: `from lmdb import cpython`.
+    _sys.modules["lmdb.cpython"] = here
+    vars(here)["cpython"] = here
     return here
 
 
@@ -81,15 +93,13 @@ def _path_text(path: Any) -> str:
         raise TypeError("Filesystem path must be Unicode or bytes.") from None
 
 
-def _not_negative(value: int) -> int:
-    if value < 0:
+def _not_negative(value: Optional[int], default: int = 0) -> int:
+    count = default if value is None else _operator.index(value)
+    if count < 0:
         raise OverflowError("Integer argument must be >= 0")
-    return value
-
-
-def _check_database(db: Any) -> None:
-    if db is not None and not isinstance(db, _Database):
-        raise TypeError("invalid type")
+    if count >= 2**64:
+        raise OverflowError("Integer argument exceeds limit.")
+    return count
 
 
 class Environment:
@@ -115,8 +125,11 @@ class Environment:
         max_spare_txns: int = 0, lock: bool = True, lib_version: Optional[int] = None,
     ):  # fmt: skip
         self._path = _path_text(path)
-        self._map_size, self._max_readers, self._max_dbs = map(_not_negative, (map_size, max_readers, max_dbs))
-        if max_readers == 0:
+        self._map_size, self._max_readers = _not_negative(map_size, 10485760), _not_negative(max_readers, 126)
+        self._max_dbs = _not_negative(max_dbs)
+        for unused in (max_spare_txns, mode):
+            _not_negative(unused)
+        if self._max_readers == 0:
             raise InvalidParameterError("mdb_env_set_maxreaders", InvalidParameterError.CODE)
         self.readonly = bool(readonly)
         self._flags = {
@@ -263,10 +276,11 @@ class Environment:
             if reverse_key or dupsort or integerkey or integerdup or dupfixed:
                 raise ValueError("May not set flags on the main database")
             return _Database(self)
-        if isinstance(key, str):
-            raise TypeError("Won't implicitly convert Unicode to bytes; use .encode()")
+        check_bytes(key)
         if not self._max_dbs:
             raise DbsFullError("mdb_dbi_open", DbsFullError.CODE)
+        if is_empty(key):
+            raise BadValsizeError("mdb_dbi_open", BadValsizeError.CODE)
         if self._renewed().cursor().seek(key):
             raise IncompatibleError(
                 f"{self._path}: named database {bytes(key)!r}: shale.lmdb reads the main database only; "
@@ -332,7 +346,7 @@ class Transaction:
         buffers: bool = False,
     ):  # fmt: skip
         env._check_open()
-        _check_database(db)
+        check_database(db, env)
         if write:
             raise refusal("a transaction with write=True")
         if parent is not None:
@@ -364,7 +378,7 @@ class Transaction:
         if tree is None or self._env._is_closed:
             raise Error(CLOSED)
         if db is not None:
-            _check_database(db)
+            check_database(db, self._env)
         if not key:
             if key is None:
                 raise TypeError("key must be given.")
@@ -382,13 +396,13 @@ class Transaction:
     def cursor(self, db: Optional[_Database] = None) -> "Cursor":
         """A cursor: see Cursor."""
         self._tree()
-        _check_database(db)
+        check_database(db, self._env)
         return Cursor(_Database(self._env), self)
 
     def stat(self, db: Optional[_Database] = None) -> dict:
         """As Environment.stat(), for the transaction's state."""
         tree = self._tree()
-        _check_database(db)
+        check_database(db, self._env)
         return _stat_of(tree)
 
     def id(self) -> int:

@@ -36,8 +36,8 @@ struct KeyMapEntry {
 /// A place in a map. It moves as LMDB's cursors do: a move that finds nothing leaves no current
 /// entry, but keeps the place that the next move starts from. Memory: a page a level. One thread at
 /// a time; a clone is another cursor, for another thread.
-/// Errors, of every move: Code::damaged with file and offset, and the cursor stays as it was;
-/// Code::io.
+/// Errors, of every move: Code::damaged with file and offset; Code::io. Its place is then not
+/// specified: move a clone where that matters.
 class KeyCursor {
  public:
   virtual ~KeyCursor() = default;
@@ -49,9 +49,10 @@ class KeyCursor {
   virtual bool next() = 0;
   /// From a fresh cursor: the last entry.
   virtual bool prev() = 0;
-  /// The entry of exactly this key.
+  /// The entry of exactly this key. Errors: Code::damaged also if there is none, but the file has
+  /// been written to so often since the map was opened that this may be wrong.
   virtual bool seek(Bytes key) = 0;
-  /// The first entry whose key is this one or follows it.
+  /// The first entry whose key is this one or follows it. Errors: as seek.
   virtual bool seek_range(Bytes key) = 0;
   /// Nullopt where the last move found nothing. Errors: Code::damaged for a value outside the
   /// file; Code::unsupported for one that is no run of bytes.
@@ -60,7 +61,7 @@ class KeyCursor {
 };
 
 /// A map as it was when it was opened. It locks nothing: a file that is written to while it is read
-/// stays as it is for two transactions of the writer. Thread-safe; works on after fork().
+/// stays as it is until the writer begins the third transaction. Thread-safe; works on after fork().
 class KeyMap {
  public:
   virtual ~KeyMap() = default;
