@@ -122,7 +122,7 @@ class Dataset(SampleSequence):
                 os.fsencode(self.path),
                 os.fsencode(self.index_dir or ""),
                 self.cache,
-                None if self.verify == "auto" else self.verify,
+                None if isinstance(self.verify, str) else self.verify,
                 self.parse == "msgpack",
             )
             self._select(reader)
