@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <utility>
 
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
@@ -482,9 +484,14 @@ Manifest read_manifest(const DatasetPaths& paths,
     if (visit_shard) visit_shard(shard_from_json(parsed));
     return false;  // dropped: only one shard is held at a time
   };
-  std::FILE* stream = std::fopen(path.c_str(), "rbe");
-  if (stream == nullptr)
-    throw Error(Code::io, "cannot open the manifest again").at(path).because_errno(errno);
+  // The file that was proved, not the one that has its name by now.
+  const int descriptor = ::fcntl(file.descriptor(), F_DUPFD_CLOEXEC, 0);
+  std::FILE* stream = descriptor < 0 ? nullptr : ::fdopen(descriptor, "rb");
+  if (stream == nullptr) {
+    const int error = errno;
+    if (descriptor >= 0) ::close(descriptor);
+    throw Error(Code::io, "the manifest cannot be read").at(path).because_errno(error);
+  }
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> closer(stream, std::fclose);
   try {
     Manifest manifest = manifest_from_json(Json::parse(stream, filter));
