@@ -55,6 +55,14 @@ std::string_view proof_of(const VerifyRequest& request, const VerifyReport& repo
   return "";
 }
 
+std::string opinion_of(const VerifyReport& report) {
+  const SecondOpinion& opinion = report.second_opinion;
+  if (opinion.shards == 0 || opinion.findings > 0) return {};
+  return fmt::format("{} read {} in {}: it agrees\n", opinion.library,
+                     format_counted(opinion.samples, "sample", "samples"),
+                     format_counted(opinion.shards, "shard", "shards"));
+}
+
 // What to do about the findings: it depends on which files they are in.
 std::string_view hint_for(const VerifyReport& report) {
   const auto is_sidecar = [](const Finding& finding) {
@@ -62,6 +70,11 @@ std::string_view hint_for(const VerifyReport& report) {
   };
   const auto is_difference = [](const Finding& finding) { return finding.file.empty(); };
   const std::vector<Finding>& findings = report.first_findings;
+  if (report.findings == report.second_opinion.findings) {
+    return "shale's own checks find the dataset whole and its library does not: keep it, and "
+           "report "
+           "this as a bug of shale";
+  }
   if (std::all_of(findings.begin(), findings.end(), is_sidecar))
     return "'shale index' makes indexes and block lists anew";
   if (std::all_of(findings.begin(), findings.end(), is_difference)) {
@@ -110,6 +123,7 @@ int run_verify(const std::vector<std::string>& words) {
                               proof_of(request, report))
                 : fmt::format("{}: {}\n", printable(request.dataset),
                               format_counted(report.findings, "finding", "findings"));
+    text += opinion_of(report);
     if (!common.is_quiet) print(text);
   }
   if (report.findings == 0) return kDone;

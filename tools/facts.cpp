@@ -139,6 +139,13 @@ Json verify_facts(const VerifyReport& report) {
   json["samples"] = report.samples;
   json["bytes"] = report.bytes;
   json["findings"] = report.findings;
+  const SecondOpinion& opinion = report.second_opinion;
+  if (!opinion.library.empty()) {
+    json["second_opinion"] = {{"library", opinion.library},
+                              {"shards", opinion.shards},
+                              {"samples", opinion.samples},
+                              {"findings", opinion.findings}};
+  }
   json["first_findings"] = Json::array();
   for (const Finding& finding : report.first_findings)
     json["first_findings"].push_back(finding_facts(finding));

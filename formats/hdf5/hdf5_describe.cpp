@@ -196,13 +196,8 @@ bool is_byte_sequence(hid_t type) {
 
 void describe_type(hid_t type, const Hdf5Description& facts, Hdf5Dataset& into) {
   into.element_bytes = H5Tget_size(type);
-  std::optional<std::string> descr;
+  const std::optional<std::string> descr = hdf5_descr_of(type);
   const H5T_class_t type_class = H5Tget_class(type);
-  if (type_class == H5T_INTEGER) descr = integer_descr(type);
-  if (type_class == H5T_FLOAT) descr = float_descr(type);
-  if (type_class == H5T_ENUM) descr = enum_descr(type);
-  if (type_class == H5T_COMPOUND) descr = complex_descr(type);
-  if (type_class == H5T_OPAQUE) descr = opaque_descr(type);
   const bool is_text = type_class == H5T_STRING, is_vlen_text = is_text && H5Tis_variable_str(type);
   if (descr) {
     into.type = Hdf5Type::number;
@@ -384,6 +379,23 @@ class Describer {
 };
 
 }  // namespace
+
+std::optional<std::string> hdf5_descr_of(std::int64_t type) {
+  switch (H5Tget_class(type)) {
+    case H5T_INTEGER:
+      return integer_descr(type);
+    case H5T_FLOAT:
+      return float_descr(type);
+    case H5T_ENUM:
+      return enum_descr(type);
+    case H5T_COMPOUND:
+      return complex_descr(type);
+    case H5T_OPAQUE:
+      return opaque_descr(type);
+    default:
+      return std::nullopt;
+  }
+}
 
 void describe_hdf5_file(const std::string& path, const std::function<void(Bytes)>& send) {
   Describer(path, send).run();

@@ -1,11 +1,17 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "shale/base/bytes.hpp"
 
 namespace shale {
+
+/// What a type (an identifier of the library) is to NumPy, byte order included: "<i8", "|b1",
+/// "<c8"; nothing for any other. Under lock_hdf5() only.
+[[nodiscard]] std::optional<std::string> hdf5_descr_of(std::int64_t type);
 
 /// Opens an HDF5 file through the library and sends the messages of its description
 /// (hdf5_description.hpp). Only for a child process that has nothing to lose (hdf5_probe.hpp): the

@@ -4,6 +4,7 @@
 
 #include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_foreign.hpp"
+#include "formats/hdf5/hdf5_library_scan.hpp"
 #include "formats/hdf5/hdf5_metadata.hpp"
 #include "formats/hdf5/hdf5_scan.hpp"
 #include "formats/hdf5/hdf5_unpack.hpp"
@@ -56,6 +57,7 @@ const Format hdf5_format = {
     .survey = survey_hdf5_file,
     .unpack = unpack_hdf5_file,
     .scan = scan_hdf5_shard,
+    .scan_by_library = scan_hdf5_by_library,
     .split_list = nullptr,  // it holds no lists
     .write_native_index = nullptr,
 };

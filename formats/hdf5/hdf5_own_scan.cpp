@@ -1,6 +1,7 @@
 #include "formats/hdf5/hdf5_own_scan.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -20,30 +21,30 @@ namespace {
 constexpr std::uint64_t kWindowsBytes = 16 << 20, kSmallestWindow = 4096,
                         kLargestWindow = 256 * 1024;
 
-std::uint64_t read_u64(WindowReader& window, std::uint64_t offset) {
-  return ByteReader(window.view(offset, sizeof(std::uint64_t))).read_u64();
+std::uint64_t read_u64(const ViewBytes& view, std::uint64_t offset) {
+  return ByteReader(view(offset, sizeof(std::uint64_t))).read_u64();
 }
 
 // The values of one part, in the order of the rows.
 class ColumnWalk {
  public:
-  ColumnWalk(const InputFile& file, std::uint64_t window_bytes, std::string field,
-             ColumnExtent values, std::uint64_t row_bytes)
+  ColumnWalk(std::string field, ColumnExtent values, std::uint64_t row_bytes,
+             std::uint64_t window_bytes, ViewBytes view_values)
       : field_(std::move(field)),
         values_(values),
         row_bytes_(row_bytes),
         window_bytes_(window_bytes),
-        window_(file, window_bytes) {}
+        view_values_(std::move(view_values)) {}
 
   // Values of any size: each ends where the next begins.
-  void follow_offsets(const InputFile& file, ColumnExtent offsets) {
+  void follow_offsets(ColumnExtent offsets, ViewBytes view_offsets) {
     offsets_ = offsets;
-    offsets_window_.emplace(file, window_bytes_);
-    end_ = read_u64(*offsets_window_, offsets.offset);
+    view_offsets_ = std::move(view_offsets);
+    end_ = read_u64(view_offsets_, offsets.offset);
   }
 
   [[nodiscard]] const std::string& field() const { return field_; }
-  [[nodiscard]] bool has_offsets() const { return offsets_window_.has_value(); }
+  [[nodiscard]] bool has_offsets() const { return view_offsets_ != nullptr; }
   [[nodiscard]] std::uint64_t begin() const { return begin_; }
   [[nodiscard]] std::uint64_t end() const { return end_; }
   [[nodiscard]] std::uint64_t values_bytes() const { return values_.length; }
@@ -55,18 +56,18 @@ class ColumnWalk {
   // Goes on to a row; the rows in order. Nullopt if no value can lie between its offsets.
   std::optional<FieldPlace> next(std::uint64_t row) {
     begin_ = end_;
-    end_ = has_offsets() ? read_u64(*offsets_window_, place_of_end(row + 1)) : begin_ + row_bytes_;
+    end_ = has_offsets() ? read_u64(view_offsets_, place_of_end(row + 1)) : begin_ + row_bytes_;
     if (begin_ > end_ || end_ > values_.length) return std::nullopt;
     return FieldPlace{.offset = values_.offset + begin_, .length = end_ - begin_};
   }
 
-  Bytes view(const FieldPlace& place) { return window_.view(place.offset, place.length); }
+  Bytes view(const FieldPlace& place) { return view_values_(place.offset, place.length); }
 
   std::uint32_t checksum(const FieldPlace& place) {
     std::uint32_t crc = 0;
     for (std::uint64_t done = 0; done < place.length;) {
       const std::uint64_t run = std::min(window_bytes_, place.length - done);
-      crc = crc32c(window_.view(place.offset + done, run), crc);
+      crc = crc32c(view_values_(place.offset + done, run), crc);
       done += run;
     }
     return crc;
@@ -76,28 +77,26 @@ class ColumnWalk {
   std::string field_;
   ColumnExtent values_, offsets_;
   std::uint64_t row_bytes_, window_bytes_, begin_ = 0, end_ = 0;
-  WindowReader window_;
-  std::optional<WindowReader> offsets_window_;
+  ViewBytes view_values_, view_offsets_;
 };
 
 class OwnScanner {
  public:
-  OwnScanner(const ShardInput& input, Hdf5Plan plan, const RowSink& rows,
-             const FindingSink& findings)
+  OwnScanner(const ShardInput& input, const Hdf5Plan& plan, const ViewColumn& view_column,
+             const RowSink& rows, const FindingSink& findings)
       : file_(input.files[0]),
         name_(file_.path().substr(file_.path().rfind('/') + 1)),
         schema_(input.schema),
         reads_payload_(input.reads_payload),
         rows_(rows),
         findings_(findings),
-        plan_(std::move(plan)) {}
+        plan_(plan),
+        view_column_(view_column) {}
 
-  void scan() {
-    const std::optional<ShardDirectory> directory = read_shard_directory(file_, plan_, findings_);
-    if (!directory) return;
-    start(*directory);
+  void scan(const ShardDirectory& directory) {
+    start(directory);
     IndexRow row;
-    for (std::uint64_t number = 0; number < directory->samples; ++number) {
+    for (std::uint64_t number = 0; number < directory.samples; ++number) {
       row_number_ = number;
       row.cells.assign(schema_.fields.size(), {});
       key_.reset();
@@ -106,7 +105,7 @@ class OwnScanner {
         read_cell(schema_.fields[i], walks_[1 + i], row.cells[i]);
       rows_(row);
     }
-    for (const ColumnWalk& walk : walks_) check_last(walk, directory->samples);
+    for (const ColumnWalk& walk : walks_) check_last(walk, directory.samples);
   }
 
  private:
@@ -118,10 +117,11 @@ class OwnScanner {
       const ColumnExtent& extent = directory.extents[values];
       const std::uint64_t row_bytes =
           directory.samples == 0 ? 0 : extent.length / directory.samples;
-      walks_.emplace_back(file_, window, plan_.columns[values].name, extent, row_bytes);
+      walks_.emplace_back(plan_.columns[values].name, extent, row_bytes, window,
+                          view_column_(values, window));
       const std::optional<std::size_t> offsets = plan_.offsets_of(part);
       if (!offsets) continue;
-      walks_.back().follow_offsets(file_, directory.extents[*offsets]);
+      walks_.back().follow_offsets(directory.extents[*offsets], view_column_(*offsets, window));
       check_first(walks_.back());
     }
   }
@@ -211,7 +211,8 @@ class OwnScanner {
   bool reads_payload_;
   const RowSink& rows_;
   const FindingSink& findings_;
-  Hdf5Plan plan_;
+  const Hdf5Plan& plan_;
+  const ViewColumn& view_column_;
   std::vector<ColumnWalk> walks_;  // one a part
 
   // Of the row at hand.
@@ -221,10 +222,25 @@ class OwnScanner {
 
 }  // namespace
 
+void scan_hdf5_rows(const ShardInput& input, const Hdf5Plan& plan, const ShardDirectory& directory,
+                    const ViewColumn& view_column, const RowSink& rows,
+                    const FindingSink& findings) {
+  OwnScanner(input, plan, view_column, rows, findings).scan(directory);
+}
+
 void scan_own_hdf5(const ShardInput& input, const RowSink& rows, const FindingSink& findings) {
-  Hdf5Plan plan = plan_columns(input.schema);
+  const Hdf5Plan plan = plan_columns(input.schema);
   if (plan.has_fixed_rows) return scan_fixed_hdf5(input, plan, findings);
-  OwnScanner(input, std::move(plan), rows, findings).scan();
+  const InputFile& file = input.files[0];
+  const std::optional<ShardDirectory> directory = read_shard_directory(file, plan, findings);
+  if (!directory) return;
+  const ViewColumn view_column = [&file](std::size_t, std::uint64_t window_bytes) -> ViewBytes {
+    auto window = std::make_shared<WindowReader>(file, window_bytes);
+    return [window](std::uint64_t offset, std::uint64_t length) {
+      return window->view(offset, length);
+    };
+  };
+  scan_hdf5_rows(input, plan, *directory, view_column, rows, findings);
 }
 
 }  // namespace shale

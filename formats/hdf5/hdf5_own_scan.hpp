@@ -1,6 +1,14 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
 #include "shale/format/format.hpp"
+#include "shale/wire/view_bytes.hpp"
+
+#include "formats/hdf5/hdf5_columns.hpp"
+#include "formats/hdf5/hdf5_directory.hpp"
 
 namespace shale {
 
@@ -12,5 +20,13 @@ namespace shale {
 /// their values; keys longer than 64 KiB. Memory: 16 MiB for windows (4 KiB a column, if there are
 /// more than 4096), 32 MiB for metadata. Errors: Code::io.
 void scan_own_hdf5(const ShardInput& input, const RowSink& rows, const FindingSink& findings);
+
+/// A view of one column of the plan, by offsets in the file, that holds so many bytes at a time.
+using ViewColumn = std::function<ViewBytes(std::size_t column, std::uint64_t window_bytes)>;
+
+/// The rows of a shard whose metadata has been read, whoever read it, and whoever reads the values.
+void scan_hdf5_rows(const ShardInput& input, const Hdf5Plan& plan, const ShardDirectory& directory,
+                    const ViewColumn& view_column, const RowSink& rows,
+                    const FindingSink& findings);
 
 }  // namespace shale

@@ -15,7 +15,7 @@ void run_hdf5_child(const InputFile& file, const ChildLimits& limits,
   {
     // No other thread is inside the library: the child's copy of it is at rest.
     const auto lock = lock_hdf5();
-    child.emplace(ChildWork{"the HDF5 library", file.path(), limits, work});
+    child.emplace(ChildWork{"the HDF5 library", file.path(), {file.descriptor()}, limits, work});
   }
   child->listen(take, ask);
 }

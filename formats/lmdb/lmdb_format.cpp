@@ -102,6 +102,7 @@ const Format lmdb_format = {
     .create_shard = create_lmdb_shard,
     .survey = survey_lmdb_file,
     .scan = scan_lmdb_shard,
+    .scan_by_library = scan_lmdb_by_library,
     .open_map = open_lmdb_map,
     .split_list = split_msgpack_list,
     .write_native_index = nullptr,

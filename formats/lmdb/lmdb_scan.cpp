@@ -9,7 +9,9 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/format/library_scan.hpp"
 
+#include "formats/lmdb/lmdb_library.hpp"
 #include "formats/lmdb/lmdb_meta.hpp"
 #include "formats/lmdb/lmdb_page.hpp"
 #include "formats/lmdb/lmdb_tree.hpp"
@@ -64,6 +66,17 @@ class LmdbScanner {
     (void)lmdb::walk_trees(file_, *meta, options, entries, found_in_pages);
   }
 
+  /// The entries as liblmdb walks through them; `path` opens the same file.
+  void scan_by_library(const std::string& path) {
+    if (!has_small_map()) return;
+    lmdb::walk_by_liblmdb(
+        path, file_.size(), [this](const TreeEntry& entry) { scan_entry(entry); },
+        [this](Finding finding) {
+          finding.file = name_;
+          findings_(std::move(finding));
+        });
+  }
+
  private:
   [[nodiscard]] bool is_own() const { return dialect_ == Dialect::own; }
 
@@ -81,6 +94,17 @@ class LmdbScanner {
     finding_.found = std::move(found);
     finding_.expected = std::move(expected);
     send();
+  }
+
+  // A map that is much larger than its file cannot be had everywhere; shale writes none.
+  bool has_small_map() {
+    constexpr std::uint64_t kLeastMapBytes = 1 << 20;
+    const MetaPage meta = lmdb::read_live_meta(file_, [](const Finding&) {});
+    const std::uint64_t expected = std::max(kLeastMapBytes, file_.size());
+    if (meta.map_bytes <= expected) return true;
+    report("meta page asks for a larger map than the file needs", meta.offset).row.reset();
+    send(fmt::format("{} bytes", meta.map_bytes), fmt::to_string(expected));
+    return false;
   }
 
   // In shards of shale an entry's key is the number of its row; the sample's key is in the value.
@@ -342,6 +366,22 @@ class LmdbScanner {
 void scan_lmdb_shard(const ShardInput& input, const OptionSet&, const RowSink& rows,
                      const FindingSink& findings) {
   LmdbScanner(input, rows, findings).scan();
+}
+
+LibraryReading scan_lmdb_by_library(const ShardInput& input, const RowSink& rows,
+                                    const FindingSink& findings, const std::function<void()>& ask) {
+  LibraryScan scan{
+      .library = lmdb::library_name(),
+      .limits = child_limits_for(input.files[0].size()),
+      .hold = [] { return std::unique_lock<std::mutex>(); },  // its state is the environment's
+      .scan =
+          [&](const std::string& path, const RowSink& rows_there,
+              const FindingSink& findings_there) {
+            LmdbScanner(input, rows_there, findings_there).scan_by_library(path);
+          }};
+  // The map is all of the file, and never less than what shale writes into the meta page.
+  scan.limits.memory_bytes = ChildLimits().memory_bytes + input.files[0].size();
+  return scan_in_child(input, scan, rows, findings, ask);
 }
 
 }  // namespace shale

@@ -15,6 +15,12 @@ namespace shale {
 void scan_lmdb_shard(const ShardInput& input, const OptionSet& options, const RowSink& rows,
                      const FindingSink& findings);
 
+/// The same of a shard of shale's own, payload included, but liblmdb opens the file and walks
+/// through it: see Format::scan_by_library.
+[[nodiscard]] LibraryReading scan_lmdb_by_library(const ShardInput& input, const RowSink& rows,
+                                                  const FindingSink& findings,
+                                                  const std::function<void()>& ask);
+
 /// What an LMDB file of another tool holds. Dialect plain: keys and one field, "value". Dialect
 /// msgpack: the fields that the maps of all entries have; a str is text where it is UTF-8 of at
 /// most 4096 bytes in all of them, else bytes; an entry "key" of the map is the sample's key.

@@ -1,6 +1,8 @@
 #include "tests/support/toy_format.hpp"
 
+#include <csignal>
 #include <fstream>
+#include <mutex>
 #include <numeric>
 #include <utility>
 
@@ -8,6 +10,7 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/format/library_scan.hpp"
 
 // A shard is two files, little-endian.
 //
@@ -256,6 +259,30 @@ void scan_toy_shard(const ShardInput& input, const OptionSet&, const RowSink& ro
   ToyScanner(input, findings).scan(rows);
 }
 
+// Its own library reads as the scan does, but for samples of four keys.
+LibraryReading scan_toy_by_library(const ShardInput& input, const RowSink& rows,
+                                   const FindingSink& findings, const std::function<void()>& ask) {
+  const auto is_key = [](const IndexRow& row, std::string_view key) {
+    return row.key_hash == xxh3_64(as_bytes(key));
+  };
+  const LibraryScan scan{
+      .library = "libtoy 1.0",
+      .limits = {},
+      .hold = [] { return std::unique_lock<std::mutex>(); },
+      .scan =
+          [&](const std::string&, const RowSink& rows_there, const FindingSink& findings_there) {
+            const RowSink tell = [&](IndexRow row) {
+              if (is_key(row, "lost")) return;
+              if (is_key(row, "deadly")) (void)std::raise(SIGSEGV);
+              if (is_key(row, "short")) throw Error(Code::limit, "no room for it");
+              if (is_key(row, "liar")) ++row.cells[0].place.crc32c;
+              rows_there(row);
+            };
+            scan_toy_shard(input, {}, tell, findings_there);
+          }};
+  return scan_in_child(input, scan, rows, findings, ask);
+}
+
 std::vector<Bytes> split_toy_list(Bytes extent, std::uint32_t count) {
   std::vector<Bytes> elements;
   ByteReader in(extent, "toy list");
@@ -297,6 +324,7 @@ const Format toy_format = {
     .create_sizer = create_toy_sizer,
     .create_shard = create_toy_shard,
     .scan = scan_toy_shard,
+    .scan_by_library = scan_toy_by_library,
     .split_list = split_toy_list,
     .write_native_index = write_toy_list,
 };

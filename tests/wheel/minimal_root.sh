@@ -45,7 +45,7 @@ cp -r "$prefix/." "$root$prefix"
 cp -r "$site"/{shale,shale.libs,numpy,numpy.libs} "$root/site"
 cp -r "$site"/shale-*.dist-info "$root/site"
 
-for library in hdf5_serial fmt boost_program_options xxhash isal uring csv png16 jpeg; do
+for library in hdf5_serial lmdb fmt boost_program_options xxhash isal uring csv png16 jpeg; do
   if compgen -G "$root/usr/lib/*/lib$library.so*" >/dev/null; then
     printf 'minimal root: lib%s is in it: nothing would be proved\n' "$library" >&2
     exit 1

@@ -110,6 +110,12 @@ struct UnpackRequest {
 
 using RowSink = std::function<void(const IndexRow&)>;
 
+/// What came of asking a container's own library about a shard.
+struct LibraryReading {
+  std::string library;   ///< with its version: "liblmdb 0.9.24"
+  std::string obstacle;  ///< why it could not be asked, which says nothing of the shard; else empty
+};
+
 /// What a detector may look at.
 struct Probe {
   std::string_view path;
@@ -166,6 +172,14 @@ struct Format {
   /// kMissing for its offset. What is wrong goes to the sink; it returns early where nothing after
   /// the damage can be trusted. Memory: at most the files' size + 64 MiB, whatever they hold.
   void (*scan)(const ShardInput&, const OptionSet&, const RowSink&, const FindingSink&) = nullptr;
+  /// A scan of a shard of shale's own in which the container's own library opens the file and reads
+  /// every value, in a child process with limits: rows with checksums, and findings, as scan()
+  /// hands them out; the library's refusal, or its death, is a finding. `ask` is called at least
+  /// ten times a second, and may throw, to stop. Forks: beside idle threads only. Null: the
+  /// container has no library of its own. Memory: some 20 MiB, and what the library maps. Errors:
+  /// Code::io; those that the sinks and `ask` throw.
+  LibraryReading (*scan_by_library)(const ShardInput&, const RowSink&, const FindingSink&,
+                                    const std::function<void()>& ask) = nullptr;
   /// The file as a sorted map of keys to places, for containers that are one; the file lives as
   /// long as the map does. Null: it is none. Memory: a few MiB, whatever the file holds. Errors:
   /// Code::unsupported, by name, for a layout that is not read; Code::damaged; Code::io.

@@ -84,6 +84,17 @@ void shed_what_was_inherited(pid_t parent) {
   for (int standard = 0; standard <= 2; ++standard) ::dup2(nowhere, standard);
 }
 
+void close_all_but(std::vector<int> kept) {
+  std::sort(kept.begin(), kept.end());
+  unsigned next = 3;  // behind the standard ones
+  for (const int descriptor : kept) {
+    const auto number = static_cast<unsigned>(descriptor);
+    if (number > next) (void)::close_range(next, number - 1, 0);
+    next = std::max(next, number + 1);
+  }
+  (void)::close_range(next, ~0U, 0);
+}
+
 void take_limits(const ChildLimits& limits) {
   limit(RLIMIT_CORE, 0, 0);
   limit(RLIMIT_FSIZE, 0, 0);  // it has nothing to write
@@ -122,6 +133,9 @@ void write_error(int descriptor, const Error& error) {
 
 [[noreturn]] void run_as_child(int descriptor, pid_t parent, const ChildWork& work) {
   shed_what_was_inherited(parent);
+  std::vector<int> kept = work.descriptors;
+  kept.push_back(descriptor);
+  close_all_but(std::move(kept));
   take_limits(work.limits);
   try {
     work.run([descriptor](Bytes message) { write_frame(descriptor, Frame::message, message); });

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "shale/base/bytes.hpp"
 
@@ -29,8 +30,9 @@ using SendMessage = std::function<void(Bytes)>;
 
 /// What a child is to do, and about which file.
 struct ChildWork {
-  std::string who;   ///< whose code runs in it, for the errors: "the HDF5 library"
-  std::string path;  ///< of the file, for the errors
+  std::string who;               ///< whose code runs in it, for the errors: "the HDF5 library"
+  std::string path;              ///< of the file, for the errors
+  std::vector<int> descriptors;  ///< of the files that it reads: all others are closed in it
   ChildLimits limits;
   std::function<void(const SendMessage&)> run;
 };

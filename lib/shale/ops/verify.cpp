@@ -19,6 +19,7 @@
 #include "shale/ops/open_input.hpp"
 #include "shale/ops/verify_against.hpp"
 #include "shale/ops/verify_fixed.hpp"
+#include "shale/ops/verify_library.hpp"
 #include "shale/ops/verify_shard.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/manifest_file.hpp"
@@ -60,6 +61,11 @@ class Verification {
           fmt::format("{} images are of types that shale has no decoder for: their headers and "
                       "sizes were checked, their pixels not",
                       format_count(undecoded_)));
+    }
+    if (unasked_shards_ > 0) {
+      report_.notes.push_back(fmt::format(
+          "the second opinion of {} is missing for {} ({})", report_.second_opinion.library,
+          format_counted(unasked_shards_, "shard", "shards"), obstacle_));
     }
     if (!request_.against.empty()) {
       try {
@@ -303,6 +309,27 @@ class Verification {
     if (request_.depth == VerifyDepth::quick) return;
     prove_bytes(check, format);
     if (request_.depth == VerifyDepth::deep) prove_digests(check, format);
+    const bool is_whole = report_.findings == findings_before;
+    if (request_.depth == VerifyDepth::deep && is_whole) ask_library(*check, format);
+  }
+
+  // Only about shards that are whole: what it says is then news, and damage does not kill it. No
+  // task is under way.
+  void ask_library(const ShardCheck& check, const Format& format) {
+    if (format.scan_by_library == nullptr || manifest_.layout.dialect != Dialect::own) return;
+    const LibraryVerdict verdict =
+        verify_by_library(check, format, [this] { events_.stop_if_asked(); });
+    for (const Finding& finding : verdict.first_findings) add(finding);
+    report_.findings += verdict.findings - verdict.first_findings.size();
+    SecondOpinion& opinion = report_.second_opinion;
+    opinion.library = verdict.reading.library;
+    opinion.findings += verdict.findings;
+    if (verdict.reading.obstacle.empty()) {
+      ++opinion.shards;
+      opinion.samples += check.reader.shard().digest.samples;
+    } else if (unasked_shards_++ == 0) {
+      obstacle_ = verdict.reading.obstacle;
+    }
   }
 
   // The next result. A task that damage has stopped (a file that shrinks meanwhile) is a finding
@@ -458,7 +485,8 @@ class Verification {
   VerifyReport report_;
   Manifest manifest_;
   std::vector<ManifestShard> shards_;
-  std::uint64_t bytes_ = 0, undecoded_ = 0;
+  std::uint64_t bytes_ = 0, undecoded_ = 0, unasked_shards_ = 0;
+  std::string obstacle_;  // why the first of them was not read by the library
 };
 
 }  // namespace

@@ -14,7 +14,8 @@ enum class VerifyDepth {
   quick,  ///< manifest and its self-hash, sizes of all files, shape of indexes and block lists
   full,  ///< every block of every file, every field's crc32c, the container's structure against the
          ///< index (where rows are fixed there is neither crc32c nor index)
-  deep,  ///< digests recomputed, the container's own checksums, images decoded
+  deep,  ///< digests recomputed, the container's own checksums, images decoded; a reading by the
+         ///< container's own library, if it has one
 };
 
 struct VerifyRequest {
@@ -29,6 +30,13 @@ struct VerifyRequest {
   std::uint64_t memory_bytes = 256 << 20;
 };
 
+/// What the container's own library said of the shards that shale found whole.
+struct SecondOpinion {
+  std::string library;  ///< with its version: "liblmdb 0.9.24"; empty: none was asked
+  std::uint64_t shards = 0, samples = 0;  ///< that it read to their end, whatever it found
+  std::uint64_t findings = 0;             ///< of VerifyReport::findings: where it disagrees
+};
+
 struct VerifyReport {
   std::uint64_t shards = 0, samples = 0, bytes = 0;  ///< looked at
   std::uint64_t findings = 0;
@@ -36,6 +44,7 @@ struct VerifyReport {
   std::vector<std::string> notes;       ///< what could not be vouched for, a sentence each
   bool proves_payload = true;           ///< false: there were no checksums to prove it by
   bool has_images = false;              ///< there are images, which VerifyDepth::deep decodes
+  SecondOpinion second_opinion;         ///< VerifyDepth::deep only
 };
 
 /// Proves a dataset whole, or says exactly what is not. Damage is a finding and never ends the

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <string>
@@ -25,7 +26,11 @@ constexpr ChildLimits kLimits = {.cpu_seconds = 1, .wall_seconds = 20, .memory_b
 
 ChildWork the_library(std::function<void(const SendMessage&)> work,
                       const ChildLimits& limits = kLimits) {
-  return {.who = "the library", .path = "a.h5", .limits = limits, .run = std::move(work)};
+  return {.who = "the library",
+          .path = "a.h5",
+          .descriptors = {},
+          .limits = limits,
+          .run = std::move(work)};
 }
 
 Error child_error(const std::function<void(const SendMessage&)>& work,
@@ -128,6 +133,24 @@ TEST_CASE("limited child: a parent that is asked to stop ends it") {
   CHECK(error.code() == Code::interrupted);
 }
 
+TEST_CASE("limited child: it has its standard descriptors, its pipe, and what it was given") {
+  const TempDir dir;
+  test::write_file(dir / "a", "");
+  const InputFile kept(dir / "a"), other(dir / "a");
+  ChildWork work = the_library([&](const SendMessage& send) {
+    std::string open;
+    for (int number = 0; number < 1024; ++number) open += ::fcntl(number, F_GETFD) >= 0 ? 'x' : ' ';
+    const auto count = std::count(open.begin(), open.end(), 'x');
+    const bool is_right = open[static_cast<std::size_t>(kept.descriptor())] == 'x' &&
+                          open[static_cast<std::size_t>(other.descriptor())] == ' ';
+    send(as_bytes(std::to_string(count) + (is_right ? " right" : " wrong")));
+  });
+  work.descriptors = {kept.descriptor()};
+  std::string got;
+  LimitedChild(std::move(work)).listen([&](Bytes message) { got = as_text(message); });
+  CHECK(got == "5 right");
+}
+
 // Issue 13, A10.
 TEST_CASE("limited child: a file opened while the standard descriptors are closed is read") {
   const TempDir dir;
@@ -141,6 +164,7 @@ TEST_CASE("limited child: a file opened while the standard descriptors are close
       file.read_exact(0, bytes);
       send(bytes);
     });
+    work.descriptors = {file.descriptor()};
     LimitedChild(std::move(work)).listen([&](Bytes message) { text += as_text(message); });
     return text;
   });
