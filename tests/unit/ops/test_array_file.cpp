@@ -178,13 +178,13 @@ TEST_CASE("array file: big-endian and Fortran order are told") {
 TEST_CASE("array file: a file shorter or longer than its array is damaged, with both numbers") {
   const std::string whole = npy("<f4", {3}, counted(12));
   CHECK(open_error(whole.substr(0, whole.size() - 1)).message() ==
-        "array of shape (3) takes 12 bytes behind its header, 11 are there");
+        "array of shape (3,) takes 12 bytes behind its header, 11 are there");
   const Error longer = open_error(whole + "x");
   CHECK(longer.code() == Code::damaged);
-  CHECK(longer.message() == "array of shape (3) takes 12 bytes behind its header, 13 are there");
+  CHECK(longer.message() == "array of shape (3,) takes 12 bytes behind its header, 13 are there");
   CHECK(longer.offset() == 128);
   CHECK(open_error(zip_of({stored_part("b.npy", whole + "x")})).message() ==
-        "array of shape (3) takes 12 bytes behind its header, 13 are there in member 'b.npy'");
+        "array of shape (3,) takes 12 bytes behind its header, 13 are there in member 'b.npy'");
   for (std::size_t length = 0; length < whole.size(); ++length) {
     CAPTURE(length);
     CHECK(open_error(whole.substr(0, length)).code() == Code::damaged);
