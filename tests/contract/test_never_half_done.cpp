@@ -12,7 +12,8 @@ namespace {
 using namespace test;
 
 TEST_CASE(
-    "never half done: a writer that goes without finish() leaves whole shards and no manifest") {
+    "never half done: a writer that goes without finish() leaves whole shards in its work folder, "
+    "and no more") {
   for_each_layout([](const Format& format, const Schema& schema) {
     const SampleSet set = plain_samples(schema, 7, 60);
     for (std::size_t appended = 0; appended <= set.samples.size(); ++appended) {
@@ -28,7 +29,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "never half done: a process that ends after any append leaves whole shards and no manifest") {
+    "never half done: a process that ends after any append leaves whole shards in its work folder, "
+    "and no more") {
   for_each_layout([](const Format& format, const Schema& schema) {
     const SampleSet set = plain_samples(schema, 7, 60);
     for (std::size_t appended = 0; appended <= set.samples.size(); ++appended) {
@@ -91,9 +93,10 @@ TEST_CASE("never half done: a stopped conversion leaves whole shards and no temp
     const Error error = error_of([&] { (void)convert(request, events); });
 
     CHECK(error.code() == Code::interrupted);
-    CHECK(files_in(dir / "out").size() > 7);
+    CHECK(files_in(dir / "out/.shale/new").size() > 7);
     CHECK(fault_of_unfinished(dir / "out").empty());
-    for (const std::string& name : files_in(dir / "out/.shale")) CHECK(!is_dataset_file(name));
+    for (const std::string& name : files_in(dir / "out/.shale/new"))
+      CHECK(shard_of_file(name).value_or(7) < 7);
   });
 }
 

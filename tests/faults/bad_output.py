@@ -6,7 +6,7 @@ import resource
 import shutil
 import signal
 
-from fault_case import IN_MEMORY, FaultCase
+from fault_case import IN_MEMORY, WORK_FOLDER_MARK, FaultCase
 from shale_tool import make_photos, manifest_of, png, run, snapshot, start, write
 
 __all__ = ["TargetsThatExist", "DisksThatFail", "ShardsThatAreTooSmall"]
@@ -29,8 +29,8 @@ class TargetsThatExist(FaultCase):
 
         done = run(*self.words, *words, preexec_fn=limit_files)
         self.assertEqual(done.code, 1, done.err)
-        self.assertIn("shard-000001.tfrecord", os.listdir(self.out))
-        self.assertNotIn("dataset.json", os.listdir(self.out))
+        self.assertEqual(os.listdir(self.out), [".shale"])
+        self.assertIn("shard-000001.tfrecord", os.listdir(self.out / ".shale/new"))
 
     def test_a_file(self):
         write(self.out, b"precious")
@@ -131,22 +131,24 @@ class TargetsThatExist(FaultCase):
         self.ok(*self.words)
         (self.out / "dataset.json").rename(self.folder / "saved.json")
         with self.untouched(self.folder.path):
-            self.refused(*self.words, says=[f"{self.out}: ", "dataset.json"])
+            for overwrite in ([], ["--overwrite"]):
+                self.refused(*self.words, *overwrite, says=[f"{self.out}: ", "holds no shale dataset"])
             self.refused("index", self.out, says=[f"{self.out}: ", "dataset.json"])
-            self.refused("verify", self.out, says=["unfinished"])
-        self.ok(*self.words, "--overwrite")
-        self.assertEqual((self.out / "dataset.json").read_bytes(), (self.folder / "saved.json").read_bytes())
+            self.refused("verify", self.out, says=[f"{self.out}: "])
+        (self.folder / "saved.json").rename(self.out / "dataset.json")
+        self.assertIn("already complete", self.ok(*self.words).out)
 
     def test_a_work_folder_left_after_the_manifest_goes_away(self):
         """Killed between the manifest's rename and the end: complete, but for .shale."""
         self.ok(*self.words)
         before = snapshot(self.out)
+        write(self.out / ".shale/lock", WORK_FOLDER_MARK)
         write(self.out / ".shale/journal", b"x\n")
         self.assertIn("already complete", self.ok(*self.words).out)
         self.assertEqual(snapshot(self.out), before)
 
     def test_a_second_writer_is_refused(self):
-        write(self.out / ".shale/lock", b"")
+        write(self.out / ".shale/lock", WORK_FOLDER_MARK)
         with open(self.out / ".shale/lock", "rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             self.refused(*self.words, says=[f"{self.out}: ", "another shale process"])
@@ -168,7 +170,7 @@ class DisksThatFail(FaultCase):
                 words = ["convert", self.source, out, "--to", "record", "--io", io, *self.words]
                 self.refused(*words, says=["No space left on device", out])
                 self.check_unfinished(out, self.reference)
-                self.assertIn("shard-000000.tfrecord", os.listdir(out), "what was whole stays")
+                self.assertIn("shard-000000.tfrecord", os.listdir(out / ".shale/new"), "what was whole stays")
                 self.remount(disk, "size=8m")
                 self.ok(*words)
                 self.check_same(out, self.reference)
@@ -244,8 +246,8 @@ class ShardsThatAreTooSmall(FaultCase):
         size = (self.source / "class-1/large.png").stat().st_size
         with self.untouched(self.source):
             done = self.refused(*words, size, says=["class-1/large.png", f"--shard-size is {size}"])
-        for name in sorted(os.listdir(self.out)):
-            self.assertNotIn(b"large.png", (self.out / name).read_bytes() if name.startswith("shard") else b"")
+        for shard in (self.out / ".shale/new").iterdir():
+            self.assertNotIn(b"large.png", shard.read_bytes())
         hinted = int(done.err.split("--shard-size ")[-1].split()[0])
         self.refused(*words[:-1], "--overwrite", "--shard-size", hinted - 1, says=["class-1/large.png"])
         # The hint is exact: with this number the command works.

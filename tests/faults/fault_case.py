@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import fcntl
+import json
 import os
 import pathlib
 import random
@@ -23,6 +24,8 @@ IS_ROOT = os.geteuid() == 0
 BUG_MARKS = ("unexpected:", "terminate called", "Traceback", "Sanitizer", "this is a bug")
 SEED = int(os.environ.get("FAULTS_SEED", random.SystemRandom().randrange(2**32)))
 print(f"FAULTS_SEED={SEED}", flush=True)
+# What marks a work folder as shale's (docs/layout.md).
+WORK_FOLDER_MARK = b"shale works here: this folder goes when its run ends\n"
 # For tests that are not about disks: no waiting for fsync.
 IN_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
@@ -87,13 +90,24 @@ class FaultCase(unittest.TestCase):
     # ---- what a run may leave behind
 
     def check_unfinished(self, out, reference):
-        """No manifest, and what bears a final name is whole: the same as in a run that nothing disturbed."""
-        for name in sorted(os.listdir(out)) if os.path.isdir(out) else []:
-            if name == ".shale":
-                continue
-            self.assertNotEqual(name, "dataset.json", "a run that failed left a manifest")
-            self.assertTrue((reference / name).exists(), f"{name} is no file of the dataset")
-            self.assertEqual((out / name).read_bytes(), (reference / name).read_bytes(), f"{name} is not whole")
+        """No manifest; what bears a final name, and each shard that the journal lists, is whole: the same as in a run that nothing disturbed."""
+        names = sorted(os.listdir(out)) if os.path.isdir(out) else []
+        self.assertNotIn("dataset.json", names, "a run that failed left a manifest")
+        whole = [out / name for name in names if name != ".shale"]
+        for shard in self.journaled(out):
+            whole += [place / shard["name"] for place in (out, out / ".shale/new") if (place / shard["name"]).exists()]
+        for path in whole:
+            self.assertTrue((reference / path.name).exists(), f"{path} is no file of the dataset")
+            self.assertEqual(path.read_bytes(), (reference / path.name).read_bytes(), f"{path} is not whole")
+
+    def journaled(self, out):
+        """The files of the shards that are whole, as the journal of an unfinished run has them."""
+        try:
+            lines = (out / ".shale/journal").read_bytes().split(b"\n")[1:-1]
+        except FileNotFoundError:
+            return []
+        shards = [json.loads(line) for line in lines]
+        return [file for shard in shards for file in [*shard["files"], shard["index"], shard["blocks"]] if file]
 
     def check_same(self, left, right):
         self.assertEqual(differences(left, right), [], f"{left} and {right} differ")

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import unittest
 
-from fault_case import IN_MEMORY, FaultCase
+from fault_case import IN_MEMORY, WORK_FOLDER_MARK, FaultCase
 from limits import MIB, Limits
 from shale_tool import IS_SANITIZED, npy, start, write
 
@@ -90,7 +90,8 @@ class DrawCase(FaultCase):
 
     def clear(self):
         for name in os.listdir(self.place):
-            (self.place / name).unlink()
+            path = self.place / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 class DrawKills(DrawCase):
@@ -227,7 +228,8 @@ class DrawOutputs(DrawCase):
     def test_what_a_kill_left_is_no_room_that_is_missing(self):
         with self.small_disk(ROWS * ROW_BYTES * 3 // 2) as disk:
             words = ["resample", self.x, disk / "out.npy", "--tmp", self.scratch, "--memory", "16MiB"]
-            write(disk / ".out.npy.shale", bytes(ROWS * ROW_BYTES))
+            write(disk / ".out.npy.shale/lock", WORK_FOLDER_MARK)
+            write(disk / ".out.npy.shale/new/out.npy", bytes(ROWS * ROW_BYTES))
             self.ok(*words)
             self.assertEqual(os.listdir(disk), ["out.npy"])
 

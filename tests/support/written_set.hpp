@@ -13,6 +13,7 @@
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
+#include "shale/shards/set_swap.hpp"
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/shards/work_folder.hpp"
 
@@ -73,11 +74,10 @@ class SetInProgress {
         directory_(directory),
         work_(directory) {
     if (!set_options.fail_at.empty()) options_.set("fail_at", set_options.fail_at);
-    work_.clear_previous_run();
+    work_.clear();
     work_.begin("a test");
     writer_.emplace(format_, schema_, options_, work_,
-                    ShardSetWriter::Options{.directory = directory,
-                                            .limit_bytes = set_options.limit_bytes,
+                    ShardSetWriter::Options{.limit_bytes = set_options.limit_bytes,
                                             .limit_samples = set_options.limit_samples,
                                             .io = IoMode::buffered,
                                             .memory_bytes = 16 << 20,
@@ -110,12 +110,13 @@ class SetInProgress {
     const auto for_each_shard = [this](const ShardVisitor& visit) { work_.for_each_shard(visit); };
     if (format_.write_native_index != nullptr) {
       for (const std::string& name :
-           format_.write_native_index(manifest, for_each_shard, directory_)) {
-        const FileSummary file = summarize_file(InputFile(join_path(directory_, name)));
+           format_.write_native_index(manifest, for_each_shard, work_.path())) {
+        const FileSummary file = summarize_file(InputFile(join_path(work_.path(), name)));
         manifest.files.push_back({name, file.bytes, file.hash});
       }
     }
-    write_manifest(directory_, manifest, for_each_shard);
+    write_manifest(work_.path(), manifest, for_each_shard);
+    put_in_place(SetPlace::of_dataset(directory_), work_);
     work_.remove();
     return manifest;
   }
@@ -185,13 +186,18 @@ inline std::vector<std::string> differing_files(const std::string& one, const st
   return names;
 }
 
-/// What is wrong with a directory whose run was cut short, as a sentence; empty if nothing: no
-/// manifest, and every file under a final name is whole, by the journal or by being part of a shard
-/// whose other files are still to come.
+/// What is wrong with a directory whose run was cut short, as a sentence; empty if nothing: it
+/// holds the work folder and nothing else, and in that every shard which the journal lists is
+/// whole.
 inline std::string fault_of_unfinished(const std::string& directory) {
-  if (std::filesystem::exists(join_path(directory, kManifestName))) return "there is a manifest";
+  const std::string work = join_path(directory, kWorkFolder), built = join_path(work, "new");
+  if (!std::filesystem::exists(directory)) return "";  // it had not begun
+  for (const std::string& name : files_in(directory)) {
+    if (!name.starts_with(kWorkFolder)) return name + " is there before the set is complete";
+  }
+  if (std::filesystem::exists(join_path(built, kManifestName))) return "there is a manifest";
   std::map<std::string, ManifestFile> told;
-  std::ifstream journal(join_path(join_path(directory, kWorkFolder), "journal"), std::ios::binary);
+  std::ifstream journal(join_path(work, "journal"), std::ios::binary);
   std::string line;
   std::getline(journal, line);
   while (std::getline(journal, line) && !journal.eof()) {
@@ -200,17 +206,13 @@ inline std::string fault_of_unfinished(const std::string& directory) {
     if (!shard.index.name.empty()) told[shard.index.name] = shard.index;
     told[shard.blocks.name] = shard.blocks;
   }
-  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-    const std::string name = entry.path().filename().string();
-    if (name == kWorkFolder) continue;
-    const auto file = told.find(name);
-    if (file == told.end()) return name + " is not in the journal";
-    const FileSummary found = summarize_file(InputFile(entry.path().string()));
-    if (found.bytes != file->second.bytes || found.hash != file->second.hash)
-      return name + " is not whole";
-    told.erase(file);
+  for (const auto& [name, expected] : told) {
+    const std::string path = join_path(built, name);
+    if (!std::filesystem::exists(path)) return name + " is in the journal, but not there";
+    const FileSummary found = summarize_file(InputFile(path));
+    if (found.bytes != expected.bytes || found.hash != expected.hash) return name + " is not whole";
   }
-  return told.empty() ? "" : told.begin()->first + " is in the journal, but not there";
+  return "";
 }
 
 }  // namespace shale::test

@@ -38,6 +38,13 @@ NamelessFile::NamelessFile(const std::string& folder)
 
 NamelessFile::~NamelessFile() { ::close(descriptor_); }
 
+int NamelessFile::duplicate() const {
+  const int other = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+  if (other >= 0) return other;
+  const int error = errno;
+  throw Error(Code::io, "the scratch file cannot be opened again").at(path_).because_errno(error);
+}
+
 bool NamelessFile::set_direct(bool direct) const {
   const int flags = ::fcntl(descriptor_, F_GETFL);
   return flags >= 0 &&

@@ -17,6 +17,8 @@ class NamelessFile {
   NamelessFile& operator=(const NamelessFile&) = delete;
 
   [[nodiscard]] int descriptor() const { return descriptor_; }
+  /// A further descriptor of it, for an owner of its own. Errors: Code::io.
+  [[nodiscard]] int duplicate() const;
   /// For messages: the folder, and what it is.
   [[nodiscard]] const std::string& path() const { return path_; }
   /// From now on reads and writes go past the page cache, or, with false, through it: as

@@ -51,12 +51,20 @@ class BufferedForNow {
   bool is_direct_;
 };
 
-int open_retrying(const std::string& path, int flags) {
+// A file of its own: never one that stands there, nor what a link leads to.
+int create_file(const std::string& path) {
   int descriptor = -1;
   do {
-    descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
+    descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   } while (descriptor < 0 && errno == EINTR);
-  return descriptor;
+  if (descriptor >= 0) return descriptor;
+  const int error = errno;
+  throw Error(Code::io, "cannot be created").at(path).because_errno(error);
+}
+
+bool set_direct(int descriptor) {
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  return flags >= 0 && ::fcntl(descriptor, F_SETFL, flags | O_DIRECT) == 0;
 }
 
 }  // namespace
@@ -68,14 +76,15 @@ Hash128 hash_of_blocks(std::span<const Hash128> blocks) {
 }
 
 struct OutputFile::Impl {
-  Impl(std::string path_, const Options& options_);
+  Impl(int descriptor_, std::string path_, const Options& options_);
   ~Impl() {
     if (descriptor >= 0) ::close(descriptor);
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  void open();
+  void prepare();
+  void go_direct();
   void require_usable() const;
   template <class Fill>
   void grow(std::uint64_t count, Fill fill);
@@ -126,39 +135,34 @@ struct OutputFile::Impl {
       background;  // made when the first buffer is full; goes before `memory`
 };
 
-OutputFile::Impl::Impl(std::string path_, const Options& options_)
-    : path(std::move(path_)), options(options_), writes(options_.buffers) {
+OutputFile::Impl::Impl(int descriptor_, std::string path_, const Options& options_)
+    : path(std::move(path_)),
+      options(options_),
+      descriptor(descriptor_),
+      writes(options_.buffers) {}
+
+void OutputFile::Impl::prepare() {
   if (options.buffers < 1 || options.buffer_bytes < kAlignment ||
       options.buffer_bytes % kAlignment != 0 || options.buffer_bytes > kLargestBuffer) {
     throw Error(Code::bug, "{} write buffers of {} bytes", options.buffers, options.buffer_bytes)
         .at(path);
   }
   buffers = memory.require(options.buffers * options.buffer_bytes);
-  open();
-}
-
-void OutputFile::Impl::open() {
-  constexpr int kFlags = O_RDWR | O_CREAT | O_TRUNC;
-  if (options.io != IoMode::buffered) {
-    descriptor = open_retrying(path, kFlags | O_DIRECT);
-    is_direct = descriptor >= 0;
-    if (descriptor < 0 && errno == EINVAL && options.io == IoMode::direct) {
-      throw Error(Code::io, "this file system refuses direct writes")
-          .at(path)
-          .because_errno(EINVAL)
-          .hint("use --io auto or --io buffered");
-    }
-  }
-  if (descriptor < 0 && (options.io == IoMode::buffered || errno == EINVAL)) {
-    descriptor = open_retrying(path, kFlags);
-  }
-  if (descriptor < 0) {
-    const int error = errno;
-    throw Error(Code::io, "cannot be created").at(path).because_errno(error);
-  }
+  go_direct();
   // Blocks are read back only to be hashed again: without this, 1 MiB drags the device's whole
   // read-ahead (8 MiB on some machines) into the page cache.
   (void)::posix_fadvise(descriptor, 0, 0, POSIX_FADV_RANDOM);
+}
+
+void OutputFile::Impl::go_direct() {
+  if (options.io == IoMode::buffered) return;
+  is_direct = set_direct(descriptor);
+  if (is_direct || options.io != IoMode::direct) return;
+  const int error = errno;
+  throw Error(Code::io, "this file system refuses direct writes")
+      .at(path)
+      .because_errno(error)
+      .hint("use --io auto or --io buffered");
 }
 
 void OutputFile::Impl::require_usable() const {
@@ -346,8 +350,12 @@ FileSummary OutputFile::Impl::finish() {
   return {.bytes = bytes, .blocks = blocks, .hash = hash_of_blocks(blocks)};
 }
 
-OutputFile::OutputFile(std::string path, const Options& options)
-    : impl_(std::make_unique<Impl>(std::move(path), options)) {}
+OutputFile::OutputFile(const std::string& path, const Options& options)
+    : OutputFile(create_file(path), path, options) {}
+OutputFile::OutputFile(int descriptor, std::string name, const Options& options)
+    : impl_(std::make_unique<Impl>(descriptor, std::move(name), options)) {
+  impl_->prepare();
+}
 OutputFile::~OutputFile() = default;
 OutputFile::OutputFile(OutputFile&&) noexcept = default;
 OutputFile& OutputFile::operator=(OutputFile&&) noexcept = default;

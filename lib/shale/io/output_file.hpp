@@ -43,8 +43,11 @@ class OutputFile {
     std::uint32_t buffers = 3;  ///< at least 1; 1 means that every write is waited for
   };
 
-  /// Creates the file, or empties it. Errors: Code::io.
-  OutputFile(std::string path, const Options& options);
+  /// Creates the file. Errors: Code::io, also if anything, a link included, has that name.
+  OutputFile(const std::string& path, const Options& options);
+  /// An empty file that is open for reading and writing: takes the descriptor, also if it throws.
+  /// `name` is for messages.
+  OutputFile(int descriptor, std::string name, const Options& options);
   ~OutputFile();
   OutputFile(OutputFile&&) noexcept;
   OutputFile& operator=(OutputFile&&) noexcept;

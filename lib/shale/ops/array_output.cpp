@@ -1,13 +1,6 @@
 #include "shale/ops/array_output.hpp"
 
-#include <cerrno>
 #include <filesystem>
-#include <utility>
-
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
@@ -24,6 +17,16 @@ std::string folder_of_file(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
+namespace {
+
+Error already_exists(const std::string& output) {
+  return Error(Code::exists, "already exists")
+      .at(output)
+      .hint("choose another output, or pass --overwrite to replace it");
+}
+
+}  // namespace
+
 void refuse_taken_output(const std::string& output, bool overwrite) {
   std::error_code error;
   const fs::file_status status = fs::status(output, error);
@@ -33,10 +36,7 @@ void refuse_taken_output(const std::string& output, bool overwrite) {
         .at(output)
         .hint("a set of shards goes into a directory whose name does not end in .npy");
   }
-  if (overwrite) return;
-  throw Error(Code::exists, "is there already")
-      .at(output)
-      .hint("choose another output, or pass --overwrite to replace it");
+  if (!overwrite) throw already_exists(output);
 }
 
 const Field& only_array_field(const SourceInfo& info, const std::string& output, bool are_chosen) {
@@ -61,58 +61,23 @@ const Field& only_array_field(const SourceInfo& info, const std::string& output,
       .at(output);
 }
 
-TemporaryArray::TemporaryArray(const std::string& output)
+TemporaryArray::TemporaryArray(const std::string& output, bool overwrite)
     : output_(output),
-      path_(join_path(folder_of_file(output),
-                      fmt::format(".{}.shale", fs::path(output).filename().string()))) {
-  // Who holds it may give it its final name between our open and our lock: then it is another file
-  // by now.
-  do {
-    release();
-    take();
-  } while (!still_has_name());
-  if (::ftruncate(lock_, 0) == 0) return;
-  const int error = errno;
-  release();
-  throw Error(Code::io, "what an earlier run left of it cannot be cleared")
-      .at(path_)
-      .because_errno(error);
+      overwrite_(overwrite),
+      work_(WorkFolder::of_file(output)),
+      path_(join_path(work_.path(), fs::path(output).filename().string())) {
+  work_.clear();
 }
 
-TemporaryArray::~TemporaryArray() {
-  if (!is_published_) ::unlink(path_.c_str());
-  release();
-}
+TemporaryArray::~TemporaryArray() { work_.remove(); }
 
 void TemporaryArray::publish() {
-  rename_file(path_, output_);
-  is_published_ = true;
-  sync_directory(folder_of_file(output_));
-}
-
-void TemporaryArray::take() {
-  lock_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (lock_ < 0) {
-    const int error = errno;
-    throw Error(Code::io, "cannot be written").at(output_).because_errno(error);
+  if (overwrite_) {
+    rename_file(path_, output_);
+  } else if (!rename_to_free_name(path_, output_)) {
+    throw already_exists(output_);
   }
-  // Where the file system has no locks the last one to finish wins.
-  if (::flock(lock_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-  release();
-  throw Error(Code::exists, "another process is writing it")
-      .at(output_)
-      .hint("wait for it, or choose another output");
-}
-
-bool TemporaryArray::still_has_name() const {
-  struct stat held {
-  }, named{};
-  return ::fstat(lock_, &held) == 0 && ::stat(path_.c_str(), &named) == 0 &&
-         held.st_ino == named.st_ino && held.st_dev == named.st_dev;
-}
-
-void TemporaryArray::release() {
-  if (lock_ >= 0) ::close(std::exchange(lock_, -1));
+  sync_directory(folder_of_file(output_));
 }
 
 }  // namespace shale

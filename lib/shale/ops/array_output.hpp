@@ -4,6 +4,7 @@
 
 #include "shale/data/schema.hpp"
 #include "shale/format/source.hpp"
+#include "shale/shards/work_folder.hpp"
 
 // What the commands share that write one .npy file.
 
@@ -20,29 +21,27 @@ void refuse_taken_output(const std::string& output, bool overwrite);
 [[nodiscard]] const Field& only_array_field(const SourceInfo& info, const std::string& output,
                                             bool are_chosen);
 
-/// An output under a temporary name beside it, held by this process alone. Removed by the
-/// destructor unless it was published; what a kill leaves is emptied and taken over by the next run
-/// of the same output.
+/// An output in a work folder beside it, held by this process alone. Removed by the destructor
+/// unless it was published; what a kill leaves is removed by the next run of the same output.
 class TemporaryArray {
  public:
-  /// Errors: Code::io; Code::exists if another process writes it.
-  explicit TemporaryArray(const std::string& output);
+  /// Errors: as WorkFolder::of_file.
+  TemporaryArray(const std::string& output, bool overwrite);
   ~TemporaryArray();
   TemporaryArray(const TemporaryArray&) = delete;
   TemporaryArray& operator=(const TemporaryArray&) = delete;
 
+  /// Where the file is to be created.
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// Gives the file its name, durably; it is whole and durable itself. Errors: Code::io.
+  /// Gives the file its name, durably; it is whole and durable itself. Errors: Code::exists for a
+  /// name that was taken in the meantime, unless it is to be overwritten; Code::io.
   void publish();
 
  private:
-  void take();
-  [[nodiscard]] bool still_has_name() const;
-  void release();
-
-  std::string output_, path_;
-  int lock_ = -1;
-  bool is_published_ = false;
+  const std::string output_;
+  const bool overwrite_;
+  WorkFolder work_;
+  const std::string path_;
 };
 
 }  // namespace shale

@@ -1,16 +1,13 @@
 #include "shale/ops/array_rows.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
-
-#include <unistd.h>
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/io/external_sorter.hpp"
+#include "shale/io/nameless_file.hpp"
 #include "shale/io/output_file.hpp"
-#include "shale/shards/naming.hpp"
 
 namespace shale {
 namespace {
@@ -117,16 +114,14 @@ std::unique_ptr<RowStream> ArrayRows::open_stream(std::uint64_t memory_bytes,
 // Writes the stream into a file, for rows that are not asked for in order.
 std::shared_ptr<const InputFile> ArrayRows::settle(std::uint64_t memory_bytes,
                                                    const Events& events) {
-  const std::string path = join_path(scratch_folder_, fmt::format(".shale-rows-{}", ::getpid()));
+  const NamelessFile scratch(scratch_folder_);
   const std::unique_ptr<RowStream> stream = open_stream(memory_bytes, events);
-  OutputFile file(path, {.io = IoMode::automatic, .buffer_bytes = kCopyBytes, .buffers = 2});
-  // Its name goes at once: a kill leaves nothing, and its bytes stay as long as it is open.
-  auto settled = std::make_shared<const InputFile>(path);
-  std::filesystem::remove(path);
+  OutputFile file(scratch.duplicate(), scratch.path(),
+                  {.io = IoMode::automatic, .buffer_bytes = kCopyBytes, .buffers = 2});
   copy(
       *stream, [&](Bytes piece) { file.append(piece); }, events);
   (void)file.finish();
-  return settled;
+  return std::make_shared<const InputFile>(fmt::format("/proc/self/fd/{}", scratch.descriptor()));
 }
 
 // A row at a time at least: streams hand out whole rows.

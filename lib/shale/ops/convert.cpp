@@ -9,8 +9,8 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/format/format.hpp"
-#include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
+#include "shale/io/free_space.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/ops/array_columns.hpp"
 #include "shale/ops/class_table.hpp"
@@ -21,8 +21,10 @@
 #include "shale/ops/identity.hpp"
 #include "shale/ops/join_array.hpp"
 #include "shale/ops/open_input.hpp"
+#include "shale/ops/refuse_nested.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
+#include "shale/shards/set_swap.hpp"
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/shards/work_folder.hpp"
 
@@ -53,8 +55,7 @@ class Conversion {
         source_(source),
         work_(work),
         writer_(format, source.info().schema, format_options_, work,
-                {.directory = request.output,
-                 .limit_bytes = request.shard_bytes,
+                {.limit_bytes = request.shard_bytes,
                  .limit_samples = request.shard_samples,
                  .io = request.io,
                  .memory_bytes = request.memory_bytes,
@@ -98,13 +99,11 @@ class Conversion {
     manifest.payload_bytes = written.payload_bytes;
     manifest.shard_count = written.shards;
     for (CsvList* list : {&skipped_list_, &ignored_list_, &images_list_}) {
-      if (std::optional<ManifestFile> file = list->publish(request_.output))
-        manifest.files.push_back(*file);
+      if (std::optional<ManifestFile> file = list->finish()) manifest.files.push_back(*file);
     }
     const auto for_each_shard = [this](const ShardVisitor& visit) { work_.for_each_shard(visit); };
     if (format_.write_native_index != nullptr) add_native_index(manifest, for_each_shard);
-    write_manifest(request_.output, manifest, for_each_shard);
-    work_.remove();
+    write_manifest(work_.path(), manifest, for_each_shard);
     ConvertReport report;
     report.manifest = std::move(manifest);
     report.file_bytes = written.file_bytes;
@@ -163,9 +162,7 @@ class Conversion {
                         const std::function<void(const ShardVisitor&)>& for_each_shard) {
     for (const std::string& name :
          format_.write_native_index(manifest, for_each_shard, work_.path())) {
-      const std::string path = join_path(work_.path(), name);
-      const FileSummary file = summarize_file(InputFile(path));
-      rename_file(path, join_path(request_.output, name));
+      const FileSummary file = summarize_file(InputFile(join_path(work_.path(), name)));
       manifest.files.push_back({name, file.bytes, file.hash});
     }
   }
@@ -183,23 +180,6 @@ class Conversion {
   std::vector<std::string> first_skipped_;
   std::uint64_t done_ = 0, bad_ = 0, skipped_ = 0;
 };
-
-// Refuses an output that would be part of the input, or the input part of it.
-void refuse_nested(const ConvertRequest& request) {
-  // What cannot be resolved (no permission, a loop of links) is refused by name when it is opened.
-  std::error_code error;
-  const std::string output = fs::weakly_canonical(request.output, error).string() + "/";
-  if (error) return;
-  for (const std::string& input : request.inputs) {
-    const std::string folder = fs::weakly_canonical(path_in_word(input), error).string() + "/";
-    if (error) return;
-    if (output.starts_with(folder) || folder.starts_with(output)) {
-      throw Error(Code::usage, "output and input {} lie in one another", printable(input))
-          .at(request.output)
-          .hint("choose an output directory beside the input");
-    }
-  }
-}
 
 void refuse_strange_output(const ConvertRequest& request, Place place) {
   if (place == Place::other_file) {
@@ -225,22 +205,24 @@ ConvertReport already_complete(const ConvertRequest& request, const Manifest& wa
         .at(request.output)
         .hint("choose another output, or pass --overwrite to replace it");
   }
-  // A run that was killed between its manifest and its end leaves the work folder.
-  std::error_code error;
-  if (fs::exists(join_path(request.output, kWorkFolder), error))
-    WorkFolder(request.output).remove();
   report.was_complete = true;
   report.skipped = report.manifest.skipped;
   return report;
 }
 
-void clear_unfinished(const ConvertRequest& request, WorkFolder& work, const Manifest& wanted) {
-  const std::string previous = work.previous_request();
-  if (!request.overwrite && previous.empty() && work.holds_shards()) {
-    throw Error(Code::exists, "holds shards, but neither dataset.json nor the journal of a run")
-        .at(request.output)
-        .hint("if dataset.json was lost, copy it back; pass --overwrite to write the dataset anew");
+// A run that was killed after its manifest leaves the work folder. It is in nobody's way.
+void clear_left_work_folder(const std::string& output) {
+  if (work_folder_at(join_path(output, kWorkFolder)) != WorkFolderState::ours) return;
+  try {
+    WorkFolder(output).remove();
+  } catch (const Error&) {
+    return;  // another process works there, or nothing can be written
   }
+}
+
+void refuse_other_run(const ConvertRequest& request, const WorkFolder& work,
+                      const Manifest& wanted) {
+  const std::string previous = work.previous_request();
   if (!request.overwrite && !previous.empty()) {
     const std::optional<std::string> difference =
         first_difference(identity_from_line(previous), identity_of(wanted));
@@ -250,7 +232,34 @@ void clear_unfinished(const ConvertRequest& request, WorkFolder& work, const Man
           .hint("run that command again to finish it, or pass --overwrite to drop it");
     }
   }
-  work.clear_previous_run();
+}
+
+// Nothing of the old set goes before the new one is complete: there must be room for both.
+void prepare_overwrite(const ConvertRequest& request, const SourceInfo& source,
+                       const Events& events) {
+  const std::uint64_t needed = source.manifest.bytes;
+  const std::optional<std::uint64_t> free = free_space(request.output);
+  if (free && *free < needed) {
+    throw Error(Code::io, "{} of samples are to be written, {} are free", format_size(needed),
+                format_size(*free))
+        .at(request.output)
+        .hint(
+            "the old dataset stays until the new one is complete: make room for both, or remove "
+            "the old one yourself");
+  }
+  const std::string size = needed == 0 ? "" : ", " + format_size(needed) + " of samples";
+  events.say(fmt::format("the dataset in {} stays until the new one{} is complete",
+                         printable(request.output), size));
+}
+
+// Refuses files of somebody else under the names of shards.
+void refuse_taken_names(const ConvertRequest& request, const Format& format,
+                        const SourceInfo& source) {
+  std::vector<std::string> suffixes =
+      format.layout(source.schema, OptionSet(format.options)).file_suffixes;
+  suffixes.emplace_back(kIndexSuffix);
+  suffixes.emplace_back(kBlocksSuffix);
+  refuse_foreign_files(SetPlace::of_dataset(request.output), suffixes);
 }
 
 Manifest wanted_manifest(const ConvertRequest& request, const SourceInfo& source) {
@@ -262,6 +271,15 @@ Manifest wanted_manifest(const ConvertRequest& request, const SourceInfo& source
   manifest.classes = source.classes;
   manifest.source = source.manifest;
   return manifest;
+}
+
+void say_notes(const SourceInfo& source, const Events& events) {
+  for (const std::string& note : source.notes) events.say(note);
+  if (!source.labels_are_sorted) return;
+  events.say(
+      "labels come in sorted order: a loader that reads in order would see one class after the "
+      "other; "
+      "pass --shuffle to write a shuffled order");
 }
 
 ConvertReport dry_run(const ConvertRequest& request, const Format& format, Source& source,
@@ -284,46 +302,63 @@ ConvertReport dry_run(const ConvertRequest& request, const Format& format, Sourc
   return report;
 }
 
+// What was decided before the lock was taken may be wrong by now: all is looked at again.
 ConvertReport convert_into(const ConvertRequest& request, const Events& events,
-                           const Format& format, Place place) {
+                           const Format& format) {
   WorkFolder work(request.output);
+  const SetPlace set = SetPlace::of_dataset(request.output);
+  const bool was_swapping = finish_swap(set, work);
+  const Place place = look_at(request.output);
+  const bool replaces = place == Place::dataset;
   std::unique_ptr<Source> source;
   Manifest wanted;
   try {
+    refuse_strange_output(request, place);
     source = open_input(request, work.path(), events);
     check_schema_fits(format, source->info().schema);
     refuse_too_large(source->info(), format, request.shard_bytes,
                      memory_for_samples(request.memory_bytes, source->info()));
     wanted = wanted_manifest(request, source->info());
-    if (place == Place::dataset) {
-      remove_dataset(request.output);
-      work.clear_previous_run();
-    } else {
-      clear_unfinished(request, work, wanted);
+    const bool is_this_run =
+        was_swapping &&
+        !first_difference(identity_of(read_manifest(request.output)), identity_of(wanted));
+    if (replaces && (is_this_run || !request.overwrite)) {
+      ConvertReport report = already_complete(request, wanted);
+      source.reset();
+      work.remove();
+      return report;
     }
+    refuse_other_run(request, work, wanted);
+    refuse_taken_names(request, format, source->info());
+    if (replaces) prepare_overwrite(request, source->info(), events);
   } catch (...) {
+    source.reset();
     if (place != Place::unfinished || work.previous_request().empty()) work.abandon();
     throw;
   }
-  for (const std::string& note : source->info().notes) events.say(note);
-  if (source->info().labels_are_sorted) {
-    events.say(
-        "labels come in sorted order: a loader that reads in order would see one class after the "
-        "other; "
-        "pass --shuffle to write a shuffled order");
-  }
+  say_notes(source->info(), events);
+  work.clear();
   work.begin(identity_line(identity_of(wanted)));
+  ConvertReport report;
   try {
     Conversion conversion(request, events, format, *source, work);
     conversion.run();
-    return conversion.finish(std::move(wanted));
+    report = conversion.finish(std::move(wanted));
   } catch (...) {
-    work.drop_temporary_files();
-    // Not one shard is whole: nothing to continue from, so nothing in the way of a run with other
-    // options.
-    if (!work.holds_shards()) work.abandon();
+    // Not one shard is whole, or there is the old set: nothing to continue from, so nothing in the
+    // way of a run with other options.
+    source.reset();
+    if (replaces || !work.holds_shards()) {
+      work.abandon();
+    } else {
+      work.drop_unfinished_files();
+    }
     throw;
   }
+  source.reset();  // before the folder that its scratch files are in
+  put_in_place(set, work);
+  work.remove();
+  return report;
 }
 
 }  // namespace
@@ -351,9 +386,10 @@ ConvertReport convert(const ConvertRequest& request, const Events& events) {
   const Format& format = format_named(request.format);
   const Place place = look_at(request.output);
   refuse_strange_output(request, place);
-  refuse_nested(request);
+  refuse_nested({request.output}, inputs_of(request));
   ConvertReport report;
-  const bool is_finished = place == Place::dataset && !request.overwrite;
+  const bool is_finished =
+      place == Place::dataset && !request.overwrite && !is_swapping(request.output);
   if (request.is_dry_run || is_finished) {
     // Nothing may be written to the output: the list of files spills to the temporary folder if it
     // must.
@@ -367,11 +403,12 @@ ConvertReport convert(const ConvertRequest& request, const Events& events) {
         events.say("the input is newer than the dataset: its content is compared");
         refuse_changed_content(request, events, format, *source);
       }
+      if (!request.is_dry_run) clear_left_work_folder(request.output);
     } else {
       report = dry_run(request, format, *source, std::move(wanted));
     }
   } else {
-    report = convert_into(request, events, format, place);
+    report = convert_into(request, events, format);
   }
   if (request.verify && !request.is_dry_run) {
     VerifyRequest verification;

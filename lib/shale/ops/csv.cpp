@@ -6,7 +6,6 @@
 #include <csv.h>
 
 #include "shale/base/error.hpp"
-#include "shale/io/atomic_file.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/shards/naming.hpp"
 
@@ -141,10 +140,9 @@ void CsvList::write_row(const std::vector<std::string>& fields) {
   file_->append(as_bytes(row));
 }
 
-std::optional<ManifestFile> CsvList::publish(const std::string& directory) {
+std::optional<ManifestFile> CsvList::finish() {
   if (!file_) return std::nullopt;
   const FileSummary written = file_->finish();
-  rename_file(join_path(folder_, name_), join_path(directory, name_));
   return ManifestFile{name_, written.bytes, written.hash};
 }
 

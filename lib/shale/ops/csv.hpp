@@ -32,8 +32,8 @@ class CsvList {
   /// `folder` is where it is written, under `name`; `header` is its first row.
   CsvList(std::string folder, std::string name, std::vector<std::string> header);
   void add(const std::vector<std::string>& fields);
-  /// Makes it durable and gives it its final name in `directory`. Nullopt if it has no row.
-  [[nodiscard]] std::optional<ManifestFile> publish(const std::string& directory);
+  /// Makes it durable. Nullopt, and no file, if it has no row.
+  [[nodiscard]] std::optional<ManifestFile> finish();
 
  private:
   void write_row(const std::vector<std::string>& fields);

@@ -4,18 +4,19 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/ops/file_fingerprint.hpp"
+#include "shale/ops/refuse_nested.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/manifest_file.hpp"
+#include "shale/shards/set_swap.hpp"
+#include "shale/shards/work_folder.hpp"
 
 namespace shale {
 namespace {
@@ -34,54 +35,25 @@ std::uint64_t mtime_ns_of(const InputFile& file) {
          static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
 }
 
-// Files on their way to their names: one run's, cleared by the next one if it was killed.
-class IndexWorkFolder {
- public:
-  IndexWorkFolder(const std::string& lists, const std::string& name)
-      : path_(join_path(lists, fmt::format(".{}.shale", name))) {
-    try {
-      fs::create_directories(lists);
-      fs::remove_all(path_);
-      fs::create_directory(path_);
-    } catch (const fs::filesystem_error& error) {
-      throw Error(Code::io, "no index can be written here")
-          .at(lists)
-          .because(error.code().message())
-          .hint("pass --index-dir with a directory that can be written to");
-    }
-  }
-  ~IndexWorkFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  IndexWorkFolder(const IndexWorkFolder&) = delete;
-  IndexWorkFolder& operator=(const IndexWorkFolder&) = delete;
+const OutputFile::Options kListOptions{
+    .io = IoMode::buffered, .buffer_bytes = kIndexBufferBytes, .buffers = 1};
 
-  [[nodiscard]] const std::string& path() const { return path_; }
+OutputFile list_file(const std::string& path) { return OutputFile(path, kListOptions); }
 
- private:
-  std::string path_;
-};
-
-// One at a time indexes into a folder: several processes may want the same index at once.
-class FolderLock {
- public:
-  explicit FolderLock(const std::string& folder) {
-    std::error_code ignored;  // what is wrong with the folder shows when something is written there
-    fs::create_directories(folder, ignored);
-    descriptor_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    // Network file systems may have no such locks. Then the last one to finish wins.
-    if (descriptor_ >= 0) (void)::flock(descriptor_, LOCK_EX);
+// Where an index is made. Several processes may want the same one at once: each waits its turn.
+WorkFolder work_folder_of(const DatasetPaths& paths, const std::string& name,
+                          const Events& events) {
+  std::error_code cause;
+  fs::create_directories(paths.lists, cause);
+  try {
+    if (cause) throw Error(Code::io, "no index can be written here").because(cause.message());
+    return WorkFolder::of_file(join_path(paths.lists, name), [&] { events.stop_if_asked(); });
+  } catch (Error& error) {
+    if (error.code() == Code::io)
+      error.at(paths.lists).hint("pass --index-dir with a directory that can be written to");
+    throw;
   }
-  ~FolderLock() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
- private:
-  int descriptor_ = -1;
-};
+}
 
 // A file without a name, in memory, which is read and written by the path of its descriptor.
 class AnonymousFile {
@@ -102,6 +74,17 @@ class AnonymousFile {
   AnonymousFile& operator=(const AnonymousFile&) = delete;
 
   [[nodiscard]] std::string name() const { return std::to_string(descriptor_); }
+  /// For the one who writes it.
+  [[nodiscard]] OutputFile output() const {
+    const int other = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+    if (other < 0) {
+      const int error = errno;
+      throw Error(Code::io, "the memory file of the index cannot be opened again")
+          .at(name())
+          .because_errno(error);
+    }
+    return OutputFile(other, join_path(kFolder, name()), kListOptions);
+  }
 
  private:
   static constexpr std::size_t kLongestLabel = 200;  // the kernel takes 249
@@ -123,20 +106,37 @@ class Indexing {
 
   IndexedFile run() {
     if (request_.keeps_fresh && seems_fresh()) return {};
-    const FolderLock lock(paths_.lists);
-    if (request_.keeps_fresh && has_fresh_index()) return {};
+    refuse_inside_dataset(paths_.manifest, paths_.lists);
+    WorkFolder work = work_folder_of(paths_, name_, events_);
+    const SetPlace place = SetPlace::of_file(paths_.manifest, name_);
+    (void)finish_swap(place, work);
+    try {
+      if (!request_.keeps_fresh || !has_fresh_index()) make_index(place, work);
+    } catch (...) {
+      if (!is_swapping(place, work)) work.remove();
+      throw;
+    }
+    work.remove();
+    return {std::move(manifest_), std::move(notes_)};
+  }
+
+  void make_index(const SetPlace& place, WorkFolder& work) {
+    work.clear();
     adopt_dialect();
     const Format& format = describe_file();
-    const IndexWorkFolder work(paths_.lists, name_);
+    std::vector<std::string> suffixes;
+    if (!manifest_.layout.has_fixed_rows) suffixes.emplace_back(kIndexSuffix);
+    if (request_.with_checksums) suffixes.emplace_back(kBlocksSuffix);
+    refuse_foreign_files(place, suffixes);
     if (manifest_.layout.has_fixed_rows) {
       place_rows(format);
     } else {
       shard_.index.name = name_ + std::string(kIndexSuffix);
-      write_index(format, join_path(work.path(), shard_.index.name));
+      write_index(format, list_file(join_path(work.path(), shard_.index.name)));
     }
     if (request_.with_checksums) {
       shard_.blocks.name = name_ + std::string(kBlocksSuffix);
-      write_blocks(join_path(work.path(), shard_.blocks.name));
+      write_blocks(list_file(join_path(work.path(), shard_.blocks.name)));
       if (manifest_.layout.has_fixed_rows) {
         digest_rows();
       } else {
@@ -145,22 +145,22 @@ class Indexing {
     }
     describe_source();
     refuse_changed_file();
-    publish(work);
-    return {std::move(manifest_), std::move(notes_)};
+    write_manifest_file(join_path(work.path(), place.manifest), manifest_,
+                        [this](const auto& visit) { visit(shard_); });
+    put_in_place(place, work);
   }
 
   MemoryIndex run_in_memory() {
     auto memory = std::make_shared<const AnonymousFile>(name_);
-    const std::string path = join_path(AnonymousFile::kFolder, memory->name());
     const Format& format = describe_file();
     if (!manifest_.layout.has_fixed_rows) {
       shard_.index.name = memory->name();
-      write_index(format, path);
+      write_index(format, memory->output());
     } else {
       place_rows(format);
       if (request_.with_checksums) {
         shard_.blocks.name = memory->name();
-        write_blocks(path);
+        write_blocks(memory->output());
         digest_rows();
       }
     }
@@ -242,10 +242,8 @@ class Indexing {
     }
   }
 
-  void write_index(const Format& format, const std::string& path) {
-    IndexWriter writer(
-        OutputFile(path, {.io = IoMode::buffered, .buffer_bytes = kIndexBufferBytes, .buffers = 1}),
-        IndexColumns(manifest_.schema, manifest_.layout));
+  void write_index(const Format& format, OutputFile file) {
+    IndexWriter writer(std::move(file), IndexColumns(manifest_.schema, manifest_.layout));
     const auto take = [&](const IndexRow& row) {
       writer.append(row);
       for (std::size_t i = 0; i < row.cells.size(); ++i) {
@@ -265,18 +263,16 @@ class Indexing {
     shard_.index.hash = written.hash;
   }
 
-  void write_blocks(const std::string& path) {
+  void write_blocks(OutputFile file) {
     const FileSummary summary = summarize_file(files_[0]);
     shard_.files[0].hash = summary.hash;
-    OutputFile file(path,
-                    {.io = IoMode::buffered, .buffer_bytes = kIndexBufferBytes, .buffers = 1});
     file.append(block_list_bytes(summary.blocks));
     const FileSummary written = file.finish();
     shard_.blocks.bytes = written.bytes;
     shard_.blocks.hash = written.hash;
   }
 
-  void digest_samples(const Format& format, const IndexWorkFolder& work) {
+  void digest_samples(const Format& format, const WorkFolder& work) {
     DatasetPaths paths = paths_;
     paths.lists = work.path();
     const ShardReader reader(paths, manifest_, shard_);
@@ -358,24 +354,6 @@ class Indexing {
                 files_[0].size(), now.size())
         .at(request_.file)
         .hint("wait until nothing writes to it, then run the same command again");
-  }
-
-  // The old manifest goes first: it must never speak of new lists.
-  void publish(const IndexWorkFolder& work) {
-    std::error_code ignored;
-    fs::remove(paths_.manifest, ignored);
-    sync_directory(paths_.lists);
-    for (const ManifestFile* file : {&shard_.index, &shard_.blocks}) {
-      if (file->name.empty()) continue;
-      rename_file(join_path(work.path(), file->name), join_path(paths_.lists, file->name));
-    }
-    if (shard_.index.name.empty())
-      fs::remove(join_path(paths_.lists, name_ + std::string(kIndexSuffix)), ignored);
-    if (shard_.blocks.name.empty())
-      fs::remove(join_path(paths_.lists, name_ + std::string(kBlocksSuffix)), ignored);
-    sync_directory(paths_.lists);
-    write_manifest_file(paths_.manifest, join_path(work.path(), kManifestName), manifest_,
-                        [this](const auto& visit) { visit(shard_); });
   }
 
   const ForeignRequest& request_;

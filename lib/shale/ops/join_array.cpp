@@ -8,6 +8,7 @@
 #include "shale/ops/array_output.hpp"
 #include "shale/ops/encode_pipeline.hpp"
 #include "shale/ops/open_input.hpp"
+#include "shale/ops/refuse_nested.hpp"
 #include "shale/shards/shard_set_writer.hpp"
 
 namespace shale {
@@ -37,6 +38,7 @@ void verify_array(const ConvertRequest& request, const FileSummary& written,
 
 ConvertReport join_into_array(const ConvertRequest& request, const Events& events) {
   refuse_taken_output(request.output, request.overwrite);
+  refuse_nested({request.output}, inputs_of(request));
   const std::string folder =
       request.is_dry_run ? temporary_folder() : folder_of_file(request.output);
   const std::unique_ptr<Source> source = open_input(request, folder, events);
@@ -63,7 +65,7 @@ ConvertReport join_into_array(const ConvertRequest& request, const Events& event
   for (const std::string& note : info.notes) events.say(note);
   if (request.is_dry_run) return report;
 
-  TemporaryArray temporary(request.output);
+  TemporaryArray temporary(request.output, request.overwrite);
   const std::uint64_t buffers = ShardSetWriter::buffer_bytes(request.memory_bytes);
   std::vector<OutputFile> files;
   files.emplace_back(temporary.path(), data_file_options(request.io, request.memory_bytes));

@@ -4,12 +4,13 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/io/walk.hpp"
 #include "shale/ops/array_source.hpp"
 #include "shale/ops/dataset_source.hpp"
 #include "shale/ops/drawn_source.hpp"
 #include "shale/ops/foreign_file.hpp"
+#include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
+#include "shale/shards/work_folder.hpp"
 
 namespace shale {
 namespace {
@@ -24,12 +25,11 @@ Error not_read_yet(const std::string& input, std::string_view kind) {
           "shale datasets, and LMDB, HDF5 and TFRecord files");
 }
 
-void refuse_by_name(const std::string& input) {
-  if (input == "-") throw not_read_yet("-", "a list of files on stdin");
-  if (look_at(input) != Place::absent) return;
+Error not_found(const std::string& input) {
   if (const std::size_t scheme = input.find("://"); scheme != std::string::npos) {
-    throw not_read_yet(input, input.substr(0, scheme + 3));
+    return not_read_yet(input, input.substr(0, scheme + 3));
   }
+  return Error(Code::not_found, "there is no such file or folder").at(input);
 }
 
 // A dataset brings its labels and classes along: an option that would change nothing is refused,
@@ -100,10 +100,11 @@ bool is_folder(const ConvertRequest& request) {
         .hint("several inputs are several .npy files; convert anything else one by one");
   }
   const std::string& input = request.inputs.front();
-  refuse_by_name(input);
-  switch (look_at(input)) {
+  if (input == "-") throw not_read_yet("-", "a list of files on stdin");
+  const Place place = look_at(input);
+  switch (place) {
     case Place::absent:
-      throw Error(Code::not_found, "there is no such file or folder").at(input);
+      throw not_found(input);
     case Place::unfinished:
       throw unfinished(input);
     case Place::other_file:
@@ -114,7 +115,7 @@ bool is_folder(const ConvertRequest& request) {
     case Place::other_folder:
       break;
   }
-  return look_at(input) != Place::dataset && !file_of_path(input);
+  return place != Place::dataset && !file_of_path(input);
 }
 
 Error rows_differ(const std::string& input) {
@@ -143,16 +144,24 @@ Place look_at(const std::string& path) {
         .hint("look at the permissions of the folders above it, and at links that lead nowhere");
   }
   if (!fs::is_directory(status)) return Place::other_file;
-  Place place = Place::empty_folder;
-  for (const FolderEntry& entry : list_folder(path)) {
-    if (entry.name == kManifestName) return Place::dataset;
-    // A shard has an index, or is of fixed rows and has none; a list of blocks it has always.
-    const bool is_list = entry.name.ends_with(kIndexSuffix) || entry.name.ends_with(kBlocksSuffix);
-    const bool is_ours = entry.name == kWorkFolder || (is_dataset_file(entry.name) && is_list);
-    if (is_ours) place = Place::unfinished;
-    if (place == Place::empty_folder) place = Place::other_folder;
+  if (is_manifest(join_path(path, kManifestName))) return Place::dataset;
+  const WorkFolderState work = work_folder_at(join_path(path, kWorkFolder));
+  if (work == WorkFolderState::ours) return Place::unfinished;
+  // One entry is enough to know: the folder may have millions.
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (work == WorkFolderState::blank && entry->path().filename() == kWorkFolder) continue;
+    return Place::other_folder;
   }
-  return place;
+  if (error) throw Error(Code::io, "cannot be listed").at(path).because(error.message());
+  return Place::empty_folder;
+}
+
+bool holds_dataset(const std::string& folder) try {
+  return is_manifest(join_path(folder, kManifestName)) ||
+         work_folder_at(join_path(folder, kWorkFolder)) == WorkFolderState::ours;
+} catch (const Error&) {
+  return false;
 }
 
 Error unfinished(const std::string& path) {

@@ -12,6 +12,7 @@
 #include "shale/shards/index_file.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
+#include "shale/shards/set_swap.hpp"
 #include "shale/shards/work_folder.hpp"
 
 namespace shale {
@@ -46,7 +47,7 @@ class Rebuilding {
       std::vector<InputFile> files = open_files(shard);
       result.was_whole = has_index && has_blocks;
       if (result.was_whole) return result;
-      if (!work_) work_.emplace(directory_);
+      if (!work_) begin();
       const std::vector<Hash128> blocks = hash_files(shard, files);
       if (!has_index) {
         write_index(shard, files);
@@ -64,6 +65,12 @@ class Rebuilding {
   }
 
  private:
+  // What a run left that was killed while it made a new set goes: this one is whole.
+  void begin() {
+    work_.emplace(directory_);
+    work_->clear();
+  }
+
   [[nodiscard]] std::vector<InputFile> open_files(const ManifestShard& shard) const {
     std::vector<InputFile> files;
     for (const ManifestFile& expected : shard.files) {
@@ -137,6 +144,10 @@ class Rebuilding {
 }  // namespace
 
 RebuildReport rebuild_index(const std::string& dataset, const Events& events) {
+  if (is_swapping(dataset)) {
+    const WorkFolder work(dataset);
+    (void)finish_swap(SetPlace::of_dataset(dataset), work);
+  }
   const Place place = look_at(dataset);
   if (place == Place::absent) {
     throw Error(Code::not_found, "there is no such file and no such dataset to index").at(dataset);

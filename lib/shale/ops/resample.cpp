@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 
 #include <sys/stat.h>
 
@@ -18,6 +17,7 @@
 #include "shale/ops/array_output.hpp"
 #include "shale/ops/choose_output.hpp"
 #include "shale/ops/open_input.hpp"
+#include "shale/ops/refuse_nested.hpp"
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/wire/npy_header.hpp"
 
@@ -77,33 +77,6 @@ class Room {
   std::map<dev_t, Disk> disks_;
 };
 
-// Outputs are neither one another nor inputs: a rename over an input would be the end of it.
-void refuse_shared_paths(const ResampleRequest& request, const std::vector<std::string>& outputs) {
-  std::set<std::string> taken;
-  const auto resolved = [](const std::string& path) {
-    std::error_code error;
-    const std::string whole = fs::weakly_canonical(path, error).string();
-    return error ? path : whole;
-  };
-  for (const std::string& input : request.conversion.inputs)
-    taken.insert(resolved(path_in_word(input)));
-  for (const auto& [input, output] : request.also) taken.insert(resolved(input));
-  if (request.conversion.draw && !request.conversion.draw->file.empty())
-    taken.insert(resolved(request.conversion.draw->file));
-  for (const std::string& output : outputs) {
-    for (const std::string& input : request.conversion.inputs) {
-      if (!resolved(output).starts_with(resolved(path_in_word(input)) + '/')) continue;
-      throw Error(Code::usage, "lies inside of {}, which is an input", printable(input))
-          .at(output)
-          .hint("write it to a folder of its own");
-    }
-    if (taken.insert(resolved(output)).second) continue;
-    throw Error(Code::usage, "is an input of the command, or named twice")
-        .at(output)
-        .hint("choose another output");
-  }
-}
-
 void require_array_name(std::string_view option, const std::string& output) {
   if (is_array_name(output)) return;
   throw Error(Code::usage, "--{} writes an array, whose name ends in .npy", option).at(output);
@@ -160,12 +133,16 @@ class Resampling {
 
   void refuse_outputs() const {
     require_array_names(request_);
-    std::vector<std::string> outputs;
-    if (is_array_name(conversion_.output)) outputs.push_back(conversion_.output);
-    for (const auto& [input, output] : request_.also) outputs.push_back(output);
+    std::vector<std::string> inputs = inputs_of(conversion_), outputs{conversion_.output};
+    for (const auto& [input, output] : request_.also) {
+      inputs.push_back(input);
+      outputs.push_back(output);
+    }
     if (!request_.indices_output.empty()) outputs.push_back(request_.indices_output);
-    refuse_shared_paths(request_, outputs);
-    for (const std::string& output : outputs) refuse_taken_output(output, conversion_.overwrite);
+    refuse_nested(outputs, inputs);
+    for (const std::string& output : outputs) {
+      if (is_array_name(output)) refuse_taken_output(output, conversion_.overwrite);
+    }
   }
 
   void open_targets() {
@@ -265,7 +242,7 @@ class Resampling {
     std::vector<std::unique_ptr<TemporaryArray>> written;
     Room room;
     const auto make = [&](const ResampledArray& array) {
-      written.push_back(std::make_unique<TemporaryArray>(array.path));
+      written.push_back(std::make_unique<TemporaryArray>(array.path, conversion_.overwrite));
       room.keep(folder_of_file(array.path), array.file_bytes);
     };
     ScratchNeed sweep = draw_->sweep_scratch();  // of the first that is dealt

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <utility>
 
 #include <fcntl.h>
@@ -30,6 +31,7 @@ std::string cause_of(const nlohmann::json::exception& error) {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kHashMember = "\"hash\": \"", kTail = "\"\n}\n";
+constexpr std::string_view kBegin = "{\n\"format_version\": ";
 constexpr std::uint64_t kHashDigits = 32;
 
 // Names are raw bytes, JSON is UTF-8: a name that is not UTF-8 stands as {"bytes": hex}.
@@ -395,18 +397,37 @@ std::uint64_t samples_of_line(std::string_view line) {
   throw Error(Code::damaged, "a shard's line does not say how many samples it holds");
 }
 
+std::string ending_of(const InputFile& file) {
+  const std::uint64_t bytes = kHashMember.size() + kHashDigits + kTail.size();
+  std::string ending(std::min(bytes, file.size()), '\0');
+  file.read_exact(file.size() - ending.size(), std::as_writable_bytes(std::span(ending)));
+  return ending;
+}
+
+bool is_self_hash(std::string_view ending) {
+  return ending.size() == kHashMember.size() + kHashDigits + kTail.size() &&
+         ending.starts_with(kHashMember) && ending.ends_with(kTail);
+}
+
 }  // namespace
 
 std::string self_hash_of(const InputFile& file) {
-  const std::uint64_t ending_bytes = kHashMember.size() + kHashDigits + kTail.size();
-  std::string ending(std::min(ending_bytes, file.size()), '\0');
-  file.read_exact(file.size() - ending.size(), std::as_writable_bytes(std::span(ending)));
-  if (!ending.starts_with(kHashMember) || !ending.ends_with(kTail)) {
+  const std::string ending = ending_of(file);
+  if (!is_self_hash(ending)) {
     throw Error(Code::damaged, "manifest does not end with its own hash, at {} bytes", file.size())
         .at(file.path())
         .hint("the file was cut or edited; copy it again from where it was whole");
   }
   return ending.substr(kHashMember.size(), kHashDigits);
+}
+
+bool is_manifest(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;
+  const InputFile file(path);
+  std::string begin(std::min<std::uint64_t>(kBegin.size(), file.size()), '\0');
+  file.read_exact(0, std::as_writable_bytes(std::span(begin)));
+  return kBegin.starts_with(begin) || is_self_hash(ending_of(file));
 }
 
 std::string shard_line(const ManifestShard& shard) {
@@ -433,13 +454,12 @@ ManifestShard parse_shard_line(std::string_view line) {
 
 void write_manifest(const std::string& directory, const Manifest& manifest,
                     const ForEachShard& shards) {
-  write_manifest_file(join_path(directory, kManifestName),
-                      join_path(join_path(directory, kWorkFolder), kManifestName), manifest,
-                      shards);
+  write_manifest_file(join_path(directory, kManifestName), manifest, shards);
 }
 
-void write_manifest_file(const std::string& path, const std::string& temporary_path,
-                         const Manifest& manifest, const ForEachShard& shards) {
+void write_manifest_file(const std::string& path, const Manifest& manifest,
+                         const ForEachShard& shards) {
+  const std::string temporary_path = path + ".tmp";
   OutputFile file(temporary_path,
                   {.io = IoMode::buffered, .buffer_bytes = 256 * 1024, .buffers = 1});
   Hasher128 hasher;

@@ -28,9 +28,13 @@ using ForEachShard = std::function<void(const std::function<void(const ManifestS
 void write_manifest(const std::string& directory, const Manifest& manifest,
                     const ForEachShard& shards);
 
-/// The same at any path, by way of a temporary file beside it. For shards of other tools.
-void write_manifest_file(const std::string& path, const std::string& temporary_path,
-                         const Manifest& manifest, const ForEachShard& shards);
+/// The same at any path. For shards of other tools.
+void write_manifest_file(const std::string& path, const Manifest& manifest,
+                         const ForEachShard& shards);
+
+/// True for a file that begins as a manifest of shale, or ends as one, whole or damaged: any other
+/// file is somebody else's, whatever it is called. Errors: Code::io.
+[[nodiscard]] bool is_manifest(const std::string& path);
 
 /// Reads a manifest: proves its self-hash first, then parses, handing out the shards as they come.
 /// Memory: one shard at a time, besides the class table.

@@ -1,6 +1,7 @@
 #include "shale/shards/naming.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include <fmt/format.h>
 
@@ -8,14 +9,23 @@ namespace shale {
 
 std::string shard_name(std::uint64_t number) { return fmt::format("shard-{:06}", number); }
 
-bool is_dataset_file(std::string_view name) {
-  if (name == kManifestName || name == kSkippedName || name == kImagesName || name == kIgnoredName)
-    return true;
+std::optional<std::uint64_t> shard_of_file(std::string_view name) {
   constexpr std::string_view kPrefix = "shard-";
-  if (!name.starts_with(kPrefix)) return false;
-  const std::size_t digits_end = name.find_first_not_of("0123456789", kPrefix.size());
-  return digits_end != std::string_view::npos && digits_end >= kPrefix.size() + 6 &&
-         name[digits_end] == '.';
+  constexpr std::size_t kLeastDigits = 6;
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  const std::string_view rest = name.substr(kPrefix.size());
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+  const auto digits = static_cast<std::size_t>(end - rest.data());
+  if (error != std::errc() || digits < kLeastDigits || digits == rest.size() || *end != '.')
+    return std::nullopt;
+  const std::string_view stem = name.substr(0, kPrefix.size() + digits);
+  return stem == shard_name(number) ? std::optional(number) : std::nullopt;
+}
+
+bool is_dataset_file(std::string_view name) {
+  return name == kManifestName || name == kSkippedName || name == kImagesName || name == kIgnoredName ||
+         shard_of_file(name).has_value();
 }
 
 DatasetPaths::DatasetPaths(const std::string& directory)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,10 @@ inline constexpr std::string_view kIndexSuffix = ".index.npy", kBlocksSuffix = "
 
 /// "shard-000007"; more digits from a million on.
 [[nodiscard]] std::string shard_name(std::uint64_t number);
+
+/// The number of the shard that a file belongs to, by its name, "shard-000007.lmdb"; nullopt for
+/// any other name.
+[[nodiscard]] std::optional<std::uint64_t> shard_of_file(std::string_view name);
 
 /// True for a name that only shale gives: a manifest, a list beside it, or a file of a shard.
 [[nodiscard]] bool is_dataset_file(std::string_view name);

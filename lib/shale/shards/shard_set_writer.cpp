@@ -279,8 +279,7 @@ struct ShardSetWriter::Impl {
     return {name, written.bytes, written.hash};
   }
 
-  // All files of the shard are whole and durable: give them their names, then say so in the
-  // journal.
+  // All files of the shard are whole: make their names durable, then say so in the journal.
   void publish(const ManifestShard& shard) {
     std::vector<const ManifestFile*> written;
     for (const ManifestFile& file : shard.files) written.push_back(&file);
@@ -292,11 +291,8 @@ struct ShardSetWriter::Impl {
                   file->bytes, options.limit_bytes)
           .at(file->name);
     }
-    for (const ManifestFile* file : written) {
-      rename_file(join_path(work.path(), file->name), join_path(options.directory, file->name));
-      summary.file_bytes += file->bytes;
-    }
-    sync_directory(options.directory);
+    for (const ManifestFile* file : written) summary.file_bytes += file->bytes;
+    sync_directory(work.path());
     work.add_shard(shard);
     ++summary.shards;
   }

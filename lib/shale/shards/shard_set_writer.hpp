@@ -15,13 +15,12 @@ namespace shale {
 /// How a large file is written out of a budget of `memory_bytes`.
 [[nodiscard]] OutputFile::Options data_file_options(IoMode io, std::uint64_t memory_bytes);
 
-/// Writes a set of shards into a directory: bounds, names, temporary files, hashes, index, block
-/// list, order. Files come to their final names only when they are whole and durable; the set is
-/// finished by write_manifest, not here. One thread, records in order.
+/// Writes a set of shards into a work folder: bounds, names, hashes, index, block list, order. A
+/// shard that the journal lists is whole and durable; the set is finished by write_manifest, and
+/// comes to its place by put_in_place, not here. One thread, records in order.
 class ShardSetWriter {
  public:
   struct Options {
-    std::string directory;
     std::uint64_t limit_bytes = std::uint64_t{1} << 30;  ///< no file of a shard is larger
     std::uint64_t limit_samples = ~std::uint64_t{0};     ///< per shard
     IoMode io = IoMode::automatic;

@@ -1,151 +1,300 @@
 #include "shale/shards/work_folder.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <vector>
+#include <thread>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
 #include "shale/io/atomic_file.hpp"
+#include "shale/io/write_fully.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
 
-// OUT/.shale holds: `lock` (empty, flock), `journal` (line 1: the command's description; then one
-// shard a line), and the shard files being written under their final names.
+// The folder holds: `lock` (the marker, flock), `journal` (line 1: the command's description; then
+// one shard a line), `new/` (the files of the output), and while an old set makes room for a new
+// one `old.json` (set_swap.cpp).
 
 namespace shale {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string journal_path(const std::string& folder) { return join_path(folder, "journal"); }
+constexpr std::string_view kMarker = "shale works here: this folder goes when its run ends\n";
+constexpr std::string_view kLockName = "lock", kJournalName = "journal";
+constexpr std::chrono::milliseconds kBetweenTries(20);
+// A file system without stable inode numbers must not keep us here for ever.
+constexpr int kMostTries = 100;
 
-void remove_file(const std::string& path) {
+bool is_real_folder(const std::string& path) {
+  struct stat facts {};
+  return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+// What FUSE and NFS make of an open file that is deleted: on its way out.
+bool is_deleted(std::string_view name) {
+  return name.starts_with(".fuse_hidden") || name.starts_with(".nfs");
+}
+
+// Collected before anything is removed: a folder must not change while it is listed.
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
   std::error_code error;
-  fs::remove(path, error);
-  if (error)
-    throw Error(Code::io, "cannot remove a file of an earlier run")
-        .at(path)
-        .because(error.message());
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
+  }
+  return names;
+}
+
+bool is_gone(const std::string& path) { return ::unlink(path.c_str()) == 0 || errno == ENOENT; }
+
+enum class Mark { none, unwritten, ours, foreign };
+
+Mark mark_of(int descriptor) {
+  struct stat facts {};
+  if (::fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_nlink > 1)
+    return Mark::foreign;
+  if (facts.st_size == 0) return Mark::unwritten;
+  std::array<char, kMarker.size() + 1> text{};
+  const ssize_t got = ::pread(descriptor, text.data(), text.size(), 0);
+  // A full disk or a kill may have stopped it halfway.
+  const bool is_part = got > 0 && kMarker.starts_with(std::string_view(text.data(), got));
+  return !is_part ? Mark::foreign : got == kMarker.size() ? Mark::ours : Mark::unwritten;
+}
+
+Mark mark_at(const std::string& lock_path) {
+  const int descriptor = ::open(lock_path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return errno == ENOENT ? Mark::none : Mark::foreign;
+  const Mark mark = mark_of(descriptor);
+  ::close(descriptor);
+  return mark;
+}
+
+// With the folders above it that are missing, durably. Returns those that it made.
+std::vector<std::string> make_directories(const std::string& path) {
+  std::vector<std::string> missing, made;
+  std::error_code error;
+  for (fs::path at(path); !at.empty() && !fs::exists(at, error); at = at.parent_path())
+    missing.push_back(at.string());
+  for (auto at = missing.rbegin(); at != missing.rend(); ++at) {
+    const bool is_new = fs::create_directory(*at, error);
+    if (error) throw Error(Code::io, "cannot make the folder").at(*at).because(error.message());
+    if (!is_new) continue;
+    made.push_back(*at);
+    const std::string parent = fs::path(*at).parent_path().string();
+    sync_directory(parent.empty() ? "." : parent);
+  }
+  return made;
 }
 
 }  // namespace
 
-WorkFolder::WorkFolder(const std::string& directory)
-    : directory_(directory), path_(join_path(directory, kWorkFolder)) {
+WorkFolderState work_folder_at(const std::string& path) {
+  struct stat facts {};
+  if (::lstat(path.c_str(), &facts) != 0) return WorkFolderState::absent;
+  if (!S_ISDIR(facts.st_mode)) return WorkFolderState::foreign;
+  const Mark mark = mark_at(join_path(path, kLockName));
+  if (mark == Mark::ours) return WorkFolderState::ours;
   std::error_code error;
-  made_directory_ = !fs::exists(directory_, error);
-  fs::create_directories(path_, error);
-  if (error) throw Error(Code::io, "cannot make the folder").at(path_).because(error.message());
-  const std::string lock_path = join_path(path_, "lock");
-  lock_ = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (lock_ < 0)
-    throw Error(Code::io, "cannot make the lock file").at(lock_path).because_errno(errno);
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!is_deleted(name) && (name != kLockName || mark != Mark::unwritten))
+      return WorkFolderState::foreign;
+  }
+  return error ? WorkFolderState::foreign : WorkFolderState::blank;
+}
+
+WorkFolder::WorkFolder(const std::string& directory, std::string_view name, std::string target)
+    : directory_(directory.empty() ? "." : directory),
+      path_(join_path(directory_, name)),
+      new_path_(join_path(path_, kNewName)),
+      target_(std::move(target)) {}
+
+WorkFolder::WorkFolder(const std::string& directory)
+    : WorkFolder(directory, kWorkFolder, directory) {
+  made_ = make_directories(directory);
+  take({});
+}
+
+WorkFolder::WorkFolder(BesideFile, const std::string& file, const std::function<void()>& wait)
+    : WorkFolder(fs::path(file).parent_path().string(),
+                 fmt::format(".{}.shale", fs::path(file).filename().string()), file) {
+  take(wait);
+}
+
+WorkFolder WorkFolder::of_file(const std::string& file, const std::function<void()>& wait) {
+  return WorkFolder(BesideFile{}, file, wait);
+}
+
+WorkFolder::~WorkFolder() { release(); }
+
+void WorkFolder::take(const std::function<void()>& wait) try {
+  for (int tries = 0; !try_lock() && tries < kMostTries;) {
+    if (lock_ >= 0) {
+      ++tries;  // it was removed between our open and our lock
+      ::close(std::exchange(lock_, -1));
+      continue;
+    }
+    if (!wait) {
+      throw Error(Code::exists, "another shale process is writing here")
+          .at(target_)
+          .hint("wait for it to end, or choose another output");
+    }
+    wait();
+    std::this_thread::sleep_for(kBetweenTries);
+  }
+  mark();
+  if (::mkdir(new_path_.c_str(), 0777) != 0 && errno != EEXIST)
+    throw error(errno, "cannot be written");
+  if (!is_real_folder(new_path_)) throw error(ENOTDIR, "cannot be written");
+} catch (...) {
+  abandon();
+  throw;
+}
+
+// False with lock_ open: it has lost its name. False without: another process holds it.
+bool WorkFolder::try_lock() {
+  if (::mkdir(path_.c_str(), 0777) == 0) {
+    made_folder_ = true;
+  } else if (errno != EEXIST) {
+    throw error(errno, "cannot be written");
+  }
+  if (work_folder_at(path_) == WorkFolderState::foreign) {
+    throw Error(Code::exists, "is where shale would work, and is not a work folder of shale")
+        .at(path_)
+        .hint("move it away, or choose another output");
+  }
+  const std::string lock_path = join_path(path_, kLockName);
+  lock_ = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+  if (lock_ < 0) throw error(errno, "its lock file cannot be made");
   // Network file systems may have no locks (ENOLCK, ENOTSUP): then nothing guards against a second
   // writer.
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    ::close(lock_);
-    throw Error(Code::exists, "another shale process is writing here")
-        .at(directory)
-        .hint("wait for it to end, or choose another directory");
+    ::close(std::exchange(lock_, -1));
+    return false;
   }
+  struct stat held {
+  }, named{};
+  return ::fstat(lock_, &held) == 0 && ::lstat(lock_path.c_str(), &named) == 0 &&
+         held.st_ino == named.st_ino && held.st_dev == named.st_dev;
 }
 
-WorkFolder::~WorkFolder() {
-  if (journal_ >= 0) ::close(journal_);
-  if (lock_ >= 0) ::close(lock_);
+void WorkFolder::mark() {
+  if (mark_of(lock_) == Mark::ours) return;
+  write_fully(lock_, as_bytes(kMarker), 0, join_path(path_, kLockName));
+  if (::fdatasync(lock_) != 0) throw error(errno, "its lock file cannot be written");
+  sync_directory(path_);
+}
+
+Error WorkFolder::error(int error_number, std::string_view what) const {
+  Error made(Code::io, "{}", what);
+  made.at(target_).because_errno(error_number);
+  if (error_number == ENOSPC || error_number == EDQUOT)
+    made.hint(
+        "make room on this file system or choose another one, then run the same command again");
+  return made;
 }
 
 std::string WorkFolder::previous_request() const {
-  std::ifstream in(journal_path(path_), std::ios::binary);
+  std::ifstream in(join_path(path_, kJournalName), std::ios::binary);
   std::string line;
   // A line without its end was cut by the kill: the run had not begun.
   return std::getline(in, line) && !in.eof() ? line : std::string();
 }
 
-bool WorkFolder::holds_shards() const {
-  return std::any_of(
-      fs::directory_iterator(directory_), fs::directory_iterator(),
-      [](const auto& entry) { return is_dataset_file(entry.path().filename().string()); });
-}
-
-void WorkFolder::clear_previous_run() {
-  for (const std::string& folder : {path_, directory_}) {
-    for (const auto& entry : fs::directory_iterator(folder)) {
-      if (is_dataset_file(entry.path().filename().string())) remove_file(entry.path());
-    }
+void WorkFolder::clear() {
+  std::vector<std::string> paths{join_path(path_, kJournalName)};
+  for (const std::string& name : names_in(new_path_)) paths.push_back(join_path(new_path_, name));
+  for (const std::string& path : paths) {
+    if (is_gone(path) || errno == EISDIR) continue;
+    throw Error(Code::io, "cannot remove a file of an earlier run").at(path).because_errno(errno);
   }
-  remove_file(journal_path(path_));
 }
 
 void WorkFolder::begin(std::string_view request) {
-  const std::string path = journal_path(path_);
-  journal_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
-  if (journal_ < 0) throw Error(Code::io, "cannot make the journal").at(path).because_errno(errno);
-  const std::string line = std::string(request) + "\n";
-  if (::write(journal_, line.data(), line.size()) != static_cast<ssize_t>(line.size()) ||
-      ::fdatasync(journal_) != 0) {
-    throw Error(Code::io, "cannot begin the journal").at(path).because_errno(errno);
-  }
+  const std::string path = join_path(path_, kJournalName);
+  journal_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (journal_ < 0) throw error(errno, "its journal cannot be made");
+  write_line(request);
   sync_directory(path_);
 }
 
 void WorkFolder::add_shard(const ManifestShard& shard) {
-  const std::string line = shard_line(shard) + "\n";
-  if (::write(journal_, line.data(), line.size()) != static_cast<ssize_t>(line.size()) ||
-      ::fdatasync(journal_) != 0) {
-    throw Error(Code::io, "cannot write the journal").at(journal_path(path_)).because_errno(errno);
-  }
+  write_line(shard_line(shard));
+  ++shards_;
+}
+
+void WorkFolder::write_line(std::string_view line) {
+  const std::string text = std::string(line) + "\n";
+  write_fully(journal_, as_bytes(text), journal_bytes_, join_path(path_, kJournalName));
+  if (::fdatasync(journal_) != 0) throw error(errno, "its journal cannot be written");
+  journal_bytes_ += text.size();
 }
 
 void WorkFolder::for_each_shard(const std::function<void(const ManifestShard&)>& visit) const {
-  std::ifstream in(journal_path(path_), std::ios::binary);
+  std::ifstream in(join_path(path_, kJournalName), std::ios::binary);
   std::string line;
   std::getline(in, line);
   while (std::getline(in, line)) visit(parse_shard_line(line));
 }
 
-void WorkFolder::drop_temporary_files() noexcept {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(path_, error)) {
-    if (is_dataset_file(entry.path().filename().string())) fs::remove(entry.path(), error);
+void WorkFolder::drop_unfinished_files() noexcept {
+  for (const std::string& name : names_in(new_path_)) {
+    const std::optional<std::uint64_t> shard = shard_of_file(name);
+    if (!shard || *shard >= shards_) (void)is_gone(join_path(new_path_, name));
+  }
+}
+
+void WorkFolder::remove() noexcept {
+  if (journal_ >= 0) ::close(std::exchange(journal_, -1));
+  for (const std::string& name : names_in(new_path_)) (void)is_gone(join_path(new_path_, name));
+  ::rmdir(new_path_.c_str());
+  (void)is_gone(join_path(path_, kJournalName));
+  // A folder that must stay keeps its mark: it goes last. Its name goes before the lock does, so
+  // that whoever waits for it sees that it is another's no more; where that leaves a hidden file
+  // until it is closed (FUSE, NFS), the folder is the next run's to remove.
+  const std::vector<std::string> left = names_in(path_);
+  const bool is_empty = std::all_of(left.begin(), left.end(), [](const std::string& name) {
+    return name == kLockName || is_deleted(name);
+  });
+  if (is_empty) (void)is_gone(join_path(path_, kLockName));
+  release();
+  if (!is_empty) return;
+  if (::rmdir(path_.c_str()) != 0 && is_real_folder(path_)) {
+    try {
+      sync_directory(directory_);
+    } catch (const Error&) {
+      return;
+    }
+    ::rmdir(path_.c_str());
   }
 }
 
 void WorkFolder::abandon() noexcept {
-  std::error_code error;
-  fs::remove_all(path_, error);
-  if (made_directory_) fs::remove(directory_, error);  // only if it is empty
+  if (lock_ >= 0) {
+    remove();
+  } else if (made_folder_) {
+    ::rmdir(path_.c_str());
+  }
+  // Only those that are empty.
+  for (auto directory = made_.rbegin(); directory != made_.rend(); ++directory)
+    ::rmdir(directory->c_str());
 }
 
-void WorkFolder::remove() {
-  std::error_code error;
-  fs::remove_all(path_, error);
-  if (error)
-    throw Error(Code::io, "cannot remove the work folder").at(path_).because(error.message());
-  sync_directory(directory_);
-}
-
-void remove_dataset(const std::string& directory) {
-  std::vector<ManifestFile>
-      native_indexes;  // their names are the format's: only the manifest tells them
-  try {
-    native_indexes = read_manifest(directory).files;
-  } catch (const Error&) {
-    // A manifest that cannot be read does not say what stands beside it; the names that are ours go
-    // all the same.
-  }
-  remove_file(join_path(directory, kManifestName));
-  sync_directory(directory);
-  for (const auto& entry : fs::directory_iterator(directory)) {
-    if (is_dataset_file(entry.path().filename().string())) remove_file(entry.path());
-  }
-  for (const ManifestFile& file : native_indexes) remove_file(join_path(directory, file.name));
+void WorkFolder::release() noexcept {
+  if (journal_ >= 0) ::close(std::exchange(journal_, -1));
+  if (lock_ >= 0) ::close(std::exchange(lock_, -1));
 }
 
 }  // namespace shale

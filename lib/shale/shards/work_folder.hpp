@@ -2,55 +2,82 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "shale/base/error.hpp"
 #include "shale/data/manifest.hpp"
 
 namespace shale {
 
-/// OUT/.shale: what a run in progress keeps beside its shards. Its journal says which command the
-/// run belongs to and which shards are whole, a line each, fsynced; a later version continues from
-/// it, this one clears the run and starts again. Holds an exclusive lock (flock) as long as it
-/// lives, where the file system has locks.
+/// What stands where a work folder would be. `blank`: an empty folder, or what a run leaves that is
+/// killed before it has marked its folder: taken over. `foreign`: anything else.
+enum class WorkFolderState { absent, blank, ours, foreign };
+[[nodiscard]] WorkFolderState work_folder_at(const std::string& path);
+
+/// The folder in which one output is built, on the file system where it is to stand: OUT/.shale for
+/// a dataset, .FILE.shale beside a single file. It holds `lock`, with a marker that says whose the
+/// folder is, locked (flock) as long as the run lives; `journal`: which command this is and which
+/// shards are whole, a line each, fsynced; and `new/`, the files of the new output. All files in
+/// `new/` belong to the run; of anything else in the folder nothing is ever removed.
 class WorkFolder {
  public:
-  /// Makes the folder and takes the lock. Errors: Code::exists if another process works here;
+  /// Of the dataset OUT: makes OUT and the folder, durably, and takes the lock. Errors:
+  /// Code::exists if another process works here, or what stands here is not a work folder of shale;
   /// Code::io.
   explicit WorkFolder(const std::string& directory);
+  /// Of a file that stands in a folder which exists. `wait` is called again and again while another
+  /// process works there (it may throw); null: that is refused. Errors: as above.
+  [[nodiscard]] static WorkFolder of_file(const std::string& file,
+                                          const std::function<void()>& wait = {});
   ~WorkFolder();
+  WorkFolder(const WorkFolder&) = delete;
+  WorkFolder& operator=(const WorkFolder&) = delete;
 
-  [[nodiscard]] const std::string& path() const { return path_; }
+  static constexpr std::string_view kNewName = "new";
+  /// new/: where the files of the output are written.
+  [[nodiscard]] const std::string& path() const { return new_path_; }
+  /// The folder itself.
+  [[nodiscard]] const std::string& root() const { return path_; }
   /// What the run before left: the description of its command, empty if there was none or it had
   /// not got that far.
   [[nodiscard]] std::string previous_request() const;
-  /// True if shards stand in the directory under their final names.
-  [[nodiscard]] bool holds_shards() const;
-  /// Removes every file of the unfinished run: temporary ones, and shards under their final names.
-  void clear_previous_run();
+  /// True if this run has shards that are whole.
+  [[nodiscard]] bool holds_shards() const { return shards_ > 0; }
+  /// Empties new/ and removes the journal.
+  void clear();
 
   /// Begins a journal with the description of the command. Errors: Code::io.
   void begin(std::string_view request);
   void add_shard(const ManifestShard& shard);
   void for_each_shard(const std::function<void(const ManifestShard&)>& visit) const;
 
-  /// Removes the shard files that were being written, to free their space; the journal stays. Never
+  /// Removes all but the whole shards from new/, to free its space; the journal stays. Never
   /// throws.
-  void drop_temporary_files() noexcept;
-  /// Removes the folder: the set is complete.
-  void remove();
-  /// Leaves no trace of a run that did not begin: removes the folder, and the directory if it was
-  /// made here. Never throws.
+  void drop_unfinished_files() noexcept;
+  /// Removes the folder. What cannot go stays, and is in nobody's way: the output is not in it.
+  void remove() noexcept;
+  /// Leaves no trace of a run: removes the folder, and the directories that were made for it.
   void abandon() noexcept;
 
  private:
-  std::string directory_, path_;
-  int lock_ = -1, journal_ = -1;
-  bool made_directory_ = false;
-};
+  WorkFolder(const std::string& directory, std::string_view name, std::string target);
+  struct BesideFile {};
+  WorkFolder(BesideFile, const std::string& file, const std::function<void()>& wait);
+  void take(const std::function<void()>& wait);
+  [[nodiscard]] bool try_lock();
+  void mark();
+  void write_line(std::string_view line);
+  void release() noexcept;
+  [[nodiscard]] Error error(int error_number, std::string_view what) const;
 
-/// Removes the files of a finished dataset, manifest first, and nothing else.
-void remove_dataset(const std::string& directory);
+  std::string directory_, path_, new_path_;
+  std::string target_;  // the output, for messages
+  int lock_ = -1, journal_ = -1;
+  std::uint64_t journal_bytes_ = 0, shards_ = 0;
+  std::vector<std::string> made_;  // directories, outermost first
+  bool made_folder_ = false;
+};
 
 }  // namespace shale

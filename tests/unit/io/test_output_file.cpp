@@ -1,7 +1,9 @@
+#include <filesystem>
 #include <random>
 #include <thread>
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
 
@@ -55,6 +57,12 @@ OutputFile::Options options_of(const Shape& shape) {
   return {.io = shape.io, .buffer_bytes = shape.buffer_bytes, .buffers = shape.buffers};
 }
 
+// Files are only made where there is none.
+std::string fresh(const std::string& path) {
+  std::filesystem::remove(path);
+  return path;
+}
+
 }  // namespace
 
 TEST_CASE("output file: bytes and hashes are the same for any buffers, mode and size of appends") {
@@ -64,7 +72,7 @@ TEST_CASE("output file: bytes and hashes are the same for any buffers, mode and 
     for (const std::size_t piece : {997UL, 110'000UL, 5'000'000UL}) {
       CAPTURE(shape.buffer_bytes);
       CAPTURE(piece);
-      OutputFile file(dir / "out", options_of(shape));
+      OutputFile file(fresh(dir / "out"), options_of(shape));
       append_in_pieces(file, content, piece);
       const FileSummary summary = file.finish();
       CHECK(summary.bytes == content.size());
@@ -81,7 +89,7 @@ TEST_CASE("output file: its length is exact, on the grid of O_DIRECT and off it"
        {0UL, 1UL, 4095UL, 4096UL, 4097UL, 8191UL, 8192UL, 8193UL, 1048576UL, 1048577UL}) {
     CAPTURE(bytes);
     const std::string content = random_text(bytes);
-    OutputFile file(dir / "out", {.buffer_bytes = 8192, .buffers = 2});
+    OutputFile file(fresh(dir / "out"), {.buffer_bytes = 8192, .buffers = 2});
     file.append(as_bytes(content));
     CHECK(file.size() == bytes);
     const FileSummary summary = file.finish();
@@ -106,7 +114,7 @@ TEST_CASE("output file: patches, zeros and reads back at random places agree wit
   std::mt19937_64 random(seed);
   for (const Shape& shape : kShapes) {
     CAPTURE(shape.buffer_bytes);
-    OutputFile file(dir / "out", options_of(shape));
+    OutputFile file(fresh(dir / "out"), options_of(shape));
     std::string model;
     for (std::size_t step = 0; step < 60; ++step) {
       const std::string bytes = random_text(random() % 150'000, static_cast<unsigned>(random()));
@@ -133,7 +141,7 @@ TEST_CASE(
     "output file: a header patched far behind the end leaves what a file written in order has") {
   TempDir dir;
   std::string content = random_text(9'000'000);
-  OutputFile file(dir / "out", {.buffer_bytes = 1 << 20, .buffers = 3});
+  OutputFile file(fresh(dir / "out"), {.buffer_bytes = 1 << 20, .buffers = 3});
   file.append(as_bytes(content));
   content.replace(10, 6, "header");
   file.patch(10, as_bytes("header"));
@@ -146,7 +154,7 @@ TEST_CASE(
 TEST_CASE(
     "output file: a patch or a read beyond what was appended is a bug, whatever the numbers") {
   TempDir dir;
-  OutputFile file(dir / "out", {});
+  OutputFile file(fresh(dir / "out"), {});
   file.append(as_bytes("12345"));
   std::array<std::byte, 2> two{};
 
@@ -158,7 +166,7 @@ TEST_CASE(
 
 TEST_CASE("output file: nothing may be asked of it once it is finished") {
   TempDir dir;
-  OutputFile file(dir / "out", {});
+  OutputFile file(fresh(dir / "out"), {});
   (void)file.finish();
 
   CHECK(error_of([&] { file.append(as_bytes("x")); }).code() == Code::bug);
@@ -168,9 +176,26 @@ TEST_CASE("output file: nothing may be asked of it once it is finished") {
 
 TEST_CASE("output file: buffers that O_DIRECT could not write are a bug") {
   TempDir dir;
-  CHECK(error_of([&] { OutputFile(dir / "out", {.buffer_bytes = 5000}); }).code() == Code::bug);
-  CHECK(error_of([&] { OutputFile(dir / "out", {.buffer_bytes = 0}); }).code() == Code::bug);
-  CHECK(error_of([&] { OutputFile(dir / "out", {.buffers = 0}); }).code() == Code::bug);
+  CHECK(error_of([&] { OutputFile(fresh(dir / "out"), {.buffer_bytes = 5000}); }).code() ==
+        Code::bug);
+  CHECK(error_of([&] { OutputFile(fresh(dir / "out"), {.buffer_bytes = 0}); }).code() == Code::bug);
+  CHECK(error_of([&] { OutputFile(fresh(dir / "out"), {.buffers = 0}); }).code() == Code::bug);
+}
+
+TEST_CASE("output file: whatever has its name already is an error, and is not opened") {
+  TempDir dir;
+  write_file(dir / "file", "precious");
+  std::filesystem::create_symlink("file", dir / "link");
+  std::filesystem::create_symlink("nowhere", dir / "loose link");
+  std::filesystem::create_hard_link(dir / "file", dir / "hard link");
+  for (const char* name : {"file", "link", "loose link", "hard link"}) {
+    CAPTURE(name);
+    const Error error = error_of([&] { OutputFile(dir / name, {}); });
+    CHECK(error.code() == Code::io);
+    CHECK(error.cause() == "File exists");
+  }
+  CHECK(read_text(dir / "file") == "precious");
+  CHECK(!std::filesystem::exists(dir / "nowhere"));
 }
 
 TEST_CASE("output file: one in a missing folder is an io error with path and cause") {
@@ -182,11 +207,13 @@ TEST_CASE("output file: one in a missing folder is an io error with path and cau
 
 TEST_CASE(
     "output file: where O_DIRECT is refused, direct says so and automatic goes through the cache") {
-  const Error error = error_of([] { OutputFile("/dev/null", {.io = IoMode::direct}); });
+  const auto open_null = [] { return ::open("/dev/null", O_RDWR | O_CLOEXEC); };
+  const Error error =
+      error_of([&] { OutputFile(open_null(), "/dev/null", {.io = IoMode::direct}); });
   CHECK(error.code() == Code::io);
   CHECK(error.hint() == "use --io auto or --io buffered");
 
-  OutputFile file("/dev/null", {.io = IoMode::automatic, .buffer_bytes = 4096});
+  OutputFile file(open_null(), "/dev/null", {.io = IoMode::automatic, .buffer_bytes = 4096});
   CHECK_NOTHROW(file.append(as_bytes(random_text(100'000))));
 }
 
@@ -195,7 +222,7 @@ TEST_CASE("output file: a limit reached in the background stops it with place, s
   for (const IoMode io : {IoMode::automatic, IoMode::buffered}) {
     const std::string text = text_from_child([&] {
       limit_file_size(16'384);
-      OutputFile file(dir / "out", {.io = io, .buffer_bytes = 8192, .buffers = 3});
+      OutputFile file(fresh(dir / "out"), {.io = io, .buffer_bytes = 8192, .buffers = 3});
       return describe_error(error_of([&] {
         append_in_pieces(file, random_text(100'000), 1000);
         (void)file.finish();
@@ -212,7 +239,7 @@ TEST_CASE("output file: a limit off the grid of O_DIRECT is reached to the byte"
   TempDir dir;
   const std::string text = text_from_child([&] {
     limit_file_size(10'001);
-    OutputFile file(dir / "out", {.buffer_bytes = 8192, .buffers = 3});
+    OutputFile file(fresh(dir / "out"), {.buffer_bytes = 8192, .buffers = 3});
     append_in_pieces(file, random_text(100'000), 1000);
     return std::string("no error");
   });
@@ -228,7 +255,7 @@ TEST_CASE("output file: a full file system names the bytes wanted and free, and 
         ::mount("small", dir.path().c_str(), "tmpfs", 0, "size=1m") != 0) {
       return "cannot mount";
     }
-    OutputFile file(dir / "out", {.buffer_bytes = 65'536, .buffers = 3});
+    OutputFile file(fresh(dir / "out"), {.buffer_bytes = 65'536, .buffers = 3});
     return describe_error(error_of([&] { append_in_pieces(file, random_text(5'000'000), 1000); }));
   });
   if (text == "cannot mount") {
@@ -245,7 +272,7 @@ TEST_CASE("output file: after a failed write nothing more is taken, and no summa
   TempDir dir;
   const std::string text = text_from_child([&] {
     limit_file_size(4096);
-    OutputFile file(dir / "out", {.buffer_bytes = 4096, .buffers = 1});
+    OutputFile file(fresh(dir / "out"), {.buffer_bytes = 4096, .buffers = 1});
     (void)error_of([&] { file.append(as_bytes(random_text(20'000))); });
     return std::string(error_of([&] { (void)file.finish(); }).what());
   });
@@ -258,7 +285,7 @@ TEST_CASE("output file: the same file comes out where io_uring is refused") {
   for (const int refused : {SYS_io_uring_setup, SYS_io_uring_enter}) {
     const std::string text = text_from_child([&] {
       if (!forbid(refused)) return std::string("no seccomp");
-      OutputFile file(dir / "out", {.buffer_bytes = 65'536, .buffers = 3});
+      OutputFile file(fresh(dir / "out"), {.buffer_bytes = 65'536, .buffers = 3});
       append_in_pieces(file, content, 10'000);
       return file.finish().hash.hex();
     });
@@ -270,7 +297,7 @@ TEST_CASE("output file: the same file comes out where io_uring is refused") {
 TEST_CASE("output file: it survives the thread that began its writes") {
   TempDir dir;
   const std::string content = random_text(3'000'000);
-  OutputFile file(dir / "out", {.buffer_bytes = 65'536, .buffers = 8});
+  OutputFile file(fresh(dir / "out"), {.buffer_bytes = 65'536, .buffers = 8});
   std::thread([&] { append_in_pieces(file, content, 10'000); }).join();
   file.append(as_bytes("end"));
 
@@ -281,7 +308,7 @@ TEST_CASE("output file: it survives the thread that began its writes") {
 TEST_CASE("output file: one that is dropped with writes under way waits for them") {
   TempDir dir;
   for (int round = 0; round < 20; ++round) {
-    OutputFile file(dir / "out", {.buffer_bytes = 1 << 20, .buffers = 3});
+    OutputFile file(fresh(dir / "out"), {.buffer_bytes = 1 << 20, .buffers = 3});
     file.append_zeros(2 << 20);
   }
   CHECK(std::filesystem::file_size(dir / "out") == 2 << 20);

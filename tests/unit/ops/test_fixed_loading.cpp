@@ -157,7 +157,6 @@ TEST_CASE("foreign rows: a column has the dtype that it is stored in, and a tens
 TEST_CASE("foreign rows: what is indexed has a manifest and a block list, and no index") {
   const TempDir dir;
   write_file(dir / "big.grid", grid_bytes(columns_of(), kRows, 9));
-  write_file(dir / "big.grid.index.npy", "of an older day");
 
   const IndexedFile plain = index_file(indexing(dir / "big.grid"), {});
   CHECK(plain.manifest.digest.samples == kRows);

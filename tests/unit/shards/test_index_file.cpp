@@ -64,8 +64,8 @@ TEST_CASE("index: rows come back as they were written, in any order") {
 }
 
 TEST_CASE("index: one place of a row is the one that the whole row has") {
-  const TempDir dir;
   for (const bool has_keys : {true, false}) {
+    const TempDir dir;
     const IndexColumns columns(kSchema, layout_of(has_keys, false));
     (void)write_index(dir / "a", 9, columns);
     const InputFile file(dir / "a");

@@ -51,7 +51,7 @@ ManifestShard shard_of(std::uint64_t number) {
 }
 
 void write(const std::string& directory, const Manifest& manifest) {
-  std::filesystem::create_directories(join_path(directory, kWorkFolder));
+  std::filesystem::create_directories(directory);
   write_manifest(directory, manifest, [&](const auto& visit) {
     for (std::uint64_t i = 0; i < manifest.shard_count; ++i) visit(shard_of(i));
   });
@@ -317,7 +317,7 @@ ManifestShard shard_of_rows() {
 }
 
 void write_rows(const std::string& directory) {
-  std::filesystem::create_directories(join_path(directory, kWorkFolder));
+  std::filesystem::create_directories(directory);
   write_manifest(directory, manifest_of_rows(), [](const auto& visit) { visit(shard_of_rows()); });
 }
 

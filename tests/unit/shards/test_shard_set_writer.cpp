@@ -30,17 +30,16 @@ TEST_CASE("shard set writer: the summary adds up the shards") {
   CHECK(manifest.shard_count == 3);
 }
 
-TEST_CASE("shard set writer: files have their final names when their shard is whole, not before") {
+TEST_CASE("shard set writer: nothing comes to its place before the set is complete") {
   const TempDir dir;
   const SampleSet set = toy_samples(3);
   SetInProgress progress(toy_format, set.schema, dir / "out", {.limit_samples = 2});
-  const auto is_there = [&] { return std::filesystem::exists(dir / "out/shard-000000.head.toy"); };
-  progress.append(set.samples[0]);
-  progress.append(set.samples[1]);
-  CHECK(!is_there());
-  progress.append(set.samples[2]);
-  CHECK(is_there());
-  CHECK(!std::filesystem::exists(dir / "out/shard-000001.head.toy"));
+  for (const Sample& sample : set.samples) progress.append(sample);
+  CHECK(std::filesystem::exists(dir / "out/.shale/new/shard-000000.head.toy"));
+  CHECK(!std::filesystem::exists(dir / "out/shard-000000.head.toy"));
+  (void)progress.finish();
+  CHECK(std::filesystem::exists(dir / "out/shard-000001.head.toy"));
+  CHECK(!std::filesystem::exists(dir / "out/.shale"));
 }
 
 TEST_CASE("shard set writer: places that come late and relative to a column are made absolute") {

@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include "shale/shards/naming.hpp"
 #include "shale/shards/work_folder.hpp"
@@ -24,15 +25,21 @@ ManifestShard shard_of(std::uint64_t number) {
   return shard;
 }
 
-TEST_CASE("work folder: a second writer of the directory is refused") {
+using Names = std::vector<std::string>;
+
+TEST_CASE("work folder: a second writer of the directory is refused, one that waits is asked") {
   const TempDir dir;
   const WorkFolder first(dir / "out");
+  const WorkFolder of_file = WorkFolder::of_file(dir / "f.npy");
   const std::string second = text_from_child([&] {
-    return std::string(error_of([&] { WorkFolder folder(dir / "out"); }).code() == Code::exists
-                           ? "refused"
-                           : "other");
+    std::string text;
+    text +=
+        error_of([&] { WorkFolder folder(dir / "out"); }).code() == Code::exists ? "refused " : "";
+    const auto stop = [] { throw Error(Code::interrupted, "stopped"); };
+    const auto wait = [&] { (void)WorkFolder::of_file(dir / "f.npy", stop); };
+    return text + error_of(wait).what();
   });
-  CHECK(second == "refused");
+  CHECK(second == "refused stopped");
 }
 
 TEST_CASE("work folder: the journal tells the request and the shards of the run before") {
@@ -45,62 +52,104 @@ TEST_CASE("work folder: the journal tells the request and the shards of the run 
     work.add_shard(shard_of(1));
   }
   const WorkFolder next(dir / "out");
-  std::vector<std::string> names;
+  Names names;
   next.for_each_shard([&](const ManifestShard& shard) { names.push_back(shard.name); });
 
   CHECK(next.previous_request() == "to=toy\tseed=7");
-  CHECK(names == std::vector<std::string>{"shard-000000", "shard-000001"});
+  CHECK(names == Names{"shard-000000", "shard-000001"});
 }
 
 TEST_CASE("work folder: a request that was cut by a kill counts as none") {
   const TempDir dir;
-  write_file(dir / "out/.shale/journal", "to=toy\tse");
+  { WorkFolder(dir / "out").begin("to=toy\tseed=7"); }
+  fs::resize_file(dir / "out/.shale/journal", 9);
   CHECK(WorkFolder(dir / "out").previous_request().empty());
 }
 
-TEST_CASE("work folder: clearing removes the files of the run before and nothing of the user's") {
+TEST_CASE("work folder: clearing empties new/ and takes nothing else, not from the folder either") {
   const TempDir dir;
-  for (const char* name : {"out/shard-000000.toy", "out/skipped.csv", "out/.shale/shard-000001.toy",
-                           "out/.shale/journal", "out/notes.txt", "out/shard-photos.zip"}) {
+  { WorkFolder(dir / "out").begin("a test"); }
+  for (const char* name : {"out/shard-000000.toy", "out/.shale/new/shard-000001.toy",
+                           "out/.shale/new/.dataset.json.tmp", "out/.shale/notes.txt",
+                           "out/.shale/new/deep/notes.txt", "out/notes.txt"}) {
     write_file(dir / name, "x");
   }
   WorkFolder work(dir / "out");
-  CHECK(work.holds_shards());
-  work.clear_previous_run();
-
-  CHECK(!work.holds_shards());
-  CHECK(files_in(dir / "out") ==
-        std::vector<std::string>{".shale/lock", "notes.txt", "shard-photos.zip"});
-  work.begin("anew");
+  work.clear();
+  work.begin("again");
+  work.remove();
+  CHECK(files_in(dir / "out") == Names{".shale/lock", ".shale/new/deep/notes.txt",
+                                       ".shale/notes.txt", "notes.txt", "shard-000000.toy"});
+  CHECK(work_folder_at(dir / "out/.shale") == WorkFolderState::ours);
 }
 
-TEST_CASE("work folder: dropping temporary files keeps the journal and what has its final name") {
+TEST_CASE("work folder: what a stop leaves are whole shards and the journal") {
   const TempDir dir;
   WorkFolder work(dir / "out");
   work.begin("a test");
-  write_file(dir / "out/.shale/shard-000000.toy", "x");
-  write_file(dir / "out/shard-000000.toy", "x");
-  work.drop_temporary_files();
+  for (const char* name : {"shard-000000.toy", "shard-000001.toy", "images.csv", "dataset.json"})
+    write_file(join_path(work.path(), name), "x");
+  work.add_shard(shard_of(0));
+  work.drop_unfinished_files();
   CHECK(files_in(dir / "out") ==
-        std::vector<std::string>{".shale/journal", ".shale/lock", "shard-000000.toy"});
+        Names{".shale/journal", ".shale/lock", ".shale/new/shard-000000.toy"});
 }
 
 TEST_CASE("work folder: an abandoned run leaves no trace, and no folder that it made") {
   const TempDir dir;
-  WorkFolder(dir / "new").abandon();
+  WorkFolder(dir / "new/er/est").abandon();
   fs::create_directory(dir / "old");
   WorkFolder(dir / "old").abandon();
+  WorkFolder::of_file(dir / "old/a.npy").abandon();
   CHECK(!fs::exists(dir / "new"));
   CHECK(fs::is_empty(dir / "old"));
 }
 
-TEST_CASE("work folder: after removal only the dataset is left") {
-  const TempDir dir;
-  WorkFolder work(dir / "out");
-  work.begin("a test");
-  write_file(dir / "out/shard-000000.toy", "x");
-  work.remove();
-  CHECK(files_in(dir / "out") == std::vector<std::string>{"shard-000000.toy"});
+TEST_CASE("work folder: one that a kill left before it was marked is taken over") {
+  for (const char* left : {"", "shale wor"}) {
+    const TempDir dir;
+    fs::create_directories(dir / "out/.shale");
+    CHECK(work_folder_at(dir / "out/.shale") == WorkFolderState::blank);
+    write_file(dir / "out/.shale/lock", left);
+    CHECK(work_folder_at(dir / "out/.shale") == WorkFolderState::blank);
+    WorkFolder(dir / "out").remove();
+    CHECK(fs::is_empty(dir / "out"));
+  }
+}
+
+// What somebody else may have under the name of a work folder.
+void make_foreign(const std::string& kind, const std::string& path, const std::string& precious) {
+  write_file(precious + "/lock", "");
+  if (kind == "file") write_file(path, "x");
+  if (kind == "folder") write_file(path + "/deep/notes", "x");
+  if (kind == "journal without lock") write_file(path + "/journal", "x");
+  if (kind == "lock of another tool") write_file(path + "/lock", "pid 7");
+  if (kind == "link to a folder") fs::create_directory_symlink(precious, path);
+  if (kind == "link that leads nowhere") fs::create_symlink("nowhere", path);
+  if (!kind.ends_with("lock")) return;
+  fs::create_directory(path);
+  if (kind == "linked lock") fs::create_symlink(precious + "/lock", path + "/lock");
+  if (kind == "hard-linked lock") fs::create_hard_link(precious + "/lock", path + "/lock");
+  if (kind == "folder called lock") fs::create_directory(path + "/lock");
+}
+
+TEST_CASE(
+    "work folder: what stands there and is not a work folder of shale is refused, untouched") {
+  for (const std::string kind :
+       {"file", "folder", "journal without lock", "lock of another tool", "link to a folder",
+        "link that leads nowhere", "linked lock", "hard-linked lock", "folder called lock"}) {
+    CAPTURE(kind);
+    const TempDir dir;
+    fs::create_directory(dir / "out");
+    make_foreign(kind, dir / "out/.shale", dir / "precious");
+    const std::map<std::string, std::string> before = content_of(dir.path());
+
+    const Error error = error_of([&] { WorkFolder work(dir / "out"); });
+
+    CHECK(error.code() == Code::exists);
+    CHECK(error.file() == dir / "out/.shale");
+    CHECK(content_of(dir.path()) == before);
+  }
 }
 
 TEST_CASE("work folder: where no folder can be made is an error of the storage, by path") {
@@ -109,16 +158,6 @@ TEST_CASE("work folder: where no folder can be made is an error of the storage, 
   const Error error = error_of([&] { WorkFolder work(dir / "file"); });
   CHECK(error.code() == Code::io);
   CHECK(error.file().starts_with(dir / "file"));
-}
-
-TEST_CASE(
-    "dataset removal: takes what the manifest names, the native index too, and nothing else") {
-  const TempDir dir;
-  (void)write_set(toy_format, plain_samples(schema_of(toy_format.can.kinds), 5, 10), dir / "out");
-  write_file(dir / "out/notes.txt", "mine");
-  REQUIRE(fs::exists(dir / "out/toy.list"));
-  remove_dataset(dir / "out");
-  CHECK(files_in(dir / "out") == std::vector<std::string>{"notes.txt"});
 }
 
 }  // namespace

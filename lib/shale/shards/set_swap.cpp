@@ -1,0 +1,198 @@
+#include "shale/shards/set_swap.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shale/base/error.hpp"
+#include "shale/format/format.hpp"
+#include "shale/io/atomic_file.hpp"
+#include "shale/shards/dataset_reader.hpp"
+#include "shale/shards/manifest_file.hpp"
+#include "shale/shards/naming.hpp"
+
+// The state of a swap is what stands where, so that each step may be done twice:
+//
+//   work/new/MANIFEST         the new set is complete; until it is there, nothing has changed
+//   work/old.json             the old manifest: the old set is going, from now on readers say
+//                             "unfinished". Removed when all files that it lists are.
+//   work/new/MANIFEST, no     files of the new set are on their way to their names
+//     work/old.json, no MANIFEST
+//   MANIFEST                  the new set stands
+
+namespace shale {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kOldName = "old.json";
+
+bool stands(const std::string& path) {
+  struct stat facts {};
+  return ::lstat(path.c_str(), &facts) == 0;
+}
+
+bool is_folder(const std::string& path) {
+  struct stat facts {};
+  return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+// A list beside the shards.
+bool is_list(const std::string& name) {
+  return is_dataset_file(name) && name != kManifestName && !shard_of_file(name);
+}
+
+/// Hands out the names that a manifest lists and that shale gives: whatever else it says, those of
+/// a user's files are not among them. The manifest's own is not either.
+Manifest visit_own_names(const SetPlace& place, const std::string& manifest_path,
+                         const std::function<void(const std::string&)>& visit) {
+  const auto visit_own = [&](const std::string& name) {
+    const bool is_own = place.indexed_file.empty()
+                            ? shard_of_file(name).has_value()
+                            : name == place.indexed_file + std::string(kIndexSuffix) ||
+                                  name == place.indexed_file + std::string(kBlocksSuffix);
+    if (is_own) visit(name);
+  };
+  DatasetPaths paths;
+  paths.manifest = manifest_path;
+  Manifest manifest = read_manifest(paths, [&](const ManifestShard& shard) {
+    for (const ManifestFile& file : shard.files) visit_own(file.name);
+    visit_own(shard.index.name);
+    visit_own(shard.blocks.name);
+  });
+  if (!place.indexed_file.empty()) return manifest;
+  const bool has_native_index = format_of(manifest).write_native_index != nullptr;
+  for (const ManifestFile& file : manifest.files) {
+    if (has_native_index || is_list(file.name)) visit(file.name);
+  }
+  return manifest;
+}
+
+Error not_ours(const std::string& path) {
+  return Error(Code::exists, "is not a file that shale wrote, and its name is needed")
+      .at(path)
+      .hint("move it away, or choose another output");
+}
+
+// Leaves of `names`, which stand in the folder, those that the manifest there does not list.
+void refuse_unlisted(const SetPlace& place, std::set<std::string> names) {
+  const std::string manifest = join_path(place.folder, place.manifest);
+  if (stands(manifest)) {
+    if (!is_manifest(manifest)) throw not_ours(manifest);
+    try {
+      (void)visit_own_names(place, manifest, [&](const std::string& name) {
+        if (!is_folder(join_path(place.folder, name))) names.erase(name);
+      });
+    } catch (const Error& error) {
+      if (error.code() != Code::damaged) throw;
+      throw Error(Code::exists, "is damaged: which files belong to it cannot be determined")
+          .at(manifest)
+          .because(error.what())
+          .hint("copy it back from where it is whole, or remove the old output yourself");
+    }
+  }
+  if (!names.empty()) throw not_ours(join_path(place.folder, *names.begin()));
+}
+
+void remove_old_set(const SetPlace& place, const WorkFolder& work, const std::string& old) {
+  (void)visit_own_names(place, old, [&](const std::string& name) {
+    const std::string path = join_path(place.folder, name);
+    if (::unlink(path.c_str()) == 0 || errno == ENOENT) return;
+    throw Error(Code::io, "a file of the old dataset cannot be removed")
+        .at(path)
+        .because_errno(errno);
+  });
+  sync_directory(place.folder);
+  if (::unlink(old.c_str()) != 0)
+    throw Error(Code::io, "the old manifest cannot be removed").at(old).because_errno(errno);
+  sync_directory(work.root());
+}
+
+void move_to_free_name(const SetPlace& place, const WorkFolder& work, const std::string& name) {
+  const std::string from = join_path(work.path(), name), to = join_path(place.folder, name);
+  if (!stands(from)) return;  // moved before
+  if (!rename_to_free_name(from, to)) throw not_ours(to);
+}
+
+}  // namespace
+
+SetPlace SetPlace::of_dataset(const std::string& directory) {
+  return {.folder = directory, .manifest = std::string(kManifestName)};
+}
+
+SetPlace SetPlace::of_file(const std::string& manifest_path, const std::string& name) {
+  const fs::path path(manifest_path);
+  const std::string folder = path.parent_path().string();
+  return {.folder = folder.empty() ? "." : folder,
+          .manifest = path.filename().string(),
+          .indexed_file = name};
+}
+
+void refuse_foreign_files(const SetPlace& place, const std::vector<std::string>& suffixes) {
+  std::set<std::string> standing;
+  if (!place.indexed_file.empty()) {
+    for (const std::string& suffix : suffixes) {
+      const std::string name = place.indexed_file + suffix;
+      if (stands(join_path(place.folder, name))) standing.insert(name);
+    }
+    return refuse_unlisted(place, std::move(standing));
+  }
+  for (const auto& entry : fs::directory_iterator(place.folder)) {
+    std::string name = entry.path().filename().string();
+    const bool is_needed =
+        is_list(name) ||
+        (shard_of_file(name) && std::find(suffixes.begin(), suffixes.end(),
+                                          name.substr(name.find('.'))) != suffixes.end());
+    if (is_needed) standing.insert(std::move(name));
+  }
+  refuse_unlisted(place, std::move(standing));
+}
+
+void put_in_place(const SetPlace& place, const WorkFolder& work) {
+  const std::string old = join_path(work.root(), kOldName),
+                    next = join_path(work.path(), place.manifest),
+                    standing = join_path(place.folder, place.manifest);
+  if (!stands(old)) {
+    std::set<std::string> taken;
+    (void)visit_own_names(place, next, [&](const std::string& name) {
+      if (stands(join_path(work.path(), name)) && stands(join_path(place.folder, name)))
+        taken.insert(name);
+    });
+    refuse_unlisted(place, std::move(taken));
+    if (stands(standing)) {
+      rename_file(standing, old);
+      sync_directory(work.root());
+      sync_directory(place.folder);
+    }
+  }
+  if (stands(old)) remove_old_set(place, work, old);
+  (void)visit_own_names(place, next,
+                        [&](const std::string& name) { move_to_free_name(place, work, name); });
+  sync_directory(place.folder);
+  move_to_free_name(place, work, place.manifest);
+  sync_directory(place.folder);
+}
+
+bool is_swapping(const SetPlace& place, const WorkFolder& work) {
+  return stands(join_path(work.path(), place.manifest));
+}
+
+bool is_swapping(const std::string& directory) {
+  const std::string work = join_path(directory, kWorkFolder);
+  return work_folder_at(work) == WorkFolderState::ours &&
+         stands(join_path(join_path(work, WorkFolder::kNewName), kManifestName));
+}
+
+bool finish_swap(const SetPlace& place, const WorkFolder& work) {
+  if (!is_swapping(place, work)) return false;
+  put_in_place(place, work);
+  return true;
+}
+
+}  // namespace shale

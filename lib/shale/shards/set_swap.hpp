@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shale/shards/work_folder.hpp"
+
+// How a new set takes the place of an old one, or of nothing. The new set is complete in the work
+// folder before anything else changes; from then on what a kill interrupts is finished by the next
+// command that writes here. A reader sees the old set, the new one, or an unfinished one.
+
+namespace shale {
+
+/// Where a set stands.
+struct SetPlace {
+  std::string folder;
+  std::string manifest;  ///< its file name
+  /// FILE, if the set is no more than the index of a file of another tool.
+  std::string indexed_file = {};
+
+  [[nodiscard]] static SetPlace of_dataset(const std::string& directory);
+  /// `manifest_path`: of FILE.dataset.json.
+  [[nodiscard]] static SetPlace of_file(const std::string& manifest_path, const std::string& name);
+};
+
+/// Refuses files that stand under names which the new set will need, and which the manifest that
+/// stands there, proved by its self-hash, does not list: they are not shale's. `suffixes`: of the
+/// files of a shard. Errors: Code::exists, naming the file; Code::exists for a manifest that is not
+/// whole, since whose the files beside it are cannot be told; Code::unsupported.
+void refuse_foreign_files(const SetPlace& place, const std::vector<std::string>& suffixes);
+
+/// Puts the set in work.path(), whose manifest was written last, in its place: moves the old
+/// manifest into the work folder, removes the files that it lists, moves the new ones, then the new
+/// manifest. Nothing is replaced but by these steps. Errors: as above; Code::io. After an error, or
+/// a kill, finish_swap() goes on.
+void put_in_place(const SetPlace& place, const WorkFolder& work);
+
+/// True if the new set is complete and not in its place yet.
+[[nodiscard]] bool is_swapping(const SetPlace& place, const WorkFolder& work);
+
+/// The same by path, without the lock: of the dataset that stands, or stood, in a directory.
+[[nodiscard]] bool is_swapping(const std::string& directory);
+
+/// Finishes a swap that was interrupted. False if there was none. Errors: as put_in_place;
+/// Code::damaged if the new set's manifest is.
+bool finish_swap(const SetPlace& place, const WorkFolder& work);
+
+}  // namespace shale
