@@ -173,6 +173,7 @@ class Indexing {
 
  private:
   [[nodiscard]] bool has_fresh_index() const {
+    if (!is_manifest(paths_.manifest)) return false;
     std::vector<ManifestShard> shards;
     Manifest found;
     try {

@@ -114,8 +114,7 @@ Loader::~Loader() {
 }
 
 void Loader::open(const LoaderRequest& request, const Events& events) {
-  std::error_code error;
-  const bool is_dataset = fs::exists(DatasetPaths(request.path).manifest, error);
+  const bool is_dataset = is_manifest(DatasetPaths(request.path).manifest);
   if (!is_dataset) {
     const Place place = look_at(request.path);
     if (place == Place::absent)
@@ -145,10 +144,9 @@ void Loader::open_file(const LoaderRequest& request, const std::string& file,
   paths_ = DatasetPaths::of_file(file, request.index_folder);
   file_ = file;
   stamp_ = stamp_of(file).value_or(FileStamp{});
-  std::error_code error;
   if (!request.index_folder.empty()) {
     notes_ = index_file(indexing, events).notes;
-  } else if (!fs::exists(paths_.manifest, error)) {
+  } else if (!is_manifest(paths_.manifest)) {
     MemoryIndex index = index_in_memory(indexing, events);
     paths_ = std::move(index.paths);
     outline_ = {std::move(index.manifest), {{0, index.shard.digest.samples, 0, 0}}};

@@ -122,8 +122,7 @@ OpenedDataset open_file(const DatasetRequest& request, const std::string& file,
   OpenedDataset dataset;
   dataset.paths = DatasetPaths::of_file(file, request.index_folder);
   Dialect dialect = request.dialect.value_or(Dialect::plain);
-  std::error_code error;
-  if (fs::exists(dataset.paths.manifest, error)) {
+  if (is_manifest(dataset.paths.manifest)) {
     read_into(dataset);
     refuse_stale(dataset, file, request.index_folder);
     const ShardLayout& layout = dataset.manifest.layout;

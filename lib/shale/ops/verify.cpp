@@ -111,8 +111,7 @@ class Verification {
       refuse_file_options(request_.dataset, kOwnDataset, request_.index_folder, {});
     paths_ =
         file ? DatasetPaths::of_file(*file, request_.index_folder) : DatasetPaths(request_.dataset);
-    std::error_code error;
-    const bool is_indexed = !file || fs::exists(paths_.manifest, error);
+    const bool is_indexed = !file || is_manifest(paths_.manifest);
     if (is_indexed && !read_shards()) return false;
     if (!file) return true;
     const std::optional<std::string> change =
