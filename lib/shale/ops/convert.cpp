@@ -330,6 +330,7 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
     }
     refuse_other_run(request, work, wanted);
     refuse_taken_names(request, format, source->info());
+    work.clear();
     if (replaces) prepare_overwrite(request, source->info(), events);
   } catch (...) {
     source.reset();
@@ -337,7 +338,6 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
     throw;
   }
   say_notes(source->info(), events);
-  work.clear();
   work.begin(identity_line(identity_of(wanted)));
   ConvertReport report;
   try {
