@@ -24,6 +24,7 @@ from kills import *  # noqa: E402, F401, F403
 from limits import *  # noqa: E402, F401, F403
 from resample import *  # noqa: E402, F401, F403
 from same_bytes import *  # noqa: E402, F401, F403
+from whose import *  # noqa: E402, F401, F403
 
 
 

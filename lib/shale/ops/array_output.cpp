@@ -29,9 +29,9 @@ Error already_exists(const std::string& output) {
 
 void refuse_taken_output(const std::string& output, bool overwrite) {
   std::error_code error;
-  const fs::file_status status = fs::status(output, error);
-  if (!fs::exists(status)) return;
-  if (fs::is_directory(status)) {
+  // A link that leads nowhere has the name, too.
+  if (!fs::exists(fs::symlink_status(output, error))) return;
+  if (fs::is_directory(output, error)) {
     throw Error(Code::exists, "is a directory, an array is one file")
         .at(output)
         .hint("a set of shards goes into a directory whose name does not end in .npy");
