@@ -80,8 +80,7 @@ Manifest without_fingerprint(const std::string& file, std::vector<ManifestShard>
   manifest.source.file.reset();
   manifest.source.mtime_ns = static_cast<std::uint64_t>(facts.st_mtim.tv_sec) * 1'000'000'000 +
                              static_cast<std::uint64_t>(facts.st_mtim.tv_nsec);
-  write_manifest_file(paths.manifest, paths.manifest + ".new", manifest,
-                      [&](const auto& visit) { visit(shards[0]); });
+  write_manifest_file(paths.manifest, manifest, [&](const auto& visit) { visit(shards[0]); });
   return read_manifest(paths);
 }
 
