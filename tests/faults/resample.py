@@ -147,7 +147,7 @@ class DrawKills(DrawCase):
         for code, story in zip(codes, stories):
             self.assertIn(code, (0, 1), story)
             if code == 1:
-                self.assertIn("another process is writing it", story)
+                self.assertIn("another shale process is writing here", story)
                 self.assertIn("out.npy: ", story)
         self.assertEqual(self.check_whole(whole), 3)
         self.assertEqual(sorted(os.listdir(self.place)), sorted(self.outputs))
