@@ -34,7 +34,7 @@ void write_source(const Format& format, const Schema& schema, const std::string&
     manifest.files.push_back({std::string(name), file.bytes, file.hash});
   }
   const std::string path = join_path(directory, kManifestName);
-  write_manifest_file(path, path + ".new", manifest, [&](const ShardVisitor& visit) {
+  write_manifest_file(path, manifest, [&](const ShardVisitor& visit) {
     for (const ManifestShard& shard : shards) visit(shard);
   });
 }

@@ -127,7 +127,7 @@ class ArrayJoins(FaultCase):
         self.assertIn(0, [process.returncode for process in processes], stories)
         for process, story in zip(processes, stories):
             if process.returncode == 1:
-                self.assertIn("another process is writing it", story)
+                self.assertIn("another shale process is writing here", story)
         self.assertEqual(self.array.read_bytes()[128:], self.x.read_bytes()[128:] * 40)
 
 

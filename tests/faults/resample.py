@@ -167,7 +167,7 @@ class DrawOutputs(DrawCase):
     def test_an_output_that_is_there_stays_as_it_was(self):
         write(self.place / "labels.npy", b"mine")
         with self.untouched(self.place):
-            self.refused(*self.words(), says=["labels.npy: is there already"])
+            self.refused(*self.words(), says=["labels.npy: already exists"])
             words = [*self.words(), "--overwrite"]
             self.refused(*words, preexec_fn=small_files(MIB), says=["File too large"])
         self.check_no_scratch()

@@ -198,7 +198,7 @@ def test_overwrite_and_dry_run(here):
     assert names_in(here) == before
     done = resample("x.npy", "out.npy", rows=7, save_indices="rows.npy")
     assert plan == done
-    with pytest.raises(errors.MismatchError, match="is there already") as caught:
+    with pytest.raises(errors.MismatchError, match="already exists") as caught:
         resample("x.npy", "out.npy")
     assert caught.value.file == "out.npy" and caught.value.hint == "choose another output, or pass overwrite to replace it"
     assert resample("x.npy", "out.npy", overwrite=True).rows == ROWS
@@ -358,7 +358,7 @@ REFUSED = {
     "large seed": ({"seed": 2**64}, "seed is 18446744073709551616"),
     "io": ({"io": "mmap"}, "io is 'mmap'"),
     "progress": ({"progress": 7}, "progress is 7"),
-    "output is the source": ({"output": "x.npy", "overwrite": True}, "is an input of the command"),
+    "output is the source": ({"output": "x.npy", "overwrite": True}, "is the input"),
     "no format": ({"output": "out"}, "no format was chosen"),
     "unknown format": ({"output": "out", "to": "tar"}, "no format is called 'tar'"),
     "no path": ({"source": 7}, "source is 7"),
