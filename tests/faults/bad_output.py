@@ -246,7 +246,7 @@ class ShardsThatAreTooSmall(FaultCase):
         size = (self.source / "class-1/large.png").stat().st_size
         with self.untouched(self.source):
             done = self.refused(*words, size, says=["class-1/large.png", f"--shard-size is {size}"])
-        for shard in (self.out / ".shale/new").iterdir():
+        for shard in (self.out / ".shale/new").glob("*"):
             self.assertNotIn(b"large.png", shard.read_bytes())
         hinted = int(done.err.split("--shard-size ")[-1].split()[0])
         self.refused(*words[:-1], "--overwrite", "--shard-size", hinted - 1, says=["class-1/large.png"])

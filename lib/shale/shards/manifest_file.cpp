@@ -427,7 +427,8 @@ bool is_manifest(const std::string& path) {
   const InputFile file(path);
   std::string begin(std::min<std::uint64_t>(kBegin.size(), file.size()), '\0');
   file.read_exact(0, std::as_writable_bytes(std::span(begin)));
-  return kBegin.starts_with(begin) || is_self_hash(ending_of(file));
+  // Zeros are what some file systems leave of a file after a power cut; no JSON begins so.
+  return kBegin.starts_with(begin) || begin.front() == '\0' || is_self_hash(ending_of(file));
 }
 
 std::string shard_line(const ManifestShard& shard) {

@@ -321,6 +321,26 @@ void write_rows(const std::string& directory) {
   write_manifest(directory, manifest_of_rows(), [](const auto& visit) { visit(shard_of_rows()); });
 }
 
+TEST_CASE("manifest: it is known by its beginning or its end, not by its name") {
+  const TempDir dir;
+  write(dir / "out", full_manifest());
+  const std::string path = dir / "out/dataset.json", whole = read_text(path);
+  const auto is_one = [&](const std::string& text) {
+    write_file(path, text);
+    return is_manifest(path);
+  };
+  CHECK(is_one(whole));
+  CHECK(is_one(whole.substr(0, 100)));
+  CHECK(is_one("#" + whole.substr(1)));
+  CHECK(is_one(""));
+  CHECK(is_one(std::string(4096, '\0')));
+  CHECK(!is_one(R"({"labels": [["00000/img00000000.png", 6]]})"));
+  CHECK(!is_one("{}"));
+  CHECK(!is_one("\"hash\": \"\n}\n"));
+  CHECK(!is_manifest(dir / "out"));
+  CHECK(!is_manifest(dir / "none"));
+}
+
 TEST_CASE("manifest: fixed rows, their bases and the dtypes of their numbers come back") {
   const TempDir dir;
   write_rows(dir.path());
