@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 
 #include <fmt/format.h>
 
@@ -48,7 +49,7 @@ std::string_view proof_of(const VerifyRequest& request, const VerifyReport& repo
     case VerifyDepth::full:
       return "every byte is as it was written";
     case VerifyDepth::deep:
-      return report.has_images
+      return report.has_images && report.undecoded == 0
                  ? "every byte is as it was written, the digests are right and the images decode"
                  : "every byte is as it was written and the digests are right";
   }
@@ -74,6 +75,10 @@ std::string_view hint_for(const VerifyReport& report) {
     return "shale's own checks find the dataset whole and its library does not: keep it, and "
            "report "
            "this as a bug of shale";
+  }
+  if (report.findings == report.bad_when_written) {
+    return "the dataset is a faithful copy: fix these images in its source, or leave them out, and "
+           "convert it again";
   }
   if (std::all_of(findings.begin(), findings.end(), is_sidecar))
     return "'shale index' makes indexes and block lists anew";
@@ -112,8 +117,9 @@ int run_verify(const std::vector<std::string>& words) {
   if (common.is_json) {
     print(verify_facts(report).dump() + "\n");
   } else {
-    if (told > kToldFindings)
-      tell(fmt::format("... and {} more findings", format_count(told - kToldFindings)));
+    const std::uint64_t shown = std::min(told, kToldFindings);
+    if (report.findings > shown)
+      tell(fmt::format("... and {} more findings", format_count(report.findings - shown)));
     std::string text;
     for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
     text += report.findings == 0
@@ -121,8 +127,11 @@ int run_verify(const std::vector<std::string>& words) {
                               format_counted(report.samples, "sample", "samples"),
                               format_counted(report.shards, "shard", "shards"),
                               proof_of(request, report))
-                : fmt::format("{}: {}\n", printable(request.dataset),
-                              format_counted(report.findings, "finding", "findings"));
+                : fmt::format("{}: {}{}\n", printable(request.dataset),
+                              format_counted(report.findings, "finding", "findings"),
+                              report.findings == report.bad_when_written
+                                  ? ": every byte is as it was written"
+                                  : "");
     text += opinion_of(report);
     if (!common.is_quiet) print(text);
   }
@@ -130,7 +139,8 @@ int run_verify(const std::vector<std::string>& words) {
   if (!common.is_json && !common.is_quiet) {
     tell(fmt::format("hint: {}", hint_for(report)));
   }
-  return kDamaged;
+  // Images that were bad when they were written are no damage of the dataset.
+  return report.findings == report.bad_when_written ? kSomeSkipped : kDamaged;
 }
 
 }  // namespace shale::tools

@@ -39,10 +39,16 @@ void tell_error(const Error& error) {
 
 bool was_interrupted() {
   static const bool is_installed = [] {
-    struct sigaction action = {};
-    action.sa_handler = note_signal;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second signal ends the process at once
-    return sigaction(SIGINT, &action, nullptr) == 0 && sigaction(SIGTERM, &action, nullptr) == 0;
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction action = {};
+      // What the parent has ignored (nohup, a script's `command &`) stays ignored.
+      if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
+      action = {};
+      action.sa_handler = note_signal;
+      action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second signal ends the process at once
+      (void)sigaction(signal, &action, nullptr);
+    }
+    return true;
   }();
   return is_installed && g_signal != 0;
 }

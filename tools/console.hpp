@@ -16,7 +16,8 @@ void print(std::string_view text);
 void tell(std::string_view line);
 /// "shale: what" and, if there is one, "hint: what to do".
 void tell_error(const Error& error);
-/// True once SIGINT or SIGTERM has come. The first call installs the handlers.
+/// True once SIGINT, SIGTERM or SIGHUP has come. The first call installs the handlers, but for
+/// signals that the parent has set to be ignored.
 [[nodiscard]] bool was_interrupted();
 
 /// How far a command has got, on stderr: a bar on a terminal, lines elsewhere if asked for.

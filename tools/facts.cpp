@@ -139,6 +139,8 @@ Json verify_facts(const VerifyReport& report) {
   json["samples"] = report.samples;
   json["bytes"] = report.bytes;
   json["findings"] = report.findings;
+  json["bad_when_written"] = report.bad_when_written;
+  json["undecoded"] = report.undecoded;
   const SecondOpinion& opinion = report.second_opinion;
   if (!opinion.library.empty()) {
     json["second_opinion"] = {{"library", opinion.library},

@@ -43,12 +43,14 @@ std::size_t cut_tail(std::string_view text) {
 // A window over values: what is small is read once, what is large goes by in pieces.
 class PayloadReader {
  public:
-  explicit PayloadReader(const InputFile& file) : window_(file, kPayloadWindow) {}
+  PayloadReader(const InputFile& file, WalkPace& pace)
+      : pace_(pace), window_(file, kPayloadWindow) {}
 
   [[nodiscard]] std::uint32_t crc_of(const FieldPlace& place) {
     std::uint32_t crc = 0;
     for (std::uint64_t done = 0; done < place.length;) {
       const std::uint64_t run = std::min(kPayloadWindow, place.length - done);
+      if (done > 0) pace_.step();
       crc = crc32c(window_.view(place.offset + done, run), crc);
       done += run;
     }
@@ -58,6 +60,7 @@ class PayloadReader {
   [[nodiscard]] bool is_text(const FieldPlace& place) {
     for (std::uint64_t done = 0; done < place.length;) {
       const std::uint64_t run = std::min(kPayloadWindow, place.length - done);
+      if (done > 0) pace_.step();
       const bool is_last = done + run == place.length;
       std::string_view piece = as_text(window_.view(place.offset + done, run));
       if (!is_last) piece.remove_suffix(cut_tail(piece));
@@ -72,6 +75,7 @@ class PayloadReader {
   }
 
  private:
+  WalkPace& pace_;
   WindowReader window_;
 };
 
@@ -92,14 +96,15 @@ ShardLayout layout_of(const Hdf5ForeignColumns& columns, bool has_fixed_rows) {
 }
 
 // Looks at the values as far as the schema depends on them, and at all offsets.
-void survey_values(const Hdf5ForeignColumns& columns, const InputFile& file,
+void survey_values(const Hdf5ForeignColumns& columns, const InputFile& file, WalkPace& pace,
                    Hdf5ForeignColumn& column) {
   const bool is_flat = column.form == Hdf5ForeignColumn::Form::flat;
   if (!is_flat && !column.may_be_text()) return;
   Hdf5Heap heap(file);
   Hdf5Values values(column, columns.description.base_address, file, heap);
-  PayloadReader payload(file);
+  PayloadReader payload(file, pace);
   for (std::uint64_t row = 0; row < columns.rows; ++row) {
+    pace.step_to_row(row, columns.rows);
     const FieldPlace place = values.place_of(row);
     if (is_flat || place.offset == kMissing || payload.is_text(place)) continue;
     column.field.kind = Kind::bytes;
@@ -116,11 +121,12 @@ class ForeignScanner {
         rows_(rows),
         findings_(findings),
         heap_(file_),
-        payload_(file_) {}
+        pace_(input.progress, file_.size()),
+        payload_(file_, pace_) {}
 
   void scan() {
     try {
-      columns_ = find_hdf5_columns(probe_hdf5_file(file_), file_);
+      columns_ = find_hdf5_columns(probe_hdf5_file(file_, input_.progress), file_);
     } catch (const Error& error) {
       if (!is_in_bytes(error)) throw;
       return report(error, {});
@@ -131,7 +137,10 @@ class ForeignScanner {
     for (const Hdf5ForeignColumn& column : columns_.fields)
       fields_.emplace_back(column, base, file_, heap_);
     if (columns_.key) key_.emplace(*columns_.key, base, file_, heap_);
-    for (row_number_ = 0; *row_number_ < columns_.rows; ++*row_number_) scan_row(*row_number_);
+    for (row_number_ = 0; *row_number_ < columns_.rows; ++*row_number_) {
+      pace_.step_to_row(*row_number_, columns_.rows);
+      scan_row(*row_number_);
+    }
   }
 
  private:
@@ -258,6 +267,7 @@ class ForeignScanner {
   const RowSink& rows_;
   const FindingSink& findings_;
   Hdf5Heap heap_;
+  WalkPace pace_;
   PayloadReader payload_;
   Hdf5ForeignColumns columns_;
   std::deque<Hdf5Values> fields_;  // one a field of the schema
@@ -271,11 +281,12 @@ class ForeignScanner {
 
 }  // namespace
 
-Survey survey_hdf5_file(const InputFile& file, Dialect dialect) {
+Survey survey_hdf5_file(const InputFile& file, Dialect dialect, const WalkProgress& progress) {
   if (dialect == Dialect::msgpack)
     throw Error(Code::usage, "--parse msgpack is for LMDB files, this is HDF5").at(file.path());
-  Hdf5ForeignColumns columns = find_hdf5_columns(probe_hdf5_file(file), file);
-  for (Hdf5ForeignColumn& column : columns.fields) survey_values(columns, file, column);
+  Hdf5ForeignColumns columns = find_hdf5_columns(probe_hdf5_file(file, progress), file);
+  WalkPace pace(progress, file.size());
+  for (Hdf5ForeignColumn& column : columns.fields) survey_values(columns, file, pace, column);
   std::optional<std::vector<std::uint64_t>> bases = columns.fixed_bases();
   Survey survey{.schema = columns.schema(),
                 .layout = layout_of(columns, bases.has_value()),

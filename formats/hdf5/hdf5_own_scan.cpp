@@ -63,10 +63,11 @@ class ColumnWalk {
 
   Bytes view(const FieldPlace& place) { return view_values_(place.offset, place.length); }
 
-  std::uint32_t checksum(const FieldPlace& place) {
+  std::uint32_t checksum(const FieldPlace& place, WalkPace& pace) {
     std::uint32_t crc = 0;
     for (std::uint64_t done = 0; done < place.length;) {
       const std::uint64_t run = std::min(window_bytes_, place.length - done);
+      if (done > 0) pace.step();
       crc = crc32c(view_values_(place.offset + done, run), crc);
       done += run;
     }
@@ -91,12 +92,14 @@ class OwnScanner {
         rows_(rows),
         findings_(findings),
         plan_(plan),
-        view_column_(view_column) {}
+        view_column_(view_column),
+        pace_(input.progress, file_.size()) {}
 
   void scan(const ShardDirectory& directory) {
     start(directory);
     IndexRow row;
     for (std::uint64_t number = 0; number < directory.samples; ++number) {
+      pace_.step_to_row(number, directory.samples);
       row_number_ = number;
       row.cells.assign(schema_.fields.size(), {});
       key_.reset();
@@ -189,7 +192,7 @@ class OwnScanner {
     std::optional<FieldPlace> place = next_place(walk);
     if (!place) return;
     if (is_located(field.kind)) {
-      if (reads_payload_) place->crc32c = walk.checksum(*place);
+      if (reads_payload_) place->crc32c = walk.checksum(*place, pace_);
       cell.place = *place;
       return;
     }
@@ -213,6 +216,7 @@ class OwnScanner {
   const FindingSink& findings_;
   const Hdf5Plan& plan_;
   const ViewColumn& view_column_;
+  WalkPace pace_;
   std::vector<ColumnWalk> walks_;  // one a part
 
   // Of the row at hand.

@@ -20,14 +20,17 @@ void run_hdf5_child(const InputFile& file, const ChildLimits& limits,
   child->listen(take, ask);
 }
 
-Hdf5Description probe_hdf5_file(const InputFile& file) {
+Hdf5Description probe_hdf5_file(const InputFile& file, const WalkProgress& progress) {
   Hdf5DescriptionReader description(file.size());
   // The descriptor, not the path: the same file, whatever has become of its name.
   const std::string path = "/proc/self/fd/" + std::to_string(file.descriptor());
   run_hdf5_child(
       file, child_limits_for(file.size()),
       [&](const SendMessage& send) { describe_hdf5_file(path, send); },
-      [&](Bytes message) { description.take(message); });
+      [&](Bytes message) { description.take(message); },
+      [&] {
+        if (progress) progress(0, file.size());
+      });
   return description.finish();
 }
 

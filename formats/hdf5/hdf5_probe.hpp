@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "shale/base/bytes.hpp"
+#include "shale/format/walk_progress.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/io/limited_child.hpp"
 
@@ -20,6 +21,7 @@ void run_hdf5_child(const InputFile& file, const ChildLimits& limits,
 
 /// What an HDF5 file holds at its root, and where it lies. Every place is inside the file.
 /// Errors: as run_hdf5_child and describe_hdf5_file.
-[[nodiscard]] Hdf5Description probe_hdf5_file(const InputFile& file);
+[[nodiscard]] Hdf5Description probe_hdf5_file(const InputFile& file,
+                                              const WalkProgress& progress = {});
 
 }  // namespace shale

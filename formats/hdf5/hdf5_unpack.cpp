@@ -68,16 +68,8 @@ struct Target {
 
 class PlainFile {
  public:
-  explicit PlainFile(const std::string& path)
-      : path_(path),
-        descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) {
-    if (descriptor_ >= 0) return;
-    const int error = errno;
-    throw Error(Code::io, "no file to unpack into can be made").at(path).because_errno(error);
-  }
-  ~PlainFile() { ::close(descriptor_); }
-  PlainFile(const PlainFile&) = delete;
-  PlainFile& operator=(const PlainFile&) = delete;
+  explicit PlainFile(const NamelessFile& file)
+      : path_(file.path()), descriptor_(file.descriptor()) {}
 
   void write(std::uint64_t offset, Bytes bytes) const {
     write_fully(descriptor_, bytes, offset, path_);
@@ -231,7 +223,7 @@ class Unpacking {
     refuse_without_room();
     all_bytes_ = end_;
     file_.set_size(end_);
-    request_.progress(0, all_bytes_);
+    report();
     std::vector<const Hdf5Dataset*> wanted;
     for (const Target& target : targets_) {
       if (target.bytes == 0) continue;
@@ -246,7 +238,7 @@ class Unpacking {
     run_hdf5_child(
         request_.file, limits,
         [&](const SendMessage& send) { read_out_hdf5(path, wanted, block_bytes_, send); },
-        [&](Bytes message) { take(message); });
+        [&](Bytes message) { take(message); }, [&] { report(); });
     if (sink_ && sink_->is_done()) sink_.reset();
     if (sink_ || !waiting_.empty()) {
       throw Error(Code::damaged, "the HDF5 library's process ended before all values were there")
@@ -293,7 +285,11 @@ class Unpacking {
       message = message.subspan(sink_->take(message));
     }
     done_bytes_ += bytes;
-    request_.progress(std::min(done_bytes_, all_bytes_), all_bytes_);
+    report();
+  }
+
+  void report() const {
+    if (request_.progress) request_.progress(std::min(done_bytes_, all_bytes_), all_bytes_);
   }
 
   std::unique_ptr<ValueSink> next_sink() {
@@ -332,7 +328,9 @@ void refuse_what_cannot_be_read(const Hdf5Description& description) {
 }  // namespace
 
 std::optional<std::vector<std::string>> unpack_hdf5_file(const UnpackRequest& request) {
-  const Hdf5Description description = probe_hdf5_file(request.file);
+  const Hdf5Description description = probe_hdf5_file(request.file, [&](auto, auto) {
+    if (request.progress) request.progress(0, 0);
+  });
   const bool is_packed = std::any_of(description.datasets.begin(), description.datasets.end(),
                                      [](const Hdf5Dataset& dataset) {
                                        return is_column_dataset(dataset) && has_to_be_read(dataset);

@@ -50,7 +50,8 @@ class LmdbScanner {
         name_(lmdb::base_name(file_)),
         rows_(rows),
         findings_(findings),
-        value_(file_, input.reads_payload) {}
+        pace_(input.progress, file_.size()),
+        value_(file_, input.reads_payload, pace_) {}
 
   void scan() {
     const FindingSink found_in_pages = [this](Finding finding) { pass_on(std::move(finding)); };
@@ -61,7 +62,8 @@ class LmdbScanner {
     const lmdb::TreeWalkOptions options{
         .is_own = is_own(),
         .reads_overflow_headers = reads_payload_,
-        .prefetches_values = !reads_payload_ && dialect_ != Dialect::plain};
+        .prefetches_values = !reads_payload_ && dialect_ != Dialect::plain,
+        .pace = &pace_};
     const lmdb::EntrySink entries = [this](const TreeEntry& entry) { scan_entry(entry); };
     (void)lmdb::walk_trees(file_, *meta, options, entries, found_in_pages);
   }
@@ -351,6 +353,7 @@ class LmdbScanner {
   std::string name_;
   const RowSink& rows_;
   const FindingSink& findings_;
+  WalkPace pace_;
   lmdb::ValueReader value_;
 
   // Of the entry at hand; kept here so that their memory is.

@@ -27,6 +27,7 @@ void scan_lmdb_shard(const ShardInput& input, const OptionSet& options, const Ro
 /// Errors: Code::unsupported, by name, for named databases, sorted duplicates, layouts of other
 /// LMDB versions, the first value that is no map like those before it, and the field that no kind
 /// can hold; Code::schema for a field's name; Code::damaged; Code::usage for Dialect::own.
-[[nodiscard]] Survey survey_lmdb_file(const InputFile& file, Dialect dialect);
+[[nodiscard]] Survey survey_lmdb_file(const InputFile& file, Dialect dialect,
+                                      const WalkProgress& progress = {});
 
 }  // namespace shale

@@ -36,7 +36,7 @@ std::string kind_text(const Field& field) {
 // Learns the schema from the maps of all entries.
 class MapSurvey {
  public:
-  explicit MapSurvey(const InputFile& file) : file_(file), value_(file, false) {}
+  MapSurvey(const InputFile& file, WalkPace& pace) : file_(file), value_(file, false, pace) {}
 
   void add(const TreeEntry& entry) {
     value_.enter(entry);
@@ -194,7 +194,7 @@ void refuse_named_database(const TreeEntry& entry, const InputFile& file) {
 
 }  // namespace
 
-Survey survey_lmdb_file(const InputFile& file, Dialect dialect) {
+Survey survey_lmdb_file(const InputFile& file, Dialect dialect, const WalkProgress& progress) {
   if (dialect == Dialect::own) {
     throw Error(Code::usage, "shards of shale are described by their dataset.json, not by a survey")
         .at(file.path());
@@ -211,12 +211,14 @@ Survey survey_lmdb_file(const InputFile& file, Dialect dialect) {
   lmdb::refuse_sorted_duplicates(meta, file);
 
   const SparseReading sparse(file);
-  MapSurvey maps(file);
+  WalkPace pace(progress, file.size());
+  MapSurvey maps(file, pace);
   const lmdb::EntrySink entries = [&](const TreeEntry& entry) {
     refuse_named_database(entry, file);
     if (is_parsed) maps.add(entry);
   };
-  (void)lmdb::walk_trees(file, meta, {.prefetches_values = is_parsed}, entries, findings);
+  (void)lmdb::walk_trees(file, meta, {.prefetches_values = is_parsed, .pace = &pace}, entries,
+                         findings);
   if (is_parsed && maps.count() == 0) {
     throw Error(Code::unsupported, "no entries, and so no map to take fields from")
         .at(file.path())

@@ -110,6 +110,7 @@ class TreeWalk {
   void visit(std::uint64_t number, std::size_t level, const KeyRange& range,
              std::uint64_t named_at) {
     if (!take_page(number, level, named_at)) return lose();
+    step();
     while (buffers_.size() < level) buffers_.emplace_back(walk_.meta.page_bytes);
     std::vector<std::byte>& buffer = buffers_[level - 1];
     walk_.file.read_exact(offset_of(number), buffer);
@@ -132,6 +133,11 @@ class TreeWalk {
                         fmt::to_string(level), fmt::to_string(totals_.depth));
     }
     read_leaf(contents, number, buffer);
+  }
+
+  void step() const {
+    if (walk_.options.pace != nullptr)
+      walk_.options.pace->step_to(walk_.pages.taken() * walk_.meta.page_bytes);
   }
 
   bool take_page(std::uint64_t number, std::size_t level, std::uint64_t named_at) {
@@ -224,6 +230,7 @@ class TreeWalk {
     totals_.entries += leaf_.size();
     for (TreeEntry& entry : leaf_) {
       entry.follows_loss = std::exchange(follows_loss_, false);
+      step();
       entries_(entry);
     }
   }

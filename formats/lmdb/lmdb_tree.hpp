@@ -7,6 +7,7 @@
 #include "shale/base/bytes.hpp"
 #include "shale/base/finding.hpp"
 #include "shale/data/shard_index.hpp"
+#include "shale/format/walk_progress.hpp"
 #include "shale/io/input_file.hpp"
 
 #include "formats/lmdb/lmdb_meta.hpp"
@@ -36,6 +37,8 @@ struct TreeWalkOptions {
   bool reads_overflow_headers = false;
   /// The entries' values will be looked at: the kernel is told before the sink is.
   bool prefetches_values = false;
+  /// Steps at each page and each entry. Null: nobody asks.
+  WalkPace* pace = nullptr;
 };
 
 /// What a walk met: to be compared with the tree's own record, and with mdb_stat.

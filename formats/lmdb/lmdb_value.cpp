@@ -12,9 +12,10 @@ constexpr std::uint64_t kMaxDTypeBytes = DType::kMostTextBytes;
 
 }  // namespace
 
-ValueReader::ValueReader(const InputFile& file, bool reads_payload)
+ValueReader::ValueReader(const InputFile& file, bool reads_payload, WalkPace& pace)
     : window_bytes_(reads_payload ? kPayloadWindow : kStructureWindow),
       reads_payload_(reads_payload),
+      pace_(pace),
       window_(file, window_bytes_),
       view_([this](std::uint64_t offset, std::uint64_t length) {
         const bool is_in_page = offset >= page_offset_ && offset - page_offset_ <= page_.size() &&
@@ -36,6 +37,7 @@ std::uint32_t ValueReader::checksum(const FieldPlace& place) {
   std::uint32_t crc = 0;
   for (std::uint64_t done = 0; done < place.length;) {
     const std::uint64_t run = std::min(window_bytes_, place.length - done);
+    if (done > 0) pace_.step();
     crc = crc32c(view_(place.offset + done, run), crc);
     done += run;
   }

@@ -23,7 +23,8 @@ inline constexpr std::uint64_t kMaxSampleKeyBytes = 65'536;
 /// a window. Not thread-safe; a view ends with the next.
 class ValueReader {
  public:
-  ValueReader(const InputFile& file, bool reads_payload);
+  /// `pace` is borrowed, and steps as checksums are taken.
+  ValueReader(const InputFile& file, bool reads_payload, WalkPace& pace);
 
   /// The entry that the views to come belong to.
   void enter(const TreeEntry& entry);
@@ -34,6 +35,7 @@ class ValueReader {
  private:
   std::uint64_t window_bytes_;
   bool reads_payload_;
+  WalkPace& pace_;
   WindowReader window_;
   ViewBytes view_;
   Bytes page_;

@@ -86,7 +86,7 @@ std::string text_of(const Field& field, std::uint64_t rows, std::uint64_t base) 
 
 }  // namespace
 
-Survey survey_npy(const InputFile& file, Dialect dialect) {
+Survey survey_npy(const InputFile& file, Dialect dialect, const WalkProgress&) {
   if (dialect == Dialect::msgpack)
     throw Error(Code::usage, "--parse msgpack is for LMDB files, this is .npy").at(file.path());
   PlainArray array = describe_array(file);

@@ -28,13 +28,14 @@ class ForeignRecordScanner {
         reads_payload_(input.reads_payload),
         rows_(rows),
         findings_(findings),
+        pace_(input.progress, file_.size()),
         window_(file_, input.reads_payload ? kPayloadWindow : kStructureWindow),
         view_([this](std::uint64_t offset, std::uint64_t length) {
           return window_.view(offset, length);
         }) {}
 
   void scan() {
-    FrameWalk frames(file_, window_);
+    FrameWalk frames(file_, window_, pace_);
     while (const std::optional<RecordFrame> frame = frames.next()) {
       key_.reset();
       row_ = {};
@@ -77,7 +78,8 @@ class ForeignRecordScanner {
   }
 
   void prove(const RecordFrame& frame, std::span<FieldPlace> places) {
-    if (const std::optional<Finding> wrong = check_payload(window_, frame, places)) send(*wrong);
+    if (const std::optional<Finding> wrong = check_payload(window_, frame, places, pace_))
+      send(*wrong);
   }
 
   void scan_example(const RecordFrame& frame) {
@@ -234,6 +236,7 @@ class ForeignRecordScanner {
   bool reads_payload_;
   const RowSink& rows_;
   const FindingSink& findings_;
+  WalkPace pace_;
   WindowReader window_;
   ViewBytes view_;
   std::map<std::string, std::optional<std::size_t>, std::less<>> names_;

@@ -23,6 +23,7 @@ Finding lost(std::string_view fact, std::uint64_t begin, std::uint64_t left) {
 
 std::optional<RecordFrame> FrameWalk::next() {
   const std::uint64_t begin = position_, left = file_.size() - begin;
+  pace_.step_to(begin);
   if (left == 0 || damage_) return std::nullopt;
   if (left < kFrameBytes) {
     damage_ = lost("file ends inside a frame", begin, left);
@@ -50,11 +51,12 @@ std::optional<RecordFrame> FrameWalk::next() {
 }
 
 std::optional<Finding> check_payload(WindowReader& window, const RecordFrame& frame,
-                                     std::span<FieldPlace> places) {
+                                     std::span<FieldPlace> places, WalkPace& pace) {
   const std::uint64_t begin = frame.payload_begin(), length = frame.payload_bytes;
   PayloadChecksum checksum(places, begin);
   for (std::uint64_t done = 0; done < length;) {
     const std::uint64_t run = std::min(kPayloadWindow, length - done);
+    if (done > 0) pace.step();
     checksum.update(window.view(begin + done, run));
     done += run;
   }

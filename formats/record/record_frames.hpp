@@ -6,6 +6,7 @@
 
 #include "shale/base/finding.hpp"
 #include "shale/data/shard_index.hpp"
+#include "shale/format/walk_progress.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/wire/tfrecord_frame.hpp"
 
@@ -28,8 +29,9 @@ struct RecordFrame {
 /// Goes from frame to frame. Reads their headers only.
 class FrameWalk {
  public:
-  /// Both are borrowed.
-  FrameWalk(const InputFile& file, WindowReader& window) : file_(file), window_(window) {}
+  /// All are borrowed. The pace steps at each frame.
+  FrameWalk(const InputFile& file, WindowReader& window, WalkPace& pace)
+      : file_(file), window_(window), pace_(pace) {}
 
   /// Nullopt at the end of the file, and where a length cannot be trusted: nothing marks where the
   /// frame behind it begins. Errors: Code::io.
@@ -40,14 +42,15 @@ class FrameWalk {
  private:
   const InputFile& file_;
   WindowReader& window_;
+  WalkPace& pace_;
   std::uint64_t position_ = 0;
   std::optional<Finding> damage_;
 };
 
 /// Reads a payload and fills the checksums of places in it, which ascend and do not overlap. A
-/// finding (message, place, both numbers) if the payload does not have its checksum. Errors:
-/// Code::io.
+/// finding (message, place, both numbers) if the payload does not have its checksum. The pace steps
+/// at each read. Errors: Code::io.
 [[nodiscard]] std::optional<Finding> check_payload(WindowReader& window, const RecordFrame& frame,
-                                                   std::span<FieldPlace> places);
+                                                   std::span<FieldPlace> places, WalkPace& pace);
 
 }  // namespace shale

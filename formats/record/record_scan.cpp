@@ -35,13 +35,14 @@ class RecordScanner {
         rows_(rows),
         findings_(findings),
         plan_(plan_features(input.schema)),
+        pace_(input.progress, file_.size()),
         window_(file_, input.reads_payload ? kPayloadWindow : kStructureWindow),
         view_([this](std::uint64_t offset, std::uint64_t length) {
           return window_.view(offset, length);
         }) {}
 
   void scan() {
-    FrameWalk frames(file_, window_);
+    FrameWalk frames(file_, window_, pace_);
     while (const std::optional<RecordFrame> frame = frames.next()) {
       key_.reset();
       scan_frame(*frame);
@@ -94,7 +95,8 @@ class RecordScanner {
     match_features();
     read_key();
     if (reads_payload_) {
-      if (std::optional<Finding> wrong = check_payload(window_, frame, places_)) pass_on(*wrong);
+      if (std::optional<Finding> wrong = check_payload(window_, frame, places_, pace_))
+        pass_on(*wrong);
     }
     if (payload > kMaxExampleBytes) {
       report("tf.train.Example is larger than protobuf reads", payload_begin).length = payload;
@@ -296,6 +298,7 @@ class RecordScanner {
   const RowSink& rows_;
   const FindingSink& findings_;
   std::vector<PlannedFeature> plan_;
+  WalkPace pace_;
   WindowReader window_;
   ViewBytes view_;
 

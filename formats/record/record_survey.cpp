@@ -63,13 +63,14 @@ struct FeatureFacts {
 
 class RecordSurvey {
  public:
-  explicit RecordSurvey(const InputFile& file)
+  RecordSurvey(const InputFile& file, const WalkProgress& progress)
       : file_(file),
+        pace_(progress, file.size()),
         window_(file, kStructureWindow),
         view_([this](auto offset, auto length) { return window_.view(offset, length); }) {}
 
   Survey run() {
-    FrameWalk frames(file_, window_);
+    FrameWalk frames(file_, window_, pace_);
     std::optional<std::string> not_example;
     while (!not_example) {
       const std::optional<RecordFrame> frame = frames.next();
@@ -97,7 +98,7 @@ class RecordSurvey {
       ++records_;
       return std::nullopt;
     }
-    if (check_payload(window_, frame, {})) return std::nullopt;
+    if (check_payload(window_, frame, {}, pace_)) return std::nullopt;
     return fmt::format(
         "not all records are a tf.train.Example: each is one field of bytes, 'value' (record {} at "
         "byte {} {})",
@@ -275,6 +276,7 @@ class RecordSurvey {
   }
 
   const InputFile& file_;
+  WalkPace pace_;
   WindowReader window_;
   ViewBytes view_;
   std::vector<ParsedFeature> parsed_;  // of the record at hand
@@ -300,13 +302,13 @@ void refuse_compressed(const InputFile& file) {
 
 }  // namespace
 
-Survey survey_record_file(const InputFile& file, Dialect dialect) {
+Survey survey_record_file(const InputFile& file, Dialect dialect, const WalkProgress& progress) {
   if (dialect == Dialect::msgpack) {
     throw Error(Code::usage, "--parse msgpack is for LMDB files, this is a TFRecord file")
         .at(file.path());
   }
   refuse_compressed(file);
-  return RecordSurvey(file).run();
+  return RecordSurvey(file, progress).run();
 }
 
 }  // namespace shale

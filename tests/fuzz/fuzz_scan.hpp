@@ -43,7 +43,7 @@ inline void scan_as_surveyed(const Format& format, std::string_view bytes) {
   const FuzzedFile file(bytes);
   Survey survey;
   try {
-    survey = format.survey(file.files()[0], Dialect::plain);
+    survey = format.survey(file.files()[0], Dialect::plain, {});
   } catch (const Error& error) {
     if (error.code() == Code::io || error.code() == Code::bug) __builtin_trap();
     return;

@@ -47,6 +47,16 @@ def includes(text):
         yield line, match[1], match[2]
 
 
+def pipelines_before_other_members(text):
+    """Yields (line, name) for each member of type OrderedPipeline that another member follows."""
+    text = code_only(text)
+    member = r"^ +OrderedPipeline<.*> (\w+_)\b.*;"
+    for line, match in find_all(member, text):
+        rest = text[match.end() : text.index("};", match.end())]
+        if re.sub(member, "", rest, flags=re.MULTILINE).strip():
+            yield line, match[1]
+
+
 _ATTRIBUTES = re.compile(r"\[\[[^\]]*\]\]|\balignas\s*\([^()]*\)|\bexport\b")
 _CONTAINER = re.compile(r'^(?:inline\s+)?(?:namespace|class|struct|union|enum|extern\s*")')
 

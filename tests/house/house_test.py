@@ -308,6 +308,12 @@ class HouseRules(unittest.TestCase):
         pattern = r"\bstd::(?:j?thread\b(?!::)|async\b)|\bpthread_create\b|(?<![\w.>])fork\s*\("
         self.none_of(self.offences_by_pattern(paths, pattern, "{}"), f"threads are made in {', '.join(THREADS_LIVE_IN)}")
 
+    def test_a_member_that_joins_threads_is_the_last_one(self):
+        self.none_of(
+            (f"{relative(path)}:{line}: {name}" for path in cpp() for line, name in cpp_text.pipelines_before_other_members(read(path))),
+            "an OrderedPipeline is declared after every member that its tasks may use: it is joined before they go",
+        )
+
     def test_todos_name_a_person_and_an_issue(self):
         def offences():
             for path in files("*.cpp", "*.hpp", "*.py", "*.sh", "CMakeLists.txt"):
@@ -452,6 +458,12 @@ void long_one(int a,
         self.assertEqual(
             found, [(5, 7, "B"), (9, 11, "operator="), (18, 20, "TEST_CASE"), (21, 24, "long_one")], "line by line"
         )
+
+    def test_pipelines_before_other_members_are_found(self):
+        before = "class A {\n  OrderedPipeline<int> pipeline_;\n  int used_ = 0;\n};\n"
+        last = "class A {\n  int used_ = 0;\n  OrderedPipeline<int> one_{1};  // last\n  OrderedPipeline<int> two_;\n};\n"
+        self.assertEqual(list(cpp_text.pipelines_before_other_members(before)), [(2, "pipeline_")])
+        self.assertEqual(list(cpp_text.pipelines_before_other_members(last)), [])
 
     def test_options_are_read_from_a_chain(self):
         text = 'd.add_options()("jobs,j", po::value<int>()->default_value(f("(")), "help (text)")\n  ("quiet", "q");\ng("no");'

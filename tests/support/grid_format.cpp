@@ -46,7 +46,7 @@ std::string read_name(ByteReader& in) { return std::string(as_text(in.read_bytes
 
 int bid_for_grid(const Probe& probe) { return as_text(probe.head).starts_with(kMagic) ? 64 : 0; }
 
-Survey survey_grid(const InputFile& file, Dialect dialect) {
+Survey survey_grid(const InputFile& file, Dialect dialect, const WalkProgress&) {
   std::vector<std::byte> bytes(std::min<std::uint64_t>(file.size(), 4096));
   file.read_exact(0, bytes);
   ByteReader in(bytes, file.path());
@@ -74,7 +74,7 @@ Survey survey_grid(const InputFile& file, Dialect dialect) {
 // Only what the bounds of the rows do not show: another number of samples.
 void scan_grid(const ShardInput& input, const OptionSet&, const RowSink&,
                const FindingSink& findings) {
-  if (survey_grid(input.files[0], Dialect::plain).samples == input.samples) return;
+  if (survey_grid(input.files[0], Dialect::plain, {}).samples == input.samples) return;
   Finding finding;
   finding.message = "the grid has another number of samples";
   finding.file = input.files[0].path().substr(input.files[0].path().rfind('/') + 1);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -66,6 +67,12 @@ class OrderedPipeline {
 
   /// Tasks submitted and not yet taken.
   [[nodiscard]] std::size_t pending() const { return results_.size(); }
+
+  /// True as soon as take() would not wait; false if that is still so after `patience`. Only while
+  /// pending() > 0.
+  [[nodiscard]] bool has_result(std::chrono::milliseconds patience) const {
+    return results_.front().wait_for(patience) == std::future_status::ready;
+  }
 
   /// The result of the oldest task; waits for it. Only while pending() > 0.
   /// Errors: what the task threw.

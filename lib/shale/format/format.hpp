@@ -16,7 +16,9 @@
 #include "shale/data/shard_index.hpp"
 #include "shale/format/key_map.hpp"
 #include "shale/format/options.hpp"
+#include "shale/format/walk_progress.hpp"
 #include "shale/io/input_file.hpp"
+#include "shale/io/nameless_file.hpp"
 #include "shale/io/output_file.hpp"
 
 // The seam between the core and the containers. A format is a row (struct Format) in
@@ -88,6 +90,7 @@ struct ShardInput {
   /// to the sink then.
   std::uint64_t samples = 0;
   std::span<const std::uint64_t> bases = {};
+  WalkProgress progress = {};
 };
 
 /// What a file that another tool wrote holds, found out from all of its samples.
@@ -102,10 +105,9 @@ struct Survey {
 /// A file whose samples cannot be located, to be written plainly into another.
 struct UnpackRequest {
   const InputFile& file;
-  std::string into;  ///< a path where nothing is yet; what stands there after an error is garbage
+  const NamelessFile& into;  ///< empty; what it holds after an error is garbage
   std::uint64_t memory_bytes;
-  /// Bytes written and to be written; first with none written. May throw, to stop.
-  std::function<void(std::uint64_t done, std::uint64_t all)> progress;
+  WalkProgress progress = {};  ///< bytes written and to be written: 0 and 0 until they are known
 };
 
 using RowSink = std::function<void(const IndexRow&)>;
@@ -160,7 +162,7 @@ struct Format {
   /// shards of shale are read. Errors: Code::unsupported, by name, for what cannot be located (a
   /// filter, a sample in several pieces) or has no meaning here; Code::usage for a dialect that the
   /// format does not have; Code::damaged.
-  Survey (*survey)(const InputFile& file, Dialect dialect) = nullptr;
+  Survey (*survey)(const InputFile& file, Dialect dialect, const WalkProgress& progress) = nullptr;
   /// Writes what survey() cannot locate (compressed values, samples in pieces), and the rest, into
   /// a file that survey() and scan() read. Returns what is left out, a sentence each; nullopt if
   /// nothing of the file has to be unpacked. Null if the format has no such files. Memory: a

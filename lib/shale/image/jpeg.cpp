@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <jerror.h>
 
 #include "shale/image/codecs.hpp"
 #include "shale/image/jpeg_decompressor.hpp"
@@ -79,6 +80,13 @@ DecodeResult discard_jpeg(Bytes bytes, std::uint64_t limit_bytes) {
   decompressor.limit_scans();
   decompressor.limit_memory(limit_bytes);
   if (guarded(decompressor, decode_all)) return {.was_decoded = true, .fault = {}};
+  if (decompressor.message_code == JERR_IMAGE_TOO_BIG) {
+    return {
+        .was_decoded = true,
+        .fault = fmt::format("does not decode: JPEG of {} x {}, libjpeg reads {} a side at most",
+                             decompressor.state.image_width, decompressor.state.image_height,
+                             JPEG_MAX_DIMENSION)};
+  }
   if (is_unsupported_jpeg(decompressor.message_code)) return {};
   if (is_out_of_memory(decompressor.message_code)) {
     return {.was_decoded = true,

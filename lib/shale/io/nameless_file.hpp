@@ -19,6 +19,8 @@ class NamelessFile {
   [[nodiscard]] int descriptor() const { return descriptor_; }
   /// A further descriptor of it, for an owner of its own. Errors: Code::io.
   [[nodiscard]] int duplicate() const;
+  /// What this process, and none else, opens it by once more.
+  [[nodiscard]] std::string link() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
   /// For messages: the folder, and what it is.
   [[nodiscard]] const std::string& path() const { return path_; }
   /// From now on reads and writes go past the page cache, or, with false, through it: as

@@ -27,6 +27,13 @@ struct Events {
           .hint("run the same command again to finish the job");
     }
   }
+  /// The same for what walks a file (WalkProgress): stops it, and reports bytes. Borrows this.
+  [[nodiscard]] std::function<void(std::uint64_t done, std::uint64_t all)> of_walk() const {
+    return [this](std::uint64_t done, std::uint64_t all) {
+      stop_if_asked();
+      report(done, all, done);
+    };
+  }
 };
 
 }  // namespace shale

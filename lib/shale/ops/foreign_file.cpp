@@ -11,6 +11,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/io/file_summary.hpp"
+#include "shale/io/nameless_file.hpp"
 #include "shale/ops/file_fingerprint.hpp"
 #include "shale/ops/refuse_nested.hpp"
 #include "shale/shards/dataset_reader.hpp"
@@ -23,8 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kProbeBytes = 4096, kIndexBufferBytes = 256 * 1024,
-                        kRowsBetweenLooks = 4096, kDigestBytes = 4 << 20;
+constexpr std::uint64_t kProbeBytes = 4096, kIndexBufferBytes = 256 * 1024, kDigestBytes = 4 << 20;
 
 std::uint64_t mtime_ns_of(const InputFile& file) {
   struct stat status {};
@@ -55,11 +55,12 @@ WorkFolder work_folder_of(const DatasetPaths& paths, const std::string& name,
   }
 }
 
-// A file without a name, in memory, which is read and written by the path of its descriptor.
+// Where files without names are read and written, by the numbers of their descriptors.
+constexpr const char* kNamelessFolder = "/proc/self/fd";
+
+// A file without a name, in memory.
 class AnonymousFile {
  public:
-  static constexpr const char* kFolder = "/proc/self/fd";
-
   explicit AnonymousFile(const std::string& label)
       : descriptor_(::memfd_create(label.substr(0, kLongestLabel).c_str(), MFD_CLOEXEC)) {
     if (descriptor_ < 0) {
@@ -73,18 +74,7 @@ class AnonymousFile {
   AnonymousFile(const AnonymousFile&) = delete;
   AnonymousFile& operator=(const AnonymousFile&) = delete;
 
-  [[nodiscard]] std::string name() const { return std::to_string(descriptor_); }
-  /// For the one who writes it.
-  [[nodiscard]] OutputFile output() const {
-    const int other = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
-    if (other < 0) {
-      const int error = errno;
-      throw Error(Code::io, "the memory file of the index cannot be opened again")
-          .at(name())
-          .because_errno(error);
-    }
-    return OutputFile(other, join_path(kFolder, name()), kListOptions);
-  }
+  [[nodiscard]] int descriptor() const { return descriptor_; }
 
  private:
   static constexpr std::size_t kLongestLabel = 200;  // the kernel takes 249
@@ -140,7 +130,7 @@ class Indexing {
       if (manifest_.layout.has_fixed_rows) {
         digest_rows();
       } else {
-        digest_samples(format, work);
+        digest_samples(format, work.path());
       }
     }
     describe_source();
@@ -150,25 +140,29 @@ class Indexing {
     put_in_place(place, work);
   }
 
-  MemoryIndex run_in_memory() {
-    auto memory = std::make_shared<const AnonymousFile>(name_);
+  NamelessIndex run_nameless() {
     const Format& format = describe_file();
-    if (!manifest_.layout.has_fixed_rows) {
-      shard_.index.name = memory->name();
-      write_index(format, memory->output());
-    } else {
+    const bool is_on_disk = !request_.scratch_folder.empty();
+    if (manifest_.layout.has_fixed_rows) {
       place_rows(format);
-      if (request_.with_checksums) {
-        shard_.blocks.name = memory->name();
-        write_blocks(memory->output());
+    } else {
+      shard_.index.name = add_nameless();
+      write_index(format, nameless_output());
+    }
+    if (request_.with_checksums && (is_on_disk || manifest_.layout.has_fixed_rows)) {
+      shard_.blocks.name = add_nameless();
+      write_blocks(nameless_output());
+      if (manifest_.layout.has_fixed_rows) {
         digest_rows();
+      } else {
+        digest_samples(format, kNamelessFolder);
       }
     }
     describe_source();
     refuse_changed_file();
-    paths_.lists = AnonymousFile::kFolder;
+    paths_.lists = kNamelessFolder;
     return {std::move(manifest_), std::move(shard_), std::move(paths_), std::move(notes_),
-            std::move(memory)};
+            std::make_shared<const std::vector<std::shared_ptr<const void>>>(std::move(nameless_))};
   }
 
  private:
@@ -206,9 +200,33 @@ class Indexing {
     }
   }
 
+  // The name of a new file in kNamelessFolder.
+  std::string add_nameless() {
+    const auto keep = [this](auto file) {
+      nameless_.push_back(file);
+      newest_ = file->descriptor();
+      return std::to_string(newest_);
+    };
+    if (request_.scratch_folder.empty()) return keep(std::make_shared<const AnonymousFile>(name_));
+    return keep(std::make_shared<const NamelessFile>(request_.scratch_folder));
+  }
+
+  // For the one who writes the newest of them.
+  [[nodiscard]] OutputFile nameless_output() const {
+    const int other = ::fcntl(newest_, F_DUPFD_CLOEXEC, 0);
+    if (other < 0) {
+      const int error = errno;
+      throw Error(Code::io, "the nameless file of the index cannot be opened again")
+          .at(name_)
+          .because_errno(error);
+    }
+    return OutputFile(other, join_path(kNamelessFolder, std::to_string(newest_)), kListOptions);
+  }
+
   const Format& describe_file() {
+    events_.stop_if_asked();
     const Format& format = format_of_file(files_[0]);
-    Survey survey = format.survey(files_[0], dialect_);
+    Survey survey = format.survey(files_[0], dialect_, events_.of_walk());
     validate_schema(survey.schema);
     survey.layout.has_checksums = request_.with_checksums;
     manifest_.generator = request_.generator;
@@ -232,7 +250,7 @@ class Indexing {
   void place_rows(const Format& format) {
     format.scan(
         {files_, manifest_.schema, manifest_.layout, request_.with_checksums, shard_.digest.samples,
-         shard_.bases},
+         shard_.bases, events_.of_walk()},
         OptionSet(format.options), [](const IndexRow&) {},
         [this](const Finding& finding) { refuse(finding); });
     const ShardReader reader(paths_, manifest_, shard_);  // proves that the file holds them all
@@ -251,11 +269,12 @@ class Indexing {
         if (is_located(manifest_.schema.fields[i].kind))
           shard_.payload_bytes += row.cells[i].place.length;
       }
-      if (writer.rows() % kRowsBetweenLooks != 0) return;
-      events_.stop_if_asked();
-      events_.report(writer.rows(), 0, shard_.payload_bytes);
     };
-    format.scan({files_, manifest_.schema, manifest_.layout, request_.with_checksums},
+    format.scan({.files = files_,
+                 .schema = manifest_.schema,
+                 .layout = manifest_.layout,
+                 .reads_payload = request_.with_checksums,
+                 .progress = events_.of_walk()},
                 OptionSet(format.options), take,
                 [this](const Finding& finding) { refuse(finding); });
     shard_.digest.samples = writer.rows();
@@ -265,7 +284,8 @@ class Indexing {
   }
 
   void write_blocks(OutputFile file) {
-    const FileSummary summary = summarize_file(files_[0]);
+    const auto progress = [this](std::uint64_t done) { events_.of_walk()(done, files_[0].size()); };
+    const FileSummary summary = summarize_file(files_[0], progress);
     shard_.files[0].hash = summary.hash;
     file.append(block_list_bytes(summary.blocks));
     const FileSummary written = file.finish();
@@ -273,19 +293,21 @@ class Indexing {
     shard_.blocks.hash = written.hash;
   }
 
-  void digest_samples(const Format& format, const WorkFolder& work) {
+  void digest_samples(const Format& format, const std::string& lists) {
     DatasetPaths paths = paths_;
-    paths.lists = work.path();
+    paths.lists = lists;
     const ShardReader reader(paths, manifest_, shard_);
     IndexReader index = reader.open_index();
     DatasetDigest digest;
+    const WalkProgress progress = events_.of_walk();
+    WalkPace pace(progress, files_[0].size());
     for (std::uint64_t row = 0; row < index.rows(); ++row) {
+      pace.step_to_row(row, index.rows());
       LoadedSample loaded =
           load_sample(reader, index.row(row), manifest_.schema, format, request_.memory_bytes);
       if (!manifest_.layout.has_keys) loaded.sample.key = std::to_string(row);
       check_sample(loaded.sample, manifest_.schema, true);
       digest.add(digest_of(loaded.sample, manifest_.schema));
-      if (row % kRowsBetweenLooks == 0) events_.stop_if_asked();
     }
     if (!manifest_.layout.has_keys) digest.keys = {};  // null: the key of a row is its number
     shard_.digest = digest;
@@ -368,6 +390,8 @@ class Indexing {
   std::vector<std::string> notes_;
   Manifest manifest_;
   ManifestShard shard_;
+  std::vector<std::shared_ptr<const void>> nameless_;
+  int newest_ = -1;  // descriptor of the last of them
 };
 
 }  // namespace
@@ -405,8 +429,8 @@ IndexedFile index_file(const ForeignRequest& request, const Events& events) {
   return Indexing(request, events).run();
 }
 
-MemoryIndex index_in_memory(const ForeignRequest& request, const Events& events) {
-  return Indexing(request, events).run_in_memory();
+NamelessIndex index_without_name(const ForeignRequest& request, const Events& events) {
+  return Indexing(request, events).run_nameless();
 }
 
 std::optional<std::string> change_since_index(const InputFile& file, const Manifest& manifest,

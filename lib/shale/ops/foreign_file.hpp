@@ -35,6 +35,7 @@ struct ForeignRequest {
   std::uint64_t memory_bytes = 256 << 20;  ///< for one sample at a time, with checksums
   /// An index that is there and still right stays as it is, however it was made.
   bool keeps_fresh = false;
+  std::string scratch_folder = {};  ///< for index_without_name
 };
 
 /// The format of a file, by its content; null if it is of none.
@@ -52,17 +53,18 @@ struct IndexedFile {
 };
 IndexedFile index_file(const ForeignRequest& request, const Events& events);
 
-/// The same without a trace on any disk: the index is a file in memory, or where rows are fixed the
-/// block list, if checksums are wanted. Of indexed samples there are no digests. `paths` and
-/// `shard` are right as long as `memory` lives, in this process and in forked ones.
-struct MemoryIndex {
+/// The same without a trace, however the process ends: index and block list are files without
+/// names, in request.scratch_folder, or in memory if it is empty. In memory, indexed samples get
+/// neither block list nor digests. `paths` and `shard` are right as long as `files` lives, in this
+/// process and in forked ones.
+struct NamelessIndex {
   Manifest manifest;
   ManifestShard shard;
   DatasetPaths paths;
   std::vector<std::string> notes;
-  std::shared_ptr<const void> memory;
+  std::shared_ptr<const void> files;
 };
-[[nodiscard]] MemoryIndex index_in_memory(const ForeignRequest& request, const Events& events);
+[[nodiscard]] NamelessIndex index_without_name(const ForeignRequest& request, const Events& events);
 
 /// How the file differs from the one that was indexed, in words that follow "has changed since it
 /// was indexed"; nullopt: it does not. Judged by its size and fingerprint, wherever it lies and

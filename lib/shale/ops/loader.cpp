@@ -147,12 +147,12 @@ void Loader::open_file(const LoaderRequest& request, const std::string& file,
   if (!request.index_folder.empty()) {
     notes_ = index_file(indexing, events).notes;
   } else if (!is_manifest(paths_.manifest)) {
-    MemoryIndex index = index_in_memory(indexing, events);
+    NamelessIndex index = index_without_name(indexing, events);
     paths_ = std::move(index.paths);
     outline_ = {std::move(index.manifest), {{0, index.shard.digest.samples, 0, 0}}};
     only_shard_ = std::move(index.shard);
     notes_ = std::move(index.notes);
-    memory_ = std::move(index.memory);
+    memory_ = std::move(index.files);
     return;
   }
   const InputFile manifest_file(paths_.manifest);

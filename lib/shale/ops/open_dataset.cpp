@@ -9,6 +9,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/format/format.hpp"
+#include "shale/io/nameless_file.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/ops/foreign_file.hpp"
 #include "shale/ops/open_input.hpp"
@@ -18,30 +19,6 @@ namespace shale {
 namespace {
 
 namespace fs = std::filesystem;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() : path_(join_path(temporary_folder(), "shale-index-XXXXXX")) {
-    if (::mkdtemp(path_.data()) == nullptr) {
-      const int error = errno;
-      throw Error(Code::io, "no temporary folder can be made")
-          .at(temporary_folder())
-          .because_errno(error)
-          .hint(temporary_folder_hint(temporary_folder()));
-    }
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 void read_into(OpenedDataset& dataset) {
   dataset.manifest = read_manifest(
@@ -56,65 +33,69 @@ void refuse_stale(const OpenedDataset& dataset, const std::string& file,
 
 // What a file that cannot be indexed is unpacked into, with notes; nullopt if that is of no help.
 struct UnpackedFile {
-  std::string path;
+  std::shared_ptr<const NamelessFile> file;
   std::vector<std::string> notes;
 };
-std::optional<UnpackedFile> unpack(const std::string& file, const std::string& folder,
-                                   std::uint64_t memory_bytes, const Events& events) {
-  const InputFile input(file);
+std::optional<UnpackedFile> unpack(const ForeignRequest& indexing, const Events& events) {
+  const InputFile input(indexing.file);
   const Format& format = format_of_file(input);
   if (format.unpack == nullptr) return std::nullopt;
-  UnpackedFile unpacked{join_path(folder, fs::path(file).filename().string()), {}};
+  UnpackedFile unpacked{std::make_shared<const NamelessFile>(indexing.scratch_folder), {}};
+  bool is_announced = false;
   const auto progress = [&](std::uint64_t done, std::uint64_t all) {
-    events.stop_if_asked();
-    if (done > 0) return;
+    events.of_walk()(done, all);
+    if (all == 0 || std::exchange(is_announced, true)) return;
     events.say(fmt::format("{}: its samples cannot be located in place: {} are unpacked into {}",
-                           printable(file), format_size(all), printable(folder)));
+                           printable(indexing.file), format_size(all),
+                           printable(indexing.scratch_folder)));
   };
-  auto notes = format.unpack(
-      {.file = input, .into = unpacked.path, .memory_bytes = memory_bytes, .progress = progress});
+  auto notes = format.unpack({.file = input,
+                              .into = *unpacked.file,
+                              .memory_bytes = indexing.memory_bytes,
+                              .progress = progress});
   if (!notes) return std::nullopt;
   unpacked.notes = std::move(*notes);
   return unpacked;
 }
 
+void make_index(OpenedDataset& dataset, const ForeignRequest& indexing, const Events& events) {
+  NamelessIndex index = index_without_name(indexing, events);
+  dataset.paths = std::move(index.paths);
+  dataset.manifest = std::move(index.manifest);
+  dataset.shards = {std::move(index.shard)};
+  dataset.notes = std::move(index.notes);
+  dataset.temporary_index = std::move(index.files);
+}
+
 // Makes an index for the time being where the one of a file is missing, or is not what is wanted.
 void index_for_now(OpenedDataset& dataset, const DatasetRequest& request, ForeignRequest indexing,
                    const Events& events) {
-  std::shared_ptr<const TemporaryFolder> folder;
   try {
-    folder = std::make_shared<const TemporaryFolder>();
-  } catch (const Error& error) {
+    (void)NamelessFile(temporary_folder());
+    indexing.scratch_folder = temporary_folder();
+  } catch (const Error&) {
     const bool fits = InputFile(indexing.file).size() <= request.memory_bytes / 4;
     if (!fits || request.with_checksums) throw;
     try {
-      MemoryIndex index = index_in_memory(indexing, events);
-      dataset.paths = std::move(index.paths);
-      dataset.manifest = std::move(index.manifest);
-      dataset.shards.push_back(std::move(index.shard));
-      dataset.notes = std::move(index.notes);
-      dataset.temporary_index = std::move(index.memory);
-      return;
+      return make_index(dataset, indexing, events);
     } catch (const Error& refusal) {
       if (!request.may_unpack || refusal.code() != Code::unsupported) throw;
     }
     throw;  // for want of the folder to unpack into
   }
-  indexing.index_folder = folder->path();
   try {
-    dataset.notes = index_file(indexing, events).notes;
+    make_index(dataset, indexing, events);
   } catch (const Error& error) {
     if (!request.may_unpack || error.code() != Code::unsupported) throw;
-    std::optional<UnpackedFile> unpacked =
-        unpack(indexing.file, folder->path(), request.memory_bytes, events);
+    std::optional<UnpackedFile> unpacked = unpack(indexing, events);
     if (!unpacked) throw;
-    indexing.file = unpacked->path;
-    (void)index_file(indexing, events);
+    indexing.file = unpacked->file->link();
+    make_index(dataset, indexing, events);
     dataset.notes = std::move(unpacked->notes);
+    using Kept = std::vector<std::shared_ptr<const void>>;
+    dataset.temporary_index =
+        std::make_shared<const Kept>(Kept{dataset.temporary_index, unpacked->file});
   }
-  dataset.paths = DatasetPaths::of_file(indexing.file, folder->path());
-  dataset.temporary_index = std::move(folder);
-  read_into(dataset);
 }
 
 OpenedDataset open_file(const DatasetRequest& request, const std::string& file,

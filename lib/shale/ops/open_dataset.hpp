@@ -24,8 +24,9 @@ struct DatasetRequest {
   bool may_unpack = false;  ///< a file whose samples cannot be located is unpacked, on the disk
 };
 
-/// A dataset whose manifest has been read. Of a file without an index, one is made in a temporary
-/// folder, which is gone with the last copy of this; so is what a file was unpacked into. The index
+/// A dataset whose manifest has been read. Of a file without an index, one is made in files without
+/// names in the temporary folder, which are gone with the last copy of this, or with the process,
+/// whatever ends it; so is what a file was unpacked into. The index
 /// of a file of at most a quarter of the memory stays in memory if there is no such folder.
 struct OpenedDataset {
   DatasetPaths paths;

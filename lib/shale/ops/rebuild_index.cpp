@@ -19,10 +19,11 @@ namespace shale {
 namespace {
 
 // True if the file is there with the size and hash it must have.
-bool is_whole(const std::string& directory, const ManifestFile& expected) {
+bool is_whole(const std::string& directory, const ManifestFile& expected, const Events& events) {
   try {
     const InputFile file(join_path(directory, expected.name));
-    return file.size() == expected.bytes && summarize_file(file).hash == expected.hash;
+    return file.size() == expected.bytes &&
+           summarize_file(file, [&](auto) { events.stop_if_asked(); }).hash == expected.hash;
   } catch (const Error& error) {
     if (error.code() == Code::not_found) return false;
     throw;
@@ -31,8 +32,8 @@ bool is_whole(const std::string& directory, const ManifestFile& expected) {
 
 class Rebuilding {
  public:
-  Rebuilding(const std::string& directory, const Manifest& manifest)
-      : directory_(directory), manifest_(manifest), format_(format_of(manifest)) {}
+  Rebuilding(const std::string& directory, const Manifest& manifest, const Events& events)
+      : directory_(directory), manifest_(manifest), events_(events), format_(format_of(manifest)) {}
 
   void finish() {
     if (work_) work_->remove();
@@ -41,8 +42,8 @@ class Rebuilding {
   RebuiltShard rebuild(const ManifestShard& shard) {
     RebuiltShard result{.name = shard.name, .fault = {}};
     result.has_index = !manifest_.layout.has_fixed_rows;
-    const bool has_index = !result.has_index || is_whole(directory_, shard.index),
-               has_blocks = is_whole(directory_, shard.blocks);
+    const bool has_index = !result.has_index || is_whole(directory_, shard.index, events_),
+               has_blocks = is_whole(directory_, shard.blocks, events_);
     try {
       std::vector<InputFile> files = open_files(shard);
       result.was_whole = has_index && has_blocks;
@@ -84,12 +85,12 @@ class Rebuilding {
   }
 
   // The shard's own bytes come first: an index of a changed shard would vouch for damage.
-  static std::vector<Hash128> hash_files(const ManifestShard& shard,
-                                         const std::vector<InputFile>& files) {
+  [[nodiscard]] std::vector<Hash128> hash_files(const ManifestShard& shard,
+                                                const std::vector<InputFile>& files) const {
     std::vector<Hash128> blocks;
     for (std::size_t i = 0; i < files.size(); ++i) {
       const ManifestFile& expected = shard.files[i];
-      const FileSummary found = summarize_file(files[i]);
+      const FileSummary found = summarize_file(files[i], [&](auto) { events_.stop_if_asked(); });
       if (found.hash != expected.hash) {
         throw Error(Code::damaged, "shard's bytes hash to {}, expected {}", found.hash.hex(),
                     expected.hash.hex())
@@ -106,7 +107,11 @@ class Rebuilding {
     IndexWriter writer(
         OutputFile(path, {.io = IoMode::buffered, .buffer_bytes = 256 * 1024, .buffers = 1}),
         IndexColumns(manifest_.schema, manifest_.layout));
-    const ShardInput input{files, manifest_.schema, manifest_.layout, true};
+    const ShardInput input{.files = files,
+                           .schema = manifest_.schema,
+                           .layout = manifest_.layout,
+                           .reads_payload = true,
+                           .progress = [this](auto, auto) { events_.stop_if_asked(); }};
     const FindingSink refuse = [](const Finding& finding) {
       throw Error(Code::damaged, "shard cannot be scanned: {}", describe(finding));
     };
@@ -137,6 +142,7 @@ class Rebuilding {
 
   const std::string& directory_;
   const Manifest& manifest_;
+  const Events& events_;
   const Format& format_;
   std::optional<WorkFolder> work_;  // made when the first file is to be written
 };
@@ -164,7 +170,7 @@ RebuildReport rebuild_index(const std::string& dataset, const Events& events) {
   const Manifest manifest =
       read_manifest(dataset, [&](const ManifestShard& shard) { shards.push_back(shard); });
   RebuildReport report;
-  Rebuilding rebuilding(dataset, manifest);
+  Rebuilding rebuilding(dataset, manifest, events);
   for (const ManifestShard& shard : shards) {
     events.stop_if_asked();
     report.shards.push_back(rebuilding.rebuild(shard));

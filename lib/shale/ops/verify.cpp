@@ -1,9 +1,10 @@
 #include "shale/ops/verify.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <utility>
@@ -32,6 +33,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kRangeBytes = 8 * kBlockBytes, kRowsAtOnce = 32;
 constexpr std::size_t kKeptFindings = 1000;
+constexpr std::chrono::milliseconds kBetweenLooks{50};
 
 // The result of one task of a shard, whichever kind it was.
 struct TaskResult {
@@ -43,6 +45,10 @@ class Verification {
  public:
   Verification(const VerifyRequest& request, const FindingSink& sink, const Events& events)
       : request_(request), sink_(sink), events_(events), pipeline_(std::max(1U, request.jobs)) {}
+  // The pipelines wait for what is under way, which then ends at its next step.
+  ~Verification() { is_over_ = true; }
+  Verification(const Verification&) = delete;
+  Verification& operator=(const Verification&) = delete;
 
   VerifyReport run() {
     if (!load_manifest()) return std::move(report_);
@@ -56,11 +62,11 @@ class Verification {
       ++report_.shards;
       report_.samples += shard.digest.samples;
     }
-    if (undecoded_ > 0) {
+    if (report_.undecoded > 0) {
       report_.notes.push_back(
           fmt::format("{} images are of types that shale has no decoder for: their headers and "
                       "sizes were checked, their pixels not",
-                      format_count(undecoded_)));
+                      format_count(report_.undecoded)));
     }
     if (unasked_shards_ > 0) {
       report_.notes.push_back(fmt::format(
@@ -86,6 +92,11 @@ class Verification {
     if (sink_) sink_(finding);
     if (report_.first_findings.size() < kKeptFindings)
       report_.first_findings.push_back(std::move(finding));
+  }
+
+  void add_all(TaskFindings& findings) {
+    report_.findings += findings.count() - findings.kept().size();
+    for (Finding& finding : findings.kept()) add(std::move(finding));
   }
 
   // An error that is damage becomes a finding; any other goes on its way.
@@ -142,8 +153,7 @@ class Verification {
   bool read_shards() {
     try {
       manifest_ = read_manifest(paths_, [this](const ManifestShard& shard) {
-        bytes_ += shard.index.bytes + shard.blocks.bytes;
-        for (const ManifestFile& file : shard.files) bytes_ += file.bytes;
+        all_bytes_ += bytes_to_read(shard);
         shards_.push_back(shard);
       });
     } catch (const Error& error) {
@@ -155,20 +165,44 @@ class Verification {
     return true;
   }
 
+  // For the progress: a shard's bytes count once for its blocks, once for the walk through its
+  // structure, once for its digests.
+  [[nodiscard]] std::uint64_t bytes_to_read(const ManifestShard& shard) const {
+    std::uint64_t lists = shard.index.bytes + shard.blocks.bytes;
+    if (request_.depth == VerifyDepth::quick) return lists;
+    return lists + 2 * bytes_of_files(shard) +
+           (request_.depth == VerifyDepth::deep ? shard.payload_bytes : 0);
+  }
+  static std::uint64_t bytes_of_files(const ManifestShard& shard) {
+    std::uint64_t bytes = 0;
+    for (const ManifestFile& file : shard.files) bytes += file.bytes;
+    return bytes;
+  }
+
+  // Hears a stop, and tells how far the work is. `under_way`: bytes that are not in done_bytes_
+  // yet.
+  void look_up(std::uint64_t under_way = 0) const {
+    events_.stop_if_asked();
+    const std::uint64_t done = std::min(done_bytes_ + under_way + walked_bytes_, all_bytes_);
+    events_.report(done, all_bytes_, done);
+  }
+
   // A file of another tool whose index is missing, or of an earlier state: its structure is all
   // there is to check.
   void check_unindexed(const std::string& file, const std::optional<std::string>& change) {
     std::vector<InputFile> files;
     files.emplace_back(file);
     const Format& format = format_of_file(files[0]);
+    const WalkProgress progress = events_.of_walk();
+    events_.stop_if_asked();
     report_.shards = 1;
     report_.proves_payload = false;
     try {
-      Survey survey = format.survey(files[0], Dialect::plain);
+      Survey survey = format.survey(files[0], Dialect::plain, progress);
       for (std::string& note : survey.notes) report_.notes.push_back(std::move(note));
       format.scan(
           {files, survey.schema, survey.layout, request_.depth == VerifyDepth::deep, survey.samples,
-           survey.bases},
+           survey.bases, progress},
           OptionSet(format.options), [this](const IndexRow&) { ++report_.samples; },
           [this](Finding finding) { add(std::move(finding)); });
       if (survey.layout.has_fixed_rows) report_.samples = survey.samples;
@@ -262,8 +296,11 @@ class Verification {
         return false;
       }
       if (request_.depth == VerifyDepth::quick) return true;
+      const auto progress = [this](std::uint64_t bytes) { look_up(bytes); };
+      const Hash128 found = summarize_file(file, progress).hash;
       report_.bytes += file.size();
-      if (const Hash128 found = summarize_file(file).hash; found != expected.hash) {
+      done_bytes_ += file.size();
+      if (found != expected.hash) {
         finding.message = "hash of the file is wrong";
         finding.found = "xxh3-128 " + found.hex();
         finding.expected = expected.hash.hex();
@@ -283,14 +320,11 @@ class Verification {
         !shard.blocks.name.empty() && check_file(paths_.lists, shard.blocks, shard.name);
     std::shared_ptr<ShardCheck> check;
     try {
-      check = std::make_shared<ShardCheck>(
-          ShardCheck{manifest_,
-                     first_sample,
-                     ShardReader(paths_, manifest_, shard),
-                     {},
-                     {},
-                     format.can.places_ascend && manifest_.layout.dialect == Dialect::own &&
-                         !manifest_.layout.has_fixed_rows});
+      check = std::make_shared<ShardCheck>(manifest_, first_sample,
+                                           ShardReader(paths_, manifest_, shard), is_over_);
+      check->has_ordered_places = format.can.places_ascend &&
+                                  manifest_.layout.dialect == Dialect::own &&
+                                  !manifest_.layout.has_fixed_rows;
       (void)check->reader.open_index();
     } catch (const Error& error) {
       // Without an index that fits, the files of the shard can still be proved, each as a whole.
@@ -307,6 +341,7 @@ class Verification {
     }
     if (request_.depth == VerifyDepth::quick) return;
     prove_bytes(check, format);
+    check->is_damaged = report_.findings > findings_before;
     if (request_.depth == VerifyDepth::deep) prove_digests(check, format);
     const bool is_whole = report_.findings == findings_before;
     if (request_.depth == VerifyDepth::deep && is_whole) ask_library(*check, format);
@@ -333,9 +368,11 @@ class Verification {
 
   // The next result. A task that damage has stopped (a file that shrinks meanwhile) is a finding
   // like any other, and those after it are still of this shard.
-  std::optional<TaskResult> take_result(const std::string& shard) {
+  template <class Result>
+  std::optional<Result> take_result(OrderedPipeline<Result>& pipeline, const std::string& shard) {
+    while (!pipeline.has_result(kBetweenLooks)) look_up();
     try {
-      return pipeline_.take();
+      return pipeline.take();
     } catch (const Error& error) {
       add_damage(error, shard);
       return std::nullopt;
@@ -374,7 +411,9 @@ class Verification {
     }
   }
 
-  // Blocks, values and structure: one task a range, and one for the walk through the container.
+  // Blocks and values, one task a range; beside them, on a thread of its own, the walk through the
+  // container. What the walk finds comes last, so that the order of the findings is always the
+  // same.
   void prove_bytes(const std::shared_ptr<ShardCheck>& check, const Format& format) {
     StraddlingJoin join;
     // Where values do not lie in the order of the rows, the walk proves their checksums.
@@ -383,15 +422,16 @@ class Verification {
     if (format.can.forks && manifest_.layout.dialect != Dialect::own) {
       prove_structure(*check, format, reads_payload);
     } else {
-      pipeline_.submit([check, &format, reads_payload](unsigned) {
-        TaskResult result;
-        result.range.findings = verify_structure(*check, format, reads_payload);
-        return result;
+      walk_.submit([this, check, &format, reads_payload](unsigned) {
+        return verify_structure(*check, format, reads_payload, [&](std::uint64_t done, auto) {
+          check->stop_if_over();
+          walked_bytes_ = done;
+        });
       });
     }
-    if (!manifest_.layout.has_checksums) return drain(*check, join, 0);
     for (std::size_t file = 0; file < check->reader.files().size(); ++file) {
-      const std::uint64_t size = check->reader.files()[file].size();
+      const std::uint64_t size =
+          manifest_.layout.has_checksums ? check->reader.files()[file].size() : 0;
       for (std::uint64_t begin = 0; begin < size; begin += kRangeBytes) {
         const ByteRange range{file, begin, std::min(size, begin + kRangeBytes)};
         pipeline_.submit([check, range](unsigned) {
@@ -403,13 +443,22 @@ class Verification {
       }
     }
     drain(*check, join, 0);
+    if (walk_.pending() > 0) {
+      std::optional<TaskFindings> found = take_result(walk_, check->reader.shard().name);
+      if (found) add_all(*found);
+    }
+    walked_bytes_ = 0;
+    done_bytes_ += bytes_of_files(check->reader.shard());
   }
 
   // The walk, here and now, while no task is under way: a child that is forked beside busy threads
   // has their locks for ever (those of a sanitizer's allocator, say).
   void prove_structure(const ShardCheck& check, const Format& format, bool reads_payload) {
     try {
-      for (const Finding& finding : verify_structure(check, format, reads_payload)) add(finding);
+      TaskFindings found =
+          verify_structure(check, format, reads_payload,
+                           [this](std::uint64_t done, std::uint64_t) { look_up(done); });
+      add_all(found);
     } catch (const Error& error) {
       add_damage(error, check.reader.shard().name);
     }
@@ -418,13 +467,13 @@ class Verification {
   // Takes results until no more than `left` tasks are in flight.
   void drain(const ShardCheck& check, StraddlingJoin& join, std::size_t left) {
     while (pipeline_.pending() > left) {
-      if (const std::optional<TaskResult> result = take_result(check.reader.shard().name)) {
-        for (const Finding& finding : result->range.findings) add(finding);
-        for (const Finding& finding : join.add(check, result->range.pieces)) add(finding);
+      if (std::optional<TaskResult> result = take_result(pipeline_, check.reader.shard().name)) {
+        add_all(result->range.findings);
+        for (Finding& finding : join.add(check, result->range.pieces)) add(std::move(finding));
         report_.bytes += result->range.bytes;
+        done_bytes_ += result->range.bytes;
       }
-      events_.stop_if_asked();
-      events_.report(report_.bytes, bytes_, report_.bytes);
+      look_up();
     }
   }
 
@@ -433,26 +482,28 @@ class Verification {
     DatasetDigest digest;
     const auto drain_to = [&](std::size_t left) {
       while (pipeline_.pending() > left) {
-        if (const std::optional<TaskResult> result = take_result(check->reader.shard().name)) {
-          for (const Finding& finding : result->deep.findings) add(finding);
+        std::optional<TaskResult> result = take_result(pipeline_, check->reader.shard().name);
+        if (result) {
+          add_all(result->deep.findings);
           digest.append(result->deep.digest);
-          undecoded_ += result->deep.undecodable_types;
+          report_.undecoded += result->deep.undecodable_types;
+          report_.bad_when_written += result->deep.bad_when_written;
+          done_bytes_ += result->deep.bytes;
         }
-        events_.stop_if_asked();
+        look_up();
       }
     };
     // Half of the memory for the small samples, one a worker; half for one large sample at a time.
-    const std::uint64_t half = request_.memory_bytes / 2;
-    std::mutex one_large;
-    const SampleLimits limits{half / std::max(1U, request_.jobs), half, one_large};
+    check->limits.large_bytes = request_.memory_bytes / 2;
+    check->limits.small_bytes = check->limits.large_bytes / std::max(1U, request_.jobs);
     const bool is_fixed = manifest_.layout.has_fixed_rows;
-    const std::uint64_t at_once = is_fixed ? fixed_rows_at_once(*check, limits) : kRowsAtOnce;
+    const std::uint64_t at_once = is_fixed ? fixed_rows_at_once(*check) : kRowsAtOnce;
     for (std::uint64_t begin = 0; begin < rows; begin += at_once) {
       const std::uint64_t end = begin + std::min(at_once, rows - begin);
-      pipeline_.submit([check, &format, begin, end, is_fixed, &limits](unsigned) {
+      pipeline_.submit([check, &format, begin, end, is_fixed](unsigned) {
         TaskResult result;
-        result.deep = is_fixed ? verify_fixed_rows(*check, begin, end, limits)
-                               : verify_rows(*check, format, begin, end, limits);
+        result.deep = is_fixed ? verify_fixed_rows(*check, begin, end)
+                               : verify_rows(*check, format, begin, end);
         return result;
       });
       drain_to(most_in_flight());
@@ -480,12 +531,16 @@ class Verification {
   const FindingSink& sink_;
   const Events& events_;
   DatasetPaths paths_;
-  OrderedPipeline<TaskResult> pipeline_;
   VerifyReport report_;
   Manifest manifest_;
   std::vector<ManifestShard> shards_;
-  std::uint64_t bytes_ = 0, undecoded_ = 0, unasked_shards_ = 0;
+  std::uint64_t unasked_shards_ = 0;
   std::string obstacle_;  // why the first of them was not read by the library
+  std::uint64_t all_bytes_ = 0, done_bytes_ = 0;  // for the progress
+  std::atomic<std::uint64_t> walked_bytes_ = 0;   // by the walk that is under way
+  std::atomic<bool> is_over_ = false;
+  OrderedPipeline<TaskFindings> walk_{1};  // last: their tasks use the others
+  OrderedPipeline<TaskResult> pipeline_;
 };
 
 }  // namespace

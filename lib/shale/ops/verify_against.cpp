@@ -294,13 +294,13 @@ class Comparison {
   bool compares_labels_;
   const FindingSink& sink_;
   const Events& events_;
-  OrderedPipeline<std::vector<Finding>> pipeline_;
   std::deque<std::shared_ptr<OpenShard>> open_;
   std::vector<Pair> pairs_;
   std::set<std::uint64_t> shards_of_pairs_;  // bounded: each keeps its files open
   std::size_t image_ = 0;
   std::optional<std::size_t> label_;
   std::vector<std::string> source_classes_;
+  OrderedPipeline<std::vector<Finding>> pipeline_;  // last: its tasks use the others
 };
 
 void compare_fact(std::string_view what, const std::string& found, const std::string& expected,

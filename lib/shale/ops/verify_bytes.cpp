@@ -58,9 +58,11 @@ class ColumnCursor {
       advance(result);
     }
     if (is_last && has_row_ && place_.offset != kMissing) {
-      result.findings.push_back(shard_.finding(
-          fmt::format("index places {} bytes past the end of the file", place_.length), file_name_,
-          place_.offset, row_));
+      result.findings.add([&] {
+        return shard_.finding(
+            fmt::format("index places {} bytes past the end of the file", place_.length),
+            file_name_, place_.offset, row_);
+      });
     }
   }
 
@@ -98,10 +100,12 @@ class ColumnCursor {
     ++row_;
     load();
     if (!has_row_ || place_.offset >= previous_end) return;
-    result.findings.push_back(shard_.finding(
-        fmt::format("index places this value before byte {}, where the one of the row before ends",
-                    previous_end),
-        file_name_, place_.offset, row_));
+    result.findings.add([&] {
+      return shard_.finding(fmt::format("index places this value before byte {}, where the one of "
+                                        "the row before ends",
+                                        previous_end),
+                            file_name_, place_.offset, row_);
+    });
     has_row_ = false;
   }
 
@@ -109,7 +113,7 @@ class ColumnCursor {
     if (seen_ < place_.length) {  // it began in an earlier range
       result.pieces.push_back({field_, row_, place_, seen_, crc_});
     } else if (crc_ != place_.crc32c) {
-      result.findings.push_back(mismatch(shard_, {field_, row_, place_, seen_, crc_}));
+      result.findings.add([&] { return mismatch(shard_, {field_, row_, place_, seen_, crc_}); });
     }
   }
 
@@ -157,6 +161,10 @@ std::vector<ColumnCursor> cursors_of(const ShardCheck& shard, const ByteRange& r
 
 }  // namespace
 
+void ShardCheck::stop_if_over() const {
+  if (is_over) throw Error(Code::interrupted, "the verification has ended");
+}
+
 Finding ShardCheck::finding(std::string message, const std::string& file,
                             std::optional<std::uint64_t> offset,
                             std::optional<std::uint64_t> row) const {
@@ -170,8 +178,11 @@ Finding ShardCheck::finding(std::string message, const std::string& file,
   finding.sample = SampleId{"", first_sample + *row};
   if (!manifest.layout.has_keys) return finding;
   try {
-    const FieldPlace key =
-        reader.open_index().place(*row, reader.columns().place_position(std::nullopt));
+    // These few bytes only: an IndexReader would read a window of rows for each finding.
+    const IndexColumns& columns = reader.columns();
+    std::vector<std::byte> bytes(columns.row_bytes());
+    reader.index_file()->read_exact(columns.file_bytes(*row), bytes);
+    const FieldPlace key = columns.decode_place_at(bytes, columns.place_position(std::nullopt));
     constexpr std::uint64_t kShownKeyBytes = 4096;
     std::string text(std::min(key.length, kShownKeyBytes), '\0');
     reader.file_of_key().read_exact(key.offset, std::as_writable_bytes(std::span(text)));
@@ -191,6 +202,7 @@ RangeResult verify_range(const ShardCheck& shard, const ByteRange& range) {
   Hasher128 hasher;
   for (std::uint64_t block = range.begin / kBlockBytes; block * kBlockBytes < range.end; ++block) {
     const std::uint64_t block_end = std::min((block + 1) * kBlockBytes, range.end);
+    shard.stop_if_over();
     hasher.reset();
     for (std::uint64_t offset = block * kBlockBytes; offset < block_end;) {
       const std::uint64_t want = std::min(kPieceBytes, block_end - offset);
@@ -203,18 +215,19 @@ RangeResult verify_range(const ShardCheck& shard, const ByteRange& range) {
     if (shard.blocks.empty()) continue;
     const Hash128& expected = shard.blocks[shard.first_block[range.file] + block];
     if (const Hash128 found = hasher.digest(); found != expected) {
-      Finding finding = shard.finding("block hash is wrong", name, block * kBlockBytes);
-      finding.length = block_end - block * kBlockBytes;
-      if (shard.manifest.layout.has_fixed_rows)
-        name_rows(finding, shard, range.file, block * kBlockBytes, block_end);
-      finding.found = "xxh3-128 " + found.hex();
-      finding.expected = expected.hex();
-      result.findings.push_back(std::move(finding));
+      result.findings.add([&] {
+        Finding finding = shard.finding("block hash is wrong", name, block * kBlockBytes);
+        finding.length = block_end - block * kBlockBytes;
+        if (shard.manifest.layout.has_fixed_rows)
+          name_rows(finding, shard, range.file, block * kBlockBytes, block_end);
+        finding.found = "xxh3-128 " + found.hex();
+        finding.expected = expected.hex();
+        return finding;
+      });
     }
   }
   for (ColumnCursor& cursor : cursors) cursor.end(result);
-  std::stable_sort(result.findings.begin(), result.findings.end(),
-                   [](const Finding& a, const Finding& b) { return a.offset < b.offset; });
+  std::ranges::stable_sort(result.findings.kept(), {}, &Finding::offset);
   result.bytes = range.end - range.begin;
   return result;
 }

@@ -71,7 +71,7 @@ void find_wrong_numbers(const ShardCheck& shard, std::size_t field, Bytes stored
     finding->message += fmt::format(", and so are {} more, the last of them in row {}", more,
                                     shard.first_sample + begin + last);
   }
-  result.findings.push_back(std::move(*finding));
+  result.findings.add([&] { return std::move(*finding); });
 }
 
 // The digest of the rows that are not wrong.
@@ -120,13 +120,14 @@ void name_rows(Finding& finding, const ShardCheck& shard, std::size_t file, std:
   if (fields > 0) finding.message += fmt::format(" ({})", text);
 }
 
-std::uint64_t fixed_rows_at_once(const ShardCheck& shard, const SampleLimits& limits) {
-  const std::uint64_t bytes = std::min(kBytesAtOnce, limits.small_bytes);
+std::uint64_t fixed_rows_at_once(const ShardCheck& shard) {
+  const std::uint64_t bytes = std::min(kBytesAtOnce, shard.limits.small_bytes);
   return std::max<std::uint64_t>(1, bytes / std::max<std::uint64_t>(1, bytes_of_row(shard)));
 }
 
-DeepResult verify_fixed_rows(const ShardCheck& shard, std::uint64_t begin, std::uint64_t end,
-                             const SampleLimits& limits) {
+DeepResult verify_fixed_rows(const ShardCheck& shard, std::uint64_t begin, std::uint64_t end) {
+  const SampleLimits& limits = shard.limits;
+  shard.stop_if_over();
   const std::uint64_t row_bytes = bytes_of_row(shard);
   if (row_bytes > limits.large_bytes) {
     throw Error(Code::limit, "a row is {} bytes, {} of them may be in memory", row_bytes,
@@ -145,12 +146,15 @@ DeepResult verify_fixed_rows(const ShardCheck& shard, std::uint64_t begin, std::
       const FixedColumn column = shard.reader.fixed_column(i);
       std::vector<std::byte>& bytes = stored.emplace_back((end - begin) * column.stride);
       column.file->read_exact(column.place(begin).offset, bytes);
+      result.bytes += bytes.size();
       find_wrong_numbers(shard, i, bytes, begin, is_wrong, result);
     }
   } catch (const Error& error) {
     if (error.code() != Code::damaged) throw;
-    result.findings.push_back(shard.finding(error.message(), name_of_file(shard, stored.size() - 1),
-                                            error.offset(), begin));
+    result.findings.add([&] {
+      return shard.finding(error.message(), name_of_file(shard, stored.size() - 1), error.offset(),
+                           begin);
+    });
     return result;
   }
   const std::vector<Bytes> columns(stored.begin(), stored.end());

@@ -67,7 +67,7 @@ inline std::string golden_npy(const std::string& name) {
 inline Survey surveyed(const std::string& content, Dialect dialect = Dialect::plain) {
   const TempDir dir;
   write_file(dir / "a.npy", content);
-  return npy_format.survey(InputFile(dir / "a.npy"), dialect);
+  return npy_format.survey(InputFile(dir / "a.npy"), dialect, {});
 }
 inline Error refusal_of(const std::string& content) {
   return error_of([&] { (void)surveyed(content); });

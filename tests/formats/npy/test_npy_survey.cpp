@@ -12,7 +12,7 @@ constexpr std::string_view kFloats = "{'descr': '<f4', 'fortran_order': False, '
 TEST_CASE("npy survey: NumPy's own file is a column of rows that lie behind its header") {
   const InputFile file(golden_npy("reference/numpy-2.4.6.npy"));
 
-  const Survey survey = npy_format.survey(file, Dialect::plain);
+  const Survey survey = npy_format.survey(file, Dialect::plain, {});
 
   REQUIRE(survey.schema.fields.size() == 1);
   CHECK(survey.schema.fields[0] ==

@@ -78,7 +78,7 @@ struct ReadForeign {
 inline ReadForeign read_foreign(const std::string& path, bool reads_payload = true) {
   std::vector<InputFile> files;
   files.emplace_back(path);
-  ReadForeign read{record_format.survey(files[0], Dialect::plain), {}, {}};
+  ReadForeign read{record_format.survey(files[0], Dialect::plain, {}), {}, {}};
   record_format.scan(
       {files, read.survey.schema, read.survey.layout, reads_payload}, {},
       [&](const IndexRow& row) { read.rows.push_back(row); },

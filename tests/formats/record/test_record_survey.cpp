@@ -187,7 +187,7 @@ TEST_CASE("record survey: --parse is refused") {
   const TempDir dir;
   write_file(dir / "a", example({bytes_feature("z", {"1"})}));
   const InputFile file(dir / "a");
-  CHECK(error_of([&] { (void)record_format.survey(file, Dialect::msgpack); }).code() ==
+  CHECK(error_of([&] { (void)record_format.survey(file, Dialect::msgpack, {}); }).code() ==
         Code::usage);
 }
 

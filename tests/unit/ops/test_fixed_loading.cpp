@@ -171,7 +171,7 @@ TEST_CASE("foreign rows: what is indexed has a manifest and a block list, and no
   std::vector<Bytes> stored;
   for (const GridColumn& column : columns) stored.push_back(as_bytes(column.values));
   CHECK(indexed.manifest.digest == digest_of_rows(stored, kRows, indexed.manifest.schema));
-  CHECK(index_in_memory(request, {}).manifest.digest == indexed.manifest.digest);
+  CHECK(index_without_name(request, {}).manifest.digest == indexed.manifest.digest);
 
   check_rows(Loader(request_of(dir / "big.grid", true), {}), {2999, 0, 44});
   CHECK(verified(dir / "big.grid", VerifyDepth::deep).findings == 0);
@@ -182,11 +182,11 @@ TEST_CASE("foreign rows: rows of any size give one digest, whatever memory there
   const TempDir dir;
   write_file(dir / "big.grid", grid_bytes(columns_of(), kRows));
   ForeignRequest request = indexing(dir / "big.grid", true);
-  const DatasetDigest digest = index_in_memory(request, {}).manifest.digest;
+  const DatasetDigest digest = index_without_name(request, {}).manifest.digest;
   request.memory_bytes = 5000;
-  CHECK(index_in_memory(request, {}).manifest.digest == digest);
+  CHECK(index_without_name(request, {}).manifest.digest == digest);
   request.memory_bytes = 1206;
-  CHECK(error_of([&] { (void)index_in_memory(request, {}); }).code() == Code::limit);
+  CHECK(error_of([&] { (void)index_without_name(request, {}); }).code() == Code::limit);
 }
 
 TEST_CASE("foreign rows: a file that does not hold its rows, or has changed, is refused") {
