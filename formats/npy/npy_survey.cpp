@@ -12,9 +12,6 @@ namespace shale {
 namespace {
 
 constexpr std::string_view kFieldName = "x";
-// A file of 128 bytes may claim 2^63 rows of no bytes; each of them would be a sample to go
-// through.
-constexpr std::uint64_t kMostEmptyRows = std::uint64_t{1} << 24;
 
 // An array whose rows can be read where they are.
 struct PlainArray {
@@ -51,12 +48,6 @@ void refuse_what_is_not_plain(const NpyHeader& header, const InputFile& file) {
 
 void check_length(const NpyHeader& header, std::uint64_t row_bytes, const InputFile& file) {
   const std::uint64_t rows = header.shape.front();
-  if (row_bytes == 0 && rows > kMostEmptyRows) {
-    throw Error(Code::unsupported, "npy array claims {} rows of no bytes, at most {} are read",
-                rows, kMostEmptyRows)
-        .at(file.path())
-        .hint("an array without elements holds no samples");
-  }
   const std::uint64_t expected = rows * row_bytes, found = file.size() - header.data_offset;
   if (found == expected) return;
   throw Error(Code::damaged, "npy array of {} rows has {} bytes, expected {}", rows, found,
@@ -74,6 +65,12 @@ PlainArray describe_array(const InputFile& file) {
   array.base = header.data_offset;
   array.field = field_of_column(std::string(kFieldName), header.dtype,
                                 {header.shape.begin() + 1, header.shape.end()});
+  try {
+    refuse_empty_rows({.fields = {array.field}, .has_keys = false}, array.rows);
+  } catch (Error& error) {
+    error.at(file.path());
+    throw;
+  }
   check_length(header, fixed_bytes_of(array.field).value(), file);
   return array;
 }
@@ -111,6 +108,8 @@ void scan_foreign_npy(const ShardInput& input, const FindingSink& findings) {
   try {
     const PlainArray array = describe_array(file);
     const Field& expected = input.schema.fields.at(0);
+    if (!input.layout.has_fixed_rows)
+      throw Error(Code::damaged, "the index has no rows of one size, an npy file has");
     if (array.field == expected && array.rows == input.samples && array.base == input.bases[0])
       return;
     finding.message = "npy array is not the one that was indexed";

@@ -48,8 +48,8 @@ TEST_CASE("bounds: no file of any shard is larger than the limit, at any limit")
 TEST_CASE("bounds: an index that is larger than its shard is bounded too") {
   for_each_format([](const Format& format) {
     if (holds_arrays_only(format)) return;  // it has no index
-    SampleSet set{.schema = {}, .samples = {}, .memory = {}};
-    for (int i = 0; i < 100; ++i) set.samples.push_back({std::to_string(i), {}});
+    SampleSet set{.schema = schema_of(std::array{Kind::integer}), .samples = {}, .memory = {}};
+    for (std::int64_t i = 0; i < 100; ++i) set.samples.push_back({std::to_string(i), {i}});
     const std::uint64_t smallest = smallest_limit(format, set);
     for (const std::uint64_t limit : {smallest, smallest + smallest / 2, 3 * smallest}) {
       CAPTURE(limit);

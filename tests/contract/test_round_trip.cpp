@@ -45,21 +45,6 @@ TEST_CASE("round trip: each claimed kind may be the only field") {
   });
 }
 
-TEST_CASE("round trip: samples without any field keep their keys") {
-  for_each_format([](const Format& format) {
-    const TempDir dir;
-    const SampleSet set = odd_samples({});
-    if (holds_arrays_only(format)) {
-      const Error error = error_of([&] { (void)write_set(format, set, dir / "out"); });
-      CHECK(error.code() == Code::unsupported);
-      return;
-    }
-    (void)write_set(format, set, dir / "out");
-    check_equal(set, read_set(dir / "out"));
-    CHECK(first_finding(verified(dir / "out", VerifyDepth::deep)) == "");
-  });
-}
-
 TEST_CASE("round trip: values that lie across hash blocks and verified ranges come back") {
   for_each_format([](const Format& format) {
     const TempDir dir;

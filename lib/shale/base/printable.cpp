@@ -1,5 +1,6 @@
 #include "shale/base/printable.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -24,6 +25,15 @@ std::size_t utf8_length(std::string_view bytes) {
     if ((at(i) & 0xC0U) != 0x80) return 0;
   }
   return length;
+}
+
+// What turns the order of the text around it, or begins a line: UAX #9, table 4, and U+2028,
+// U+2029.
+bool is_layout_control(std::string_view sequence) {
+  constexpr std::string_view kControls[] = {"\u061C", "\u200E", "\u200F", "\u2028", "\u2029",
+                                            "\u202A", "\u202B", "\u202C", "\u202D", "\u202E",
+                                            "\u2066", "\u2067", "\u2068", "\u2069"};
+  return std::find(std::begin(kControls), std::end(kControls), sequence) != std::end(kControls);
 }
 
 }  // namespace
@@ -53,6 +63,8 @@ std::string printable(std::string_view bytes) {
     // U+0080..U+009F are control characters too, and some terminals obey them.
     const bool is_c1_control =
         length == 2 && lead == 0xC2 && static_cast<std::uint8_t>(bytes[1]) < 0xA0;
+    const bool is_control =
+        is_c1_control || (length > 1 && is_layout_control(bytes.substr(0, length)));
     if (lead == '\\') {
       text += "\\\\";
     } else if (lead == '\n') {
@@ -61,8 +73,9 @@ std::string printable(std::string_view bytes) {
       text += "\\t";
     } else if (length == 0 || lead < 0x20 || lead == 0x7F) {
       text += fmt::format("\\x{:02x}", lead);
-    } else if (is_c1_control) {
-      text += fmt::format("\\xc2\\x{:02x}", static_cast<std::uint8_t>(bytes[1]));
+    } else if (is_control) {
+      for (const char byte : bytes.substr(0, length))
+        text += fmt::format("\\x{:02x}", static_cast<std::uint8_t>(byte));
     } else {
       text += bytes.substr(0, length);
     }

@@ -9,9 +9,9 @@ namespace shale {
 /// U+10FFFF).
 [[nodiscard]] bool is_utf8(std::string_view bytes);
 
-/// Raw bytes as a person may see them on a terminal: valid UTF-8 stays, control characters, the
-/// backslash and invalid bytes become \n, \t, \\ or \xNN. No input can move the cursor or forge a
-/// second line.
+/// Raw bytes as a person may see them on a terminal: valid UTF-8 stays, control characters
+/// (those that turn the order of text around, too), the backslash and invalid bytes become \n, \t,
+/// \\ or \xNN. No input can move the cursor or forge a second line.
 [[nodiscard]] std::string printable(std::string_view bytes);
 
 }  // namespace shale

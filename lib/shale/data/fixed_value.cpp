@@ -150,6 +150,17 @@ bool has_fixed_fields(const Schema& schema) {
          });
 }
 
+void refuse_empty_rows(const Schema& schema, std::uint64_t rows) {
+  constexpr std::uint64_t kMostEmptyRows = std::uint64_t{1} << 24;
+  const bool is_empty =
+      std::all_of(schema.fields.begin(), schema.fields.end(),
+                  [](const Field& field) { return fixed_bytes_of(field).value_or(1) == 0; });
+  if (!is_empty || rows <= kMostEmptyRows) return;
+  throw Error(Code::unsupported, "there are {} rows of no bytes, at most {} are read", rows,
+              kMostEmptyRows)
+      .hint("an array without elements holds no samples");
+}
+
 IndexCell read_number(Bytes stored, const Field& field) {
   IndexCell cell;
   if (field.kind == Kind::integer) {

@@ -35,6 +35,10 @@ namespace shale {
 /// True if every field has values of one size, and there is one.
 [[nodiscard]] bool has_fixed_fields(const Schema& schema);
 
+/// Rows of no bytes cost nothing to claim and each is a sample to go through.
+/// Errors: Code::unsupported for more than 2^24 of them.
+void refuse_empty_rows(const Schema& schema, std::uint64_t rows);
+
 /// The number that the bytes of one value stand for: field is an integer or real.
 /// Errors: Code::damaged for a bool that is neither 0 nor 1.
 [[nodiscard]] IndexCell read_number(Bytes stored, const Field& field);

@@ -73,6 +73,7 @@ std::optional<std::size_t> Schema::find(std::string_view name) const {
 bool is_reserved_name(std::string_view name) { return is_among(kReservedNames, name); }
 
 void validate_schema(const Schema& schema, std::span<const std::string_view> also_reserved) {
+  if (schema.fields.empty()) throw Error(Code::schema, "there is no field: a sample has one");
   std::set<std::string_view> names;
   for (const Field& field : schema.fields) {
     const std::string shown = printable(field.name);

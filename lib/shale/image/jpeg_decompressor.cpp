@@ -10,8 +10,15 @@
 namespace shale {
 namespace {
 
-// As TurboJPEG's TJFLAG_LIMITSCANS. Encoders write about ten.
-constexpr int kScanLimit = 500;
+// Encoders write about ten scans; 500 is TurboJPEG's TJFLAG_LIMITSCANS. Each walks all pixels, some
+// 1.5 * 10^9 a second where it is empty: more than 24 together at most as many as that.
+constexpr std::uint64_t kScansOfAny = 24, kMostScans = 500, kMostScannedPixels = 1 << 30;
+
+std::uint64_t scan_limit(const jpeg_decompress_struct& state) {
+  const std::uint64_t pixels = std::uint64_t{state.image_width} * state.image_height;
+  return std::clamp(kMostScannedPixels / std::max<std::uint64_t>(pixels, 1), kScansOfAny,
+                    kMostScans);
+}
 
 [[noreturn]] void jump_out(j_common_ptr state) {
   auto& self = *static_cast<JpegDecompressor*>(state->client_data);
@@ -44,10 +51,12 @@ void skip_input(j_decompress_ptr state, long count) {
 }
 
 void count_scans(j_common_ptr state) {
-  if (reinterpret_cast<j_decompress_ptr>(state)->input_scan_number <= kScanLimit) return;
+  const auto& image = *reinterpret_cast<j_decompress_ptr>(state);
+  const std::uint64_t limit = scan_limit(image);
+  if (static_cast<std::uint64_t>(image.input_scan_number) <= limit) return;
   auto& self = *static_cast<JpegDecompressor*>(state->client_data);
   self.message_code = 0;
-  fmt::format_to_n(self.message.data(), self.message.size() - 1, "more than {} scans", kScanLimit);
+  fmt::format_to_n(self.message.data(), self.message.size() - 1, "more than {} scans", limit);
   std::longjmp(self.escape, 1);
 }
 

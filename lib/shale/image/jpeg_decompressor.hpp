@@ -24,9 +24,9 @@ struct JpegDecompressor {
 
   /// The bytes are borrowed until the next set_source() or the end.
   void set_source(Bytes bytes);
-  /// More scans than anyone writes are an objection from now on. Each scan of a progressive image
-  /// walks all its coefficients, so a few kilobytes of empty scans over a large frame would take
-  /// hours.
+  /// More scans than anyone writes are an objection from now on: 24 for an image of any size, up to
+  /// 500 for a small one. Each scan of a progressive image walks all its coefficients, so a few
+  /// kilobytes of empty scans over a large frame would take hours.
   void limit_scans() { state.progress = &progress; }
   /// Coefficients that need more memory are an objection from now on.
   void limit_memory(std::uint64_t limit_bytes);

@@ -189,13 +189,15 @@ WalkCounts walk_folder(const std::string& root, const WalkOptions& options,
   return Walk(root, options, visit).run();
 }
 
-std::vector<FolderEntry> list_folder(const std::string& folder) {
+std::vector<FolderEntry> list_folder(const std::string& folder,
+                                     const std::function<bool(const FolderEntry&)>& keeps) {
   OpenFolder open_folder(folder, true);
   std::vector<FolderEntry> entries;
   while (const dirent* entry = open_folder.next()) {
     const mode_t type =
         needs_stat(*entry) ? open_folder.facts_of(entry->d_name).st_mode & S_IFMT : type_of(*entry);
-    entries.push_back({entry->d_name, type == S_IFDIR});
+    FolderEntry found{entry->d_name, type == S_IFDIR};
+    if (!keeps || keeps(found)) entries.push_back(std::move(found));
   }
   std::sort(entries.begin(), entries.end(), [](const FolderEntry& left, const FolderEntry& right) {
     return left.name < right.name;

@@ -18,13 +18,25 @@ constexpr std::uint64_t kChunkBytes = 256 * 1024, kLargestRowBytes = 1 << 20;
 // libcsv calls back through C: the first exception waits here until csv_parse has returned.
 struct RowBuilder {
   const std::function<void(std::uint64_t, const std::vector<std::string>&)>& use;
-  std::vector<std::string> fields;
-  std::uint64_t row = 0;
-  std::exception_ptr failure;
+  const std::string& path;
+  std::vector<std::string> fields = {};
+  std::uint64_t row = 0, row_bytes = 0;
+  std::exception_ptr failure = nullptr;
 
-  void end_field(std::string_view text) { fields.emplace_back(text); }
+  void end_field(std::string_view text) {
+    row_bytes += text.size() + sizeof(std::string);  // empty fields take room, too
+    limit(row_bytes);
+    if (!failure) fields.emplace_back(text);
+  }
+  void limit(std::uint64_t bytes) {
+    if (bytes <= kLargestRowBytes || failure) return;
+    Error error(Code::bad_content, "row {} takes more than {} bytes of memory", row + 1,
+                kLargestRowBytes);
+    failure = std::make_exception_ptr(error.at(path));
+  }
   void end_row() {
     ++row;
+    row_bytes = 0;
     try {
       if (!failure) use(row, fields);
     } catch (...) {
@@ -84,12 +96,13 @@ void read_csv(const std::string& path,
   csv_set_space_func(&parser,
                      [](unsigned char) { return 0; });  // blanks around a name belong to it
 
-  RowBuilder builder{use, {}, 0, nullptr};
+  RowBuilder builder{.use = use, .path = path};
   const auto end_field = [](void* text, std::size_t length, void* data) {
     static_cast<RowBuilder*>(data)->end_field({static_cast<const char*>(text), length});
   };
   const auto end_row = [](int, void* data) { static_cast<RowBuilder*>(data)->end_row(); };
   const auto check = [&](bool parsed) {
+    builder.limit(csv_get_buffer_size(&parser));
     if (builder.failure) std::rethrow_exception(builder.failure);
     if (parsed) return;
     throw Error(Code::bad_content, "row {} is not CSV", builder.row + 1)
@@ -102,11 +115,6 @@ void read_csv(const std::string& path,
     if (read == 0) break;
     offset += read;
     check(csv_parse(&parser, chunk.data(), read, end_field, end_row, &builder) == read);
-    if (csv_get_buffer_size(&parser) > kLargestRowBytes) {
-      throw Error(Code::bad_content, "row {} has a field of more than {} bytes", builder.row + 1,
-                  kLargestRowBytes)
-          .at(path);
-    }
   }
   check(csv_fini(&parser, end_field, end_row, &builder) == 0);
 }

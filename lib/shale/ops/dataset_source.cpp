@@ -39,9 +39,9 @@ class DatasetSource final : public Source {
  public:
   DatasetSource(OpenedDataset dataset, const DatasetSelection& selection)
       : dataset_(std::move(dataset)) {
-    for (const ManifestShard& shard : dataset_.shards) {
+    for (std::uint64_t number = 0; number < dataset_.shards.size(); ++number) {
       first_row_.push_back(rows_);
-      rows_ += shard.digest.samples;
+      rows_ += dataset_.shards.samples(number);
     }
     if (selection.is_shuffled && rows_ > 0) order_.emplace(rows_, selection.seed);
     select(selection.fields);
@@ -61,7 +61,7 @@ class DatasetSource final : public Source {
     OpenShard& shard = open_shard(number);
     const std::uint64_t shard_row = row - first_row_[number];
     if (info_.row_bytes) {
-      const std::uint64_t left = dataset_.shards[number].digest.samples - shard_row;
+      const std::uint64_t left = dataset_.shards.samples(number) - shard_row;
       return run(shard, shard_row, std::min(most_rows, left), row);
     }
     ++position_;

@@ -187,14 +187,19 @@ class FolderSource final : public Source {
   void list_class_folders() {
     info_.manifest.kind = kImageFolder;
     std::vector<std::string> classes;
-    for (const FolderEntry& entry : list_folder(request_.root)) {
-      const bool is_skipped = is_hidden(entry.name) && request_.hidden != HiddenPolicy::keep;
-      if (entry.is_directory && !is_skipped) {
+    // Files beside the class folders go to the list of ignored entries, however many there are.
+    const auto keeps = [&](const FolderEntry& entry) {
+      if (entry.is_directory) return true;
+      ignore("", entry.name, is_hidden(entry.name) ? "hidden" : "beside the class folders");
+      if (has_image_suffix(entry.name)) ++loose_images_;
+      return false;
+    };
+    for (const FolderEntry& entry : list_folder(request_.root, keeps)) {
+      if (!is_hidden(entry.name) || request_.hidden == HiddenPolicy::keep) {
         classes.push_back(entry.name);
       } else {
-        ignore("", entry.name, is_hidden(entry.name) ? "hidden" : "beside the class folders");
-        if (entry.is_directory) refuse_hidden_images(entry.name);
-        if (!entry.is_directory && has_image_suffix(entry.name)) ++loose_images_;
+        ignore("", entry.name, "hidden");
+        refuse_hidden_images(entry.name);
       }
     }
     refuse_what_is_no_image_folder(classes);

@@ -10,6 +10,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/fixed_value.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/io/nameless_file.hpp"
 #include "shale/ops/file_fingerprint.hpp"
@@ -168,15 +169,14 @@ class Indexing {
  private:
   [[nodiscard]] bool has_fresh_index() const {
     if (!is_manifest(paths_.manifest)) return false;
-    std::vector<ManifestShard> shards;
-    Manifest found;
+    ShardList shards;
     try {
-      found = read_manifest(paths_, [&](const ManifestShard& shard) { shards.push_back(shard); });
+      shards = open_shard_list(paths_);
     } catch (const Error& error) {
       if (error.code() == Code::not_found) return false;
       throw;
     }
-    return !change_since_index(files_[0], found, shards);
+    return !change_since_index(files_[0], shards.manifest(), shards.only());
   }
 
   // An index that is made again keeps the way in which its samples are read. One that cannot be
@@ -228,6 +228,7 @@ class Indexing {
     const Format& format = format_of_file(files_[0]);
     Survey survey = format.survey(files_[0], dialect_, events_.of_walk());
     validate_schema(survey.schema);
+    if (survey.layout.has_fixed_rows) refuse_empty_rows(survey.schema, survey.samples);
     survey.layout.has_checksums = request_.with_checksums;
     manifest_.generator = request_.generator;
     manifest_.format = format.name;
@@ -434,9 +435,9 @@ NamelessIndex index_without_name(const ForeignRequest& request, const Events& ev
 }
 
 std::optional<std::string> change_since_index(const InputFile& file, const Manifest& manifest,
-                                              std::span<const ManifestShard> shards) {
-  if (shards.size() != 1 || shards[0].files.size() != 1) return "the index is that of no file";
-  if (const std::uint64_t then = shards[0].files[0].bytes; then != file.size())
+                                              const std::optional<ManifestShard>& only_shard) {
+  if (!only_shard || only_shard->files.size() != 1) return "the index is that of no file";
+  if (const std::uint64_t then = only_shard->files[0].bytes; then != file.size())
     return fmt::format("{} bytes then, {} now", then, file.size());
   if (const std::optional<FileFingerprint>& then = manifest.source.file) {
     const std::optional<std::string> difference = first_difference(*then, fingerprint_of(file));

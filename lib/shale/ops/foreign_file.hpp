@@ -70,9 +70,9 @@ struct NamelessIndex {
 /// was indexed"; nullopt: it does not. Judged by its size and fingerprint, wherever it lies and
 /// whatever its times are (docs/foreign.md has what that finds); of an index without fingerprint by
 /// size and time of modification.
-[[nodiscard]] std::optional<std::string> change_since_index(const InputFile& file,
-                                                            const Manifest& manifest,
-                                                            std::span<const ManifestShard> shards);
+[[nodiscard]] std::optional<std::string> change_since_index(
+    const InputFile& file, const Manifest& manifest,
+    const std::optional<ManifestShard>& only_shard);
 /// The error for such an index: it would point into the wrong bytes.
 [[nodiscard]] Error stale_index(const std::string& file, const std::string& index_folder,
                                 const Manifest& manifest, std::string_view change);

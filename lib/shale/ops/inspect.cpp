@@ -55,21 +55,20 @@ void prove_fixed_row(const OpenedDataset& dataset, const ShardReader& shard, std
 
 FoundSample load_row(const OpenedDataset& dataset, const DatasetRequest& request,
                      std::uint64_t row) {
-  std::uint64_t first = 0;
-  for (const ManifestShard& entry : dataset.shards) {
-    if (row - first < entry.digest.samples) {
-      const ShardReader shard(dataset.paths, dataset.manifest, entry);
-      shard.prove_index();
-      if (dataset.manifest.layout.has_fixed_rows && dataset.manifest.layout.has_checksums)
-        prove_fixed_row(dataset, shard, row - first);
-      const IndexRow place = shard.open_index().row(row - first);
-      return load(dataset, shard, place, row, row - first, request.memory_bytes);
-    }
-    first += entry.digest.samples;
+  const std::uint64_t rows = dataset.manifest.digest.samples;
+  if (row >= rows) {
+    throw Error(Code::not_found, "there is no row {}: the dataset has {}", row, format_count(rows))
+        .at(request.path)
+        .hint("rows count from 0");
   }
-  throw Error(Code::not_found, "there is no row {}: the dataset has {}", row, format_count(first))
-      .at(request.path)
-      .hint("rows count from 0");
+  const std::uint64_t number = dataset.shards.holding(row);
+  const std::uint64_t shard_row = row - dataset.shards.first_row(number);
+  const ShardReader shard(dataset.paths, dataset.manifest, dataset.shards[number]);
+  shard.prove_index();
+  if (dataset.manifest.layout.has_fixed_rows && dataset.manifest.layout.has_checksums)
+    prove_fixed_row(dataset, shard, shard_row);
+  const IndexRow place = shard.open_index().row(shard_row);
+  return load(dataset, shard, place, row, shard_row, request.memory_bytes);
 }
 
 FoundSample load_number(const OpenedDataset& dataset, const DatasetRequest& request,

@@ -158,10 +158,9 @@ void Loader::open_file(const LoaderRequest& request, const std::string& file,
   const InputFile manifest_file(paths_.manifest);
   outline_ = read_manifest_outline(manifest_file);
   self_hash_ = self_hash_of(manifest_file);
-  std::vector<ManifestShard> shards;
-  if (outline_.shards.size() == 1)
-    shards.push_back(read_shard_line(manifest_file, outline_.shards[0]));
-  if (const auto change = change_since_index(InputFile(file), manifest(), shards))
+  std::optional<ManifestShard> only;
+  if (outline_.shards.size() == 1) only = read_shard_line(manifest_file, outline_, 0);
+  if (const auto change = change_since_index(InputFile(file), manifest(), only))
     throw stale_index(file, request.index_folder, manifest(), *change);
   if (request.dialect.value_or(manifest().layout.dialect) != manifest().layout.dialect) {
     throw Error(Code::mismatch, "its index was made with --parse {}, --parse {} was asked for",

@@ -196,7 +196,7 @@ ManifestShard LoaderState::facts_of(std::uint64_t number) {
       note_descriptor(*manifest_, true);
     }
   }
-  return read_shard_line(*manifest_, setting_.outline.shards[number]);
+  return read_shard_line(*manifest_, setting_.outline, number);
 }
 
 std::unique_ptr<const OpenShard> LoaderState::open(std::uint64_t number) {
@@ -271,9 +271,8 @@ void LoaderState::refuse_other_file() {
     const std::lock_guard lock(stamp_mutex_);
     if (!now || *now == stamp_ || *now == FileStamp{}) return;
   }
-  const std::array shards{facts_of(0)};
   if (const std::optional<std::string> change =
-          change_since_index(InputFile(setting_.file), setting_.outline.manifest, shards)) {
+          change_since_index(InputFile(setting_.file), setting_.outline.manifest, facts_of(0))) {
     throw Error(Code::mismatch, "has changed since it was opened: {}", *change)
         .at(setting_.file)
         .hint("open it again; nothing may write to a file while it is read");

@@ -13,21 +13,21 @@
 #include "shale/io/temporary_folder.hpp"
 #include "shale/ops/foreign_file.hpp"
 #include "shale/ops/open_input.hpp"
-#include "shale/shards/manifest_file.hpp"
 
 namespace shale {
 namespace {
 
 namespace fs = std::filesystem;
 
-void read_into(OpenedDataset& dataset) {
-  dataset.manifest = read_manifest(
-      dataset.paths, [&](const ManifestShard& shard) { dataset.shards.push_back(shard); });
+void read_into(OpenedDataset& dataset, std::uint64_t memory_bytes) {
+  dataset.shards = open_shard_list(dataset.paths, memory_bytes);
+  dataset.manifest = dataset.shards.manifest();
 }
 
 void refuse_stale(const OpenedDataset& dataset, const std::string& file,
                   const std::string& index_folder) {
-  if (const auto change = change_since_index(InputFile(file), dataset.manifest, dataset.shards))
+  if (const auto change =
+          change_since_index(InputFile(file), dataset.manifest, dataset.shards.only()))
     throw stale_index(file, index_folder, dataset.manifest, *change);
 }
 
@@ -61,8 +61,8 @@ std::optional<UnpackedFile> unpack(const ForeignRequest& indexing, const Events&
 void make_index(OpenedDataset& dataset, const ForeignRequest& indexing, const Events& events) {
   NamelessIndex index = index_without_name(indexing, events);
   dataset.paths = std::move(index.paths);
+  dataset.shards = ShardList(index.manifest, std::move(index.shard));
   dataset.manifest = std::move(index.manifest);
-  dataset.shards = {std::move(index.shard)};
   dataset.notes = std::move(index.notes);
   dataset.temporary_index = std::move(index.files);
 }
@@ -104,13 +104,13 @@ OpenedDataset open_file(const DatasetRequest& request, const std::string& file,
   dataset.paths = DatasetPaths::of_file(file, request.index_folder);
   Dialect dialect = request.dialect.value_or(Dialect::plain);
   if (is_manifest(dataset.paths.manifest)) {
-    read_into(dataset);
+    read_into(dataset, request.memory_bytes);
     refuse_stale(dataset, file, request.index_folder);
     const ShardLayout& layout = dataset.manifest.layout;
     dialect = request.dialect.value_or(layout.dialect);
     if (layout.dialect == dialect && (!request.with_checksums || layout.has_checksums))
       return dataset;
-    dataset.shards.clear();
+    dataset.shards = {};
   }
   index_for_now(dataset, request,
                 {.file = file,
@@ -140,7 +140,7 @@ OpenedDataset open_dataset(const DatasetRequest& request, const Events& events) 
   refuse_file_options(request.path, kOwnDataset, request.index_folder, request.dialect);
   OpenedDataset dataset;
   dataset.paths = DatasetPaths(request.path);
-  read_into(dataset);
+  read_into(dataset, request.memory_bytes);
   return dataset;
 }
 

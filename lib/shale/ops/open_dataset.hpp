@@ -9,6 +9,7 @@
 
 #include "shale/data/manifest.hpp"
 #include "shale/ops/events.hpp"
+#include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
 
 namespace shale {
@@ -31,7 +32,7 @@ struct DatasetRequest {
 struct OpenedDataset {
   DatasetPaths paths;
   Manifest manifest;
-  std::vector<ManifestShard> shards;
+  ShardList shards;
   std::vector<std::string> notes;               ///< what of a file is left out
   std::shared_ptr<const void> temporary_index;  ///< null: the index stands where it was found
 };

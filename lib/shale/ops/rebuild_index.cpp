@@ -166,11 +166,9 @@ RebuildReport rebuild_index(const std::string& dataset, const Events& events) {
             "copy dataset.json back if it was lost; of a file that another tool wrote, name the "
             "file itself");
   }
-  std::vector<ManifestShard> shards;
-  const Manifest manifest =
-      read_manifest(dataset, [&](const ManifestShard& shard) { shards.push_back(shard); });
+  const ShardList shards = open_shard_list(dataset);
   RebuildReport report;
-  Rebuilding rebuilding(dataset, manifest, events);
+  Rebuilding rebuilding(dataset, shards.manifest(), events);
   for (const ManifestShard& shard : shards) {
     events.stop_if_asked();
     report.shards.push_back(rebuilding.rebuild(shard));

@@ -79,12 +79,14 @@ std::uint64_t RowTable::row_bytes(std::size_t field) const {
 RowTable table_of_arrays(const ArrayRequest& request) {
   RowTable table;
   table.info = open_array_source(request, Events{})->info();
+  // One copy for all columns: there may be thousands.
+  const auto shared = std::make_shared<const ArrayRequest>(request);
   for (std::size_t i = 0; i < request.arrays.columns.size(); ++i) {
     const std::uint64_t row_bytes = table.row_bytes(i);
     table.columns.push_back(
         {.scratch = scratch_of_column(request.arrays.columns[i], request, row_bytes),
-         .locate = [request, i, row_bytes](const Events& events) {
-           return locate_column(request.arrays.columns[i], request, row_bytes, events);
+         .locate = [shared, i, row_bytes](const Events& events) {
+           return locate_column(shared->arrays.columns[i], *shared, row_bytes, events);
          }});
   }
   return table;

@@ -126,7 +126,7 @@ class Verification {
     if (is_indexed && !read_shards()) return false;
     if (!file) return true;
     const std::optional<std::string> change =
-        is_indexed ? change_since_index(InputFile(*file), manifest_, shards_) : std::nullopt;
+        is_indexed ? change_since_index(InputFile(*file), manifest_, shards_.only()) : std::nullopt;
     // Blocks and checksums name what differs of a file of the same size.
     const bool can_tell = change && manifest_.layout.has_checksums && shards_.size() == 1 &&
                           shards_[0].files.size() == 1 &&
@@ -152,10 +152,9 @@ class Verification {
 
   bool read_shards() {
     try {
-      manifest_ = read_manifest(paths_, [this](const ManifestShard& shard) {
-        all_bytes_ += bytes_to_read(shard);
-        shards_.push_back(shard);
-      });
+      shards_ = open_shard_list(paths_, request_.memory_bytes);
+      manifest_ = shards_.manifest();
+      for (const ManifestShard& shard : shards_) all_bytes_ += bytes_to_read(shard);
     } catch (const Error& error) {
       add_damage(error, "");
       report_.notes.push_back(
@@ -533,7 +532,7 @@ class Verification {
   DatasetPaths paths_;
   VerifyReport report_;
   Manifest manifest_;
-  std::vector<ManifestShard> shards_;
+  ShardList shards_;
   std::uint64_t unasked_shards_ = 0;
   std::string obstacle_;  // why the first of them was not read by the library
   std::uint64_t all_bytes_ = 0, done_bytes_ = 0;  // for the progress

@@ -171,7 +171,7 @@ class Comparison {
       const std::shared_ptr<OpenShard> shard = open_shard(number);
       WindowReader keys(shard->reader->file_of_key(), 4096);
       const std::uint64_t position = shard->reader->columns().place_position(std::nullopt);
-      for (std::uint64_t row = 0; row < shards_[number].digest.samples; ++row) {
+      for (std::uint64_t row = 0; row < shards_.samples(number); ++row) {
         const FieldPlace key = shard->index.place(row, position);
         list.add(entry_of(as_text(keys.view(key.offset, key.length)), number, row));
       }
@@ -290,7 +290,7 @@ class Comparison {
   const VerifyRequest& request_;
   const DatasetPaths& paths_;
   const Manifest& manifest_;
-  const std::vector<ManifestShard>& shards_;
+  const ShardList& shards_;
   bool compares_labels_;
   const FindingSink& sink_;
   const Events& events_;

@@ -36,11 +36,34 @@ void read_extent(const InputFile& file, const FieldPlace& place, bool has_crc32c
   if (has_crc32c) prove_value(Bytes(bytes).subspan(begin), place, file);
 }
 
+// Scans and readers take a layout of ours for the one that their format makes.
+void check_layout(const Format& format, const Manifest& manifest) {
+  const ShardLayout& layout = manifest.layout;
+  if (layout.dialect != Dialect::own) {
+    if (format.survey != nullptr) return;
+    throw Error(Code::damaged, "format '{}' does not read files of other tools", format.name);
+  }
+  const auto expected = [&] {
+    check_schema_fits(format, manifest.schema);
+    return format.layout(manifest.schema, OptionSet(format.options));
+  };
+  try {
+    if (layout == expected()) return;
+  } catch (const Error& error) {
+    throw Error(Code::damaged, "format '{}' cannot hold the fields of the manifest", format.name)
+        .because(error.message());
+  }
+  throw Error(Code::damaged, "the layout of the manifest is not that of format '{}'", format.name)
+      .hint("the manifest was changed after it was written; copy it again from where it was whole");
+}
+
 }  // namespace
 
 const Format& format_of(const Manifest& manifest) {
   for (const Format* format : all_formats()) {
-    if (format->name == manifest.format) return *format;
+    if (format->name != manifest.format) continue;
+    check_layout(*format, manifest);
+    return *format;
   }
   throw Error(Code::unsupported, "the dataset's format '{}' is unknown to this shale",
               printable(manifest.format))

@@ -15,7 +15,7 @@
 namespace shale {
 
 /// The format a dataset is written in. Errors: Code::unsupported, by name, if this shale does not
-/// have it.
+/// have it; Code::damaged if the format would not lay the fields out as the manifest says.
 [[nodiscard]] const Format& format_of(const Manifest& manifest);
 
 /// One shard of a dataset, open for reading by its index. Thread-safe but for its IndexReader.

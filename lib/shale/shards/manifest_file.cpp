@@ -2,338 +2,21 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <filesystem>
 #include <utility>
-
-#include <fcntl.h>
-#include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/io/atomic_file.hpp"
-#include "shale/io/input_file.hpp"
 #include "shale/io/output_file.hpp"
-#include "shale/shards/naming.hpp"
 
 namespace shale {
 namespace {
 
-// In our own words: the parser's are about its insides.
-std::string cause_of(const nlohmann::json::exception& error) {
-  if (const auto* syntax = dynamic_cast<const nlohmann::json::parse_error*>(&error))
-    return fmt::format("the JSON ends or is wrong at its byte {}", syntax->byte);
-  return "a member is missing, or is of another type";
-}
-
-using Json = nlohmann::ordered_json;
-
 constexpr std::string_view kHashMember = "\"hash\": \"", kTail = "\"\n}\n";
 constexpr std::string_view kBegin = "{\n\"format_version\": ";
 constexpr std::uint64_t kHashDigits = 32;
-
-// Names are raw bytes, JSON is UTF-8: a name that is not UTF-8 stands as {"bytes": hex}.
-Json name_to_json(const std::string& name) {
-  if (is_utf8(name)) return name;
-  std::string hex;
-  for (const char c : name) hex += fmt::format("{:02x}", static_cast<std::uint8_t>(c));
-  return {{"bytes", hex}};
-}
-
-Json file_to_json(const ManifestFile& file) {
-  // No hash is zero: it stands for a file that was never read as a whole.
-  return {{"name", file.name},
-          {"bytes", file.bytes},
-          {"xxh3_128", file.hash == Hash128{} ? Json(nullptr) : Json(file.hash.hex())}};
-}
-
-// Of samples whose payload was never read there is no digest, and of keys that are not stored none:
-// no sum of hashes is zero but that of no samples.
-Json digest_to_json(const DatasetDigest& digest, bool was_read) {
-  if (!was_read) return nullptr;
-  Json json = {{"content", digest.content.hex()}, {"ordered", digest.ordered.hex()}};
-  json["keys"] = digest.keys == Hash128{} ? Json(nullptr) : Json(digest.keys.hex());
-  return json;
-}
-
-// What only a reader that knows of it can read.
-constexpr std::string_view kFixedRows = "fixed_rows";
-// The keys of the samples are stored, and are no more than their numbers.
-constexpr std::string_view kNumbers = "numbers";
-
-Json schema_to_json(const Schema& schema) {
-  Json fields = Json::array();
-  for (const Field& field : schema.fields) {
-    Json json = {{"name", field.name}, {"kind", name_of(field.kind)}};
-    if (field.dtype.item_bytes() > 0) json["dtype"] = field.dtype.descr();
-    if (field.kind == Kind::tensor) json["shape"] = field.shape;
-    fields.push_back(std::move(json));
-  }
-  return fields;
-}
-
-Json layout_to_json(const ShardLayout& layout, const Schema& schema) {
-  Json json = {{"files", layout.file_suffixes},   {"part_file", layout.part_file},
-               {"field_part", layout.field_part}, {"key_part", layout.key_part},
-               {"has_keys", layout.has_keys},     {"has_whole_records", layout.has_whole_records}};
-  if (layout.has_fixed_rows) {
-    json["strides"] = Json::array();
-    for (const Field& field : schema.fields) json["strides"].push_back(*fixed_bytes_of(field));
-  }
-  if (layout.dialect != Dialect::own) {
-    json["dialect"] = name_of(layout.dialect);
-    json["has_checksums"] = layout.has_checksums;
-  }
-  return json;
-}
-
-// Untrusted JSON, member by member. nlohmann's own get<> casts a negative number to a huge one.
-const Json& member(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  if (found == object.end()) throw Error(Code::damaged, "member '{}' is missing", name);
-  return *found;
-}
-std::uint64_t number_at(const Json& object, const char* name) {
-  const Json& value = member(object, name);
-  if (!value.is_number_unsigned())
-    throw Error(Code::damaged, "member '{}' is not a whole number", name);
-  return value.get<std::uint64_t>();
-}
-std::string text_at(const Json& object, const char* name) {
-  const Json& value = member(object, name);
-  if (!value.is_string()) throw Error(Code::damaged, "member '{}' is not a string", name);
-  return value.get<std::string>();
-}
-bool flag_at(const Json& object, const char* name) {
-  const Json& value = member(object, name);
-  if (!value.is_boolean()) throw Error(Code::damaged, "member '{}' is not true or false", name);
-  return value.get<bool>();
-}
-const Json& array_at(const Json& object, const char* name) {
-  const Json& value = member(object, name);
-  if (!value.is_array()) throw Error(Code::damaged, "member '{}' is not an array", name);
-  return value;
-}
-std::uint32_t small_number(const Json& value, const char* name, std::uint64_t below) {
-  if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= below) {
-    throw Error(Code::damaged, "member '{}' holds {}, expected a number below {}", name,
-                value.dump(), below);
-  }
-  return value.get<std::uint32_t>();
-}
-Hash128 hash_at(const Json& object, const char* name) {
-  const std::optional<Hash128> hash = Hash128::from_hex(text_at(object, name));
-  if (!hash) throw Error(Code::damaged, "member '{}' is not 32 lower-case hex digits", name);
-  return *hash;
-}
-
-std::string name_from_json(const Json& json) {
-  if (json.is_string()) return json.get<std::string>();
-  const std::string hex = text_at(json, "bytes");
-  const bool is_hex =
-      hex.size() % 2 == 0 && hex.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!is_hex) throw Error(Code::damaged, "name is not pairs of lower-case hex digits");
-  std::string name;
-  for (std::size_t i = 0; i < hex.size(); i += 2) {
-    name += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
-  }
-  return name;
-}
-
-// A file name of a dataset never leads out of its directory.
-ManifestFile file_from_json(const Json& json) {
-  ManifestFile file{text_at(json, "name"), number_at(json, "bytes"), {}};
-  if (!member(json, "xxh3_128").is_null()) file.hash = hash_at(json, "xxh3_128");
-  if (file.name.empty() || file.name.starts_with('.') || file.name.find('/') != std::string::npos ||
-      file.name.find('\0') != std::string::npos) {
-    throw Error(Code::damaged, "file name '{}' is not one of a dataset", printable(file.name));
-  }
-  return file;
-}
-
-DatasetDigest digest_from_json(const Json& json, std::uint64_t samples) {
-  DatasetDigest digest;
-  digest.samples = samples;
-  if (json.is_null()) return digest;
-  digest.content = hash_at(json, "content");
-  digest.ordered = hash_at(json, "ordered");
-  if (!member(json, "keys").is_null()) digest.keys = hash_at(json, "keys");
-  return digest;
-}
-
-Schema schema_from_json(const Json& json) {
-  Schema schema;
-  for (const Json& entry : json) {
-    Field field;
-    field.name = text_at(entry, "name");
-    field.kind = kind_named(text_at(entry, "kind"));
-    if (field.kind == Kind::tensor || entry.contains("dtype"))
-      field.dtype = DType::parse(text_at(entry, "dtype"));
-    if (field.kind == Kind::tensor) {
-      for (const Json& side : array_at(entry, "shape")) {
-        if (!side.is_number_unsigned())
-          throw Error(Code::damaged, "shape of field '{}' is not numbers", field.name);
-        field.shape.push_back(side.get<std::uint64_t>());
-      }
-    }
-    schema.fields.push_back(std::move(field));
-  }
-  validate_schema(schema);
-  return schema;
-}
-
-// They follow from the schema; readers that have no schema find them in the manifest.
-void check_strides(const Json& strides, const ShardLayout& layout, const Schema& schema) {
-  Json expected = Json::array();
-  for (const Field& field : schema.fields) expected.push_back(fixed_bytes_of(field).value_or(0));
-  const bool is_fixed = has_fixed_fields(schema) && !layout.has_keys && !layout.has_whole_records;
-  if (is_fixed && strides == expected) return;
-  throw Error(Code::damaged, "strides of the rows are {}, the schema makes {}", strides.dump(),
-              is_fixed ? expected.dump() : "none");
-}
-
-ShardLayout layout_from_json(const Json& json, const Schema& schema) {
-  ShardLayout layout;
-  for (const Json& suffix : array_at(json, "files"))
-    layout.file_suffixes.push_back(suffix.get<std::string>());
-  for (const Json& file : array_at(json, "part_file")) {
-    layout.part_file.push_back(small_number(file, "part_file", layout.file_suffixes.size()));
-  }
-  for (const Json& part : array_at(json, "field_part")) {
-    layout.field_part.push_back(small_number(part, "field_part", layout.part_file.size()));
-  }
-  layout.key_part = small_number(member(json, "key_part"), "key_part", layout.part_file.size());
-  layout.has_keys = flag_at(json, "has_keys");
-  layout.has_whole_records = flag_at(json, "has_whole_records");
-  layout.has_fixed_rows = json.contains("strides");
-  if (layout.has_fixed_rows) check_strides(array_at(json, "strides"), layout, schema);
-  if (json.contains("dialect")) {
-    layout.dialect = dialect_named(text_at(json, "dialect"));
-    layout.has_checksums = flag_at(json, "has_checksums");
-  }
-  if (layout.field_part.size() != schema.fields.size()) {
-    throw Error(Code::damaged, "layout places {} fields, the schema has {}",
-                layout.field_part.size(), schema.fields.size());
-  }
-  return layout;
-}
-
-ManifestShard shard_from_json(const Json& json) {
-  ManifestShard shard;
-  shard.name = text_at(json, "name");
-  shard.payload_bytes = number_at(json, "payload_bytes");
-  shard.digest = digest_from_json(member(json, "digest"), number_at(json, "samples"));
-  for (const Json& file : array_at(json, "files")) shard.files.push_back(file_from_json(file));
-  if (!member(json, "index").is_null()) shard.index = file_from_json(member(json, "index"));
-  if (!member(json, "blocks").is_null()) shard.blocks = file_from_json(member(json, "blocks"));
-  if (!json.contains("bases")) return shard;
-  for (const Json& base : array_at(json, "bases")) {
-    if (!base.is_number_unsigned())
-      throw Error(Code::damaged, "base {} of a shard's rows is not a whole number", base.dump());
-    shard.bases.push_back(base.get<std::uint64_t>());
-  }
-  return shard;
-}
-
-std::optional<ImageReport> images_from_json(const Json& json) {
-  const auto found = json.find("images");
-  if (found == json.end()) return std::nullopt;
-  ImageReport report;
-  const auto counts_at = [&](const char* what) {
-    std::map<std::string, std::uint64_t> counts;
-    const Json& object = member(*found, what);
-    for (const auto& entry : object.items())
-      counts[entry.key()] = number_at(object, entry.key().c_str());
-    return counts;
-  };
-  report.types = counts_at("types");
-  report.odd = counts_at("odd");
-  return report;
-}
-
-Manifest manifest_from_json(const Json& json) {
-  Manifest manifest;
-  if (const std::uint64_t version = number_at(json, "format_version");
-      version != kManifestVersion) {
-    throw Error(Code::unsupported, "format_version is {}, this shale reads {}", version,
-                kManifestVersion)
-        .hint("use the version of shale that wrote it: " + text_at(json, "generator"));
-  }
-  for (const Json& requirement : array_at(json, "requires")) {
-    if (requirement == kFixedRows) continue;
-    throw Error(Code::unsupported, "requires '{}', which this shale does not know",
-                requirement.is_string() ? requirement.get<std::string>() : requirement.dump());
-  }
-  manifest.generator = text_at(json, "generator");
-  manifest.format = text_at(json, "format");
-  for (const auto& [name, value] : member(json, "options").items()) {
-    manifest.options.emplace_back(name,
-                                  value.is_string() ? value.get<std::string>() : value.dump());
-  }
-  manifest.schema = schema_from_json(array_at(json, "schema"));
-  manifest.layout = layout_from_json(member(json, "layout"), manifest.schema);
-  manifest.schema.has_keys = manifest.layout.has_keys && !json.contains("keys");
-  for (const Json& name : array_at(json, "classes"))
-    manifest.classes.push_back(name_from_json(name));
-  const Json& source = member(json, "source");
-  manifest.source = {text_at(source, "kind"),
-                     number_at(source, "samples"),
-                     number_at(source, "bytes"),
-                     hash_at(source, "fingerprint"),
-                     std::nullopt,
-                     std::nullopt};
-  if (source.contains("file")) {
-    const Json& file = member(source, "file");
-    manifest.source.file = {hash_at(file, "head"), hash_at(file, "middle"), hash_at(file, "tail")};
-  }
-  if (source.contains("mtime_ns")) manifest.source.mtime_ns = number_at(source, "mtime_ns");
-  manifest.skipped = number_at(json, "skipped");
-  manifest.ignored = number_at(json, "ignored");
-  manifest.images = images_from_json(json);
-  for (const Json& file : array_at(json, "files")) manifest.files.push_back(file_from_json(file));
-  manifest.digest = digest_from_json(member(json, "digest"), number_at(json, "samples"));
-  manifest.payload_bytes = number_at(json, "payload_bytes");
-  manifest.shard_count = number_at(json, "shard_count");
-  return manifest;
-}
-
-Json head_to_json(const Manifest& manifest) {
-  Json json;
-  json["format_version"] = kManifestVersion;
-  json["requires"] = Json::array();
-  if (manifest.layout.has_fixed_rows) json["requires"].push_back(kFixedRows);
-  json["generator"] = manifest.generator;
-  json["format"] = manifest.format;
-  json["options"] = Json::object();
-  for (const auto& [name, value] : manifest.options) json["options"][name] = value;
-  json["schema"] = schema_to_json(manifest.schema);
-  if (manifest.layout.has_keys && !manifest.schema.has_keys) json["keys"] = kNumbers;
-  json["layout"] = layout_to_json(manifest.layout, manifest.schema);
-  json["source"] = {{"kind", manifest.source.kind},
-                    {"samples", manifest.source.samples},
-                    {"bytes", manifest.source.bytes},
-                    {"fingerprint", manifest.source.fingerprint.hex()}};
-  if (const auto& file = manifest.source.file) {
-    json["source"]["file"] = {
-        {"head", file->head.hex()}, {"middle", file->middle.hex()}, {"tail", file->tail.hex()}};
-  }
-  if (manifest.source.mtime_ns) json["source"]["mtime_ns"] = *manifest.source.mtime_ns;
-  json["samples"] = manifest.digest.samples;
-  json["payload_bytes"] = manifest.payload_bytes;
-  json["shard_count"] = manifest.shard_count;
-  json["skipped"] = manifest.skipped;
-  json["ignored"] = manifest.ignored;
-  if (manifest.images)
-    json["images"] = {{"types", manifest.images->types}, {"odd", manifest.images->odd}};
-  json["digest"] = digest_to_json(manifest.digest, manifest.layout.has_checksums);
-  json["classes"] = Json::array();
-  for (const std::string& name : manifest.classes) json["classes"].push_back(name_to_json(name));
-  json["files"] = Json::array();
-  for (const ManifestFile& file : manifest.files) json["files"].push_back(file_to_json(file));
-  return json;
-}
 
 // Every byte of the file but the 32 digits of the hash itself, which are compared. Returns nothing:
 // proved or thrown.
@@ -361,8 +44,8 @@ void prove_self_hash(const InputFile& file) {
 
 using LineVisitor = std::function<void(std::uint64_t offset, std::string_view line)>;
 
-// Hands out every line, without its end. Memory: a window, and the longest line.
-void for_each_line(const InputFile& file, const LineVisitor& visit) {
+// Hands out every line, without its end. Memory: a window, and the longest line, which is bounded.
+void for_each_line(const InputFile& file, std::uint64_t most_bytes, const LineVisitor& visit) {
   constexpr std::uint64_t kWindowBytes = 1 << 20;
   std::string window;
   std::uint64_t window_offset = 0;
@@ -379,6 +62,7 @@ void for_each_line(const InputFile& file, const LineVisitor& visit) {
     }
     window.erase(0, begin);
     window_offset += begin;
+    if (window.size() > most_bytes) throw too_large_manifest(most_bytes);
   }
   if (!window.empty()) visit(window_offset, window);
 }
@@ -395,6 +79,73 @@ std::uint64_t samples_of_line(std::string_view line) {
     if (error == std::errc() && end != line.data() + line.size() && *end == ',') return samples;
   }
   throw Error(Code::damaged, "a shard's line does not say how many samples it holds");
+}
+
+// A manifest may take this much beside its share of --memory: class tables are long.
+std::uint64_t most_bytes_of(std::uint64_t memory_bytes) {
+  constexpr std::uint64_t kAlways = std::uint64_t{32} << 20;
+  return kAlways + memory_bytes / 4;
+}
+
+std::string file_name_of(const ManifestShard& shard, std::string_view suffix) {
+  return fmt::format("{}{}", shard.name, suffix);
+}
+
+// The files of a shard of ours are called what we call them.
+void check_names(const ManifestShard& shard, std::uint64_t number, const ShardLayout& layout) {
+  const auto check = [&](const std::string& found, const std::string& expected) {
+    if (found == expected) return;
+    throw Error(Code::damaged, "shard {} has '{}' where '{}' is expected", number, printable(found),
+                printable(expected));
+  };
+  check(shard.name, shard_name(number));
+  for (std::size_t i = 0; i < shard.files.size(); ++i)
+    check(shard.files[i].name, file_name_of(shard, layout.file_suffixes[i]));
+  if (!layout.has_fixed_rows) check(shard.index.name, file_name_of(shard, kIndexSuffix));
+  check(shard.blocks.name, file_name_of(shard, kBlocksSuffix));
+}
+
+// Rows of one size lie inside of their files, so that nobody counts to a number that was made up.
+void check_fixed_rows(const ManifestShard& shard, const Schema& schema, const ShardLayout& layout) {
+  if (!shard.index.name.empty() || shard.bases.size() != schema.fields.size()) {
+    throw Error(Code::damaged, "shard '{}' says where {} fields begin, the schema has {}",
+                shard.name, shard.bases.size(), schema.fields.size());
+  }
+  refuse_empty_rows(schema, shard.digest.samples);
+  for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+    const std::uint64_t bytes = shard.files[layout.part_file[layout.field_part[i]]].bytes;
+    const std::uint64_t stride = fixed_bytes_of(schema.fields[i]).value(), base = shard.bases[i];
+    if (base <= bytes && (stride == 0 || shard.digest.samples <= (bytes - base) / stride)) continue;
+    throw Error(Code::damaged,
+                "shard '{}': {} values of {} bytes do not lie behind byte {} of a file of {}",
+                shard.name, shard.digest.samples, stride, base, bytes);
+  }
+}
+
+// What a shard's line says must agree with what the head says of all shards.
+void check_shard(const ManifestShard& shard, std::uint64_t number, const Schema& schema,
+                 const ShardLayout& layout) {
+  if (shard.files.size() != layout.file_suffixes.size()) {
+    throw Error(Code::damaged, "shard '{}' has {} files, its format writes {}", shard.name,
+                shard.files.size(), layout.file_suffixes.size());
+  }
+  if (layout.dialect == Dialect::own) check_names(shard, number, layout);
+  if (layout.has_fixed_rows) return check_fixed_rows(shard, schema, layout);
+  if (shard.index.name.empty() || shard.index.bytes <= shard.digest.samples) {
+    throw Error(Code::damaged, "shard '{}' has {} samples in an index of {} bytes", shard.name,
+                shard.digest.samples, shard.index.bytes);
+  }
+}
+
+// Errors of parsing get their place.
+template <class Read>
+auto read_at(const std::string& path, Read read) {
+  try {
+    return read();
+  } catch (Error& error) {
+    if (error.file().empty()) error.at(path);
+    throw;
+  }
 }
 
 std::string ending_of(const InputFile& file) {
@@ -431,28 +182,6 @@ bool is_manifest(const std::string& path) {
   return kBegin.starts_with(begin) || begin.front() == '\0' || is_self_hash(ending_of(file));
 }
 
-std::string shard_line(const ManifestShard& shard) {
-  const bool was_read = !shard.blocks.name.empty();
-  Json json = {{"name", shard.name},
-               {"samples", shard.digest.samples},
-               {"payload_bytes", shard.payload_bytes},
-               {"files", Json::array()},
-               {"index", shard.index.name.empty() ? Json(nullptr) : file_to_json(shard.index)},
-               {"blocks", was_read ? file_to_json(shard.blocks) : Json(nullptr)},
-               {"digest", digest_to_json(shard.digest, was_read)}};
-  if (shard.index.name.empty()) json["bases"] = shard.bases;
-  for (const ManifestFile& file : shard.files) json["files"].push_back(file_to_json(file));
-  return json.dump();
-}
-
-ManifestShard parse_shard_line(std::string_view line) {
-  try {
-    return shard_from_json(Json::parse(line));
-  } catch (const Json::exception& error) {
-    throw Error(Code::damaged, "shard line is not what shale writes").because(cause_of(error));
-  }
-}
-
 void write_manifest(const std::string& directory, const Manifest& manifest,
                     const ForEachShard& shards) {
   write_manifest_file(join_path(directory, kManifestName), manifest, shards);
@@ -469,10 +198,8 @@ void write_manifest_file(const std::string& path, const Manifest& manifest,
     file.append(as_bytes(text));
   };
   put("{\n");
-  const Json head = head_to_json(manifest);
-  for (const auto& [name, value] : head.items()) {
-    put(fmt::format("\"{}\": {},\n", name, value.dump()));
-  }
+  for (const auto& [name, value] : head_members(manifest))
+    put(fmt::format("\"{}\": {},\n", name, value));
   put("\"shards\": [");
   std::string_view separator = "\n";
   shards([&](const ManifestShard& shard) {
@@ -491,49 +218,19 @@ void write_manifest_file(const std::string& path, const Manifest& manifest,
 }
 
 Manifest read_manifest(const DatasetPaths& paths,
-                       const std::function<void(const ManifestShard&)>& visit_shard) {
-  const std::string& path = paths.manifest;
-  const InputFile file(path);
-  prove_self_hash(file);
-  std::uint64_t shards = 0;
-  std::string top_member;
-  const auto filter = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (depth == 1 && event == Json::parse_event_t::key) top_member = parsed.get<std::string>();
-    if (depth != 2 || event != Json::parse_event_t::object_end || top_member != "shards")
-      return true;
-    ++shards;
-    if (visit_shard) visit_shard(shard_from_json(parsed));
-    return false;  // dropped: only one shard is held at a time
-  };
-  // The file that was proved, not the one that has its name by now.
-  const int descriptor = ::fcntl(file.descriptor(), F_DUPFD_CLOEXEC, 0);
-  std::FILE* stream = descriptor < 0 ? nullptr : ::fdopen(descriptor, "rb");
-  if (stream == nullptr) {
-    const int error = errno;
-    if (descriptor >= 0) ::close(descriptor);
-    throw Error(Code::io, "the manifest cannot be read").at(path).because_errno(error);
-  }
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> closer(stream, std::fclose);
-  try {
-    Manifest manifest = manifest_from_json(Json::parse(stream, filter));
-    if (manifest.shard_count != shards) {
-      throw Error(Code::damaged, "manifest lists {} shards, its shard_count is {}", shards,
-                  manifest.shard_count);
-    }
-    return manifest;
-  } catch (const Json::exception& error) {
-    throw Error(Code::damaged, "manifest is not the JSON that shale writes")
-        .at(path)
-        .because(cause_of(error));
-  } catch (Error& error) {
-    if (error.file().empty()) error.at(path);
-    throw;
-  }
+                       const std::function<void(const ManifestShard&)>& visit_shard,
+                       std::uint64_t memory_bytes) {
+  const InputFile file(paths.manifest);
+  ManifestOutline outline = read_manifest_outline(file, memory_bytes);
+  for (std::uint64_t number = 0; visit_shard && number < outline.shards.size(); ++number)
+    visit_shard(read_shard_line(file, outline, number));
+  return std::move(outline.manifest);
 }
 
-ManifestOutline read_manifest_outline(const InputFile& file) {
+ManifestOutline read_manifest_outline(const InputFile& file, std::uint64_t memory_bytes) {
   prove_self_hash(file);
   constexpr std::string_view kShardsBegin = "\"shards\": [";
+  const std::uint64_t most_bytes = most_bytes_of(memory_bytes);
   ManifestOutline outline;
   std::string head;
   std::uint64_t rows = 0;
@@ -541,44 +238,73 @@ ManifestOutline read_manifest_outline(const InputFile& file) {
   const auto take_line = [&](std::uint64_t offset, std::string_view line) {
     const bool is_shard = is_among_shards && line.starts_with('{');
     is_among_shards = line == kShardsBegin || is_shard;
+    if (head.size() + line.size() > most_bytes ||
+        outline.shards.size() > most_bytes / (2 * sizeof(ShardLine)))
+      throw too_large_manifest(most_bytes);
     if (!is_shard) {
       head += line;
       return;
     }
     if (line.ends_with(',')) line.remove_suffix(1);
     const std::uint64_t samples = samples_of_line(line);
+    if (samples > ~rows) throw Error(Code::damaged, "the shards have more than 2^64 samples");
     outline.shards.push_back({rows, samples, offset, line.size()});
     rows += samples;
   };
-  try {
-    for_each_line(file, take_line);
-    outline.manifest = manifest_from_json(Json::parse(head));
+  return read_at(file.path(), [&] {
+    for_each_line(file, most_bytes, take_line);
+    outline.manifest = parse_manifest_head(head, most_bytes);
     const Manifest& manifest = outline.manifest;
     if (manifest.shard_count != outline.shards.size() || manifest.digest.samples != rows) {
       throw Error(Code::damaged, "manifest has {} shards with {} samples, it says {} with {}",
                   outline.shards.size(), rows, manifest.shard_count, manifest.digest.samples);
     }
-    return outline;
-  } catch (const Json::exception& error) {
-    throw Error(Code::damaged, "the head of the manifest is not the JSON that shale writes")
-        .at(file.path())
-        .because(cause_of(error));
-  } catch (Error& error) {
-    if (error.file().empty()) error.at(file.path());
-    throw;
-  }
+    return std::move(outline);
+  });
 }
 
-ManifestShard read_shard_line(const InputFile& file, const ShardLine& line) {
+ManifestShard read_shard_line(const InputFile& file, const ManifestOutline& outline,
+                              std::uint64_t number) {
+  const ShardLine& line = outline.shards.at(number);
   std::string text(line.bytes, '\0');
   file.read_exact(line.offset, std::as_writable_bytes(std::span(text)));
-  ManifestShard shard = parse_shard_line(text);
-  if (shard.digest.samples != line.samples) {
-    throw Error(Code::damaged, "shard has {} samples, its manifest had {} when it was opened",
-                shard.digest.samples, line.samples)
-        .at(file.path(), line.offset);
-  }
-  return shard;
+  return read_at(file.path(), [&] {
+    ManifestShard shard = parse_shard_line(text);
+    if (shard.digest.samples != line.samples) {
+      throw Error(Code::damaged, "shard has {} samples, its manifest had {} when it was opened",
+                  shard.digest.samples, line.samples)
+          .at(file.path(), line.offset);
+    }
+    check_shard(shard, number, outline.manifest.schema, outline.manifest.layout);
+    return shard;
+  });
+}
+
+ShardList::ShardList(std::shared_ptr<const InputFile> file, ManifestOutline outline)
+    : file_(std::move(file)),
+      outline_(std::make_shared<const ManifestOutline>(std::move(outline))) {}
+
+ShardList::ShardList(Manifest manifest, ManifestShard only_shard)
+    : outline_(std::make_shared<const ManifestOutline>(
+          ManifestOutline{std::move(manifest), {{0, only_shard.digest.samples, 0, 0}}})),
+      only_shard_(std::make_shared<const ManifestShard>(std::move(only_shard))) {}
+
+ShardList open_shard_list(const DatasetPaths& paths, std::uint64_t memory_bytes) {
+  auto file = std::make_shared<const InputFile>(paths.manifest);
+  ManifestOutline outline = read_manifest_outline(*file, memory_bytes);
+  return {std::move(file), std::move(outline)};
+}
+
+std::uint64_t ShardList::holding(std::uint64_t row) const {
+  const std::vector<ShardLine>& lines = outline_->shards;
+  const auto after = std::upper_bound(
+      lines.begin(), lines.end(), row,
+      [](std::uint64_t wanted, const ShardLine& line) { return wanted < line.first_row; });
+  return static_cast<std::uint64_t>(after - lines.begin()) - 1;
+}
+
+ManifestShard ShardList::operator[](std::uint64_t number) const {
+  return only_shard_ ? *only_shard_ : read_shard_line(*file_, *outline_, number);
 }
 
 }  // namespace shale

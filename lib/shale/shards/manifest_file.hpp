@@ -1,12 +1,15 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "shale/data/manifest.hpp"
 #include "shale/io/input_file.hpp"
+#include "shale/shards/manifest_json.hpp"
 #include "shale/shards/naming.hpp"
 
 // dataset.json: the commit of a dataset, written last. docs/manifest.md gives every member. One
@@ -14,11 +17,6 @@
 // the hash of every other byte of the file.
 
 namespace shale {
-
-/// One shard as its line in the manifest and in the journal, without line end.
-[[nodiscard]] std::string shard_line(const ManifestShard& shard);
-/// Errors: Code::damaged.
-[[nodiscard]] ManifestShard parse_shard_line(std::string_view line);
 
 /// Hands every shard to the visitor, in order.
 using ForEachShard = std::function<void(const std::function<void(const ManifestShard&)>&)>;
@@ -36,12 +34,18 @@ void write_manifest_file(const std::string& path, const Manifest& manifest,
 /// file is somebody else's, whatever it is called. Errors: Code::io.
 [[nodiscard]] bool is_manifest(const std::string& path);
 
+/// --memory where there is no such option.
+inline constexpr std::uint64_t kManifestMemory = std::uint64_t{1} << 30;
+
 /// Reads a manifest: proves its self-hash first, then parses, handing out the shards as they come.
-/// Memory: one shard at a time, besides the class table.
+/// Memory: one shard at a time, besides the class table; at most 32 MiB and a quarter of
+/// `memory_bytes`.
 /// Errors: Code::not_found; Code::damaged with both hashes, or with the member that is off;
-/// Code::unsupported for a newer format_version or an unknown requirement, by name.
+/// Code::limit for one that would take more memory; Code::unsupported for a newer format_version
+/// or an unknown requirement, by name.
 [[nodiscard]] Manifest read_manifest(
-    const DatasetPaths& paths, const std::function<void(const ManifestShard&)>& visit_shard = {});
+    const DatasetPaths& paths, const std::function<void(const ManifestShard&)>& visit_shard = {},
+    std::uint64_t memory_bytes = kManifestMemory);
 
 /// Where the line of a shard stands in its manifest, and its first row over the dataset.
 struct ShardLine {
@@ -54,10 +58,67 @@ struct ManifestOutline {
 };
 /// Proves the self-hash, parses all but the shards, and finds their lines: 10^5 in a tenth of a
 /// second. Errors: as read_manifest.
-[[nodiscard]] ManifestOutline read_manifest_outline(const InputFile& file);
-/// One shard of it. Errors: as parse_shard_line; Code::damaged if the line speaks of another number
-/// of samples.
-[[nodiscard]] ManifestShard read_shard_line(const InputFile& file, const ShardLine& line);
+[[nodiscard]] ManifestOutline read_manifest_outline(const InputFile& file,
+                                                    std::uint64_t memory_bytes = kManifestMemory);
+/// One shard of it. Errors: Code::damaged for a line that says what the head does not, or speaks of
+/// another number of samples than when the outline was made.
+[[nodiscard]] ManifestShard read_shard_line(const InputFile& file, const ManifestOutline& outline,
+                                            std::uint64_t number);
+
+/// The shards of a manifest, each parsed from the file when it is asked for. Thread-safe; copies
+/// share what they hold.
+class ShardList {
+ public:
+  ShardList() = default;
+  /// `file` is the one that the outline was read from.
+  ShardList(std::shared_ptr<const InputFile> file, ManifestOutline outline);
+  /// Of a manifest that stands in no file: one shard.
+  ShardList(Manifest manifest, ManifestShard only_shard);
+
+  [[nodiscard]] const Manifest& manifest() const { return outline_->manifest; }
+  [[nodiscard]] std::uint64_t size() const { return outline_ ? outline_->shards.size() : 0; }
+  /// Row 0 of the shard over the dataset, and how many rows it has: without reading it.
+  [[nodiscard]] std::uint64_t first_row(std::uint64_t number) const {
+    return outline_->shards[number].first_row;
+  }
+  [[nodiscard]] std::uint64_t samples(std::uint64_t number) const {
+    return outline_->shards[number].samples;
+  }
+  /// The shard that a row of the dataset lies in; the row must exist.
+  [[nodiscard]] std::uint64_t holding(std::uint64_t row) const;
+  /// Errors: as read_shard_line.
+  [[nodiscard]] ManifestShard operator[](std::uint64_t number) const;
+
+  /// The shard of a file of another tool, which has one; nullopt for another number of them.
+  [[nodiscard]] std::optional<ManifestShard> only() const {
+    return size() == 1 ? std::optional((*this)[0]) : std::nullopt;
+  }
+
+  /// For `for`: each shard by value.
+  class Iterator {
+   public:
+    Iterator(const ShardList& shards, std::uint64_t number) : shards_(&shards), number_(number) {}
+    ManifestShard operator*() const { return (*shards_)[number_]; }
+    Iterator& operator++() { return ++number_, *this; }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    const ShardList* shards_;
+    std::uint64_t number_;
+  };
+  [[nodiscard]] Iterator begin() const { return {*this, 0}; }
+  [[nodiscard]] Iterator end() const { return {*this, size()}; }
+
+ private:
+  std::shared_ptr<const InputFile> file_;
+  std::shared_ptr<const ManifestOutline> outline_;
+  std::shared_ptr<const ManifestShard> only_shard_;  // null: it stands in the file
+};
+
+/// Errors: as read_manifest.
+[[nodiscard]] ShardList open_shard_list(const DatasetPaths& paths,
+                                        std::uint64_t memory_bytes = kManifestMemory);
+
 /// The hash of itself that a manifest ends with, 32 digits, not proved. Errors: Code::damaged.
 [[nodiscard]] std::string self_hash_of(const InputFile& file);
 

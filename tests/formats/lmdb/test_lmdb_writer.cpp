@@ -110,7 +110,7 @@ TEST_CASE("lmdb page writer: a second branch page begins with the last node of t
   const TempDir dir;
 
   const TreeStatistics one = write_pages(dir / "a", entries_of(454, 2022)).foretold,
-                       two = write_pages(dir / "a", entries_of(455, 2022)).foretold;
+                       two = write_pages(dir / "b", entries_of(455, 2022)).foretold;
 
   CHECK(one == TreeStatistics{454, 2, 1, 227, 0});
   CHECK(two == TreeStatistics{455, 3, 3, 228, 0});

@@ -70,6 +70,9 @@ TEST_CASE("printable: what a person may see stays, the rest is escaped") {
                       {"\r\x7f\0"s, "\\x0d\\x7f\\x00"},
                       {"\xc2\x9b"s + "2J", "\\xc2\\x9b2J"},
                       {"\xc2\xa0", "\xc2\xa0"},
+                      {"a\u202Egnp.exe", "a\\xe2\\x80\\xaegnp.exe"},
+                      {"\u2066\u2028\u061C", "\\xe2\\x81\\xa6\\xe2\\x80\\xa8\\xd8\\x9c"},
+                      {"\u2029\u202F\u2065\u206A", "\\xe2\\x80\\xa9\u202F\u2065\u206A"},
                       {"\xff\xfe", "\\xff\\xfe"},
                       {"\xe2\x82", "\\xe2\\x82"}};
   for (const Row& row : rows) {

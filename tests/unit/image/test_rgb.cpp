@@ -257,6 +257,28 @@ TEST_CASE("rgb: thousands of empty scans are not walked") {
   CHECK(error_of(bomb + "\xFF\xD9")->cause() == "more than 500 scans");
 }
 
+TEST_CASE("rgb: the larger an image, the fewer scans of it are walked, but never too few") {
+  const std::string jpeg = make_jpeg({.color = JpegColor::gray, .is_progressive = true});
+  const std::size_t scan = jpeg.find("\xFF\xDA"), next = jpeg.find("\xFF", scan + 12);
+  const auto fault_of = [&](const std::string& side, std::uint64_t limit_bytes) {
+    std::string bomb = patched(jpeg, frame_of(jpeg) + 5, side + side).substr(0, scan);
+    for (int i = 0; i < 200; ++i) bomb += jpeg.substr(scan, next - scan);
+    bomb += "\xFF\xD9";
+    try {
+      auto decoder = RgbDecoder::open(as_bytes(bomb), limit_bytes);
+      std::vector<std::byte> room(decoder.value().size());
+      std::move(*decoder).decode(PixelOrder::hwc, room);
+    } catch (const Error& error) {
+      return error.cause();
+    }
+    return std::string();
+  };
+
+  CHECK(fault_of("\x07\xD0", 64 << 20) == "");                     // 2000 x 2000
+  CHECK(fault_of("\x0B\xB8", 64 << 20) == "more than 119 scans");  // 3000 x 3000
+  CHECK(fault_of("\x1B\x58", 256 << 20) == "more than 24 scans");  // 7000 x 7000
+}
+
 TEST_CASE("rgb: room of another size is a bug of the caller") {
   const std::string jpeg = make_jpeg({.width = 4, .height = 4});
   std::vector<std::byte> room(3 * 4 * 4 + 1);

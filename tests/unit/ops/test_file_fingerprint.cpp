@@ -96,14 +96,14 @@ TEST_CASE("foreign index: an older one holds as long as size and time are those 
   CHECK(older.source.mtime_ns);
   CHECK_FALSE(older.source.file);
 
-  CHECK_FALSE(change_since_index(InputFile(file), older, shards));
+  CHECK_FALSE(change_since_index(InputFile(file), older, shards[0]));
   const auto time = std::filesystem::last_write_time(file);
   std::filesystem::last_write_time(file, time + std::chrono::seconds(1));
-  CHECK(change_since_index(InputFile(file), older, shards)->find("time") != std::string::npos);
+  CHECK(change_since_index(InputFile(file), older, shards[0])->find("time") != std::string::npos);
   std::filesystem::last_write_time(file, time);
-  CHECK_FALSE(change_since_index(InputFile(file), older, shards));
+  CHECK_FALSE(change_since_index(InputFile(file), older, shards[0]));
   shards[0].files[0].bytes += 1;
-  CHECK(change_since_index(InputFile(file), older, shards)->find("bytes then") !=
+  CHECK(change_since_index(InputFile(file), older, shards[0])->find("bytes then") !=
         std::string::npos);
 }
 

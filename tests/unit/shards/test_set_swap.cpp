@@ -163,7 +163,6 @@ TEST_CASE("set swap: a manifest that lists a user's file does not make it shale'
   manifest.files.push_back({"notes.txt", 4, {}});
   std::vector<ManifestShard> shards;
   (void)read_manifest(dir / "out", [&](const ManifestShard& shard) { shards.push_back(shard); });
-  shards[0].files.push_back({"notes.txt", 4, {}});
   fs::remove(dir / "out/dataset.json");
   write_manifest(dir / "out", manifest, [&](const ShardVisitor& visit) { visit(shards[0]); });
   complete_in_work_folder(dir / "out", 4);

@@ -1,0 +1,440 @@
+#include "shale/shards/manifest_json.hpp"
+
+#include <array>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/data/fixed_value.hpp"
+
+namespace shale {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Names are raw bytes, JSON is UTF-8: a name that is not UTF-8 stands as {"bytes": hex}.
+Json name_to_json(const std::string& name) {
+  if (is_utf8(name)) return name;
+  std::string hex;
+  for (const char c : name) hex += fmt::format("{:02x}", static_cast<std::uint8_t>(c));
+  return {{"bytes", hex}};
+}
+
+Json file_to_json(const ManifestFile& file) {
+  // No hash is zero: it stands for a file that was never read as a whole.
+  return {{"name", file.name},
+          {"bytes", file.bytes},
+          {"xxh3_128", file.hash == Hash128{} ? Json(nullptr) : Json(file.hash.hex())}};
+}
+
+// Of samples whose payload was never read there is no digest, and of keys that are not stored none:
+// no sum of hashes is zero but that of no samples.
+Json digest_to_json(const DatasetDigest& digest, bool was_read) {
+  if (!was_read) return nullptr;
+  Json json = {{"content", digest.content.hex()}, {"ordered", digest.ordered.hex()}};
+  json["keys"] = digest.keys == Hash128{} ? Json(nullptr) : Json(digest.keys.hex());
+  return json;
+}
+
+// What only a reader that knows of it can read.
+constexpr std::string_view kFixedRows = "fixed_rows";
+// The keys of the samples are stored, and are no more than their numbers.
+constexpr std::string_view kNumbers = "numbers";
+
+Json schema_to_json(const Schema& schema) {
+  Json fields = Json::array();
+  for (const Field& field : schema.fields) {
+    Json json = {{"name", field.name}, {"kind", name_of(field.kind)}};
+    if (field.dtype.item_bytes() > 0) json["dtype"] = field.dtype.descr();
+    if (field.kind == Kind::tensor) json["shape"] = field.shape;
+    fields.push_back(std::move(json));
+  }
+  return fields;
+}
+
+Json layout_to_json(const ShardLayout& layout, const Schema& schema) {
+  Json json = {{"files", layout.file_suffixes},   {"part_file", layout.part_file},
+               {"field_part", layout.field_part}, {"key_part", layout.key_part},
+               {"has_keys", layout.has_keys},     {"has_whole_records", layout.has_whole_records}};
+  if (layout.has_fixed_rows) {
+    json["strides"] = Json::array();
+    for (const Field& field : schema.fields) json["strides"].push_back(*fixed_bytes_of(field));
+  }
+  if (layout.dialect != Dialect::own) {
+    json["dialect"] = name_of(layout.dialect);
+    json["has_checksums"] = layout.has_checksums;
+  }
+  return json;
+}
+
+// Untrusted JSON, member by member. nlohmann's own get<> casts a negative number to a huge one.
+const Json& member(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end()) throw Error(Code::damaged, "member '{}' is missing", name);
+  return *found;
+}
+std::uint64_t number_at(const Json& object, const char* name) {
+  const Json& value = member(object, name);
+  if (!value.is_number_unsigned())
+    throw Error(Code::damaged, "member '{}' is not a whole number", name);
+  return value.get<std::uint64_t>();
+}
+const std::string& string_at(const Json& object, const char* name) {
+  const Json& value = member(object, name);
+  if (!value.is_string()) throw Error(Code::damaged, "member '{}' is not a string", name);
+  return value.get_ref<const std::string&>();
+}
+// A text of shale's own, which may go to a terminal: what shale writes has nothing to be escaped.
+std::string text_at(const Json& object, const char* name) {
+  return printable(string_at(object, name));
+}
+bool flag_at(const Json& object, const char* name) {
+  const Json& value = member(object, name);
+  if (!value.is_boolean()) throw Error(Code::damaged, "member '{}' is not true or false", name);
+  return value.get<bool>();
+}
+const Json& array_at(const Json& object, const char* name) {
+  const Json& value = member(object, name);
+  if (!value.is_array()) throw Error(Code::damaged, "member '{}' is not an array", name);
+  return value;
+}
+std::uint32_t small_number(const Json& value, const char* name, std::uint64_t below) {
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= below) {
+    throw Error(Code::damaged, "member '{}' holds what is no number below {}", name, below);
+  }
+  return value.get<std::uint32_t>();
+}
+Hash128 hash_at(const Json& object, const char* name) {
+  const std::optional<Hash128> hash = Hash128::from_hex(text_at(object, name));
+  if (!hash) throw Error(Code::damaged, "member '{}' is not 32 lower-case hex digits", name);
+  return *hash;
+}
+
+std::string name_from_json(const Json& json) {
+  if (json.is_string()) return json.get<std::string>();
+  const std::string& hex = string_at(json, "bytes");
+  const bool is_hex =
+      hex.size() % 2 == 0 && hex.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!is_hex) throw Error(Code::damaged, "name is not pairs of lower-case hex digits");
+  std::string name;
+  for (std::size_t i = 0; i < hex.size(); i += 2) {
+    name += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+  }
+  return name;
+}
+
+// A file name of a dataset never leads out of its directory.
+ManifestFile file_from_json(const Json& json) {
+  ManifestFile file{string_at(json, "name"), number_at(json, "bytes"), {}};
+  if (!member(json, "xxh3_128").is_null()) file.hash = hash_at(json, "xxh3_128");
+  if (file.name.empty() || file.name.starts_with('.') || file.name.find('/') != std::string::npos ||
+      file.name.find('\0') != std::string::npos) {
+    throw Error(Code::damaged, "file name '{}' is not one of a dataset", printable(file.name));
+  }
+  return file;
+}
+
+DatasetDigest digest_from_json(const Json& json, std::uint64_t samples) {
+  DatasetDigest digest;
+  digest.samples = samples;
+  if (json.is_null()) return digest;
+  digest.content = hash_at(json, "content");
+  digest.ordered = hash_at(json, "ordered");
+  if (!member(json, "keys").is_null()) digest.keys = hash_at(json, "keys");
+  return digest;
+}
+
+Schema schema_from_json(const Json& json) {
+  Schema schema;
+  for (const Json& entry : json) {
+    Field field;
+    field.name = string_at(entry, "name");
+    field.kind = kind_named(text_at(entry, "kind"));
+    if (field.kind == Kind::tensor || entry.contains("dtype"))
+      field.dtype = DType::parse(text_at(entry, "dtype"));
+    if (field.kind == Kind::tensor) {
+      for (const Json& side : array_at(entry, "shape")) {
+        if (!side.is_number_unsigned())
+          throw Error(Code::damaged, "shape of field '{}' is not numbers", field.name);
+        field.shape.push_back(side.get<std::uint64_t>());
+      }
+    }
+    schema.fields.push_back(std::move(field));
+  }
+  validate_schema(schema);
+  return schema;
+}
+
+// They follow from the schema; readers that have no schema find them in the manifest.
+void check_strides(const Json& strides, const ShardLayout& layout, const Schema& schema) {
+  Json expected = Json::array();
+  for (const Field& field : schema.fields) expected.push_back(fixed_bytes_of(field).value_or(0));
+  const bool is_fixed = has_fixed_fields(schema) && !layout.has_keys && !layout.has_whole_records;
+  if (is_fixed && strides == expected) return;
+  throw Error(Code::damaged, "strides of the rows are not those that the schema makes");
+}
+
+ShardLayout layout_from_json(const Json& json, const Schema& schema) {
+  ShardLayout layout;
+  for (const Json& suffix : array_at(json, "files"))
+    layout.file_suffixes.push_back(suffix.get_ref<const std::string&>());
+  for (const Json& file : array_at(json, "part_file")) {
+    layout.part_file.push_back(small_number(file, "part_file", layout.file_suffixes.size()));
+  }
+  for (const Json& part : array_at(json, "field_part")) {
+    layout.field_part.push_back(small_number(part, "field_part", layout.part_file.size()));
+  }
+  layout.key_part = small_number(member(json, "key_part"), "key_part", layout.part_file.size());
+  layout.has_keys = flag_at(json, "has_keys");
+  layout.has_whole_records = flag_at(json, "has_whole_records");
+  layout.has_fixed_rows = json.contains("strides");
+  if (layout.has_fixed_rows) check_strides(array_at(json, "strides"), layout, schema);
+  if (json.contains("dialect")) {
+    layout.dialect = dialect_named(text_at(json, "dialect"));
+    layout.has_checksums = flag_at(json, "has_checksums");
+    if (layout.dialect == Dialect::own || layout.file_suffixes != std::vector{std::string()})
+      throw Error(Code::damaged, "layout is not that of a file of another tool");
+  }
+  if (layout.field_part.size() != schema.fields.size()) {
+    throw Error(Code::damaged, "layout places {} fields, the schema has {}",
+                layout.field_part.size(), schema.fields.size());
+  }
+  return layout;
+}
+
+ManifestShard shard_from_json(const Json& json) {
+  ManifestShard shard;
+  shard.name = text_at(json, "name");
+  shard.payload_bytes = number_at(json, "payload_bytes");
+  shard.digest = digest_from_json(member(json, "digest"), number_at(json, "samples"));
+  for (const Json& file : array_at(json, "files")) shard.files.push_back(file_from_json(file));
+  if (!member(json, "index").is_null()) shard.index = file_from_json(member(json, "index"));
+  if (!member(json, "blocks").is_null()) shard.blocks = file_from_json(member(json, "blocks"));
+  if (!json.contains("bases")) return shard;
+  for (const Json& base : array_at(json, "bases")) {
+    if (!base.is_number_unsigned())
+      throw Error(Code::damaged, "a base of a shard's rows is not a whole number");
+    shard.bases.push_back(base.get<std::uint64_t>());
+  }
+  return shard;
+}
+
+std::optional<ImageReport> images_from_json(const Json& json) {
+  const auto found = json.find("images");
+  if (found == json.end()) return std::nullopt;
+  ImageReport report;
+  const auto counts_at = [&](const char* what) {
+    std::map<std::string, std::uint64_t> counts;
+    const Json& object = member(*found, what);
+    for (const auto& entry : object.items())
+      counts[printable(entry.key())] = number_at(object, entry.key().c_str());
+    return counts;
+  };
+  report.types = counts_at("types");
+  report.odd = counts_at("odd");
+  return report;
+}
+
+constexpr std::string_view kDatasetKind = "shale dataset";
+
+// What one member says is what others say. The shards are counted as their lines are found.
+void check_counts(const Manifest& manifest) {
+  const std::uint64_t samples = manifest.digest.samples, all = manifest.source.samples;
+  // A copy of a dataset still knows what its own source left out.
+  const bool is_copy = manifest.source.kind == kDatasetKind;
+  const bool agrees = samples <= all && (is_copy ? manifest.skipped >= all - samples
+                                                 : manifest.skipped == all - samples);
+  if (!agrees) {
+    throw Error(Code::damaged, "{} samples and {} skipped ones are not the {} of the source",
+                samples, manifest.skipped, all);
+  }
+  if (!manifest.images) return;
+  if (manifest.schema.fields.front().kind != Kind::bytes)
+    throw Error(Code::damaged, "images are reported, and the first field holds none");
+  const std::uint64_t most = all > ~manifest.skipped ? ~std::uint64_t{0} : all + manifest.skipped;
+  std::uint64_t left = is_copy ? most : all;
+  for (const auto& [type, count] : manifest.images->types) {
+    if (count > left)
+      throw Error(Code::damaged, "more images are reported than the {} samples of the source", all);
+    left -= count;
+  }
+  for (const auto& [what, count] : manifest.images->odd) {
+    if (count > (is_copy ? most : all))
+      throw Error(Code::damaged, "{} images are '{}', the source has {} samples", count, what, all);
+  }
+}
+
+Manifest manifest_from_json(const Json& json) {
+  Manifest manifest;
+  if (const std::uint64_t version = number_at(json, "format_version");
+      version != kManifestVersion) {
+    throw Error(Code::unsupported, "format_version is {}, this shale reads {}", version,
+                kManifestVersion)
+        .hint("use the version of shale that wrote it: " + text_at(json, "generator"));
+  }
+  for (const Json& requirement : array_at(json, "requires")) {
+    if (requirement == kFixedRows) continue;
+    if (!requirement.is_string()) throw Error(Code::damaged, "a requirement is not a string");
+    throw Error(Code::unsupported, "requires '{}', which this shale does not know",
+                printable(requirement.get_ref<const std::string&>()));
+  }
+  manifest.generator = text_at(json, "generator");
+  manifest.format = text_at(json, "format");
+  const Json& options = member(json, "options");
+  for (const auto& option : options.items())
+    manifest.options.emplace_back(printable(option.key()), text_at(options, option.key().c_str()));
+  manifest.schema = schema_from_json(array_at(json, "schema"));
+  manifest.layout = layout_from_json(member(json, "layout"), manifest.schema);
+  manifest.schema.has_keys = manifest.layout.has_keys && !json.contains("keys");
+  for (const Json& name : array_at(json, "classes"))
+    manifest.classes.push_back(name_from_json(name));
+  const Json& source = member(json, "source");
+  manifest.source = {text_at(source, "kind"),
+                     number_at(source, "samples"),
+                     number_at(source, "bytes"),
+                     hash_at(source, "fingerprint"),
+                     std::nullopt,
+                     std::nullopt};
+  if (source.contains("file")) {
+    const Json& file = member(source, "file");
+    manifest.source.file = {hash_at(file, "head"), hash_at(file, "middle"), hash_at(file, "tail")};
+  }
+  if (source.contains("mtime_ns")) manifest.source.mtime_ns = number_at(source, "mtime_ns");
+  manifest.skipped = number_at(json, "skipped");
+  manifest.ignored = number_at(json, "ignored");
+  manifest.images = images_from_json(json);
+  for (const Json& file : array_at(json, "files")) manifest.files.push_back(file_from_json(file));
+  manifest.digest = digest_from_json(member(json, "digest"), number_at(json, "samples"));
+  manifest.payload_bytes = number_at(json, "payload_bytes");
+  manifest.shard_count = number_at(json, "shard_count");
+  check_counts(manifest);
+  return manifest;
+}
+
+Json head_to_json(const Manifest& manifest) {
+  Json json;
+  json["format_version"] = kManifestVersion;
+  json["requires"] = Json::array();
+  if (manifest.layout.has_fixed_rows) json["requires"].push_back(kFixedRows);
+  json["generator"] = manifest.generator;
+  json["format"] = manifest.format;
+  json["options"] = Json::object();
+  for (const auto& [name, value] : manifest.options) json["options"][name] = value;
+  json["schema"] = schema_to_json(manifest.schema);
+  if (manifest.layout.has_keys && !manifest.schema.has_keys) json["keys"] = kNumbers;
+  json["layout"] = layout_to_json(manifest.layout, manifest.schema);
+  json["source"] = {{"kind", manifest.source.kind},
+                    {"samples", manifest.source.samples},
+                    {"bytes", manifest.source.bytes},
+                    {"fingerprint", manifest.source.fingerprint.hex()}};
+  if (const auto& file = manifest.source.file) {
+    json["source"]["file"] = {
+        {"head", file->head.hex()}, {"middle", file->middle.hex()}, {"tail", file->tail.hex()}};
+  }
+  if (manifest.source.mtime_ns) json["source"]["mtime_ns"] = *manifest.source.mtime_ns;
+  json["samples"] = manifest.digest.samples;
+  json["payload_bytes"] = manifest.payload_bytes;
+  json["shard_count"] = manifest.shard_count;
+  json["skipped"] = manifest.skipped;
+  json["ignored"] = manifest.ignored;
+  if (manifest.images)
+    json["images"] = {{"types", manifest.images->types}, {"odd", manifest.images->odd}};
+  json["digest"] = digest_to_json(manifest.digest, manifest.layout.has_checksums);
+  json["classes"] = Json::array();
+  for (const std::string& name : manifest.classes) json["classes"].push_back(name_to_json(name));
+  json["files"] = Json::array();
+  for (const ManifestFile& file : manifest.files) json["files"].push_back(file_to_json(file));
+  return json;
+}
+
+// What shale writes nests 5 deep, and no object of it has more than 20 members. (What nests
+// without end overflows the stack of whoever walks it; members are looked up one by one.)
+constexpr std::size_t kDeepest = 16, kMostMembers = 1024;
+// What one value takes beside its text, at most, measured by malloc.
+constexpr std::uint64_t kValueBytes = 96;
+
+class BoundedParse {
+ public:
+  explicit BoundedParse(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}
+
+  Json operator()(std::string_view text) {
+    take(text.size());
+    const auto watch = [this](int depth, Json::parse_event_t event, Json& parsed) {
+      meet(depth, event, parsed);
+      return true;
+    };
+    return Json::parse(text, watch);
+  }
+
+ private:
+  void meet(int depth, Json::parse_event_t event, const Json& parsed) {
+    const auto level = static_cast<std::size_t>(depth);
+    if (level > kDeepest) throw Error(Code::damaged, "values nest deeper than {}", kDeepest);
+    if (event == Json::parse_event_t::object_start) members_.at(level + 1) = 0;
+    if (event == Json::parse_event_t::key && ++members_.at(level) > kMostMembers)
+      throw Error(Code::damaged, "an object has more than {} members", kMostMembers);
+    const auto* text = parsed.get_ptr<const Json::string_t*>();
+    take(kValueBytes + (text != nullptr ? text->size() : 0));
+  }
+
+  void take(std::uint64_t bytes) {
+    taken_ += bytes;
+    if (taken_ > most_bytes_) throw too_large_manifest(most_bytes_);
+  }
+
+  std::uint64_t most_bytes_, taken_ = 0;
+  std::array<std::size_t, kDeepest + 2> members_{};
+};
+
+// Errors of the library speak of its own workings.
+template <class Make>
+auto parse_as(std::string_view what, std::string_view text, std::uint64_t most_bytes, Make make) {
+  try {
+    return make(BoundedParse(most_bytes)(text));
+  } catch (const Json::parse_error& error) {
+    throw Error(Code::damaged, "{} is not JSON, from its byte {} on", what, error.byte);
+  } catch (const Json::exception&) {
+    throw Error(Code::damaged, "{} is not the JSON that shale writes", what);
+  }
+}
+
+}  // namespace
+
+Error too_large_manifest(std::uint64_t most_bytes) {
+  Error error(Code::limit, "manifest takes more than {} of memory", format_size(most_bytes));
+  return error.hint("pass a larger --memory if you trust it");
+}
+
+std::vector<ManifestMember> head_members(const Manifest& manifest) {
+  std::vector<ManifestMember> members;
+  const Json head = head_to_json(manifest);
+  for (const auto& [name, value] : head.items()) members.push_back({name, value.dump()});
+  return members;
+}
+
+Manifest parse_manifest_head(std::string_view text, std::uint64_t most_bytes) {
+  return parse_as("the head of the manifest", text, most_bytes, manifest_from_json);
+}
+
+std::string shard_line(const ManifestShard& shard) {
+  const bool was_read = !shard.blocks.name.empty();
+  Json json = {{"name", shard.name},
+               {"samples", shard.digest.samples},
+               {"payload_bytes", shard.payload_bytes},
+               {"files", Json::array()},
+               {"index", shard.index.name.empty() ? Json(nullptr) : file_to_json(shard.index)},
+               {"blocks", was_read ? file_to_json(shard.blocks) : Json(nullptr)},
+               {"digest", digest_to_json(shard.digest, was_read)}};
+  if (shard.index.name.empty()) json["bases"] = shard.bases;
+  for (const ManifestFile& file : shard.files) json["files"].push_back(file_to_json(file));
+  return json.dump();
+}
+
+ManifestShard parse_shard_line(std::string_view line, std::uint64_t most_bytes) {
+  return parse_as("the line of a shard", line, most_bytes, shard_from_json);
+}
+
+}  // namespace shale

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shale/base/error.hpp"
+#include "shale/data/manifest.hpp"
+
+// The members of a manifest as JSON and back. docs/manifest.md gives every member. What is read is
+// hostile: nesting, members and memory are bounded, texts are made printable, and numbers that
+// contradict one another are damage.
+
+namespace shale {
+
+/// One member of the top level: its name, and its value as JSON.
+struct ManifestMember {
+  std::string name, value;
+};
+/// Every member but the shards and the hash, in order.
+[[nodiscard]] std::vector<ManifestMember> head_members(const Manifest& manifest);
+
+/// The same backwards: `text` is the whole manifest but its shards.
+/// Errors: Code::damaged; Code::limit if it would take more than `most_bytes`; Code::unsupported
+/// for a newer format_version or an unknown requirement, by name.
+[[nodiscard]] Manifest parse_manifest_head(std::string_view text, std::uint64_t most_bytes);
+
+/// One shard as its line in the manifest and in the journal, without line end.
+[[nodiscard]] std::string shard_line(const ManifestShard& shard);
+/// Errors: Code::damaged; Code::limit if it would take more than `most_bytes`.
+[[nodiscard]] ManifestShard parse_shard_line(std::string_view line,
+                                             std::uint64_t most_bytes = std::uint64_t{32} << 20);
+
+/// The error for a manifest that does not fit in its memory.
+[[nodiscard]] Error too_large_manifest(std::uint64_t most_bytes);
+
+}  // namespace shale
