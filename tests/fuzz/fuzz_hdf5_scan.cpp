@@ -1,17 +1,13 @@
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "formats/hdf5/hdf5_description.hpp"
 #include "formats/hdf5/hdf5_foreign.hpp"
-#include "formats/hdf5/hdf5_foreign_columns.hpp"
 
 // What libFuzzer has the sanitizers call when the process dies.
 extern "C" void __sanitizer_set_death_callback(void (*callback)());
@@ -19,7 +15,7 @@ extern "C" void __sanitizer_set_death_callback(void (*callback)());
 namespace {
 
 // A death in the child is the HDF5 library's, and handled: it must not be told as ours.
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
+extern "C" int prepare_for_children() {
   return ::pthread_atfork(nullptr, nullptr, [] { __sanitizer_set_death_callback(nullptr); });
 }
 
@@ -61,23 +57,6 @@ void read_as_foreign(const std::vector<shale::InputFile>& files) {
   scan_as(survey, files);
 }
 
-// Any bytes are what a child whose memory is corrupt sends: u16 length and message, repeated.
-void read_as_description(std::string_view bytes, const shale::InputFile& file) {
-  try {
-    shale::Hdf5DescriptionReader reader(file.size());
-    while (bytes.size() >= 2) {
-      const std::size_t length = static_cast<std::uint8_t>(bytes[0]) +
-                                 256 * std::size_t{static_cast<std::uint8_t>(bytes[1])};
-      bytes.remove_prefix(2);
-      reader.take(shale::as_bytes(bytes.substr(0, length)));
-      bytes.remove_prefix(std::min(length, bytes.size()));
-    }
-    (void)shale::find_hdf5_columns(reader.finish(), file);
-  } catch (const shale::Error& error) {
-    need(is_in_bytes(error));
-  }
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -85,14 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   need(descriptor >= 0 && ::write(descriptor, data, size) == static_cast<ssize_t>(size));
   std::vector<shale::InputFile> files;
   files.emplace_back("/proc/self/fd/" + std::to_string(descriptor));
-  constexpr std::string_view kDescription = "DESC";
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (text.starts_with(kDescription)) {
-    read_as_description(text.substr(kDescription.size()), files[0]);
-  } else {
-    read_as_foreign(files);
-    // ---- here: scan_hdf5_shard, the walk of shale's own shards ----
-  }
+  read_as_foreign(files);
   ::close(descriptor);
   return 0;
 }
