@@ -28,12 +28,10 @@ std::string_view name_fault(std::string_view name) {
   if (name.size() > kMostNameBytes) return "is longer than 255 bytes";
   if (!is_utf8(name)) return "is not UTF-8";
   if (name.find_first_of("./") != std::string_view::npos) return "contains '.' or '/'";
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const auto byte = static_cast<std::uint8_t>(name[i]);
-    // U+0080..U+009F are control characters too: C2 80 .. C2 9F.
-    const bool is_c1 = byte == 0xC2 && static_cast<std::uint8_t>(name[i + 1]) < 0xA0;
-    if (byte < 0x20 || byte == 0x7F || is_c1) return "contains a control character";
-  }
+  // What is printed escaped, but for the backslash.
+  std::string plain(name);
+  std::erase(plain, '\\');
+  if (printable(plain) != plain) return "contains a control character";
   return {};
 }
 

@@ -89,6 +89,7 @@ TEST_CASE("validate schema: a name that cannot be is refused, and shown") {
                       {"a\nb", "contains a control character"},
                       {"a\x7f", "contains a control character"},
                       {"a\xc2\x85", "contains a control character"},
+                      {"a\u202E", "contains a control character"},
                       {"a\xff", "is not UTF-8"}};
   for (const Row& row : rows) {
     const Error error = error_of([&] { validate_schema(schema_of({"image", row.name})); });
@@ -110,6 +111,11 @@ TEST_CASE("validate schema: reserved names are refused, the format's own too") {
   CHECK(error_of([&] {
           validate_schema(schema_of({"image", "image_offset"}), kMine);
         }).message() == "field name 'image_offset' is taken by the format itself");
+}
+
+TEST_CASE("validate schema: there is a field, and a backslash in its name is honest") {
+  CHECK(error_of([] { validate_schema({}); }).code() == Code::schema);
+  CHECK_NOTHROW(validate_schema(schema_of({"a\\b"})));
 }
 
 TEST_CASE("validate schema: a name given twice and a tensor without dtype are refused") {
