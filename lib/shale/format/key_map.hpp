@@ -61,7 +61,8 @@ class KeyCursor {
 };
 
 /// A map as it was when it was opened. It locks nothing: a file that is written to while it is read
-/// stays as it is until the writer begins the third transaction. Thread-safe; works on after fork().
+/// stays as it is until the writer begins the third transaction. Thread-safe; works on after
+/// fork().
 class KeyMap {
  public:
   virtual ~KeyMap() = default;

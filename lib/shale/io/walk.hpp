@@ -49,8 +49,8 @@ struct FolderEntry {
   std::string name;
   bool is_directory;  ///< after following links
 };
-/// The entries of one folder that `keeps` is true of, or all; hidden ones included, sorted bytewise.
-/// Memory: what is kept. Errors: as walk_folder.
+/// The entries of one folder that `keeps` is true of, or all; hidden ones included, sorted
+/// bytewise. Memory: what is kept. Errors: as walk_folder.
 [[nodiscard]] std::vector<FolderEntry> list_folder(
     const std::string& folder, const std::function<bool(const FolderEntry&)>& keeps = {});
 

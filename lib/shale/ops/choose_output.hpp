@@ -18,7 +18,8 @@ struct OutputOptions {
 
 /// Puts format and bounds of the shards of `request.output` into the request. Errors: Code::usage
 /// for options of shards, or another format than npy, where the output is one array; for an output
-/// of shards without a format, or one that nobody knows; for shards of no samples; as refuse_stream.
+/// of shards without a format, or one that nobody knows; for shards of no samples; as
+/// refuse_stream.
 void choose_output(ConvertRequest& request, const OutputOptions& options);
 
 /// Errors: Code::usage for '-', which stands for a stream.

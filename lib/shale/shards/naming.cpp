@@ -24,8 +24,8 @@ std::optional<std::uint64_t> shard_of_file(std::string_view name) {
 }
 
 bool is_dataset_file(std::string_view name) {
-  return name == kManifestName || name == kSkippedName || name == kImagesName || name == kIgnoredName ||
-         shard_of_file(name).has_value();
+  return name == kManifestName || name == kSkippedName || name == kImagesName ||
+         name == kIgnoredName || shard_of_file(name).has_value();
 }
 
 DatasetPaths::DatasetPaths(const std::string& directory)
