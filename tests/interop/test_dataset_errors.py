@@ -241,8 +241,12 @@ def test_a_manifest_with_any_wrong_byte_is_damage(victim):
 def test_what_is_no_dataset_is_refused_by_name(victim, tmp_path):
     folder, _, _ = victim
     (folder / "dataset.json").unlink()
-    with pytest.raises(errors.MismatchError):
-        Dataset(folder)  # unfinished
+    with pytest.raises(errors.UnsupportedError):
+        Dataset(folder)
+    (folder / ".shale").mkdir()
+    (folder / ".shale/lock").write_text("shale works here: this folder goes when its run ends\n")
+    with pytest.raises(errors.MismatchError, match="unfinished"):
+        Dataset(folder)
     with pytest.raises(errors.NotFoundError):
         Dataset(tmp_path / "nowhere")
     (tmp_path / "text").write_text("hello")

@@ -33,7 +33,7 @@ constexpr std::string_view kMarker = "shale works here: this folder goes when it
 constexpr std::string_view kLockName = "lock", kJournalName = "journal";
 constexpr std::chrono::milliseconds kBetweenTries(20);
 // A file system without stable inode numbers must not keep us here for ever.
-constexpr int kMostTries = 100;
+constexpr int kMostTries = 100, kLooks = 10;
 
 bool is_real_folder(const std::string& path) {
   struct stat facts {};
@@ -80,6 +80,22 @@ Mark mark_at(const std::string& lock_path) {
   return mark;
 }
 
+WorkFolderState look_once(const std::string& path) {
+  struct stat facts {};
+  if (::lstat(path.c_str(), &facts) != 0) return WorkFolderState::absent;
+  if (!S_ISDIR(facts.st_mode)) return WorkFolderState::foreign;
+  const Mark mark = mark_at(join_path(path, kLockName));
+  if (mark == Mark::ours) return WorkFolderState::ours;
+  std::error_code error;
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!is_deleted(name) && (name != kLockName || mark != Mark::unwritten))
+      return WorkFolderState::foreign;
+  }
+  return error ? WorkFolderState::foreign : WorkFolderState::blank;
+}
+
 // With the folders above it that are missing, durably. Returns those that it made.
 std::vector<std::string> make_directories(const std::string& path) {
   std::vector<std::string> missing, made;
@@ -100,19 +116,11 @@ std::vector<std::string> make_directories(const std::string& path) {
 }  // namespace
 
 WorkFolderState work_folder_at(const std::string& path) {
-  struct stat facts {};
-  if (::lstat(path.c_str(), &facts) != 0) return WorkFolderState::absent;
-  if (!S_ISDIR(facts.st_mode)) return WorkFolderState::foreign;
-  const Mark mark = mark_at(join_path(path, kLockName));
-  if (mark == Mark::ours) return WorkFolderState::ours;
-  std::error_code error;
-  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (!is_deleted(name) && (name != kLockName || mark != Mark::unwritten))
-      return WorkFolderState::foreign;
-  }
-  return error ? WorkFolderState::foreign : WorkFolderState::blank;
+  // Another process may be making or removing it: a folder is foreign if it stays so.
+  WorkFolderState state = WorkFolderState::foreign;
+  for (int tries = 0; state == WorkFolderState::foreign && tries < kLooks; ++tries)
+    state = look_once(path);
+  return state;
 }
 
 WorkFolder::WorkFolder(const std::string& directory, std::string_view name, std::string target)
@@ -140,10 +148,10 @@ WorkFolder WorkFolder::of_file(const std::string& file, const std::function<void
 WorkFolder::~WorkFolder() { release(); }
 
 void WorkFolder::take(const std::function<void()>& wait) try {
-  for (int tries = 0; !try_lock() && tries < kMostTries;) {
-    if (lock_ >= 0) {
-      ++tries;  // it was removed between our open and our lock
-      ::close(std::exchange(lock_, -1));
+  int tries = 0;
+  for (Lock lock = try_lock(); lock != Lock::taken; lock = try_lock()) {
+    if (lock == Lock::lost) {
+      if (++tries == kMostTries) throw error(ENOENT, "its lock file cannot be kept");
       continue;
     }
     if (!wait) {
@@ -163,8 +171,7 @@ void WorkFolder::take(const std::function<void()>& wait) try {
   throw;
 }
 
-// False with lock_ open: it has lost its name. False without: another process holds it.
-bool WorkFolder::try_lock() {
+WorkFolder::Lock WorkFolder::try_lock() {
   if (::mkdir(path_.c_str(), 0777) == 0) {
     made_folder_ = true;
   } else if (errno != EEXIST) {
@@ -177,17 +184,21 @@ bool WorkFolder::try_lock() {
   }
   const std::string lock_path = join_path(path_, kLockName);
   lock_ = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+  if (lock_ < 0 && errno == ENOENT) return Lock::lost;  // the folder was removed under us
   if (lock_ < 0) throw error(errno, "its lock file cannot be made");
   // Network file systems may have no locks (ENOLCK, ENOTSUP): then nothing guards against a second
   // writer.
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     ::close(std::exchange(lock_, -1));
-    return false;
+    return Lock::busy;
   }
   struct stat held {
   }, named{};
-  return ::fstat(lock_, &held) == 0 && ::lstat(lock_path.c_str(), &named) == 0 &&
-         held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+  const bool has_name = ::fstat(lock_, &held) == 0 && ::lstat(lock_path.c_str(), &named) == 0 &&
+                        held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+  if (has_name) return Lock::taken;
+  ::close(std::exchange(lock_, -1));
+  return Lock::lost;
 }
 
 void WorkFolder::mark() {

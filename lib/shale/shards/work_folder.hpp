@@ -66,7 +66,9 @@ class WorkFolder {
   struct BesideFile {};
   WorkFolder(BesideFile, const std::string& file, const std::function<void()>& wait);
   void take(const std::function<void()>& wait);
-  [[nodiscard]] bool try_lock();
+  /// `lost`: it was removed between the open and the lock.
+  enum class Lock { taken, busy, lost };
+  [[nodiscard]] Lock try_lock();
   void mark();
   void write_line(std::string_view line);
   void release() noexcept;
