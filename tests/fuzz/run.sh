@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Fuzzes: tests/fuzz/run.sh MINUTES [TARGET...], each target (all, if none is named) so long, one after the other, with the build in
-# FUZZ_BUILD (build/asan). Builds nothing. What is found lies in FUZZ_FOUND (build/fuzz-found); new inputs go there, not into corpus/.
+# FUZZ_BUILD (build/fuzz: the preset fuzz). Builds nothing. What is found lies in FUZZ_FOUND (build/fuzz-found); new inputs go there, not into corpus/.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 minutes=${1:?usage: tests/fuzz/run.sh MINUTES [TARGET...]}
 shift
-build=${FUZZ_BUILD:-$root/build/asan}
+build=${FUZZ_BUILD:-$root/build/fuzz}
 found=${FUZZ_FOUND:-$root/build/fuzz-found}
 if [ $# -eq 0 ]; then
   for source in "$root"/tests/fuzz/fuzz_*.cpp; do

@@ -68,7 +68,8 @@ Mark mark_of(int descriptor) {
   std::array<char, kMarker.size() + 1> text{};
   const ssize_t got = ::pread(descriptor, text.data(), text.size(), 0);
   // A full disk or a kill may have stopped it halfway.
-  const bool is_part = got > 0 && kMarker.starts_with(std::string_view(text.data(), got));
+  const bool is_part =
+      got > 0 && kMarker.starts_with(std::string_view(text.data(), static_cast<std::size_t>(got)));
   return !is_part ? Mark::foreign : got == kMarker.size() ? Mark::ours : Mark::unwritten;
 }
 
