@@ -81,6 +81,8 @@ def multiply(folder, out, shards):
     for name, value in [("samples", shards * first["samples"]), ("shard_count", shards)]:
         head, count = re.subn(rf'(?m)^"{name}": \d+', f'"{name}": {value}', head)
         assert count == 1
+    head, count = re.subn(r'(?m)^("source": .*"samples":)\d+', rf"\g<1>{shards * first['samples']}", head)
+    assert count == 1
     form = json.dumps(first, separators=(",", ":")).replace("shard-000000", "shard-%06d")
     names = form.count("%06d")
     form = re.sub(r"%(?!06d)", "%%", form)

@@ -52,12 +52,12 @@ namespace fs = std::filesystem;
 
 using Content = std::map<std::string, std::string>;
 
-SampleSet samples_of(int count) {
+SampleSet samples_of(std::size_t count) {
   return plain_samples(schema_of(toy_format.can.kinds), count, 40);
 }
 
 // A work folder that holds a complete new set, as a run leaves it that is killed at that moment.
-void complete_in_work_folder(const std::string& directory, int samples) {
+void complete_in_work_folder(const std::string& directory, std::size_t samples) {
   const TempDir other;
   (void)write_set(toy_format, samples_of(samples), other / "new", {.limit_samples = 3});
   const WorkFolder work(directory);
