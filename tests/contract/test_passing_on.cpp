@@ -223,8 +223,8 @@ TEST_CASE("passing on: a label, a key and a place with one bit flipped end a con
     const ReadSet sound = read_set(dir / "set");
     const IndexColumns columns(sound.manifest.schema, sound.manifest.layout);
     std::uint64_t position = 0;
-    for (const auto& [name, type] : columns.names_and_types()) {
-      CAPTURE(name);
+    for (const auto& column : columns.names_and_types()) {
+      CAPTURE(column.first);
       flip(path, 8 * (columns.file_bytes(1) + position));
       for (const std::string to : {"out", "some"}) {
         ConvertRequest request = conversion(dir / "set", dir / to, format);
@@ -235,7 +235,7 @@ TEST_CASE("passing on: a label, a key and a place with one bit flipped end a con
       CHECK(error_of([&] { (void)find_row({.path = dir / "set"}, 1, {}); }).code() ==
             Code::damaged);
       flip(path, 8 * (columns.file_bytes(1) + position));
-      position += DType::parse(type).item_bytes();
+      position += DType::parse(column.second).item_bytes();
     }
   });
 }

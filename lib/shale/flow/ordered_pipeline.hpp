@@ -68,10 +68,10 @@ class OrderedPipeline {
   /// Tasks submitted and not yet taken.
   [[nodiscard]] std::size_t pending() const { return results_.size(); }
 
-  /// True as soon as take() would not wait; false if that is still so after `patience`. Only while
-  /// pending() > 0.
+  /// True as soon as take() would not wait for a thread; false if it still would after `patience`.
+  /// Only while pending() > 0.
   [[nodiscard]] bool has_result(std::chrono::milliseconds patience) const {
-    return results_.front().wait_for(patience) == std::future_status::ready;
+    return threads_.empty() || results_.front().wait_for(patience) == std::future_status::ready;
   }
 
   /// The result of the oldest task; waits for it. Only while pending() > 0.

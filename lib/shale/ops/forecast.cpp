@@ -13,7 +13,33 @@
 namespace shale {
 namespace {
 
-// What the parts of a record take: those of the same sample with empty values, and the values.
+// What the parts of a record take, exactly: those of the same sample with values of zeros.
+std::vector<std::uint64_t> exact_parts(const PendingSample& pending, const SourceInfo& info,
+                                       const Format& format, const OptionSet& options) {
+  Sample sample;
+  sample.key = pending.key;
+  std::vector<std::vector<std::byte>> zeros;
+  for (std::size_t i = 0; i < info.schema.fields.size(); ++i) {
+    const IndexCell& cell = pending.cells[i];
+    switch (info.schema.fields[i].kind) {
+      case Kind::integer:
+        sample.values.emplace_back(cell.integer);
+        break;
+      case Kind::real:
+        sample.values.emplace_back(cell.real);
+        break;
+      default:
+        sample.values.emplace_back(Bytes(zeros.emplace_back(cell.place.length)));
+    }
+  }
+  std::vector<std::uint64_t> parts;
+  for (const Blob& part : format.encode(sample, info.schema, options).parts)
+    parts.push_back(part.size());
+  return parts;
+}
+
+// The same without memory for the values, and at most some bytes too few: those of the same sample
+// with empty values, and the values.
 std::vector<std::uint64_t> forecast_parts(const PendingSample& pending, const SourceInfo& info,
                                           const Format& format, const OptionSet& options,
                                           const ShardLayout& layout) {
@@ -83,11 +109,14 @@ void refuse_too_large(const SourceInfo& info, const Format& format, std::uint64_
   refuse_over_budget(*info.largest, memory_bytes);
   const OptionSet options(format.options);
   const ShardLayout layout = format.layout(info.schema, options);
-  const std::vector<std::uint64_t> sizes =
-      format.create_sizer(info.schema, options)
-          ->size_with(forecast_parts(*info.largest, info, format, options, layout));
-  const std::uint64_t bytes = largest_file_of(sizes, 1, IndexColumns(info.schema, layout));
-  if (bytes > shard_bytes) throw too_large(info.largest->key, std::nullopt, bytes, shard_bytes);
+  const auto bytes_with = [&](const std::vector<std::uint64_t>& parts) {
+    return largest_file_of(format.create_sizer(info.schema, options)->size_with(parts), 1,
+                           IndexColumns(info.schema, layout));
+  };
+  if (bytes_with(forecast_parts(*info.largest, info, format, options, layout)) <= shard_bytes)
+    return;
+  throw too_large(info.largest->key, std::nullopt,
+                  bytes_with(exact_parts(*info.largest, info, format, options)), shard_bytes);
 }
 
 ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_t shard_bytes,

@@ -93,7 +93,8 @@ TEST_CASE("lmdb by liblmdb: its rows are those of the scan, for values small, la
 
 TEST_CASE("lmdb by liblmdb: a wrong number of entries is found") {
   const Read read = read_forged(set_of(5, 100), [](std::string& bytes) {
-    for (const std::size_t meta : {0, 4096}) put_u64(bytes, meta + 88 + 32, 6);
+    for (const std::size_t meta : {std::size_t{0}, std::size_t{4096}})
+      put_u64(bytes, meta + 88 + 32, 6);
   });
   REQUIRE(read.scanned.findings.size() == 1);
   CHECK(read.scanned.first_finding() ==
@@ -114,7 +115,8 @@ TEST_CASE("lmdb by liblmdb: keys out of order are walked, and not found when the
 TEST_CASE("lmdb by liblmdb: a file that ends early kills it, which is a finding") {
   const Read read = read_forged(set_of(40, 100'000), [](std::string& bytes) {
     bytes.resize(bytes.size() / 2);
-    for (const std::size_t meta : {0, 4096}) put_u64(bytes, meta + 32, 1 << 20);
+    for (const std::size_t meta : {std::size_t{0}, std::size_t{4096}})
+      put_u64(bytes, meta + 32, 1 << 20);
   });
   REQUIRE(read.scanned.findings.size() == 1);
   CAPTURE(read.scanned.first_finding());
@@ -132,7 +134,8 @@ TEST_CASE("lmdb by liblmdb: what it does not open is a finding, in its words") {
 // The walk without liblmdb maps nothing, and is content with such a file.
 TEST_CASE("lmdb by liblmdb: a map that no machine has room for is found") {
   const Read read = read_forged(set_of(5, 100), [](std::string& bytes) {
-    for (const std::size_t meta : {0, 4096}) put_u64(bytes, meta + 32, std::uint64_t{1} << 60);
+    for (const std::size_t meta : {std::size_t{0}, std::size_t{4096}})
+      put_u64(bytes, meta + 32, std::uint64_t{1} << 60);
   });
   REQUIRE(read.scanned.findings.size() == 1);
   CHECK(read.scanned.findings[0].message == "meta page asks for a larger map than the file needs");
