@@ -1,7 +1,7 @@
 #include <atomic>
+#include <chrono>
 #include <latch>
 #include <limits>
-#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <string>
