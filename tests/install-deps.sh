@@ -13,9 +13,9 @@ build_packages=(
   libboost-program-options-dev libcsv-dev libfmt-dev libisal-dev libjpeg62-turbo-dev libpng-dev libturbojpeg0-dev
   libhdf5-dev liblmdb-dev libmsgpack-cxx-dev
   liburing-dev libxxhash-dev nlohmann-json3-dev doctest-dev
-  python3 python3-dev python3-venv strace
+  python3 python3-dev python3-venv strace bindfs
 )
-ci_packages=(bindfs clang clang-format clang-tidy libclang-rt-14-dev shellcheck mandoc strace slurm-wlm munge)
+ci_packages=(clang clang-format clang-tidy libclang-rt-14-dev shellcheck mandoc strace slurm-wlm munge)
 
 fail() {
   printf 'install-deps: %s\nhint: %s\n' "$1" "$2" >&2
