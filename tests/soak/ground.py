@@ -96,7 +96,7 @@ class Ground:
     """What all rounds of one worker share; nothing of it may ever change."""
 
     def __init__(self, number):
-        self.folder = Folder(IN_MEMORY)
+        self.folder, self.rounds = Folder(IN_MEMORY), Folder(IN_MEMORY)
         root = self.folder.path
         self.photos = make_photos(root / "photos", 120, sides=(2, 60), seed=number)
         write(self.photos / "class-0/large.png", png(1100, 1000))  # a shard of more than one block
@@ -150,7 +150,7 @@ class Ground:
     @contextlib.contextmanager
     def round(self, seed):
         """A field that is removed if all held; afterwards what is shared is as it was."""
-        folder = self.folder / f"round-{seed}"
+        folder = self.rounds / f"round-{seed}"
         folder.mkdir()
         yield Field(self, folder)
         shutil.rmtree(folder)
@@ -161,6 +161,8 @@ class Ground:
 
     def remove(self):
         self.folder.remove()
+        if not os.listdir(self.rounds.path):  # else it holds what failed
+            self.rounds.remove()
 
 
 def copy_of(field, name):

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "shale/base/size_text.hpp"
 
 // The head has what containers rewrite with every change: both meta pages of an LMDB, up to its
