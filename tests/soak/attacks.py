@@ -333,7 +333,8 @@ def clean_runs(field, dice):
     field.run("cat", copy, dice.randrange(digests(out)[0]), codes=(0,))
     array = field.folder / "out.npy"
     field.run(*some_file(field, dice, array), codes=(0,))
-    file = dice.choice(field.ground.foreign)
+    # What is compressed has no place of its own in its file: only convert reads it.
+    file = dice.choice([path for path in field.ground.foreign if path.name not in ("packed.h5", "rows.npz")])
     field.run("verify", file, codes=(0,))
     field.run("info", file, codes=(0,))
     return 0
