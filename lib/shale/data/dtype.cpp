@@ -30,7 +30,7 @@ constexpr std::size_t kMostSwaps = 65'536;
 
 bool is_listed(std::string_view list, std::string_view word) {
   return !word.empty() && word.find(' ') == std::string_view::npos &&
-         list.find(" " + std::string(word) + " ") != std::string_view::npos;
+         list.find(fmt::format(" {} ", word)) != std::string_view::npos;
 }
 
 // A number from 1 to kMostItemBytes as NumPy prints it, without leading zeros.

@@ -19,7 +19,7 @@ const OptionSpec* find_spec(std::span<const OptionSpec> specs, std::string_view 
 std::string list_of_names(std::span<const OptionSpec> specs) {
   if (specs.empty()) return "this format has no options";
   std::string text = "this format has:";
-  for (const OptionSpec& spec : specs) text += " " + std::string(spec.name);
+  for (const OptionSpec& spec : specs) text.append(" ").append(spec.name);
   return text;
 }
 

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "shale/base/error.hpp"
 #include "shale/io/external_sorter.hpp"
 #include "shale/ops/number_file.hpp"
@@ -118,7 +120,7 @@ class ListedDraw final : public Draw {
     const bool is_negative = is_signed && static_cast<std::int64_t>(number) < 0;
     const std::uint64_t row = is_negative ? number + source_rows_ : number;
     if (is_negative ? -number <= source_rows_ : row < source_rows_) return row;
-    const std::string text = is_negative ? "-" + std::to_string(-number) : std::to_string(number);
+    const std::string text = is_negative ? fmt::format("-{}", -number) : std::to_string(number);
     throw Error(Code::schema, "entry {} is row {}, the source has {} rows", slot, text,
                 source_rows_)
         .at(file_.path(), file_.offset_of(slot))
