@@ -119,7 +119,8 @@ Element plain_element(std::string_view descr, Orders orders) {
   if (order == '|' && !is_byteless) {
     throw Error(Code::unsupported, "dtype '{}' does not say its byte order", printable(descr));
   }
-  Element element{(is_byteless ? "|" : "<") + without_one(descr.substr(1)), *bytes, {}};
+  Element element{
+      fmt::format("{}{}", is_byteless ? '|' : '<', without_one(descr.substr(1))), *bytes, {}};
   if (order == '>' && !is_byteless) {
     const std::uint32_t width = swap_width(descr[1], *bytes);
     element.swaps.push_back({0, width, *bytes / width});
