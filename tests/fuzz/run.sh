@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fuzzes: tests/fuzz/run.sh MINUTES [TARGET...], each target (all, if none is named) so long, one after the other, with the build in
-# FUZZ_BUILD (build/fuzz: the preset fuzz). Builds nothing. What is found lies in FUZZ_FOUND (build/fuzz-found); new inputs go there, not into corpus/.
+# FUZZ_BUILD (build/fuzz: the preset fuzz). Builds nothing. Exits 1 if a target finds something. What is found lies in FUZZ_FOUND (build/fuzz-found); new inputs go there, not into corpus/.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -22,6 +22,7 @@ longest() {
   esac
 }
 
+failed=()
 printf '%-22s %12s %10s %10s %8s\n' target runs exec/s coverage findings
 for target in "$@"; do
   target=fuzz_${target#fuzz_}
@@ -33,10 +34,14 @@ for target in "$@"; do
   mkdir -p "$found/$target/corpus"
   log=$found/$target/log
   "$program" -max_total_time=$((60 * minutes)) -max_len="$(longest "$target")" -timeout=25 -rss_limit_mb=2560 -print_final_stats=1 \
-    -artifact_prefix="$found/$target/" "$found/$target/corpus" "$root/tests/fuzz/corpus/${target#fuzz_}" >"$log" 2>&1 || true
+    -artifact_prefix="$found/$target/" "$found/$target/corpus" "$root/tests/fuzz/corpus/${target#fuzz_}" >"$log" 2>&1 || failed+=("$target")
   runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
   speed=$(sed -n 's/^stat::average_exec_per_sec: *//p' "$log")
   coverage=$(sed -n 's/.* cov: \([0-9]*\).*/\1/p' "$log" | tail -1)
   findings=$(find "$found/$target" -maxdepth 1 -name '*-*' | wc -l)
   printf '%-22s %12s %10s %10s %8s\n' "$target" "${runs:-?}" "${speed:-?}" "${coverage:-?}" "$findings"
 done
+if ((${#failed[@]})); then
+  echo "run.sh: ended with an error: ${failed[*]}; their logs lie in $found" >&2
+  exit 1
+fi
