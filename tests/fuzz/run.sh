@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Fuzzes: tests/fuzz/run.sh MINUTES [TARGET...], each target (all, if none is named) so long, one after the other, with the build in
-# FUZZ_BUILD (build/fuzz: the preset fuzz). Builds nothing. Exits 1 if a target finds something. What is found lies in FUZZ_FOUND (build/fuzz-found); new inputs go there, not into corpus/.
+# FUZZ_BUILD (build/fuzz: the preset fuzz). Builds nothing. Exits 1 if a target finds something: it lies in FUZZ_FOUND
+# (build/fuzz-found), and so do new inputs, not in corpus/.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
