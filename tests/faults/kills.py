@@ -4,10 +4,10 @@ import os
 import shutil
 import signal
 
-from fault_case import IN_MEMORY, FaultCase
-from shale_tool import IS_SANITIZED, make_photos, snapshot
+from fault_case import IN_MEMORY, WORK_FOLDER_MARK, FaultCase
+from shale_tool import IS_SANITIZED, make_photos, npy, run, snapshot, write
 
-__all__ = ["KilledRuns", "KilledRunsOnDisk"]
+__all__ = ["KilledAtTheVeryEnd", "KilledRuns", "KilledRunsOnDisk"]
 
 KILLS, SIGNALS = (10, 4) if IS_SANITIZED else (44, 12)
 
@@ -99,6 +99,28 @@ class KilledRuns(FaultCase):
         for _ in range(5):
             self.interrupted(words, signal.SIGKILL)
         self.assertEqual(snapshot(self.reference), before)
+
+
+class KilledAtTheVeryEnd(FaultCase):
+    """The output stands, its work folder too: the same command takes it away, whether it then says "complete" or "exists"."""
+
+    def test_the_same_command_clears_the_work_folder(self):
+        source = self.folder / "x.npy"
+        write(source, npy("<i4", (10,), bytes(40)))
+        for command, name, left in (
+            (["convert", source, self.out, "--to", "npy"], "out", "out/.shale"),
+            (["convert", source, self.folder / "a.npy"], "a.npy", ".a.npy.shale"),
+            (["resample", source, self.folder / "r.npy"], "r.npy", ".r.npy.shale"),
+        ):
+            self.ok(*command)
+            before = snapshot(self.folder.path)
+            for lock in (None, b"", WORK_FOLDER_MARK[:9], WORK_FOLDER_MARK):
+                (self.folder / left).mkdir()
+                if lock is not None:
+                    (self.folder / left / "lock").write_bytes(lock)
+                code = run(*command).code
+                self.assertEqual(code, 0 if name == "out" else 1)
+                self.assertEqual(snapshot(self.folder.path), before, f"{left} with lock {lock}")
 
 
 class KilledRunsOnDisk(KilledRuns):

@@ -210,16 +210,6 @@ ConvertReport already_complete(const ConvertRequest& request, const Manifest& wa
   return report;
 }
 
-// A run that was killed after its manifest leaves the work folder. It is in nobody's way.
-void clear_left_work_folder(const std::string& output) {
-  if (work_folder_at(join_path(output, kWorkFolder)) != WorkFolderState::ours) return;
-  try {
-    WorkFolder(output).remove();
-  } catch (const Error&) {
-    return;  // another process works there, or nothing can be written
-  }
-}
-
 void refuse_other_run(const ConvertRequest& request, const WorkFolder& work,
                       const Manifest& wanted) {
   const std::string previous = work.previous_request();
@@ -403,7 +393,7 @@ ConvertReport convert(const ConvertRequest& request, const Events& events) {
         events.say("the input is newer than the dataset: its content is compared");
         refuse_changed_content(request, events, format, *source);
       }
-      if (!request.is_dry_run) clear_left_work_folder(request.output);
+      if (!request.is_dry_run) WorkFolder::clear_left(request.output);
     } else {
       report = dry_run(request, format, *source, std::move(wanted));
     }

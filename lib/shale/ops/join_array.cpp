@@ -10,6 +10,7 @@
 #include "shale/ops/open_input.hpp"
 #include "shale/ops/refuse_nested.hpp"
 #include "shale/shards/shard_set_writer.hpp"
+#include "shale/shards/work_folder.hpp"
 
 namespace shale {
 namespace {
@@ -37,6 +38,7 @@ void verify_array(const ConvertRequest& request, const FileSummary& written,
 }  // namespace
 
 ConvertReport join_into_array(const ConvertRequest& request, const Events& events) {
+  if (!request.is_dry_run) WorkFolder::clear_left_of_file(request.output);
   refuse_taken_output(request.output, request.overwrite);
   refuse_nested({request.output}, inputs_of(request));
   const std::string folder =

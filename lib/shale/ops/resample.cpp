@@ -19,6 +19,7 @@
 #include "shale/ops/open_input.hpp"
 #include "shale/ops/refuse_nested.hpp"
 #include "shale/shards/shard_set_writer.hpp"
+#include "shale/shards/work_folder.hpp"
 #include "shale/wire/npy_header.hpp"
 
 namespace shale {
@@ -141,7 +142,9 @@ class Resampling {
     if (!request_.indices_output.empty()) outputs.push_back(request_.indices_output);
     refuse_nested(outputs, inputs);
     for (const std::string& output : outputs) {
-      if (is_array_name(output)) refuse_taken_output(output, conversion_.overwrite);
+      if (!is_array_name(output)) continue;
+      if (!conversion_.is_dry_run) WorkFolder::clear_left_of_file(output);
+      refuse_taken_output(output, conversion_.overwrite);
     }
   }
 

@@ -35,6 +35,10 @@ constexpr std::chrono::milliseconds kBetweenTries(20);
 // A file system without stable inode numbers must not keep us here for ever.
 constexpr int kMostTries = 100, kLooks = 10;
 
+std::string name_beside(const std::string& file) {
+  return fmt::format(".{}.shale", fs::path(file).filename().string());
+}
+
 bool is_real_folder(const std::string& path) {
   struct stat facts {};
   return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
@@ -97,6 +101,12 @@ WorkFolderState look_once(const std::string& path) {
   return error ? WorkFolderState::foreign : WorkFolderState::blank;
 }
 
+// What a kill may leave of a work folder.
+bool is_left(const std::string& path) {
+  const WorkFolderState state = look_once(path);
+  return state == WorkFolderState::ours || state == WorkFolderState::blank;
+}
+
 // With the folders above it that are missing, durably. Returns those that it made.
 std::vector<std::string> make_directories(const std::string& path) {
   std::vector<std::string> missing, made;
@@ -137,13 +147,25 @@ WorkFolder::WorkFolder(const std::string& directory)
 }
 
 WorkFolder::WorkFolder(BesideFile, const std::string& file, const std::function<void()>& wait)
-    : WorkFolder(fs::path(file).parent_path().string(),
-                 fmt::format(".{}.shale", fs::path(file).filename().string()), file) {
+    : WorkFolder(fs::path(file).parent_path().string(), name_beside(file), file) {
   take(wait);
 }
 
 WorkFolder WorkFolder::of_file(const std::string& file, const std::function<void()>& wait) {
   return WorkFolder(BesideFile{}, file, wait);
+}
+
+void WorkFolder::clear_left(const std::string& directory) noexcept try {
+  if (is_left(join_path(directory, kWorkFolder))) WorkFolder(directory).remove();
+} catch (...) {
+  return;  // another process works there, or nothing can be written
+}
+
+void WorkFolder::clear_left_of_file(const std::string& file) noexcept try {
+  const fs::path beside = fs::path(file).parent_path() / name_beside(file);
+  if (is_left(beside.string())) of_file(file).remove();
+} catch (...) {
+  return;  // as above
 }
 
 WorkFolder::~WorkFolder() { release(); }

@@ -31,6 +31,10 @@ class WorkFolder {
   /// process works there (it may throw); null: that is refused. Errors: as above.
   [[nodiscard]] static WorkFolder of_file(const std::string& file,
                                           const std::function<void()>& wait = {});
+  /// Removes what a run left that was killed when its output stood already. Never throws: it is in
+  /// nobody's way.
+  static void clear_left(const std::string& directory) noexcept;
+  static void clear_left_of_file(const std::string& file) noexcept;
   ~WorkFolder();
   WorkFolder(const WorkFolder&) = delete;
   WorkFolder& operator=(const WorkFolder&) = delete;

@@ -117,6 +117,27 @@ TEST_CASE("work folder: one that a kill left before it was marked is taken over"
   }
 }
 
+TEST_CASE("work folder: what a kill leaves beside a finished output is cleared, nothing else is") {
+  const TempDir dir;
+  const std::string of_set = dir / "out/.shale", of_file = dir / "out/.a.npy.shale";
+  const auto clear = [&] {
+    WorkFolder::clear_left(dir / "out");
+    WorkFolder::clear_left_of_file(dir / "out/a.npy");
+  };
+  clear();
+  CHECK(!fs::exists(dir / "out"));  // nor is anything made
+  for (const std::string& path : {of_set, of_file}) fs::create_directories(path);
+  clear();
+  CHECK(fs::is_empty(dir / "out"));
+  { const WorkFolder killed(dir / "out"), beside = WorkFolder::of_file(dir / "out/a.npy"); }
+  clear();
+  CHECK(fs::is_empty(dir / "out"));
+  for (const std::string& path : {of_set, of_file}) write_file(path + "/notes", "x");
+  clear();
+  CHECK(fs::exists(of_set + "/notes"));
+  CHECK(fs::exists(of_file + "/notes"));
+}
+
 // What somebody else may have under the name of a work folder.
 void make_foreign(const std::string& kind, const std::string& path, const std::string& precious) {
   write_file(precious + "/lock", "");
