@@ -122,7 +122,7 @@ int run_info(const std::vector<std::string>& words) {
   line.require_words(1);
   const bool is_json = line.common().is_json;
   const DatasetRequest request = dataset_request(line);
-  const DatasetInfo info = inspect(request, {});
+  const DatasetInfo info = inspect(request, until_interrupted());
   if (is_json) print(info_facts(info).dump() + "\n");
   if (!info.is_complete) {
     tell_error(unfinished(line.words()[0]));
@@ -146,9 +146,10 @@ int run_cat(const std::vector<std::string>& words) {
   const std::string& dataset = line.words()[0];
   DatasetRequest request = dataset_request(line);
   request.memory_bytes = common.memory.value;
+  const Events events = until_interrupted();
   const FoundSample found = line.has("key")
-                                ? find_key(request, line.text("key"), {})
-                                : find_row(request, parse_count(line.words()[1], "ROW"), {});
+                                ? find_key(request, line.text("key"), events)
+                                : find_row(request, parse_count(line.words()[1], "ROW"), events);
   if (common.is_json) {
     print(sample_facts(found).dump() + "\n");
     return kDone;

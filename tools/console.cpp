@@ -21,9 +21,15 @@ constexpr std::chrono::milliseconds kBarInterval{100}, kLineInterval{2000};
 
 }  // namespace
 
+// By write alone: stdio would go on waiting for a reader that takes nothing after a signal has
+// come.
 void print(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    throw Error(Code::io, "cannot write to stdout").because_errno(errno);
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (written < 0 && errno != EINTR)
+      throw Error(Code::io, "cannot write to stdout").because_errno(errno);
+    text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
+    if (!text.empty() && g_signal != 0) until_interrupted().stop_if_asked();
   }
 }
 
@@ -90,8 +96,15 @@ void Progress::clear() {
   is_drawn_ = false;
 }
 
-Events events_for(Progress& progress, bool is_quiet) {
+Events until_interrupted() {
   Events events;
+  (void)was_interrupted();  // the handlers stand from here on
+  events.should_stop = was_interrupted;
+  return events;
+}
+
+Events events_for(Progress& progress, bool is_quiet) {
+  Events events = until_interrupted();
   if (!is_quiet) {
     events.note = [&progress](std::string_view sentence) {
       progress.clear();
@@ -101,8 +114,6 @@ Events events_for(Progress& progress, bool is_quiet) {
       progress.show(done, all, bytes);
     };
   }
-  (void)was_interrupted();  // the handlers stand from here on
-  events.should_stop = was_interrupted;
   return events;
 }
 

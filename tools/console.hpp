@@ -10,7 +10,7 @@
 
 namespace shale::tools {
 
-/// Results, to stdout.
+/// Results, to stdout. Errors: Code::io; Code::interrupted, if a signal came while it waited.
 void print(std::string_view text);
 /// Messages, to stderr, with the line end.
 void tell(std::string_view line);
@@ -40,6 +40,8 @@ class Progress {
   std::chrono::steady_clock::time_point begin_, last_;
 };
 
+/// The callbacks of a command that says nothing while it runs: a signal stops it.
+[[nodiscard]] Events until_interrupted();
 /// The callbacks of a command: notes and progress to stderr, unless it is quiet.
 [[nodiscard]] Events events_for(Progress& progress, bool is_quiet);
 

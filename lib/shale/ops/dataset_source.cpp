@@ -38,7 +38,7 @@ struct OpenShard {
 class DatasetSource final : public Source {
  public:
   DatasetSource(OpenedDataset dataset, const DatasetSelection& selection)
-      : dataset_(std::move(dataset)) {
+      : dataset_(std::move(dataset)), stop_if_asked_(selection.stop_if_asked) {
     for (std::uint64_t number = 0; number < dataset_.shards.size(); ++number) {
       first_row_.push_back(rows_);
       rows_ += dataset_.shards.samples(number);
@@ -216,10 +216,11 @@ class DatasetSource final : public Source {
     shard.prove_index();
     prove_block_list(dataset_.paths, shard.shard());
     const bool lacks_proof = manifest_.layout.has_fixed_rows && !info_.digest;
-    if (lacks_proof) prove_files_of(shard, manifest_.layout, fields_);
+    if (lacks_proof) prove_files_of(shard, manifest_.layout, fields_, stop_if_asked_);
   }
 
   OpenedDataset dataset_;
+  std::function<void()> stop_if_asked_;
   const Manifest& manifest_ = dataset_.manifest;
   std::vector<std::uint64_t> first_row_;
   std::vector<std::size_t> fields_;  // of the manifest's schema
@@ -233,10 +234,12 @@ class DatasetSource final : public Source {
 }  // namespace
 
 void prove_files_of(const ShardReader& shard, const ShardLayout& layout,
-                    std::span<const std::size_t> fields) {
+                    std::span<const std::size_t> fields,
+                    const std::function<void()>& stop_if_asked) {
   std::set<std::uint32_t> files;
   for (const std::size_t field : fields) files.insert(layout.part_file[layout.field_part[field]]);
-  for (const std::uint32_t file : files) prove_file(shard.files()[file], shard.shard().files[file]);
+  for (const std::uint32_t file : files)
+    prove_file(shard.files()[file], shard.shard().files[file], [&](auto) { stop_if_asked(); });
 }
 
 std::unique_ptr<Source> make_dataset_source(OpenedDataset dataset,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,6 +18,8 @@ struct DatasetSelection {
   bool is_shuffled = false;  ///< fixed rows are not: RowTable is their shuffle
   std::uint64_t seed = 0;
   std::vector<std::string> fields = {};  ///< only these, in this order; empty: all
+  /// Called while files are proved: may throw Code::interrupted.
+  std::function<void()> stop_if_asked = [] {};
 };
 
 /// The samples of a dataset, of any format: the payload is read by the index, never through the
@@ -30,8 +33,10 @@ struct DatasetSelection {
                                                           const DatasetSelection& selection);
 
 /// Proves the files that hold these fields in a shard, by their hashes: for rows that are fixed,
-/// and have no checksum of their own. Errors: as prove_file.
+/// and have no checksum of their own. `stop_if_asked` is called before each block. Errors: as
+/// prove_file.
 void prove_files_of(const ShardReader& shard, const ShardLayout& layout,
-                    std::span<const std::size_t> fields);
+                    std::span<const std::size_t> fields,
+                    const std::function<void()>& stop_if_asked);
 
 }  // namespace shale

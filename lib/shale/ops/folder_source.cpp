@@ -173,7 +173,7 @@ class FolderSource final : public Source {
         }};
     const WalkCounts counts =
         walk_folder(join_path(request_.root, folder), options, [&](const WalkedFile& file) {
-          if (request_.stop_if_asked) request_.stop_if_asked();
+          request_.stop_if_asked();
           if (!has_image_suffix(file.name)) {
             ignore(folder_of(file.directory), file.name, "not the suffix of an image");
             return;
@@ -237,7 +237,10 @@ class FolderSource final : public Source {
     std::uint64_t images = 0;
     walk_folder(join_path(request_.root, name),
                 {.keep_hidden = true, .wants_size = [](std::string_view) { return false; }},
-                [&](const WalkedFile& file) { images += has_image_suffix(file.name) ? 1 : 0; });
+                [&](const WalkedFile& file) {
+                  request_.stop_if_asked();
+                  images += has_image_suffix(file.name) ? 1 : 0;
+                });
     if (images == 0) return;
     throw Error(Code::bad_content, "hidden folder holds {}: is it a class?",
                 format_counted(images, "image", "images"))
@@ -320,7 +323,7 @@ class FolderSource final : public Source {
     std::optional<ClassTable> table;
     if (!request_.classes_from.empty()) table = load_class_table(request_.classes_from);
     LabelList labels(request_.labels_file, request_.scratch_folder, request_.memory_bytes / 4,
-                     table.has_value() || request_.may_mix_labels);
+                     table.has_value() || request_.may_mix_labels, request_.stop_if_asked);
     if (!table && !labels.are_numbers())
       table = ClassTable(labels.class_names(), request_.labels_file);
     if (table) info_.classes = table->names();
@@ -332,6 +335,7 @@ class FolderSource final : public Source {
                    const std::optional<ClassTable>& table) {
     std::optional<LabelList::Row> row = labels.next();
     while (const std::optional<std::string_view> entry = found.next()) {
+      request_.stop_if_asked();
       const std::string_view place = entry->substr(0, entry->size() - sizeof(std::uint64_t));
       const std::uint64_t bytes = read_big_endian(entry->substr(place.size()));
       const std::size_t folder_end = place.find('\0');
@@ -401,6 +405,7 @@ class FolderSource final : public Source {
     std::optional<ListedFile> largest;
     bool is_sorted = true, is_one_class = true;
     while (const std::optional<std::string_view> entry = files_.next()) {
+      request_.stop_if_asked();
       const ListedFile file = parse_entry(*entry);
       hash_text(file.key);
       fingerprint.update(bytes_of(file.bytes));

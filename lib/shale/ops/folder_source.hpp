@@ -32,8 +32,8 @@ struct FolderRequest {
   std::uint64_t seed = 0;
   std::string scratch_folder;             ///< for lists that outgrow the memory
   std::uint64_t memory_bytes = 32 << 20;  ///< for the list of files
-  std::function<void()> stop_if_asked =
-      nullptr;  ///< called for each file met on the walk: may throw Code::interrupted
+  /// Called for each file and each row of labels, again and again: may throw Code::interrupted.
+  std::function<void()> stop_if_asked = [] {};
 };
 
 /// A folder of images as samples: schema (image: bytes, label: integer), key = the path relative to

@@ -14,6 +14,8 @@
 namespace shale {
 namespace {
 
+constexpr std::uint64_t kRowsBetweenStops = 4096;
+
 FoundSample load(const OpenedDataset& dataset, const ShardReader& shard, const IndexRow& place,
                  std::uint64_t row, std::uint64_t shard_row, std::uint64_t memory_bytes) {
   FoundSample found;
@@ -93,6 +95,7 @@ DatasetInfo inspect(const DatasetRequest& request, const Events& events) {
   info.manifest = opened.manifest;
   info.notes = opened.notes;
   for (const ManifestShard& shard : opened.shards) {
+    events.stop_if_asked();
     const auto count = [&](const ManifestFile& file) {
       info.file_bytes += file.bytes;
       info.largest_file = std::max(info.largest_file, file.bytes);
@@ -118,6 +121,7 @@ FoundSample find_key(const DatasetRequest& request, const std::string& key, cons
     shard.prove_index();
     IndexReader index = shard.open_index();
     for (std::uint64_t row = 0; row < entry.digest.samples; ++row) {
+      if (row % kRowsBetweenStops == 0) events.stop_if_asked();
       const IndexRow place = index.row(row);
       if (place.key_hash != hash || place.key.length != key.size()) continue;
       std::string stored(key.size(), '\0');

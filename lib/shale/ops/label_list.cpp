@@ -51,19 +51,24 @@ std::string path_of(std::string_view place) {
 }  // namespace
 
 LabelList::LabelList(const std::string& path, const std::string& scratch_folder,
-                     std::uint64_t memory_bytes, bool has_class_table)
+                     std::uint64_t memory_bytes, bool has_class_table,
+                     const std::function<void()>& stop_if_asked)
     : path_(path), rows_(scratch_folder, memory_bytes) {
-  read_rows();
+  read_rows(stop_if_asked);
   are_numbers_ = odd_number_.row == 0 && name_.row == 0;
   if (are_numbers_) return;
   if (!has_class_table) refuse_mixed_labels();
-  while (const std::optional<Row> row = next()) names_.insert(row->text);
+  while (const std::optional<Row> row = next()) {
+    stop_if_asked();
+    names_.insert(row->text);
+  }
   rows_.rewind();
   previous_.clear();
 }
 
-void LabelList::read_rows() {
+void LabelList::read_rows(const std::function<void()>& stop_if_asked) {
   read_csv(path_, [&](std::uint64_t row, const std::vector<std::string>& fields) {
+    stop_if_asked();
     if (row == 1 && is_header(fields)) return;
     if (fields.size() != 2) {
       throw Error(Code::bad_content, "row {} has {}, expected path,label", row,

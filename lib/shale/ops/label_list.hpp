@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,10 +19,11 @@ namespace shale {
 /// all are names. Read once, sorted on disk; memory: the given budget and the class names.
 class LabelList {
  public:
+  /// `stop_if_asked` is called for each row, and may throw.
   /// Errors: Code::bad_content, with the row, for a file that is not CSV, a row without two fields,
   /// an empty path or label, labels of which only some are integers, a path that comes twice.
   LabelList(const std::string& path, const std::string& scratch_folder, std::uint64_t memory_bytes,
-            bool has_class_table);
+            bool has_class_table, const std::function<void()>& stop_if_asked);
 
   [[nodiscard]] bool are_numbers() const { return are_numbers_; }
   /// Sorted bytewise; empty if the labels are numbers.
@@ -46,7 +48,7 @@ class LabelList {
       if (row == 0) *this = {of_row, std::string(label)};
     }
   };
-  void read_rows();
+  void read_rows(const std::function<void()>& stop_if_asked);
   void refuse_mixed_labels() const;
 
   std::string path_;

@@ -201,7 +201,10 @@ std::unique_ptr<Source> open_input(const ConvertRequest& request, const std::str
     }
     if (request.draw) throw rows_differ(request.inputs.front());
     return make_dataset_source(std::move(dataset),
-                               {request.is_shuffled, request.seed, request.fields});
+                               {.is_shuffled = request.is_shuffled,
+                                .seed = request.seed,
+                                .fields = request.fields,
+                                .stop_if_asked = [&events] { events.stop_if_asked(); }});
   }
   if (request.draw) throw rows_differ(request.inputs.front());
   refuse_file_options(request.inputs.front(), "a folder", request.index_folder, request.dialect);

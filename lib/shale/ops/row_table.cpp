@@ -49,7 +49,7 @@ struct FixedDataset {
     for (const ManifestShard& shard : dataset.shards) {
       events.stop_if_asked();
       const ShardReader reader(dataset.paths, dataset.manifest, shard);
-      prove(reader, field);
+      prove(reader, field, events);
       const FixedColumn column = reader.fixed_column(field);
       segments.push_back({.path = column.file->path(),
                           .file = nullptr,
@@ -63,10 +63,11 @@ struct FixedDataset {
   }
 
   // Rows that are read here and there have no checksum of their own.
-  void prove(const ShardReader& reader, std::size_t field) {
+  void prove(const ShardReader& reader, std::size_t field, const Events& events) {
     if (!proved.insert(reader.file_of_field(field).path()).second) return;
     prove_block_list(dataset.paths, reader.shard());
-    prove_files_of(reader, dataset.manifest.layout, std::array{field});
+    prove_files_of(reader, dataset.manifest.layout, std::array{field},
+                   [&] { events.stop_if_asked(); });
   }
 };
 

@@ -159,8 +159,9 @@ class Comparison {
   }
 
  private:
-  static void list_source(Source& source, ExternalSorter& list) {
+  void list_source(Source& source, ExternalSorter& list) {
     while (const std::optional<PendingSample> sample = source.next(1)) {
+      events_.stop_if_asked();
       list.add(entry_of(sample->key, static_cast<std::uint64_t>(sample->cells[1].integer), 0));
     }
     list.finish();
@@ -172,6 +173,7 @@ class Comparison {
       WindowReader keys(shard->reader->file_of_key(), 4096);
       const std::uint64_t position = shard->reader->columns().place_position(std::nullopt);
       for (std::uint64_t row = 0; row < shards_.samples(number); ++row) {
+        events_.stop_if_asked();
         const FieldPlace key = shard->index.place(row, position);
         list.add(entry_of(as_text(keys.view(key.offset, key.length)), number, row));
       }
@@ -180,6 +182,7 @@ class Comparison {
       if (file.name != kSkippedName) continue;
       read_csv(join_path(request_.dataset, file.name),
                [&](std::uint64_t row, const std::vector<std::string>& fields) {
+                 events_.stop_if_asked();
                  if (row > 1 && !fields.empty()) list.add(entry_of(fields[0], kSkipped, 0));
                });
     }
@@ -201,6 +204,7 @@ class Comparison {
   void join(ExternalSorter& theirs, ExternalSorter& ours) {
     std::optional<Entry> source = next_entry(theirs), sample = next_entry(ours);
     while (source || sample) {
+      events_.stop_if_asked();
       if (!sample || (source && source->sort_key < sample->sort_key)) {
         sink_(finding_of(source->key(),
                          "source file is not in the dataset, nor in " + std::string(kSkippedName)));
@@ -425,15 +429,17 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
         .hint("convert it, and compare the result");
   }
   const bool is_unlabelled = manifest.source.kind == kFlatFolder && request.labels_file.empty();
-  const std::unique_ptr<Source> source = open_folder({.root = against,
-                                                      .labels_file = request.labels_file,
-                                                      .classes_from = "",
-                                                      .may_mix_labels = !manifest.classes.empty(),
-                                                      .hidden = hidden_policy_of(manifest),
-                                                      .allow_empty = true,
-                                                      .without_labels = is_unlabelled,
-                                                      .scratch_folder = temporary_folder(),
-                                                      .memory_bytes = request.memory_bytes / 4});
+  const std::unique_ptr<Source> source =
+      open_folder({.root = against,
+                   .labels_file = request.labels_file,
+                   .classes_from = "",
+                   .may_mix_labels = !manifest.classes.empty(),
+                   .hidden = hidden_policy_of(manifest),
+                   .allow_empty = true,
+                   .without_labels = is_unlabelled,
+                   .scratch_folder = temporary_folder(),
+                   .memory_bytes = request.memory_bytes / 4,
+                   .stop_if_asked = [&] { events.stop_if_asked(); }});
   if (is_unlabelled)
     notes.push_back("labels were not compared: pass --labels with the file that has them");
   Comparison(request, dataset, !is_unlabelled, sink, events).run(*source);

@@ -134,11 +134,12 @@ void ShardReader::prove_index() const {
   if (index_) prove_file(*index_, shard_.index);
 }
 
-void prove_file(const InputFile& file, const ManifestFile& expected) {
+void prove_file(const InputFile& file, const ManifestFile& expected,
+                const std::function<void(std::uint64_t bytes)>& progress) {
   if (expected.hash == Hash128{}) return;  // never read as a whole
-  if (summarize_file(file).hash == expected.hash) return;
+  if (summarize_file(file, progress).hash == expected.hash) return;
   file.drop_cache(0, file.size());
-  const Hash128 found = summarize_file(file).hash;
+  const Hash128 found = summarize_file(file, progress).hash;
   if (found == expected.hash) return;
   throw Error(Code::damaged, "bytes of the file hash to {}, the manifest says {}", found.hex(),
               expected.hash.hex())

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,9 +62,10 @@ class ShardReader {
 };
 
 /// Proves a file by the hash that the manifest has of it, if it has one. What the page cache held
-/// may be wrong where the disk is right: a wrong file is read once more. Errors: Code::damaged with
-/// both hashes; Code::io.
-void prove_file(const InputFile& file, const ManifestFile& expected);
+/// may be wrong where the disk is right: a wrong file is read once more. `progress` is called
+/// before each block, and may throw, to stop. Errors: Code::damaged with both hashes; Code::io.
+void prove_file(const InputFile& file, const ManifestFile& expected,
+                const std::function<void(std::uint64_t bytes)>& progress = {});
 /// The block list of a shard, if it has one. Errors: as prove_file; Code::not_found.
 void prove_block_list(const DatasetPaths& paths, const ManifestShard& shard);
 /// What stands beside the shards: skipped.csv and the like. Errors: as prove_file; Code::not_found.
