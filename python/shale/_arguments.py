@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, List
+from typing import Any, List, Optional, Sequence
 
 from shale.errors import UsageError
 
@@ -51,6 +51,15 @@ def field_names(value: Any) -> List[str]:
 
 def flag(value: Any, name: str) -> bool:
     """True or False, also numpy's. Errors: UsageError for what would only count as one of them."""
-    if isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", None) == "b":
+    is_numpy_bool = getattr(getattr(value, "dtype", None), "kind", None) == "b" and value.ndim == 0
+    if isinstance(value, bool) or is_numpy_bool:
         return bool(value)
     raise UsageError(f"{name} is {value!r}, expected True or False")
+
+
+def one_of(value: Any, name: str, choices: Sequence[Optional[str]]) -> Any:
+    """One of a few words, or None where that is a choice. Errors: UsageError."""
+    if (value is None or isinstance(value, str)) and value in choices:
+        return value
+    *most, last = map(repr, choices)
+    raise UsageError(f"{name} is {value!r}, expected {', '.join(most)} or {last}")

@@ -9,13 +9,11 @@ import os
 from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, Union
 
 from shale import _shale
-from shale._arguments import field_names, path_bytes, text
+from shale._arguments import field_names, flag, one_of, path_bytes, text
 from shale._samples import SampleSequence
 from shale.errors import ContentError, NotFoundError, UnsupportedError, UsageError
 
 Decode = Union[None, str, Mapping[str, Optional[str]]]
-
-_CACHES = ("keep", "drop", "direct")
 
 # What an instance has looked up, and another process looks up by itself.
 _CACHED = ("schema", "classes", "class_to_idx")
@@ -94,12 +92,6 @@ class Dataset(SampleSequence):
         *,
         parse: Optional[str] = None,
     ) -> None:
-        if parse not in (None, "msgpack"):
-            raise UsageError(f"parse is {parse!r}, expected None or 'msgpack'")
-        if not isinstance(cache, str) or cache not in _CACHES:
-            raise UsageError(f"cache is {cache!r}, expected 'keep', 'drop' or 'direct'")
-        if isinstance(verify, str) and verify != "auto":
-            raise UsageError(f"verify is {verify!r}, expected 'auto', True or False")
         if transform is not None and not callable(transform):
             raise UsageError(f"transform is {transform!r}, expected a function of a sample")
         self.path = os.path.abspath(os.fsdecode(path_bytes(path, "path")))
@@ -107,9 +99,9 @@ class Dataset(SampleSequence):
         self.fields = None if fields is None else tuple(field_names(fields))
         self.decode = dict(decode) if isinstance(decode, Mapping) else decode
         self.transform = transform
-        self.verify = verify if verify == "auto" else bool(verify)
-        self.cache = cache
-        self.parse = parse
+        self.verify = _verify(verify)
+        self.cache = one_of(cache, "cache", ("keep", "drop", "direct"))
+        self.parse = one_of(parse, "parse", (None, "msgpack"))
         self._opened: Optional[_shale.Reader] = None
         self._finishers: list = []
         self._reader()
@@ -137,10 +129,10 @@ class Dataset(SampleSequence):
                 raise NotFoundError(f"{self.path}: there is no field {name!r}, there are {', '.join(kinds)}")
         decode = self.decode
         if not isinstance(decode, dict):
-            _check_decode(decode)
+            one_of(decode, "decode", tuple(_PIXEL_ORDERS))
             decode = {name: decode for name in names if kinds[name] == "bytes"}
         for name, way in decode.items():
-            _check_decode(way)
+            one_of(way, "decode", tuple(_PIXEL_ORDERS))
             if name not in names or (way is not None and kinds[name] != "bytes"):
                 raise UsageError(f"decode names {name!r}, which is no field of kind bytes that is read")
         ways = {name: decode.get(name) for name in names}
@@ -249,9 +241,13 @@ class Dataset(SampleSequence):
         return made
 
 
-def _check_decode(way: Any) -> None:
-    if not (way is None or isinstance(way, str)) or way not in _PIXEL_ORDERS:
-        raise UsageError(f"decode is {way!r}, expected None, 'pil', 'rgb8' or 'torchrgb8'")
+def _verify(value: Any) -> Union[bool, str]:
+    if isinstance(value, str) and value == "auto":
+        return value
+    try:
+        return flag(value, "verify")
+    except UsageError:
+        raise UsageError(f"verify is {value!r}, expected 'auto', True or False") from None
 
 
 def _rows(indices: Iterable[int], size: int) -> List[int]:

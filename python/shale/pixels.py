@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shale import _shale
+from shale._arguments import one_of
 from shale.errors import UsageError
 
 
@@ -18,8 +19,7 @@ def decode_rgb8(data: Any, order: str = "hwc") -> Any:
         shale.errors.ContentError: not a JPEG, or one that is truncated or damaged.
         shale.errors.UsageError: an argument is off.
     """
-    if not isinstance(order, str) or order not in ("hwc", "chw"):
-        raise UsageError(f"order is {order!r}, expected 'hwc' or 'chw'")
+    one_of(order, "order", ("hwc", "chw"))
     if not isinstance(data, bytes):
         try:
             data = memoryview(data).tobytes()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Optional, Tuple, Union
 
 import shale.dataset
+from shale._arguments import flag
 from shale._samples import SampleSequence
 from shale.errors import NotFoundError, UnsupportedError, UsageError
 
@@ -75,6 +76,7 @@ class ImageFolder(SampleSequence, TorchDataset):
         for name, given in (("loader", loader), ("is_valid_file", is_valid_file)):
             if given is not None:
                 raise UsageError(f"{name} is for files, and the images are in the dataset; use transform, or set samples")
+        flag(allow_empty, "allow_empty")
         facts = shale.dataset.Dataset(root, fields=["key"])
         self._image = _field_of_kind(facts, "bytes", "image")
         self._label = _field_of_kind(facts, "integer", "label")

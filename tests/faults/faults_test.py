@@ -22,6 +22,7 @@ from environment import *  # noqa: E402, F401, F403
 from foreign_files import *  # noqa: E402, F401, F403
 from kills import *  # noqa: E402, F401, F403
 from limits import *  # noqa: E402, F401, F403
+from older_sets import *  # noqa: E402, F401, F403
 from resample import *  # noqa: E402, F401, F403
 from same_bytes import *  # noqa: E402, F401, F403
 from whose import *  # noqa: E402, F401, F403

@@ -187,6 +187,26 @@ class InputsAsOutputs(FaultCase):
             finally:
                 subprocess.run(["umount", disk], check=True)
 
+    def test_refused_in_a_folder_of_the_input_that_is_mounted_elsewhere(self):
+        photos, inner, disk = make_photos(self.folder / "in", 6), self.folder / "in/c0/deep/er", self.folder / "mount"
+        inner.mkdir(parents=True)
+        disk.mkdir()
+        if subprocess.run(["mount", "--bind", inner, disk]).returncode:
+            self.skipTest("no bind mount can be made here")
+        try:
+            for output in (disk, disk / "out", disk / ".out", disk / "../mount/out"):
+                for dry in ([], ["--dry-run"]):
+                    with self.subTest(output=output, dry=dry), self.untouched(photos):
+                        self.refused("convert", photos, output, "--to", "record", *dry, code=2, says=["is inside the input"])
+        finally:
+            subprocess.run(["umount", disk], check=True)
+
+    def test_refused_where_a_link_in_the_input_leads_to(self):
+        photos, pool = make_photos(self.folder / "in", 6), make_photos(self.folder / "pool", 2)
+        (photos / "more").symlink_to(pool)
+        with self.untouched(photos, pool):
+            self.refused("convert", photos, pool / "out", "--to", "record", code=2, says=["is inside the input"])
+
 
 class HiddenFilesOfDeletedOnes(FaultCase):
     """FUSE, as NFS, keeps a deleted file that is open under a hidden name: a finished output does not fail for it."""

@@ -8,7 +8,7 @@ from conftest import jpeg
 from PIL import Image
 
 package = pytest.importorskip("shale")
-from shale import Dataset, _shale, decode_rgb8, errors, resample  # noqa: E402  (only where the package is built)
+from shale import Dataset, _shale, decode_rgb8, errors, resample, torch  # noqa: E402  (only where the package is built)
 
 BAD_NAME = "\ud800"
 
@@ -30,7 +30,17 @@ REFUSED_BY_DATASET = {
     "transform: text": {"transform": "resize"},
     "cache: None": {"cache": None},
     "cache: not Unicode": {"cache": BAD_NAME},
+    "cache: a list": {"cache": ["keep"]},
+    "verify: a number": {"verify": 5},
+    "verify: one": {"verify": 1},
+    "verify: None": {"verify": None},
+    "verify: another word": {"verify": "no"},
+    "verify: auto in bytes": {"verify": b"auto"},
+    "verify: an array of flags": {"verify": np.array([True, False])},
+    "verify: an array of one flag": {"verify": np.array([True])},
     "parse: a number": {"parse": 5},
+    "parse: an array": {"parse": np.array(["msgpack", "msgpack"])},
+    "parse: another word": {"parse": "plain"},
     "path: empty": {"path": ""},
     "path: a number": {"path": 5},
     "path: None": {"path": None},
@@ -47,6 +57,17 @@ def test_arguments_of_a_dataset(dataset, more):
     """Findings C2 and C9. A field named twice was a segmentation fault."""
     with pytest.raises(errors.UsageError, match=next(iter(more))):
         Dataset(**{"path": dataset, **more})
+
+
+def test_flags_are_those_of_python_and_of_numpy(dataset):
+    """`verify=5` counted as True."""
+    for given, kept in [("auto", "auto"), (True, True), (False, False), (np.True_, True), (np.bool_(False), False)]:
+        assert Dataset(dataset, verify=given).verify is kept or given == "auto"
+        assert Dataset(dataset, verify=given)[0]["label"] == 0
+    for more in ({"verify": 5}, {"cache": None}, {"allow_empty": "no"}, {"allow_empty": np.array([True, False])}):
+        with pytest.raises(errors.UsageError, match=next(iter(more))):
+            torch.ImageFolder(dataset, **more)
+    assert len(torch.ImageFolder(dataset, allow_empty=np.True_)) == 61
 
 
 def test_one_field_may_be_named_alone(dataset):

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,9 @@
 namespace shale {
 
 inline constexpr std::uint64_t kManifestVersion = 1;
+
+/// ManifestSource::kind of a copy of a dataset.
+inline constexpr std::string_view kDatasetKind = "shale dataset";
 
 /// A file of the dataset and what it must be.
 struct ManifestFile {
@@ -50,6 +54,8 @@ struct ManifestSource {
   std::optional<FileFingerprint> file = {};
   /// When that file was last modified: what indexes had before there was a fingerprint.
   std::optional<std::uint64_t> mtime_ns = {};
+  /// Of a copy of a dataset: the kind of what the first one was made from. Empty: not recorded.
+  std::string origin = {};
 };
 
 /// What the probe saw of the images; only where the source holds images.

@@ -12,6 +12,7 @@
 #include "shale/base/error.hpp"
 #include "shale/io/aligned_buffer.hpp"
 #include "shale/io/background_writer.hpp"
+#include "shale/io/safe_descriptor.hpp"
 #include "shale/io/write_fully.hpp"
 
 namespace shale {
@@ -57,6 +58,7 @@ int create_file(const std::string& path) {
   do {
     descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   } while (descriptor < 0 && errno == EINTR);
+  descriptor = above_standard_descriptors(descriptor);
   if (descriptor >= 0) return descriptor;
   const int error = errno;
   throw Error(Code::io, "cannot be created").at(path).because_errno(error);

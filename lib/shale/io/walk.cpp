@@ -124,6 +124,7 @@ class Walk {
     const std::string path = directory_.empty() ? root_ : join(root_, directory_);
     OpenFolder folder(path, levels_.empty());
     const struct stat facts = folder.facts();
+    if (options_.enters) options_.enters(facts.st_dev, facts.st_ino);
     for (const Level& ancestor : levels_) {
       if (ancestor.device == facts.st_dev && ancestor.inode == facts.st_ino) {
         ++counts_.cut_loops;

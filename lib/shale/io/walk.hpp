@@ -27,6 +27,8 @@ struct WalkOptions {
   /// Called for each entry that is passed over, with the folder it is in as WalkedFile has it. May
   /// be null.
   std::function<void(std::string_view directory, std::string_view name, PassedOver)> pass_over = {};
+  /// Called for each folder that is entered, the root included, with what it is. May be null.
+  std::function<void(std::uint64_t device, std::uint64_t inode)> enters = {};
 };
 
 /// What was met. `directories`: entered, the root not counted; `hidden`: entries passed over;

@@ -137,7 +137,7 @@ class ContentComparison {
 
 bool has_newer_input(const ConvertRequest& request, const SourceInfo& source) {
   // The fingerprint of a dataset of shale is a digest of its content: it has been compared.
-  if (source.manifest.kind == "shale dataset") return false;
+  if (source.manifest.kind == kDatasetKind) return false;
   std::int64_t newest = source.modified_ns;
   if (newest == 0) {
     for (const std::string& input : request.inputs)

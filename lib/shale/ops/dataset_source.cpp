@@ -108,10 +108,12 @@ class DatasetSource final : public Source {
     if (is_ours) {
       const Hash128 all =
           manifest_.layout.has_keys ? manifest_.digest.keys : manifest_.digest.ordered;
-      info_.manifest = {.kind = "shale dataset",
+      const ManifestSource& source = manifest_.source;
+      info_.manifest = {.kind = std::string(kDatasetKind),
                         .samples = rows_,
                         .bytes = manifest_.payload_bytes,
-                        .fingerprint = all};
+                        .fingerprint = all,
+                        .origin = source.kind == kDatasetKind ? source.origin : source.kind};
     } else {
       info_.manifest = manifest_.source;
       info_.manifest.file.reset();

@@ -167,10 +167,12 @@ class FolderSource final : public Source {
     const WalkOptions options{
         .keep_hidden = request_.hidden == HiddenPolicy::keep,
         .wants_size = has_image_suffix,
-        .pass_over = [&](std::string_view directory, std::string_view name, PassedOver reason) {
-          ignore(folder_of(directory), name,
-                 reason == PassedOver::hidden ? "hidden" : "not a regular file");
-        }};
+        .pass_over =
+            [&](std::string_view directory, std::string_view name, PassedOver reason) {
+              ignore(folder_of(directory), name,
+                     reason == PassedOver::hidden ? "hidden" : "not a regular file");
+            },
+        .enters = request_.enters};
     const WalkCounts counts =
         walk_folder(join_path(request_.root, folder), options, [&](const WalkedFile& file) {
           request_.stop_if_asked();

@@ -34,6 +34,8 @@ struct FolderRequest {
   std::uint64_t memory_bytes = 32 << 20;  ///< for the list of files
   /// Called for each file and each row of labels, again and again: may throw Code::interrupted.
   std::function<void()> stop_if_asked = [] {};
+  /// Called for each folder below the root that is entered (WalkOptions::enters): may throw.
+  std::function<void(std::uint64_t device, std::uint64_t inode)> enters = nullptr;
 };
 
 /// A folder of images as samples: schema (image: bytes, label: integer), key = the path relative to

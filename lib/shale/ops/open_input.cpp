@@ -8,6 +8,7 @@
 #include "shale/ops/dataset_source.hpp"
 #include "shale/ops/drawn_source.hpp"
 #include "shale/ops/foreign_file.hpp"
+#include "shale/ops/refuse_nested.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/shards/work_folder.hpp"
@@ -223,7 +224,8 @@ std::unique_ptr<Source> open_input(const ConvertRequest& request, const std::str
                       .seed = request.seed,
                       .scratch_folder = scratch_folder,
                       .memory_bytes = list_memory(request.memory_bytes),
-                      .stop_if_asked = [&events] { events.stop_if_asked(); }});
+                      .stop_if_asked = [&events] { events.stop_if_asked(); },
+                      .enters = refuse_folders_with(request.output, input)});
 }
 
 }  // namespace shale

@@ -99,6 +99,15 @@ void refuse_nested(const std::vector<std::string>& outputs,
   }
 }
 
+std::function<void(std::uint64_t, std::uint64_t)> refuse_folders_with(const std::string& output,
+                                                                      const std::string& input) {
+  return [=, chain = resolve(output).chain](std::uint64_t device, std::uint64_t inode) {
+    if (std::find(chain.begin(), chain.end(), std::pair<dev_t, ino_t>(device, inode)) !=
+        chain.end())
+      throw refusal(output, "is inside the input", input);
+  };
+}
+
 void refuse_inside_dataset(const std::string& output, const std::string& folder) {
   std::error_code error;
   fs::path at = fs::weakly_canonical(fs::absolute(folder, error), error);

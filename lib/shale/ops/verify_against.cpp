@@ -396,6 +396,23 @@ void compare_arrays(const Manifest& ours, const VerifyRequest& request, ArrayCol
     notes.push_back("the arrays hold the same rows in another order");
 }
 
+// Whether the dataset, or the one that it is a copy of, was made from a flat folder.
+bool is_of_flat_folder(const OpenedDataset& dataset) {
+  const Manifest& manifest = dataset.manifest;
+  const ManifestSource& source = manifest.source;
+  if (source.kind != kDatasetKind) return source.kind == kFlatFolder;
+  if (!source.origin.empty()) return source.origin == kFlatFolder;
+  // A copy made before origins were recorded: its first key tells whether folders are classes.
+  if (dataset.shards.size() == 0 || manifest.layout.has_fixed_rows) return false;
+  const ShardReader shard(dataset.paths, manifest, dataset.shards[0]);
+  const FieldPlace place = shard.open_index().row(0).key;
+  std::vector<std::byte> key(place.length);
+  shard.file_of_key().read_exact(place.offset, key);
+  const std::string_view folder = as_text(key).substr(0, as_text(key).find('/'));
+  return std::find(manifest.classes.begin(), manifest.classes.end(), folder) ==
+         manifest.classes.end();
+}
+
 HiddenPolicy hidden_policy_of(const Manifest& manifest) {
   for (const auto& [name, value] : manifest.options) {
     if (name == "hidden" && value == "keep") return HiddenPolicy::keep;
@@ -428,7 +445,7 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
         .at(request.dataset)
         .hint("convert it, and compare the result");
   }
-  const bool is_unlabelled = manifest.source.kind == kFlatFolder && request.labels_file.empty();
+  const bool is_unlabelled = request.labels_file.empty() && is_of_flat_folder(dataset);
   const std::unique_ptr<Source> source =
       open_folder({.root = against,
                    .labels_file = request.labels_file,

@@ -238,8 +238,6 @@ std::optional<ImageReport> images_from_json(const Json& json) {
   return report;
 }
 
-constexpr std::string_view kDatasetKind = "shale dataset";
-
 // What one member says is what others say. The shards are counted as their lines are found.
 void check_counts(const Manifest& manifest) {
   const std::uint64_t samples = manifest.digest.samples, all = manifest.source.samples;
@@ -297,7 +295,8 @@ Manifest manifest_from_json(const Json& json) {
                      number_at(source, "bytes"),
                      hash_at(source, "fingerprint"),
                      std::nullopt,
-                     std::nullopt};
+                     std::nullopt,
+                     source.contains("origin") ? text_at(source, "origin") : std::string()};
   if (source.contains("file")) {
     const Json& file = member(source, "file");
     manifest.source.file = {hash_at(file, "head"), hash_at(file, "middle"), hash_at(file, "tail")};
@@ -335,6 +334,7 @@ Json head_to_json(const Manifest& manifest) {
         {"head", file->head.hex()}, {"middle", file->middle.hex()}, {"tail", file->tail.hex()}};
   }
   if (manifest.source.mtime_ns) json["source"]["mtime_ns"] = *manifest.source.mtime_ns;
+  if (!manifest.source.origin.empty()) json["source"]["origin"] = manifest.source.origin;
   json["samples"] = manifest.digest.samples;
   json["payload_bytes"] = manifest.payload_bytes;
   json["shard_count"] = manifest.shard_count;

@@ -28,6 +28,7 @@ Manifest full_manifest() {
   manifest.layout.field_part = {1, 1};
   manifest.classes = {"cat", "\xff\x00 not UTF-8", "quote\"\\\n", ""};
   manifest.source = {"image folder", 5, 1234, {7, 8}};
+  manifest.source.origin = "flat folder";
   manifest.skipped = 2;
   manifest.ignored = 3;
   manifest.images = ImageReport{{{"jpeg", 4}}, {{"cmyk", 1}}};
@@ -101,6 +102,7 @@ TEST_CASE("manifest: everything comes back, class names of any bytes too") {
   CHECK(read.layout == written.layout);
   CHECK(read.classes == written.classes);
   CHECK(read.source.fingerprint == written.source.fingerprint);
+  CHECK(read.source.origin == written.source.origin);
   CHECK(read.images->odd == written.images->odd);
   CHECK(read.files == written.files);
   CHECK(read.digest == written.digest);
