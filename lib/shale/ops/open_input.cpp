@@ -9,6 +9,7 @@
 #include "shale/ops/drawn_source.hpp"
 #include "shale/ops/foreign_file.hpp"
 #include "shale/ops/refuse_nested.hpp"
+#include "shale/ops/unique_keys.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/shards/work_folder.hpp"
@@ -201,11 +202,13 @@ std::unique_ptr<Source> open_input(const ConvertRequest& request, const std::str
                                events);
     }
     if (request.draw) throw rows_differ(request.inputs.front());
-    return make_dataset_source(std::move(dataset),
-                               {.is_shuffled = request.is_shuffled,
-                                .seed = request.seed,
-                                .fields = request.fields,
-                                .stop_if_asked = [&events] { events.stop_if_asked(); }});
+    const auto stop_if_asked = [&events] { events.stop_if_asked(); };
+    if (dataset.manifest.layout.dialect != Dialect::own && dataset.manifest.layout.has_keys)
+      refuse_equal_keys(dataset, scratch, stop_if_asked);
+    return make_dataset_source(std::move(dataset), {.is_shuffled = request.is_shuffled,
+                                                    .seed = request.seed,
+                                                    .fields = request.fields,
+                                                    .stop_if_asked = stop_if_asked});
   }
   if (request.draw) throw rows_differ(request.inputs.front());
   refuse_file_options(request.inputs.front(), "a folder", request.index_folder, request.dialect);

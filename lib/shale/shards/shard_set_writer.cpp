@@ -66,12 +66,7 @@ class KeyCheck {
     keys_.finish();
     std::string previous;
     while (const std::optional<std::string_view> entry = keys_.next()) {
-      if (*entry == previous) {
-        const std::string key = previous.substr(16);
-        throw Error(Code::schema, "the key is not unique: two samples have it")
-            .for_sample(key)
-            .hint("keys name samples; rename one of the two in the source");
-      }
+      if (*entry == previous) throw key_is_not_unique(previous.substr(16));
       previous = *entry;
     }
   }
@@ -297,6 +292,12 @@ struct ShardSetWriter::Impl {
     ++summary.shards;
   }
 };
+
+Error key_is_not_unique(std::string_view key) {
+  return Error(Code::schema, "the key is not unique: two samples have it")
+      .for_sample(key)
+      .hint("keys name samples; rename one of the two in the source");
+}
 
 OutputFile::Options data_file_options(IoMode io, std::uint64_t memory_bytes) {
   return {io, data_buffer_bytes(memory_bytes), kBuffers};

@@ -5,7 +5,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "shale/base/error.hpp"
 #include "shale/data/manifest.hpp"
 #include "shale/format/format.hpp"
 #include "shale/shards/work_folder.hpp"
@@ -14,6 +16,9 @@ namespace shale {
 
 /// How a large file is written out of a budget of `memory_bytes`.
 [[nodiscard]] OutputFile::Options data_file_options(IoMode io, std::uint64_t memory_bytes);
+
+/// Two samples have this key. Code::schema.
+[[nodiscard]] Error key_is_not_unique(std::string_view key);
 
 /// Writes a set of shards into a work folder: bounds, names, hashes, index, block list, order. A
 /// shard that the journal lists is whole and durable; the set is finished by write_manifest, and
