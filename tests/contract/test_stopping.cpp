@@ -4,11 +4,13 @@
 
 #include "shale/ops/foreign_file.hpp"
 #include "shale/ops/inspect.hpp"
+#include "shale/ops/loader.hpp"
 #include "shale/ops/open_dataset.hpp"
 #include "shale/ops/rebuild_index.hpp"
 #include "shale/ops/resample.hpp"
 
 #include "tests/contract/contract_tools.hpp"
+#include "tests/unit/ops/number_npy.hpp"
 
 // Whatever runs can be stopped whenever it asks, and then leaves nothing behind.
 
@@ -60,10 +62,9 @@ class StopFolder {
 
 // Runs `work` with an Events that says stop from its k-th question on: for each k up to 8, and then
 // for one in so many that it grows by an eighth, until a run is through. After each stopped run
-// `check` looks at what is left. Returns how many were stopped.
+// `check` looks at what is left. Returns how often that run asked.
 std::uint64_t stop_everywhere(const std::function<void(const Events&)>& work,
                               const std::function<void()>& check) {
-  std::uint64_t stopped = 0;
   for (std::uint64_t k = 1;; k += 1 + k / 8) {
     CAPTURE(k);
     std::uint64_t questions = 0;
@@ -73,11 +74,10 @@ std::uint64_t stop_everywhere(const std::function<void(const Events&)>& work,
     try {
       work(events);
       CHECK(questions < k);  // else a stop went unheard
-      return stopped;
+      return questions;
     } catch (const Error& error) {
       REQUIRE_MESSAGE(error.code() == Code::interrupted, error.what());
     }
-    ++stopped;
     check();
   }
 }
@@ -92,7 +92,7 @@ std::uint64_t stop_without_trace(const StopFolder& dir,
 // The same for a conversion into out, which continues from what the one before has left.
 std::uint64_t stop_conversion(const StopFolder& dir, const ConvertRequest& request) {
   const std::set<std::string> before = dir.entries("out");
-  const std::uint64_t stopped =
+  const std::uint64_t asked =
       stop_everywhere([&](const Events& events) { (void)convert(request, events); },
                       [&] {
                         CHECK(dir.entries("out") == before);
@@ -101,7 +101,7 @@ std::uint64_t stop_conversion(const StopFolder& dir, const ConvertRequest& reque
                       });
   const VerifyReport report = verified(dir / "out", VerifyDepth::deep);
   CHECK(report.findings == report.bad_when_written);
-  return stopped;
+  return asked;
 }
 
 ConvertRequest stoppable(const std::string& input, const StopFolder& dir, const Format& format) {
@@ -171,11 +171,11 @@ TEST_CASE("stopping: verify is stopped at any question, at any depth") {
       request.jobs = 2;
       request.memory_bytes = kMemory;
       if (depth == VerifyDepth::quick) request.against = {dir / "set"};
-      const std::uint64_t stopped = stop_without_trace(dir, [&](const Events& events) {
+      const std::uint64_t asked = stop_without_trace(dir, [&](const Events& events) {
         const VerifyReport report = verify(request, {}, events);
         CHECK(first_finding(report) == "");
       });
-      CHECK(stopped > 0);
+      CHECK(asked > 0);
     }
   });
 }
@@ -190,11 +190,11 @@ TEST_CASE("stopping: verify of a foreign file is stopped at any question, indexe
     request.jobs = 2;
     request.memory_bytes = kMemory;
     const auto stop_verify = [&] {
-      const std::uint64_t stopped = stop_without_trace(dir, [&](const Events& events) {
+      const std::uint64_t asked = stop_without_trace(dir, [&](const Events& events) {
         const VerifyReport report = verify(request, {}, events);
         CHECK(first_finding(report) == "");
       });
-      CHECK(stopped > 0);
+      CHECK(asked > 0);
     };
     stop_verify();
     for (const bool with_checksums : {false, true}) {
@@ -219,11 +219,11 @@ TEST_CASE("stopping: verify against a folder is stopped at any question") {
   request.dataset = dir / "out";
   request.against = {dir / "in"};
   request.jobs = 2;
-  const std::uint64_t stopped = stop_without_trace(dir, [&](const Events& events) {
+  const std::uint64_t asked = stop_without_trace(dir, [&](const Events& events) {
     const VerifyReport report = verify(request, {}, events);
     CHECK(first_finding(report) == "");
   });
-  CHECK(stopped > 0);
+  CHECK(asked > 4 * 150);  // files met, both lists, their pairs
 }
 
 TEST_CASE("stopping: index of a foreign file, with checksums or not, is stopped at any question") {
@@ -234,9 +234,9 @@ TEST_CASE("stopping: index of a foreign file, with checksums or not, is stopped 
       ForeignRequest request;
       request.file = foreign_file_of(dir, format, 60);
       request.with_checksums = with_checksums;
-      const std::uint64_t stopped =
+      const std::uint64_t asked =
           stop_without_trace(dir, [&](const Events& events) { (void)index_file(request, events); });
-      CHECK(stopped > 0);
+      CHECK(asked > 0);
       CHECK(first_finding(verified(request.file, VerifyDepth::deep)) == "");
     }
   });
@@ -254,7 +254,7 @@ TEST_CASE("stopping: rebuilding lost indexes is stopped at any question, and fin
     };
     lose();
     const std::set<std::string> before = dir.entries("out");
-    const std::uint64_t stopped = stop_everywhere(
+    const std::uint64_t asked = stop_everywhere(
         [&](const Events& events) {
           const RebuildReport report = rebuild_index(dir / "out", events);
           CHECK(report.failed == 0);
@@ -263,7 +263,7 @@ TEST_CASE("stopping: rebuilding lost indexes is stopped at any question, and fin
           CHECK(dir.entries("out") == before);
           lose();
         });
-    CHECK(stopped > 0);
+    CHECK(asked > 0);
     CHECK(first_finding(verified(dir / "out")) == "");
     CHECK_FALSE(std::filesystem::exists(dir / "out/.shale"));
   });
@@ -275,43 +275,175 @@ TEST_CASE("stopping: info and cat of a foreign file are stopped at any question"
     const StopFolder dir;
     DatasetRequest request;
     request.path = foreign_file_of(dir, format, 60);
-    std::uint64_t stopped =
+    std::uint64_t asked =
         stop_without_trace(dir, [&](const Events& events) { (void)inspect(request, events); });
-    CHECK(stopped > 0);
-    stopped =
+    CHECK(asked > 0);
+    asked =
         stop_without_trace(dir, [&](const Events& events) { (void)find_row(request, 7, events); });
-    CHECK(stopped > 0);
+    CHECK(asked > 0);
   });
 }
 
-TEST_CASE("stopping: resample is stopped at any question, into an array and into shards") {
+// Rows of `width` numbers, all different, in any order of the axes.
+std::string array_of(std::size_t rows, std::size_t width, bool is_fortran = false) {
+  std::string data;
+  for (std::uint64_t i = 0; i < rows * width; ++i) data += as_text(bytes_of(i));
+  return npy_text("<u8", {rows, width}, data, is_fortran);
+}
+
+TEST_CASE("stopping: arrays are joined into one, which is stopped at any question") {
   const StopFolder dir;
-  const Schema schema{.fields = {{"x", Kind::tensor, DType::parse("<f8"), {40}}},
-                      .has_keys = false};
-  (void)write_set(format_named("npy"), plain_samples(schema, 3000, 0), dir / "own");
-  std::filesystem::rename(dir / "own/shard-000000.x.npy", dir / "x.npy");
-  std::filesystem::remove_all(dir / "own");
-  for (const DrawMode mode : {DrawMode::permute, DrawMode::replace}) {
-    ResampleRequest request;
-    request.conversion = stoppable(dir / "x.npy", dir, format_named("npy"));
-    request.conversion.shard_samples = 700;
-    request.conversion.draw.emplace().mode = mode;
-    request.indices_output = dir / "rows.npy";
+  for (const bool is_fortran : {false, true}) {
+    write_file(dir / "x.npy", array_of(60'000, 16, is_fortran));
+    write_file(dir / "y.npy", array_of(10'000, 16));
+    ConvertRequest request = stoppable(dir / "x.npy", dir, format_named("npy"));
+    request.inputs.push_back(dir / "y.npy");
+    request.output = dir / "joined.npy";
+    const std::uint64_t asked =
+        stop_without_trace(dir, [&](const Events& events) { (void)convert(request, events); });
+    CHECK(asked > 0);
+    CHECK(std::filesystem::file_size(dir / "joined.npy") ==
+          std::filesystem::file_size(dir / "x.npy") + 10'000 * 16 * 8);
+    std::filesystem::remove(dir / "joined.npy");
+  }
+}
+
+TEST_CASE("stopping: verify against arrays, a file and a dataset is stopped at any question") {
+  const StopFolder dir;
+  write_file(dir / "x.npy", array_of(20'000, 16));
+  ConvertRequest arrays = stoppable(dir / "x.npy", dir, format_named("npy"));
+  arrays.shard_samples = 7000;
+  (void)convert(arrays, {});
+  const std::string file = foreign_file_of(dir, format_named("lmdb"), 60);
+  ConvertRequest copy = stoppable(file, dir, format_named("lmdb"));
+  copy.output = dir / "copy";
+  (void)convert(copy, {});
+  for (const auto& [dataset, against] :
+       {std::pair{"out", "x.npy"}, {"copy", "foreign.lmdb"}, {"copy", "copy"}}) {
+    CAPTURE(against);
+    VerifyRequest request;
+    request.dataset = dir / dataset;
+    request.against = {dir / against};
+    request.memory_bytes = kMemory;
+    const std::uint64_t asked = stop_without_trace(dir, [&](const Events& events) {
+      const VerifyReport report = verify(request, {}, events);
+      CHECK(first_finding(report) == "");
+    });
+    CHECK(asked > 0);
+  }
+}
+
+TEST_CASE("stopping: labels that are read and compared are stopped at any question") {
+  const StopFolder dir;
+  std::string labels;
+  for (int i = 0; i < 60; ++i) {
+    write_file(dir / fmt::format("in/{:02}.jpg", i), "no image");
+    labels += fmt::format("{:02}.jpg,{}\n", i, i % 2 == 0 ? "cat" : "dog");
+  }
+  write_file(dir / "labels.csv", labels);
+  ConvertRequest request = stoppable(dir / "in", dir, format_named("record"));
+  request.labels_file = dir / "labels.csv";
+  request.on_error = OnError::keep;
+  request.max_errors = {.is_share = false, .share = 0, .count = 1000};
+  CHECK(stop_conversion(dir, request) > 4 * 60);  // files, labels, both, samples
+  VerifyRequest comparison;
+  comparison.dataset = dir / "out";
+  comparison.against = {dir / "in"};
+  comparison.labels_file = request.labels_file;
+  comparison.memory_bytes = kMemory;
+  const std::uint64_t asked = stop_without_trace(dir, [&](const Events& events) {
+    const VerifyReport report = verify(comparison, {}, events);
+    CHECK(first_finding(report) == "");
+  });
+  CHECK(asked > 0);
+}
+
+TEST_CASE("stopping: a loader that opens a file, or looks for a key, is stopped at any question") {
+  for_each_format([](const Format& format) {
+    if (format.survey == nullptr) return;
+    const StopFolder dir;
+    std::filesystem::create_directory(dir / "index");
+    LoaderRequest request{.path = foreign_file_of(dir, format, 60), .generator = "shale test"};
+    std::uint64_t asked = stop_without_trace(dir, [&](const Events& events) {
+      const Loader loader(request, events);
+      const std::optional<std::uint64_t> row = loader.find("is not there", events);
+      CHECK(row == std::nullopt);
+    });
+    CHECK(asked > 0);
+    request.index_folder = dir / "index";
+    asked = stop_without_trace(dir,
+                               [&](const Events& events) { const Loader loader(request, events); });
+    CHECK(asked > 0);
+  });
+}
+
+struct Drawing {
+  std::string_view name;
+  DrawMode mode;
+  std::size_t rows, width;
+  DrawRoad road;
+};
+constexpr Drawing kDrawings[] = {
+    {"permuted", DrawMode::permute, 3000, 40, DrawRoad::memory},
+    {"replaced", DrawMode::replace, 3000, 40, DrawRoad::memory},
+    {"dealt by weights", DrawMode::weights, 3000, 40, DrawRoad::buckets},
+    {"listed", DrawMode::indices, 3000, 40, DrawRoad::memory},
+    {"gathered", DrawMode::permute, 200, 8192, DrawRoad::gather},
+    {"dealt by permutation", DrawMode::permute, 130'000, 8, DrawRoad::buckets},
+    {"dealt by a list", DrawMode::indices, 130'000, 8, DrawRoad::buckets},
+};
+
+TEST_CASE("stopping: resample is stopped at any question, by any strategy, into whatever") {
+  for (const Drawing& drawing : kDrawings) {
+    CAPTURE(drawing.name);
+    const StopFolder dir;
+    write_file(dir / "x.npy", array_of(drawing.rows, drawing.width));
+    write_file(dir / "y.npy", array_of(drawing.rows, 2));
+    std::vector<std::int64_t> numbers(drawing.rows);
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = (i * 7919) % numbers.size();
+    write_file(dir / "numbers.npy", npy_as("<i8", numbers));
     for (const std::string output : {"drawn.npy", "drawn"}) {
+      ResampleRequest request;
+      request.conversion = stoppable(dir / "x.npy", dir, format_named("npy"));
       request.conversion.output = dir / output;
+      request.conversion.shard_samples = drawing.rows / 3;
+      DrawRequest& draw = request.conversion.draw.emplace();
+      draw.mode = drawing.mode;
+      if (drawing.mode == DrawMode::weights || drawing.mode == DrawMode::indices)
+        draw.file = dir / "numbers.npy";
+      request.also = {{dir / "y.npy", dir / "also.npy"}};
+      request.indices_output = dir / "rows.npy";
       const std::set<std::string> before = dir.entries(output);
-      const std::uint64_t stopped =
-          stop_everywhere([&](const Events& events) { (void)resample(request, events); },
-                          [&] {
-                            CHECK(dir.entries(output) == before);
-                            if (output.ends_with(".npy"))
-                              CHECK_FALSE(std::filesystem::exists(dir / output));
-                          });
-      CHECK(stopped > 0);
-      std::filesystem::remove_all(dir / output);
-      std::filesystem::remove(dir / "rows.npy");
+      std::optional<DrawRoad> road;
+      const std::uint64_t asked = stop_everywhere(
+          [&](const Events& events) { road = resample(request, events).arrays[0].plan.road; },
+          [&] {
+            CHECK(dir.entries(output) == before);
+            if (output.ends_with(".npy")) CHECK_FALSE(std::filesystem::exists(dir / output));
+          });
+      CHECK(asked > 0);
+      if (output.ends_with(".npy")) CHECK(name_of(road.value()) == name_of(drawing.road));
+      for (const char* name : {"drawn", "drawn.npy", "also.npy", "rows.npy"})
+        std::filesystem::remove_all(dir / name);
     }
   }
+}
+
+TEST_CASE("stopping: drawing from a dataset is stopped while its shards are proved") {
+  const StopFolder dir;
+  write_file(dir / "x.npy", array_of(200'000, 8));
+  ConvertRequest conversion = stoppable(dir / "x.npy", dir, format_named("npy"));
+  conversion.output = dir / "set";
+  conversion.shard_samples = 200'000;
+  (void)convert(conversion, {});
+  ResampleRequest request;
+  request.conversion = stoppable(dir / "set", dir, format_named("npy"));
+  request.conversion.output = dir / "drawn.npy";
+  request.conversion.draw.emplace().rows = 0;
+  // Nothing but the proof of 12 MiB, block by block, takes time.
+  const std::uint64_t asked =
+      stop_without_trace(dir, [&](const Events& events) { (void)resample(request, events); });
+  CHECK(asked > 12);
 }
 
 }  // namespace
