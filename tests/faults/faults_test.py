@@ -25,6 +25,7 @@ from limits import *  # noqa: E402, F401, F403
 from older_sets import *  # noqa: E402, F401, F403
 from resample import *  # noqa: E402, F401, F403
 from same_bytes import *  # noqa: E402, F401, F403
+from stopping import *  # noqa: E402, F401, F403
 from whose import *  # noqa: E402, F401, F403
 
 

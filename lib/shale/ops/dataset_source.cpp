@@ -215,7 +215,7 @@ class DatasetSource final : public Source {
   }
 
   void prove(const ShardReader& shard) const {
-    shard.prove_index();
+    shard.prove_index([this](auto) { stop_if_asked_(); });
     prove_block_list(dataset_.paths, shard.shard());
     const bool lacks_proof = manifest_.layout.has_fixed_rows && !info_.digest;
     if (lacks_proof) prove_files_of(shard, manifest_.layout, fields_, stop_if_asked_);

@@ -136,6 +136,7 @@ class Indexing {
     }
     describe_source();
     refuse_changed_file();
+    events_.stop_if_asked();  // for the last time: what follows takes no time
     write_manifest_file(join_path(work.path(), place.manifest), manifest_,
                         [this](const auto& visit) { visit(shard_); });
     put_in_place(place, work);
@@ -161,6 +162,7 @@ class Indexing {
     }
     describe_source();
     refuse_changed_file();
+    events_.stop_if_asked();
     paths_.lists = kNamelessFolder;
     return {std::move(manifest_), std::move(shard_), std::move(paths_), std::move(notes_),
             std::make_shared<const std::vector<std::shared_ptr<const void>>>(std::move(nameless_))};

@@ -17,7 +17,8 @@ namespace {
 constexpr std::uint64_t kRowsBetweenStops = 4096;
 
 FoundSample load(const OpenedDataset& dataset, const ShardReader& shard, const IndexRow& place,
-                 std::uint64_t row, std::uint64_t shard_row, std::uint64_t memory_bytes) {
+                 std::uint64_t row, std::uint64_t shard_row, std::uint64_t memory_bytes,
+                 const Events& events) {
   FoundSample found;
   LoadedSample loaded =
       load_sample(shard, place, dataset.manifest.schema, format_of(dataset.manifest), memory_bytes);
@@ -31,6 +32,7 @@ FoundSample load(const OpenedDataset& dataset, const ShardReader& shard, const I
   found.classes = dataset.manifest.classes;
   found.has_crc32c = shard.has_checksums();
   if (!dataset.manifest.layout.has_keys) found.sample.key = std::to_string(row);
+  events.stop_if_asked();  // nothing is written of it then
   return found;
 }
 
@@ -55,8 +57,8 @@ void prove_fixed_row(const OpenedDataset& dataset, const ShardReader& shard, std
   }
 }
 
-FoundSample load_row(const OpenedDataset& dataset, const DatasetRequest& request,
-                     std::uint64_t row) {
+FoundSample load_row(const OpenedDataset& dataset, const DatasetRequest& request, std::uint64_t row,
+                     const Events& events) {
   const std::uint64_t rows = dataset.manifest.digest.samples;
   if (row >= rows) {
     throw Error(Code::not_found, "there is no row {}: the dataset has {}", row, format_count(rows))
@@ -66,18 +68,18 @@ FoundSample load_row(const OpenedDataset& dataset, const DatasetRequest& request
   const std::uint64_t number = dataset.shards.holding(row);
   const std::uint64_t shard_row = row - dataset.shards.first_row(number);
   const ShardReader shard(dataset.paths, dataset.manifest, dataset.shards[number]);
-  shard.prove_index();
+  shard.prove_index([&](auto) { events.stop_if_asked(); });
   if (dataset.manifest.layout.has_fixed_rows && dataset.manifest.layout.has_checksums)
     prove_fixed_row(dataset, shard, shard_row);
   const IndexRow place = shard.open_index().row(shard_row);
-  return load(dataset, shard, place, row, shard_row, request.memory_bytes);
+  return load(dataset, shard, place, row, shard_row, request.memory_bytes, events);
 }
 
 FoundSample load_number(const OpenedDataset& dataset, const DatasetRequest& request,
-                        const std::string& key) {
+                        const std::string& key, const Events& events) {
   const std::uint64_t rows = dataset.manifest.digest.samples;
   if (const std::optional<std::uint64_t> row = row_of_number(key, rows))
-    return load_row(dataset, request, *row);
+    return load_row(dataset, request, *row, events);
   throw Error(Code::not_found, "'{}' is the key of no sample: keys are the numbers of the {} rows",
               printable(key), format_count(rows))
       .at(request.path)
@@ -104,21 +106,22 @@ DatasetInfo inspect(const DatasetRequest& request, const Events& events) {
     count(shard.index);
     count(shard.blocks);
   }
+  events.stop_if_asked();
   return info;
 }
 
 FoundSample find_row(const DatasetRequest& request, std::uint64_t row, const Events& events) {
-  return load_row(open_dataset(request, events), request, row);
+  return load_row(open_dataset(request, events), request, row, events);
 }
 
 FoundSample find_key(const DatasetRequest& request, const std::string& key, const Events& events) {
   const OpenedDataset dataset = open_dataset(request, events);
-  if (!dataset.manifest.layout.has_keys) return load_number(dataset, request, key);
+  if (!dataset.manifest.layout.has_keys) return load_number(dataset, request, key, events);
   const std::uint64_t hash = xxh3_64(as_bytes(key));
   std::uint64_t first = 0;
   for (const ManifestShard& entry : dataset.shards) {
     const ShardReader shard(dataset.paths, dataset.manifest, entry);
-    shard.prove_index();
+    shard.prove_index([&](auto) { events.stop_if_asked(); });
     IndexReader index = shard.open_index();
     for (std::uint64_t row = 0; row < entry.digest.samples; ++row) {
       if (row % kRowsBetweenStops == 0) events.stop_if_asked();
@@ -126,7 +129,8 @@ FoundSample find_key(const DatasetRequest& request, const std::string& key, cons
       if (place.key_hash != hash || place.key.length != key.size()) continue;
       std::string stored(key.size(), '\0');
       shard.file_of_key().read_exact(place.key.offset, std::as_writable_bytes(std::span(stored)));
-      if (stored == key) return load(dataset, shard, place, first + row, row, request.memory_bytes);
+      if (stored == key)
+        return load(dataset, shard, place, first + row, row, request.memory_bytes, events);
       if (shard.has_checksums()) prove_value(as_bytes(stored), place.key, shard.file_of_key());
     }
     first += entry.digest.samples;

@@ -130,8 +130,8 @@ const InputFile& ShardReader::file_of_key() const {
   return files_[layout_->part_file[layout_->key_part]];
 }
 
-void ShardReader::prove_index() const {
-  if (index_) prove_file(*index_, shard_.index);
+void ShardReader::prove_index(const std::function<void(std::uint64_t bytes)>& progress) const {
+  if (index_) prove_file(*index_, shard_.index, progress);
 }
 
 void prove_file(const InputFile& file, const ManifestFile& expected,
@@ -172,7 +172,7 @@ LoadedSample load_sample(const ShardReader& shard, const IndexRow& row, const Sc
     if (is_located(schema.fields[i].kind) && place.offset != kMissing) wanted += place.length;
     if (wanted > limit_bytes || place.length > limit_bytes) {
       throw Error(Code::limit, "sample is {} bytes, {} may be held in memory", wanted, limit_bytes)
-          .at(shard.index_path())
+          .at(shard.file_of_field(i).path())
           .hint("pass a larger --memory");
     }
   }

@@ -44,9 +44,9 @@ class ShardReader {
     return layout_->has_checksums && !layout_->has_fixed_rows;
   }
   /// Proves the index by its hash in the manifest: then every place, checksum and number in it is
-  /// as it was written. Nothing to prove where rows are fixed. Reads the whole index. Errors: as
-  /// prove_file.
-  void prove_index() const;
+  /// as it was written. Nothing to prove where rows are fixed. Reads the whole index. `progress`
+  /// and errors: as prove_file.
+  void prove_index(const std::function<void(std::uint64_t bytes)>& progress = {}) const;
   /// True for files of other tools: a sample there need not have every field.
   [[nodiscard]] bool may_lack_values() const { return layout_->dialect != Dialect::own; }
 
