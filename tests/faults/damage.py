@@ -3,13 +3,16 @@
 import json
 import os
 import shutil
+import struct
 
 from fault_case import BUG_MARKS, IN_MEMORY, FaultCase
-from shale_tool import IS_SANITIZED, make_photos, manifest_of, png, run, write
+from manifests import edit_manifest, hash_of_file
+from shale_tool import IS_SANITIZED, make_photos, manifest_of, png, read_index, run, write
 
 __all__ = ["Damage"]
 
 FLIPS = 60 if IS_SANITIZED else 300
+MOST_BYTES = 256 << 20  # of a run at the default --memory of 256 MiB: less than that
 
 
 class Damage(FaultCase):
@@ -159,6 +162,24 @@ class Damage(FaultCase):
                 (self.source / name).unlink(missing_ok=True)
             path.write_bytes(content)
         self.ok("verify", self.out, "--against", self.source)
+
+    def test_a_forged_length_is_damage_and_takes_no_memory(self):
+        """Findings A18: with right hashes, so that nothing but the length is wrong."""
+        path = self.out / "shard-000001.index.npy"
+        content, row = path.read_bytes(), read_index(path)[3]
+        place = struct.pack("<QQ", row["image.offset"], row["image.length"])
+        self.assertEqual(content.count(place), 1)
+        for length in (1 << 31, 1 << 32, 1 << 63, (1 << 64) - 1):
+            forged = content.replace(place, struct.pack("<QQ", row["image.offset"], length))
+            path.write_bytes(forged)
+            edit_manifest(self.out, hash_of_file(content), hash_of_file(forged))
+            for words in (["verify"], ["verify", "--deep"], ["cat", 28]):
+                done = run(words[0], self.out, *words[1:])
+                self.assertEqual(done.code, 3, f"{words}, {length}: {done.err}")
+                self.assertRegex(done.err, f"shard-000001.* {length} bytes")
+                if not IS_SANITIZED:
+                    self.assertLess(done.peak_bytes, MOST_BYTES)
+            edit_manifest(self.out, hash_of_file(forged), hash_of_file(content))
 
     def test_a_damaged_dataset_is_no_source(self):
         path = self.out / f"shard-000001.{self.suffix}"

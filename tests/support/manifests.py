@@ -15,11 +15,21 @@ _xxh3_128 = ctypes.CDLL(ctypes.util.find_library("xxhash")).XXH3_128bits
 _xxh3_128.restype, _xxh3_128.argtypes = _Hash128, (ctypes.c_char_p, ctypes.c_size_t)
 
 
+def _hex_of(content):
+    found = _xxh3_128(content, len(content))
+    return b"%016x%016x" % (found.high, found.low)
+
+
+def hash_of_file(content):
+    """What a manifest has of a file of this content, up to a block (docs/index.md)."""
+    assert len(content) <= 1 << 20
+    return _hex_of(bytes.fromhex(_hex_of(content).decode()))
+
+
 def sealed(text):
     """The manifest with the hash of all of its bytes but the hash's own digits."""
     head, tail = re.fullmatch(rb'(.*"hash": ")[0-9a-f]{32}("\n}\n)', text, re.DOTALL).groups()
-    found = _xxh3_128(head + tail, len(head + tail))
-    return head + b"%016x%016x" % (found.high, found.low) + tail
+    return head + _hex_of(head + tail) + tail
 
 
 def edit_manifest(dataset, pattern, replacement):

@@ -23,13 +23,17 @@ InputFile open_checked(const std::string& directory, const ManifestFile& file) {
 }
 
 // Reads one extent to the end of `bytes` and proves its checksum.
-void read_extent(const InputFile& file, const FieldPlace& place, bool has_crc32c,
-                 std::vector<std::byte>& bytes) {
+void check_place(const InputFile& file, const FieldPlace& place) {
   if (place.length > file.size() || place.offset > file.size() - place.length) {
     throw Error(Code::damaged, "index places {} bytes here, the file has {}", place.length,
                 file.size())
         .at(file.path(), place.offset);
   }
+}
+
+void read_extent(const InputFile& file, const FieldPlace& place, bool has_crc32c,
+                 std::vector<std::byte>& bytes) {
+  check_place(file, place);
   const std::size_t begin = bytes.size();
   bytes.resize(begin + place.length);
   file.read_exact(place.offset, std::span(bytes).subspan(begin));
@@ -169,7 +173,10 @@ LoadedSample load_sample(const ShardReader& shard, const IndexRow& row, const Sc
   std::uint64_t wanted = row.key.length;
   for (std::size_t i = 0; i < schema.fields.size(); ++i) {
     const FieldPlace& place = row.cells[i].place;
-    if (is_located(schema.fields[i].kind) && place.offset != kMissing) wanted += place.length;
+    if (is_located(schema.fields[i].kind) && place.offset != kMissing) {
+      check_place(shard.file_of_field(i), place);  // a false length is not a matter of memory
+      wanted += place.length;
+    }
     if (wanted > limit_bytes || place.length > limit_bytes) {
       throw Error(Code::limit, "sample is {} bytes, {} may be held in memory", wanted, limit_bytes)
           .at(shard.file_of_field(i).path())
