@@ -8,10 +8,10 @@ import struct
 import unittest
 import zipfile
 
-from fault_case import FaultCase
+from fault_case import IN_MEMORY, FaultCase
 from shale_tool import GRAY_JPEG, IS_SANITIZED, manifest_of, npy, png, run, write
 
-__all__ = ["Limits"]
+__all__ = ["Limits", "ManyColumns"]
 
 MIB = 1 << 20
 
@@ -29,7 +29,7 @@ class Limits(FaultCase):
         own = int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
         self.assertLess(own, 80 * MIB, "this test itself is too large")
         done = self.ok(*words, "--memory", f"{budget_mib}MiB", code=code)
-        self.assertLessEqual(done.peak_bytes, (budget_mib + 64) * MIB, f"{words}: {done.peak_bytes / MIB:.0f} MiB")
+        self.assertLessEqual(done.peak_bytes, (budget_mib + 64) * MIB, f"{words[0]} {words[-6:]}: {done.peak_bytes / MIB:.0f} MiB")
         return done
 
     @unittest.skipIf(IS_SANITIZED, "a sanitizer's memory is not the tool's")
@@ -163,3 +163,28 @@ class Limits(FaultCase):
         for i in range(600):
             write(f"{self.folder}/in/class-{i % 3}/{i:03}.jpg", GRAY_JPEG)
         return self.folder / "in"
+
+
+@unittest.skipIf(IS_SANITIZED, "a sanitizer's memory is not the tool's")
+class ManyColumns(FaultCase):
+    base = IN_MEMORY
+    within = Limits.within
+
+    def columns(self, count, rows):
+        source = self.folder / "x.npy"
+        write(source, npy("<i8", (rows,), bytes(8 * rows)))
+        return [f"x{i}={source}" for i in range(count)]
+
+    def test_peak_memory_of_the_buffers_of_many_files(self):
+        self.within(16, "convert", *self.columns(1600, 6144), self.out, "--to", "npy")
+        self.within(16, "verify", self.out, "--deep", "--jobs", 7)
+
+    def test_peak_memory_of_samples_of_many_fields(self):
+        words = self.columns(400, 1200)
+        for container in ("record", "lmdb", "hdf5"):
+            first, again = self.folder / container, self.folder / "again"
+            self.within(16, "convert", *words, first, "--to", container, "--shuffle")
+            self.within(16, "convert", first, again, "--to", "npy", "--jobs", 7, "--overwrite")
+            self.within(16, "convert", first, again, "--to", container, "--shuffle", "--overwrite")
+            self.within(16, "verify", again, "--deep")
+        self.within(16, "resample", self.folder / "hdf5", again, "--to", "npy", "--overwrite")

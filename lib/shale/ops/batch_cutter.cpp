@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "shale/base/error.hpp"
+#include "shale/base/size_text.hpp"
 
 namespace shale {
 namespace {
@@ -21,11 +22,31 @@ std::size_t open_shards_a_batch(std::size_t most_in_flight) {
 
 constexpr std::uint64_t kLeastBatchBytes = 256 * 1024, kMostBatchBytes = 2 << 20;
 
+// Of a sample, or of a run that is one record.
+std::uint64_t overhead(std::size_t fields) {
+  return std::max(kSampleOverheadBytes, fields * kFieldOverheadBytes);
+}
+
+// Of each further record of a run.
+std::uint64_t record_overhead(std::size_t fields) {
+  return std::max(kSampleOverheadBytes, fields * kRecordFieldBytes);
+}
+
 std::uint64_t cost(const PendingSample& sample, std::uint64_t records) {
-  return sample.bytes + records * kSampleOverheadBytes + 2 * sample.key.size();
+  const std::size_t fields = sample.cells.size();
+  return sample.bytes + 2 * sample.key.size() + overhead(fields) +
+         (records - 1) * record_overhead(fields);
 }
 
 Error over_budget(const PendingSample& sample, std::uint64_t memory_bytes) {
+  if (sample.bytes <= memory_bytes / 2) {
+    return Error(Code::limit,
+                 "sample of {} takes {} bytes in memory, --memory leaves {} for samples",
+                 format_counted(sample.cells.size(), "field", "fields"), cost(sample, 1),
+                 memory_bytes)
+        .for_sample(sample.key)
+        .hint("pass a larger --memory, or fewer fields");
+  }
   return Error(Code::limit, "sample is {} bytes, --memory leaves {} for samples", sample.bytes,
                memory_bytes)
       .for_sample(sample.key)
@@ -64,9 +85,14 @@ std::uint64_t BatchCutter::cost_of(const PendingSample& sample) const {
 std::uint64_t BatchCutter::most_rows() const {
   const std::optional<std::uint64_t> row_bytes = source_.info().row_bytes;
   if (!row_bytes) return 1;
-  const std::uint64_t row_cost =
-      std::max<std::uint64_t>(1, *row_bytes + (runs_.are_encoded_whole ? 0 : kSampleOverheadBytes));
-  std::uint64_t rows = (batch_bytes_ - std::min(batch_bytes_, waiting_cost_)) / row_cost;
+  const std::size_t fields = source_.info().schema.fields.size();
+  const std::uint64_t a_run = overhead(fields);
+  const std::uint64_t a_row = *row_bytes + (runs_.are_encoded_whole ? 0 : record_overhead(fields));
+  // A run of very many columns is worth its overhead.
+  const std::uint64_t room = std::max({batch_bytes_, std::min(budget_.limit(), 2 * a_run),
+                                       std::min(budget_.limit() / most_in_flight_, 8 * a_run)});
+  const std::uint64_t taken = waiting_cost_ + a_run;
+  std::uint64_t rows = (room - std::min(room, taken)) / std::max<std::uint64_t>(1, a_row);
   if (waiting_cost_ == 0) rows = std::max<std::uint64_t>(rows, 1);
   if (const std::uint64_t shard = runs_.rows_a_shard.value_or(0); shard > 0)
     rows = std::min(rows, shard - next_number_ % shard);

@@ -105,8 +105,10 @@ ShardForecast forecast_fixed(const SourceInfo& info, const Format& format, const
 
 void refuse_too_large(const SourceInfo& info, const Format& format, std::uint64_t shard_bytes,
                       std::uint64_t memory_bytes) {
+  PendingSample hollow;  // what every sample is at least
+  hollow.cells.resize(info.schema.fields.size());
+  refuse_over_budget(info.largest.value_or(hollow), memory_bytes);
   if (!info.largest) return;
-  refuse_over_budget(*info.largest, memory_bytes);
   const OptionSet options(format.options);
   const ShardLayout layout = format.layout(info.schema, options);
   const auto bytes_with = [&](const std::vector<std::uint64_t>& parts) {

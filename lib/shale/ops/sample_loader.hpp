@@ -35,8 +35,11 @@ struct Batch {
   ReadBuffer buffer;
 };
 
-/// What a pending sample costs while it is in flight, over and above its payload.
-inline constexpr std::uint64_t kSampleOverheadBytes = 1024;
+/// What a sample costs while it is in flight, over and above its payload: at least so much, and for
+/// each field its place, its value and its part of the record. Measured with 2,000 fields. The rows
+/// of a run share all but the record.
+inline constexpr std::uint64_t kSampleOverheadBytes = 1024, kFieldOverheadBytes = 400,
+                               kRecordFieldBytes = 120;
 
 /// Reads the payload of all samples of a batch into its buffer, with many reads in flight, and
 /// returns them as samples that point into it. Errors: Code::io naming the sample for a file that

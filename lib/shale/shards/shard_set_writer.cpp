@@ -18,7 +18,7 @@
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kLeastBufferBytes = 16 * 1024;
+constexpr std::uint64_t kLeastBufferBytes = 4 * 1024, kLeastDirectBytes = 16 * 1024;
 constexpr std::uint64_t kBuffers = 3, kIndexBufferBytes = 256 * 1024, kKeyCheckBytes = 4 << 20;
 
 // Data buffers of 1 to 4 MiB: three of 4 MiB keep this disk busy (bench/README.md), small budgets
@@ -169,7 +169,7 @@ struct ShardSetWriter::Impl {
     open->name = shard_name(summary.shards);
     for (std::size_t i = 0; i < layout.file_suffixes.size(); ++i) {
       open->files.emplace_back(join_path(work.path(), open->name + layout.file_suffixes[i]),
-                               OutputFile::Options{options.io, file_buffer_bytes(i), kBuffers});
+                               file_options(i));
     }
     open->writer = format.create_shard(open->files, schema, format_options, shard_plan);
     if (layout.has_fixed_rows) return;
@@ -180,11 +180,12 @@ struct ShardSetWriter::Impl {
   }
 
   // The buffers of one file, which share what one file alone would have: by the bytes of their
-  // rows where those are fixed.
-  [[nodiscard]] std::uint64_t file_buffer_bytes(std::size_t file) const {
+  // rows where those are fixed. A share that is too small for three buffers is one, which the page
+  // cache collects, and no ring.
+  [[nodiscard]] OutputFile::Options file_options(std::size_t file) const {
     const std::uint64_t all = data_buffer_bytes(options.memory_bytes);
     const std::size_t files = layout.file_suffixes.size();
-    if (files == 1) return all;
+    if (files == 1) return {options.io, all, kBuffers};
     double share = 1.0 / static_cast<double>(files);
     if (layout.has_fixed_rows) {
       std::uint64_t of_file = 1, of_all = 1;
@@ -195,8 +196,11 @@ struct ShardSetWriter::Impl {
       }
       share = static_cast<double>(of_file) / static_cast<double>(of_all);
     }
-    const auto bytes = static_cast<std::uint64_t>(share * static_cast<double>(all));
-    return std::clamp(bytes / kLeastBufferBytes * kLeastBufferBytes, kLeastBufferBytes, all);
+    const auto bytes = static_cast<std::uint64_t>(share * static_cast<double>(all)) /
+                       kLeastBufferBytes * kLeastBufferBytes;
+    if (bytes >= kLeastDirectBytes) return {options.io, bytes, kBuffers};
+    const IoMode io = options.io == IoMode::automatic ? IoMode::buffered : options.io;
+    return {io, std::max(bytes * kBuffers, kLeastBufferBytes), 1};
   }
 
   void write(const Record& record) {
