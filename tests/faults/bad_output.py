@@ -191,6 +191,24 @@ class DisksThatFail(FaultCase):
                     self.ok("convert", self.source, out, "--to", "record", *self.words)
                 self.check_same(out, self.reference)
 
+    def test_disks_too_small_for_the_index_of_a_file(self):
+        """Full while it writes index, block list or manifest: nothing is left, and the hint is one that helps."""
+        photos, file, whole = make_photos(self.folder / "many", 300, sides=(2, 4)), self.folder / "f.lmdb", self.folder / "whole"
+        self.ok("convert", photos, self.out, "--to", "lmdb")
+        shutil.copy(self.out / "shard-000000.lmdb", file)
+        self.ok("index", file, "--crc", "--index-dir", whole)
+        need = sum((path.stat().st_size + 4095) // 4096 for path in whole.iterdir())
+        for pages in range(1, need + 2):  # the mark of the work folder takes one more
+            with self.small_disk(f"{4 * pages}k") as disk:
+                words = ["index", file, "--crc", "--index-dir", disk / "idx"]
+                if pages <= need:
+                    done = self.refused(*words, says=["f.lmdb.", "No space left on device", "make room"])
+                    self.assertNotIn("pass --index-dir", done.err)
+                    self.assertEqual(os.listdir(disk / "idx"), [])
+                    self.remount(disk, "size=8m")
+                self.ok(*words)
+                self.check_same(disk / "idx", whole)
+
     def test_a_read_only_disk(self):
         with self.small_disk("8m") as disk:
             self.convert(self.source, disk / "made", *self.words)

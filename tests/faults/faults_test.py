@@ -20,6 +20,7 @@ from containers import *  # noqa: E402, F401, F403
 from damage import *  # noqa: E402, F401, F403
 from environment import *  # noqa: E402, F401, F403
 from foreign_files import *  # noqa: E402, F401, F403
+from hostile_sets import *  # noqa: E402, F401, F403
 from kills import *  # noqa: E402, F401, F403
 from limits import *  # noqa: E402, F401, F403
 from older_sets import *  # noqa: E402, F401, F403

@@ -127,6 +127,7 @@ def label_of(image):
 def test_a_copy_has_transforms_of_its_own(dataset):
     """Findings C3: the usual way to two transforms of one folder."""
     train = ImageFolder(dataset, transform=label_of)
+    assert isinstance(train[0][0], tuple)  # one that has been read from, and may have kept something
     val = copy.copy(train)
     val.transform = val.target_transform = str
     assert isinstance(train[0][0], tuple) and isinstance(train[0][1], int)
@@ -137,6 +138,7 @@ def test_a_copy_has_transforms_of_its_own(dataset):
         assert again[0] == val[0] or again[0][1] == val[0][1]
         assert again.transform is str
     lists = package.Dataset(dataset, transform=len)
+    assert lists[0] == 3
     other = copy.copy(lists)
     other.transform = list
     assert lists[0] == 3 and other[0] == list(package.Dataset(dataset)[0])

@@ -1,9 +1,20 @@
-"""Changes dataset.json and seals it again with a right hash of its own (docs/manifest.md)."""
+"""Changes dataset.json, absurdly too, and seals it again with a right hash of its own (docs/manifest.md)."""
 
 import ctypes
 import ctypes.util
+import json
 import pathlib
 import re
+import struct
+
+NUMBERS = (b"0", b"1", b"-1", b"2147483648", b"4294967296", b"9223372036854775808", b"18446744073709551615", b"1e308", b"99999999999999999999999")
+TEXTS = (
+    b'""', b'"../../x"', b'"/etc/passwd"', b'"\\u001b]0;pwn\\u0007"', b'"\\u202e"', b'"' + b"n" * 5000 + b'"', b'"npy"', b'"record"', b'"shard-000000.tfrecord"',
+    b'".shale"', b'"dataset.json"', b'"\\u0000"',
+)  # fmt: skip
+OTHERS = (b"null", b"true", b"[]", b"{}", b"[[[[[[[[[[[[0]]]]]]]]]]]]", b"[" * 100_000, b'{"a":' * 100_000, b" " * 1_000_000 + b"0")
+NUMBER, TEXT = re.compile(rb"(?<=[:\[,])-?\d+"), re.compile(rb'(?<=[:\[,])"[^"]*"')
+BLOCK_BYTES = 1 << 20
 
 
 class _Hash128(ctypes.Structure):
@@ -39,3 +50,26 @@ def edit_manifest(dataset, pattern, replacement):
     if count == 0:
         raise AssertionError(f"{path}: there is no {pattern}")
     path.write_bytes(sealed(text))
+
+
+def _hash(content):
+    found = _xxh3_128(content, len(content))
+    return struct.pack(">QQ", found.high, found.low)
+
+
+def reseal_shards(dataset):
+    """Makes every block list and every hash of a shard's files that of the bytes as they are now."""
+    dataset = pathlib.Path(dataset)
+    text = (dataset / "dataset.json").read_bytes()
+    for shard in json.loads(text)["shards"]:
+        blocks = {}
+        for file in shard["files"] + [shard["index"]]:
+            content = (dataset / file["name"]).read_bytes()
+            blocks[file["name"]] = [_hash(content[at : at + BLOCK_BYTES]) for at in range(0, len(content), BLOCK_BYTES)]
+        listed = b"".join(hash_ for file in shard["files"] for hash_ in blocks[file["name"]])
+        path = dataset / shard["blocks"]["name"]
+        path.write_bytes(path.read_bytes()[: -len(listed)] + listed)
+        blocks[path.name] = [_hash(path.read_bytes())]
+        for file in shard["files"] + [shard["index"], shard["blocks"]]:
+            text = text.replace(file["xxh3_128"].encode(), _hash(b"".join(blocks[file["name"]])).hex().encode())
+    (dataset / "dataset.json").write_bytes(sealed(text))

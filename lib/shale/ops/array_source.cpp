@@ -11,8 +11,6 @@
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kMostEmptyRows = std::uint64_t{1} << 24;
-
 // A column under way: its arrays, and which of them row 0 of the next run is in.
 struct OpenColumn {
   std::vector<ArrayRows> arrays;
@@ -40,12 +38,11 @@ class ArraySource final : public Source {
       row_bytes += stride;
       open(column, stride, facts);
     }
-    // Rows of no bytes cost no disk: a small header may claim more than anybody can count.
-    if (row_bytes == 0 && rows_ > kMostEmptyRows) {
-      throw Error(Code::limit, "array claims {} rows of no bytes, at most {} are read", rows_,
-                  kMostEmptyRows)
-          .at(columns.front().arrays.front().file->path())
-          .hint("leave it out of the input: it holds nothing");
+    try {
+      refuse_empty_rows(info_.schema, rows_);
+    } catch (Error& error) {
+      error.at(columns.front().arrays.front().file->path());
+      throw;
     }
     info_.schema.has_keys = false;
     validate_schema(info_.schema);

@@ -314,6 +314,7 @@ class Verification {
   void check_shard(const Format& format, const ManifestShard& shard) {
     const std::uint64_t first_sample = report_.samples;
     const std::uint64_t findings_before = report_.findings;
+    const std::uint64_t damage_before = findings_before - report_.bad_when_written;
     if (!shard.index.name.empty()) (void)check_file(paths_.lists, shard.index, shard.name);
     const bool has_blocks =
         !shard.blocks.name.empty() && check_file(paths_.lists, shard.blocks, shard.name);
@@ -342,7 +343,8 @@ class Verification {
     prove_bytes(check, format);
     check->is_damaged = report_.findings > findings_before;
     if (request_.depth == VerifyDepth::deep) prove_digests(check, format);
-    const bool is_whole = report_.findings == findings_before;
+    // Images that were bad when they were written are no damage.
+    const bool is_whole = report_.findings - report_.bad_when_written == damage_before;
     if (request_.depth == VerifyDepth::deep && is_whole) ask_library(*check, format);
   }
 

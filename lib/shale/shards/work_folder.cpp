@@ -16,6 +16,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/io/atomic_file.hpp"
+#include "shale/io/safe_descriptor.hpp"
 #include "shale/io/write_fully.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
@@ -206,7 +207,8 @@ WorkFolder::Lock WorkFolder::try_lock() {
         .hint("move it away, or choose another output");
   }
   const std::string lock_path = join_path(path_, kLockName);
-  lock_ = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+  lock_ = above_standard_descriptors(
+      ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (lock_ < 0 && errno == ENOENT) return Lock::lost;  // the folder was removed under us
   if (lock_ < 0) throw error(errno, "its lock file cannot be made");
   // Network file systems may have no locks (ENOLCK, ENOTSUP): then nothing guards against a second
@@ -258,7 +260,8 @@ void WorkFolder::clear() {
 
 void WorkFolder::begin(std::string_view request) {
   const std::string path = join_path(path_, kJournalName);
-  journal_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  journal_ =
+      above_standard_descriptors(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (journal_ < 0) throw error(errno, "its journal cannot be made");
   write_line(request);
   sync_directory(path_);
