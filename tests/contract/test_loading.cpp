@@ -7,6 +7,7 @@
 #include "shale/ops/loader.hpp"
 
 #include "tests/contract/contract_tools.hpp"
+#include "tests/unit/io/child_process.hpp"
 
 namespace shale {
 namespace {
@@ -186,6 +187,36 @@ TEST_CASE("loading: many threads read from one loader what one thread reads") {
     threads.clear();
     CHECK(wrong == 0);
   });
+}
+
+// The descriptors of this process that are open on something in a folder.
+std::vector<int> open_below(const std::string& folder) {
+  std::vector<int> numbers;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    if (fs::read_symlink(entry.path(), gone).string().starts_with(folder))
+      numbers.push_back(std::stoi(entry.path().filename().string()));
+  }
+  return numbers;
+}
+
+TEST_CASE("loading: two loaders in a daemon that closed all do not close each other's files") {
+  const TempDir dir;
+  const Format& format = format_named("record");
+  (void)write_set(format, plain_samples(full_schema(format), 5, 100), dir / "set");
+  const Loader one(request_of(dir / "set"), {}), other(request_of(dir / "set"), {});
+  const std::string key = one.key_of(3);
+  CHECK(other.key_of(3) == key);
+  const std::size_t open = open_below(dir.path()).size();
+  CHECK(open > 3);
+
+  const std::string story = text_from_child([&] {
+    for (const int number : open_below(dir.path())) ::close(number);
+    const bool is_right = other.key_of(3) == key && one.key_of(3) == key && other.key_of(3) == key;
+    return fmt::format("{}, {} open", is_right, open_below(dir.path()).size());
+  });
+
+  CHECK(story == fmt::format("true, {} open", open));
 }
 
 }  // namespace

@@ -100,9 +100,11 @@ void LoaderState::abandon() {
   for (Noted& noted : noted_) {
     const int open = noted.descriptor.exchange(-1);
     struct stat now {};
-    // A daemon closes all that it was born with, and the number may stand for a file of its own.
+    // A daemon closes all that it was born with, and the number may stand for a file of its own, or
+    // for the same file that another loader has opened since: that one has another position.
     if (open < 0 || ::fstat(open, &now) != 0) continue;
-    if (now.st_dev == noted.device && now.st_ino == noted.inode) ::close(open);
+    if (now.st_dev != noted.device || now.st_ino != noted.inode) continue;
+    if (::lseek(open, 0, SEEK_CUR) == process_) ::close(open);
   }
 }
 
@@ -290,6 +292,8 @@ void LoaderState::note_descriptor(const InputFile& file, bool is_open) {
   const int wanted = is_open ? -1 : file.descriptor();
   struct stat status {};
   if (is_open && ::fstat(file.descriptor(), &status) != 0) return;
+  // Nothing reads by the position: it is a mark, which forks share and no other open has.
+  if (is_open && ::lseek(file.descriptor(), process_, SEEK_SET) != process_) return;
   for (Noted& noted : noted_) {
     if (noted.descriptor != wanted) continue;
     if (is_open) {

@@ -133,7 +133,7 @@ class LoaderState {
   std::mutex stamp_mutex_;
   FileStamp stamp_;
   // Those of the manifest and the entries, or -1. A number stands here only while it is open, after
-  // what it was opened on: a child closes what it finds, unless it is another file by now.
+  // what it was opened on: a child closes what it finds, unless it was opened by somebody else.
   struct Noted {
     std::atomic<int> descriptor = -1;
     std::atomic<dev_t> device = 0;
