@@ -209,6 +209,18 @@ def test_what_cannot_be_located_is_unpacked_to_be_converted(maker, memory, shale
     assert not list(scratch.iterdir())
 
 
+@pytest.mark.parametrize("scratch", ["/nonexistent", "/dev/null", "x" * 300], ids=["absent", "file", "long"])
+def test_unpacking_into_a_TMPDIR_that_is_no_folder_names_it(scratch, tmp_path, monkeypatch):
+    """Findings A9: exit 70, "a bug of shale"."""
+    made = foreign_files.hdf5_gzip(tmp_path)
+    monkeypatch.setenv("TMPDIR", scratch)
+    told = run_shale("convert", made.file, tmp_path / "out", "--to", "record", code=(1,)).stderr
+    assert scratch.encode() in told and b"set TMPDIR" in told
+    assert {path.name for path in tmp_path.iterdir()} == {made.file.name}
+    monkeypatch.setenv("TMPDIR", "")
+    run_shale("convert", made.file, tmp_path / "out", "--to", "record")
+
+
 def test_a_filter_that_the_library_has_not_is_refused_by_name(tmp_path):
     path = foreign_files.hdf5_lzf(tmp_path)
     if (refused := run_shale("convert", path, tmp_path / "out", "--to", "record", code=(0, 1))).returncode == 0:

@@ -64,25 +64,9 @@ def run(work):
         if turn == 1:
             begun.wait()
 
-threads = [threading.Thread(target=run, args=[globals()[sys.argv[2]]()], daemon=True) for _ in range(3)]
-for thread in threads:
-    thread.start()
+for _ in range(3):
+    threading.Thread(target=run, args=[globals()[sys.argv[2]]()], daemon=True).start()
 begun.wait()
-
-# Goes when the interpreter is ending, and has it wait until each thread has written once more, and wants the lock back.
-class Last:
-    def __init__(self):
-        self.files = [f"{folder}/{thread.ident}.npy" for thread in threads]
-
-    def __del__(self, stat=os.stat, link=os.readlink):
-        was = [stat(file).st_ino for file in self.files]
-        while any(stat(file).st_ino == before for file, before in zip(self.files, was)):
-            pass  # each call gives the lock to whoever waits for it
-        for _ in range(1000):
-            stat(self.files[0])
-
-if sys.argv[2] == "resample":
-    last = Last()
 """
 ENDS = {"exit": ("sys.exit(7)", 7), "end": ("", 0), "Ctrl-C": ("os.kill(os.getpid(), signal.SIGINT)\nwhile True: pass", -signal.SIGINT)}
 

@@ -13,7 +13,8 @@ TEXTS = (
     b'".shale"', b'"dataset.json"', b'"\\u0000"',
 )  # fmt: skip
 OTHERS = (b"null", b"true", b"[]", b"{}", b"[[[[[[[[[[[[0]]]]]]]]]]]]", b"[" * 100_000, b'{"a":' * 100_000, b" " * 1_000_000 + b"0")
-NUMBER, TEXT = re.compile(rb"(?<=[:\[,])-?\d+"), re.compile(rb'(?<=[:\[,])"[^"]*"')
+# A member of the top level has a blank before its value, others have none.
+NUMBER, TEXT = re.compile(rb"(?:(?<=[:\[,])|(?<=: ))-?\d+"), re.compile(rb'(?:(?<=[:\[,])|(?<=: ))"[^"]*"')
 BLOCK_BYTES = 1 << 20
 
 
