@@ -1,5 +1,6 @@
 """Memory and descriptors: what a run may take is what it was granted."""
 
+import os
 import pathlib
 import random
 import resource
@@ -11,7 +12,7 @@ import zipfile
 from fault_case import IN_MEMORY, FaultCase
 from shale_tool import GRAY_JPEG, IS_SANITIZED, manifest_of, npy, png, run, write
 
-__all__ = ["Limits", "ManyColumns"]
+__all__ = ["Limits", "ManyColumns", "ManyNames"]
 
 MIB = 1 << 20
 
@@ -188,3 +189,45 @@ class ManyColumns(FaultCase):
             self.within(16, "convert", first, again, "--to", container, "--shuffle", "--overwrite")
             self.within(16, "verify", again, "--deep")
         self.within(16, "resample", self.folder / "hdf5", again, "--to", "npy", "--overwrite")
+
+
+@unittest.skipIf(IS_SANITIZED, "a sanitizer's memory is not the tool's")
+class ManyNames(FaultCase):
+    """Names of 250 bytes: held in memory, 250,000 of them are more than the 64 MiB that a run may take beside --memory."""
+
+    base = IN_MEMORY
+    within = Limits.within
+
+    def names(self, folder, suffix):
+        write(folder / f"0{suffix}", GRAY_JPEG)
+        place = os.open(folder, os.O_RDONLY)
+        try:
+            for i in range(250_000):
+                os.link(f"0{suffix}", f"{'x' * 240}{i:06}{suffix}", src_dir_fd=place, dst_dir_fd=place)
+        finally:
+            os.close(place)
+
+    def test_peak_memory_of_lists_of_files(self):
+        source = self.folder / "in"
+        self.names(source / "a", ".jpg")
+        self.within(16, "convert", source, self.out, "--to", "record", "--dry-run")
+        self.within(16, "convert", source, self.out, "--to", "record", "--dry-run", "--shuffle")
+
+    def test_peak_memory_of_entries_that_are_ignored(self):
+        source = self.folder / "in"
+        write(source / "a/1.jpg", GRAY_JPEG)
+        self.names(source, ".jpg")
+        self.within(16, "convert", source, self.out, "--to", "record")
+        self.within(16, "verify", self.out, "--against", source)
+
+    def test_peak_memory_of_rows_of_labels(self):
+        """A row has a limit: neither one field without end nor fields without end are kept."""
+        write(self.folder / "in/1.jpg", GRAY_JPEG)
+        labels = self.folder / "labels.csv"
+        words = ["convert", self.folder / "in", self.out, "--to", "record", "--labels", labels, "--memory", "16MiB"]
+        for content, size in ((b"1.jpg,", 300 * MIB), (b"," * (8 * MIB), 8 * MIB), (b'1.jpg,"', 300 * MIB)):
+            write(labels, content)
+            os.truncate(labels, size)
+            done = self.refused(*words, says=["labels.csv", "row 1"])
+            self.assertLessEqual(done.peak_bytes, (16 + 64) * MIB)
+            self.assertFalse(self.out.exists())

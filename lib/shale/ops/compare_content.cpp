@@ -48,16 +48,16 @@ bool is_same_number(const IndexCell& a, const IndexCell& b) {
 // The samples of the dataset, beside those that its input would make now.
 class ContentComparison {
  public:
-  explicit ContentComparison(const std::string& output) : paths_(output) {
-    manifest_ =
-        read_manifest(output, [&](const ManifestShard& shard) { shards_.push_back(shard); });
+  explicit ContentComparison(const std::string& output)
+      : paths_(output), shards_(open_shard_list(paths_)), manifest_(shards_.manifest()) {
+    begin_shard();
   }
 
   [[nodiscard]] const Manifest& manifest() const { return manifest_; }
   // Records of fixed rows end where shards do: all but the last one have the same number of rows.
   [[nodiscard]] std::optional<std::uint64_t> rows_a_shard() const {
     if (shards_.size() < 2) return std::nullopt;
-    return shards_.front().digest.samples;
+    return shards_.samples(0);
   }
 
   void take(const EncodedSample& sample) {
@@ -65,11 +65,10 @@ class ContentComparison {
       ++skipped_;
       return;
     }
-    if (shard_ == shards_.size())
-      throw differs("there are more samples now").for_sample(sample.key);
+    if (!open_) throw differs("there are more samples now").for_sample(sample.key);
     if (!manifest_.layout.has_fixed_rows) compare_row(sample);
     digest_.append(sample.record->digest);
-    const ManifestShard& shard = shards_[shard_];
+    const ManifestShard& shard = *open_;
     if (digest_.samples < shard.digest.samples) return;
     if (digest_ != shard.digest) {
       throw differs(fmt::format("rows {} to {}, in {}, differ", first_row_,
@@ -77,23 +76,29 @@ class ContentComparison {
     }
     first_row_ += shard.digest.samples;
     ++shard_;
-    digest_ = {};
-    index_.reset();
-    reader_.reset();
+    begin_shard();
   }
 
   void finish() const {
-    if (shard_ != shards_.size()) throw differs("there are fewer samples now");
+    if (open_) throw differs("there are fewer samples now");
     if (skipped_ == manifest_.skipped) return;
     throw differs(fmt::format("{} are left out now, {} then",
                               format_counted(skipped_, "sample", "samples"), manifest_.skipped));
   }
 
  private:
+  void begin_shard() {
+    digest_ = {};
+    index_.reset();
+    reader_.reset();
+    open_.reset();
+    if (shard_ < shards_.size()) open_ = shards_[shard_];
+  }
+
   // By the index: its checksums tell which sample and which field.
   void compare_row(const EncodedSample& sample) {
     if (!reader_) {
-      reader_.emplace(paths_, manifest_, shards_[shard_]);
+      reader_.emplace(paths_, manifest_, *open_);
       index_.emplace(reader_->open_index());
     }
     const IndexRow was = index_->row(digest_.samples);
@@ -124,9 +129,10 @@ class ContentComparison {
   }
 
   DatasetPaths paths_;
-  Manifest manifest_;
-  std::vector<ManifestShard> shards_;
-  std::size_t shard_ = 0;
+  ShardList shards_;
+  const Manifest& manifest_;
+  std::uint64_t shard_ = 0;
+  std::optional<ManifestShard> open_;  // that one; nullopt after the last
   std::optional<ShardReader> reader_;  // of that shard, where there is an index
   std::optional<IndexReader> index_;
   DatasetDigest digest_;  // of its rows so far

@@ -32,7 +32,8 @@ struct RowBuilder {
     if (bytes <= kLargestRowBytes || failure) return;
     Error error(Code::bad_content, "row {} takes more than {} bytes of memory", row + 1,
                 kLargestRowBytes);
-    failure = std::make_exception_ptr(error.at(path));
+    error.at(path).hint("a quote that is never closed takes all rows behind it into one field");
+    failure = std::make_exception_ptr(error);
   }
   void end_row() {
     ++row;

@@ -256,25 +256,35 @@ class Verification {
     compare("key digests", digest.keys.hex(), manifest_.digest.keys.hex());
   }
 
-  // Lists beside the shards, and files that look like ours but are not in the manifest.
+  // Lists beside the shards, and files that look like ours but are not in the manifest. There may
+  // be any number of them: the first by name are told, the others counted.
   void check_other_files() {
-    std::set<std::string> known = {std::string(kManifestName)};
-    for (const ManifestFile& file : manifest_.files) {
-      known.insert(file.name);
-      (void)check_file(paths_.lists, file, "");
-    }
-    for (const ManifestShard& shard : shards_) {
-      known.insert({shard.index.name, shard.blocks.name});
-      for (const ManifestFile& file : shard.files) known.insert(file.name);
-    }
-    for (const FolderEntry& entry : list_folder(request_.dataset)) {
-      const std::string& name = entry.name;
-      if (!is_dataset_file(name) || known.contains(name)) continue;
+    for (const ManifestFile& file : manifest_.files) (void)check_file(paths_.lists, file, "");
+    std::set<std::string> strays;
+    std::uint64_t more = 0;
+    const auto look_at_entry = [&](const FolderEntry& entry) {
+      if (!is_dataset_file(entry.name) || is_listed(entry.name)) return false;
+      strays.insert(entry.name);
+      if (strays.size() > kKeptFindings) {
+        strays.erase(std::prev(strays.end()));
+        ++more;
+      }
+      return false;
+    };
+    (void)list_folder(request_.dataset, look_at_entry);
+    for (const std::string& name : strays) {
       Finding finding;
       finding.message = "the file is not in the manifest";
       finding.file = name;
       add(std::move(finding));
     }
+    report_.findings += more;
+  }
+
+  [[nodiscard]] bool is_listed(const std::string& name) const {
+    return name == kManifestName || lists_shard_file(manifest_, name) ||
+           std::any_of(manifest_.files.begin(), manifest_.files.end(),
+                       [&](const ManifestFile& file) { return file.name == name; });
   }
 
   // A file that is proved as a whole: its size, and from full on its hash.

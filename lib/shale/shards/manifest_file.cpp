@@ -162,6 +162,16 @@ bool is_self_hash(std::string_view ending) {
 
 }  // namespace
 
+bool lists_shard_file(const Manifest& manifest, std::string_view name) {
+  const ShardLayout& layout = manifest.layout;
+  const std::optional<std::uint64_t> number = shard_of_file(name);
+  if (!number || *number >= manifest.shard_count || layout.dialect != Dialect::own) return false;
+  const std::string_view suffix = name.substr(name.find('.'));
+  return suffix == kBlocksSuffix || (suffix == kIndexSuffix && !layout.has_fixed_rows) ||
+         std::find(layout.file_suffixes.begin(), layout.file_suffixes.end(), suffix) !=
+             layout.file_suffixes.end();
+}
+
 std::string self_hash_of(const InputFile& file) {
   const std::string ending = ending_of(file);
   if (!is_self_hash(ending)) {

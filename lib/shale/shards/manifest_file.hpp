@@ -119,6 +119,10 @@ class ShardList {
 [[nodiscard]] ShardList open_shard_list(const DatasetPaths& paths,
                                         std::uint64_t memory_bytes = kManifestMemory);
 
+/// True for the name of a file of one of its shards, index and block list included: names follow
+/// from numbers, as read_manifest has checked. For a set of shale's own.
+[[nodiscard]] bool lists_shard_file(const Manifest& manifest, std::string_view name);
+
 /// The hash of itself that a manifest ends with, 32 digits, not proved. Errors: Code::damaged.
 [[nodiscard]] std::string self_hash_of(const InputFile& file);
 

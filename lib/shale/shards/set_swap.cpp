@@ -80,14 +80,17 @@ Error not_ours(const std::string& path) {
       .hint("move it away, or choose another output");
 }
 
-// Leaves of `names`, which stand in the folder, those that the manifest there does not list.
-void refuse_unlisted(const SetPlace& place, std::set<std::string> names) {
-  const std::string manifest = join_path(place.folder, place.manifest);
-  if (stands(manifest)) {
+// What the manifest that stands in the folder says is shale's. Nothing is held for each shard.
+class StandingSet {
+ public:
+  // Errors: Code::exists for a manifest of somebody else, or a damaged one.
+  explicit StandingSet(const SetPlace& place) : place_(place) {
+    const std::string manifest = join_path(place.folder, place.manifest);
+    if (!stands(manifest)) return;
     if (!is_manifest(manifest)) throw not_ours(manifest);
     try {
-      (void)visit_own_names(place, manifest, [&](const std::string& name) {
-        if (!is_folder(join_path(place.folder, name))) names.erase(name);
+      manifest_ = visit_own_names(place, manifest, [&](const std::string& name) {
+        if (!is_of_shard(name)) others_.insert(name);
       });
     } catch (const Error& error) {
       if (error.code() != Code::damaged) throw;
@@ -97,8 +100,42 @@ void refuse_unlisted(const SetPlace& place, std::set<std::string> names) {
           .hint("copy it back from where it is whole, or remove the old output yourself");
     }
   }
-  if (!names.empty()) throw not_ours(join_path(place.folder, *names.begin()));
-}
+
+  // Of a name that stands in the folder. Folders are nobody's file.
+  [[nodiscard]] bool lists(const std::string& name) const {
+    if (!manifest_ || is_folder(join_path(place_.folder, name))) return false;
+    return is_of_shard(name) ? lists_shard_file(*manifest_, name) : others_.contains(name);
+  }
+
+ private:
+  [[nodiscard]] bool is_of_shard(const std::string& name) const {
+    return place_.indexed_file.empty() && shard_of_file(name).has_value();
+  }
+
+  const SetPlace& place_;
+  std::optional<Manifest> manifest_;
+  std::set<std::string> others_;
+};
+
+// The first by name of the names that a set needs and somebody else has.
+class TakenNames {
+ public:
+  explicit TakenNames(const SetPlace& place) : place_(place), standing_(place) {}
+
+  void look_at(const std::string& name) {
+    if (standing_.lists(name)) return;
+    if (!first_ || name < *first_) first_ = name;
+  }
+  // Errors: Code::exists if there is one.
+  void refuse() const {
+    if (first_) throw not_ours(join_path(place_.folder, *first_));
+  }
+
+ private:
+  const SetPlace& place_;
+  StandingSet standing_;
+  std::optional<std::string> first_;
+};
 
 void remove_old_set(const SetPlace& place, const WorkFolder& work, const std::string& old) {
   (void)visit_own_names(place, old, [&](const std::string& name) {
@@ -135,23 +172,23 @@ SetPlace SetPlace::of_file(const std::string& manifest_path, const std::string& 
 }
 
 void refuse_foreign_files(const SetPlace& place, const std::vector<std::string>& suffixes) {
-  std::set<std::string> standing;
+  TakenNames taken(place);
   if (!place.indexed_file.empty()) {
     for (const std::string& suffix : suffixes) {
       const std::string name = place.indexed_file + suffix;
-      if (stands(join_path(place.folder, name))) standing.insert(name);
+      if (stands(join_path(place.folder, name))) taken.look_at(name);
     }
-    return refuse_unlisted(place, std::move(standing));
+    return taken.refuse();
   }
   for (const auto& entry : fs::directory_iterator(place.folder)) {
-    std::string name = entry.path().filename().string();
+    const std::string name = entry.path().filename().string();
     const bool is_needed =
         is_list(name) ||
         (shard_of_file(name) && std::find(suffixes.begin(), suffixes.end(),
                                           name.substr(name.find('.'))) != suffixes.end());
-    if (is_needed) standing.insert(std::move(name));
+    if (is_needed) taken.look_at(name);
   }
-  refuse_unlisted(place, std::move(standing));
+  taken.refuse();
 }
 
 void put_in_place(const SetPlace& place, const WorkFolder& work) {
@@ -159,12 +196,12 @@ void put_in_place(const SetPlace& place, const WorkFolder& work) {
                     next = join_path(work.path(), place.manifest),
                     standing = join_path(place.folder, place.manifest);
   if (!stands(old)) {
-    std::set<std::string> taken;
+    TakenNames taken(place);
     (void)visit_own_names(place, next, [&](const std::string& name) {
       if (stands(join_path(work.path(), name)) && stands(join_path(place.folder, name)))
-        taken.insert(name);
+        taken.look_at(name);
     });
-    refuse_unlisted(place, std::move(taken));
+    taken.refuse();
     if (stands(standing)) {
       rename_file(standing, old);
       sync_directory(work.root());
