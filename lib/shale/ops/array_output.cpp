@@ -1,11 +1,19 @@
 #include "shale/ops/array_output.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <span>
+#include <utility>
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/io/atomic_file.hpp"
+#include "shale/io/input_file.hpp"
+#include "shale/io/output_file.hpp"
 #include "shale/shards/naming.hpp"
 
 namespace shale {
@@ -23,6 +31,33 @@ Error already_exists(const std::string& output) {
   return Error(Code::exists, "already exists")
       .at(output)
       .hint("choose another output, or pass --overwrite to replace it");
+}
+
+// In the work folder of each output, while several get their names: `promise` says which ones, a
+// line each, that of the first one; `old` is the file that is replaced.
+constexpr std::string_view kPromiseName = "promise", kOldName = "old";
+constexpr std::uint64_t kMostPromiseBytes = 1 << 20;
+
+bool stands(const std::string& path) {
+  struct stat facts {};
+  return ::lstat(path.c_str(), &facts) == 0;
+}
+
+// A kill may have cut it short.
+std::optional<std::string> read_promise(const std::string& path) {
+  struct stat facts {};
+  if (::lstat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return std::nullopt;
+  const InputFile file(path);
+  std::string promise(std::min(file.size(), kMostPromiseBytes), '\0');
+  file.read_exact(0, std::as_writable_bytes(std::span(promise)));
+  return promise;
+}
+
+Error belongs_to_killed_run(const std::string& output, const std::string& promise) {
+  return Error(Code::exists, "a run was killed while this output and others got their names")
+      .at(output)
+      .because("its first output is " + promise.substr(0, promise.find('\n')))
+      .hint("run that command again to finish it, or choose another output");
 }
 
 }  // namespace
@@ -61,15 +96,28 @@ const Field& only_array_field(const SourceInfo& info, const std::string& output,
       .at(output);
 }
 
-TemporaryArray::TemporaryArray(const std::string& output, bool overwrite)
+TemporaryArray::TemporaryArray(OfKilledRun /*unused*/, const std::string& output, bool overwrite)
     : output_(output),
       overwrite_(overwrite),
       work_(WorkFolder::of_file(output)),
-      path_(join_path(work_.path(), fs::path(output).filename().string())) {
+      path_(join_path(work_.path(), fs::path(output).filename().string())),
+      old_path_(join_path(work_.root(), kOldName)),
+      promise_path_(join_path(work_.root(), kPromiseName)) {}
+
+TemporaryArray::TemporaryArray(const std::string& output, bool overwrite)
+    : TemporaryArray(OfKilledRun{}, output, overwrite) {
+  if (const auto left = promised()) throw belongs_to_killed_run(output, *left);
   work_.clear();
 }
 
-TemporaryArray::~TemporaryArray() { work_.remove(); }
+void clear_left_array(const std::string& output) noexcept {
+  if (!stands(join_path(WorkFolder::path_beside(output), kPromiseName)))
+    WorkFolder::clear_left_of_file(output);
+}
+
+TemporaryArray::~TemporaryArray() {
+  if (!stands(promise_path_)) work_.remove();
+}
 
 void TemporaryArray::publish() {
   if (overwrite_) {
@@ -78,6 +126,95 @@ void TemporaryArray::publish() {
     throw already_exists(output_);
   }
   sync_directory(folder_of_file(output_));
+}
+
+std::optional<std::string> TemporaryArray::promised() const { return read_promise(promise_path_); }
+
+void TemporaryArray::promise(std::string_view promise) {
+  OutputFile file(promise_path_, {.io = IoMode::buffered, .buffer_bytes = 4096, .buffers = 1});
+  file.append(as_bytes(promise));
+  (void)file.finish();
+  sync_directory(work_.root());
+}
+
+void TemporaryArray::withdraw_promise() noexcept { ::unlink(promise_path_.c_str()); }
+
+void TemporaryArray::move_old_away() {
+  if (!stands(path_) || !stands(output_)) return;  // has its name; or there is no old one
+  refuse_taken_output(output_, overwrite_);
+  if (!rename_to_free_name(output_, old_path_)) throw already_exists(output_);
+}
+
+void TemporaryArray::take_name() {
+  if (!stands(path_)) return;
+  if (!rename_to_free_name(path_, output_)) throw already_exists(output_);
+  has_name_ = true;
+  sync_directory(folder_of_file(output_));
+}
+
+void TemporaryArray::undo() noexcept try {
+  if (std::exchange(has_name_, false)) rename_file(output_, path_);
+  if (stands(old_path_)) (void)rename_to_free_name(old_path_, output_);
+  sync_directory(folder_of_file(output_));
+} catch (const Error&) {
+  return;  // the error that led here is the one to be told
+}
+
+void TemporaryArray::settle() noexcept { ::unlink(old_path_.c_str()); }
+
+std::string promise_of(const std::vector<std::string>& outputs) {
+  std::string promise;
+  for (const std::string& output : outputs)
+    promise += printable(fs::absolute(output).lexically_normal().string()) + "\n";
+  return promise;
+}
+
+void publish_together(const TemporaryArrays& arrays) {
+  if (arrays.size() == 1) return arrays.front()->publish();
+  std::vector<std::string> outputs;
+  for (const auto& array : arrays) outputs.push_back(array->output());
+  const std::string promise = promise_of(outputs);
+  const auto drop = [&] {
+    for (auto array = arrays.rbegin(); array != arrays.rend(); ++array)
+      (*array)->withdraw_promise();
+  };
+  try {
+    // That of the first one comes last: with it the run is decided.
+    for (auto array = arrays.rbegin(); array != arrays.rend(); ++array) (*array)->promise(promise);
+    for (const auto& array : arrays) array->move_old_away();
+    for (const auto& array : arrays) array->take_name();
+  } catch (...) {
+    for (const auto& array : arrays) array->undo();
+    drop();
+    throw;
+  }
+  for (const auto& array : arrays) array->settle();
+  drop();
+}
+
+bool finish_killed_run(const std::vector<std::string>& outputs, bool overwrite) {
+  const std::string promise = promise_of(outputs);
+  bool was_killed = false;
+  for (const std::string& output : outputs) {
+    const auto left = read_promise(join_path(WorkFolder::path_beside(output), kPromiseName));
+    if (!left) continue;
+    if (!promise.starts_with(*left)) throw belongs_to_killed_run(output, *left);
+    was_killed = true;
+  }
+  if (!was_killed) return false;
+  TemporaryArrays arrays;
+  for (const std::string& output : outputs) {
+    arrays.push_back(
+        std::make_unique<TemporaryArray>(TemporaryArray::OfKilledRun{}, output, overwrite));
+  }
+  const bool is_decided = arrays.front()->promised() == promise;
+  if (is_decided) {
+    for (const auto& array : arrays) array->move_old_away();
+    for (const auto& array : arrays) array->take_name();
+    for (const auto& array : arrays) array->settle();
+  }
+  for (auto array = arrays.rbegin(); array != arrays.rend(); ++array) (*array)->withdraw_promise();
+  return is_decided;
 }
 
 }  // namespace shale

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "shale/data/schema.hpp"
 #include "shale/format/source.hpp"
@@ -21,27 +25,64 @@ void refuse_taken_output(const std::string& output, bool overwrite);
 [[nodiscard]] const Field& only_array_field(const SourceInfo& info, const std::string& output,
                                             bool are_chosen);
 
+/// Removes the work folder that a run left which was killed when its output stood already; not that
+/// of one which finish_killed_run() finishes.
+void clear_left_array(const std::string& output) noexcept;
+
 /// An output in a work folder beside it, held by this process alone. Removed by the destructor
 /// unless it was published; what a kill leaves is removed by the next run of the same output.
 class TemporaryArray {
  public:
-  /// Errors: as WorkFolder::of_file.
+  /// Errors: as WorkFolder::of_file; Code::exists if a run was killed while this output, with
+  /// others, got its name.
   TemporaryArray(const std::string& output, bool overwrite);
+  /// What such a run left, to be finished.
+  struct OfKilledRun {};
+  TemporaryArray(OfKilledRun, const std::string& output, bool overwrite);
   ~TemporaryArray();
   TemporaryArray(const TemporaryArray&) = delete;
   TemporaryArray& operator=(const TemporaryArray&) = delete;
 
   /// Where the file is to be created.
   [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& output() const { return output_; }
   /// Gives the file its name, durably; it is whole and durable itself. Errors: Code::exists for a
   /// name that was taken in the meantime, unless it is to be overwritten; Code::io.
   void publish();
+
+  // The steps of publish_together. Each may be done twice.
+
+  /// What promise() wrote, or the beginning of it.
+  [[nodiscard]] std::optional<std::string> promised() const;
+  void promise(std::string_view promise);
+  void withdraw_promise() noexcept;
+  void move_old_away();
+  void take_name();
+  /// Puts the old file back, or nothing where there was none. Never throws.
+  void undo() noexcept;
+  /// Removes the old file.
+  void settle() noexcept;
 
  private:
   const std::string output_;
   const bool overwrite_;
   WorkFolder work_;
-  const std::string path_;
+  const std::string path_, old_path_, promise_path_;
+  bool has_name_ = false;  // this process gave it
 };
+
+using TemporaryArrays = std::vector<std::unique_ptr<TemporaryArray>>;
+
+/// Gives files that belong together their names: an error leaves what was there before. A reader
+/// never finds a new one beside an old one: while names change, old ones are missing. A kill is
+/// finished by finish_killed_run. Errors: as TemporaryArray::publish.
+void publish_together(const TemporaryArrays& arrays);
+
+/// What their work folders say of these outputs meanwhile.
+[[nodiscard]] std::string promise_of(const std::vector<std::string>& outputs);
+
+/// Finishes what a run left that was killed within publish_together of these outputs. True if there
+/// was one. Errors: as publish_together; Code::exists if its outputs were other ones.
+bool finish_killed_run(const std::vector<std::string>& outputs, bool overwrite);
 
 }  // namespace shale

@@ -10,7 +10,6 @@
 #include "shale/ops/open_input.hpp"
 #include "shale/ops/refuse_nested.hpp"
 #include "shale/shards/shard_set_writer.hpp"
-#include "shale/shards/work_folder.hpp"
 
 namespace shale {
 namespace {
@@ -38,7 +37,7 @@ void verify_array(const ConvertRequest& request, const FileSummary& written,
 }  // namespace
 
 ConvertReport join_into_array(const ConvertRequest& request, const Events& events) {
-  if (!request.is_dry_run) WorkFolder::clear_left_of_file(request.output);
+  if (!request.is_dry_run) clear_left_array(request.output);
   refuse_taken_output(request.output, request.overwrite);
   refuse_nested({request.output}, inputs_of(request));
   const std::string folder =

@@ -19,7 +19,6 @@
 #include "shale/ops/open_input.hpp"
 #include "shale/ops/refuse_nested.hpp"
 #include "shale/shards/shard_set_writer.hpp"
-#include "shale/shards/work_folder.hpp"
 #include "shale/wire/npy_header.hpp"
 
 namespace shale {
@@ -116,9 +115,17 @@ class Resampling {
     report.rows = draw_->rows();
     for (Target& target : targets_) plan(target, report);
     if (!request_.indices_output.empty()) numbers_.emplace(plan_numbers());
-    if (!is_array_name(conversion_.output)) report.dataset = write_dataset();
+    // A dataset that replaces another comes last but one: with the arrays that go with it.
+    const bool is_dataset = !is_array_name(conversion_.output);
+    const bool is_late = conversion_.overwrite && !conversion_.is_dry_run;
+    if (is_dataset) all_steps_ += draw_->rows();
+    if (is_dataset && !is_late) report.dataset = write_dataset();
     for (const std::string& note : report.notes) events_.say(note);
-    if (!conversion_.is_dry_run) write_all();
+    if (!conversion_.is_dry_run) {
+      const TemporaryArrays arrays = write_arrays();
+      if (is_dataset && is_late) report.dataset = write_dataset();
+      if (!arrays.empty()) publish_together(arrays);
+    }
     for (Target& target : targets_) report.arrays.push_back(std::move(target.array));
     if (numbers_) report.arrays.push_back(std::move(*numbers_));
     return report;
@@ -141,11 +148,16 @@ class Resampling {
     }
     if (!request_.indices_output.empty()) outputs.push_back(request_.indices_output);
     refuse_nested(outputs, inputs);
-    for (const std::string& output : outputs) {
-      if (!is_array_name(output)) continue;
-      if (!conversion_.is_dry_run) WorkFolder::clear_left_of_file(output);
-      refuse_taken_output(output, conversion_.overwrite);
-    }
+    std::erase_if(outputs, [](const std::string& output) { return !is_array_name(output); });
+    if (!conversion_.is_dry_run) clear_left(outputs);
+    for (const std::string& output : outputs) refuse_taken_output(output, conversion_.overwrite);
+  }
+
+  // What a killed run of these outputs left.
+  void clear_left(const std::vector<std::string>& outputs) const {
+    if (finish_killed_run(outputs, conversion_.overwrite))
+      events_.say("the outputs of a run that was killed at its end have their names now");
+    for (const std::string& output : outputs) clear_left_array(output);
   }
 
   void open_targets() {
@@ -228,21 +240,21 @@ class Resampling {
     return numbers;
   }
 
-  // Its samples are the first rows that are counted.
   ConvertReport write_dataset() {
-    all_steps_ += draw_->rows();
     Events counted = events_;
-    counted.progress = [this](std::uint64_t done, std::uint64_t, std::uint64_t bytes) {
-      events_.report(done, all_steps_, done_bytes_ = bytes);
+    const std::uint64_t begin = done_steps_, begin_bytes = done_bytes_;
+    counted.progress = [this, begin, begin_bytes](std::uint64_t done, std::uint64_t,
+                                                  std::uint64_t bytes) {
+      events_.report(begin + done, all_steps_, done_bytes_ = begin_bytes + bytes);
     };
     ConvertReport written = convert(conversion_, counted);
-    done_steps_ = draw_->rows();
+    done_steps_ = begin + draw_->rows();
     return written;
   }
 
-  void write_all() {
+  [[nodiscard]] TemporaryArrays write_arrays() {
     // All of them first: what a killed run left of them takes no room any more.
-    std::vector<std::unique_ptr<TemporaryArray>> written;
+    TemporaryArrays written;
     Room room;
     const auto make = [&](const ResampledArray& array) {
       written.push_back(std::make_unique<TemporaryArray>(array.path, conversion_.overwrite));
@@ -263,7 +275,7 @@ class Resampling {
     room.require();
     for (std::size_t i = 0; i < targets_.size(); ++i) write_rows(targets_[i], written[i]->path());
     if (numbers_) write_numbers(*numbers_, written.back()->path());
-    for (const auto& file : written) file->publish();
+    return written;
   }
 
   void write_rows(Target& target, const std::string& path) {

@@ -36,10 +36,6 @@ constexpr std::chrono::milliseconds kBetweenTries(20);
 // A file system without stable inode numbers must not keep us here for ever.
 constexpr int kMostTries = 100, kLooks = 10;
 
-std::string name_beside(const std::string& file) {
-  return fmt::format(".{}.shale", fs::path(file).filename().string());
-}
-
 bool is_real_folder(const std::string& path) {
   struct stat facts {};
   return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
@@ -148,8 +144,14 @@ WorkFolder::WorkFolder(const std::string& directory)
 }
 
 WorkFolder::WorkFolder(BesideFile, const std::string& file, const std::function<void()>& wait)
-    : WorkFolder(fs::path(file).parent_path().string(), name_beside(file), file) {
+    : WorkFolder(fs::path(file).parent_path().string(),
+                 fs::path(path_beside(file)).filename().string(), file) {
   take(wait);
+}
+
+std::string WorkFolder::path_beside(const std::string& file) {
+  const fs::path path(file);
+  return (path.parent_path() / fmt::format(".{}.shale", path.filename().string())).string();
 }
 
 WorkFolder WorkFolder::of_file(const std::string& file, const std::function<void()>& wait) {
@@ -163,8 +165,7 @@ void WorkFolder::clear_left(const std::string& directory) noexcept try {
 }
 
 void WorkFolder::clear_left_of_file(const std::string& file) noexcept try {
-  const fs::path beside = fs::path(file).parent_path() / name_beside(file);
-  if (is_left(beside.string())) of_file(file).remove();
+  if (is_left(path_beside(file))) of_file(file).remove();
 } catch (...) {
   return;  // as above
 }

@@ -31,6 +31,8 @@ class WorkFolder {
   /// process works there (it may throw); null: that is refused. Errors: as above.
   [[nodiscard]] static WorkFolder of_file(const std::string& file,
                                           const std::function<void()>& wait = {});
+  /// Where of_file makes the folder.
+  [[nodiscard]] static std::string path_beside(const std::string& file);
   /// Removes what a run left that was killed when its output stood already. Never throws: it is in
   /// nobody's way.
   static void clear_left(const std::string& directory) noexcept;
