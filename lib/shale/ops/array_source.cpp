@@ -7,6 +7,7 @@
 #include "shale/base/error.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/ops/array_rows.hpp"
+#include "shale/ops/file_fingerprint.hpp"
 
 namespace shale {
 namespace {
@@ -92,13 +93,21 @@ class ArraySource final : public Source {
   }
 
  private:
-  // Paths and times are no part of the facts; names, types, order and sizes are.
+  // What tells one array from another of its shape: folds, seeds and splits come in equal ones.
+  static std::string content_of(const ArrayFile& array) {
+    if (array.archived) return fmt::format("crc32 {:08x}", array.archived->crc32);
+    return hex_of(fingerprint_of(*array.file));
+  }
+
+  // Paths and times are no part of the facts; names, types, order, sizes and samples of the content
+  // are.
   void open(const ArrayColumn& column, std::uint64_t stride, std::string& facts) {
     OpenColumn& opened = columns_.emplace_back();
     std::uint64_t rows = 0;
     for (const ArrayFile& array : column.arrays) {
       facts += fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n", column.name, array.dtype.descr(),
                            array.swaps.size(), array.fortran_order, array.shape.front(), stride);
+      facts += content_of(array) + "\n";
       // Arrays without rows hold none of any run.
       if (array.shape.front() == 0) continue;
       opened.first_row.push_back(rows);

@@ -194,6 +194,29 @@ void refuse_strange_output(const ConvertRequest& request, Place place) {
   }
 }
 
+// All that a finished set needs, by name and size: a manifest alone is no reason to go on with it.
+void refuse_incomplete(const std::string& output) {
+  const auto require = [&](const ManifestFile& file) {
+    if (file.name.empty()) return;
+    const std::string path = join_path(output, file.name);
+    std::error_code error;
+    const std::uint64_t bytes = fs::file_size(path, error);
+    if (!error && bytes == file.bytes) return;
+    throw Error(Code::damaged, "{}, the finished dataset here needs it with {} bytes",
+                error ? "is missing" : fmt::format("has {} bytes", bytes), file.bytes)
+        .at(path)
+        .hint(fmt::format("'shale verify {}' lists all that is wrong; --overwrite writes the "
+                          "dataset again",
+                          printable(output)));
+  };
+  const Manifest manifest = read_manifest(output, [&](const ManifestShard& shard) {
+    for (const ManifestFile& file : shard.files) require(file);
+    require(shard.index);
+    require(shard.blocks);
+  });
+  for (const ManifestFile& file : manifest.files) require(file);
+}
+
 // The output is a finished set: of this very command, or of another one.
 ConvertReport already_complete(const ConvertRequest& request, const Manifest& wanted) {
   ConvertReport report;
@@ -205,6 +228,7 @@ ConvertReport already_complete(const ConvertRequest& request, const Manifest& wa
         .at(request.output)
         .hint("choose another output, or pass --overwrite to replace it");
   }
+  refuse_incomplete(request.output);
   report.was_complete = true;
   report.skipped = report.manifest.skipped;
   return report;

@@ -47,6 +47,10 @@ FileFingerprint fingerprint_of(const InputFile& file) {
   return {head.digest(), middle.digest(), tail.digest()};
 }
 
+std::string hex_of(const FileFingerprint& fingerprint) {
+  return fingerprint.head.hex() + fingerprint.middle.hex() + fingerprint.tail.hex();
+}
+
 std::optional<std::string> first_difference(const FileFingerprint& was, const FileFingerprint& is) {
   const std::string end = format_size(kFingerprintEndBytes);
   if (was.head != is.head) return fmt::format("its first {} differ", end);

@@ -16,6 +16,9 @@ inline constexpr std::uint64_t kFingerprintEndBytes = 256 * 1024, kFingerprintPi
 /// of a file up to that. Errors: Code::damaged if the file ends before; Code::io.
 [[nodiscard]] FileFingerprint fingerprint_of(const InputFile& file);
 
+/// Its three hashes, one after the other.
+[[nodiscard]] std::string hex_of(const FileFingerprint& fingerprint);
+
 /// Where two fingerprints of files of one size disagree, in words that follow "but": "its first 256
 /// KiB differ"; nullopt if they do not.
 [[nodiscard]] std::optional<std::string> first_difference(const FileFingerprint& was,

@@ -246,7 +246,8 @@ class Indexing {
 
   void refuse(const Finding& finding) const {
     throw Error(Code::damaged, "the file is damaged and gets no index: {}", describe(finding))
-        .hint(fmt::format("'shale verify {}' lists all that is wrong", printable(request_.file)));
+        .hint(fmt::format("'shale verify --deep {}' lists all that is wrong",
+                          printable(request_.file)));
   }
 
   // There is no index to be made: the survey has said where the rows begin.
@@ -356,12 +357,12 @@ class Indexing {
     throw;
   }
 
-  // The fingerprint tells one content from another as well as sizes can, and does not depend on
-  // where or when.
+  // The fingerprint tells one content from another as well as sizes and samples of it can, and does
+  // not depend on where or when.
   void describe_source() {
     const std::string facts =
-        fmt::format("{} file\n{}\n{}\n{}\n", manifest_.format, files_[0].size(),
-                    shard_.digest.samples, shard_.payload_bytes);
+        fmt::format("{} file\n{}\n{}\n{}\n{}\n", manifest_.format, files_[0].size(),
+                    shard_.digest.samples, shard_.payload_bytes, hex_of(fingerprint_));
     manifest_.source = {.kind = manifest_.format + " file",
                         .samples = shard_.digest.samples,
                         .bytes = shard_.payload_bytes,

@@ -98,6 +98,25 @@ void index_for_now(OpenedDataset& dataset, const DatasetRequest& request, Foreig
   }
 }
 
+void prove_container(const OpenedDataset& dataset, const std::string& path, const Events& events) {
+  const Manifest& manifest = dataset.manifest;
+  const Format& format = format_of(manifest);
+  if (!format.can.self_checksummed || manifest.layout.has_checksums) return;
+  std::vector<InputFile> files;
+  files.emplace_back(path);
+  format.scan(
+      {.files = files,
+       .schema = manifest.schema,
+       .layout = manifest.layout,
+       .reads_payload = true,
+       .progress = events.of_walk()},
+      OptionSet(format.options), [](const IndexRow&) {},
+      [&](const Finding& finding) {
+        throw Error(Code::damaged, "the file is damaged: {}", describe(finding))
+            .hint(fmt::format("'shale verify --deep {}' lists all that is wrong", printable(path)));
+      });
+}
+
 OpenedDataset open_file(const DatasetRequest& request, const std::string& file,
                         const Events& events) {
   OpenedDataset dataset;
@@ -131,8 +150,11 @@ OpenedDataset open_dataset(const DatasetRequest& request, const Events& events) 
     throw Error(Code::not_found, "there is no such dataset").at(request.path);
   if (place == Place::unfinished) throw unfinished(request.path);
   if (place != Place::dataset) {
-    if (const std::optional<std::string> file = file_of_path(request.path))
-      return open_file(request, *file, events);
+    if (const std::optional<std::string> file = file_of_path(request.path)) {
+      OpenedDataset dataset = open_file(request, *file, events);
+      if (request.proves_container) prove_container(dataset, *file, events);
+      return dataset;
+    }
     throw Error(Code::unsupported, "is neither a dataset that shale wrote nor a file of a format")
         .at(request.path)
         .hint("'shale convert' turns a folder of images into a dataset");

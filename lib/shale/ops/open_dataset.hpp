@@ -23,6 +23,8 @@ struct DatasetRequest {
   std::string generator = {};
   std::uint64_t memory_bytes = 256 << 20;
   bool may_unpack = false;  ///< a file whose samples cannot be located is unpacked, on the disk
+  /// All is to be read: the checksums of a file's own container are proved where its index has none.
+  bool proves_container = false;
 };
 
 /// A dataset whose manifest has been read. Of a file without an index, one is made in files without
@@ -38,7 +40,8 @@ struct OpenedDataset {
 };
 
 /// Errors: Code::not_found; Code::mismatch for an unfinished dataset, or a file that has changed
-/// since it was indexed; Code::unsupported for what is no dataset; as read_manifest and index_file.
+/// since it was indexed; Code::unsupported for what is no dataset; as read_manifest and index_file;
+/// Code::damaged for a file that the checksums of its container prove so.
 [[nodiscard]] OpenedDataset open_dataset(const DatasetRequest& request, const Events& events);
 
 /// Refuses --index-dir and --parse for an input that is not a file of another tool, but `kind`.

@@ -74,7 +74,8 @@ OpenedDataset open_dataset_of(const ConvertRequest& request, const Events& event
                        .dialect = request.dialect,
                        .generator = request.generator,
                        .memory_bytes = request.memory_bytes,
-                       .may_unpack = true},
+                       .may_unpack = true,
+                       .proves_container = true},
                       events);
 }
 
