@@ -8,12 +8,27 @@
 
 namespace shale {
 
+/// Counts what class names take in a manifest: whoever reads that with as much memory, or with the
+/// default, must be able to.
+class ClassAllowance {
+ public:
+  /// `where`: the file or folder that the names come from.
+  ClassAllowance(std::uint64_t memory_bytes, std::string where);
+  /// Errors: Code::limit for more names than a manifest may hold.
+  void take(std::string_view name);
+
+ private:
+  std::uint64_t most_bytes_, taken_ = 0;
+  std::string where_;
+};
+
 /// Class names by label, and back.
 class ClassTable {
  public:
   ClassTable() = default;
-  /// The names in the order of their labels. Errors: Code::bad_content for a name that comes twice.
-  explicit ClassTable(std::vector<std::string> names, std::string_view where);
+  /// The names in the order of their labels. Errors: Code::bad_content for a name that comes twice;
+  /// Code::limit as ClassAllowance.
+  ClassTable(std::vector<std::string> names, const std::string& where, std::uint64_t memory_bytes);
 
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
   [[nodiscard]] std::optional<std::int64_t> label_of(std::string_view name) const;
@@ -25,8 +40,8 @@ class ClassTable {
 
 /// The table of a finished dataset, or of a text file with one class name per line (without the
 /// blanks around it).
-/// Errors: Code::not_found; Code::bad_content for a file without names or a dataset without
-/// classes.
-[[nodiscard]] ClassTable load_class_table(const std::string& path);
+/// Errors: Code::not_found; Code::bad_content for a file without names or with an empty line
+/// between them, or a dataset without classes; Code::limit.
+[[nodiscard]] ClassTable load_class_table(const std::string& path, std::uint64_t memory_bytes);
 
 }  // namespace shale

@@ -141,6 +141,12 @@ class ContentComparison {
 
 }  // namespace
 
+bool has_other_content(const ManifestSource& was, const ManifestSource& is) {
+  const bool is_of_content = is.kind == "arrays" || is.kind.ends_with(" file");
+  return is_of_content && was.kind == is.kind && was.samples == is.samples &&
+         was.bytes == is.bytes && was.fingerprint != is.fingerprint;
+}
+
 bool has_newer_input(const ConvertRequest& request, const SourceInfo& source) {
   // The fingerprint of a dataset of shale is a digest of its content: it has been compared.
   if (source.manifest.kind == kDatasetKind) return false;

@@ -7,6 +7,11 @@
 
 namespace shale {
 
+/// True if the input is one file, or arrays, as it was when the dataset was made, of the same
+/// sizes, but the samples of its content that the fingerprint has are not: only a comparison of all
+/// tells.
+[[nodiscard]] bool has_other_content(const ManifestSource& was, const ManifestSource& is);
+
 /// True if a file of the input was modified after the dataset at `request.output` was finished, by
 /// their times of modification: then its content must be compared before it may be called the
 /// input of that dataset. Errors: Code::io.

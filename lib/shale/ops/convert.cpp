@@ -221,6 +221,8 @@ void refuse_incomplete(const std::string& output) {
 ConvertReport already_complete(const ConvertRequest& request, const Manifest& wanted) {
   ConvertReport report;
   report.manifest = read_manifest(request.output);
+  report.was_compared = has_other_content(report.manifest.source, wanted.source);
+  if (report.was_compared) report.manifest.source.fingerprint = wanted.source.fingerprint;
   if (const std::optional<std::string> difference =
           first_difference(identity_of(report.manifest), identity_of(wanted))) {
     throw Error(Code::exists, "already holds a finished dataset of another command: {}",
@@ -338,6 +340,7 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
         !first_difference(identity_of(read_manifest(request.output)), identity_of(wanted));
     if (replaces && (is_this_run || !request.overwrite)) {
       ConvertReport report = already_complete(request, wanted);
+      if (report.was_compared) refuse_changed_content(request, events, format, *source);
       source.reset();
       work.remove();
       return report;
@@ -412,9 +415,11 @@ ConvertReport convert(const ConvertRequest& request, const Events& events) {
     Manifest wanted = wanted_manifest(request, source->info());
     if (is_finished) {
       report = already_complete(request, wanted);
-      report.was_compared = has_newer_input(request, source->info());
-      if (report.was_compared) {
-        events.say("the input is newer than the dataset: its content is compared");
+      const bool is_newer = has_newer_input(request, source->info());
+      if (is_newer || report.was_compared) {
+        events.say(is_newer ? "the input is newer than the dataset: its content is compared"
+                            : "the input is not the file that it was: its content is compared");
+        report.was_compared = true;
         refuse_changed_content(request, events, format, *source);
       }
       if (!request.is_dry_run) WorkFolder::clear_left(request.output);

@@ -61,8 +61,9 @@ struct ConvertReport {
   Manifest manifest;
   std::uint64_t file_bytes = 0;  ///< of all shards, with their indexes
   bool was_complete = false;     ///< the output was finished before: nothing was done
-  bool was_compared = false;     ///< and the input is newer: its content was found to be the same
-  bool is_one_array = false;     ///< the output is an .npy file, not a dataset
+  bool was_compared =
+      false;  ///< and the input is newer or another file: its content was found to be the same
+  bool is_one_array = false;  ///< the output is an .npy file, not a dataset
   bool is_plan = false;  ///< --dry-run: nothing was written; shard_count is computed from sizes
   std::vector<std::string> notes;
   std::uint64_t skipped = 0;  ///< by this run; manifest.skipped counts those before it too

@@ -206,9 +206,10 @@ class FolderSource final : public Source {
     }
     refuse_what_is_no_image_folder(classes);
     warn_of_odd_classes(classes);
-    const ClassTable table = request_.classes_from.empty()
-                                 ? ClassTable(classes, request_.root)
-                                 : load_class_table(request_.classes_from);
+    const ClassTable table =
+        request_.classes_from.empty()
+            ? ClassTable(classes, request_.root, request_.all_memory_bytes)
+            : load_class_table(request_.classes_from, request_.all_memory_bytes);
     info_.classes = table.names();
     for (std::size_t rank = 0; rank < classes.size(); ++rank) {
       const std::optional<std::int64_t> label = table.label_of(classes[rank]);
@@ -323,11 +324,13 @@ class FolderSource final : public Source {
     found.finish();
     if (found.count() == 0 && !request_.allow_empty) throw no_images();
     std::optional<ClassTable> table;
-    if (!request_.classes_from.empty()) table = load_class_table(request_.classes_from);
+    if (!request_.classes_from.empty())
+      table = load_class_table(request_.classes_from, request_.all_memory_bytes);
     LabelList labels(request_.labels_file, request_.scratch_folder, request_.memory_bytes / 4,
-                     table.has_value() || request_.may_mix_labels, request_.stop_if_asked);
+                     request_.all_memory_bytes, table.has_value() || request_.may_mix_labels,
+                     request_.stop_if_asked);
     if (!table && !labels.are_numbers())
-      table = ClassTable(labels.class_names(), request_.labels_file);
+      table = ClassTable(labels.class_names(), request_.labels_file, request_.all_memory_bytes);
     if (table) info_.classes = table->names();
     join_labels(found, labels, table);
     finish_list();

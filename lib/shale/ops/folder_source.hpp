@@ -30,8 +30,9 @@ struct FolderRequest {
   bool without_labels = false;  ///< a flat folder whose labels are not asked for: all labels are 0
   bool is_shuffled = false;
   std::uint64_t seed = 0;
-  std::string scratch_folder;             ///< for lists that outgrow the memory
-  std::uint64_t memory_bytes = 32 << 20;  ///< for the list of files
+  std::string scratch_folder;                  ///< for lists that outgrow the memory
+  std::uint64_t memory_bytes = 32 << 20;       ///< for the list of files
+  std::uint64_t all_memory_bytes = 256 << 20;  ///< of the run: the names of classes go by it
   /// Called for each file and each row of labels, again and again: may throw Code::interrupted.
   std::function<void()> stop_if_asked = [] {};
   /// Called for each folder below the root that is entered (WalkOptions::enters): may throw.

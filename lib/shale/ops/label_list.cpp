@@ -5,6 +5,7 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/ops/class_table.hpp"
 #include "shale/ops/csv.hpp"
 
 namespace shale {
@@ -51,16 +52,17 @@ std::string path_of(std::string_view place) {
 }  // namespace
 
 LabelList::LabelList(const std::string& path, const std::string& scratch_folder,
-                     std::uint64_t memory_bytes, bool has_class_table,
-                     const std::function<void()>& stop_if_asked)
+                     std::uint64_t memory_bytes, std::uint64_t all_memory_bytes,
+                     bool has_class_table, const std::function<void()>& stop_if_asked)
     : path_(path), rows_(scratch_folder, memory_bytes) {
   read_rows(stop_if_asked);
   are_numbers_ = odd_number_.row == 0 && name_.row == 0;
   if (are_numbers_) return;
   if (!has_class_table) refuse_mixed_labels();
+  ClassAllowance allowance(all_memory_bytes, path);
   while (const std::optional<Row> row = next()) {
     stop_if_asked();
-    names_.insert(row->text);
+    if (names_.insert(row->text).second) allowance.take(row->text);
   }
   rows_.rewind();
   previous_.clear();

@@ -21,9 +21,11 @@ class LabelList {
  public:
   /// `stop_if_asked` is called for each row, and may throw.
   /// Errors: Code::bad_content, with the row, for a file that is not CSV, a row without two fields,
-  /// an empty path or label, labels of which only some are integers, a path that comes twice.
+  /// an empty path or label, labels of which only some are integers, a path that comes twice;
+  /// Code::limit for more names than a manifest may hold that `all_memory_bytes` must do for.
   LabelList(const std::string& path, const std::string& scratch_folder, std::uint64_t memory_bytes,
-            bool has_class_table, const std::function<void()>& stop_if_asked);
+            std::uint64_t all_memory_bytes, bool has_class_table,
+            const std::function<void()>& stop_if_asked);
 
   [[nodiscard]] bool are_numbers() const { return are_numbers_; }
   /// Sorted bytewise; empty if the labels are numbers.

@@ -13,6 +13,7 @@
 #include "shale/io/temporary_folder.hpp"
 #include "shale/ops/foreign_file.hpp"
 #include "shale/ops/open_input.hpp"
+#include "shale/shards/dataset_reader.hpp"
 
 namespace shale {
 namespace {

@@ -228,6 +228,7 @@ std::unique_ptr<Source> open_input(const ConvertRequest& request, const std::str
                       .seed = request.seed,
                       .scratch_folder = scratch_folder,
                       .memory_bytes = list_memory(request.memory_bytes),
+                      .all_memory_bytes = request.memory_bytes,
                       .stop_if_asked = [&events] { events.stop_if_asked(); },
                       .enters = refuse_folders_with(request.output, input)});
 }

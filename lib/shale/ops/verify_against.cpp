@@ -456,6 +456,7 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
                    .without_labels = is_unlabelled,
                    .scratch_folder = temporary_folder(),
                    .memory_bytes = request.memory_bytes / 4,
+                   .all_memory_bytes = request.memory_bytes,
                    .stop_if_asked = [&] { events.stop_if_asked(); }});
   if (is_unlabelled)
     notes.push_back("labels were not compared: pass --labels with the file that has them");

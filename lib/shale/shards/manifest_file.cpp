@@ -81,12 +81,6 @@ std::uint64_t samples_of_line(std::string_view line) {
   throw Error(Code::damaged, "a shard's line does not say how many samples it holds");
 }
 
-// A manifest may take this much beside its share of --memory: class tables are long.
-std::uint64_t most_bytes_of(std::uint64_t memory_bytes) {
-  constexpr std::uint64_t kAlways = std::uint64_t{32} << 20;
-  return kAlways + memory_bytes / 4;
-}
-
 std::string file_name_of(const ManifestShard& shard, std::string_view suffix) {
   return fmt::format("{}{}", shard.name, suffix);
 }
@@ -172,6 +166,11 @@ bool lists_shard_file(const Manifest& manifest, std::string_view name) {
              layout.file_suffixes.end();
 }
 
+std::uint64_t most_manifest_bytes(std::uint64_t memory_bytes) {
+  constexpr std::uint64_t kAlways = std::uint64_t{32} << 20;
+  return kAlways + memory_bytes / 4;
+}
+
 std::string self_hash_of(const InputFile& file) {
   const std::string ending = ending_of(file);
   if (!is_self_hash(ending)) {
@@ -240,7 +239,7 @@ Manifest read_manifest(const DatasetPaths& paths,
 ManifestOutline read_manifest_outline(const InputFile& file, std::uint64_t memory_bytes) {
   prove_self_hash(file);
   constexpr std::string_view kShardsBegin = "\"shards\": [";
-  const std::uint64_t most_bytes = most_bytes_of(memory_bytes);
+  const std::uint64_t most_bytes = most_manifest_bytes(memory_bytes);
   ManifestOutline outline;
   std::string head;
   std::uint64_t rows = 0;

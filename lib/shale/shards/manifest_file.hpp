@@ -123,6 +123,9 @@ class ShardList {
 /// from numbers, as read_manifest has checked. For a set of shale's own.
 [[nodiscard]] bool lists_shard_file(const Manifest& manifest, std::string_view name);
 
+/// What a manifest may take when it is read with so much --memory: class tables are long.
+[[nodiscard]] std::uint64_t most_manifest_bytes(std::uint64_t memory_bytes);
+
 /// The hash of itself that a manifest ends with, 32 digits, not proved. Errors: Code::damaged.
 [[nodiscard]] std::string self_hash_of(const InputFile& file);
 
