@@ -85,7 +85,8 @@ std::string_view hint_for(const VerifyReport& report) {
   if (std::all_of(findings.begin(), findings.end(), is_difference)) {
     return "the dataset is whole in itself; it is not the one that this source gives";
   }
-  return "copy the files named above again from where they are whole, or convert the dataset anew";
+  return "copy the files named above again from where they are whole, or convert its source again "
+         "with --overwrite";
 }
 
 }  // namespace
