@@ -23,7 +23,8 @@ struct DatasetRequest {
   std::string generator = {};
   std::uint64_t memory_bytes = 256 << 20;
   bool may_unpack = false;  ///< a file whose samples cannot be located is unpacked, on the disk
-  /// All is to be read: the checksums of a file's own container are proved where its index has none.
+  /// All is to be read: the checksums of a file's own container are proved where its index has
+  /// none.
   bool proves_container = false;
 };
 
