@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Packing, verifying and memory of shale beside its peers and the machine's limits: one command, Markdown tables.
 
-python3 bench/pack.py [--only record|lmdb|hdf5|verify|memory] [--rounds 5] [--cache warm|cold] [--json FILE] ...
+python3 bench/pack.py [--only record|lmdb|hdf5|verify|memory] [--rounds 5] [--cache warm|cold] [--beside PROGRAM] [--json FILE] ...
 As root (it drops caches), on a machine that does nothing else. bench/README.md explains the protocol.
 """
 
 import base64
 import os
+import pathlib
 import shutil
 import subprocess
 
@@ -33,6 +34,7 @@ def parse_arguments():
     options.add_argument("--only", choices=list(BENCHES))
     options.add_argument("--cache", choices=["warm", "cold"], help="only one of the two")
     options.add_argument("--without-shale", action="store_true", help="measure the peers' packing alone")
+    options.add_argument("--beside", type=pathlib.Path, help="another build of shale, measured in turn with this one (record, lmdb, hdf5, verify)")
     return options.parse_args()
 
 
@@ -89,6 +91,9 @@ def bench_packing(to):
             *packing_peers(arguments, photos, to),
             Step("dd oflag=direct", ["dd", f"if={blob}", f"of={work / 'copy'}", "bs=4M", "oflag=direct"], [blob], work / "copy"),
         ]
+        if arguments.beside:
+            command = [arguments.beside, *convert(arguments, photos, work / "beside", to)[1:]]
+            steps.insert(1, Step(f"{arguments.beside}", command, [photos], work / "beside"))
         if arguments.without_shale:
             del steps[0]
         payload = harness.size_of([photos])
@@ -114,6 +119,8 @@ def bench_verify(arguments, photos):
         Step("xxhsum -H3", ["xxhsum", "-H3", *shards], shards, syncs=False),
         Step("one reader, dd bs=1M", shell('for f; do dd if="$f" of=/dev/null bs=1M; done', *shards), shards, syncs=False),
     ]
+    if arguments.beside:
+        steps.insert(1, Step(f"{arguments.beside}", [arguments.beside, *steps[0].command[1:]], [out], syncs=False))
     payload = harness.size_of(shards)
     for cache in caches(arguments):
         runs = harness.alternate(steps, arguments.rounds, arguments.work, cache)
