@@ -58,7 +58,7 @@ TEST_CASE("array output: files that belong together get their names together") {
 
 TEST_CASE("array output: one that cannot get its name leaves all as they were") {
   for (const bool overwrite : {false, true}) {
-    for (const std::size_t taken : {0, 1, 2}) {
+    for (const std::size_t taken : {0U, 1U, 2U}) {
       CAPTURE(overwrite);
       CAPTURE(taken);
       Group group(overwrite);
@@ -111,7 +111,7 @@ TEST_CASE("array output: killed at any step, all old ones stand or the next run 
 }
 
 TEST_CASE("array output: a promise that a kill cut short is nobody's") {
-  for (const std::size_t bytes : {0, 5}) {
+  for (const std::size_t bytes : {0U, 5U}) {
     Group group(true);
     const std::string begin = promise_of(group.outputs).substr(0, bytes);
     group.arrays[2]->promise(begin);
