@@ -74,7 +74,7 @@ class Dataset(SampleSequence):
     MismatchError at the next read.
 
     Processes: an instance pickles to its arguments (under 4 KiB besides ``transform``). Every process
-    opens its own files when it reads, also after a fork. At most 64 descriptors are open at a time.
+    opens its own files when it reads, also after a fork. At most 64 descriptors are open at a time (or those of one shard that has more than 55 files).
 
     Raises:
         shale.errors.Error: the dataset cannot be opened; see its subclasses.
