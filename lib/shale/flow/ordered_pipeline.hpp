@@ -85,6 +85,14 @@ class OrderedPipeline {
     return std::get<0>(std::move(outcome));
   }
 
+  /// Waits until no thread is inside a task, or frees what is left of one: all of them wait for the
+  /// next. Then the process may fork, though a child has no share in the locks of an allocator that
+  /// does not care for forks (that of a sanitizer). Only while pending() == 0.
+  void settle() {
+    std::unique_lock lock(mutex_);
+    idle_.wait(lock, [this] { return busy_ == 0; });
+  }
+
  private:
   using Outcome = std::variant<Result, std::exception_ptr>;
   using Packaged = std::packaged_task<Outcome(unsigned)>;
@@ -108,22 +116,27 @@ class OrderedPipeline {
   }
 
   void run(std::stop_token stop, unsigned worker) {
+    std::unique_lock lock(mutex_);
     for (;;) {
-      Packaged task;
+      const bool has_task = wake_.wait(lock, stop, [this] { return !tasks_.empty(); });
+      if (!has_task || stop.stop_requested()) return;
       {
-        std::unique_lock lock(mutex_);
-        const bool has_task = wake_.wait(lock, stop, [this] { return !tasks_.empty(); });
-        if (!has_task || stop.stop_requested()) return;
-        task = std::move(tasks_.front());
+        Packaged task = std::move(tasks_.front());
         tasks_.pop_front();
-      }
-      task(worker);
+        ++busy_;
+        lock.unlock();
+        task(worker);
+      }  // freed before the lock is taken
+      lock.lock();
+      if (--busy_ == 0) idle_.notify_all();
     }
   }
 
   unsigned workers_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
+  std::condition_variable idle_;
+  std::size_t busy_ = 0;  // threads between a task's start and its last trace
   std::deque<Packaged> tasks_;
   std::deque<std::future<Outcome>> results_;
   std::vector<std::jthread> threads_;  // last: joined before what they use goes

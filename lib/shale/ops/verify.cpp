@@ -362,6 +362,7 @@ class Verification {
   // task is under way.
   void ask_library(const ShardCheck& check, const Format& format) {
     if (format.scan_by_library == nullptr || manifest_.layout.dialect != Dialect::own) return;
+    settle();
     const LibraryVerdict verdict =
         verify_by_library(check, format, [this] { events_.stop_if_asked(); });
     for (const Finding& finding : verdict.first_findings) add(finding);
@@ -465,6 +466,7 @@ class Verification {
   // The walk, here and now, while no task is under way: a child that is forked beside busy threads
   // has their locks for ever (those of a sanitizer's allocator, say).
   void prove_structure(const ShardCheck& check, const Format& format, bool reads_payload) {
+    settle();
     try {
       TaskFindings found =
           verify_structure(check, format, reads_payload,
@@ -473,6 +475,12 @@ class Verification {
     } catch (const Error& error) {
       add_damage(error, check.reader.shard().name);
     }
+  }
+
+  // Before a fork: see there.
+  void settle() {
+    walk_.settle();
+    pipeline_.settle();
   }
 
   // Takes results until no more than `left` tasks are in flight.

@@ -153,4 +153,25 @@ TEST_CASE("ordered pipeline: results that can only be moved come through") {
   CHECK(*pipeline.take() == 5);
 }
 
+// How many there are, moved from or not.
+struct Counted {
+  explicit Counted(std::atomic<int>& all) : count(&all) { ++*count; }
+  Counted(const Counted& other) : count(other.count) { ++*count; }
+  Counted& operator=(const Counted&) = default;
+  ~Counted() { --*count; }
+  std::atomic<int>* count;
+};
+
+TEST_CASE("ordered pipeline: once it has settled, its threads hold nothing of the tasks any more") {
+  std::atomic<int> count = 0;
+  OrderedPipeline<Counted> pipeline(3);
+  pipeline.settle();  // before the first task, too
+  for (int round = 0; round < 500; ++round) {
+    for (int i = 0; i < 4; ++i) pipeline.submit([&count](unsigned) { return Counted(count); });
+    while (pipeline.pending() > 0) (void)pipeline.take();
+    pipeline.settle();
+    REQUIRE(count == 0);
+  }
+}
+
 }  // namespace shale
