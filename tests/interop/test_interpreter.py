@@ -21,6 +21,7 @@ AT_WORK = """
 import os, signal, sys, threading
 import shale, shale.lmdb
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background of a shell ignores it
 folder = sys.argv[1]
 begun = threading.Barrier(4)
 
