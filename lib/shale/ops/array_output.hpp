@@ -78,7 +78,7 @@ using TemporaryArrays = std::vector<std::unique_ptr<TemporaryArray>>;
 /// finished by finish_killed_run. Errors: as TemporaryArray::publish.
 void publish_together(const TemporaryArrays& arrays);
 
-/// What their work folders say of these outputs meanwhile.
+/// What the work folders of these outputs say until all of them have their names.
 [[nodiscard]] std::string promise_of(const std::vector<std::string>& outputs);
 
 /// Finishes what a run left that was killed within publish_together of these outputs. True if there
