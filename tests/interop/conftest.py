@@ -3,6 +3,7 @@
 Run: SHALE=build/release/shale build/peers/bin/python -m pytest tests/interop   (tests/run.sh does all of it)
 """
 
+import gc
 import io
 import os
 import pathlib
@@ -29,6 +30,12 @@ def run_shale(*words, code=0, cwd=None):
     codes = code if isinstance(code, tuple) else (code,)
     assert done.returncode in codes, f"shale {words}: exit {done.returncode}, expected {code}\n{done.stderr.decode()}"
     return done
+
+
+@pytest.fixture
+def collected():
+    """Whatever earlier tests of this process left in reference cycles is gone: a dataset in a traceback keeps its files open."""
+    gc.collect()
 
 
 @pytest.fixture(scope="session")

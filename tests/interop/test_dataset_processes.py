@@ -18,6 +18,7 @@ from loader_sets import make_maps, packed
 
 shale_package = pytest.importorskip("shale")
 Dataset = shale_package.Dataset
+pytestmark = pytest.mark.usefixtures("collected")
 READS = int(os.environ.get("SHALE_TEST_READS", "1000000"))
 METHODS = ["fork", "spawn", "forkserver"]
 COMBINATIONS = [(method, workers) for method in METHODS for workers in (1, 4, 16) if (method, workers) != ("spawn", 16)]

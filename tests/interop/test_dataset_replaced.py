@@ -142,6 +142,7 @@ def test_verify_is_auto_true_or_false(sources, tmp_path):
             Dataset(tmp_path / "out", verify=wrong)
 
 
+@pytest.mark.usefixtures("collected")
 def test_few_descriptors_are_enough(sources, tmp_path):
     """Where the process may open no more, shards that are not being read are closed."""
     import resource
