@@ -5,11 +5,10 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/datasets/foreign_file.hpp"
+#include "shale/datasets/open_dataset.hpp"
+#include "shale/datasets/rebuild_index.hpp"
 #include "shale/ops/choose_output.hpp"
-#include "shale/ops/foreign_file.hpp"
-#include "shale/ops/open_dataset.hpp"
-#include "shale/ops/open_input.hpp"
-#include "shale/ops/rebuild_index.hpp"
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"

@@ -5,10 +5,10 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/datasets/foreign_file.hpp"
 #include "shale/format/format.hpp"
-#include "shale/ops/foreign_file.hpp"
 #include "shale/ops/inspect.hpp"
-#include "shale/ops/open_input.hpp"
+#include "shale/shards/place.hpp"
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"

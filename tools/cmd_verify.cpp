@@ -5,7 +5,7 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
-#include "shale/ops/verify.hpp"
+#include "shale/verify/verify.hpp"
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "shale/base/error.hpp"
-#include "shale/ops/events.hpp"
+#include "shale/base/events.hpp"
 
 namespace shale::tools {
 

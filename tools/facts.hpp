@@ -6,12 +6,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "shale/datasets/foreign_file.hpp"
+#include "shale/datasets/rebuild_index.hpp"
 #include "shale/ops/convert.hpp"
-#include "shale/ops/foreign_file.hpp"
 #include "shale/ops/inspect.hpp"
-#include "shale/ops/rebuild_index.hpp"
 #include "shale/ops/resample.hpp"
-#include "shale/ops/verify.hpp"
+#include "shale/verify/verify.hpp"
 
 // What commands report under --json. Keys, paths and names are escaped as in the text output (\n,
 // \t, \\, \xNN), so that any bytes make valid JSON.

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/datasets/foreign_file.hpp"
 #include "shale/format/format.hpp"
-#include "shale/ops/foreign_file.hpp"
 
 #include "python/bindings/interpreter.hpp"
 

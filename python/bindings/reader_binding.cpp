@@ -15,7 +15,7 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
-#include "shale/ops/loader.hpp"
+#include "shale/loading/loader.hpp"
 #include "shale/shards/dataset_reader.hpp"
 
 #include "python/bindings/errors_binding.hpp"

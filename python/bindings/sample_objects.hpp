@@ -9,10 +9,10 @@
 
 #include <nanobind/nanobind.h>
 
+#include "shale/base/events.hpp"
 #include "shale/format/format.hpp"
 #include "shale/image/rgb.hpp"
-#include "shale/ops/events.hpp"
-#include "shale/ops/loader.hpp"
+#include "shale/loading/loader.hpp"
 
 namespace shale::python {
 

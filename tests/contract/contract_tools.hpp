@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "shale/ops/convert.hpp"
-#include "shale/ops/verify.hpp"
+#include "shale/verify/verify.hpp"
 
 #include "tests/support/toy_format.hpp"
 #include "tests/support/written_set.hpp"

@@ -4,7 +4,7 @@
 #include <random>
 #include <thread>
 
-#include "shale/ops/loader.hpp"
+#include "shale/loading/loader.hpp"
 
 #include "tests/contract/contract_tools.hpp"
 #include "tests/unit/io/child_process.hpp"

@@ -3,8 +3,8 @@
 #include <numeric>
 #include <random>
 
+#include "shale/loading/loader.hpp"
 #include "shale/ops/inspect.hpp"
-#include "shale/ops/loader.hpp"
 #include "shale/ops/resample.hpp"
 
 #include "tests/contract/contract_tools.hpp"

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "shale/data/fixed_value.hpp"
+#include "shale/datasets/rebuild_index.hpp"
+#include "shale/loading/loader.hpp"
 #include "shale/ops/inspect.hpp"
-#include "shale/ops/loader.hpp"
-#include "shale/ops/rebuild_index.hpp"
 
 #include "tests/contract/contract_tools.hpp"
 
@@ -282,8 +282,7 @@ TEST_CASE("fixed rows: shards of many files stay within the descriptors, and one
       (void)write_set(format, set, dir / "out", {.limit_samples = 3});
       const Loader loader = loader_of(dir / "out", false);
       CHECK(difference(loader, set) == "");
-      CHECK(open_files_in(dir.path()) <=
-            std::max<std::size_t>(Loader::kMostDescriptors, fields + 1));
+      CHECK(open_files_in(dir.path()) <= std::max<std::size_t>(kMostDescriptors, fields + 1));
     }
   });
 }

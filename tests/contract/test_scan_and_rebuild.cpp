@@ -1,6 +1,6 @@
 #include <filesystem>
 
-#include "shale/ops/rebuild_index.hpp"
+#include "shale/datasets/rebuild_index.hpp"
 
 #include "tests/contract/contract_tools.hpp"
 

@@ -2,15 +2,15 @@
 #include <filesystem>
 #include <set>
 
-#include "shale/ops/foreign_file.hpp"
+#include "shale/datasets/foreign_file.hpp"
+#include "shale/datasets/open_dataset.hpp"
+#include "shale/datasets/rebuild_index.hpp"
+#include "shale/loading/loader.hpp"
 #include "shale/ops/inspect.hpp"
-#include "shale/ops/loader.hpp"
-#include "shale/ops/open_dataset.hpp"
-#include "shale/ops/rebuild_index.hpp"
 #include "shale/ops/resample.hpp"
 
 #include "tests/contract/contract_tools.hpp"
-#include "tests/unit/ops/number_npy.hpp"
+#include "tests/unit/sampling/number_npy.hpp"
 
 // Whatever runs can be stopped whenever it asks, and then leaves nothing behind.
 

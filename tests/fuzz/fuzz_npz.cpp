@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "shale/ops/array_file.hpp"
+#include "shale/arrays/array_file.hpp"
 
 #include "tests/fuzz/fuzz_scan.hpp"
 

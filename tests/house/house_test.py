@@ -7,6 +7,7 @@ An exception to a rule is a line in one of the tables below, with its reason.
 
 import collections
 import concurrent.futures
+import graphlib
 import os
 import pathlib
 import re
@@ -33,7 +34,14 @@ ROOMS = {
     "flow": "base",
     "image": "base data",
     "shards": "base io data wire format flow",
-    "ops": "base io data wire format flow image shards",
+    "arrays": "base io data wire format shards",
+    "datasets": "base io data format shards",
+    "encoding": "base io data format flow image shards",
+    "sampling": "base io flow arrays",
+    "loading": "base io data format flow shards datasets",
+    "sources": "base io data format flow image shards arrays datasets encoding sampling",
+    "verify": "base io data format flow image shards datasets encoding sources",
+    "ops": "base io data wire format flow image shards arrays datasets encoding sampling loading sources verify",
 }
 FORMAT_MAY_INCLUDE = "format wire data io image base".split()
 
@@ -48,7 +56,7 @@ THIRD_PARTIES = {
     "jpeglib.h": ["lib/shale/image/"],
     "jerror.h": ["lib/shale/image/"],
     "png.h": ["lib/shale/image/"],
-    "csv.h": ["lib/shale/ops/"],
+    "csv.h": ["lib/shale/shards/"],
     "nlohmann/": ["lib/shale/shards/", "tools/"],
     "boost/program_options": ["tools/"],
     "msgpack": ["lib/shale/wire/"],
@@ -71,7 +79,7 @@ MACROS_THAT_CONFIGURE_A_LIBRARY = re.compile(r"DOCTEST_CONFIG_\w+|XXH_\w+|FMT_\w
 RAW_MEMORY_IS_NEEDED = {
     "lib/shale/io/aligned_buffer.hpp": "O_DIRECT takes aligned buffers only; one allocation, one deleter",
 }
-THREADS_LIVE_IN = ("lib/shale/flow/", "lib/shale/ops/loader", "lib/shale/io/batch_reader")
+THREADS_LIVE_IN = ("lib/shale/flow/", "lib/shale/loading/loader", "lib/shale/io/batch_reader")
 MAY_FORK = {"lib/shale/io/limited_child.cpp": "a library that trusts its files sees them in a child with limits only"}
 MAY_EXIT = {
     "tools/main.cpp": "only main returns exit codes",
@@ -137,6 +145,23 @@ class HouseRules(unittest.TestCase):
                         yield f'{relative(path)}:{line}: includes "{name}"; {room} may include {" ".join(sorted(allowed))}'
 
         self.none_of(offences(), 'lib includes go down only, and are written "shale/<room>/<file>.hpp"')
+
+    def test_includes_make_no_circle(self):
+        """Neither of rooms nor of units, a unit being a header with its source."""
+
+        def circles(arrows):
+            try:
+                graphlib.TopologicalSorter(arrows).prepare()
+            except graphlib.CycleError as circle:
+                yield " -> ".join(reversed(circle.args[1]))
+
+        units = {}
+        for path in cpp("lib", "formats"):
+            name = relative(path).removeprefix("lib/").rpartition(".")[0]
+            targets = (target.rpartition(".")[0] for _, mark, target in cpp_text.includes(read(path)) if mark == '"')
+            units.setdefault(name, set()).update(target for target in targets if target != name)
+        self.none_of(circles({room: below.split() for room, below in ROOMS.items()}), "the rooms are layers")
+        self.none_of(circles(units), "what includes a unit is not included by it")
 
     def test_formats_include_the_seam_and_never_each_other(self):
         def offences():

@@ -101,22 +101,6 @@ Error does_not_fit(T number, const Field& field) {
 
 }  // namespace
 
-std::optional<Kind> scalar_kind_of(const DType& dtype) {
-  const std::string& descr = dtype.descr();
-  if (descr.size() != 3) return std::nullopt;
-  switch (descr[1]) {
-    case 'b':
-    case 'i':
-      return Kind::integer;
-    case 'u':
-      return descr[2] == '8' ? std::nullopt : std::optional(Kind::integer);
-    case 'f':
-      return descr[2] == '4' || descr[2] == '8' ? std::optional(Kind::real) : std::nullopt;
-    default:
-      return std::nullopt;
-  }
-}
-
 Field field_of_column(std::string name, const DType& dtype, std::vector<std::uint64_t> shape) {
   const std::optional<Kind> scalar = shape.empty() ? scalar_kind_of(dtype) : std::nullopt;
   Field field{.name = std::move(name), .kind = scalar.value_or(Kind::tensor), .dtype = dtype};

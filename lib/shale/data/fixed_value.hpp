@@ -16,10 +16,6 @@
 
 namespace shale {
 
-/// What a column of such elements is: integer for bool and the integers up to int64, real for
-/// float32 and float64; nullopt for the rest, which are tensors of shape ().
-[[nodiscard]] std::optional<Kind> scalar_kind_of(const DType& dtype);
-
 /// The field that a column of an array is: `shape` is that of one row. "<i8" and "<f8" are left out
 /// of the field, as Field::dtype says.
 [[nodiscard]] Field field_of_column(std::string name, const DType& dtype,

@@ -39,7 +39,7 @@ struct ManifestShard {
 };
 
 /// What tells one state of a file of another tool from another: xxh3-128 of its head, of its tail,
-/// and of pieces in between (ops/file_fingerprint).
+/// and of pieces in between (datasets/file_fingerprint).
 struct FileFingerprint {
   Hash128 head, middle, tail;
   friend bool operator==(const FileFingerprint&, const FileFingerprint&) = default;

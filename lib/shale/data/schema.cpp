@@ -6,7 +6,6 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/data/fixed_value.hpp"
 
 namespace shale {
 namespace {
@@ -36,6 +35,22 @@ std::string_view name_fault(std::string_view name) {
 }
 
 }  // namespace
+
+std::optional<Kind> scalar_kind_of(const DType& dtype) {
+  const std::string& descr = dtype.descr();
+  if (descr.size() != 3) return std::nullopt;
+  switch (descr[1]) {
+    case 'b':
+    case 'i':
+      return Kind::integer;
+    case 'u':
+      return descr[2] == '8' ? std::nullopt : std::optional(Kind::integer);
+    case 'f':
+      return descr[2] == '4' || descr[2] == '8' ? std::optional(Kind::real) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
 
 std::string_view name_of(Kind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
 

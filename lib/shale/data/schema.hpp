@@ -24,6 +24,10 @@ enum class Kind : std::uint8_t { bytes = 0, text = 1, integer = 2, real = 3, ten
   return kind != Kind::integer && kind != Kind::real;
 }
 
+/// What a column of such elements is: integer for bool and the integers up to int64, real for
+/// float32 and float64; nullopt for the rest, which are tensors of shape ().
+[[nodiscard]] std::optional<Kind> scalar_kind_of(const DType& dtype);
+
 struct Field {
   std::string name;
   Kind kind = Kind::bytes;

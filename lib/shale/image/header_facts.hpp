@@ -4,7 +4,7 @@
 #include <string>
 
 #include "shale/base/bytes.hpp"
-#include "shale/image/probe.hpp"
+#include "shale/image/image_info.hpp"
 
 namespace shale {
 

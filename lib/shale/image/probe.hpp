@@ -1,18 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "shale/base/bytes.hpp"
+#include "shale/image/image_info.hpp"
 
 namespace shale {
-
-/// An image file's type, by its content. `unknown`: none of these.
-enum class ImageType { unknown, jpeg, png, gif, bmp, pnm, tiff, webp };
-[[nodiscard]] std::string_view name_of(ImageType type);
 
 /// True for the file names that torchvision.datasets.ImageFolder takes as images (any case): .jpg
 /// .jpeg .png .ppm .bmp .pgm .tif .tiff .webp. Source: torchvision/datasets/folder.py,
@@ -23,25 +18,6 @@ enum class ImageType { unknown, jpeg, png, gif, bmp, pnm, tiff, webp };
 /// PNM ..., any case). A suffix that names no image type (or none at all) claims nothing and fits
 /// every type.
 [[nodiscard]] bool suffix_fits(std::string_view name, ImageType type);
-
-/// What the header of an image says. Nothing is decoded: a few microseconds an image.
-struct ImageInfo {
-  ImageType type = ImageType::unknown;
-  std::uint32_t width = 0, height = 0;  ///< pixels, as stored (before EXIF rotation)
-  std::string color;  ///< "gray", "gray-alpha", "rgb", "rgba", "palette", "ycc", "cmyk", "ycck",
-                      ///< "bilevel", "lab", "other"
-  unsigned bits = 8;  ///< per channel
-  unsigned orientation = 1;  ///< EXIF orientation 1..8
-
-  /// What is odd but readable, sorted: "alpha", "cmyk" (CMYK and YCCK), "exif-rotated", "gray"
-  /// (bilevel too), "palette", "sixteen-bit" (more than 8 bits a channel, so a 12-bit JPEG too),
-  /// "trailing-bytes", "wrong-suffix".
-  std::vector<std::string_view> odd;
-  /// Why the bytes cannot be a whole image, empty if nothing speaks against it: "is empty", "is not
-  /// an image of a known type", "is cut: JPEG without end-of-image marker", "is cut: ... N bytes,
-  /// its header says M" ...
-  std::string fault;
-};
 
 /// Reads the header of an image file and what of its end tells whether it is whole. `name` is for
 /// "wrong-suffix". Bytes are untrusted: any input gives an answer, never an exception but

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "shale/base/error.hpp"
-#include "shale/ops/convert.hpp"
+#include "shale/ops/convert_request.hpp"
 
 namespace shale {
 

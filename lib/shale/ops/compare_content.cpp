@@ -9,15 +9,15 @@
 
 #include <sys/stat.h>
 
+#include "shale/arrays/array_columns.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
-#include "shale/ops/array_columns.hpp"
-#include "shale/ops/encode_pipeline.hpp"
-#include "shale/ops/foreign_file.hpp"
-#include "shale/ops/open_input.hpp"
+#include "shale/datasets/foreign_file.hpp"
+#include "shale/encoding/encode_pipeline.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/manifest_file.hpp"
+#include "shale/sources/open_input.hpp"
 
 namespace shale {
 namespace {

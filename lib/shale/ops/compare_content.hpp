@@ -1,9 +1,10 @@
 #pragma once
 
+#include "shale/base/events.hpp"
 #include "shale/data/manifest.hpp"
 #include "shale/format/format.hpp"
 #include "shale/format/source.hpp"
-#include "shale/ops/convert.hpp"
+#include "shale/ops/convert_request.hpp"
 
 namespace shale {
 

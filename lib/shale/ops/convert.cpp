@@ -5,28 +5,30 @@
 #include <filesystem>
 #include <utility>
 
+#include "shale/arrays/array_columns.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/encoding/encode_pipeline.hpp"
+#include "shale/encoding/forecast.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/io/free_space.hpp"
 #include "shale/io/temporary_folder.hpp"
-#include "shale/ops/array_columns.hpp"
-#include "shale/ops/class_table.hpp"
 #include "shale/ops/compare_content.hpp"
-#include "shale/ops/csv.hpp"
-#include "shale/ops/encode_pipeline.hpp"
-#include "shale/ops/forecast.hpp"
 #include "shale/ops/identity.hpp"
 #include "shale/ops/join_array.hpp"
-#include "shale/ops/open_input.hpp"
-#include "shale/ops/refuse_nested.hpp"
+#include "shale/shards/csv.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
+#include "shale/shards/place.hpp"
+#include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/set_swap.hpp"
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/shards/work_folder.hpp"
+#include "shale/sources/class_table.hpp"
+#include "shale/sources/open_input.hpp"
+#include "shale/verify/verify.hpp"
 
 namespace shale {
 namespace {
@@ -34,7 +36,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kShownSkips = 10;
-constexpr std::uint64_t kLeastEndured = 10;
 
 // --memory, divided: the list of files, or what else the source holds; the write buffers; and what
 // is left for samples in flight.
@@ -379,24 +380,6 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
 }
 
 }  // namespace
-
-std::uint64_t ErrorAllowance::limit(std::uint64_t samples) const {
-  if (!is_share) return count;
-  return std::max(kLeastEndured, static_cast<std::uint64_t>(share * static_cast<double>(samples)));
-}
-
-ErrorAllowance parse_error_allowance(std::string_view text) {
-  if (!text.ends_with('%'))
-    return {.is_share = false, .share = 0, .count = parse_count(text, "--max-errors")};
-  double percent = 0;
-  const char* end = text.data() + text.size() - 1;
-  const auto [stop, error] = std::from_chars(text.data(), end, percent);
-  if (error != std::errc() || stop != end || !(percent >= 0 && percent <= 100)) {
-    throw Error(Code::usage, "--max-errors '{}' is neither a number nor a share from 0% to 100%",
-                printable(text));
-  }
-  return {.is_share = true, .share = percent / 100, .count = 0};
-}
 
 ConvertReport convert(const ConvertRequest& request, const Events& events) {
   if (is_array_name(request.output)) return join_into_array(request, events);

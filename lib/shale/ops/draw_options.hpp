@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "shale/ops/make_draw.hpp"
+#include "shale/sampling/make_draw.hpp"
 
 namespace shale {
 

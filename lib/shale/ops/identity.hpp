@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "shale/format/source.hpp"
-#include "shale/ops/convert.hpp"
+#include "shale/ops/convert_request.hpp"
 
 namespace shale {
 

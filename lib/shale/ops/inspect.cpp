@@ -7,9 +7,9 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
-#include "shale/ops/block_proof.hpp"
-#include "shale/ops/open_input.hpp"
+#include "shale/loading/block_proof.hpp"
 #include "shale/shards/dataset_reader.hpp"
+#include "shale/shards/place.hpp"
 
 namespace shale {
 namespace {

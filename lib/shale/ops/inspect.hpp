@@ -9,7 +9,7 @@
 #include "shale/base/bytes.hpp"
 #include "shale/data/manifest.hpp"
 #include "shale/data/sample.hpp"
-#include "shale/ops/open_dataset.hpp"
+#include "shale/datasets/open_dataset.hpp"
 
 namespace shale {
 

@@ -3,13 +3,13 @@
 #include <filesystem>
 
 #include "shale/data/fixed_value.hpp"
+#include "shale/encoding/encode_pipeline.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/ops/array_output.hpp"
-#include "shale/ops/encode_pipeline.hpp"
-#include "shale/ops/open_input.hpp"
-#include "shale/ops/refuse_nested.hpp"
+#include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/shard_set_writer.hpp"
+#include "shale/sources/open_input.hpp"
 
 namespace shale {
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "shale/ops/convert.hpp"
+#include "shale/base/events.hpp"
+#include "shale/ops/convert_request.hpp"
 
 namespace shale {
 

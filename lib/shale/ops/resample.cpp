@@ -16,9 +16,10 @@
 #include "shale/io/temporary_folder.hpp"
 #include "shale/ops/array_output.hpp"
 #include "shale/ops/choose_output.hpp"
-#include "shale/ops/open_input.hpp"
-#include "shale/ops/refuse_nested.hpp"
+#include "shale/ops/convert.hpp"
+#include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/shard_set_writer.hpp"
+#include "shale/sources/open_input.hpp"
 #include "shale/wire/npy_header.hpp"
 
 namespace shale {

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "shale/base/events.hpp"
 #include "shale/data/schema.hpp"
-#include "shale/ops/convert.hpp"
-#include "shale/ops/events.hpp"
-#include "shale/ops/open_drawn_rows.hpp"
+#include "shale/ops/convert_request.hpp"
+#include "shale/sampling/open_drawn_rows.hpp"
 
 namespace shale {
 

@@ -16,6 +16,7 @@
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
+#include "shale/shards/place.hpp"
 
 // The state of a swap is what stands where, so that each step may be done twice:
 //

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shale/arrays/array_file.hpp"
+
+namespace shale {
+
+/// A column of rows: arrays of one dtype and one shape of rows, end to end.
+struct ArrayColumn {
+  std::string name;
+  std::vector<ArrayFile> arrays;  ///< at least one
+  [[nodiscard]] std::uint64_t rows() const;
+};
+
+/// The arrays that the words of a command name.
+struct ArrayColumns {
+  std::vector<ArrayColumn> columns;
+  std::vector<std::string> notes;  ///< what the user should know, a sentence each
+};
+
+/// The path in a word of a command: what follows the "=" of "name=file", unless the word itself is
+/// a path that exists.
+[[nodiscard]] std::string path_in_word(const std::string& input);
+
+/// What `inputs` are, if they are arrays: each an .npy file, whose column is "x", an .npz archive,
+/// whose arrays are columns of their names, or "name=file". Inputs of one name follow one another.
+/// A path that exists is a path, whatever it looks like. Nullopt for inputs that are no arrays at
+/// all. `fields`: only these columns, in this order; empty: all. Errors: as open_arrays;
+/// Code::usage for arrays among other inputs, an archive of several arrays under one name, a field
+/// that is not there; Code::schema, with both, for arrays of one column that differ in dtype or
+/// shape, and for columns that differ in length.
+[[nodiscard]] std::optional<ArrayColumns> find_array_columns(
+    const std::vector<std::string>& inputs, const std::vector<std::string>& fields);
+
+}  // namespace shale

@@ -1,0 +1,269 @@
+#include "shale/arrays/array_file.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/inflate.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/data/shape_text.hpp"
+#include "shale/wire/npy_header.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::string_view kNpyMagic = "\x93NUMPY";
+// The first file of an archive, or the end of an empty one.
+constexpr std::string_view kZipMagic = "PK\x03\x04", kEmptyZipMagic = "PK\x05\x06";
+constexpr std::string_view kSuffix = ".npy";
+constexpr std::size_t kPieceBytes = 128 * 1024;  // compressed bytes read at once
+
+std::string beginning_of(const InputFile& file) {
+  std::string begin(kNpyMagic.size(), '\0');
+  begin.resize(file.read_some(0, std::as_writable_bytes(std::span(begin))));
+  return begin;
+}
+
+bool is_zip(std::string_view begin) {
+  return begin.starts_with(kZipMagic) || begin.starts_with(kEmptyZipMagic);
+}
+
+std::uint64_t product(std::uint64_t bytes, const std::vector<std::uint64_t>& shape) {
+  if (std::find(shape.begin(), shape.end(), std::uint64_t{0}) != shape.end()) return 0;
+  for (const std::uint64_t axis : shape) bytes *= axis;  // the header's parser saw that it fits
+  return bytes;
+}
+
+// What is wrong with a member, by its name. Offsets of stored members count from their first byte.
+Error in_member(const Error& error, const ZipMember& member, const std::string& path) {
+  if (error.code() == Code::io) return error;
+  const std::uint64_t inside = member.is_deflated ? 0 : error.offset().value_or(0);
+  Error named(error.code(), "{} in member '{}'", error.message(), printable(member.name));
+  named.at(path, member.data_offset + inside);
+  if (!error.hint().empty()) named.hint(error.hint());
+  return named;
+}
+
+// The bytes of one member, from its first on.
+class MemberBytes {
+ public:
+  MemberBytes(const InputFile& file, const ZipMember& member) : file_(&file), member_(member) {
+    if (!member.is_deflated) return;
+    inflater_.emplace();
+    buffer_.resize(std::min<std::uint64_t>(kPieceBytes, member.data_bytes));
+  }
+
+  // Fills `into`. With the member's last byte, all of them are proved.
+  void read(std::span<std::byte> into) {
+    if (into.size() > member_.bytes - given_) {
+      throw Error(Code::bug, "{} bytes asked of a member that has {} left", into.size(),
+                  member_.bytes - given_);
+    }
+    if (inflater_) {
+      inflate(into);
+    } else {
+      file_->read_exact(member_.data_offset + given_, into);
+    }
+    given_ += into.size();
+    crc32_ = crc32(into, crc32_);
+    if (given_ == member_.bytes) prove();
+  }
+
+ private:
+  template <class... Args>
+  [[nodiscard]] Error damaged(fmt::format_string<Args...> format, Args&&... args) const {
+    Error error(Code::damaged, format, std::forward<Args>(args)...);
+    error.at(file_->path(), member_.data_offset + taken_);
+    error.hint("the archive changed after it was written; copy it again");
+    return error;
+  }
+
+  void inflate(std::span<std::byte> into) {
+    for (std::size_t done = 0; done < into.size();) {
+      const std::size_t given = inflate_some(into.subspan(done));
+      done += given;
+      if (has_stalled_) {
+        throw damaged("member '{}' inflates to {} bytes, the archive's directory says {}",
+                      printable(member_.name), given_ + done, member_.bytes);
+      }
+    }
+  }
+
+  // Gives what one piece holds. Stalled: nothing more will come.
+  std::size_t inflate_some(std::span<std::byte> into) {
+    has_stalled_ = has_ended_;
+    if (has_ended_) return 0;
+    if (piece_.empty() && taken_ < member_.data_bytes) {
+      const std::uint64_t bytes =
+          std::min<std::uint64_t>(buffer_.size(), member_.data_bytes - taken_);
+      file_->read_exact(member_.data_offset + taken_, std::span(buffer_).first(bytes));
+      piece_ = Bytes(buffer_).first(bytes);
+    }
+    try {
+      const Inflater::Progress progress = inflater_->inflate(piece_, into);
+      piece_ = piece_.subspan(progress.taken);
+      taken_ += progress.taken;
+      has_ended_ = progress.has_ended;
+      has_stalled_ = progress.taken + progress.given == 0;
+      return progress.given;
+    } catch (const Error& error) {
+      throw in_member(error, member_, file_->path());
+    }
+  }
+
+  void prove() {
+    if (inflater_) prove_end();
+    if (crc32_ == member_.crc32) return;
+    throw damaged("checksum of member '{}' is {:#010x}, expected {:#010x}", printable(member_.name),
+                  crc32_, member_.crc32);
+  }
+
+  // The stream ends where the array does, and fills the room that the directory says.
+  void prove_end() {
+    std::byte further{};
+    // Also where all is taken: the inflater may not have looked at its last bits yet.
+    while (!has_ended_ && !has_stalled_) {
+      if (inflate_some({&further, 1}) == 0) continue;
+      throw damaged("member '{}' inflates to more than {} bytes", printable(member_.name),
+                    member_.bytes);
+    }
+    if (has_ended_ && inflater_->stream_bytes() == member_.data_bytes) return;
+    throw damaged("compressed data of member '{}' end after {} bytes, expected {}",
+                  printable(member_.name), inflater_->stream_bytes(), member_.data_bytes);
+  }
+
+  const InputFile* file_;
+  ZipMember member_;
+  std::optional<Inflater> inflater_;
+  std::vector<std::byte> buffer_;
+  Bytes piece_;              // what is not taken yet of buffer_
+  std::uint64_t taken_ = 0;  // compressed bytes that the inflater has
+  std::uint64_t given_ = 0;
+  std::uint32_t crc32_ = 0;
+  bool has_ended_ = false, has_stalled_ = false;
+};
+
+class MemberStream final : public RowStream {
+ public:
+  explicit MemberStream(const ArrayFile& array)
+      : file_(array.file), bytes_(*array.file, *array.archived) {
+    std::vector<std::byte> header(array.archived->bytes - array.bytes());
+    bytes_.read(header);
+  }
+  void read_rows(std::span<std::byte> into) override { bytes_.read(into); }
+
+ private:
+  std::shared_ptr<const InputFile> file_;
+  MemberBytes bytes_;
+};
+
+// The array whose file of `size` bytes is what `read` gives, first to last.
+template <class Read>
+NpyHeader read_header(std::uint64_t size, const std::string& where, Read read) try {
+  std::vector<std::byte> head(std::min(size, kNpyPrefixBytes));
+  read(std::span(head));
+  const std::uint64_t length = std::min(size, npy_header_length(head, where));
+  if (const std::uint64_t begun = head.size(); length > begun) {
+    head.resize(length);
+    read(std::span(head).subspan(begun));
+  }
+  return parse_npy_header(head, where);
+} catch (Error& error) {
+  if (error.code() == Code::damaged && error.hint().empty())
+    error.hint("the file was cut or changed; save the array again, or copy it again");
+  throw;
+}
+
+template <class Read>
+ArrayFile read_array(std::uint64_t size, const std::string& where, Read read) {
+  NpyHeader header = read_header(size, where, read);
+  if (header.shape.empty()) {
+    throw Error(Code::unsupported, "array has no axis, so there are no samples")
+        .at(where, 0)
+        .hint("save it with the shape (1,), as numpy.atleast_1d makes it");
+  }
+  const std::uint64_t bytes = product(header.dtype.item_bytes(), header.shape);
+  if (size < header.data_offset || size - header.data_offset != bytes) {
+    throw Error(Code::damaged, "array of shape {} takes {} bytes behind its header, {} are there",
+                shape_text(header.shape), bytes, size - std::min(size, header.data_offset))
+        .at(where, std::min(size, header.data_offset))
+        .hint("the file was cut, or is still being written; save or copy it again");
+  }
+  return {.file = {},
+          .member = {},
+          .dtype = std::move(header.dtype),
+          .swaps = std::move(header.swaps),
+          .fortran_order = header.fortran_order,
+          .shape = std::move(header.shape),
+          .data_offset = header.data_offset};
+}
+
+ArrayFile open_npy(const std::shared_ptr<const InputFile>& file) {
+  std::uint64_t at = 0;
+  ArrayFile array = read_array(file->size(), file->path(), [&](std::span<std::byte> into) {
+    file->read_exact(at, into);
+    at += into.size();
+  });
+  array.file = file;
+  return array;
+}
+
+ArrayFile open_archived(const std::shared_ptr<const InputFile>& file, ZipMember member) try {
+  MemberBytes bytes(*file, member);
+  ArrayFile array =
+      read_array(member.bytes, {}, [&](std::span<std::byte> into) { bytes.read(into); });
+  array.file = file;
+  array.member = member.name.substr(0, member.name.size() - kSuffix.size());
+  if (!member.is_deflated) array.data_offset += member.data_offset;
+  array.archived = std::move(member);
+  return array;
+} catch (const Error& error) {
+  // The member's own bytes have no file name; what has one already names the member.
+  throw error.file().empty() ? in_member(error, member, file->path()) : error;
+}
+
+}  // namespace
+
+std::uint64_t ArrayFile::bytes() const { return product(dtype.item_bytes(), shape); }
+
+bool is_array_file(const InputFile& file) {
+  const std::string begin = beginning_of(file);
+  return begin == kNpyMagic || is_zip(begin);
+}
+
+ArrayFiles open_arrays(const std::string& path) {
+  const auto file = std::make_shared<const InputFile>(path);
+  ArrayFiles found;
+  if (!is_zip(beginning_of(*file))) {
+    found.arrays.push_back(open_npy(file));
+    return found;
+  }
+  WindowReader window(*file);
+  const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
+    return window.view(offset, length);
+  };
+  for (ZipMember& member : read_zip_directory(file->size(), view, path)) {
+    if (member.name.ends_with(kSuffix)) {
+      found.arrays.push_back(open_archived(file, std::move(member)));
+    } else {
+      found.left_out.push_back(std::move(member.name));
+    }
+  }
+  if (found.arrays.empty()) {
+    throw Error(Code::unsupported, "archive of {} members holds no .npy file",
+                found.left_out.size())
+        .at(path);
+  }
+  return found;
+}
+
+std::unique_ptr<RowStream> open_member(const ArrayFile& array) {
+  if (array.is_located()) {
+    throw Error(Code::bug, "a stream was asked of an array that lies in its file")
+        .at(array.file->path());
+  }
+  return std::make_unique<MemberStream>(array);
+}
+
+}  // namespace shale

@@ -1,0 +1,472 @@
+#include "shale/datasets/foreign_file.hpp"
+
+#include <filesystem>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/data/fixed_value.hpp"
+#include "shale/datasets/file_fingerprint.hpp"
+#include "shale/io/file_summary.hpp"
+#include "shale/io/nameless_file.hpp"
+#include "shale/shards/dataset_reader.hpp"
+#include "shale/shards/manifest_file.hpp"
+#include "shale/shards/refuse_nested.hpp"
+#include "shale/shards/set_swap.hpp"
+#include "shale/shards/work_folder.hpp"
+
+namespace shale {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kProbeBytes = 4096, kIndexBufferBytes = 256 * 1024, kDigestBytes = 4 << 20;
+
+std::uint64_t mtime_ns_of(const InputFile& file) {
+  struct stat status {};
+  if (::fstat(file.descriptor(), &status) != 0) {
+    throw Error(Code::io, "cannot be asked for its time").at(file.path()).because_errno(errno);
+  }
+  return static_cast<std::uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
+}
+
+const OutputFile::Options kListOptions{
+    .io = IoMode::buffered, .buffer_bytes = kIndexBufferBytes, .buffers = 1};
+
+OutputFile list_file(const std::string& path) { return OutputFile(path, kListOptions); }
+
+// Where an index is made. Several processes may want the same one at once: each waits its turn.
+WorkFolder work_folder_of(const DatasetPaths& paths, const std::string& name,
+                          const Events& events) {
+  std::error_code cause;
+  fs::create_directories(paths.lists, cause);
+  try {
+    if (cause) throw Error(Code::io, "no index can be written here").because(cause.message());
+    return WorkFolder::of_file(join_path(paths.lists, name), [&] { events.stop_if_asked(); });
+  } catch (Error& error) {
+    if (error.code() == Code::io)
+      error.at(paths.lists).hint("pass --index-dir with a directory that can be written to");
+    throw;
+  }
+}
+
+// Where files without names are read and written, by the numbers of their descriptors.
+constexpr const char* kNamelessFolder = "/proc/self/fd";
+
+// A file without a name, in memory.
+class AnonymousFile {
+ public:
+  explicit AnonymousFile(const std::string& label)
+      : descriptor_(::memfd_create(label.substr(0, kLongestLabel).c_str(), MFD_CLOEXEC)) {
+    if (descriptor_ < 0) {
+      const int error = errno;
+      throw Error(Code::io, "no memory file can be made for the index")
+          .at(label)
+          .because_errno(error);
+    }
+  }
+  ~AnonymousFile() { ::close(descriptor_); }
+  AnonymousFile(const AnonymousFile&) = delete;
+  AnonymousFile& operator=(const AnonymousFile&) = delete;
+
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+
+ private:
+  static constexpr std::size_t kLongestLabel = 200;  // the kernel takes 249
+  int descriptor_;
+};
+
+class Indexing {
+ public:
+  Indexing(const ForeignRequest& request, const Events& events)
+      : request_(request),
+        events_(events),
+        paths_(DatasetPaths::of_file(request.file, request.index_folder)),
+        dialect_(request.dialect.value_or(Dialect::plain)) {
+    files_.emplace_back(request.file);
+    mtime_ns_ = mtime_ns_of(files_[0]);
+    fingerprint_ = fingerprint_of(files_[0]);
+    name_ = fs::path(request.file).filename().string();
+  }
+
+  IndexedFile run() {
+    if (request_.keeps_fresh && seems_fresh()) return {};
+    refuse_inside_dataset(paths_.manifest, paths_.lists);
+    WorkFolder work = work_folder_of(paths_, name_, events_);
+    const SetPlace place = SetPlace::of_file(paths_.manifest, name_);
+    (void)finish_swap(place, work);
+    try {
+      if (!request_.keeps_fresh || !has_fresh_index()) make_index(place, work);
+    } catch (...) {
+      if (!is_swapping(place, work)) work.remove();
+      throw;
+    }
+    work.remove();
+    return {std::move(manifest_), std::move(notes_)};
+  }
+
+  void make_index(const SetPlace& place, WorkFolder& work) {
+    work.clear();
+    adopt_dialect();
+    const Format& format = describe_file();
+    std::vector<std::string> suffixes;
+    if (!manifest_.layout.has_fixed_rows) suffixes.emplace_back(kIndexSuffix);
+    if (request_.with_checksums) suffixes.emplace_back(kBlocksSuffix);
+    refuse_foreign_files(place, suffixes);
+    if (manifest_.layout.has_fixed_rows) {
+      place_rows(format);
+    } else {
+      shard_.index.name = name_ + std::string(kIndexSuffix);
+      write_index(format, list_file(join_path(work.path(), shard_.index.name)));
+    }
+    if (request_.with_checksums) {
+      shard_.blocks.name = name_ + std::string(kBlocksSuffix);
+      write_blocks(list_file(join_path(work.path(), shard_.blocks.name)));
+      if (manifest_.layout.has_fixed_rows) {
+        digest_rows();
+      } else {
+        digest_samples(format, work.path());
+      }
+    }
+    describe_source();
+    refuse_changed_file();
+    events_.stop_if_asked();  // for the last time: what follows takes no time
+    write_manifest_file(join_path(work.path(), place.manifest), manifest_,
+                        [this](const auto& visit) { visit(shard_); });
+    put_in_place(place, work);
+  }
+
+  NamelessIndex run_nameless() {
+    const Format& format = describe_file();
+    const bool is_on_disk = !request_.scratch_folder.empty();
+    if (manifest_.layout.has_fixed_rows) {
+      place_rows(format);
+    } else {
+      shard_.index.name = add_nameless();
+      write_index(format, nameless_output());
+    }
+    if (request_.with_checksums && (is_on_disk || manifest_.layout.has_fixed_rows)) {
+      shard_.blocks.name = add_nameless();
+      write_blocks(nameless_output());
+      if (manifest_.layout.has_fixed_rows) {
+        digest_rows();
+      } else {
+        digest_samples(format, kNamelessFolder);
+      }
+    }
+    describe_source();
+    refuse_changed_file();
+    events_.stop_if_asked();
+    paths_.lists = kNamelessFolder;
+    return {std::move(manifest_), std::move(shard_), std::move(paths_), std::move(notes_),
+            std::make_shared<const std::vector<std::shared_ptr<const void>>>(std::move(nameless_))};
+  }
+
+ private:
+  [[nodiscard]] bool has_fresh_index() const {
+    if (!is_manifest(paths_.manifest)) return false;
+    ShardList shards;
+    try {
+      shards = open_shard_list(paths_);
+    } catch (const Error& error) {
+      if (error.code() == Code::not_found) return false;
+      throw;
+    }
+    return !change_since_index(files_[0], shards.manifest(), shards.only());
+  }
+
+  // An index that is made again keeps the way in which its samples are read. One that cannot be
+  // read has none.
+  void adopt_dialect() {
+    if (request_.dialect) return;
+    try {
+      const Dialect found = read_manifest(paths_).layout.dialect;
+      if (found != Dialect::own) dialect_ = found;
+    } catch (const Error&) {
+    }
+  }
+
+  // Without the lock: most who come here find the index made, and only read. Another process may be
+  // replacing it, so only a yes counts.
+  [[nodiscard]] bool seems_fresh() const {
+    try {
+      return has_fresh_index();
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  // The name of a new file in kNamelessFolder.
+  std::string add_nameless() {
+    const auto keep = [this](auto file) {
+      nameless_.push_back(file);
+      newest_ = file->descriptor();
+      return std::to_string(newest_);
+    };
+    if (request_.scratch_folder.empty()) return keep(std::make_shared<const AnonymousFile>(name_));
+    return keep(std::make_shared<const NamelessFile>(request_.scratch_folder));
+  }
+
+  // For the one who writes the newest of them.
+  [[nodiscard]] OutputFile nameless_output() const {
+    const int other = ::fcntl(newest_, F_DUPFD_CLOEXEC, 0);
+    if (other < 0) {
+      const int error = errno;
+      throw Error(Code::io, "the nameless file of the index cannot be opened again")
+          .at(name_)
+          .because_errno(error);
+    }
+    return OutputFile(other, join_path(kNamelessFolder, std::to_string(newest_)), kListOptions);
+  }
+
+  const Format& describe_file() {
+    events_.stop_if_asked();
+    const Format& format = format_of_file(files_[0]);
+    Survey survey = format.survey(files_[0], dialect_, events_.of_walk());
+    validate_schema(survey.schema);
+    if (survey.layout.has_fixed_rows) refuse_empty_rows(survey.schema, survey.samples);
+    survey.layout.has_checksums = request_.with_checksums;
+    manifest_.generator = request_.generator;
+    manifest_.format = format.name;
+    manifest_.schema = std::move(survey.schema);
+    manifest_.layout = std::move(survey.layout);
+    shard_.name = name_;
+    shard_.files = {{name_, files_[0].size(), {}}};
+    shard_.bases = std::move(survey.bases);
+    shard_.digest.samples = survey.samples;
+    notes_ = std::move(survey.notes);
+    return format;
+  }
+
+  void refuse(const Finding& finding) const {
+    throw Error(Code::damaged, "the file is damaged and gets no index: {}", describe(finding))
+        .hint(fmt::format("'shale verify --deep {}' lists all that is wrong",
+                          printable(request_.file)));
+  }
+
+  // There is no index to be made: the survey has said where the rows begin.
+  void place_rows(const Format& format) {
+    format.scan(
+        {files_, manifest_.schema, manifest_.layout, request_.with_checksums, shard_.digest.samples,
+         shard_.bases, events_.of_walk()},
+        OptionSet(format.options), [](const IndexRow&) {},
+        [this](const Finding& finding) { refuse(finding); });
+    const ShardReader reader(paths_, manifest_, shard_);  // proves that the file holds them all
+    for (std::size_t i = 0; i < manifest_.schema.fields.size(); ++i) {
+      const FixedColumn column = reader.fixed_column(i);
+      if (is_located(column.field->kind))
+        shard_.payload_bytes += shard_.digest.samples * column.stride;
+    }
+  }
+
+  void write_index(const Format& format, OutputFile file) {
+    IndexWriter writer(std::move(file), IndexColumns(manifest_.schema, manifest_.layout));
+    const auto take = [&](const IndexRow& row) {
+      writer.append(row);
+      for (std::size_t i = 0; i < row.cells.size(); ++i) {
+        if (is_located(manifest_.schema.fields[i].kind))
+          shard_.payload_bytes += row.cells[i].place.length;
+      }
+    };
+    format.scan({.files = files_,
+                 .schema = manifest_.schema,
+                 .layout = manifest_.layout,
+                 .reads_payload = request_.with_checksums,
+                 .progress = events_.of_walk()},
+                OptionSet(format.options), take,
+                [this](const Finding& finding) { refuse(finding); });
+    shard_.digest.samples = writer.rows();
+    const FileSummary written = writer.finish();
+    shard_.index.bytes = written.bytes;
+    shard_.index.hash = written.hash;
+  }
+
+  void write_blocks(OutputFile file) {
+    const auto progress = [this](std::uint64_t done) { events_.of_walk()(done, files_[0].size()); };
+    const FileSummary summary = summarize_file(files_[0], progress);
+    shard_.files[0].hash = summary.hash;
+    file.append(block_list_bytes(summary.blocks));
+    const FileSummary written = file.finish();
+    shard_.blocks.bytes = written.bytes;
+    shard_.blocks.hash = written.hash;
+  }
+
+  void digest_samples(const Format& format, const std::string& lists) {
+    DatasetPaths paths = paths_;
+    paths.lists = lists;
+    const ShardReader reader(paths, manifest_, shard_);
+    IndexReader index = reader.open_index();
+    DatasetDigest digest;
+    const WalkProgress progress = events_.of_walk();
+    WalkPace pace(progress, files_[0].size());
+    for (std::uint64_t row = 0; row < index.rows(); ++row) {
+      pace.step_to_row(row, index.rows());
+      LoadedSample loaded =
+          load_sample(reader, index.row(row), manifest_.schema, format, request_.memory_bytes);
+      if (!manifest_.layout.has_keys) loaded.sample.key = std::to_string(row);
+      check_sample(loaded.sample, manifest_.schema, true);
+      digest.add(digest_of(loaded.sample, manifest_.schema));
+    }
+    if (!manifest_.layout.has_keys) digest.keys = {};  // null: the key of a row is its number
+    shard_.digest = digest;
+  }
+
+  void digest_rows() {
+    const ShardReader reader(paths_, manifest_, shard_);
+    const std::vector<Field>& fields = manifest_.schema.fields;
+    std::uint64_t row_bytes = 0;
+    for (std::size_t i = 0; i < fields.size(); ++i) row_bytes += reader.fixed_column(i).stride;
+    if (row_bytes > request_.memory_bytes) {
+      throw Error(Code::limit, "each row is {} bytes, its digest wants them in the {} of memory",
+                  row_bytes, request_.memory_bytes)
+          .at(request_.file)
+          .hint("pass a larger --memory");
+    }
+    const std::uint64_t rows = shard_.digest.samples;
+    const std::uint64_t at_once = std::max<std::uint64_t>(
+        1, std::min(kDigestBytes, request_.memory_bytes) / std::max<std::uint64_t>(1, row_bytes));
+    DatasetDigest digest;
+    for (std::uint64_t row = 0; row < rows;) {
+      const std::uint64_t count = std::min(at_once, rows - row);
+      digest.append(digest_of_run(reader, row, count));
+      row += count;
+      events_.stop_if_asked();
+      events_.report(row, rows, row * row_bytes);
+    }
+    shard_.digest = digest;
+  }
+
+  [[nodiscard]] DatasetDigest digest_of_run(const ShardReader& reader, std::uint64_t row,
+                                            std::uint64_t count) const try {
+    std::vector<std::vector<std::byte>> stored;
+    for (std::size_t i = 0; i < manifest_.schema.fields.size(); ++i) {
+      const FixedColumn column = reader.fixed_column(i);
+      std::vector<std::byte>& bytes = stored.emplace_back(count * column.stride);
+      column.file->read_exact(column.place(row).offset, bytes);
+    }
+    const std::vector<Bytes> columns(stored.begin(), stored.end());
+    return digest_of_rows(columns, count, manifest_.schema);
+  } catch (Error& error) {
+    error.at(request_.file).for_sample({}, row);
+    throw;
+  }
+
+  // The fingerprint tells one content from another as well as sizes and samples of it can, and does
+  // not depend on where or when.
+  void describe_source() {
+    const std::string facts =
+        fmt::format("{} file\n{}\n{}\n{}\n{}\n", manifest_.format, files_[0].size(),
+                    shard_.digest.samples, shard_.payload_bytes, hex_of(fingerprint_));
+    manifest_.source = {.kind = manifest_.format + " file",
+                        .samples = shard_.digest.samples,
+                        .bytes = shard_.payload_bytes,
+                        .fingerprint = xxh3_128(as_bytes(facts)),
+                        .file = fingerprint_};
+    manifest_.digest = shard_.digest;
+    manifest_.payload_bytes = shard_.payload_bytes;
+    manifest_.shard_count = 1;
+  }
+
+  void refuse_changed_file() const {
+    const InputFile now(request_.file);
+    const bool has_same_times = now.size() == files_[0].size() && mtime_ns_of(now) == mtime_ns_;
+    if (has_same_times && fingerprint_of(now) == fingerprint_) return;
+    throw Error(Code::mismatch, "the file changed while it was indexed: {} bytes, then {}",
+                files_[0].size(), now.size())
+        .at(request_.file)
+        .hint("wait until nothing writes to it, then run the same command again");
+  }
+
+  const ForeignRequest& request_;
+  const Events& events_;
+  DatasetPaths paths_;
+  std::vector<InputFile> files_;  // one: what a scan takes
+  std::string name_;
+  Dialect dialect_;
+  std::uint64_t mtime_ns_ = 0;
+  FileFingerprint fingerprint_;
+  std::vector<std::string> notes_;
+  Manifest manifest_;
+  ManifestShard shard_;
+  std::vector<std::shared_ptr<const void>> nameless_;
+  int newest_ = -1;  // descriptor of the last of them
+};
+
+}  // namespace
+
+std::optional<std::string> file_of_path(const std::string& path) {
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) return path;
+  const std::string data = join_path(path, "data.mdb");
+  if (fs::is_directory(path, error) && fs::is_regular_file(data, error)) return data;
+  return std::nullopt;
+}
+
+const Format* detect_file(const InputFile& file) {
+  std::vector<std::byte> head(std::min(kProbeBytes, file.size()));
+  file.read_exact(0, head);
+  return detect_format({file.path(), head, file.size()});
+}
+
+const Format& format_of_file(const InputFile& file) {
+  const Format* format = detect_file(file);
+  if (format == nullptr) {
+    throw Error(Code::unsupported, "is of no format that shale knows")
+        .at(file.path())
+        .hint("'shale formats' lists them");
+  }
+  if (format->survey == nullptr) {
+    throw Error(Code::unsupported, "{} files of other tools are not supported yet", format->name)
+        .at(file.path())
+        .hint("shards that 'shale convert' wrote are read by the directory they are in");
+  }
+  return *format;
+}
+
+IndexedFile index_file(const ForeignRequest& request, const Events& events) {
+  return Indexing(request, events).run();
+}
+
+NamelessIndex index_without_name(const ForeignRequest& request, const Events& events) {
+  return Indexing(request, events).run_nameless();
+}
+
+std::optional<std::string> change_since_index(const InputFile& file, const Manifest& manifest,
+                                              const std::optional<ManifestShard>& only_shard) {
+  if (!only_shard || only_shard->files.size() != 1) return "the index is that of no file";
+  if (const std::uint64_t then = only_shard->files[0].bytes; then != file.size())
+    return fmt::format("{} bytes then, {} now", then, file.size());
+  if (const std::optional<FileFingerprint>& then = manifest.source.file) {
+    const std::optional<std::string> difference = first_difference(*then, fingerprint_of(file));
+    if (!difference) return std::nullopt;
+    return fmt::format("it has the same size, but {}", *difference);
+  }
+  if (manifest.source.mtime_ns == mtime_ns_of(file)) return std::nullopt;
+  return "its time of modification is another, and this index by an older shale has nothing else";
+}
+
+Error stale_index(const std::string& file, const std::string& index_folder,
+                  const Manifest& manifest, std::string_view change) {
+  return Error(Code::mismatch, "has changed since it was indexed: {}", change)
+      .at(file)
+      .hint(fmt::format("'{}' indexes it again",
+                        index_command(file, index_folder, manifest.layout.dialect,
+                                      manifest.layout.has_checksums)));
+}
+
+std::string index_command(const std::string& file, const std::string& index_folder, Dialect dialect,
+                          bool with_checksums) {
+  std::string command = "shale index " + printable(file);
+  if (!index_folder.empty()) command += " --index-dir " + printable(index_folder);
+  if (dialect == Dialect::msgpack) command += " --parse msgpack";
+  if (with_checksums) command += " --crc";
+  return command;
+}
+
+}  // namespace shale

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shale/base/error.hpp"
+#include "shale/base/events.hpp"
+#include "shale/data/manifest.hpp"
+#include "shale/format/format.hpp"
+#include "shale/shards/naming.hpp"
+
+// Shards that other tools wrote: an LMDB, HDF5 or TFRecord file gets an index of its own,
+// FILE.index.npy, with a manifest of one shard, FILE.dataset.json, and is then read like any
+// dataset (docs/foreign.md). Where its rows are fixed the manifest is all: there is no index.
+
+namespace shale {
+
+/// The file that a path stands for: itself, or data.mdb in the directory of an LMDB. nullopt for
+/// anything else.
+[[nodiscard]] std::optional<std::string> file_of_path(const std::string& path);
+
+/// How a file of another tool is to be read.
+struct ForeignRequest {
+  std::string file;
+  std::string index_folder;  ///< of FILE.index.npy and the rest; empty: beside the file
+  /// Nullopt: as the index that is there was made, and plain if there is none.
+  std::optional<Dialect> dialect = {};
+  bool with_checksums = false;  ///< reads the payload: crc32c columns, block list, digests
+  std::string generator;
+  std::uint64_t memory_bytes = 256 << 20;  ///< for one sample at a time, with checksums
+  /// An index that is there and still right stays as it is, however it was made.
+  bool keeps_fresh = false;
+  std::string scratch_folder = {};  ///< for index_without_name
+};
+
+/// The format of a file, by its content; null if it is of none.
+[[nodiscard]] const Format* detect_file(const InputFile& file);
+/// The same, if it reads files of other tools. Errors: Code::unsupported if none reads such files.
+[[nodiscard]] const Format& format_of_file(const InputFile& file);
+
+/// Indexes a file, replacing an index that is there. Nothing is written if the file is damaged or
+/// cannot be indexed. Memory: one window, and with checksums one sample or 4 MiB. Errors: as
+/// Format::survey; Code::damaged with the first finding; Code::mismatch if the file changes
+/// meanwhile; Code::io.
+struct IndexedFile {
+  Manifest manifest;
+  std::vector<std::string> notes;
+};
+IndexedFile index_file(const ForeignRequest& request, const Events& events);
+
+/// The same without a trace, however the process ends: index and block list are files without
+/// names, in request.scratch_folder, or in memory if it is empty. In memory, indexed samples get
+/// neither block list nor digests. `paths` and `shard` are right as long as `files` lives, in this
+/// process and in forked ones.
+struct NamelessIndex {
+  Manifest manifest;
+  ManifestShard shard;
+  DatasetPaths paths;
+  std::vector<std::string> notes;
+  std::shared_ptr<const void> files;
+};
+[[nodiscard]] NamelessIndex index_without_name(const ForeignRequest& request, const Events& events);
+
+/// How the file differs from the one that was indexed, in words that follow "has changed since it
+/// was indexed"; nullopt: it does not. Judged by its size and fingerprint, wherever it lies and
+/// whatever its times are (docs/foreign.md has what that finds); of an index without fingerprint by
+/// size and time of modification.
+[[nodiscard]] std::optional<std::string> change_since_index(
+    const InputFile& file, const Manifest& manifest,
+    const std::optional<ManifestShard>& only_shard);
+/// The error for such an index: it would point into the wrong bytes.
+[[nodiscard]] Error stale_index(const std::string& file, const std::string& index_folder,
+                                const Manifest& manifest, std::string_view change);
+
+/// The command that makes this index again, with all that shapes it, for hints.
+[[nodiscard]] std::string index_command(const std::string& file, const std::string& index_folder,
+                                        Dialect dialect, bool with_checksums);
+
+}  // namespace shale

@@ -1,0 +1,187 @@
+#include "shale/datasets/open_dataset.hpp"
+
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/datasets/foreign_file.hpp"
+#include "shale/format/format.hpp"
+#include "shale/io/nameless_file.hpp"
+#include "shale/io/temporary_folder.hpp"
+#include "shale/shards/dataset_reader.hpp"
+#include "shale/shards/place.hpp"
+
+namespace shale {
+namespace {
+
+namespace fs = std::filesystem;
+
+void read_into(OpenedDataset& dataset, std::uint64_t memory_bytes) {
+  dataset.shards = open_shard_list(dataset.paths, memory_bytes);
+  dataset.manifest = dataset.shards.manifest();
+}
+
+void refuse_stale(const OpenedDataset& dataset, const std::string& file,
+                  const std::string& index_folder) {
+  if (const auto change =
+          change_since_index(InputFile(file), dataset.manifest, dataset.shards.only()))
+    throw stale_index(file, index_folder, dataset.manifest, *change);
+}
+
+// What a file that cannot be indexed is unpacked into, with notes; nullopt if that is of no help.
+struct UnpackedFile {
+  std::shared_ptr<const NamelessFile> file;
+  std::vector<std::string> notes;
+};
+std::optional<UnpackedFile> unpack(const ForeignRequest& indexing, const Events& events) {
+  const InputFile input(indexing.file);
+  const Format& format = format_of_file(input);
+  if (format.unpack == nullptr) return std::nullopt;
+  UnpackedFile unpacked{std::make_shared<const NamelessFile>(indexing.scratch_folder), {}};
+  bool is_announced = false;
+  const auto progress = [&](std::uint64_t done, std::uint64_t all) {
+    events.of_walk()(done, all);
+    if (all == 0 || std::exchange(is_announced, true)) return;
+    events.say(fmt::format("{}: its samples cannot be located in place: {} are unpacked into {}",
+                           printable(indexing.file), format_size(all),
+                           printable(indexing.scratch_folder)));
+  };
+  auto notes = format.unpack({.file = input,
+                              .into = *unpacked.file,
+                              .memory_bytes = indexing.memory_bytes,
+                              .progress = progress});
+  if (!notes) return std::nullopt;
+  unpacked.notes = std::move(*notes);
+  return unpacked;
+}
+
+void make_index(OpenedDataset& dataset, const ForeignRequest& indexing, const Events& events) {
+  NamelessIndex index = index_without_name(indexing, events);
+  dataset.paths = std::move(index.paths);
+  dataset.shards = ShardList(index.manifest, std::move(index.shard));
+  dataset.manifest = std::move(index.manifest);
+  dataset.notes = std::move(index.notes);
+  dataset.temporary_index = std::move(index.files);
+}
+
+// Makes an index for the time being where the one of a file is missing, or is not what is wanted.
+void index_for_now(OpenedDataset& dataset, const DatasetRequest& request, ForeignRequest indexing,
+                   const Events& events) {
+  try {
+    (void)NamelessFile(temporary_folder());
+    indexing.scratch_folder = temporary_folder();
+  } catch (const Error&) {
+    const bool fits = InputFile(indexing.file).size() <= request.memory_bytes / 4;
+    if (!fits || request.with_checksums) throw;
+    try {
+      return make_index(dataset, indexing, events);
+    } catch (const Error& refusal) {
+      if (!request.may_unpack || refusal.code() != Code::unsupported) throw;
+    }
+    throw;  // for want of the folder to unpack into
+  }
+  try {
+    make_index(dataset, indexing, events);
+  } catch (const Error& error) {
+    if (!request.may_unpack || error.code() != Code::unsupported) throw;
+    std::optional<UnpackedFile> unpacked = unpack(indexing, events);
+    if (!unpacked) throw;
+    indexing.file = unpacked->file->link();
+    make_index(dataset, indexing, events);
+    dataset.notes = std::move(unpacked->notes);
+    using Kept = std::vector<std::shared_ptr<const void>>;
+    dataset.temporary_index =
+        std::make_shared<const Kept>(Kept{dataset.temporary_index, unpacked->file});
+  }
+}
+
+void prove_container(const OpenedDataset& dataset, const std::string& path, const Events& events) {
+  const Manifest& manifest = dataset.manifest;
+  const Format& format = format_of(manifest);
+  if (!format.can.self_checksummed || manifest.layout.has_checksums) return;
+  std::vector<InputFile> files;
+  files.emplace_back(path);
+  format.scan(
+      {.files = files,
+       .schema = manifest.schema,
+       .layout = manifest.layout,
+       .reads_payload = true,
+       .progress = events.of_walk()},
+      OptionSet(format.options), [](const IndexRow&) {},
+      [&](const Finding& finding) {
+        throw Error(Code::damaged, "the file is damaged: {}", describe(finding))
+            .hint(fmt::format("'shale verify --deep {}' lists all that is wrong", printable(path)));
+      });
+}
+
+OpenedDataset open_file(const DatasetRequest& request, const std::string& file,
+                        const Events& events) {
+  OpenedDataset dataset;
+  dataset.paths = DatasetPaths::of_file(file, request.index_folder);
+  Dialect dialect = request.dialect.value_or(Dialect::plain);
+  if (is_manifest(dataset.paths.manifest)) {
+    read_into(dataset, request.memory_bytes);
+    refuse_stale(dataset, file, request.index_folder);
+    const ShardLayout& layout = dataset.manifest.layout;
+    dialect = request.dialect.value_or(layout.dialect);
+    if (layout.dialect == dialect && (!request.with_checksums || layout.has_checksums))
+      return dataset;
+    dataset.shards = {};
+  }
+  index_for_now(dataset, request,
+                {.file = file,
+                 .index_folder = {},
+                 .dialect = dialect,
+                 .with_checksums = request.with_checksums,
+                 .generator = request.generator,
+                 .memory_bytes = request.memory_bytes},
+                events);
+  return dataset;
+}
+
+}  // namespace
+
+OpenedDataset open_dataset(const DatasetRequest& request, const Events& events) {
+  const Place place = look_at(request.path);
+  if (place == Place::absent)
+    throw Error(Code::not_found, "there is no such dataset").at(request.path);
+  if (place == Place::unfinished) throw unfinished(request.path);
+  if (place != Place::dataset) {
+    if (const std::optional<std::string> file = file_of_path(request.path)) {
+      OpenedDataset dataset = open_file(request, *file, events);
+      if (request.proves_container) prove_container(dataset, *file, events);
+      return dataset;
+    }
+    throw Error(Code::unsupported, "is neither a dataset that shale wrote nor a file of a format")
+        .at(request.path)
+        .hint("'shale convert' turns a folder of images into a dataset");
+  }
+  refuse_file_options(request.path, kOwnDataset, request.index_folder, request.dialect);
+  OpenedDataset dataset;
+  dataset.paths = DatasetPaths(request.path);
+  read_into(dataset, request.memory_bytes);
+  return dataset;
+}
+
+void refuse_file_options(const std::string& path, std::string_view kind,
+                         const std::string& index_folder, std::optional<Dialect> dialect) {
+  const std::string_view option = !index_folder.empty() ? "--index-dir" : dialect ? "--parse" : "";
+  if (option.empty()) return;
+  throw Error(Code::usage, "{} is for files of other tools, the input is {}", option, kind)
+      .at(path)
+      .hint("leave the option out");
+}
+
+std::optional<std::uint64_t> row_of_number(std::string_view key, std::uint64_t rows) {
+  std::uint64_t row = 0;
+  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), row);
+  const bool is_row = error == std::errc() && end == key.data() + key.size() && row < rows &&
+                      std::to_string(row) == key;
+  return is_row ? std::optional(row) : std::nullopt;
+}
+
+}  // namespace shale

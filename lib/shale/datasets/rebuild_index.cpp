@@ -1,0 +1,183 @@
+#include "shale/datasets/rebuild_index.hpp"
+
+#include <filesystem>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/format/format.hpp"
+#include "shale/io/atomic_file.hpp"
+#include "shale/io/file_summary.hpp"
+#include "shale/shards/dataset_reader.hpp"
+#include "shale/shards/index_file.hpp"
+#include "shale/shards/manifest_file.hpp"
+#include "shale/shards/naming.hpp"
+#include "shale/shards/place.hpp"
+#include "shale/shards/set_swap.hpp"
+#include "shale/shards/work_folder.hpp"
+
+namespace shale {
+namespace {
+
+// True if the file is there with the size and hash it must have.
+bool is_whole(const std::string& directory, const ManifestFile& expected, const Events& events) {
+  try {
+    const InputFile file(join_path(directory, expected.name));
+    return file.size() == expected.bytes &&
+           summarize_file(file, [&](auto) { events.stop_if_asked(); }).hash == expected.hash;
+  } catch (const Error& error) {
+    if (error.code() == Code::not_found) return false;
+    throw;
+  }
+}
+
+class Rebuilding {
+ public:
+  Rebuilding(const std::string& directory, const Manifest& manifest, const Events& events)
+      : directory_(directory), manifest_(manifest), events_(events), format_(format_of(manifest)) {}
+
+  void finish() {
+    if (work_) work_->remove();
+  }
+
+  RebuiltShard rebuild(const ManifestShard& shard) {
+    RebuiltShard result{.name = shard.name, .fault = {}};
+    result.has_index = !manifest_.layout.has_fixed_rows;
+    const bool has_index = !result.has_index || is_whole(directory_, shard.index, events_),
+               has_blocks = is_whole(directory_, shard.blocks, events_);
+    try {
+      std::vector<InputFile> files = open_files(shard);
+      result.was_whole = has_index && has_blocks;
+      if (result.was_whole) return result;
+      if (!work_) begin();
+      const std::vector<Hash128> blocks = hash_files(shard, files);
+      if (!has_index) {
+        write_index(shard, files);
+        result.index_written = true;
+      }
+      if (!has_blocks) {
+        write_blocks(shard, blocks);
+        result.blocks_written = true;
+      }
+    } catch (const Error& error) {
+      if (error.code() != Code::damaged && error.code() != Code::not_found) throw;
+      result.fault = error.what();
+    }
+    return result;
+  }
+
+ private:
+  // What a run left that was killed while it made a new set goes: this one is whole.
+  void begin() {
+    work_.emplace(directory_);
+    work_->clear();
+  }
+
+  [[nodiscard]] std::vector<InputFile> open_files(const ManifestShard& shard) const {
+    std::vector<InputFile> files;
+    for (const ManifestFile& expected : shard.files) {
+      files.emplace_back(join_path(directory_, expected.name));
+      if (files.back().size() == expected.bytes) continue;
+      throw Error(Code::damaged, "shard is {} bytes long, expected {}", files.back().size(),
+                  expected.bytes)
+          .at(expected.name);
+    }
+    return files;
+  }
+
+  // The shard's own bytes come first: an index of a changed shard would vouch for damage.
+  [[nodiscard]] std::vector<Hash128> hash_files(const ManifestShard& shard,
+                                                const std::vector<InputFile>& files) const {
+    std::vector<Hash128> blocks;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      const ManifestFile& expected = shard.files[i];
+      const FileSummary found = summarize_file(files[i], [&](auto) { events_.stop_if_asked(); });
+      if (found.hash != expected.hash) {
+        throw Error(Code::damaged, "shard's bytes hash to {}, expected {}", found.hash.hex(),
+                    expected.hash.hex())
+            .at(expected.name)
+            .hint("'shale verify' names the blocks that changed");
+      }
+      blocks.insert(blocks.end(), found.blocks.begin(), found.blocks.end());
+    }
+    return blocks;
+  }
+
+  void write_index(const ManifestShard& shard, const std::vector<InputFile>& files) const {
+    const std::string path = join_path(work_->path(), shard.index.name);
+    IndexWriter writer(
+        OutputFile(path, {.io = IoMode::buffered, .buffer_bytes = 256 * 1024, .buffers = 1}),
+        IndexColumns(manifest_.schema, manifest_.layout));
+    const ShardInput input{.files = files,
+                           .schema = manifest_.schema,
+                           .layout = manifest_.layout,
+                           .reads_payload = true,
+                           .progress = [this](auto, auto) { events_.stop_if_asked(); }};
+    const FindingSink refuse = [](const Finding& finding) {
+      throw Error(Code::damaged, "shard cannot be scanned: {}", describe(finding));
+    };
+    format_.scan(
+        input, OptionSet(format_.options), [&](const IndexRow& row) { writer.append(row); },
+        refuse);
+    publish(path, shard.index, writer.finish());
+  }
+
+  void write_blocks(const ManifestShard& shard, const std::vector<Hash128>& blocks) const {
+    const std::string path = join_path(work_->path(), shard.blocks.name);
+    OutputFile file(path, {.io = IoMode::buffered, .buffer_bytes = 64 * 1024, .buffers = 1});
+    file.append(block_list_bytes(blocks));
+    publish(path, shard.blocks, file.finish());
+  }
+
+  void publish(const std::string& path, const ManifestFile& expected,
+               const FileSummary& made) const {
+    if (made.bytes != expected.bytes || made.hash != expected.hash) {
+      throw Error(Code::damaged,
+                  "the file made anew is {} bytes with hash {}, the manifest says {} with {}",
+                  made.bytes, made.hash.hex(), expected.bytes, expected.hash.hex())
+          .at(expected.name);
+    }
+    rename_file(path, join_path(directory_, expected.name));
+    sync_directory(directory_);
+  }
+
+  const std::string& directory_;
+  const Manifest& manifest_;
+  const Events& events_;
+  const Format& format_;
+  std::optional<WorkFolder> work_;  // made when the first file is to be written
+};
+
+}  // namespace
+
+RebuildReport rebuild_index(const std::string& dataset, const Events& events) {
+  if (is_swapping(dataset)) {
+    const WorkFolder work(dataset);
+    (void)finish_swap(SetPlace::of_dataset(dataset), work);
+  }
+  const Place place = look_at(dataset);
+  if (place == Place::absent) {
+    throw Error(Code::not_found, "there is no such file and no such dataset to index").at(dataset);
+  }
+  if (place != Place::dataset) {
+    throw Error(Code::mismatch,
+                "holds no dataset.json: without it nothing made anew could be proved")
+        .at(dataset)
+        .hint(
+            "copy dataset.json back if it was lost; of a file that another tool wrote, name the "
+            "file itself");
+  }
+  const ShardList shards = open_shard_list(dataset);
+  RebuildReport report;
+  Rebuilding rebuilding(dataset, shards.manifest(), events);
+  for (const ManifestShard& shard : shards) {
+    events.stop_if_asked();
+    report.shards.push_back(rebuilding.rebuild(shard));
+    const RebuiltShard& result = report.shards.back();
+    ++(result.was_whole ? report.whole : result.fault.empty() ? report.rebuilt : report.failed);
+    events.report(report.shards.size(), shards.size(), 0);
+  }
+  rebuilding.finish();
+  return report;
+}
+
+}  // namespace shale

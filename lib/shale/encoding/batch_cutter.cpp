@@ -1,0 +1,141 @@
+#include "shale/encoding/batch_cutter.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <sys/resource.h>
+
+#include "shale/base/error.hpp"
+#include "shale/base/size_text.hpp"
+
+namespace shale {
+namespace {
+
+// Files of shards that batches in flight may keep open, a batch: what the process may open, less
+// what it needs itself.
+std::size_t open_shards_a_batch(std::size_t most_in_flight) {
+  constexpr std::uint64_t kOwnFiles = 40, kFilesAShard = 3;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= kOwnFiles) return 1;
+  return std::max<std::size_t>(1, (limit.rlim_cur - kOwnFiles) / (kFilesAShard * most_in_flight));
+}
+
+constexpr std::uint64_t kLeastBatchBytes = 256 * 1024, kMostBatchBytes = 2 << 20;
+
+// Of a sample, or of a run that is one record.
+std::uint64_t overhead(std::size_t fields) {
+  return std::max(kSampleOverheadBytes, fields * kFieldOverheadBytes);
+}
+
+// Of each further record of a run.
+std::uint64_t record_overhead(std::size_t fields) {
+  return std::max(kSampleOverheadBytes, fields * kRecordFieldBytes);
+}
+
+std::uint64_t cost(const PendingSample& sample, std::uint64_t records) {
+  const std::size_t fields = sample.cells.size();
+  return sample.bytes + 2 * sample.key.size() + overhead(fields) +
+         (records - 1) * record_overhead(fields);
+}
+
+Error over_budget(const PendingSample& sample, std::uint64_t memory_bytes) {
+  if (sample.bytes <= memory_bytes / 2) {
+    return Error(Code::limit,
+                 "sample of {} takes {} bytes in memory, --memory leaves {} for samples",
+                 format_counted(sample.cells.size(), "field", "fields"), cost(sample, 1),
+                 memory_bytes)
+        .for_sample(sample.key)
+        .hint("pass a larger --memory, or fewer fields");
+  }
+  return Error(Code::limit, "sample is {} bytes, --memory leaves {} for samples", sample.bytes,
+               memory_bytes)
+      .for_sample(sample.key)
+      .hint("pass a larger --memory, or leave the sample out of the input");
+}
+
+}  // namespace
+
+void refuse_over_budget(const PendingSample& sample, std::uint64_t memory_bytes) {
+  if (cost(sample, 1) > memory_bytes) throw over_budget(sample, memory_bytes);
+}
+
+BatchCutter::BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs, Runs runs)
+    : source_(source),
+      runs_(runs),
+      budget_(budget),
+      most_in_flight_(std::size_t{jobs} * 2 + 2),
+      batch_bytes_(std::clamp(budget.limit() / most_in_flight_, kLeastBatchBytes, kMostBatchBytes)),
+      most_shards_(open_shards_a_batch(most_in_flight_)) {}
+
+std::optional<Batch> BatchCutter::next(std::size_t in_flight) {
+  if (in_flight >= most_in_flight_) return std::nullopt;
+  if (!waiting_) gather();
+  if (!waiting_) return std::nullopt;
+  std::optional<Lease> lease = budget_.try_acquire(waiting_cost_);
+  if (!lease) return std::nullopt;
+  waiting_->lease = std::move(*lease);
+  return std::exchange(waiting_, std::nullopt);
+}
+
+std::uint64_t BatchCutter::cost_of(const PendingSample& sample) const {
+  return cost(sample, runs_.are_encoded_whole ? 1 : sample.rows);
+}
+
+// How many rows the source may give to the batch that is being gathered; none: it is full.
+std::uint64_t BatchCutter::most_rows() const {
+  const std::optional<std::uint64_t> row_bytes = source_.info().row_bytes;
+  if (!row_bytes) return 1;
+  const std::size_t fields = source_.info().schema.fields.size();
+  const std::uint64_t a_run = overhead(fields);
+  const std::uint64_t a_row = *row_bytes + (runs_.are_encoded_whole ? 0 : record_overhead(fields));
+  // A run of very many columns is worth its overhead.
+  const std::uint64_t room = std::max({batch_bytes_, std::min(budget_.limit(), 2 * a_run),
+                                       std::min(budget_.limit() / most_in_flight_, 8 * a_run)});
+  const std::uint64_t taken = waiting_cost_ + a_run;
+  std::uint64_t rows = (room - std::min(room, taken)) / std::max<std::uint64_t>(1, a_row);
+  if (waiting_cost_ == 0) rows = std::max<std::uint64_t>(rows, 1);
+  if (const std::uint64_t shard = runs_.rows_a_shard.value_or(0); shard > 0)
+    rows = std::min(rows, shard - next_number_ % shard);
+  return rows;
+}
+
+void BatchCutter::gather() {
+  Batch batch;
+  batch.first = next_number_;
+  waiting_cost_ = 0;
+  std::size_t shards = 0;
+  for (;;) {
+    if (!held_over_) {
+      const std::uint64_t rows = most_rows();
+      if (rows == 0) break;
+      held_over_ = source_.next(rows);
+    }
+    if (!held_over_) break;
+    const std::uint64_t needed = cost_of(*held_over_);
+    if (needed > budget_.limit())
+      throw over_budget(*held_over_, budget_.limit()).for_sample(held_over_->key, next_number_);
+    if (!batch.pending.empty() && waiting_cost_ + needed > batch_bytes_) break;
+    if (batch.pending.empty() || held_over_->keeps_open != batch.pending.back().keeps_open) {
+      if (shards > 0 && shards == most_shards_) break;
+      shards += held_over_->keeps_open ? 1 : 0;
+    }
+    waiting_cost_ += needed;
+    batch.bytes += held_over_->bytes;
+    next_number_ += held_over_->rows;
+    batch.pending.push_back(std::move(*held_over_));
+    held_over_.reset();
+  }
+  if (batch.pending.empty()) return;
+  if (!buffers_.empty()) {
+    batch.buffer = std::move(buffers_.back());
+    buffers_.pop_back();
+  }
+  waiting_ = std::move(batch);
+}
+
+void BatchCutter::recycle(Batch batch) {
+  // A buffer that one huge sample needed would hold memory that no lease covers.
+  if (batch.buffer.capacity() <= 2 * batch_bytes_) buffers_.push_back(std::move(batch.buffer));
+}
+
+}  // namespace shale

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "shale/encoding/sample_loader.hpp"
+#include "shale/flow/memory_budget.hpp"
+#include "shale/format/source.hpp"
+
+namespace shale {
+
+/// Refuses a sample that is more than the whole budget. Errors: Code::limit.
+void refuse_over_budget(const PendingSample& sample, std::uint64_t memory_bytes);
+
+/// Cuts a source into batches of consecutive samples and takes the lease of each, in input order. A
+/// sample larger than a batch is a batch alone. Results never depend on where batches are cut.
+class BatchCutter {
+ public:
+  /// How runs of fixed rows are taken.
+  struct Runs {
+    bool are_encoded_whole = false;  ///< as one record each: a row costs no more than its bytes
+    std::optional<std::uint64_t> rows_a_shard;  ///< no run goes across a multiple of it
+  };
+  BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs, Runs runs);
+
+  /// The next batch, if there is one, if the budget has room for it and if fewer than two a job
+  /// (and two) are `in_flight`. With nothing in flight there is always room. Errors: Code::limit
+  /// naming a sample that is larger than the budget.
+  [[nodiscard]] std::optional<Batch> next(std::size_t in_flight);
+  /// Takes back a batch that is done with: its lease ends, its buffer is used again.
+  void recycle(Batch batch);
+
+ private:
+  void gather();
+  [[nodiscard]] std::uint64_t cost_of(const PendingSample& sample) const;
+  [[nodiscard]] std::uint64_t most_rows() const;
+
+  Source& source_;
+  Runs runs_;
+  MemoryBudget& budget_;
+  std::size_t most_in_flight_;
+  std::uint64_t batch_bytes_;
+  std::size_t most_shards_;  // that the samples of one batch may keep open
+  std::optional<PendingSample>
+      held_over_;                 // read from the source, belongs to the batch after `waiting_`
+  std::optional<Batch> waiting_;  // cut, but there was no room for it yet
+  std::uint64_t waiting_cost_ = 0, next_number_ = 0;
+  std::vector<ReadBuffer> buffers_;
+};
+
+}  // namespace shale

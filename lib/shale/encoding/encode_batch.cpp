@@ -1,0 +1,118 @@
+#include "shale/encoding/encode_batch.hpp"
+
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/data/fixed_value.hpp"
+
+namespace shale {
+namespace {
+
+std::uint64_t payload_bytes_of(const Sample& sample) {
+  std::uint64_t bytes = 0;
+  for (const Value& value : sample.values) {
+    if (const Bytes* run = std::get_if<Bytes>(&value)) bytes += run->size();
+    if (const auto* list = std::get_if<std::vector<Bytes>>(&value)) {
+      for (const Bytes element : *list) bytes += element.size();
+    }
+  }
+  return bytes;
+}
+
+EncodedSample encode_sample(const Sample& sample, std::uint64_t number, const SourceInfo& source,
+                            const Encoding& encoding) {
+  EncodedSample encoded;
+  encoded.key = sample.key;
+  const auto* image = source.holds_images ? std::get_if<Bytes>(&sample.values[0]) : nullptr;
+  if (image != nullptr) {
+    encoded.image = probe_image(*image, sample.key);
+    encoded.fault = encoded.image->fault;
+  }
+  if (!encoded.fault.empty() && encoding.on_error == OnError::fail) {
+    throw Error(Code::bad_content, "the image {}", encoded.fault)
+        .for_sample(sample.key, number)
+        .hint(
+            "--on-error skip leaves such samples out and lists them, --on-error keep takes them as "
+            "they are");
+  }
+  if (!encoded.fault.empty() && encoding.on_error == OnError::skip) {
+    if (source.digest) encoded.read.add(digest_of(sample, source.schema));
+    return encoded;
+  }
+  check_sample(sample, source.schema);
+  Record record = encoding.format.encode(sample, source.schema, encoding.options);
+  SampleDigest digest = digest_of(sample, source.schema);
+  encoded.read.add(digest);
+  if (!encoding.layout.has_keys) digest.keyed = {};
+  record.digest.add(digest);
+  record.payload_bytes = payload_bytes_of(sample);
+  encoded.record = std::move(record);
+  return encoded;
+}
+
+// A run of rows whose stored form is the columns themselves.
+EncodedSample encode_whole(const PendingSample& run, std::span<const Bytes> columns,
+                           const SourceInfo& source) try {
+  Record record;
+  record.digest = digest_of_rows(columns, run.rows, source.schema);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    record.parts.emplace_back().append_view(columns[i]);
+    if (is_located(source.schema.fields[i].kind)) record.payload_bytes += columns[i].size();
+  }
+  EncodedSample encoded;
+  encoded.read = record.digest;
+  encoded.record = std::move(record);
+  return encoded;
+} catch (Error& error) {
+  const std::uint64_t row = error.sample() ? error.sample()->index.value_or(0) : 0;
+  error.for_sample({}, run.first_number + row);
+  throw;
+}
+
+void encode_rows(const PendingSample& run, std::span<const Bytes> columns, const SourceInfo& source,
+                 const Encoding& encoding, std::vector<EncodedSample>& into) {
+  const std::vector<Field>& fields = source.schema.fields;
+  Sample sample;
+  for (std::uint64_t row = 0; row < run.rows; ++row) {
+    sample.key = std::to_string(run.first_number + row);
+    sample.values.clear();
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      const std::uint64_t stride = columns[i].size() / run.rows;
+      const Bytes stored = columns[i].subspan(row * stride, stride);
+      if (fields[i].kind == Kind::tensor) {
+        sample.values.emplace_back(stored);
+        continue;
+      }
+      const IndexCell cell = read_number(stored, fields[i]);
+      sample.values.push_back(fields[i].kind == Kind::integer ? Value(cell.integer)
+                                                              : Value(cell.real));
+    }
+    into.push_back(encode_sample(sample, run.first_number + row, source, encoding));
+  }
+}
+
+}  // namespace
+
+EncodedBatch encode_batch(Batch batch, const SourceInfo& source, const Encoding& encoding,
+                          BatchReader& reader) {
+  EncodedBatch encoded;
+  if (source.row_bytes) {
+    const std::vector<std::vector<Bytes>> runs = load_runs(batch, source, reader);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (encoding.layout.has_fixed_rows) {
+        encoded.samples.push_back(encode_whole(batch.pending[i], runs[i], source));
+      } else {
+        encode_rows(batch.pending[i], runs[i], source, encoding, encoded.samples);
+      }
+    }
+  } else {
+    const std::vector<Sample> samples = load_batch(batch, source, reader);
+    encoded.samples.reserve(samples.size());
+    for (std::size_t i = 0; i < samples.size(); ++i)
+      encoded.samples.push_back(encode_sample(samples[i], batch.first + i, source, encoding));
+  }
+  encoded.batch = std::move(batch);
+  return encoded;
+}
+
+}  // namespace shale

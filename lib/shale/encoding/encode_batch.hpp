@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shale/encoding/sample_loader.hpp"
+#include "shale/format/format.hpp"
+#include "shale/image/probe.hpp"
+
+namespace shale {
+
+/// What to do with a sample whose content is bad (empty, no image, cut). Storage faults always stop
+/// the run.
+enum class OnError { skip, keep, fail };
+
+/// What samples are encoded for.
+struct Encoding {
+  const Format& format;
+  const OptionSet& options;
+  ShardLayout layout;
+  OnError on_error = OnError::skip;
+};
+
+/// One sample, or a run of fixed rows as one record, on its way from worker to commit.
+struct EncodedSample {
+  std::optional<Record> record;  ///< absent: it is left out, because of `fault`
+  std::string key, fault;
+  std::optional<ImageInfo> image;  ///< what the probe saw, where the source holds images
+  DatasetDigest read;  ///< as it was read: whether it is left out or not, and with its key
+};
+
+/// A batch with its samples encoded. The records point into the batch's buffer.
+struct EncodedBatch {
+  Batch batch;
+  std::vector<EncodedSample> samples;
+};
+
+/// Reads, probes, checks, hashes and encodes the samples of a batch: all that can be done out of
+/// order. Pure but for the reading; runs in the workers. Errors: as load_batch; Code::bad_content
+/// under OnError::fail; Code::schema; Code::limit. In the order of the samples.
+[[nodiscard]] EncodedBatch encode_batch(Batch batch, const SourceInfo& source,
+                                        const Encoding& encoding, BatchReader& reader);
+
+}  // namespace shale

@@ -1,0 +1,59 @@
+#include "shale/encoding/encode_pipeline.hpp"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "shale/base/error.hpp"
+#include "shale/encoding/batch_cutter.hpp"
+#include "shale/flow/ordered_pipeline.hpp"
+
+namespace shale {
+
+void encode_all(Source& source, const Encoding& encoding, const PipelineLimits& limits,
+                const Events& events, const std::function<void(const EncodedSample&)>& commit) {
+  MemoryBudget budget(limits.memory_bytes);
+  std::vector<BatchReader> readers;
+  for (unsigned i = 0; i < limits.jobs; ++i) readers.emplace_back(BatchReader::Options{});
+  BatchCutter cutter(
+      source, budget, limits.jobs,
+      {.are_encoded_whole = encoding.layout.has_fixed_rows, .rows_a_shard = limits.rows_a_shard});
+  std::uint64_t done = 0, done_bytes = 0;
+  OrderedPipeline<EncodedBatch> pipeline(limits.jobs);
+  for (;;) {
+    while (std::optional<Batch> batch = cutter.next(pipeline.pending())) {
+      auto shared = std::make_shared<Batch>(std::move(*batch));  // a std::function must be copyable
+      pipeline.submit([&source, &encoding, &readers, shared](unsigned worker) {
+        return encode_batch(std::move(*shared), source.info(), encoding, readers[worker]);
+      });
+    }
+    if (pipeline.pending() == 0) return;
+    EncodedBatch encoded = pipeline.take();
+    for (const EncodedSample& sample : encoded.samples) {
+      done += sample.record ? sample.record->digest.samples : 1;
+      commit(sample);
+    }
+    done_bytes += encoded.batch.bytes;
+    encoded.samples.clear();
+    cutter.recycle(std::move(encoded.batch));
+    events.stop_if_asked();
+    events.report(done, source.info().manifest.samples, done_bytes);
+  }
+}
+
+void prove_input(const SourceInfo& source, const DatasetDigest& read, const std::string& input) {
+  if (!source.digest) return;
+  const auto prove = [&](std::string_view what, const Hash128& found, const Hash128& expected) {
+    if (expected == Hash128{} || found == expected) return;
+    throw Error(Code::damaged,
+                "the samples that were read have {} digest {}, their manifest says {}", what,
+                found.hex(), expected.hex())
+        .at(input)
+        .hint("run 'shale verify' on the input: it tells where the damage is");
+  };
+  prove("content", read.content, source.digest->content);
+  prove("keys", read.keys, source.digest->keys);
+  prove("ordered", read.ordered, source.digest->ordered);
+}
+
+}  // namespace shale

@@ -1,0 +1,171 @@
+#include "shale/encoding/forecast.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "shale/base/error.hpp"
+#include "shale/data/fixed_value.hpp"
+#include "shale/encoding/batch_cutter.hpp"
+#include "shale/shards/index_file.hpp"
+#include "shale/shards/shard_bounds.hpp"
+
+namespace shale {
+namespace {
+
+// What the parts of a record take, exactly: those of the same sample with values of zeros.
+std::vector<std::uint64_t> exact_parts(const PendingSample& pending, const SourceInfo& info,
+                                       const Format& format, const OptionSet& options) {
+  Sample sample;
+  sample.key = pending.key;
+  std::vector<std::vector<std::byte>> zeros;
+  for (std::size_t i = 0; i < info.schema.fields.size(); ++i) {
+    const IndexCell& cell = pending.cells[i];
+    switch (info.schema.fields[i].kind) {
+      case Kind::integer:
+        sample.values.emplace_back(cell.integer);
+        break;
+      case Kind::real:
+        sample.values.emplace_back(cell.real);
+        break;
+      default:
+        sample.values.emplace_back(Bytes(zeros.emplace_back(cell.place.length)));
+    }
+  }
+  std::vector<std::uint64_t> parts;
+  for (const Blob& part : format.encode(sample, info.schema, options).parts)
+    parts.push_back(part.size());
+  return parts;
+}
+
+// The same without memory for the values, and at most some bytes too few: those of the same sample
+// with empty values, and the values.
+std::vector<std::uint64_t> forecast_parts(const PendingSample& pending, const SourceInfo& info,
+                                          const Format& format, const OptionSet& options,
+                                          const ShardLayout& layout) {
+  Sample hollow;
+  hollow.key = pending.key;
+  std::vector<std::uint64_t> payload(layout.part_file.size());
+  for (std::size_t i = 0; i < info.schema.fields.size(); ++i) {
+    const Kind kind = info.schema.fields[i].kind;
+    const IndexCell& cell = pending.cells[i];
+    if (kind == Kind::integer) {
+      hollow.values.emplace_back(cell.integer);
+    } else if (kind == Kind::real) {
+      hollow.values.emplace_back(cell.real);
+    } else {
+      hollow.values.push_back(kind == Kind::list ? Value(std::vector<Bytes>()) : Value(Bytes()));
+      payload[layout.field_part[i]] += cell.place.length;
+    }
+  }
+  const Record record = format.encode(hollow, info.schema, options);
+  for (std::size_t i = 0; i < payload.size(); ++i) payload[i] += record.parts[i].size();
+  return payload;
+}
+
+Error too_large(const std::string& key, std::optional<std::uint64_t> number, std::uint64_t bytes,
+                std::uint64_t shard_bytes) {
+  return Error(Code::limit, "a shard with this sample alone would be {} bytes, --shard-size is {}",
+               bytes, shard_bytes)
+      .for_sample(key, number)
+      .hint(fmt::format("pass --shard-size {} or more", bytes));
+}
+
+// What is known of one sample of a source of fixed rows without reading it.
+PendingSample fixed_sample(const SourceInfo& info, std::uint64_t number) {
+  PendingSample pending;
+  pending.key = std::to_string(number);
+  for (const Field& field : info.schema.fields)
+    pending.cells.push_back({.place = {.offset = 0, .length = fixed_bytes_of(field).value()}});
+  return pending;
+}
+
+ShardForecast forecast_fixed(const SourceInfo& info, const Format& format, const OptionSet& options,
+                             const ShardLimits& limits) {
+  const std::uint64_t rows_a_shard = rows_within(limits, format, info.schema, options);
+  ShardForecast forecast;
+  std::vector<std::uint64_t> parts(info.schema.fields.size());
+  for (std::uint64_t row = 0; row < info.manifest.samples; row += rows_a_shard) {
+    const std::uint64_t rows = std::clamp<std::uint64_t>(info.manifest.samples - row, 1,
+                                                         std::max<std::uint64_t>(rows_a_shard, 1));
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      parts[i] = rows * fixed_bytes_of(info.schema.fields[i]).value();
+    const std::vector<std::uint64_t> sizes =
+        format.create_sizer(info.schema, options)->size_with(parts, rows);
+    if (rows_a_shard == 0)
+      throw too_large(std::to_string(row), row, *std::max_element(sizes.begin(), sizes.end()),
+                      limits.bytes);
+    forecast.file_bytes += std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
+    ++forecast.shards;
+  }
+  return forecast;
+}
+
+}  // namespace
+
+void refuse_too_large(const SourceInfo& info, const Format& format, std::uint64_t shard_bytes,
+                      std::uint64_t memory_bytes) {
+  PendingSample hollow;  // what every sample is at least
+  hollow.cells.resize(info.schema.fields.size());
+  refuse_over_budget(info.largest.value_or(hollow), memory_bytes);
+  if (!info.largest) return;
+  const OptionSet options(format.options);
+  const ShardLayout layout = format.layout(info.schema, options);
+  const auto bytes_with = [&](const std::vector<std::uint64_t>& parts) {
+    return largest_file_of(format.create_sizer(info.schema, options)->size_with(parts), 1,
+                           IndexColumns(info.schema, layout));
+  };
+  if (bytes_with(forecast_parts(*info.largest, info, format, options, layout)) <= shard_bytes)
+    return;
+  throw too_large(info.largest->key, std::nullopt,
+                  bytes_with(exact_parts(*info.largest, info, format, options)), shard_bytes);
+}
+
+ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_t shard_bytes,
+                              std::uint64_t shard_samples) {
+  const SourceInfo& info = source.info();
+  const OptionSet options(format.options);
+  const ShardLayout layout = format.layout(info.schema, options);
+  if (layout.has_fixed_rows)
+    return forecast_fixed(info, format, options, {shard_bytes, shard_samples});
+  const IndexColumns columns(info.schema, layout);
+  // Rows of arrays are all alike: not one has to be read.
+  const auto next = [&](std::uint64_t number) -> std::optional<PendingSample> {
+    if (!info.row_bytes) return source.next(1);
+    if (number == info.manifest.samples) return std::nullopt;
+    return fixed_sample(info, number);
+  };
+  ShardForecast forecast;
+  std::unique_ptr<ShardSizer> sizer;
+  std::uint64_t samples = 0, shard_total = 0;
+  for (std::uint64_t number = 0; const std::optional<PendingSample> pending = next(number);
+       ++number) {
+    const std::vector<std::uint64_t> parts =
+        forecast_parts(*pending, info, format, options, layout);
+    for (bool is_new = !sizer;; is_new = true) {
+      if (is_new) {
+        sizer = format.create_sizer(info.schema, options);
+        samples = 0;
+      }
+      const std::vector<std::uint64_t> sizes = sizer->size_with(parts);
+      const std::uint64_t largest = largest_file_of(sizes, samples + 1, columns);
+      const bool fits = largest <= shard_bytes && samples < shard_samples;
+      if (!fits && is_new) {
+        throw too_large(pending->key, number, largest, shard_bytes);
+      }
+      if (!fits) {
+        forecast.file_bytes += shard_total;
+        continue;
+      }
+      forecast.shards += is_new ? 1 : 0;
+      shard_total = std::accumulate(sizes.begin(), sizes.end(), columns.file_bytes(samples + 1));
+      break;
+    }
+    sizer->add(parts);
+    ++samples;
+  }
+  forecast.file_bytes += shard_total;
+  return forecast;
+}
+
+}  // namespace shale

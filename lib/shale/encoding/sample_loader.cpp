@@ -1,0 +1,165 @@
+#include "shale/encoding/sample_loader.hpp"
+
+#include <utility>
+
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+#include "shale/data/byte_swap.hpp"
+#include "shale/data/fixed_value.hpp"
+
+namespace shale {
+namespace {
+
+// One field of one sample to be read.
+struct Wanted {
+  std::size_t sample, field;
+  std::uint64_t bytes;
+};
+
+std::vector<ReadRequest> make_requests(Batch& batch, const Schema& schema,
+                                       std::vector<Wanted>& wanted) {
+  std::vector<ReadRequest> requests;
+  // A file gets one byte more than it had when it was listed: one that has grown shows.
+  batch.buffer.require(batch.bytes + batch.pending.size());
+  std::uint64_t position = 0;
+  for (std::size_t s = 0; s < batch.pending.size(); ++s) {
+    const PendingSample& sample = batch.pending[s];
+    for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+      if (!is_located(schema.fields[f].kind)) continue;
+      const FieldPlace& place = sample.cells[f].place;
+      const bool is_file = !sample.path.empty();
+      const std::uint64_t length = place.length + (is_file ? 1 : 0);
+      requests.push_back({.path = is_file ? sample.path.c_str() : nullptr,
+                          .descriptor = is_file ? -1 : sample.descriptors[f],
+                          .offset = place.offset,
+                          .into = batch.buffer.bytes().subspan(position, length)});
+      wanted.push_back({s, f, place.length});
+      position += length;
+    }
+  }
+  return requests;
+}
+
+void check_read(const PendingSample& sample, std::uint64_t number, const Wanted& wanted,
+                const ReadResult& result) {
+  if (result.error != 0) {
+    throw Error(Code::io, "cannot read the sample")
+        .at(sample.path)
+        .for_sample(sample.path.empty() ? sample.key : "", number)
+        .because_errno(result.error)
+        .hint(
+            "storage faults stop the run, nothing is left out for them; run the same command "
+            "again");
+  }
+  if (result.bytes == wanted.bytes) return;
+  throw Error(Code::io, "file has {} {} bytes, it had {} when it was listed",
+              result.bytes < wanted.bytes ? "only" : "over",
+              result.bytes < wanted.bytes ? result.bytes : wanted.bytes, wanted.bytes)
+      .at(sample.path)
+      .for_sample(sample.path.empty() ? sample.key : "", number)
+      .hint(
+          "something writes to the input; wait until it is still, then run the same command again");
+}
+
+void check_crc(const PendingSample& sample, std::uint64_t number, const FieldPlace& place,
+               Bytes extent) {
+  if (const std::uint32_t found = crc32c(extent); found != place.crc32c) {
+    throw Error(Code::damaged, "{} bytes at {} have checksum 0x{:08x}, the index says 0x{:08x}",
+                place.length, place.offset, found, place.crc32c)
+        .for_sample(sample.key, number)
+        .hint("run 'shale verify' on the input for the whole extent of the damage");
+  }
+}
+
+void check_run(const PendingSample& run, const ReadRequest& request, const ReadResult& result) {
+  if (result.error == 0 && result.bytes == request.into.size()) return;
+  Error error(Code::io, "{} rows cannot be read: {} of their {} bytes at {} are there", run.rows,
+              result.bytes, request.into.size(), request.offset);
+  error.for_sample({}, run.first_number);
+  if (result.error != 0) error.because_errno(result.error);
+  throw error.hint(
+      "nothing may write to the input meanwhile; run the same command again once it is whole");
+}
+
+}  // namespace
+
+void ReadBuffer::require(std::uint64_t bytes) {
+  if (bytes <= capacity_) return;
+  bytes_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  capacity_ = bytes;
+}
+
+std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchReader& reader) {
+  const Schema& schema = source.schema;
+  std::vector<Wanted> wanted;
+  const std::vector<ReadRequest> requests = make_requests(batch, schema, wanted);
+  const std::vector<ReadResult> results = reader.read(requests);
+
+  std::vector<Sample> samples(batch.pending.size());
+  for (std::size_t s = 0; s < samples.size(); ++s) {
+    samples[s].key = batch.pending[s].key;
+    for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+      const IndexCell& cell = batch.pending[s].cells[f];
+      if (schema.fields[f].kind == Kind::real) {
+        samples[s].values.emplace_back(cell.real);
+      } else {
+        samples[s].values.emplace_back(cell.integer);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const auto& [s, f, bytes] = wanted[i];
+    const PendingSample& pending = batch.pending[s];
+    check_read(pending, batch.first + s, wanted[i], results[i]);
+    const Bytes extent = Bytes(requests[i].into).first(bytes);
+    const FieldPlace& place = pending.cells[f].place;
+    if (pending.has_crc32c) check_crc(pending, batch.first + s, place, extent);
+    if (schema.fields[f].kind == Kind::list) {
+      samples[s].values[f] = source.split_list(extent, place.count);
+    } else {
+      samples[s].values[f] = extent;
+    }
+  }
+  return samples;
+}
+
+std::vector<std::vector<Bytes>> load_runs(Batch& batch, const SourceInfo& source,
+                                          BatchReader& reader) {
+  const std::vector<Field>& fields = source.schema.fields;
+  batch.buffer.require(batch.bytes);
+  std::vector<std::span<std::byte>> columns;  // those of all runs, one run after the other
+  std::vector<ReadRequest> requests;
+  std::vector<const PendingSample*> of_request;
+  std::uint64_t position = 0;
+  for (PendingSample& run : batch.pending) {
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+      if (f < run.columns.size() && run.columns[f] != nullptr) {
+        columns.emplace_back(*run.columns[f]);
+        continue;
+      }
+      const FieldPlace& place = run.cells[f].place;
+      columns.push_back(batch.buffer.bytes().subspan(position, place.length));
+      position += place.length;
+      requests.push_back({.path = nullptr,
+                          .descriptor = run.descriptors[f],
+                          .offset = place.offset,
+                          .into = columns.back()});
+      of_request.push_back(&run);
+    }
+  }
+  const std::vector<ReadResult> results = reader.read(requests);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    check_run(*of_request[i], requests[i], results[i]);
+
+  std::vector<std::vector<Bytes>> runs;
+  for (std::size_t i = 0; i < batch.pending.size(); ++i) {
+    const PendingSample& run = batch.pending[i];
+    const auto own = std::span(columns).subspan(i * fields.size(), fields.size());
+    for (std::size_t f = 0; f < run.swaps.size(); ++f)
+      swap_bytes(own[f], dtype_of_column(fields[f]).item_bytes(), run.swaps[f]);
+    runs.emplace_back(own.begin(), own.end());
+  }
+  return runs;
+}
+
+}  // namespace shale

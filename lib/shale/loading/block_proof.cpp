@@ -1,0 +1,130 @@
+#include "shale/loading/block_proof.hpp"
+
+#include <algorithm>
+
+#include "shale/base/error.hpp"
+#include "shale/shards/index_file.hpp"
+#include "shale/shards/naming.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::size_t kBlocksAtOnce = 16;
+
+// A block of one file, and the extents [first, last) among which are all that it holds bytes of.
+struct Block {
+  const InputFile* file;
+  std::uint64_t number;
+  std::size_t first, last;
+
+  [[nodiscard]] std::uint64_t begin() const { return number * kBlockBytes; }
+  [[nodiscard]] std::uint64_t length() const {
+    return std::min(kBlockBytes, file->size() - begin());
+  }
+};
+
+// Each block once, in the order of files and offsets.
+std::vector<Block> blocks_of(std::span<const Extent> extents) {
+  std::vector<Block> blocks;
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    const Extent& extent = extents[i];
+    if (extent.into.empty()) continue;
+    const std::uint64_t last = (extent.offset + extent.into.size() - 1) / kBlockBytes;
+    for (std::uint64_t number = extent.offset / kBlockBytes; number <= last; ++number) {
+      const bool is_new =
+          blocks.empty() || blocks.back().file != extent.file || blocks.back().number < number;
+      if (is_new) {
+        blocks.push_back({extent.file, number, i, i + 1});
+      } else {
+        // Extents ascend, so all blocks from here to the last one have been taken.
+        blocks[blocks.size() - 1 - (blocks.back().number - number)].last = i + 1;
+      }
+    }
+  }
+  return blocks;
+}
+
+void judge(const Block& block, const ReadResult& result, const Extent& about) {
+  if (result.error != 0) {
+    throw Error(Code::io, "the block of {} bytes from byte {} on cannot be read", block.length(),
+                block.begin())
+        .at(block.file->path(), about.offset)
+        .because_errno(result.error);
+  }
+  if (result.bytes >= block.length()) return;
+  throw Error(Code::damaged, "the file ends {} bytes into a block of {} that is to be proved",
+              result.bytes, block.length())
+      .at(block.file->path(), about.offset)
+      .hint("the file was cut while it was read; copy it again from where it is whole");
+}
+
+void prove(const Block& block, std::span<std::byte> bytes, const Extent& about) {
+  const Hash128& expected = about.blocks[block.number];
+  if (xxh3_128(bytes) == expected) return;
+  // What the page cache held may be wrong where the disk is right.
+  read_past_cache({block.file, block.begin(), bytes});
+  const Hash128 found = xxh3_128(bytes);
+  if (found == expected) return;
+  throw Error(Code::damaged,
+              "the block of {} bytes from byte {} on, read twice, hashes to {}, the block list "
+              "says {}",
+              bytes.size(), block.begin(), found.hex(), expected.hex())
+      .at(block.file->path(), about.offset)
+      .hint("'shale verify' names every block that is damaged, and the rows in it");
+}
+
+void copy_from(const Block& block, Bytes bytes, std::span<const Extent> extents) {
+  for (std::size_t i = block.first; i < block.last; ++i) {
+    const Extent& extent = extents[i];
+    const std::uint64_t begin = std::max(extent.offset, block.begin());
+    const std::uint64_t end =
+        std::min(extent.offset + extent.into.size(), block.begin() + bytes.size());
+    if (begin >= end) continue;
+    std::ranges::copy(bytes.subspan(begin - block.begin(), end - begin),
+                      extent.into.subspan(begin - extent.offset).begin());
+  }
+}
+
+}  // namespace
+
+BlockHashes::BlockHashes(const DatasetPaths& paths, const ManifestShard& shard) {
+  for (const ManifestFile& file : shard.files)
+    first_.push_back(first_.back() + block_count(file.bytes));
+  const InputFile list(join_path(paths.lists, shard.blocks.name));
+  hashes_ = read_block_list(list, first_.back());
+  for (std::size_t i = 0; i < shard.files.size(); ++i) {
+    const Hash128 found = hash_of_blocks(of_file(i));
+    if (found == shard.files[i].hash) continue;
+    throw Error(Code::damaged, "its hashes of file {} make {}, the manifest says {}", i,
+                found.hex(), shard.files[i].hash.hex())
+        .at(list.path())
+        .hint("'shale index' makes a block list anew");
+  }
+}
+
+void read_proved(std::span<const Extent> extents, BatchReader& reader, AlignedBuffer& arena) {
+  const std::vector<Block> blocks = blocks_of(extents);
+  const std::span<std::byte> memory =
+      arena.require(kBlockBytes * std::min(blocks.size(), kBlocksAtOnce));
+  for (std::size_t done = 0; done < blocks.size(); done += kBlocksAtOnce) {
+    const std::span<const Block> group =
+        std::span(blocks).subspan(done, std::min(kBlocksAtOnce, blocks.size() - done));
+    std::vector<ReadRequest> requests;
+    // Whole blocks of memory, also behind the end of a file: direct reads want whole pages.
+    for (const Block& block : group) {
+      requests.push_back({.descriptor = block.file->descriptor(),
+                          .offset = block.begin(),
+                          .into = memory.subspan(requests.size() * kBlockBytes, kBlockBytes)});
+    }
+    const std::vector<ReadResult> results = reader.read(requests);
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      const Extent& about = extents[group[i].first];
+      const std::span<std::byte> bytes = requests[i].into.first(group[i].length());
+      judge(group[i], results[i], about);
+      prove(group[i], bytes, about);
+      copy_from(group[i], bytes, extents);
+    }
+  }
+}
+
+}  // namespace shale

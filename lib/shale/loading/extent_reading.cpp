@@ -1,0 +1,174 @@
+#include "shale/loading/extent_reading.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "shale/base/error.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kArenaBytes = 16 << 20;
+// Small extents that lie close to one another are read as one and copied: below these sizes a copy
+// costs less than a read of its own.
+constexpr std::uint64_t kSmallBytes = 8192, kGapBytes = 4096;
+constexpr std::uint64_t kJoinedBytes = 256 << 10, kJoinedArenaBytes = 4 << 20;
+
+// Bytes of one file that are read at once, and the extents [first, last) that lie in them.
+struct Run {
+  const InputFile* file;
+  std::uint64_t begin, end;
+  std::size_t first, last;
+  bool is_in_place = false;  // one extent alone, read to where it belongs
+};
+
+void judge(const Extent& extent, const ReadResult& result) {
+  if (result.error != 0) {
+    throw Error(Code::io, "{} bytes of a sample cannot be read", extent.into.size())
+        .at(extent.file->path(), extent.offset)
+        .because_errno(result.error);
+  }
+  if (result.bytes == extent.into.size()) return;
+  throw Error(Code::damaged, "{} bytes of a sample lie here, the file ends after {} of them",
+              extent.into.size(), result.bytes)
+      .at(extent.file->path(), extent.offset)
+      .hint("the file was cut while it was open; copy it again from where it is whole");
+}
+
+void read_runs(std::span<const Run> runs, std::span<const Extent> extents, BatchReader& reader,
+               std::span<std::byte> arena) {
+  std::vector<ReadRequest> requests;
+  std::uint64_t used = 0;
+  for (const Run& run : runs) {
+    std::span<std::byte> into = extents[run.first].into;
+    if (!run.is_in_place) {
+      into = arena.subspan(used, run.end - run.begin);
+      used += into.size();
+    }
+    requests.push_back({.descriptor = run.file->descriptor(), .offset = run.begin, .into = into});
+  }
+  const std::vector<ReadResult> results = reader.read(requests);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i].is_in_place) {
+      judge(extents[runs[i].first], results[i]);
+      continue;
+    }
+    for (std::size_t k = runs[i].first; k < runs[i].last; ++k) {
+      const Extent& extent = extents[k];
+      const std::uint64_t skipped = extent.offset - runs[i].begin;
+      const std::uint64_t there = results[i].bytes > skipped ? results[i].bytes - skipped : 0;
+      const std::uint64_t got = std::min<std::uint64_t>(there, extent.into.size());
+      judge(extent, {.bytes = got, .error = results[i].error});
+      std::copy_n(requests[i].into.begin() + static_cast<std::ptrdiff_t>(skipped), got,
+                  extent.into.begin());
+    }
+  }
+}
+
+// An extent that is larger than the arena, piece by piece.
+void read_large(const Extent& extent, BatchReader& reader, std::span<std::byte> arena) {
+  for (std::uint64_t done = 0; done < extent.into.size();) {
+    const std::uint64_t begin = aligned_down(extent.offset + done);
+    const std::uint64_t room = arena.size() - (extent.offset + done - begin);
+    const std::uint64_t count = std::min<std::uint64_t>(extent.into.size() - done, room);
+    const Extent piece{extent.file, extent.offset + done, extent.into.subspan(done, count)};
+    const Run run{extent.file, begin, aligned_up(piece.offset + count), 0, 1};
+    read_runs({&run, 1}, {&piece, 1}, reader, arena);
+    done += count;
+  }
+}
+
+}  // namespace
+
+void read_extent(const Extent& extent) {
+  judge(extent, {.bytes = extent.file->read_some(extent.offset, extent.into)});
+}
+
+void read_extents(std::span<const Extent> extents, BatchReader& reader, AlignedBuffer& arena) {
+  std::vector<Run> runs;
+  std::uint64_t used = 0;  // of the arena
+  const auto flush = [&] {
+    read_runs(runs, extents, reader,
+              used > 0 ? arena.require(kJoinedArenaBytes) : std::span<std::byte>());
+    runs.clear();
+    used = 0;
+  };
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    const Extent& extent = extents[i];
+    const std::uint64_t end = extent.offset + extent.into.size();
+    Run* last = runs.empty() ? nullptr : &runs.back();
+    const bool joins =
+        last != nullptr && last->file == extent.file && extent.into.size() <= kSmallBytes &&
+        extents[last->first].into.size() <= kSmallBytes && extent.offset >= last->begin &&
+        extent.offset <= last->end + kGapBytes && end - last->begin <= kJoinedBytes;
+    if (joins) {
+      const std::uint64_t joined_end = std::max(end, last->end);
+      const std::uint64_t more = joined_end - (last->is_in_place ? last->begin : last->end);
+      if (used + more <= kJoinedArenaBytes) {
+        used += more;
+        last->end = joined_end;
+        last->last = i + 1;
+        last->is_in_place = false;
+        continue;
+      }
+      flush();
+    }
+    runs.push_back({extent.file, extent.offset, end, i, i + 1, true});
+  }
+  flush();
+}
+
+void read_extents_direct(std::span<const Extent> extents, BatchReader& reader,
+                         AlignedBuffer& arena) {
+  const std::span<std::byte> memory = arena.require(kArenaBytes);
+  std::vector<Run> runs;
+  std::uint64_t used = 0;
+  const auto flush = [&] {
+    read_runs(runs, extents, reader, memory);
+    runs.clear();
+    used = 0;
+  };
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    const Extent& extent = extents[i];
+    if (extent.into.empty()) continue;
+    const std::uint64_t begin = aligned_down(extent.offset);
+    const std::uint64_t end = aligned_up(extent.offset + extent.into.size());
+    if (end - begin > memory.size()) {
+      flush();
+      read_large(extent, reader, memory);
+      continue;
+    }
+    const bool joins = !runs.empty() && runs.back().file == extent.file && begin <= runs.back().end;
+    const std::uint64_t more =
+        joins ? std::max(end, runs.back().end) - runs.back().end : end - begin;
+    if (used + more > memory.size()) {
+      flush();
+      runs.push_back({extent.file, begin, end, i, i + 1});
+      used = end - begin;
+    } else if (joins) {
+      runs.back().end += more;
+      runs.back().last = i + 1;
+      used += more;
+    } else {
+      runs.push_back({extent.file, begin, end, i, i + 1});
+      used += more;
+    }
+  }
+  flush();
+}
+
+void read_past_cache(const Extent& extent) {
+  const InputFile file(extent.file->path());
+  const Extent again{&file, extent.offset, extent.into};
+  if (file.go_direct()) {
+    BatchReader reader({.depth = 1, .threads = 1, .backend = BatchReader::Backend::threads});
+    AlignedBuffer arena;
+    read_extents_direct({&again, 1}, reader, arena);
+  } else {
+    file.drop_cache(extent.offset, extent.into.size());
+    read_extent(again);
+  }
+}
+
+}  // namespace shale

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "shale/data/shard_index.hpp"
+
+namespace shale {
+
+/// What reading leaves in the kernel's page cache: all of it (`keep`), nothing (`drop`: what was
+/// read is given back), or it goes past the cache (`direct`; `drop` where the file system refuses).
+enum class CachePolicy { keep, drop, direct };
+
+/// What is proved of what is read: nothing; what has checksums: the index by its hash when its
+/// shard is first touched, each key and value by its crc32c; or all, which of fixed rows is each
+/// block that a value lies in, and is refused where the index has no checksums.
+enum class Proof { none, automatic, all };
+
+struct LoaderRequest {
+  std::string path;  ///< a dataset of shale, or a file of another tool
+  /// Of a file: where its index is, and where it is made if it is missing or stale. Empty: an index
+  /// beside the file is used, and must be fresh; if there is none, one is made in memory. An index
+  /// that is fresh is never changed: one that was made in another way is refused.
+  std::string index_folder = {};
+  std::optional<Dialect> dialect = {};  ///< of a file: nullopt: as its index says, else plain
+  Proof proof = Proof::automatic;
+  CachePolicy cache = CachePolicy::keep;
+  std::string generator = {};
+};
+
+/// How many a loader may have open.
+inline constexpr std::size_t kMostDescriptors = 64;
+
+/// Where one sample lies.
+struct LocatedSample {
+  std::uint64_t row = 0;    ///< over the dataset
+  std::uint64_t shard = 0;  ///< number of the shard
+  std::uint64_t shard_row = 0;
+  IndexRow place;
+};
+
+/// One extent that is to be read, into as many bytes as it has.
+struct Fetch {
+  const LocatedSample* sample = nullptr;
+  std::optional<std::size_t> field;  ///< of the schema; none: the key
+  std::span<std::byte> into;
+};
+
+/// A column of the index; or of values, where rows are fixed.
+struct ColumnPlace {
+  std::string descr;  ///< NumPy's name of its type
+  std::uint64_t position = 0, item_bytes = 0;
+  std::optional<std::size_t> field = {};  ///< whose values it is, where rows are fixed
+};
+
+}  // namespace shale

@@ -1,0 +1,480 @@
+#include "shale/loading/loader.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include <unistd.h>
+
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/datasets/foreign_file.hpp"
+#include "shale/loading/extent_reading.hpp"
+#include "shale/loading/fixed_loading.hpp"
+#include "shale/loading/loader_state.hpp"
+#include "shale/shards/place.hpp"
+
+namespace shale {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kColumnChunkBytes = 1 << 20;
+constexpr std::uint64_t kMostKeptKeys = 4 << 20, kKeysAtOnce = 1 << 16;
+
+void check_place(const FieldPlace& place, const InputFile& file, const ShardReader& reader,
+                 std::uint64_t shard_row) {
+  if (place.offset == kMissing) return;
+  if (place.length <= file.size() && place.offset <= file.size() - place.length) return;
+  throw Error(Code::damaged, "row {} of the index places {} bytes at {} of {}, which has {}",
+              shard_row, place.length, place.offset, printable(file.path()), file.size())
+      .at(reader.index_path())
+      .hint("'shale verify' tells which of the two is damaged");
+}
+
+const FieldPlace& place_of(const LocatedSample& sample, std::optional<std::size_t> field) {
+  return field ? sample.place.cells[*field].place : sample.place.key;
+}
+
+// One fetch with the shard it is read from.
+struct Task {
+  const Fetch* fetch;
+  const InputFile* file;
+  const OpenShard* shard;
+};
+
+void check_places(const LocatedSample& sample, const ShardReader& reader,
+                  const Manifest& manifest) {
+  const bool has_keys = manifest.layout.has_keys;
+  try {
+    if (has_keys) check_place(sample.place.key, reader.file_of_key(), reader, sample.shard_row);
+    for (std::size_t i = 0; i < manifest.schema.fields.size(); ++i) {
+      if (!is_located(manifest.schema.fields[i].kind)) continue;
+      check_place(sample.place.cells[i].place, reader.file_of_field(i), reader, sample.shard_row);
+    }
+  } catch (Error& error) {
+    error.for_sample({}, sample.row);
+    throw;
+  }
+}
+
+// What the page cache held may be wrong where the disk is right: one more look, past it.
+void prove_checksum(const Task& task) {
+  const std::uint32_t expected = place_of(*task.fetch->sample, task.fetch->field).crc32c;
+  if (crc32c(task.fetch->into) == expected) return;
+  const std::uint64_t offset = place_of(*task.fetch->sample, task.fetch->field).offset;
+  read_past_cache({task.file, offset, task.fetch->into});
+  const std::uint32_t found = crc32c(task.fetch->into);
+  if (found == expected) return;
+  throw Error(Code::damaged, "{} bytes read twice have checksum 0x{:08x}, the index says 0x{:08x}",
+              task.fetch->into.size(), found, expected)
+      .at(task.file->path(), offset)
+      .hint("'shale verify' lists all that is damaged");
+}
+
+bool holds(const Task& task, std::optional<std::uint64_t> offset) {
+  const FieldPlace& place = place_of(*task.fetch->sample, task.fetch->field);
+  return offset && *offset >= place.offset && *offset - place.offset < place.length;
+}
+
+void read_tasks(std::span<const Task> tasks, LoaderState& state) {
+  std::vector<Extent> extents;
+  extents.reserve(tasks.size());
+  bool is_direct = true;
+  for (const Task& task : tasks) {
+    const std::uint64_t offset = place_of(*task.fetch->sample, task.fetch->field).offset;
+    extents.push_back(task.shard->extent(*task.file, offset, task.fetch->into));
+    is_direct = is_direct && task.shard->is_direct;
+  }
+  state.read(extents, is_direct);
+}
+
+std::string index_hint(const LoaderRequest& request, Dialect dialect) {
+  return fmt::format("'{}' adds them",
+                     index_command(request.path, request.index_folder, dialect, true));
+}
+
+}  // namespace
+
+Loader::Loader(const LoaderRequest& request, const Events& events)
+    : proof_(request.proof), cache_(request.cache) {
+  open(request, events);
+  if (proof_ == Proof::all && !manifest().layout.has_checksums) {
+    throw Error(Code::unsupported, "the index has no checksums, nothing that is read can be proved")
+        .at(paths_.manifest)
+        .hint(index_hint(request, manifest().layout.dialect));
+  }
+}
+
+Loader::~Loader() {
+  std::unique_ptr<LoaderState> state(state_.exchange(nullptr));
+  if (state != nullptr && state->process() != ::getpid()) state.release()->abandon();
+  const std::unique_ptr<const KeyTable> keys(keys_.exchange(nullptr));
+}
+
+void Loader::open(const LoaderRequest& request, const Events& events) {
+  const bool is_dataset = is_manifest(DatasetPaths(request.path).manifest);
+  if (!is_dataset) {
+    const Place place = look_at(request.path);
+    if (place == Place::absent)
+      throw Error(Code::not_found, "there is no dataset").at(request.path);
+    if (place == Place::unfinished) throw unfinished(request.path);
+    if (const std::optional<std::string> file = file_of_path(request.path))
+      return open_file(request, *file, events);
+    throw Error(Code::unsupported, "is no dataset of shale, and no file of a format it reads")
+        .at(request.path)
+        .hint("'shale convert' makes a dataset of a folder of images");
+  }
+  paths_ = DatasetPaths(request.path);
+  stamp_ = stamp_of(paths_.manifest).value_or(FileStamp{});
+  const InputFile manifest_file(paths_.manifest);
+  outline_ = read_manifest_outline(manifest_file);
+  self_hash_ = self_hash_of(manifest_file);
+}
+
+void Loader::open_file(const LoaderRequest& request, const std::string& file,
+                       const Events& events) {
+  ForeignRequest indexing{.file = file,
+                          .index_folder = request.index_folder,
+                          .dialect = request.dialect,
+                          .with_checksums = request.proof == Proof::all,
+                          .generator = request.generator,
+                          .keeps_fresh = true};
+  paths_ = DatasetPaths::of_file(file, request.index_folder);
+  file_ = file;
+  stamp_ = stamp_of(file).value_or(FileStamp{});
+  if (!request.index_folder.empty()) {
+    notes_ = index_file(indexing, events).notes;
+  } else if (!is_manifest(paths_.manifest)) {
+    NamelessIndex index = index_without_name(indexing, events);
+    paths_ = std::move(index.paths);
+    outline_ = {std::move(index.manifest), {{0, index.shard.digest.samples, 0, 0}}};
+    only_shard_ = std::move(index.shard);
+    notes_ = std::move(index.notes);
+    memory_ = std::move(index.files);
+    return;
+  }
+  const InputFile manifest_file(paths_.manifest);
+  outline_ = read_manifest_outline(manifest_file);
+  self_hash_ = self_hash_of(manifest_file);
+  std::optional<ManifestShard> only;
+  if (outline_.shards.size() == 1) only = read_shard_line(manifest_file, outline_, 0);
+  if (const auto change = change_since_index(InputFile(file), manifest(), only))
+    throw stale_index(file, request.index_folder, manifest(), *change);
+  if (request.dialect.value_or(manifest().layout.dialect) != manifest().layout.dialect) {
+    throw Error(Code::mismatch, "its index was made with --parse {}, --parse {} was asked for",
+                name_of(manifest().layout.dialect), name_of(*request.dialect))
+        .at(file)
+        .hint("an index keeps the way it was made; name another index directory for this one");
+  }
+}
+
+LoaderState& Loader::state() const {
+  LoaderState* current = state_.load();
+  if (current != nullptr && current->process() == ::getpid()) return *current;
+  auto fresh = std::make_unique<LoaderState>(LoaderState::Setting{
+      .paths = paths_,
+      .outline = outline_,
+      .self_hash = self_hash_,
+      .only_shard = only_shard_,
+      .file = file_,
+      .stamp = stamp_,
+      .cache = cache_,
+      .proves_indexes = proof_ != Proof::none,
+      .proves_blocks = proof_ == Proof::all && manifest().layout.has_fixed_rows});
+  if (state_.compare_exchange_strong(current, fresh.get())) {
+    if (current != nullptr) current->abandon();  // never freed: it may be in any condition
+    return *fresh.release();
+  }
+  return *state_.load();
+}
+
+std::uint64_t Loader::shard_of(std::uint64_t row) const {
+  if (row >= size()) {
+    throw Error(Code::not_found, "row {} was asked for, the dataset has {}", row, size())
+        .at(paths_.manifest);
+  }
+  const auto after = std::upper_bound(
+      outline_.shards.begin(), outline_.shards.end(), row,
+      [](std::uint64_t wanted, const ShardLine& line) { return wanted < line.first_row; });
+  return static_cast<std::uint64_t>(after - outline_.shards.begin()) - 1;
+}
+
+std::string Loader::shard_name_of(std::uint64_t row) const {
+  return state().facts_of(shard_of(row)).name;
+}
+
+std::string Loader::key_of(std::uint64_t row) const {
+  if (!manifest().layout.has_keys) return std::to_string(row);
+  const std::vector<LocatedSample> sample = locate({&row, 1});
+  std::string key(bytes_of_value(sample[0], std::nullopt), '\0');
+  const Fetch fetch_key{&sample[0], std::nullopt, std::as_writable_bytes(std::span(key))};
+  if (!key.empty()) fetch({&fetch_key, 1});
+  return key;
+}
+
+// Looks for replaced files when the work is done, so that nothing read meanwhile is handed out, and
+// before any other error: what looks like damage then is not.
+template <class Work>
+void Loader::watching(Work work) const {
+  try {
+    work();
+  } catch (const Error&) {
+    state().refuse_changes();
+    throw;
+  }
+  state().refuse_changes();
+}
+
+std::vector<LocatedSample> Loader::locate(std::span<const std::uint64_t> rows,
+                                          const std::vector<bool>& wanted) const {
+  std::vector<LocatedSample> samples;
+  watching([&] { samples = located(rows, wanted); });
+  return samples;
+}
+
+std::vector<LocatedSample> Loader::located(std::span<const std::uint64_t> rows,
+                                           const std::vector<bool>& wanted) const {
+  std::vector<LocatedSample> samples(rows.size());
+  std::vector<LocatedSample*> order;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    samples[i].row = rows[i];
+    order.push_back(&samples[i]);
+  }
+  std::sort(order.begin(), order.end(), [](auto a, auto b) { return a->row < b->row; });
+  for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+    const std::uint64_t number = shard_of(order[begin]->row);
+    const ShardLine& line = outline_.shards[number];
+    for (; end < order.size() && order[end]->row - line.first_row < line.samples; ++end) {
+      order[end]->shard = number;
+      order[end]->shard_row = order[end]->row - line.first_row;
+    }
+    locate_in_shard(std::span(order).subspan(begin, end - begin), wanted);
+  }
+  return samples;
+}
+
+void Loader::locate_in_shard(std::span<LocatedSample* const> samples,
+                             const std::vector<bool>& wanted) const try {
+  LoaderState& open = state();
+  const OpenShardPointer shard = open.shard(samples.front()->shard);
+  const ShardReader& reader = shard->reader;
+  if (manifest().layout.has_fixed_rows)
+    return locate_fixed_rows(samples, wanted, *shard, manifest().schema, open);
+  const std::uint64_t row_bytes = reader.columns().row_bytes();
+  std::vector<std::byte> bytes(samples.size() * row_bytes);
+  std::vector<Extent> extents;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    extents.push_back({reader.index_file(), reader.columns().file_bytes(samples[i]->shard_row),
+                       std::span(bytes).subspan(i * row_bytes, row_bytes)});
+  }
+  if (extents.size() == 1) {
+    read_extent(extents[0]);
+  } else {
+    const LoaderState::BenchLease bench(open);
+    read_extents(extents, bench->reader, bench->arena);
+  }
+  if (!open.keeps_index_cached()) drop_cache(extents);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    samples[i]->place = reader.columns().decode(extents[i].into);
+    check_places(*samples[i], reader, manifest());
+  }
+} catch (Error& error) {
+  // Where the whole shard cannot be read, the first sample that was asked of it stands for all.
+  if (!error.sample()) error.for_sample({}, samples.front()->row);
+  throw;
+}
+
+std::uint64_t Loader::bytes_of_value(const LocatedSample& sample,
+                                     std::optional<std::size_t> field) {
+  return place_of(sample, field).length;
+}
+
+void Loader::fetch(std::span<const Fetch> fetches) const {
+  watching([&] { fetch_all(fetches); });
+}
+
+void Loader::fetch_all(std::span<const Fetch> fetches) const {
+  LoaderState& open = state();
+  const auto position = [](const Fetch* fetch) {
+    return std::pair(fetch->sample->shard, place_of(*fetch->sample, fetch->field).offset);
+  };
+  std::vector<const Fetch*> order;
+  for (const Fetch& fetch : fetches) order.push_back(&fetch);
+  std::sort(order.begin(), order.end(),
+            [&](const Fetch* a, const Fetch* b) { return position(a) < position(b); });
+  std::vector<OpenShardPointer> shards;
+  std::vector<Task> tasks;
+  for (std::size_t i = 0; i < order.size();) {
+    tasks.clear();
+    shards.clear();
+    std::uint64_t number = 0;
+    for (; i < order.size(); ++i) {
+      const Fetch& fetch = *order[i];
+      if (shards.empty() || fetch.sample->shard != number) {
+        OpenShardPointer shard =
+            shards.empty() ? open.shard(fetch.sample->shard) : open.try_shard(fetch.sample->shard);
+        if (shard == nullptr) break;
+        number = fetch.sample->shard;
+        shards.push_back(std::move(shard));
+      }
+      const ShardReader& reader = shards.back()->reader;
+      tasks.push_back({&fetch,
+                       fetch.field ? &reader.file_of_field(*fetch.field) : &reader.file_of_key(),
+                       shards.back().get()});
+    }
+    try {
+      std::stable_sort(tasks.begin(), tasks.end(),
+                       [](const Task& a, const Task& b) { return a.file < b.file; });
+      read_tasks(tasks, open);
+      if (!proves_crc32c()) continue;
+      for (const Task& task : tasks) prove_checksum(task);
+    } catch (Error& error) {
+      const Task* about = nullptr;
+      for (const Task& task : tasks) {
+        if (task.file->path() == error.file() && holds(task, error.offset())) about = &task;
+      }
+      if (about != nullptr) add_place(error, *about->fetch->sample, about->fetch->field);
+      throw;
+    }
+  }
+}
+
+void Loader::add_place(Error& error, const LocatedSample& sample,
+                       std::optional<std::size_t> field) const try {
+  const OpenShardPointer shard = state().shard(sample.shard);
+  const ShardReader& reader = shard->reader;
+  const InputFile& file = field ? reader.file_of_field(*field) : reader.file_of_key();
+  error.at(file.path(), place_of(sample, field).offset).for_sample({}, sample.row);
+} catch (const Error&) {
+  return;  // the shard cannot be opened any more: the error at hand is worth more
+}
+
+Loader::Column Loader::column(std::string_view name) const {
+  if (manifest().layout.has_fixed_rows) {
+    try {
+      return fixed_column_named(name, manifest().schema);
+    } catch (Error& error) {
+      error.at(paths_.manifest);
+      throw;
+    }
+  }
+  const IndexColumns columns(manifest().schema, manifest().layout);
+  std::uint64_t position = 0;
+  std::string names;
+  for (const auto& [column, descr] : columns.names_and_types()) {
+    const std::uint64_t item_bytes = DType::parse(descr).item_bytes();
+    if (column == name) return {descr, position, item_bytes};
+    position += item_bytes;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", printable(column));
+  }
+  throw Error(Code::not_found, "the index has no column '{}'", printable(name))
+      .at(paths_.manifest)
+      .hint("it has " + names);
+}
+
+void Loader::read_column(const Column& column, std::uint64_t begin,
+                         std::span<std::byte> into) const {
+  watching([&] { read_all(column, begin, into); });
+}
+
+void Loader::read_all(const Column& column, std::uint64_t begin, std::span<std::byte> into) const {
+  const std::uint64_t end = begin + into.size() / column.item_bytes;
+  if (end > size()) {
+    throw Error(Code::not_found, "rows {} to {} of a column were asked for, the dataset has {}",
+                begin, end, size());
+  }
+  LoaderState& open = state();
+  if (column.field) {
+    for (std::uint64_t row = begin; row < end;) {
+      const std::uint64_t number = shard_of(row);
+      const ShardLine& line = outline_.shards[number];
+      const std::uint64_t count = std::min(line.first_row + line.samples, end) - row;
+      read_fixed_column(*open.shard(number), *column.field, row - line.first_row,
+                        into.subspan((row - begin) * column.item_bytes, count * column.item_bytes),
+                        open);
+      row += count;
+    }
+    return;
+  }
+  std::vector<std::byte> chunk;
+  std::byte* next = into.data();
+  for (std::uint64_t row = begin; row < end;) {
+    const std::uint64_t number = shard_of(row);
+    const ShardLine& line = outline_.shards[number];
+    const OpenShardPointer shard = open.shard(number);
+    const IndexColumns& columns = shard->reader.columns();
+    const std::uint64_t row_bytes = columns.row_bytes();
+    const std::uint64_t count = std::min({std::max<std::uint64_t>(1, kColumnChunkBytes / row_bytes),
+                                          line.first_row + line.samples - row, end - row});
+    chunk.resize(count * row_bytes);
+    const Extent rows{shard->reader.index_file(), columns.file_bytes(row - line.first_row), chunk};
+    read_extent(rows);
+    if (!open.keeps_index_cached()) drop_cache({&rows, 1});
+    for (std::uint64_t i = 0; i < count; ++i) {
+      next = std::copy_n(&chunk[i * row_bytes + column.position], column.item_bytes, next);
+    }
+    row += count;
+  }
+}
+
+// The rows of all keys, by their hashes.
+struct Loader::KeyTable {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> rows;
+};
+
+void Loader::for_each_hashes(const Events& events, const HashSink& act) const {
+  const Column hashes = column("key_hash");
+  std::vector<std::uint64_t> chunk;
+  for (std::uint64_t begin = 0; begin < size(); begin += chunk.size()) {
+    chunk.resize(std::min(kKeysAtOnce, size() - begin));
+    read_column(hashes, begin, std::as_writable_bytes(std::span(chunk)));
+    if (act(begin, chunk)) return;
+    events.stop_if_asked();
+  }
+}
+
+const Loader::KeyTable& Loader::key_table(const Events& events) const {
+  if (const KeyTable* table = keys_.load()) return *table;
+  auto made = std::make_unique<KeyTable>();
+  made->rows.reserve(size());
+  for_each_hashes(events, [&](std::uint64_t row, std::span<const std::uint64_t> hashes) {
+    for (const std::uint64_t hash : hashes) made->rows.emplace_back(hash, row++);
+    return false;
+  });
+  std::sort(made->rows.begin(), made->rows.end());
+  const KeyTable* none = nullptr;
+  // Two threads may have made one each: the first is kept.
+  if (keys_.compare_exchange_strong(none, made.get())) return *made.release();
+  return *none;
+}
+
+std::optional<std::uint64_t> Loader::find(std::string_view key, const Events& events) const {
+  if (!manifest().layout.has_keys) return row_of_number(key, size());
+  const std::uint64_t hash = xxh3_64(as_bytes(key));
+  if (size() <= kMostKeptKeys) {
+    const auto& rows = key_table(events).rows;
+    for (auto found = std::lower_bound(rows.begin(), rows.end(), std::pair(hash, std::uint64_t{0}));
+         found != rows.end() && found->first == hash; ++found) {
+      if (key_of(found->second) == key) return found->second;
+    }
+    return std::nullopt;
+  }
+  std::optional<std::uint64_t> found;
+  for_each_hashes(events, [&](std::uint64_t row, std::span<const std::uint64_t> hashes) {
+    for (std::size_t i = 0; i < hashes.size() && !found; ++i) {
+      if (hashes[i] == hash && key_of(row + i) == key) found = row + i;
+    }
+    return found.has_value();
+  });
+  return found;
+}
+
+std::string_view Loader::io_backend() {
+  return BatchReader({.depth = 1, .threads = 1}).backend() == BatchReader::Backend::io_uring
+             ? "io_uring"
+             : "threads";
+}
+
+}  // namespace shale

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shale/base/error.hpp"
+#include "shale/base/events.hpp"
+#include "shale/data/manifest.hpp"
+#include "shale/data/shard_index.hpp"
+#include "shale/datasets/open_dataset.hpp"
+#include "shale/io/file_stamp.hpp"
+#include "shale/loading/load_request.hpp"
+#include "shale/shards/manifest_file.hpp"
+
+namespace shale {
+
+class LoaderState;
+
+/// Random access to the samples of a dataset, by the index, with pread alone: nothing is created,
+/// locked, mapped or unlinked, whatever is read. Memory: 32 bytes a shard; indexes stay on the
+/// disk. Where rows are fixed there is none: places are computed. At most 64 descriptors, whatever
+/// the number of shards: the least recently used are closed; or those of one shard, if it has more
+/// than 55 files. To verify fixed rows: 16 bytes for each MiB of the open shards besides.
+/// Thread-safe. After a fork the child opens its own files; a handle may be used on both sides.
+/// Files that are replaced, removed or written to while it is open are an error of the first
+/// locate, fetch or read_column that ends after that: Code::mismatch. It costs one stat a call.
+class Loader {
+ public:
+  /// Reads the manifest; shards are opened when they are touched.
+  /// Errors: Code::not_found; Code::mismatch for an unfinished dataset, or a file that has changed
+  /// since it was indexed; Code::unsupported for what is no dataset, or to verify without
+  /// checksums; Code::damaged.
+  Loader(const LoaderRequest& request, const Events& events);
+  ~Loader();
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  [[nodiscard]] std::uint64_t size() const { return outline_.manifest.digest.samples; }
+  [[nodiscard]] const Manifest& manifest() const { return outline_.manifest; }
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+  /// The name of the shard that a row lies in. Errors: Code::not_found; Code::damaged; Code::io.
+  [[nodiscard]] std::string shard_name_of(std::uint64_t row) const;
+
+  /// The key of a row. Errors: as locate and fetch.
+  [[nodiscard]] std::string key_of(std::uint64_t row) const;
+
+  /// The index rows of samples, in the order asked; where rows are fixed, their integers and reals
+  /// are read for it, many at a time: those of the fields marked in `wanted` (empty: all), the
+  /// others stay 0. Errors: Code::not_found for a row from size() on;
+  /// Code::damaged with the file, for an index that is not this dataset's, places outside of their
+  /// file, or numbers that are none or whose block is wrong; Code::io.
+  [[nodiscard]] std::vector<LocatedSample> locate(std::span<const std::uint64_t> rows,
+                                                  const std::vector<bool>& wanted = {}) const;
+  /// Bytes of one value, 0 for a missing one.
+  [[nodiscard]] static std::uint64_t bytes_of_value(const LocatedSample& sample,
+                                                    std::optional<std::size_t> field);
+  /// Reads extents in the order of the disk, with many reads in flight. Errors: Code::damaged with
+  /// file, offset and sample, for a file that ends too early, a wrong crc32c or, where rows are
+  /// fixed, a wrong block (after it was read once more, past the cache); Code::io.
+  void fetch(std::span<const Fetch> fetches) const;
+
+  /// Says of an error of a value what file, offset and sample it is about, as far as it does not
+  /// say so yet and that can be found out.
+  void add_place(Error& error, const LocatedSample& sample, std::optional<std::size_t> field) const;
+
+  /// One column of the index, of rows [begin, begin + into.size() / bytes of an element), as it
+  /// stands there; where rows are fixed, of an integer or real, in the dtype that it is stored in.
+  /// Errors: Code::not_found, naming the columns there are; as locate.
+  using Column = ColumnPlace;
+  [[nodiscard]] Column column(std::string_view name) const;
+  void read_column(const Column& column, std::uint64_t begin, std::span<std::byte> into) const;
+
+  /// The first row with this key. The first call reads the hashes of all keys; up to 4 Mi samples
+  /// they are kept (16 bytes each), above that each call reads them again.
+  /// Errors: as locate; Code::interrupted.
+  [[nodiscard]] std::optional<std::uint64_t> find(std::string_view key,
+                                                  const Events& events = {}) const;
+
+  /// "io_uring" or "threads": how batches are read on this machine.
+  [[nodiscard]] static std::string_view io_backend();
+
+ private:
+  struct KeyTable;
+  void open(const LoaderRequest& request, const Events& events);
+  void open_file(const LoaderRequest& request, const std::string& file, const Events& events);
+  [[nodiscard]] LoaderState& state() const;
+  /// Errors: Code::not_found for a row from size() on.
+  [[nodiscard]] std::uint64_t shard_of(std::uint64_t row) const;
+  void locate_in_shard(std::span<LocatedSample* const> samples,
+                       const std::vector<bool>& wanted) const;
+  [[nodiscard]] bool proves_crc32c() const {
+    return proof_ != Proof::none && manifest().layout.has_checksums &&
+           !manifest().layout.has_fixed_rows;
+  }
+  [[nodiscard]] std::vector<LocatedSample> located(std::span<const std::uint64_t> rows,
+                                                   const std::vector<bool>& wanted) const;
+  template <class Work>
+  void watching(Work work) const;
+  void fetch_all(std::span<const Fetch> fetches) const;
+  void read_all(const Column& column, std::uint64_t begin, std::span<std::byte> into) const;
+  /// Reads the hashes of all keys, many at a time, until `act`, which gets the row of the first,
+  /// returns true.
+  using HashSink = std::function<bool(std::uint64_t row, std::span<const std::uint64_t> hashes)>;
+  void for_each_hashes(const Events& events, const HashSink& act) const;
+  [[nodiscard]] const KeyTable& key_table(const Events& events) const;
+
+  DatasetPaths paths_;
+  ManifestOutline outline_;
+  std::vector<std::string> notes_;
+  std::string self_hash_;
+  std::optional<ManifestShard> only_shard_;  // of an index in memory: no manifest holds it
+  std::shared_ptr<const void> memory_;
+  std::string file_;  // of another tool; empty: a dataset of shale
+  FileStamp stamp_;   // of that file, or of the manifest, before it was opened
+  Proof proof_;
+  CachePolicy cache_;
+  mutable std::atomic<LoaderState*> state_ = nullptr;
+  mutable std::atomic<const KeyTable*> keys_ = nullptr;
+};
+
+}  // namespace shale

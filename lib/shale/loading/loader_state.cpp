@@ -1,0 +1,339 @@
+#include "shale/loading/loader_state.hpp"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <iterator>
+#include <utility>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shale/base/error.hpp"
+#include "shale/datasets/foreign_file.hpp"
+
+namespace shale {
+namespace {
+
+// How many batches are read at the same time, by as many threads: a ring has a descriptor.
+constexpr std::size_t kMostBenches = 3;
+// Besides shards: the manifest, an index in memory, a second look past the cache, rings, and rings
+// that came along with a fork.
+constexpr std::size_t kOtherDescriptors = 3 + 2 * kMostBenches;
+// A small index is asked for whole when its shard is first touched: the rows of an epoch then cost
+// no random reads of their own.
+constexpr std::uint64_t kSmallIndexBytes = 4 << 20;
+// Indexes that are larger altogether are given back as the payload is, where that is asked for: 64
+// MiB stay in the page cache at most, however many processes read.
+constexpr std::uint64_t kMostIndexBytesKept = 64 << 20;
+constexpr std::uint32_t kReadsInFlight = 64;
+
+Error replaced(const std::string& manifest) {
+  return Error(Code::mismatch, "the dataset is another one than when it was opened")
+      .at(manifest)
+      .hint("open it again");
+}
+
+}  // namespace
+
+void drop_cache(std::span<const Extent> extents, std::uint64_t unit) {
+  const InputFile* file = nullptr;
+  std::uint64_t begin = 0, end = 0;
+  for (const Extent& extent : extents) {
+    const std::uint64_t next = extent.offset / unit * unit;
+    const std::uint64_t stop = (extent.offset + extent.into.size() + unit - 1) / unit * unit;
+    // Small gaps have been read too, where neighbours were joined.
+    if (extent.file != file || next > end + kDirectAlignment) {
+      if (file != nullptr) file->drop_cache(begin, end - begin);
+      file = extent.file;
+      begin = next;
+      end = stop;
+    }
+    end = std::max(end, stop);
+  }
+  if (file != nullptr) file->drop_cache(begin, end - begin);
+}
+
+Extent OpenShard::extent(const InputFile& file, std::uint64_t offset,
+                         std::span<std::byte> into) const {
+  Extent extent{&file, offset, into};
+  if (blocks)
+    extent.blocks = blocks->of_file(static_cast<std::size_t>(&file - reader.files().data()));
+  return extent;
+}
+
+LoaderState::LoaderState(const Setting& setting)
+    : setting_(setting), process_(::getpid()), stamp_(setting.stamp) {
+  const Manifest& manifest = setting.outline.manifest;
+  const std::size_t indexes = manifest.layout.has_fixed_rows ? 0 : 1;
+  const std::size_t descriptors_a_shard =
+      indexes + std::max<std::size_t>(1, manifest.layout.file_suffixes.size());
+  most_shards_ =
+      std::max<std::size_t>(1, (kMostDescriptors - kOtherDescriptors) / descriptors_a_shard);
+  // A shard of very many files needs more than that alone.
+  noted_ = std::vector<Noted>(kOtherDescriptors + most_shards_ * descriptors_a_shard);
+  is_proved_.resize(setting.outline.shards.size());
+  const std::uint64_t row_bytes = IndexColumns(manifest.schema, manifest.layout).row_bytes();
+  keeps_index_cached_ = setting.cache == CachePolicy::keep || indexes == 0 ||
+                        manifest.digest.samples <= kMostIndexBytesKept / row_bytes;
+}
+
+void LoaderState::read(std::span<const Extent> extents, bool is_direct) {
+  if (setting_.proves_blocks) {
+    const BenchLease bench(*this);
+    read_proved(extents, bench->reader, bench->arena);
+  } else if (extents.size() == 1 && !is_direct) {
+    read_extent(extents[0]);
+  } else {
+    const BenchLease bench(*this);
+    if (is_direct) {
+      read_extents_direct(extents, bench->reader, bench->arena);
+    } else {
+      read_extents(extents, bench->reader, bench->arena);
+    }
+  }
+  if (setting_.cache == CachePolicy::keep || is_direct) return;
+  drop_cache(extents, setting_.proves_blocks ? kBlockBytes : kDirectAlignment);
+}
+
+void LoaderState::abandon() {
+  for (Noted& noted : noted_) {
+    const int open = noted.descriptor.exchange(-1);
+    struct stat now {};
+    // A daemon closes all that it was born with, and the number may stand for a file of its own, or
+    // for the same file that another loader has opened since: that one has another position.
+    if (open < 0 || ::fstat(open, &now) != 0) continue;
+    if (now.st_dev != noted.device || now.st_ino != noted.inode) continue;
+    if (::lseek(open, 0, SEEK_CUR) == process_) ::close(open);
+  }
+}
+
+OpenShardPointer LoaderState::shard(std::uint64_t number) {
+  Lock lock(mutex_);
+  while (true) {
+    if (OpenShardPointer found = shard_while_locked(number, lock)) return found;
+    shard_is_free_.wait(lock);
+  }
+}
+
+OpenShardPointer LoaderState::try_shard(std::uint64_t number) {
+  Lock lock(mutex_);
+  try {
+    return shard_while_locked(number, lock);
+  } catch (const Error& error) {
+    if (error.code() != Code::io) throw;
+    return nullptr;  // perhaps for want of descriptors: the caller gives back what it holds
+  }
+}
+
+OpenShardPointer LoaderState::shard_while_locked(std::uint64_t number, Lock& lock) {
+  auto entry = std::find_if(entries_.begin(), entries_.end(),
+                            [&](const Entry& open) { return open.number == number; });
+  if (entry == entries_.end()) {
+    if (entries_.size() >= most_shards_ && !make_room()) return nullptr;
+    entry = entries_.insert(entries_.end(), Entry{number, 0, 1, nullptr});
+    try {
+      open_entry(*entry, lock);
+    } catch (...) {
+      entries_.erase(entry);
+      shard_is_free_.notify_all();
+      throw;
+    }
+    entry->users = 0;
+    shard_is_free_.notify_all();
+  }
+  if (entry->shard == nullptr) return nullptr;
+  entry->last_use = ++uses_;
+  ++entry->users;
+  return {entry->shard.get(), [this](const OpenShard* shard) { give_back(shard); }};
+}
+
+// Without the lock: other threads read other shards meanwhile. It is held again at the end, however
+// it ends.
+void LoaderState::open_entry(Entry& entry, Lock& lock) {
+  while (entry.shard == nullptr) {
+    lock.unlock();
+    try {
+      std::unique_ptr<const OpenShard> opened = open(entry.number);
+      lock.lock();
+      entry.shard = std::move(opened);
+    } catch (const Error& error) {
+      lock.lock();
+      if (error.code() != Code::io || !make_room()) throw;
+    } catch (...) {
+      lock.lock();
+      throw;
+    }
+  }
+}
+
+// Closes the least recently used of those that nobody uses. False if all are in use.
+bool LoaderState::make_room() {
+  const auto oldest =
+      std::min_element(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+        return std::pair(a.users > 0, a.last_use) < std::pair(b.users > 0, b.last_use);
+      });
+  if (oldest == entries_.end() || oldest->users > 0) return false;
+  note_descriptors(*oldest->shard, false);
+  entries_.erase(oldest);
+  return true;
+}
+
+void LoaderState::give_back(const OpenShard* shard) {
+  const std::lock_guard lock(mutex_);
+  const auto entry = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const Entry& open) { return open.shard.get() == shard; });
+  --entry->users;
+  if (entry->users == 0) shard_is_free_.notify_all();
+}
+
+ManifestShard LoaderState::facts_of(std::uint64_t number) {
+  if (setting_.only_shard) return *setting_.only_shard;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!manifest_) {
+      InputFile manifest(setting_.paths.manifest);
+      if (self_hash_of(manifest) != setting_.self_hash) throw replaced(setting_.paths.manifest);
+      manifest_.emplace(std::move(manifest));
+      note_descriptor(*manifest_, true);
+    }
+  }
+  return read_shard_line(*manifest_, setting_.outline, number);
+}
+
+std::unique_ptr<const OpenShard> LoaderState::open(std::uint64_t number) {
+  auto shard = std::make_unique<OpenShard>(
+      OpenShard{ShardReader(setting_.paths, setting_.outline.manifest, facts_of(number))});
+  bool is_proved = !setting_.proves_indexes || setting_.only_shard;
+  {
+    const std::lock_guard lock(mutex_);
+    note_descriptors(*shard, true);
+    is_proved = is_proved || is_proved_[number];
+  }
+  try {
+    prepare(*shard, is_proved);
+    // As the last: what was opened before belongs to this manifest, or to this file.
+    refuse_changes();
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    note_descriptors(*shard, false);
+    throw;
+  }
+  const std::lock_guard lock(mutex_);
+  is_proved_[number] = true;
+  return shard;
+}
+
+void LoaderState::prepare(OpenShard& shard, bool is_proved) const {
+  if (setting_.proves_blocks) shard.blocks.emplace(setting_.paths, shard.reader.shard());
+  if (const InputFile* index = shard.reader.index_file()) {
+    (void)shard.reader.open_index();  // proves its header and size
+    if (!is_proved) shard.reader.prove_index();
+    if (keeps_index_cached_ && index->size() <= kSmallIndexBytes) {
+      if (is_proved) index->prefetch(0, index->size());
+    } else {
+      if (!keeps_index_cached_) index->drop_cache(0, index->size());
+      index->expect_random_reads();
+    }
+  }
+  shard.is_direct = setting_.cache == CachePolicy::direct;
+  for (const InputFile& file : shard.reader.files()) {
+    file.expect_random_reads();
+    shard.is_direct = shard.is_direct && file.go_direct();
+  }
+}
+
+void LoaderState::refuse_changes() {
+  if (setting_.file.empty()) {
+    refuse_other_manifest();
+  } else {
+    refuse_other_file();
+  }
+}
+
+// A manifest that was touched, or copied over itself, is still the one that was opened.
+void LoaderState::refuse_other_manifest() {
+  const std::string& path = setting_.paths.manifest;
+  const std::optional<FileStamp> now = stamp_of(path);
+  const std::lock_guard lock(stamp_mutex_);
+  if (!now || *now == stamp_) return;
+  if (*now == FileStamp{}) {
+    throw Error(Code::mismatch, "is gone: the dataset was removed, or is being replaced")
+        .at(path)
+        .hint("open it again once it is complete");
+  }
+  if (self_hash_of(InputFile(path)) != setting_.self_hash) throw replaced(path);
+  stamp_ = *now;
+}
+
+// What is open of a file that was unlinked stays as it is: the next file of its name shows.
+void LoaderState::refuse_other_file() {
+  const std::optional<FileStamp> now = stamp_of(setting_.file);
+  {
+    const std::lock_guard lock(stamp_mutex_);
+    if (!now || *now == stamp_ || *now == FileStamp{}) return;
+  }
+  if (const std::optional<std::string> change =
+          change_since_index(InputFile(setting_.file), setting_.outline.manifest, facts_of(0))) {
+    throw Error(Code::mismatch, "has changed since it was opened: {}", *change)
+        .at(setting_.file)
+        .hint("open it again; nothing may write to a file while it is read");
+  }
+  const std::lock_guard lock(stamp_mutex_);
+  stamp_ = *now;
+}
+
+void LoaderState::note_descriptors(const OpenShard& shard, bool are_open) {
+  if (shard.reader.index_file() != nullptr) note_descriptor(*shard.reader.index_file(), are_open);
+  for (const InputFile& file : shard.reader.files()) note_descriptor(file, are_open);
+}
+
+void LoaderState::note_descriptor(const InputFile& file, bool is_open) {
+  const int wanted = is_open ? -1 : file.descriptor();
+  struct stat status {};
+  if (is_open && ::fstat(file.descriptor(), &status) != 0) return;
+  // Nothing reads by the position: it is a mark, which forks share and no other open has.
+  if (is_open && ::lseek(file.descriptor(), process_, SEEK_SET) != process_) return;
+  for (Noted& noted : noted_) {
+    if (noted.descriptor != wanted) continue;
+    if (is_open) {
+      noted.device = status.st_dev;
+      noted.inode = status.st_ino;
+    }
+    noted.descriptor = is_open ? file.descriptor() : -1;
+    return;
+  }
+}
+
+std::unique_ptr<LoaderState::Bench> LoaderState::take_bench() {
+  std::unique_ptr<Bench> bench;
+  {
+    std::unique_lock lock(mutex_);
+    bench_is_free_.wait(lock, [this] { return benches_in_use_ < kMostBenches; });
+    if (!benches_.empty()) {
+      bench = std::move(benches_.back());
+      benches_.pop_back();
+    }
+    ++benches_in_use_;
+  }
+  try {
+    if (bench == nullptr)
+      bench = std::make_unique<Bench>(Bench{BatchReader({.depth = kReadsInFlight}), {}});
+  } catch (...) {
+    put_back(nullptr);
+    throw;
+  }
+  return bench;
+}
+
+void LoaderState::put_back(std::unique_ptr<Bench> bench) {
+  // After an error its reads may still be in flight.
+  if (std::uncaught_exceptions() > 0) bench.reset();
+  const std::lock_guard lock(mutex_);
+  if (bench != nullptr && benches_.size() < kMostBenches) benches_.push_back(std::move(bench));
+  bench.reset();
+  --benches_in_use_;
+  bench_is_free_.notify_one();
+}
+
+}  // namespace shale

@@ -1,0 +1,35 @@
+#include "shale/ops/convert_request.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kLeastEndured = 10;
+
+}  // namespace
+
+std::uint64_t ErrorAllowance::limit(std::uint64_t samples) const {
+  if (!is_share) return count;
+  return std::max(kLeastEndured, static_cast<std::uint64_t>(share * static_cast<double>(samples)));
+}
+
+ErrorAllowance parse_error_allowance(std::string_view text) {
+  if (!text.ends_with('%'))
+    return {.is_share = false, .share = 0, .count = parse_count(text, "--max-errors")};
+  double percent = 0;
+  const char* end = text.data() + text.size() - 1;
+  const auto [stop, error] = std::from_chars(text.data(), end, percent);
+  if (error != std::errc() || stop != end || !(percent >= 0 && percent <= 100)) {
+    throw Error(Code::usage, "--max-errors '{}' is neither a number nor a share from 0% to 100%",
+                printable(text));
+  }
+  return {.is_share = true, .share = percent / 100, .count = 0};
+}
+
+}  // namespace shale

@@ -1,0 +1,58 @@
+#include "shale/sampling/open_drawn_rows.hpp"
+
+#include <algorithm>
+
+#include "shale/sampling/bucketed_rows.hpp"
+#include "shale/sampling/gathered_rows.hpp"
+
+namespace shale {
+
+static_assert(kLeastDrawMemory >= std::max(kLeastGatherMemory, kLeastBucketMemory));
+
+DrawPlan plan_drawn_rows(std::uint64_t row_bytes, std::uint64_t source_rows, std::uint64_t rows,
+                         std::uint64_t memory_bytes, Draw::Costs costs) {
+  const std::uint64_t source_bytes = source_rows * row_bytes, output_bytes = rows * row_bytes;
+  // In floating point: an estimate may be larger than any integer. The output itself is written on
+  // all roads.
+  const auto real = [](std::uint64_t value) { return static_cast<double>(value); };
+  const double seeking = real(rows) * (real(row_bytes) + real(kSeekBytes));
+  const bool is_whole =
+      fits_gather_memory(source_bytes, memory_bytes) && real(source_bytes) <= seeking;
+  const DrawPlan gather{.road = is_whole ? DrawRoad::memory : DrawRoad::gather,
+                        .passes = 1,
+                        .read_bytes = is_whole ? source_bytes : output_bytes,
+                        .written_bytes = output_bytes,
+                        .scratch_bytes = 0};
+  if (output_bytes == 0 || row_bytes > memory_bytes / kMostBucketRowShare) return gather;
+  const double gathering =
+      (is_whole ? real(source_bytes) : seeking) + real(rows) * real(costs.slot);
+  const BucketPlan buckets = plan_buckets(row_bytes, rows, memory_bytes);
+  const double dealing = real(source_bytes) + 2 * real(buckets.passes) * real(output_bytes) +
+                         real(std::max(rows, source_rows)) * real(costs.step);
+  if (gathering <= dealing) return gather;
+  return {.road = DrawRoad::buckets,
+          .passes = buckets.passes + 1,
+          .read_bytes = source_bytes + buckets.passes * output_bytes,
+          .written_bytes = (buckets.passes + 1) * output_bytes,
+          .scratch_bytes = buckets.scratch_bytes};
+}
+
+ScratchNeed scratch_of(const DrawPlan& plan, const Draw& draw) {
+  if (plan.road != DrawRoad::buckets) return {};
+  const ScratchNeed sweep = draw.sweep_scratch();
+  return {.most = std::max(sweep.most, sweep.kept + plan.scratch_bytes), .kept = sweep.kept};
+}
+
+std::unique_ptr<DrawnRows> open_drawn_rows(const LocatedRows& rows, const Draw& draw,
+                                           const DrawLimits& limits, const Events& events) {
+  const DrawPlan plan = plan_drawn_rows(rows.row_bytes(), rows.rows(), draw.rows(),
+                                        limits.memory_bytes, draw.costs());
+  if (plan.road != DrawRoad::buckets)
+    return open_gathered_rows(
+        rows, draw, {limits.jobs, limits.memory_bytes, plan.road == DrawRoad::memory}, events);
+  require_free_space(limits.scratch_folder, scratch_of(plan, draw).most);
+  return open_bucketed_rows(rows, draw, {limits.jobs, limits.memory_bytes, limits.scratch_folder},
+                            events);
+}
+
+}  // namespace shale

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "shale/base/error.hpp"
+
+namespace shale {
+
+/// What stands at a path where a dataset may be. A `dataset.json` or `.shale` of somebody else
+/// makes no dataset. Memory: none, however many entries there are.
+enum class Place { absent, empty_folder, dataset, unfinished, other_folder, other_file };
+[[nodiscard]] Place look_at(const std::string& path);
+
+/// True if look_at would say dataset or unfinished. False also for what cannot be looked at.
+[[nodiscard]] bool holds_dataset(const std::string& folder);
+
+/// The error for Place::unfinished where a finished dataset is needed.
+[[nodiscard]] Error unfinished(const std::string& path);
+
+}  // namespace shale

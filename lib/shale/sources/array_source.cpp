@@ -1,0 +1,132 @@
+#include "shale/sources/array_source.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "shale/arrays/array_rows.hpp"
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+#include "shale/data/fixed_value.hpp"
+#include "shale/datasets/file_fingerprint.hpp"
+
+namespace shale {
+namespace {
+
+// A column under way: its arrays, and which of them row 0 of the next run is in.
+struct OpenColumn {
+  std::vector<ArrayRows> arrays;
+  std::vector<std::uint64_t> first_row;  // of each array
+  [[nodiscard]] std::size_t holding(std::uint64_t row) const {
+    const auto after = std::upper_bound(first_row.begin(), first_row.end(), row);
+    return static_cast<std::size_t>(after - first_row.begin()) - 1;
+  }
+};
+
+class ArraySource final : public Source {
+ public:
+  ArraySource(ArrayRequest request, const Events& events)
+      : request_(std::move(request)), events_(events) {
+    const std::vector<ArrayColumn>& columns = request_.arrays.columns;
+    rows_ = columns.front().rows();
+    info_.notes = request_.arrays.notes;
+    std::string facts = "arrays\n";
+    std::uint64_t row_bytes = 0;
+    for (const ArrayColumn& column : columns) {
+      const ArrayFile& first = column.arrays.front();
+      info_.schema.fields.push_back(
+          field_of_column(column.name, first.dtype, {first.shape.begin() + 1, first.shape.end()}));
+      const std::uint64_t stride = fixed_bytes_of(info_.schema.fields.back()).value();
+      row_bytes += stride;
+      open(column, stride, facts);
+    }
+    try {
+      refuse_empty_rows(info_.schema, rows_);
+    } catch (Error& error) {
+      error.at(columns.front().arrays.front().file->path());
+      throw;
+    }
+    info_.schema.has_keys = false;
+    validate_schema(info_.schema);
+    std::size_t fortran = 0;
+    for (const OpenColumn& column : columns_)
+      fortran += std::any_of(column.arrays.begin(), column.arrays.end(),
+                             [](const ArrayRows& rows) { return rows.is_fortran(); })
+                     ? 1
+                     : 0;
+    if (fortran > 0) {
+      info_.memory_bytes = request_.memory_bytes;
+      fortran_bytes_ = std::max(kLeastFortranMemory, request_.memory_bytes / fortran);
+    }
+    for (const OpenColumn& column : columns_) {
+      for (const ArrayRows& array : column.arrays) {
+        for (std::string& note : array.notes(fortran_bytes_))
+          info_.notes.push_back(std::move(note));
+      }
+    }
+    info_.row_bytes = row_bytes;
+    info_.keys_are_unique = true;
+    info_.manifest = {.kind = "arrays",
+                      .samples = rows_,
+                      .bytes = rows_ * row_bytes,
+                      .fingerprint = xxh3_128(as_bytes(facts))};
+  }
+
+  [[nodiscard]] const SourceInfo& info() const override { return info_; }
+
+  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t most_rows) override {
+    if (position_ == rows_) return std::nullopt;
+    PendingSample run;
+    run.first_number = position_;
+    run.rows = std::min(most_rows, rows_ - position_);
+    for (const OpenColumn& column : columns_) {
+      const std::size_t array = column.holding(run.first_number);
+      const std::uint64_t end = column.first_row[array] + column.arrays[array].rows();
+      run.rows = std::min(run.rows, end - run.first_number);
+    }
+    for (OpenColumn& column : columns_) {
+      const std::size_t array = column.holding(run.first_number);
+      column.arrays[array].take(run.first_number - column.first_row[array], run.rows,
+                                fortran_bytes_, run, events_);
+    }
+    position_ += run.rows;
+    return run;
+  }
+
+ private:
+  // What tells one array from another of its shape: folds, seeds and splits come in equal ones.
+  static std::string content_of(const ArrayFile& array) {
+    if (array.archived) return fmt::format("crc32 {:08x}", array.archived->crc32);
+    return hex_of(fingerprint_of(*array.file));
+  }
+
+  // Paths and times are no part of the facts; names, types, order, sizes and samples of the content
+  // are.
+  void open(const ArrayColumn& column, std::uint64_t stride, std::string& facts) {
+    OpenColumn& opened = columns_.emplace_back();
+    std::uint64_t rows = 0;
+    for (const ArrayFile& array : column.arrays) {
+      facts += fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n", column.name, array.dtype.descr(),
+                           array.swaps.size(), array.fortran_order, array.shape.front(), stride);
+      facts += content_of(array) + "\n";
+      // Arrays without rows hold none of any run.
+      if (array.shape.front() == 0) continue;
+      opened.first_row.push_back(rows);
+      rows += array.shape.front();
+      opened.arrays.emplace_back(array, stride, request_.scratch_folder);
+    }
+  }
+
+  const ArrayRequest request_;
+  const Events& events_;
+  SourceInfo info_;
+  std::vector<OpenColumn> columns_;
+  std::uint64_t rows_ = 0, position_ = 0, fortran_bytes_ = kLeastFortranMemory;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_array_source(ArrayRequest request, const Events& events) {
+  return std::make_unique<ArraySource>(std::move(request), events);
+}
+
+}  // namespace shale

@@ -1,0 +1,252 @@
+#include "shale/sources/dataset_source.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/data/fixed_value.hpp"
+#include "shale/flow/permutation.hpp"
+#include "shale/shards/csv.hpp"
+#include "shale/shards/dataset_reader.hpp"
+#include "shale/shards/naming.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::size_t kOpenShards = 4;
+
+// A shard and what one thread reads its rows with, where they are not fixed.
+struct OpenShard {
+  std::uint64_t number;
+  std::shared_ptr<const ShardReader> reader;
+  std::optional<IndexReader> index;
+  std::optional<WindowReader> keys;
+
+  OpenShard(std::uint64_t the_number, std::shared_ptr<const ShardReader> the_reader)
+      : number(the_number), reader(std::move(the_reader)) {
+    if (reader->index_file() == nullptr) return;
+    index.emplace(reader->open_index());
+    keys.emplace(reader->file_of_key(), 4096);
+  }
+};
+
+class DatasetSource final : public Source {
+ public:
+  DatasetSource(OpenedDataset dataset, const DatasetSelection& selection)
+      : dataset_(std::move(dataset)), stop_if_asked_(selection.stop_if_asked) {
+    for (std::uint64_t number = 0; number < dataset_.shards.size(); ++number) {
+      first_row_.push_back(rows_);
+      rows_ += dataset_.shards.samples(number);
+    }
+    if (selection.is_shuffled && rows_ > 0) order_.emplace(rows_, selection.seed);
+    select(selection.fields);
+    describe_manifest(selection);
+    describe_samples();
+    unproved_.assign(dataset_.shards.size(), true);
+    prove_other_files(dataset_.paths, manifest_);
+  }
+
+  [[nodiscard]] const SourceInfo& info() const override { return info_; }
+
+  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t most_rows) override {
+    if (position_ == rows_) return std::nullopt;
+    const std::uint64_t row = order_ ? order_->at(position_) : position_;
+    const auto after = std::upper_bound(first_row_.begin(), first_row_.end(), row);
+    const auto number = static_cast<std::uint64_t>(after - first_row_.begin()) - 1;
+    OpenShard& shard = open_shard(number);
+    const std::uint64_t shard_row = row - first_row_[number];
+    if (info_.row_bytes) {
+      const std::uint64_t left = dataset_.shards.samples(number) - shard_row;
+      return run(shard, shard_row, std::min(most_rows, left), row);
+    }
+    ++position_;
+    return pending(shard, shard.index->row(shard_row), row);
+  }
+
+  void list_ignored(const ReasonSink& sink) override { read_list(kIgnoredName, sink); }
+  void list_skipped(const ReasonSink& sink) override { read_list(kSkippedName, sink); }
+
+ private:
+  void read_list(std::string_view name, const ReasonSink& sink) const {
+    const auto take = [&](std::uint64_t row, const std::vector<std::string>& fields) {
+      if (row > 1 && fields.size() == 2) sink(fields[0], fields[1]);
+    };
+    for (const ManifestFile& file : manifest_.files) {
+      if (file.name == name) read_csv(join_path(dataset_.paths.lists, file.name), take);
+    }
+  }
+
+  void select(const std::vector<std::string>& names) {
+    const std::vector<Field>& all = manifest_.schema.fields;
+    if (names.empty()) {
+      for (std::size_t i = 0; i < all.size(); ++i) fields_.push_back(i);
+    }
+    for (const std::string& name : names) {
+      const std::optional<std::size_t> field = manifest_.schema.find(name);
+      const bool is_twice =
+          field && std::find(fields_.begin(), fields_.end(), *field) != fields_.end();
+      if (!field || is_twice) {
+        std::string there;
+        for (const Field& one : all) there += (there.empty() ? "" : ", ") + printable(one.name);
+        throw Error(Code::usage, "--fields names '{}', which is {}", printable(name),
+                    is_twice ? "named before" : "no field of the dataset")
+            .hint("its fields are " + there);
+      }
+      fields_.push_back(*field);
+    }
+    for (const std::size_t field : fields_) info_.schema.fields.push_back(all[field]);
+    info_.schema.has_keys = manifest_.schema.has_keys;
+  }
+
+  void describe_manifest(const DatasetSelection& selection) {
+    const bool is_ours = manifest_.layout.dialect == Dialect::own;
+    if (is_ours) {
+      const Hash128 all =
+          manifest_.layout.has_keys ? manifest_.digest.keys : manifest_.digest.ordered;
+      const ManifestSource& source = manifest_.source;
+      info_.manifest = {.kind = std::string(kDatasetKind),
+                        .samples = rows_,
+                        .bytes = manifest_.payload_bytes,
+                        .fingerprint = all,
+                        .origin = source.kind == kDatasetKind ? source.origin : source.kind};
+    } else {
+      info_.manifest = manifest_.source;
+      info_.manifest.file.reset();
+      info_.manifest.mtime_ns.reset();
+      info_.notes = dataset_.notes;
+    }
+    if (!selection.fields.empty()) {
+      std::string facts = info_.manifest.fingerprint.hex();
+      for (const std::string& field : selection.fields) facts += "\n" + field;
+      info_.manifest.fingerprint = xxh3_128(as_bytes(facts));
+    }
+    if (selection.fields.empty() && manifest_.layout.has_checksums) {
+      info_.digest = manifest_.digest;
+      if (order_) info_.digest->ordered = {};
+    }
+    info_.keys_are_unique = is_ours || !manifest_.layout.has_keys;
+  }
+
+  void describe_samples() {
+    info_.ignored = manifest_.ignored;
+    info_.skipped = manifest_.skipped;
+    for (const auto& [option, value] : manifest_.options) {
+      if (option == "hidden") info_.hidden = value;
+    }
+    info_.classes = manifest_.classes;
+    // The image is what the probe looks at: field 0.
+    info_.holds_images = manifest_.images.has_value() && fields_.front() == 0;
+    info_.split_list = format_of(manifest_).split_list;
+    if (!manifest_.layout.has_fixed_rows) return;
+    info_.row_bytes = 0;
+    for (const Field& field : info_.schema.fields)
+      *info_.row_bytes += fixed_bytes_of(field).value();
+  }
+
+  PendingSample run(OpenShard& shard, std::uint64_t shard_row, std::uint64_t rows,
+                    std::uint64_t number) {
+    PendingSample run;
+    run.rows = rows;
+    run.first_number = number;
+    run.keeps_open = shard.reader;
+    for (const std::size_t field : fields_) {
+      const FixedColumn column = shard.reader->fixed_column(field);
+      FieldPlace place = column.place(shard_row);
+      place.length *= rows;
+      run.cells.push_back({.place = place});
+      run.descriptors.push_back(column.file->descriptor());
+      run.bytes += place.length;
+    }
+    position_ += rows;
+    return run;
+  }
+
+  PendingSample pending(OpenShard& shard, IndexRow row, std::uint64_t number) {
+    PendingSample sample;
+    sample.has_crc32c = manifest_.layout.has_checksums;
+    sample.keeps_open = shard.reader;
+    sample.key = row.key.offset == kMissing ? std::to_string(number) : key_of(shard, row.key);
+    for (const std::size_t i : fields_) {
+      const InputFile& file = shard.reader->file_of_field(i);
+      sample.descriptors.push_back(file.descriptor());
+      const FieldPlace place = row.cells[i].place;
+      const Field& field = manifest_.schema.fields[i];
+      sample.cells.push_back(std::move(row.cells[i]));
+      if (!is_located(field.kind)) continue;
+      if (place.offset == kMissing) {
+        throw Error(Code::schema, "field '{}' is absent in this sample, a dataset has it in all",
+                    printable(field.name))
+            .for_sample(sample.key, number);
+      }
+      if (place.length > file.size() || place.offset > file.size() - place.length) {
+        throw Error(Code::damaged, "field '{}' lies outside the file's {} bytes", field.name,
+                    file.size())
+            .at(file.path(), place.offset)
+            .for_sample(sample.key, number);
+      }
+      sample.bytes += place.length;
+    }
+    return sample;
+  }
+
+  [[nodiscard]] std::string key_of(OpenShard& shard, const FieldPlace& place) const {
+    const Bytes key = shard.keys->view(place.offset, place.length);
+    if (shard.reader->has_checksums()) prove_value(key, place, shard.reader->file_of_key());
+    return std::string(as_text(key));
+  }
+
+  OpenShard& open_shard(std::uint64_t number) {
+    const auto found = std::find_if(open_.begin(), open_.end(),
+                                    [&](const auto& shard) { return shard->number == number; });
+    if (found != open_.end()) return **found;
+    // Oldest out: the readers stay open as long as samples in flight refer to them.
+    if (open_.size() == kOpenShards) open_.pop_front();
+    open_.push_back(std::make_unique<OpenShard>(
+        number,
+        std::make_shared<const ShardReader>(dataset_.paths, manifest_, dataset_.shards[number])));
+    if (unproved_[number]) prove(*open_.back()->reader);
+    unproved_[number] = false;
+    return *open_.back();
+  }
+
+  void prove(const ShardReader& shard) const {
+    shard.prove_index([this](auto) { stop_if_asked_(); });
+    prove_block_list(dataset_.paths, shard.shard());
+    const bool lacks_proof = manifest_.layout.has_fixed_rows && !info_.digest;
+    if (lacks_proof) prove_files_of(shard, manifest_.layout, fields_, stop_if_asked_);
+  }
+
+  OpenedDataset dataset_;
+  std::function<void()> stop_if_asked_;
+  const Manifest& manifest_ = dataset_.manifest;
+  std::vector<std::uint64_t> first_row_;
+  std::vector<std::size_t> fields_;  // of the manifest's schema
+  std::uint64_t rows_ = 0, position_ = 0;
+  std::optional<Permutation> order_;
+  std::vector<bool> unproved_;  // shards whose lists are still to be proved
+  std::deque<std::unique_ptr<OpenShard>> open_;
+  SourceInfo info_;
+};
+
+}  // namespace
+
+void prove_files_of(const ShardReader& shard, const ShardLayout& layout,
+                    std::span<const std::size_t> fields,
+                    const std::function<void()>& stop_if_asked) {
+  std::set<std::uint32_t> files;
+  for (const std::size_t field : fields) files.insert(layout.part_file[layout.field_part[field]]);
+  for (const std::uint32_t file : files)
+    prove_file(shard.files()[file], shard.shard().files[file], [&](auto) { stop_if_asked(); });
+}
+
+std::unique_ptr<Source> make_dataset_source(OpenedDataset dataset,
+                                            const DatasetSelection& selection) {
+  return std::make_unique<DatasetSource>(std::move(dataset), selection);
+}
+
+}  // namespace shale

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "shale/datasets/open_dataset.hpp"
+#include "shale/format/source.hpp"
+#include "shale/shards/dataset_reader.hpp"
+
+namespace shale {
+
+/// Which samples of a dataset, and what of them.
+struct DatasetSelection {
+  bool is_shuffled = false;  ///< fixed rows are not: RowTable is their shuffle
+  std::uint64_t seed = 0;
+  std::vector<std::string> fields = {};  ///< only these, in this order; empty: all
+  /// Called while files are proved: may throw Code::interrupted.
+  std::function<void()> stop_if_asked = [] {};
+};
+
+/// The samples of a dataset, of any format: the payload is read by the index, never through the
+/// container's library. Nothing is handed out that is not proved, where the manifest has the
+/// hashes: each index and block list before the first row of its shard, keys and values by the
+/// crc32c in the index, and all samples by SourceInfo::digest. Fixed rows come in runs: where only
+/// some fields are taken, it is the hashes of their files that prove them, before they are read.
+/// Errors: Code::usage for a field that the dataset does not have, or that is named twice;
+/// Code::damaged for one of the files beside the shards.
+[[nodiscard]] std::unique_ptr<Source> make_dataset_source(OpenedDataset dataset,
+                                                          const DatasetSelection& selection);
+
+/// Proves the files that hold these fields in a shard, by their hashes: for rows that are fixed,
+/// and have no checksum of their own. `stop_if_asked` is called before each block. Errors: as
+/// prove_file.
+void prove_files_of(const ShardReader& shard, const ShardLayout& layout,
+                    std::span<const std::size_t> fields,
+                    const std::function<void()>& stop_if_asked);
+
+}  // namespace shale

@@ -1,0 +1,155 @@
+#include "shale/sources/drawn_source.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "shale/arrays/row_stream.hpp"
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+#include "shale/io/external_sorter.hpp"
+
+namespace shale {
+namespace {
+
+// The pieces that drawn rows come in, taken as whole rows.
+class DrawnColumn {
+ public:
+  DrawnColumn(std::unique_ptr<const LocatedRows> rows, const Draw& draw, const DrawLimits& limits,
+              const Events& events)
+      : rows_(std::move(rows)), drawn_(open_drawn_rows(*rows_, draw, limits, events)) {}
+
+  /// Writes all rows into a scratch file, which they are read from later, and gives the memory
+  /// back.
+  void settle(std::shared_ptr<ScratchFile> scratch) {
+    scratch_ = std::move(scratch);
+    offset_ = scratch_->size();
+    for (Bytes piece = drawn_->next(); !piece.empty(); piece = drawn_->next())
+      scratch_->append(piece);
+    drawn_.reset();
+    rows_.reset();
+  }
+
+  void read(std::span<std::byte> into) {
+    if (scratch_) {
+      scratch_->read_exact(offset_, into);
+      offset_ += into.size();
+      return;
+    }
+    while (!into.empty()) {
+      if (left_.empty()) left_ = drawn_->next();
+      if (left_.empty()) throw Error(Code::bug, "rows end {} bytes too early", into.size());
+      const std::size_t count = std::min(left_.size(), into.size());
+      std::memcpy(into.data(), left_.data(), count);
+      left_ = left_.subspan(count);
+      into = into.subspan(count);
+    }
+  }
+
+ private:
+  std::unique_ptr<const LocatedRows> rows_;
+  std::unique_ptr<DrawnRows> drawn_;
+  Bytes left_;                            // of the piece that was handed out last
+  std::shared_ptr<ScratchFile> scratch_;  // of rows that were settled
+  std::uint64_t offset_ = 0;              // where the next ones lie in it
+};
+
+class DrawnSource final : public Source {
+ public:
+  DrawnSource(RowTable table, const DrawRequest& draw, const DrawLimits& limits,
+              const Events& events)
+      : table_(std::move(table)),
+        limits_(limits),
+        events_(events),
+        quiet_{.note = {}, .progress = {}, .should_stop = events.should_stop},
+        draw_(make_draw(draw, table_.info.manifest.samples, limits.memory_bytes / 4,
+                        limits.scratch_folder, events)) {
+    info_ = table_.info;
+    info_.memory_bytes = limits.memory_bytes;
+    info_.manifest.samples = draw_->rows();
+    info_.manifest.bytes = draw_->rows() * *info_.row_bytes;
+    const bool is_whole = draw.mode == DrawMode::permute && draw_->rows() == draw_->source_rows();
+    // What is drawn has not the digest of the whole; the files are proved before.
+    if (!is_whole) info_.digest.reset();
+    if (info_.digest) info_.digest->ordered = {};
+  }
+
+  [[nodiscard]] const SourceInfo& info() const override { return info_; }
+
+  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t most_rows) override {
+    if (position_ == draw_->rows()) return std::nullopt;
+    if (columns_.empty()) open_columns();
+    PendingSample run;
+    run.first_number = position_;
+    run.rows = std::min(most_rows, draw_->rows() - position_);
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const std::uint64_t bytes = run.rows * table_.row_bytes(i);
+      auto column = std::make_shared<std::vector<std::byte>>(bytes);
+      columns_[i].read(*column);
+      run.bytes += bytes;
+      run.cells.push_back({.place = {.offset = 0, .length = bytes}});
+      run.descriptors.push_back(-1);
+      run.columns.push_back(std::move(column));
+      run.swaps.emplace_back();
+    }
+    position_ += run.rows;
+    return run;
+  }
+
+ private:
+  void open_columns() {
+    const std::uint64_t memory = limits_.memory_bytes - limits_.memory_bytes / 4;
+    const bool are_settled = !fit_side_by_side(memory);
+    if (are_settled) require_free_space(limits_.scratch_folder, info_.manifest.bytes);
+    const auto scratch =
+        are_settled ? std::make_shared<ScratchFile>(limits_.scratch_folder) : nullptr;
+    for (std::size_t i = 0; i < table_.columns.size(); ++i) {
+      DrawLimits limits = limits_;
+      limits.memory_bytes = are_settled ? std::max(memory, kLeastDrawMemory) : share_of(i, memory);
+      const RowColumn& column = table_.columns[i];
+      require_free_space(limits_.scratch_folder, column.scratch.most);
+      columns_.emplace_back(column.locate(events_), *draw_, limits, quiet_);
+      if (are_settled) columns_.back().settle(scratch);
+    }
+  }
+
+  // A field's share is the least that it can do with, and of the rest as much as its bytes are.
+  [[nodiscard]] std::uint64_t share_of(std::size_t field, std::uint64_t memory) const {
+    const std::uint64_t least = table_.columns.size() * kLeastDrawMemory;
+    const double share = static_cast<double>(table_.row_bytes(field)) /
+                         static_cast<double>(std::max<std::uint64_t>(1, *info_.row_bytes));
+    const double rest = static_cast<double>(memory - std::min(memory, least));
+    return kLeastDrawMemory + static_cast<std::uint64_t>(share * rest);
+  }
+
+  // Small fields take less than their share. Where it is not enough, the fields are put in order
+  // one after the other, each with all of the memory: another pass over the bytes.
+  [[nodiscard]] bool fit_side_by_side(std::uint64_t memory) const {
+    if (table_.columns.size() == 1) return true;
+    const std::uint64_t rows = draw_->source_rows() + draw_->rows();
+    std::uint64_t taken = 0;
+    for (std::size_t i = 0; i < table_.columns.size(); ++i)
+      taken += std::min(share_of(i, memory), rows * table_.row_bytes(i));
+    return taken <= memory;
+  }
+
+  RowTable table_;
+  const DrawLimits limits_;
+  const Events& events_;
+  const Events quiet_;  // for rows that are put in order: samples are counted as they are written
+  std::unique_ptr<Draw> draw_;
+  SourceInfo info_;
+  std::vector<DrawnColumn> columns_;
+  std::uint64_t position_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> make_drawn_source(RowTable table, const DrawRequest& draw,
+                                          const DrawLimits& limits, const Events& events) {
+  return std::make_unique<DrawnSource>(std::move(table), draw, limits, events);
+}
+
+}  // namespace shale

@@ -1,0 +1,459 @@
+#include "shale/sources/folder_source.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/flow/permutation.hpp"
+#include "shale/image/probe.hpp"
+#include "shale/io/external_sorter.hpp"
+#include "shale/io/walk.hpp"
+#include "shale/shards/naming.hpp"
+#include "shale/sources/class_table.hpp"
+#include "shale/sources/label_list.hpp"
+
+// The list of files is one external sort. An entry is
+//   u32 class (big-endian, the rank of the folder's name), folder, NUL, file name, NUL, u64 bytes,
+//   i64 label (big-endian)
+// so that bytewise order of entries is ImageFolder's order: NUL is less than any byte of a name,
+// hence "a" < "a-b" < "a/b". A shuffled list is sorted once more, by u64 position in front.
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kTrailerBytes = 17;  // NUL, bytes, label
+constexpr std::uint64_t kLeastSortMemory = 1 << 20;
+
+template <class Number>
+void append_big_endian(std::string& into, Number value) {
+  for (std::size_t shift = 8 * sizeof(Number); shift > 0;) {
+    shift -= 8;
+    into += static_cast<char>(static_cast<std::uint64_t>(value) >> shift);
+  }
+}
+
+std::uint64_t read_big_endian(std::string_view bytes) {
+  std::uint64_t value = 0;
+  for (const char c : bytes) value = value << 8 | static_cast<std::uint8_t>(c);
+  return value;
+}
+
+struct ListedFile {
+  std::string key;  // folder/name
+  std::uint64_t bytes;
+  std::int64_t label;
+};
+
+ListedFile parse_entry(std::string_view entry) {
+  const std::string_view path =
+      entry.substr(sizeof(std::uint32_t), entry.size() - sizeof(std::uint32_t) - kTrailerBytes);
+  const std::string_view trailer = entry.substr(entry.size() - kTrailerBytes + 1);
+  const std::size_t folder_end = path.find('\0');
+  return {.key = join_path(path.substr(0, folder_end), path.substr(folder_end + 1)),
+          .bytes = read_big_endian(trailer.substr(0, 8)),
+          .label = static_cast<std::int64_t>(read_big_endian(trailer.substr(8)))};
+}
+
+bool is_hidden(std::string_view name) { return name.starts_with('.'); }
+
+bool is_split_name(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kSplits = {"train", "val", "valid", "validation",
+                                                       "test"};
+  return std::find(kSplits.begin(), kSplits.end(), name) != kSplits.end();
+}
+
+// Names, in lower case and without a year behind them, that are rarely those of classes.
+constexpr std::array<std::string_view, 8> kSplitFolders = {
+    "train", "training", "val", "valid", "validation", "test", "testing", "trainval"};
+constexpr std::array<std::string_view, 8> kPictureFolders = {
+    "image", "images", "img", "imgs", "jpegimages", "jpegs", "pictures", "photos"};
+constexpr std::array<std::string_view, 19> kAnnotationFolders = {
+    "annotation",   "annotations",  "annots",
+    "bboxes",       "boxes",        "depth",
+    "depths",       "edges",        "ground_truth",
+    "groundtruth",  "gt",           "keypoints",
+    "label",        "labels",       "mask",
+    "masks",        "segmentation", "segmentationclass",
+    "segmentations"};
+
+bool stands_in(std::span<const std::string_view> names, std::string_view folder) {
+  std::string name(folder.substr(0, folder.find_last_not_of("0123456789_-") + 1));
+  for (char& c : name) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+class FolderSource final : public Source {
+ public:
+  explicit FolderSource(const FolderRequest& request)
+      : request_(request),
+        files_(request.scratch_folder, request.memory_bytes / 2),
+        ignored_(request.scratch_folder, std::max(kLeastSortMemory, request.memory_bytes / 8)) {
+    info_.schema.fields = {{.name = "image", .kind = Kind::bytes},
+                           {.name = "label", .kind = Kind::integer}};
+    info_.holds_images = true;
+    info_.keys_are_unique = true;
+    if (request_.without_labels) {
+      list_unlabelled_files();
+    } else if (request_.labels_file.empty()) {
+      list_class_folders();
+    } else {
+      list_labelled_files();
+    }
+    ignored_.finish();
+    sum_up();
+    if (request_.is_shuffled) shuffle();
+    files_.rewind();
+  }
+
+  [[nodiscard]] const SourceInfo& info() const override { return info_; }
+
+  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t) override {
+    const std::optional<std::string_view> entry = files_.next();
+    if (!entry) return std::nullopt;
+    return pending_of(
+        parse_entry(request_.is_shuffled ? entry->substr(sizeof(std::uint64_t)) : *entry));
+  }
+
+  void list_ignored(const ReasonSink& sink) override {
+    ignored_.rewind();
+    while (const std::optional<std::string_view> entry = ignored_.next()) {
+      const std::size_t path_end = entry->find('\0');
+      sink(entry->substr(0, path_end), entry->substr(path_end + 1));
+    }
+  }
+
+ private:
+  [[nodiscard]] PendingSample pending_of(ListedFile file) const {
+    PendingSample sample;
+    sample.path = join_path(request_.root, file.key);
+    sample.key = std::move(file.key);
+    sample.bytes = file.bytes;
+    sample.cells.resize(2);
+    sample.cells[0].place = {.offset = 0, .length = file.bytes};
+    sample.cells[1].integer = file.label;
+    return sample;
+  }
+
+  void ignore(std::string_view folder, std::string_view name, std::string_view reason) {
+    ++info_.ignored;
+    ignored_.add(join_path(folder, name).append(1, '\0').append(reason));
+  }
+
+  // One image of class rank `rank`, in `folder` relative to the root.
+  void add(std::uint32_t rank, std::string_view folder, std::string_view name, std::uint64_t bytes,
+           std::int64_t label) {
+    entry_.clear();
+    append_big_endian(entry_, rank);
+    entry_.append(folder).append(1, '\0').append(name).append(1, '\0');
+    append_big_endian(entry_, bytes);
+    append_big_endian(entry_, label);
+    files_.add(entry_);
+  }
+
+  // Walks `folder` (relative to the root) and calls use(folder, name, bytes) on each image; counts
+  // the rest.
+  template <class Use>
+  void walk_images(const std::string& folder, Use use) {
+    const auto folder_of = [&folder](std::string_view directory) {
+      return directory.empty() ? folder
+             : folder.empty()  ? std::string(directory)
+                               : join_path(folder, directory);
+    };
+    const WalkOptions options{
+        .keep_hidden = request_.hidden == HiddenPolicy::keep,
+        .wants_size = has_image_suffix,
+        .pass_over =
+            [&](std::string_view directory, std::string_view name, PassedOver reason) {
+              ignore(folder_of(directory), name,
+                     reason == PassedOver::hidden ? "hidden" : "not a regular file");
+            },
+        .enters = request_.enters};
+    const WalkCounts counts =
+        walk_folder(join_path(request_.root, folder), options, [&](const WalkedFile& file) {
+          request_.stop_if_asked();
+          if (!has_image_suffix(file.name)) {
+            ignore(folder_of(file.directory), file.name, "not the suffix of an image");
+            return;
+          }
+          info_.modified_ns = std::max(info_.modified_ns, file.modified_ns);
+          use(folder_of(file.directory), file.name, file.bytes);
+        });
+    cut_loops_ += counts.cut_loops;
+  }
+
+  void list_class_folders() {
+    info_.manifest.kind = kImageFolder;
+    std::vector<std::string> classes;
+    // Files beside the class folders go to the list of ignored entries, however many there are.
+    const auto keeps = [&](const FolderEntry& entry) {
+      if (entry.is_directory) return true;
+      ignore("", entry.name, is_hidden(entry.name) ? "hidden" : "beside the class folders");
+      if (has_image_suffix(entry.name)) ++loose_images_;
+      return false;
+    };
+    for (const FolderEntry& entry : list_folder(request_.root, keeps)) {
+      if (!is_hidden(entry.name) || request_.hidden == HiddenPolicy::keep) {
+        classes.push_back(entry.name);
+      } else {
+        ignore("", entry.name, "hidden");
+        refuse_hidden_images(entry.name);
+      }
+    }
+    refuse_what_is_no_image_folder(classes);
+    warn_of_odd_classes(classes);
+    const ClassTable table =
+        request_.classes_from.empty()
+            ? ClassTable(classes, request_.root, request_.all_memory_bytes)
+            : load_class_table(request_.classes_from, request_.all_memory_bytes);
+    info_.classes = table.names();
+    for (std::size_t rank = 0; rank < classes.size(); ++rank) {
+      const std::optional<std::int64_t> label = table.label_of(classes[rank]);
+      if (!label) throw unknown_class(classes[rank], join_path(request_.root, classes[rank]));
+      const std::uint64_t before = files_.count();
+      walk_images(classes[rank],
+                  [&](const std::string& folder, std::string_view name, std::uint64_t bytes) {
+                    add(static_cast<std::uint32_t>(rank), folder, name, bytes, *label);
+                  });
+      if (files_.count() == before && !request_.allow_empty) {
+        throw Error(Code::bad_content, "class '{}' holds no image", printable(classes[rank]))
+            .at(join_path(request_.root, classes[rank]))
+            .hint("remove the folder, or pass --allow-empty to keep the class without samples");
+      }
+    }
+    finish_list();
+  }
+
+  Error unknown_class(std::string_view name, std::string_view where) {
+    return Error(Code::bad_content, "class '{}' is not in the class table", printable(name))
+        .at(where)
+        .because("the table is that of " + request_.classes_from)
+        .hint("make the table from the split that has all classes, or remove this one");
+  }
+
+  void refuse_hidden_images(const std::string& name) {
+    if (request_.hidden != HiddenPolicy::unset) return;
+    std::uint64_t images = 0;
+    walk_folder(join_path(request_.root, name),
+                {.keep_hidden = true, .wants_size = [](std::string_view) { return false; }},
+                [&](const WalkedFile& file) {
+                  request_.stop_if_asked();
+                  images += has_image_suffix(file.name) ? 1 : 0;
+                });
+    if (images == 0) return;
+    throw Error(Code::bad_content, "hidden folder holds {}: is it a class?",
+                format_counted(images, "image", "images"))
+        .at(join_path(request_.root, name))
+        .hint(
+            "pass --hidden skip to leave it out, or --hidden keep to take it as torchvision does");
+  }
+
+  void refuse_what_is_no_image_folder(const std::vector<std::string>& classes) {
+    if (classes.empty() && loose_images_ > 0) {
+      throw Error(Code::bad_content, "holds {} but no class folders",
+                  format_counted(loose_images_, "image", "images"))
+          .at(request_.root)
+          .hint("pass --labels FILE (CSV: path,label), or move the images into one folder a class");
+    }
+    if (classes.empty() && !request_.allow_empty) throw no_images();
+    if (!classes.empty() && std::all_of(classes.begin(), classes.end(), is_split_name)) {
+      throw Error(Code::bad_content, "holds splits ({}), not classes",
+                  fmt::format("{}", fmt::join(classes, ", ")))
+          .at(request_.root)
+          .hint(fmt::format(
+              "convert {} first, then each other split with --classes-from its result",
+              join_path(request_.root, std::count(classes.begin(), classes.end(), "train") > 0
+                                           ? "train"
+                                           : classes[0])));
+    }
+  }
+
+  // Folders that are read as classes, as torchvision reads them, though their names say otherwise.
+  void warn_of_odd_classes(const std::vector<std::string>& classes) {
+    std::vector<std::string> splits, images, annotations;
+    for (const std::string& name : classes) {
+      if (stands_in(kSplitFolders, name)) splits.push_back(printable(name));
+      if (stands_in(kPictureFolders, name)) images.push_back(printable(name));
+      if (stands_in(kAnnotationFolders, name)) annotations.push_back(printable(name));
+    }
+    if (splits.size() > 1) {
+      info_.notes.push_back(
+          fmt::format("folders named after splits ({}) are taken as classes: convert each split by "
+                      "itself, from the second on with --classes-from",
+                      fmt::join(splits, ", ")));
+    }
+    if (annotations.empty() || images.size() + annotations.size() < 2) return;
+    images.insert(images.end(), annotations.begin(), annotations.end());
+    info_.notes.push_back(
+        fmt::format("folders named after images and annotations ({}) are taken as classes: if they "
+                    "are not, convert the folder of the images alone, with --labels",
+                    fmt::join(images, ", ")));
+  }
+
+  Error no_images() {
+    return Error(Code::bad_content, "holds no images")
+        .at(request_.root)
+        .hint(
+            "an image is a file with the suffix .jpg .jpeg .png .ppm .bmp .pgm .tif .tiff or "
+            ".webp; "
+            "--allow-empty makes an empty dataset");
+  }
+
+  void list_unlabelled_files() {
+    info_.manifest.kind = kFlatFolder;
+    walk_images("", [&](const std::string& folder, std::string_view name, std::uint64_t bytes) {
+      add(0, folder, name, bytes, 0);
+    });
+    finish_list();
+  }
+
+  void list_labelled_files() {
+    info_.manifest.kind = kFlatFolder;
+    // The walk and the labels are sorted alike, then read side by side.
+    ExternalSorter found(request_.scratch_folder, request_.memory_bytes / 4);
+    std::string entry;
+    walk_images("", [&](const std::string& folder, std::string_view name, std::uint64_t bytes) {
+      entry.assign(folder).append(1, '\0').append(name).append(1, '\0');
+      append_big_endian(entry, bytes);
+      found.add(entry);
+    });
+    found.finish();
+    if (found.count() == 0 && !request_.allow_empty) throw no_images();
+    std::optional<ClassTable> table;
+    if (!request_.classes_from.empty())
+      table = load_class_table(request_.classes_from, request_.all_memory_bytes);
+    LabelList labels(request_.labels_file, request_.scratch_folder, request_.memory_bytes / 4,
+                     request_.all_memory_bytes, table.has_value() || request_.may_mix_labels,
+                     request_.stop_if_asked);
+    if (!table && !labels.are_numbers())
+      table = ClassTable(labels.class_names(), request_.labels_file, request_.all_memory_bytes);
+    if (table) info_.classes = table->names();
+    join_labels(found, labels, table);
+    finish_list();
+  }
+
+  void join_labels(ExternalSorter& found, LabelList& labels,
+                   const std::optional<ClassTable>& table) {
+    std::optional<LabelList::Row> row = labels.next();
+    while (const std::optional<std::string_view> entry = found.next()) {
+      request_.stop_if_asked();
+      const std::string_view place = entry->substr(0, entry->size() - sizeof(std::uint64_t));
+      const std::uint64_t bytes = read_big_endian(entry->substr(place.size()));
+      const std::size_t folder_end = place.find('\0');
+      const std::string_view folder = place.substr(0, folder_end);
+      const std::string_view name = place.substr(folder_end + 1, place.size() - folder_end - 2);
+      if (row && row->place < place) throw labels.unmatched(*row, request_.root);
+      if (!row || row->place != place) {
+        throw Error(Code::bad_content, "image has no label in {}", request_.labels_file)
+            .at(join_path(request_.root, join_path(folder, name)))
+            .hint("add a row for it, or move the image out of the folder");
+      }
+      std::int64_t label = row->number;
+      if (table && labels.are_numbers()) {
+        refuse_wrong_number(*row, *table);
+      } else if (table) {
+        const std::optional<std::int64_t> of_class = table->label_of(row->text);
+        if (!of_class) throw unknown_class(row->text, request_.labels_file);
+        label = *of_class;
+      }
+      add(0, folder, name, bytes, label);
+      row = labels.next();
+    }
+    if (row) throw labels.unmatched(*row, request_.root);
+  }
+
+  // A number beside a table of names: it must be one of the table's, and not the name of another.
+  void refuse_wrong_number(const LabelList::Row& row, const ClassTable& table) const {
+    const std::optional<std::int64_t> named = table.label_of(row.text);
+    const auto classes = static_cast<std::int64_t>(table.names().size());
+    const bool is_in_table = row.number >= 0 && row.number < classes;
+    if (is_in_table && named.value_or(row.number) == row.number) return;
+    throw Error(
+        Code::bad_content, "label {} {}", row.number,
+        named ? fmt::format("is also the name of class {} of the class table", *named)
+              : fmt::format("is not one of the class table's {}, 0 to {}",
+                            format_counted(table.names().size(), "label", "labels"), classes - 1))
+        .at(request_.labels_file)
+        .because("the table is that of " + request_.classes_from)
+        .hint("write the names of the classes instead of numbers, or leave --classes-from out");
+  }
+
+  void finish_list() {
+    files_.finish();
+    if (files_.count() == 0 && !request_.allow_empty) throw no_images();
+    if (loose_images_ > 0) {
+      info_.notes.push_back(
+          fmt::format("{} left out, as torchvision does",
+                      format_counted(loose_images_, "image beside the class folders is",
+                                     "images beside the class folders are")));
+    }
+    if (cut_loops_ > 0) {
+      info_.notes.push_back(fmt::format("{} back to a folder above and not followed",
+                                        format_counted(cut_loops_, "link leads", "links lead")));
+    }
+  }
+
+  // One pass over the sorted list, before any shuffle: totals, fingerprint, whether labels are in
+  // order.
+  void sum_up() {
+    Hasher128 fingerprint, labels;
+    const auto hash_text = [&](std::string_view text) {
+      fingerprint.update(bytes_of(std::uint64_t{text.size()}));
+      fingerprint.update(as_bytes(text));
+    };
+    hash_text(info_.manifest.kind);
+    std::int64_t previous = 0;
+    std::optional<ListedFile> largest;
+    bool is_sorted = true, is_one_class = true;
+    while (const std::optional<std::string_view> entry = files_.next()) {
+      request_.stop_if_asked();
+      const ListedFile file = parse_entry(*entry);
+      hash_text(file.key);
+      fingerprint.update(bytes_of(file.bytes));
+      labels.update(bytes_of(file.label));
+      info_.manifest.bytes += file.bytes;
+      if (info_.manifest.samples++ > 0) {
+        is_sorted = is_sorted && previous <= file.label;
+        is_one_class = is_one_class && previous == file.label;
+      }
+      previous = file.label;
+      if (!largest || file.bytes > largest->bytes) largest = file;
+    }
+    if (largest) info_.largest = pending_of(std::move(*largest));
+    info_.manifest.fingerprint = fingerprint.digest();
+    info_.labels = labels.digest();
+    info_.labels_are_sorted = is_sorted && !is_one_class && !request_.is_shuffled;
+  }
+
+  void shuffle() {
+    const Permutation order(files_.count(), request_.seed);
+    ExternalSorter shuffled(request_.scratch_folder, request_.memory_bytes / 2);
+    files_.rewind();
+    std::string entry;
+    for (std::uint64_t i = 0; const std::optional<std::string_view> file = files_.next(); ++i) {
+      entry.clear();
+      append_big_endian(entry, order.inverse(i));
+      shuffled.add(entry.append(*file));
+    }
+    shuffled.finish();
+    files_ = std::move(shuffled);
+  }
+
+  FolderRequest request_;
+  SourceInfo info_;
+  ExternalSorter files_, ignored_;
+  std::string entry_;
+  std::uint64_t loose_images_ = 0, cut_loops_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_folder(const FolderRequest& request) {
+  return std::make_unique<FolderSource>(request);
+}
+
+}  // namespace shale

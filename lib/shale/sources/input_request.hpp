@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shale/format/options.hpp"
+#include "shale/sampling/make_draw.hpp"
+#include "shale/sources/folder_source.hpp"
+
+namespace shale {
+
+/// What is to be read, and in which order: plain data, nothing opened yet.
+struct InputRequest {
+  std::vector<std::string> inputs;
+  std::string output;  ///< must not lie in a folder that is read; empty: nothing is written
+  std::vector<std::string>
+      fields;  ///< of a dataset or of arrays: only these, in this order; empty: all
+  std::string generator;
+  std::string labels_file, classes_from;
+  std::string index_folder;        ///< of an input file of another tool
+  std::optional<Dialect> dialect;  ///< how its values are read; nullopt: as its index says
+  HiddenPolicy hidden = HiddenPolicy::unset;
+  bool allow_empty = false, is_shuffled = false;
+  std::uint64_t seed = 0;  ///< of is_shuffled
+  /// The rows of an input of fixed rows that are taken, and their order; nullopt: all.
+  std::optional<DrawRequest> draw = {};
+  std::string scratch_folder;  ///< for rows that are put in order; empty: where the output is
+  unsigned jobs = 1;
+  std::uint64_t memory_bytes = 256 << 20;
+};
+
+/// The files and folders that it reads: what an output must not be, nor lie in.
+[[nodiscard]] std::vector<std::string> inputs_of(const InputRequest& request);
+
+}  // namespace shale

@@ -1,0 +1,200 @@
+#include "shale/sources/open_input.hpp"
+
+#include <filesystem>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/datasets/foreign_file.hpp"
+#include "shale/shards/manifest_file.hpp"
+#include "shale/shards/naming.hpp"
+#include "shale/shards/place.hpp"
+#include "shale/shards/refuse_nested.hpp"
+#include "shale/shards/work_folder.hpp"
+#include "shale/sources/array_source.hpp"
+#include "shale/sources/dataset_source.hpp"
+#include "shale/sources/drawn_source.hpp"
+#include "shale/sources/unique_keys.hpp"
+
+namespace shale {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error not_read_yet(const std::string& input, std::string_view kind) {
+  return Error(Code::unsupported, "{} is not supported yet as input", kind)
+      .at(input)
+      .hint(
+          "this version reads image folders, flat folders with --labels, .npy and .npz arrays, "
+          "shale datasets, and LMDB, HDF5 and TFRecord files");
+}
+
+Error not_found(const std::string& input) {
+  if (const std::size_t scheme = input.find("://"); scheme != std::string::npos) {
+    return not_read_yet(input, input.substr(0, scheme + 3));
+  }
+  return Error(Code::not_found, "there is no such file or folder").at(input);
+}
+
+// A dataset brings its labels and classes along: an option that would change nothing is refused,
+// not ignored.
+void refuse_folder_options(const InputRequest& request) {
+  const std::string_view option = !request.labels_file.empty()            ? "--labels"
+                                  : !request.classes_from.empty()         ? "--classes-from"
+                                  : request.hidden != HiddenPolicy::unset ? "--hidden"
+                                                                          : "";
+  if (option.empty()) return;
+  throw Error(Code::usage, "{} is for folders of images, the input is none", option)
+      .at(request.inputs.front())
+      .hint("leave the option out: a dataset brings its samples, labels and classes along");
+}
+
+// For arrays in Fortran order; the rest of --memory is for writing and for samples in flight.
+std::uint64_t array_memory(std::uint64_t memory_bytes) { return memory_bytes / 2; }
+
+constexpr std::string_view kSingleFile = "a single file";
+
+std::string_view kind_of_file(const std::string& path) {
+  const std::string suffix = fs::path(path).extension().string();
+  if (suffix == ".tar" || suffix == ".gz" || suffix == ".tgz") return "a tar archive";
+  return kSingleFile;
+}
+
+ArrayRequest array_request(const InputRequest& request, ArrayColumns arrays,
+                           const std::string& scratch_folder) {
+  refuse_folder_options(request);
+  refuse_file_options(request.inputs.front(), "arrays", request.index_folder, request.dialect);
+  return {.arrays = std::move(arrays),
+          .scratch_folder = scratch_folder,
+          .memory_bytes = array_memory(request.memory_bytes)};
+}
+
+OpenedDataset open_dataset_of(const InputRequest& request, const Events& events) {
+  refuse_folder_options(request);
+  return open_dataset({.path = request.inputs.front(),
+                       .index_folder = request.index_folder,
+                       .dialect = request.dialect,
+                       .generator = request.generator,
+                       .memory_bytes = request.memory_bytes,
+                       .may_unpack = true,
+                       .proves_container = true},
+                      events);
+}
+
+Error unknown_file(const std::string& input) {
+  const std::string suffix = fs::path(input).extension().string();
+  const std::string_view kind = kind_of_file(input);
+  if (kind == kSingleFile && InputFile(input).size() == 0) {
+    return Error(Code::unsupported, "is empty")
+        .at(input)
+        .hint("write it again, or copy it again from where it is whole");
+  }
+  if (suffix == ".npy" || suffix == ".npz") {
+    return Error(Code::unsupported, "does not begin as {} file does", "an " + suffix)
+        .at(input)
+        .hint("save it again with NumPy, or copy it again from where it is whole");
+  }
+  return not_read_yet(input, kind);
+}
+
+// True for a folder of files; what is neither that nor a dataset is refused by name.
+bool is_folder(const InputRequest& request) {
+  if (request.inputs.size() != 1) {
+    throw Error(Code::usage, "{} inputs, of which none is an array", request.inputs.size())
+        .at(request.inputs.front())
+        .hint("several inputs are several .npy files; convert anything else one by one");
+  }
+  const std::string& input = request.inputs.front();
+  if (input == "-") throw not_read_yet("-", "a list of files on stdin");
+  const Place place = look_at(input);
+  switch (place) {
+    case Place::absent:
+      throw not_found(input);
+    case Place::unfinished:
+      throw unfinished(input);
+    case Place::other_file:
+      if (detect_file(InputFile(input)) == nullptr) throw unknown_file(input);
+      break;
+    case Place::dataset:
+    case Place::empty_folder:
+    case Place::other_folder:
+      break;
+  }
+  return place != Place::dataset && !file_of_path(input);
+}
+
+Error rows_differ(const std::string& input) {
+  return Error(Code::unsupported, "its samples differ in size, only rows of one size can be drawn")
+      .at(input)
+      .hint("'shale convert --shuffle' writes any samples in a shuffled order");
+}
+
+// A shuffle of rows of one size is a draw too.
+std::optional<DrawRequest> draw_of(const InputRequest& request) {
+  if (request.draw || !request.is_shuffled) return request.draw;
+  return DrawRequest{
+      .mode = DrawMode::permute, .rows = std::nullopt, .seed = request.seed, .file = {}};
+}
+
+}  // namespace
+
+RowTable open_row_table(const InputRequest& request, const std::string& scratch_folder,
+                        const Events& events) {
+  if (std::optional<ArrayColumns> arrays = find_array_columns(request.inputs, request.fields))
+    return table_of_arrays(array_request(request, std::move(*arrays), scratch_folder));
+  if (is_folder(request)) throw rows_differ(request.inputs.front());
+  OpenedDataset dataset = open_dataset_of(request, events);
+  if (!dataset.manifest.layout.has_fixed_rows) throw rows_differ(request.inputs.front());
+  return table_of_dataset(std::move(dataset), request.fields);
+}
+
+std::unique_ptr<Source> open_input(const InputRequest& request, const std::string& scratch_folder,
+                                   const Events& events) {
+  const std::string& scratch =
+      request.scratch_folder.empty() ? scratch_folder : request.scratch_folder;
+  const std::optional<DrawRequest> draw = draw_of(request);
+  const DrawLimits limits{.jobs = request.jobs,
+                          .memory_bytes = array_memory(request.memory_bytes),
+                          .scratch_folder = scratch};
+  if (std::optional<ArrayColumns> arrays = find_array_columns(request.inputs, request.fields)) {
+    ArrayRequest rows = array_request(request, std::move(*arrays), scratch);
+    return draw ? make_drawn_source(table_of_arrays(rows), *draw, limits, events)
+                : open_array_source(std::move(rows), events);
+  }
+  if (!is_folder(request)) {
+    OpenedDataset dataset = open_dataset_of(request, events);
+    if (draw && dataset.manifest.layout.has_fixed_rows) {
+      return make_drawn_source(table_of_dataset(std::move(dataset), request.fields), *draw, limits,
+                               events);
+    }
+    if (request.draw) throw rows_differ(request.inputs.front());
+    const auto stop_if_asked = [&events] { events.stop_if_asked(); };
+    if (dataset.manifest.layout.dialect != Dialect::own && dataset.manifest.layout.has_keys)
+      refuse_equal_keys(dataset, scratch, stop_if_asked);
+    return make_dataset_source(std::move(dataset), {.is_shuffled = request.is_shuffled,
+                                                    .seed = request.seed,
+                                                    .fields = request.fields,
+                                                    .stop_if_asked = stop_if_asked});
+  }
+  if (request.draw) throw rows_differ(request.inputs.front());
+  refuse_file_options(request.inputs.front(), "a folder", request.index_folder, request.dialect);
+  const std::string& input = request.inputs.front();
+  if (!request.fields.empty()) {
+    throw Error(Code::usage, "--fields is for datasets and arrays, the input is a folder of images")
+        .at(input)
+        .hint("leave the option out");
+  }
+  return open_folder({.root = input,
+                      .labels_file = request.labels_file,
+                      .classes_from = request.classes_from,
+                      .hidden = request.hidden,
+                      .allow_empty = request.allow_empty,
+                      .is_shuffled = request.is_shuffled,
+                      .seed = request.seed,
+                      .scratch_folder = scratch_folder,
+                      .memory_bytes = list_memory(request.memory_bytes),
+                      .all_memory_bytes = request.memory_bytes,
+                      .stop_if_asked = [&events] { events.stop_if_asked(); },
+                      .enters = refuse_folders_with(request.output, input)});
+}
+
+}  // namespace shale

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "shale/sources/input_request.hpp"
+#include "shale/sources/row_table.hpp"
+
+namespace shale {
+
+/// The share of --memory that the list of an input's files may take.
+[[nodiscard]] constexpr std::uint64_t list_memory(std::uint64_t memory_bytes) {
+  return memory_bytes / 8;
+}
+
+/// Finds out what an input is, by content, and opens it. `scratch_folder` is for lists that outgrow
+/// their memory, and for arrays whose rows have to be put together. `events` must outlive the
+/// source: its stop is obeyed while a folder is listed. Memory: list_memory(), or what the source
+/// says. Errors: Code::not_found; Code::unsupported, by name, for kinds that shale knows of but
+/// does not read yet; Code::mismatch for an unfinished dataset; what the source itself finds wrong.
+[[nodiscard]] std::unique_ptr<Source> open_input(const InputRequest& request,
+                                                 const std::string& scratch_folder,
+                                                 const Events& events);
+
+/// The same for an input that is to be read in any order. Errors: as open_input; Code::unsupported
+/// for samples that differ in size.
+[[nodiscard]] RowTable open_row_table(const InputRequest& request,
+                                      const std::string& scratch_folder, const Events& events);
+
+}  // namespace shale

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "shale/arrays/array_rows.hpp"
+#include "shale/arrays/located_rows.hpp"
+#include "shale/datasets/open_dataset.hpp"
+#include "shale/format/source.hpp"
+#include "shale/sources/array_source.hpp"
+
+namespace shale {
+
+/// The rows of one field.
+struct RowColumn {
+  ScratchNeed scratch;  ///< of locate()
+  /// Where they lie. Called once, by who holds what the table was opened with: what does not lie in
+  /// rows (compressed, in Fortran order) is written into a nameless scratch file, and the files of
+  /// a dataset are proved by their hashes. Errors: as ArrayRows::locate; Code::damaged.
+  std::function<std::unique_ptr<const LocatedRows>(const Events&)> locate;
+};
+
+/// An input whose rows are all of one size, to be read in any order.
+struct RowTable {
+  SourceInfo info;                 ///< as of the source that reads it in order
+  std::vector<RowColumn> columns;  ///< of each field
+
+  /// Bytes of a row of one field.
+  [[nodiscard]] std::uint64_t row_bytes(std::size_t field) const;
+};
+
+/// Reads no rows. Errors: as open_array_source.
+[[nodiscard]] RowTable table_of_arrays(const ArrayRequest& request);
+
+/// Of a dataset whose layout has_fixed_rows. Errors: as make_dataset_source; as ShardReader.
+[[nodiscard]] RowTable table_of_dataset(OpenedDataset dataset,
+                                        const std::vector<std::string>& fields);
+
+}  // namespace shale

@@ -1,0 +1,42 @@
+#include "shale/verify/shard_check.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "shale/base/error.hpp"
+
+namespace shale {
+
+void ShardCheck::stop_if_over() const {
+  if (is_over) throw Error(Code::interrupted, "the verification has ended");
+}
+
+Finding ShardCheck::finding(std::string message, const std::string& file,
+                            std::optional<std::uint64_t> offset,
+                            std::optional<std::uint64_t> row) const {
+  Finding finding;
+  finding.message = std::move(message);
+  finding.file = file;
+  finding.offset = offset;
+  finding.shard = reader.shard().name;
+  finding.row = row;
+  if (!row) return finding;
+  finding.sample = SampleId{"", first_sample + *row};
+  if (!manifest.layout.has_keys) return finding;
+  try {
+    // These few bytes only: an IndexReader would read a window of rows for each finding.
+    const IndexColumns& columns = reader.columns();
+    std::vector<std::byte> bytes(columns.row_bytes());
+    reader.index_file()->read_exact(columns.file_bytes(*row), bytes);
+    const FieldPlace key = columns.decode_place_at(bytes, columns.place_position(std::nullopt));
+    constexpr std::uint64_t kShownKeyBytes = 4096;
+    std::string text(std::min(key.length, kShownKeyBytes), '\0');
+    reader.file_of_key().read_exact(key.offset, std::as_writable_bytes(std::span(text)));
+    finding.sample->key = std::move(text);
+  } catch (const Error&) {
+    // The key is damaged as well: the number has to do.
+  }
+  return finding;
+}
+
+}  // namespace shale

@@ -1,0 +1,467 @@
+#include "shale/verify/verify_against.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/datasets/foreign_file.hpp"
+#include "shale/encoding/encode_pipeline.hpp"
+#include "shale/flow/ordered_pipeline.hpp"
+#include "shale/io/external_sorter.hpp"
+#include "shale/io/temporary_folder.hpp"
+#include "shale/shards/csv.hpp"
+#include "shale/shards/dataset_reader.hpp"
+#include "shale/shards/naming.hpp"
+#include "shale/shards/place.hpp"
+#include "shale/sources/array_source.hpp"
+#include "shale/sources/folder_source.hpp"
+
+// Both sides are lists of (key, where): one of the source's files, one of the set's rows and of
+// what was skipped. Sorted by key they are joined; the pairs are compared byte by byte in the
+// workers.
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kPieceBytes = 256 * 1024;
+constexpr std::size_t kPairsAtOnce = 64, kOpenShards = 4;
+constexpr std::uint64_t kSkipped = ~std::uint64_t{0};
+
+// The key so that entries sort by it whatever follows, and whatever bytes it has: NUL is written
+// NUL 1, the end NUL NUL.
+std::string entry_of(std::string_view key, std::uint64_t first, std::uint64_t second) {
+  std::string entry;
+  for (const char c : key) {
+    entry += c;
+    if (c == '\0') entry += '\1';
+  }
+  entry.append(2, '\0');
+  entry.append(as_text(bytes_of(first))).append(as_text(bytes_of(second)));
+  return entry;
+}
+
+struct Entry {
+  std::string_view sort_key;  // with its end
+  std::uint64_t first, second;
+
+  [[nodiscard]] std::string key() const {
+    std::string key;
+    for (std::size_t i = 0; i + 2 < sort_key.size(); ++i) {
+      key += sort_key[i];
+      if (sort_key[i] == '\0') ++i;
+    }
+    return key;
+  }
+};
+
+std::optional<Entry> next_entry(ExternalSorter& list) {
+  const std::optional<std::string_view> text = list.next();
+  if (!text) return std::nullopt;
+  ByteReader numbers(as_bytes(text->substr(text->size() - 16)));
+  Entry entry{text->substr(0, text->size() - 16), 0, 0};
+  entry.first = numbers.read_u64();
+  entry.second = numbers.read_u64();
+  return entry;
+}
+
+// A sample of the set and the file it should be.
+struct Pair {
+  std::string key, path;
+  std::uint64_t row;
+  FieldPlace place;
+  std::shared_ptr<const ShardReader> shard;
+};
+
+Finding finding_of(const std::string& key, std::string message) {
+  Finding finding;
+  finding.message = std::move(message);
+  finding.sample = SampleId{key, std::nullopt};
+  return finding;
+}
+
+std::optional<Finding> compare_bytes(const Pair& pair, std::size_t field) {
+  const InputFile source(pair.path);
+  const InputFile& file = pair.shard->file_of_field(field);
+  Finding finding = finding_of(pair.key, "");
+  finding.file = std::filesystem::path(file.path()).filename().string();
+  finding.shard = pair.shard->shard().name;
+  finding.row = pair.row;
+  finding.offset = pair.place.offset;
+  if (source.size() != pair.place.length) {
+    finding.message = "sample has another size than the source file";
+    finding.found = fmt::format("{} bytes", pair.place.length);
+    finding.expected = std::to_string(source.size());
+    return finding;
+  }
+  std::vector<std::byte> ours(std::min(kPieceBytes, source.size())), theirs(ours.size());
+  for (std::uint64_t offset = 0; offset < source.size(); offset += ours.size()) {
+    const std::uint64_t count = std::min<std::uint64_t>(ours.size(), source.size() - offset);
+    file.read_exact(pair.place.offset + offset, std::span(ours).first(count));
+    source.read_exact(offset, std::span(theirs).first(count));
+    if (std::memcmp(ours.data(), theirs.data(), count) == 0) continue;
+    const auto differs = static_cast<std::uint64_t>(
+        std::mismatch(ours.begin(), ours.begin() + static_cast<std::ptrdiff_t>(count),
+                      theirs.begin())
+            .first -
+        ours.begin());
+    finding.offset = pair.place.offset + offset + differs;
+    finding.message =
+        fmt::format("byte {} of the sample is not that of the source file", offset + differs);
+    finding.found = fmt::format("0x{:02x}", std::to_integer<unsigned>(ours[differs]));
+    finding.expected = fmt::format("0x{:02x}", std::to_integer<unsigned>(theirs[differs]));
+    return finding;
+  }
+  return std::nullopt;
+}
+
+std::vector<Finding> compare_pairs(const std::vector<Pair>& pairs, std::size_t field) {
+  std::vector<Finding> findings;
+  for (const Pair& pair : pairs) {
+    try {
+      if (std::optional<Finding> finding = compare_bytes(pair, field))
+        findings.push_back(std::move(*finding));
+    } catch (const Error& error) {
+      if (error.code() != Code::damaged && error.code() != Code::not_found) throw;
+      findings.push_back(finding_of(pair.key, error.what()));
+    }
+  }
+  return findings;
+}
+
+class Comparison {
+ public:
+  Comparison(const VerifyRequest& request, const OpenedDataset& dataset, bool compares_labels,
+             const FindingSink& sink, const Events& events)
+      : request_(request),
+        paths_(dataset.paths),
+        manifest_(dataset.manifest),
+        shards_(dataset.shards),
+        compares_labels_(compares_labels),
+        sink_(sink),
+        events_(events),
+        pipeline_(std::max(1U, request.jobs)) {}
+
+  void run(Source& source) {
+    const std::uint64_t list_bytes = std::max<std::uint64_t>(1 << 20, request_.memory_bytes / 4);
+    const std::string scratch = temporary_folder();
+    ExternalSorter theirs(scratch, list_bytes), ours(scratch, list_bytes);
+    find_fields(source.info());
+    list_source(source, theirs);
+    list_dataset(ours);
+    join(theirs, ours);
+    submit();
+    drain(0);
+  }
+
+ private:
+  void list_source(Source& source, ExternalSorter& list) {
+    while (const std::optional<PendingSample> sample = source.next(1)) {
+      events_.stop_if_asked();
+      list.add(entry_of(sample->key, static_cast<std::uint64_t>(sample->cells[1].integer), 0));
+    }
+    list.finish();
+  }
+
+  void list_dataset(ExternalSorter& list) {
+    for (std::uint64_t number = 0; number < shards_.size(); ++number) {
+      const std::shared_ptr<OpenShard> shard = open_shard(number);
+      WindowReader keys(shard->reader->file_of_key(), 4096);
+      const std::uint64_t position = shard->reader->columns().place_position(std::nullopt);
+      for (std::uint64_t row = 0; row < shards_.samples(number); ++row) {
+        events_.stop_if_asked();
+        const FieldPlace key = shard->index.place(row, position);
+        list.add(entry_of(as_text(keys.view(key.offset, key.length)), number, row));
+      }
+    }
+    for (const ManifestFile& file : manifest_.files) {
+      if (file.name != kSkippedName) continue;
+      read_csv(join_path(request_.dataset, file.name),
+               [&](std::uint64_t row, const std::vector<std::string>& fields) {
+                 events_.stop_if_asked();
+                 if (row > 1 && !fields.empty()) list.add(entry_of(fields[0], kSkipped, 0));
+               });
+    }
+    list.finish();
+  }
+
+  void find_fields(const SourceInfo& source) {
+    const std::optional<std::size_t> image = manifest_.schema.find("image");
+    if (!image || manifest_.schema.fields[*image].kind != Kind::bytes) {
+      throw Error(Code::mismatch,
+                  "dataset has no field 'image' of kind bytes to compare with files")
+          .at(request_.dataset);
+    }
+    image_ = *image;
+    if (compares_labels_) label_ = manifest_.schema.find("label");
+    source_classes_ = source.classes;
+  }
+
+  void join(ExternalSorter& theirs, ExternalSorter& ours) {
+    std::optional<Entry> source = next_entry(theirs), sample = next_entry(ours);
+    while (source || sample) {
+      events_.stop_if_asked();
+      if (!sample || (source && source->sort_key < sample->sort_key)) {
+        sink_(finding_of(source->key(),
+                         "source file is not in the dataset, nor in " + std::string(kSkippedName)));
+        source = next_entry(theirs);
+      } else if (!source || sample->sort_key < source->sort_key) {
+        sink_(finding_of(sample->key(), "sample is not in the source"));
+        sample = next_entry(ours);
+      } else {
+        if (sample->first != kSkipped) compare(*source, *sample);
+        source = next_entry(theirs);
+        sample = next_entry(ours);
+      }
+      drain(std::size_t{std::max(1U, request_.jobs)} * 2);
+    }
+  }
+
+  void compare(const Entry& source, const Entry& sample) {
+    const std::shared_ptr<OpenShard> shard = open_shard(sample.first);
+    const IndexRow row = shard->index.row(sample.second);
+    std::string key = source.key();
+    if (label_)
+      compare_label(key, static_cast<std::int64_t>(source.first), row.cells[*label_].integer,
+                    *shard, sample.second);
+    std::string path = join_path(request_.against.front(), key);
+    shards_of_pairs_.insert(sample.first);
+    pairs_.push_back(
+        {std::move(key), std::move(path), sample.second, row.cells[image_].place, shard->reader});
+    if (pairs_.size() == kPairsAtOnce || shards_of_pairs_.size() == kOpenShards) submit();
+  }
+
+  struct OpenShard {
+    std::uint64_t number;
+    std::shared_ptr<const ShardReader> reader;
+    IndexReader index;
+  };
+
+  void compare_label(const std::string& key, std::int64_t expected, std::int64_t found,
+                     const OpenShard& shard, std::uint64_t row) {
+    // Two tables may number classes differently; what counts is the name, where there is one.
+    const auto name = [](const std::vector<std::string>& classes, std::int64_t label) {
+      const bool has_name = label >= 0 && static_cast<std::uint64_t>(label) < classes.size();
+      return has_name ? fmt::format("{} ({})", printable(classes[static_cast<std::size_t>(label)]),
+                                    label)
+                      : std::to_string(label);
+    };
+    const auto text = [](const std::vector<std::string>& classes, std::int64_t label) {
+      const bool has_name = label >= 0 && static_cast<std::uint64_t>(label) < classes.size();
+      return has_name ? classes[static_cast<std::size_t>(label)] : std::to_string(label);
+    };
+    const bool is_number = source_classes_.empty();
+    if (is_number ? expected == found
+                  : text(source_classes_, expected) == text(manifest_.classes, found))
+      return;
+    Finding finding = finding_of(key, "label is not that of the source");
+    finding.shard = shard.reader->shard().name;
+    finding.row = row;
+    finding.field = "label";
+    finding.found = name(manifest_.classes, found);
+    finding.expected = name(source_classes_, expected);
+    sink_(std::move(finding));
+  }
+
+  void submit() {
+    if (pairs_.empty()) return;
+    auto pairs = std::make_shared<std::vector<Pair>>(std::exchange(pairs_, {}));
+    shards_of_pairs_.clear();
+    pipeline_.submit([pairs, field = image_](unsigned) { return compare_pairs(*pairs, field); });
+  }
+
+  void drain(std::size_t left) {
+    while (pipeline_.pending() > left) {
+      for (Finding& finding : pipeline_.take()) sink_(std::move(finding));
+      events_.stop_if_asked();
+    }
+  }
+
+  std::shared_ptr<OpenShard> open_shard(std::uint64_t number) {
+    const auto found = std::find_if(open_.begin(), open_.end(),
+                                    [&](const auto& shard) { return shard->number == number; });
+    if (found != open_.end()) return *found;
+    if (open_.size() == kOpenShards) open_.pop_front();
+    auto reader = std::make_shared<const ShardReader>(paths_, manifest_, shards_[number]);
+    open_.push_back(std::make_shared<OpenShard>(OpenShard{number, reader, reader->open_index()}));
+    return open_.back();
+  }
+
+  const VerifyRequest& request_;
+  const DatasetPaths& paths_;
+  const Manifest& manifest_;
+  const ShardList& shards_;
+  bool compares_labels_;
+  const FindingSink& sink_;
+  const Events& events_;
+  std::deque<std::shared_ptr<OpenShard>> open_;
+  std::vector<Pair> pairs_;
+  std::set<std::uint64_t> shards_of_pairs_;  // bounded: each keeps its files open
+  std::size_t image_ = 0;
+  std::optional<std::size_t> label_;
+  std::vector<std::string> source_classes_;
+  OrderedPipeline<std::vector<Finding>> pipeline_;  // last: its tasks use the others
+};
+
+void compare_fact(std::string_view what, const std::string& found, const std::string& expected,
+                  const std::string& of, const FindingSink& sink) {
+  if (found == expected) return;
+  Finding finding;
+  finding.message = fmt::format("{} is not that of {}", what, of);
+  finding.file = kManifestName;
+  finding.found = found;
+  finding.expected = expected;
+  sink(std::move(finding));
+}
+
+void compare_content(const DatasetDigest& ours, const DatasetDigest& theirs, const std::string& of,
+                     const FindingSink& sink) {
+  compare_fact("number of samples", std::to_string(ours.samples), std::to_string(theirs.samples),
+               of, sink);
+  compare_fact("content digest", ours.content.hex(), theirs.content.hex(), of, sink);
+}
+
+std::string fields_text(const Schema& schema) {
+  std::string text;
+  for (const Field& field : schema.fields) {
+    const bool has_dtype = field.dtype.item_bytes() > 0;
+    text += fmt::format("{}{} ({}{})", text.empty() ? "" : ", ", printable(field.name),
+                        name_of(field.kind),
+                        has_dtype ? " " + printable(field.dtype.descr()) : std::string());
+  }
+  return text;
+}
+
+// Two datasets: the digests say whether they hold the same samples under the same keys.
+void compare_digests(const Manifest& ours, const VerifyRequest& request, const FindingSink& sink,
+                     const Events& events) {
+  const std::string& against = request.against.front();
+  const bool is_own = look_at(against) == Place::dataset;
+  const Manifest theirs = open_dataset({.path = against,
+                                        .index_folder = is_own ? "" : request.index_folder,
+                                        .dialect = is_own || ours.layout.dialect == Dialect::own
+                                                       ? std::nullopt
+                                                       : std::optional(ours.layout.dialect),
+                                        .with_checksums = true,
+                                        .generator = request.generator,
+                                        .memory_bytes = request.memory_bytes},
+                                       events)
+                              .manifest;
+  if (!ours.layout.has_checksums) {
+    throw Error(Code::usage, "--against compares digests, the index has none")
+        .at(request.dataset)
+        .hint(fmt::format("'{}' adds them", index_command(request.dataset, request.index_folder,
+                                                          ours.layout.dialect, true)));
+  }
+  compare_content(ours.digest, theirs.digest, printable(against), sink);
+  if (ours.layout.has_keys && theirs.layout.has_keys) {
+    compare_fact("key digest", ours.digest.keys.hex(), theirs.digest.keys.hex(), printable(against),
+                 sink);
+  }
+}
+
+// Arrays have no digests: those of their rows are computed.
+void compare_arrays(const Manifest& ours, const VerifyRequest& request, ArrayColumns arrays,
+                    const FindingSink& sink, const Events& events,
+                    std::vector<std::string>& notes) {
+  const std::unique_ptr<Source> source =
+      open_array_source({.arrays = std::move(arrays),
+                         .scratch_folder = temporary_folder(),
+                         .memory_bytes = request.memory_bytes / 2},
+                        events);
+  const SourceInfo& info = source->info();
+  if (info.schema.fields != ours.schema.fields) {
+    throw Error(Code::usage, "the arrays are {}, the dataset has {}", fields_text(info.schema),
+                fields_text(ours.schema))
+        .at(request.dataset)
+        .hint(
+            "give each array the name of its field: --against images=a.npy --against labels=b.npy");
+  }
+  const Format& format = format_of(ours);
+  const OptionSet options(format.options);
+  Encoding encoding{format, options, {}, OnError::fail};
+  encoding.layout.has_fixed_rows = true;  // the columns are all that is wanted
+  DatasetDigest theirs;
+  encode_all(*source, encoding,
+             {.jobs = request.jobs,
+              .memory_bytes = request.memory_bytes - info.memory_bytes,
+              .rows_a_shard = std::nullopt},
+             events, [&](const EncodedSample& rows) { theirs.append(rows.record->digest); });
+  compare_content(ours.digest, theirs, "the arrays", sink);
+  if (theirs.content == ours.digest.content && theirs.ordered != ours.digest.ordered)
+    notes.push_back("the arrays hold the same rows in another order");
+}
+
+// Whether the dataset, or the one that it is a copy of, was made from a flat folder.
+bool is_of_flat_folder(const OpenedDataset& dataset) {
+  const Manifest& manifest = dataset.manifest;
+  const ManifestSource& source = manifest.source;
+  if (source.kind != kDatasetKind) return source.kind == kFlatFolder;
+  if (!source.origin.empty()) return source.origin == kFlatFolder;
+  // A copy made before origins were recorded: its first key tells whether folders are classes.
+  if (dataset.shards.size() == 0 || manifest.layout.has_fixed_rows) return false;
+  const ShardReader shard(dataset.paths, manifest, dataset.shards[0]);
+  const FieldPlace place = shard.open_index().row(0).key;
+  std::vector<std::byte> key(place.length);
+  shard.file_of_key().read_exact(place.offset, key);
+  const std::string_view folder = as_text(key).substr(0, as_text(key).find('/'));
+  return std::find(manifest.classes.begin(), manifest.classes.end(), folder) ==
+         manifest.classes.end();
+}
+
+HiddenPolicy hidden_policy_of(const Manifest& manifest) {
+  for (const auto& [name, value] : manifest.options) {
+    if (name == "hidden" && value == "keep") return HiddenPolicy::keep;
+  }
+  return HiddenPolicy::skip;
+}
+
+}  // namespace
+
+void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
+                    const FindingSink& sink, const Events& events,
+                    std::vector<std::string>& notes) {
+  const Manifest& manifest = dataset.manifest;
+  if (std::optional<ArrayColumns> arrays = find_array_columns(request.against, {}))
+    return compare_arrays(manifest, request, std::move(*arrays), sink, events, notes);
+  if (request.against.size() > 1) {
+    throw Error(Code::usage, "--against is given {} times, and not with arrays",
+                request.against.size())
+        .at(request.against.front())
+        .hint(
+            "only arrays are several sources of one dataset: --against x=a.npy --against y=b.npy");
+  }
+  const std::string& against = request.against.front();
+  if (look_at(against) == Place::dataset || file_of_path(against)) {
+    compare_digests(manifest, request, sink, events);
+    return;
+  }
+  if (manifest.layout.dialect != Dialect::own) {
+    throw Error(Code::unsupported, "a {} cannot be compared with a folder", manifest.source.kind)
+        .at(request.dataset)
+        .hint("convert it, and compare the result");
+  }
+  const bool is_unlabelled = request.labels_file.empty() && is_of_flat_folder(dataset);
+  const std::unique_ptr<Source> source =
+      open_folder({.root = against,
+                   .labels_file = request.labels_file,
+                   .classes_from = "",
+                   .may_mix_labels = !manifest.classes.empty(),
+                   .hidden = hidden_policy_of(manifest),
+                   .allow_empty = true,
+                   .without_labels = is_unlabelled,
+                   .scratch_folder = temporary_folder(),
+                   .memory_bytes = request.memory_bytes / 4,
+                   .all_memory_bytes = request.memory_bytes,
+                   .stop_if_asked = [&] { events.stop_if_asked(); }});
+  if (is_unlabelled)
+    notes.push_back("labels were not compared: pass --labels with the file that has them");
+  Comparison(request, dataset, !is_unlabelled, sink, events).run(*source);
+}
+
+}  // namespace shale

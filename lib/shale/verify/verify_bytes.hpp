@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "shale/verify/shard_check.hpp"
+
+namespace shale {
+
+/// A run of bytes of one file of a shard, a whole number of blocks (but at the end of the file).
+struct ByteRange {
+  std::size_t file;
+  std::uint64_t begin, end;
+};
+
+/// The part of a field's value that lies in a range, where the value begins before it or ends after
+/// it.
+struct StraddlingPiece {
+  std::optional<std::size_t> field;  ///< nullopt: the key
+  std::uint64_t row;
+  FieldPlace place;
+  std::uint64_t length;  ///< of the piece
+  std::uint32_t crc32c;  ///< of the piece
+};
+
+struct RangeResult {
+  TaskFindings findings;
+  std::vector<StraddlingPiece> pieces;  ///< by column, then by offset
+  std::uint64_t bytes = 0;
+};
+
+/// Reads a range once, past no cache and through no mapping, and checks every block hash and the
+/// crc32c of every value in it. Memory: 256 KiB and two windows on the index. Thread-safe.
+[[nodiscard]] RangeResult verify_range(const ShardCheck& shard, const ByteRange& range);
+
+/// Joins the pieces of values that lie across ranges, in the order of the ranges, and checks them
+/// when they are whole.
+class StraddlingJoin {
+ public:
+  [[nodiscard]] std::vector<Finding> add(const ShardCheck& shard,
+                                         const std::vector<StraddlingPiece>& pieces);
+
+ private:
+  std::vector<StraddlingPiece> open_;  // at most one a column
+};
+
+}  // namespace shale

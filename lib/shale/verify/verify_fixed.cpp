@@ -1,0 +1,126 @@
+#include "shale/verify/verify_fixed.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/data/fixed_value.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kBytesAtOnce = 4 << 20;
+
+std::uint64_t bytes_of_row(const ShardCheck& shard) {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < shard.manifest.schema.fields.size(); ++i) {
+    const std::uint64_t stride = shard.reader.fixed_column(i).stride;
+    bytes += std::min(stride, kMissing - bytes);  // of a hostile schema, too, a sum
+  }
+  return bytes;
+}
+
+std::string name_of_file(const ShardCheck& shard, std::size_t field) {
+  const ShardLayout& layout = shard.manifest.layout;
+  return shard.reader.shard().files[layout.part_file[layout.field_part[field]]].name;
+}
+
+// Only a bool can be no number. One finding a field: damage of a whole block would make a million.
+void find_wrong_numbers(const ShardCheck& shard, std::size_t field, Bytes stored,
+                        std::uint64_t begin, std::vector<bool>& is_wrong, DeepResult& result) {
+  const FixedColumn column = shard.reader.fixed_column(field);
+  if (is_located(column.field->kind) || dtype_of_column(*column.field).descr() != "|b1") return;
+  std::optional<Finding> finding;
+  std::uint64_t more = 0, last = 0;
+  for (std::uint64_t i = 0; i < is_wrong.size(); ++i) {
+    if (stored[i] <= std::byte{1}) continue;
+    is_wrong[i] = true;
+    last = i;
+    if (finding) {
+      ++more;
+      continue;
+    }
+    try {
+      (void)read_number(stored.subspan(i, 1), *column.field);
+    } catch (const Error& error) {
+      finding = shard.finding(error.message(), name_of_file(shard, field),
+                              column.place(begin + i).offset, begin + i);
+      finding->field = column.field->name;
+    }
+  }
+  if (!finding) return;
+  if (more > 0) {
+    finding->message += fmt::format(", and so are {} more, the last of them in row {}", more,
+                                    shard.first_sample + begin + last);
+  }
+  result.findings.add([&] { return std::move(*finding); });
+}
+
+// The digest of the rows that are not wrong.
+DatasetDigest digest_of_sound(std::span<const Bytes> columns, const std::vector<bool>& is_wrong,
+                              const Schema& schema) {
+  const std::uint64_t rows = is_wrong.size();
+  DatasetDigest digest;
+  std::vector<Bytes> run(columns.size());
+  for (std::uint64_t begin = 0, end = 0; begin < rows; begin = end) {
+    while (begin < rows && is_wrong[begin]) ++begin;
+    for (end = begin; end < rows && !is_wrong[end];) ++end;
+    if (begin == end) break;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const std::uint64_t stride = columns[i].size() / rows;
+      run[i] = columns[i].subspan(begin * stride, (end - begin) * stride);
+    }
+    digest.append(digest_of_rows(run, end - begin, schema));
+  }
+  return digest;
+}
+
+}  // namespace
+
+std::uint64_t fixed_rows_at_once(const ShardCheck& shard) {
+  const std::uint64_t bytes = std::min(kBytesAtOnce, shard.limits.small_bytes);
+  return std::max<std::uint64_t>(1, bytes / std::max<std::uint64_t>(1, bytes_of_row(shard)));
+}
+
+DeepResult verify_fixed_rows(const ShardCheck& shard, std::uint64_t begin, std::uint64_t end) {
+  const SampleLimits& limits = shard.limits;
+  shard.stop_if_over();
+  const std::uint64_t row_bytes = bytes_of_row(shard);
+  if (row_bytes > limits.large_bytes) {
+    throw Error(Code::limit, "a row is {} bytes, {} of them may be in memory", row_bytes,
+                limits.large_bytes)
+        .at(shard.reader.files()[0].path())
+        .hint("pass twice as much to --memory");
+  }
+  const bool is_large = row_bytes * (end - begin) > limits.small_bytes;
+  const std::unique_lock<std::mutex> alone =
+      is_large ? std::unique_lock(limits.one_large) : std::unique_lock<std::mutex>();
+  DeepResult result;
+  std::vector<std::vector<std::byte>> stored;
+  std::vector<bool> is_wrong(end - begin);
+  try {
+    for (std::size_t i = 0; i < shard.manifest.schema.fields.size(); ++i) {
+      const FixedColumn column = shard.reader.fixed_column(i);
+      std::vector<std::byte>& bytes = stored.emplace_back((end - begin) * column.stride);
+      column.file->read_exact(column.place(begin).offset, bytes);
+      result.bytes += bytes.size();
+      find_wrong_numbers(shard, i, bytes, begin, is_wrong, result);
+    }
+  } catch (const Error& error) {
+    if (error.code() != Code::damaged) throw;
+    result.findings.add([&] {
+      return shard.finding(error.message(), name_of_file(shard, stored.size() - 1), error.offset(),
+                           begin);
+    });
+    return result;
+  }
+  const std::vector<Bytes> columns(stored.begin(), stored.end());
+  result.digest = digest_of_sound(columns, is_wrong, shard.manifest.schema);
+  return result;
+}
+
+}  // namespace shale

@@ -1,0 +1,239 @@
+#include "shale/verify/verify_shard.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/image/probe.hpp"
+
+namespace shale {
+namespace {
+
+// Compares rows of the scan with rows of the index as they come.
+class RowComparison {
+ public:
+  RowComparison(const ShardCheck& shard, bool has_crc, TaskFindings& findings)
+      : shard_(shard), index_(shard.reader.open_index()), has_crc_(has_crc), findings_(findings) {}
+
+  void compare(const IndexRow& scanned) {
+    const std::uint64_t number = rows_++;
+    if (number >= index_.rows()) return;
+    const IndexRow indexed = index_.row(number);
+    const Schema& schema = shard_.manifest.schema;
+    if (shard_.manifest.layout.has_keys) {
+      compare_place(number, "key", indexed.key, scanned.key);
+      if (scanned.key_hash != indexed.key_hash) {
+        add(number, "key", "hash of the key", [&] {
+          return Sides{fmt::format("{:016x}", indexed.key_hash),
+                       fmt::format("{:016x}", scanned.key_hash)};
+        });
+      }
+    }
+    for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+      const IndexCell& found = indexed.cells[i];
+      const IndexCell& expected = scanned.cells[i];
+      if (schema.fields[i].kind == Kind::integer && found.integer != expected.integer) {
+        add(number, schema.fields[i].name, "number", [&] {
+          return Sides{std::to_string(found.integer), std::to_string(expected.integer)};
+        });
+      } else if (schema.fields[i].kind == Kind::real && bytes_differ(found.real, expected.real)) {
+        add(number, schema.fields[i].name, "number", [&] {
+          return Sides{fmt::format("{}", found.real), fmt::format("{}", expected.real)};
+        });
+      } else if (is_located(schema.fields[i].kind)) {
+        compare_place(number, schema.fields[i].name, found.place, expected.place);
+      }
+    }
+    if (scanned.record_offset != indexed.record_offset ||
+        scanned.record_length != indexed.record_length) {
+      add(number, "record", "place", [&] {
+        return Sides{place_text(indexed.record_offset, indexed.record_length),
+                     place_text(scanned.record_offset, scanned.record_length)};
+      });
+    }
+  }
+
+  void finish() {
+    if (rows_ == index_.rows()) return;
+    findings_.add([&] {
+      Finding finding = shard_.finding("number of samples in the container is wrong",
+                                       shard_.reader.shard().files[0].name, std::nullopt);
+      finding.found = std::to_string(rows_);
+      finding.expected = std::to_string(index_.rows());
+      return finding;
+    });
+  }
+
+ private:
+  // What the index says, and what the container says.
+  struct Sides {
+    std::string found, expected;
+  };
+
+  static bool bytes_differ(double a, double b) {
+    return std::bit_cast<std::uint64_t>(a) != std::bit_cast<std::uint64_t>(b);
+  }
+  static std::string place_text(std::uint64_t offset, std::uint64_t length) {
+    return fmt::format("{} bytes at {}", length, offset);
+  }
+
+  void compare_place(std::uint64_t row, const std::string& field, const FieldPlace& found,
+                     const FieldPlace& expected) {
+    if (found.offset != expected.offset || found.length != expected.length ||
+        found.count != expected.count) {
+      add(row, field, "place", [&] {
+        return Sides{place_text(found.offset, found.length),
+                     place_text(expected.offset, expected.length)};
+      });
+    } else if (has_crc_ && found.crc32c != expected.crc32c) {
+      findings_.add([&] { return wrong_bytes(row, field, expected, found.crc32c); });
+    }
+  }
+
+  // The bytes are what the walk read; what they must be is the index's to say.
+  [[nodiscard]] Finding wrong_bytes(std::uint64_t row, const std::string& field,
+                                    const FieldPlace& read, std::uint32_t expected) const {
+    const ShardLayout& layout = shard_.manifest.layout;
+    const std::optional<std::size_t> number = shard_.manifest.schema.find(field);
+    const std::uint32_t part = number ? layout.field_part[*number] : layout.key_part;
+    Finding finding = shard_.finding(
+        fmt::format("the {} bytes at this place do not have their checksum", read.length),
+        shard_.reader.shard().files[layout.part_file[part]].name, read.offset, row);
+    finding.length = read.length;
+    finding.field = field;
+    finding.found = fmt::format("crc32c 0x{:08x}", read.crc32c);
+    finding.expected = fmt::format("0x{:08x}", expected);
+    return finding;
+  }
+
+  template <class MakeSides>
+  void add(std::uint64_t row, std::string_view field, std::string_view what,
+           const MakeSides& make_sides) {
+    findings_.add([&] {
+      Finding finding = shard_.finding(
+          fmt::format("{} in the index is not the one in the container", what),
+          shard_.reader.shard().index.name, shard_.reader.columns().file_bytes(row), row);
+      finding.field = field;
+      Sides sides = make_sides();
+      finding.found = std::move(sides.found);
+      finding.expected = std::move(sides.expected);
+      return finding;
+    });
+  }
+
+  const ShardCheck& shard_;
+  IndexReader index_;
+  bool has_crc_;
+  TaskFindings& findings_;
+  std::uint64_t rows_ = 0;
+};
+
+// Bytes that a sample takes in memory. A place that lies about its length is met by load_sample.
+std::uint64_t stored_bytes(const IndexRow& row) {
+  std::uint64_t bytes = row.key.length;
+  for (const IndexCell& cell : row.cells) bytes += cell.place.length;
+  return bytes;
+}
+
+void decode_image(const ShardCheck& shard, std::uint64_t row, const Sample& sample,
+                  const FieldPlace& place, DeepResult& result) {
+  const auto* image = std::get_if<Bytes>(&sample.values[0]);
+  if (image == nullptr) return;  // a manifest may claim images and have none
+  const Bytes bytes = *image;
+  const ImageInfo info = probe_image(bytes, sample.key);
+  std::string fault = info.fault;
+  if (fault.empty()) {
+    const DecodeResult decoded = decode_and_discard(bytes, info.type);
+    result.undecodable_types += decoded.was_decoded ? 0 : 1;
+    fault = decoded.fault;
+  }
+  if (fault.empty()) return;
+  // It was loaded, so it has the checksum that was taken when it was written, if there is one.
+  const bool was_bad = shard.reader.has_checksums();
+  result.bad_when_written += was_bad ? 1 : 0;
+  result.findings.add([&] {
+    const ShardLayout& layout = shard.manifest.layout;
+    const std::string& file =
+        shard.reader.shard().files[layout.part_file[layout.field_part[0]]].name;
+    Finding finding = shard.finding(
+        (was_bad ? "the image was bad when it was written: it " : "the image is bad: it ") + fault,
+        file, place.offset, row);
+    finding.length = place.length;
+    finding.field = shard.manifest.schema.fields[0].name;
+    return finding;
+  });
+}
+
+}  // namespace
+
+TaskFindings verify_structure(const ShardCheck& shard, const Format& format, bool reads_payload,
+                              const WalkProgress& progress) {
+  TaskFindings findings;
+  // Ordered places are proved range by range, with many threads; the others here.
+  const bool compares_crc =
+      reads_payload && shard.reader.has_checksums() && !shard.has_ordered_places;
+  std::optional<RowComparison> comparison;  // fixed rows have no index: there are none to compare
+  if (!shard.manifest.layout.has_fixed_rows) comparison.emplace(shard, compares_crc, findings);
+  const ManifestShard& manifest_shard = shard.reader.shard();
+  const ShardInput input{shard.reader.files(),
+                         shard.manifest.schema,
+                         shard.manifest.layout,
+                         reads_payload,
+                         manifest_shard.digest.samples,
+                         manifest_shard.bases,
+                         progress};
+  const FindingSink sink = [&](Finding finding) {
+    findings.add([&] {
+      finding.shard = shard.reader.shard().name;
+      return std::move(finding);
+    });
+  };
+  format.scan(
+      input, OptionSet(format.options),
+      [&](const IndexRow& row) {
+        if (comparison) comparison->compare(row);
+      },
+      sink);
+  if (comparison) comparison->finish();
+  return findings;
+}
+
+DeepResult verify_rows(const ShardCheck& shard, const Format& format, std::uint64_t begin,
+                       std::uint64_t end) {
+  DeepResult result;
+  const SampleLimits& limits = shard.limits;
+  IndexReader index = shard.reader.open_index();
+  for (std::uint64_t row = begin; row < end; ++row) {
+    shard.stop_if_over();
+    try {
+      const IndexRow place = index.row(row);
+      const bool is_large = stored_bytes(place) > limits.small_bytes;
+      const std::unique_lock<std::mutex> alone =
+          is_large ? std::unique_lock(limits.one_large) : std::unique_lock<std::mutex>();
+      LoadedSample loaded = load_sample(shard.reader, place, shard.manifest.schema, format,
+                                        is_large ? limits.large_bytes : limits.small_bytes);
+      if (!shard.manifest.layout.has_keys)
+        loaded.sample.key = std::to_string(shard.first_sample + row);
+      check_sample(loaded.sample, shard.manifest.schema, shard.reader.may_lack_values());
+      result.digest.add(digest_of(loaded.sample, shard.manifest.schema));
+      result.bytes += loaded.bytes.size();
+      if (shard.manifest.images)
+        decode_image(shard, row, loaded.sample, place.cells[0].place, result);
+    } catch (const Error& error) {
+      // Of a damaged shard a length that no memory is enough for is one more lie.
+      const bool is_damage = error.code() == Code::damaged || error.code() == Code::schema ||
+                             (error.code() == Code::limit && shard.is_damaged);
+      if (!is_damage) throw;
+      // The place of the damage has been found block by block already; here it costs the sample its
+      // digest.
+      result.findings.add([&] {
+        return shard.finding(error.message(), shard.reader.shard().files[0].name, error.offset(),
+                             row);
+      });
+    }
+  }
+  return result;
+}
+
+}  // namespace shale

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+
+#include "shale/format/format.hpp"
+#include "shale/verify/shard_check.hpp"
+
+namespace shale {
+
+/// Walks the container by its format's own scan and compares each row with the index. With
+/// `reads_payload` the container's own checksums are proved too. `progress` is the scan's.
+/// Thread-safe.
+[[nodiscard]] TaskFindings verify_structure(const ShardCheck& shard, const Format& format,
+                                            bool reads_payload, const WalkProgress& progress);
+
+/// Rows [begin, end) read by the index, their digests recomputed and their images decoded.
+/// Thread-safe. Errors: Code::limit for a sample of a whole shard that memory cannot hold;
+/// Code::interrupted; Code::io.
+struct DeepResult {
+  TaskFindings findings;
+  std::uint64_t bad_when_written = 0;   ///< of them: images that are as they were written
+  DatasetDigest digest;                 ///< of the rows that could be read
+  std::uint64_t bytes = 0;              ///< of their values
+  std::uint64_t undecodable_types = 0;  ///< images of types that shale has no decoder for
+};
+[[nodiscard]] DeepResult verify_rows(const ShardCheck& shard, const Format& format,
+                                     std::uint64_t begin, std::uint64_t end);
+
+}  // namespace shale
