@@ -240,5 +240,16 @@ TEST_CASE("passing on: a label, a key and a place with one bit flipped end a con
   });
 }
 
+TEST_CASE("passing on: a list of skipped samples without codes gets the code 'other'") {
+  for_each_format([](const Format& format) {
+    const TempDir dir;
+    write_source(format, full_schema(format), dir / "set");  // as a shale before codes wrote it
+
+    (void)convert(conversion(dir / "set", dir / "out", format), {});
+
+    CHECK(read_text(dir / "out/skipped.csv") == "key,reason,detail\nlost.jpg,other,is empty\n");
+  });
+}
+
 }  // namespace
 }  // namespace shale

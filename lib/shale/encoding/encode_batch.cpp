@@ -29,7 +29,7 @@ EncodedSample encode_sample(const Sample& sample, std::uint64_t number, const So
     encoded.fault = encoded.image->fault;
   }
   if (!encoded.fault.empty() && encoding.on_error == OnError::fail) {
-    throw Error(Code::bad_content, "the image {}", encoded.fault)
+    throw Error(Code::bad_content, "the image {}", encoded.fault.text)
         .for_sample(sample.key, number)
         .hint(
             "--on-error skip leaves such samples out and lists them, --on-error keep takes them as "

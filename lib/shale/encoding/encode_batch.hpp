@@ -10,8 +10,8 @@
 
 namespace shale {
 
-/// What to do with a sample whose content is bad (empty, no image, cut). Storage faults always stop
-/// the run.
+/// What to do with a sample whose content is bad (empty, truncated, not an image). Storage faults
+/// always stop the run.
 enum class OnError { skip, keep, fail };
 
 /// What samples are encoded for.
@@ -25,7 +25,8 @@ struct Encoding {
 /// One sample, or a run of fixed rows as one record, on its way from worker to commit.
 struct EncodedSample {
   std::optional<Record> record;  ///< absent: it is left out, because of `fault`
-  std::string key, fault;
+  std::string key;
+  ImageFault fault;
   std::optional<ImageInfo> image;  ///< what the probe saw, where the source holds images
   DatasetDigest read;  ///< as it was read: whether it is left out or not, and with its key
 };

@@ -67,7 +67,15 @@ struct SourceInfo {
   std::vector<Bytes> (*split_list)(Bytes extent, std::uint32_t count) = nullptr;
 };
 
-/// For what is left out.
+/// A sample that was left out, as skipped.csv has it.
+struct SkippedSample {
+  std::string key;
+  std::string reason;  ///< a fixed code, such as "truncated" (name_of(ImageFaultCode))
+  std::string detail;  ///< in words
+};
+using SkippedSink = std::function<void(const SkippedSample&)>;
+
+/// For entries of the input that are not samples.
 using ReasonSink = std::function<void(std::string_view entry, std::string_view reason)>;
 
 /// An input: samples in a fixed order. One thread.
@@ -81,8 +89,8 @@ class Source {
   /// What of the input is not a sample, info().ignored entries in a fixed order, each with the
   /// reason.
   virtual void list_ignored(const ReasonSink&) {}
-  /// The info().skipped samples that are missing already, each with the reason.
-  virtual void list_skipped(const ReasonSink&) {}
+  /// The info().skipped samples that are missing already.
+  virtual void list_skipped(const SkippedSink&) {}
 };
 
 }  // namespace shale

@@ -129,13 +129,13 @@ HeaderFacts read_bmp_header(Bytes bytes) {
   HeaderFacts facts;
   ImageInfo& info = facts.info;
   if (!view.has(kFileHeader, bmp.header_bytes)) {
-    info.fault = cut_fault(bytes.size(), kFileHeader + bmp.header_bytes);
+    info.fault = truncated_file(bytes.size(), kFileHeader + bmp.header_bytes);
     return facts;
   }
   info.width = static_cast<std::uint32_t>(bmp.width);
   info.height = static_cast<std::uint32_t>(bmp.height);
   if (bmp.width == 0 || bmp.height == 0) {
-    info.fault = empty_frame_fault(bmp.width, bmp.height);
+    info.fault = empty_frame(bmp.width, bmp.height);
     return facts;
   }
   constexpr unsigned kDepths[] = {1, 2, 4, 8, 16, 24, 32};
@@ -143,7 +143,7 @@ HeaderFacts read_bmp_header(Bytes bytes) {
       bmp.compression == 4 || bmp.compression == 5;  // a JPEG or PNG inside: 0 bits
   if (!is_coded &&
       std::find(std::begin(kDepths), std::end(kDepths), bmp.pixel_bits) == std::end(kDepths)) {
-    info.fault = fmt::format("has a damaged BMP header: {} bits a pixel", bmp.pixel_bits);
+    info.fault = damaged("BMP header: {} bits a pixel", bmp.pixel_bits);
     return facts;
   }
   info.bits = bmp.pixel_bits == 16 ? 5 : is_coded ? 8 : std::min(bmp.pixel_bits, 8U);
@@ -151,7 +151,7 @@ HeaderFacts read_bmp_header(Bytes bytes) {
 
   const std::uint64_t end = end_of_pixels(view, bmp);
   if (end > bytes.size()) {
-    info.fault = cut_fault(bytes.size(), end);
+    info.fault = truncated_file(bytes.size(), end);
   } else {
     // Padding and color profiles may follow the pixels, if the header's file size covers them.
     facts.has_trailing_bytes = bytes.size() > std::max<std::uint64_t>(end, view.u32(2));

@@ -12,8 +12,8 @@ namespace shale {
 struct JpegTables {
   bool is_supported = true;  ///< false: perhaps sound, but not for this decoder (12 bits ...)
   std::uint32_t width = 0, height = 0;
-  std::string color;  ///< as in ImageInfo; empty where libjpeg knows no name for it
-  std::string fault;  ///< what it objects to
+  std::string color;      ///< as in ImageInfo; empty where libjpeg knows no name for it
+  std::string objection;  ///< empty: none
 };
 /// Has libjpeg-turbo parse the segments up to and including the first SOS, which `header` ends
 /// with. Half a microsecond for a photo (200 of ImageNet in RAM, AMD EPYC). Errors: none

@@ -49,8 +49,7 @@ HeaderFacts read_gif_header(Bytes bytes) {
     const std::uint8_t kind = view.u8(at);
     if (kind == 0x3B) {
       facts.has_trailing_bytes = at + 1 != bytes.size();
-      if (!has_frame)
-        info.fault = fmt::format("has no pixels: GIF of {} bytes without a frame", at + 1);
+      if (!has_frame) info.fault = no_pixels("GIF of {} bytes without a frame", at + 1);
       return facts;
     }
     if (kind == 0x21) {
@@ -67,15 +66,13 @@ HeaderFacts read_gif_header(Bytes bytes) {
     } else if (kind == 0) {  // padding that some writers leave between blocks
       ++at;
     } else {
-      info.fault =
-          fmt::format("is damaged: GIF block of unknown kind 0x{:02x} at byte {}", kind, at);
+      info.fault = damaged("GIF block of unknown kind 0x{:02x} at byte {}", kind, at);
       return facts;
     }
   }
-  info.fault =
-      at > bytes.size()
-          ? fmt::format("is cut: {} bytes, its GIF blocks need {} or more", bytes.size(), at)
-          : fmt::format("is cut: GIF of {} bytes without trailer", bytes.size());
+  info.fault = at > bytes.size()
+                   ? truncated("{} bytes, its GIF blocks need {} or more", bytes.size(), at)
+                   : truncated("GIF of {} bytes without trailer", bytes.size());
   return facts;
 }
 

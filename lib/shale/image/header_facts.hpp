@@ -2,6 +2,9 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "shale/base/bytes.hpp"
 #include "shale/image/image_info.hpp"
@@ -16,7 +19,7 @@ struct HeaderFacts {
   bool has_trailing_bytes = false;  ///< bytes after the end of the image
 };
 
-// One reader a type. The bytes are untrusted, but begin with the type's signature. Errors: none,
+// One reader per type. The bytes are untrusted, but begin with the type's signature. Errors: none,
 // info.fault says it.
 [[nodiscard]] HeaderFacts read_jpeg_header(Bytes bytes);
 [[nodiscard]] HeaderFacts read_png_header(Bytes bytes);
@@ -30,9 +33,25 @@ struct HeaderFacts {
 /// block's TIFF header ("II*\0" or "MM\0*"), or with the "Exif\0\0" that JPEG puts before it.
 [[nodiscard]] unsigned exif_orientation(Bytes tiff);
 
-/// The fault of a file that ends before its header's end.
-[[nodiscard]] std::string cut_fault(std::uint64_t found_bytes, std::uint64_t expected_bytes);
+// What is wrong, after the words that each code begins with.
+template <class... Args>
+[[nodiscard]] ImageFault truncated(fmt::format_string<Args...> what, Args&&... args) {
+  return {ImageFaultCode::truncated,
+          "is truncated: " + fmt::format(what, std::forward<Args>(args)...)};
+}
+template <class... Args>
+[[nodiscard]] ImageFault no_pixels(fmt::format_string<Args...> what, Args&&... args) {
+  return {ImageFaultCode::no_pixels,
+          "has no pixels: " + fmt::format(what, std::forward<Args>(args)...)};
+}
+template <class... Args>
+[[nodiscard]] ImageFault damaged(fmt::format_string<Args...> what, Args&&... args) {
+  return {ImageFaultCode::damaged, "is damaged: " + fmt::format(what, std::forward<Args>(args)...)};
+}
+
+/// The fault of a file that ends before its header says.
+[[nodiscard]] ImageFault truncated_file(std::uint64_t found_bytes, std::uint64_t expected_bytes);
 /// The fault of an image without a pixel.
-[[nodiscard]] std::string empty_frame_fault(std::uint64_t width, std::uint64_t height);
+[[nodiscard]] ImageFault empty_frame(std::uint64_t width, std::uint64_t height);
 
 }  // namespace shale

@@ -11,6 +11,24 @@ namespace shale {
 enum class ImageType { unknown, jpeg, png, gif, bmp, pnm, tiff, webp };
 [[nodiscard]] std::string_view name_of(ImageType type);
 
+/// Why a file cannot be a whole image. The names are the reasons in skipped.csv: they are fixed.
+enum class ImageFaultCode {
+  none,
+  empty,         ///< no bytes
+  unknown_type,  ///< not an image of a type in ImageType
+  truncated,     ///< ends before its header or its blocks say
+  no_pixels,     ///< whole, but there is nothing to see
+  damaged,       ///< the header or the blocks contradict themselves
+};
+/// "", "empty", "unknown-type", "truncated", "no-pixels", "damaged".
+[[nodiscard]] std::string_view name_of(ImageFaultCode code);
+
+struct ImageFault {
+  ImageFaultCode code = ImageFaultCode::none;
+  std::string text;  ///< "is empty", "is truncated: JPEG without end-of-image marker, 320 bytes"
+  [[nodiscard]] bool empty() const { return code == ImageFaultCode::none; }
+};
+
 /// What the header of an image says. Nothing is decoded: a few microseconds an image.
 struct ImageInfo {
   ImageType type = ImageType::unknown;
@@ -24,10 +42,7 @@ struct ImageInfo {
   /// (bilevel too), "palette", "sixteen-bit" (more than 8 bits a channel, so a 12-bit JPEG too),
   /// "trailing-bytes", "wrong-suffix".
   std::vector<std::string_view> odd;
-  /// Why the bytes cannot be a whole image, empty if nothing speaks against it: "is empty", "is not
-  /// an image of a known type", "is cut: JPEG without end-of-image marker", "is cut: ... N bytes,
-  /// its header says M" ...
-  std::string fault;
+  ImageFault fault;  ///< empty if nothing shows that the image is not whole
 };
 
 }  // namespace shale

@@ -66,7 +66,7 @@ JpegTables parse_jpeg_tables(Bytes header) {
   } else if (is_unsupported_jpeg(decompressor.message_code)) {
     tables.is_supported = false;
   } else {
-    tables.fault = fmt::format("has a damaged JPEG header: {}", decompressor.message.data());
+    tables.objection = decompressor.message.data();
   }
   jpeg_abort_decompress(&decompressor.state);
   return tables;

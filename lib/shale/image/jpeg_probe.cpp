@@ -43,7 +43,7 @@ struct Walk {
   unsigned bits = 8, components = 0;
   std::uint32_t width = 0, height = 0;
   Bytes exif;
-  std::string fault;
+  ImageFault fault;
 };
 
 void note_frame(Walk& walk, const HeaderView& view, std::uint64_t segment) {
@@ -62,12 +62,11 @@ Walk walk_to_scan(Bytes bytes) {
     const std::uint8_t code = view.u8(at);
     const std::uint64_t segment = at + 1;
     if (at == view.size()) {
-      walk.fault =
-          fmt::format("is cut: JPEG header of {} bytes without start of scan", view.size());
+      walk.fault = truncated("JPEG header of {} bytes without start of scan", view.size());
       return walk;
     }
     if (code == kEoi) {
-      walk.fault = fmt::format("has no pixels: JPEG ends at byte {} before any scan", at + 1);
+      walk.fault = no_pixels("JPEG ends at byte {} before any scan", at + 1);
       return walk;
     }
     if (stands_alone(code)) {
@@ -76,13 +75,12 @@ Walk walk_to_scan(Bytes bytes) {
     }
     const std::uint64_t length = view.u16(segment);
     if (view.has(segment, 2) && length < 2) {
-      walk.fault =
-          fmt::format("has a damaged JPEG header: segment of {} bytes at byte {}", length, at - 1);
+      walk.fault = damaged("JPEG header: segment of {} bytes at byte {}", length, at - 1);
       return walk;
     }
     if (!view.has(segment, length < 2 ? 2 : length)) {
-      walk.fault = fmt::format("is cut: {} bytes, its JPEG segment at byte {} says {} or more",
-                               view.size(), at - 1, segment + (length < 2 ? 2 : length));
+      walk.fault = truncated("{} bytes, its JPEG segment at byte {} says {} or more", view.size(),
+                             at - 1, segment + (length < 2 ? 2 : length));
       return walk;
     }
     if (is_frame_header(code) && !walk.has_frame) note_frame(walk, view, segment);
@@ -113,18 +111,19 @@ HeaderFacts read_jpeg_header(Bytes bytes) {
   info.fault = std::move(walk.fault);
   if (!info.fault.empty()) return facts;
   if (!walk.has_frame) {
-    info.fault =
-        fmt::format("has a damaged JPEG header: scan at byte {} before any frame", walk.scan_begin);
+    info.fault = damaged("JPEG header: scan at byte {} before any frame", walk.scan_begin);
     return facts;
   }
   if (walk.width == 0 || walk.height == 0) {
-    info.fault = empty_frame_fault(walk.width, walk.height);
+    info.fault = empty_frame(walk.width, walk.height);
     return facts;
   }
 
   JpegTables tables = parse_jpeg_tables(bytes.first(walk.scan_begin));
-  info.fault = std::move(tables.fault);
-  if (!info.fault.empty()) return facts;
+  if (!tables.objection.empty()) {
+    info.fault = damaged("JPEG header: {}", tables.objection);
+    return facts;
+  }
   if (tables.is_supported) {
     info.width = tables.width;
     info.height = tables.height;
@@ -135,7 +134,7 @@ HeaderFacts read_jpeg_header(Bytes bytes) {
   // the image's own, or that of an image appended to it.
   const std::size_t eoi = as_text(bytes.subspan(walk.scan_begin)).rfind("\xFF\xD9");
   if (eoi == std::string_view::npos) {
-    info.fault = fmt::format("is cut: JPEG without end-of-image marker, {} bytes", bytes.size());
+    info.fault = truncated("JPEG without end-of-image marker, {} bytes", bytes.size());
   } else {
     facts.has_trailing_bytes = walk.scan_begin + eoi + 2 != bytes.size();
   }

@@ -53,11 +53,11 @@ bool is_depth_of(unsigned color_type, unsigned bits) {
 ImageInfo read_ihdr(const HeaderView& view) {
   ImageInfo info;
   if (!view.has(kSignature, kChunkFrame + kHeaderChunk)) {
-    info.fault = cut_fault(view.size(), kSignature + kChunkFrame + kHeaderChunk);
+    info.fault = truncated_file(view.size(), kSignature + kChunkFrame + kHeaderChunk);
     return info;
   }
   if (view.u32(kSignature) != kHeaderChunk || !view.holds(kSignature + 4, "IHDR")) {
-    info.fault = "has a damaged PNG header: its first chunk is not an IHDR of 13 bytes";
+    info.fault = damaged("PNG header: its first chunk is not an IHDR of 13 bytes");
     return info;
   }
   const std::uint64_t at = kSignature + 8;
@@ -67,10 +67,9 @@ ImageInfo read_ihdr(const HeaderView& view) {
   const unsigned color_type = view.u8(at + 9);
   info.color = color_name(color_type, info.bits);
   if (info.width == 0 || info.height == 0) {
-    info.fault = empty_frame_fault(info.width, info.height);
+    info.fault = empty_frame(info.width, info.height);
   } else if (!is_depth_of(color_type, info.bits)) {
-    info.fault =
-        fmt::format("has a damaged PNG header: color type {} with {} bits", color_type, info.bits);
+    info.fault = damaged("PNG header: color type {} with {} bits", color_type, info.bits);
   }
   return info;
 }
@@ -88,8 +87,8 @@ HeaderFacts read_png_header(Bytes bytes) {
   while (view.has(at, kChunkFrame)) {
     const std::uint64_t length = view.u32(at);
     if (!view.has(at, kChunkFrame + length)) {
-      facts.info.fault = fmt::format("is cut: {} bytes, its PNG chunk at byte {} says {} or more",
-                                     bytes.size(), at, at + kChunkFrame + length);
+      facts.info.fault = truncated("{} bytes, its PNG chunk at byte {} says {} or more",
+                                   bytes.size(), at, at + kChunkFrame + length);
       return facts;
     }
     if (view.holds(at + 4, "IDAT")) has_pixels = true;
@@ -100,11 +99,10 @@ HeaderFacts read_png_header(Bytes bytes) {
     at += kChunkFrame + length;
     if (!is_end) continue;
     facts.has_trailing_bytes = at != bytes.size();
-    if (!has_pixels)
-      facts.info.fault = fmt::format("has no pixels: PNG of {} bytes without IDAT chunk", at);
+    if (!has_pixels) facts.info.fault = no_pixels("PNG of {} bytes without IDAT chunk", at);
     return facts;
   }
-  facts.info.fault = fmt::format("is cut: PNG of {} bytes without IEND chunk", bytes.size());
+  facts.info.fault = truncated("PNG of {} bytes without IEND chunk", bytes.size());
   return facts;
 }
 

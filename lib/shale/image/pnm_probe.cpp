@@ -47,7 +47,7 @@ struct PnmHeader {
   unsigned kind = 0;  // 1..6
   std::uint64_t width = 0, height = 0, top_level = 1;
   std::uint64_t pixels_begin = 0;
-  std::string fault;
+  ImageFault fault;
 };
 
 PnmHeader read_fields(const HeaderView& view) {
@@ -62,8 +62,8 @@ PnmHeader read_fields(const HeaderView& view) {
     values[i] = number.value;
     if (number.is_number && at < view.size()) continue;
     pnm.fault = at == view.size()
-                    ? fmt::format("is cut: PNM header does not end within {} bytes", view.size())
-                    : fmt::format("has a damaged PNM header: no number at byte {}", at);
+                    ? truncated("PNM header does not end within {} bytes", view.size())
+                    : damaged("PNM header: no number at byte {}", at);
     return pnm;
   }
   pnm.width = values[0];
@@ -71,12 +71,11 @@ PnmHeader read_fields(const HeaderView& view) {
   pnm.top_level = values[2];
   pnm.pixels_begin = at + 1;
   if (pnm.width == 0 || pnm.height == 0) {
-    pnm.fault = empty_frame_fault(pnm.width, pnm.height);
+    pnm.fault = empty_frame(pnm.width, pnm.height);
   } else if (pnm.width > 0x7FFFFFFF || pnm.height > 0x7FFFFFFF) {
-    pnm.fault = fmt::format("has a damaged PNM header: {} x {} pixels", pnm.width, pnm.height);
+    pnm.fault = damaged("PNM header: {} x {} pixels", pnm.width, pnm.height);
   } else if (pnm.top_level == 0 || pnm.top_level > 65535) {
-    pnm.fault =
-        fmt::format("has a damaged PNM header: largest level {}, at most 65535", pnm.top_level);
+    pnm.fault = damaged("PNM header: largest level {}, at most 65535", pnm.top_level);
   }
   return pnm;
 }
@@ -106,10 +105,9 @@ void check_plain(HeaderFacts& facts, const HeaderView& view, const PnmHeader& pn
   if (count == wanted) {
     facts.has_trailing_bytes = at != view.size();
   } else if (at == view.size()) {
-    facts.info.fault =
-        fmt::format("is cut: {} levels of pixels, its header says {}", count, wanted);
+    facts.info.fault = truncated("{} levels of pixels, its header says {}", count, wanted);
   } else {
-    facts.info.fault = fmt::format("is damaged: PNM without a level at byte {}", at);
+    facts.info.fault = damaged("PNM without a level at byte {}", at);
   }
 }
 
@@ -132,7 +130,7 @@ HeaderFacts read_pnm_header(Bytes bytes) {
   }
   const std::uint64_t end = raw_end(pnm);
   if (end > bytes.size()) {
-    info.fault = cut_fault(bytes.size(), end);
+    info.fault = truncated_file(bytes.size(), end);
   } else {
     facts.has_trailing_bytes = end != bytes.size();
   }

@@ -84,7 +84,9 @@ HeaderFacts read_header(Bytes bytes, ImageType type) {
       break;
   }
   HeaderFacts facts;
-  facts.info.fault = bytes.empty() ? "is empty" : "is not an image of a known type";
+  facts.info.fault =
+      bytes.empty() ? ImageFault{ImageFaultCode::empty, "is empty"}
+                    : ImageFault{ImageFaultCode::unknown_type, "is not an image of a known type"};
   return facts;
 }
 
@@ -120,6 +122,12 @@ std::string_view name_of(ImageType type) {
   return kNames[static_cast<std::size_t>(type)];
 }
 
+std::string_view name_of(ImageFaultCode code) {
+  constexpr std::string_view kNames[] = {"",          "empty",     "unknown-type",
+                                         "truncated", "no-pixels", "damaged"};
+  return kNames[static_cast<std::size_t>(code)];
+}
+
 bool has_image_suffix(std::string_view name) {
   return std::any_of(std::begin(kFolderSuffixes), std::end(kFolderSuffixes),
                      [&](std::string_view suffix) { return ends_with(name, suffix); });
@@ -140,12 +148,12 @@ ImageInfo probe_image(Bytes bytes, std::string_view name) {
   return std::move(facts.info);
 }
 
-std::string cut_fault(std::uint64_t found_bytes, std::uint64_t expected_bytes) {
-  return fmt::format("is cut: {} bytes, its header says {}", found_bytes, expected_bytes);
+ImageFault truncated_file(std::uint64_t found_bytes, std::uint64_t expected_bytes) {
+  return truncated("{} bytes, its header says {}", found_bytes, expected_bytes);
 }
 
-std::string empty_frame_fault(std::uint64_t width, std::uint64_t height) {
-  return fmt::format("has no pixels: its header says {} x {}", width, height);
+ImageFault empty_frame(std::uint64_t width, std::uint64_t height) {
+  return no_pixels("its header says {} x {}", width, height);
 }
 
 }  // namespace shale

@@ -94,18 +94,18 @@ HeaderFacts read_tiff_header(Bytes bytes) {
   HeaderFacts facts;
   ImageInfo& info = facts.info;
   if (directory.end() > bytes.size()) {
-    info.fault = cut_fault(bytes.size(), directory.end());
+    info.fault = truncated_file(bytes.size(), directory.end());
     return facts;
   }
   const std::uint64_t width = directory.number(256, 0), height = directory.number(257, 0);
   const std::uint64_t bits = directory.number(258, 1), samples = directory.number(277, 1);
   if (width == 0 || height == 0) {
-    info.fault = empty_frame_fault(width, height);
+    info.fault = empty_frame(width, height);
     return facts;
   }
   if (width > 0xFFFFFFFF || height > 0xFFFFFFFF || bits == 0 || bits > 64 || samples == 0) {
-    info.fault = fmt::format("has a damaged TIFF header: {} x {} pixels, {} samples of {} bits",
-                             width, height, samples, bits);
+    info.fault =
+        damaged("TIFF header: {} x {} pixels, {} samples of {} bits", width, height, samples, bits);
     return facts;
   }
   info.width = static_cast<std::uint32_t>(width);
@@ -120,13 +120,12 @@ HeaderFacts read_tiff_header(Bytes bytes) {
   const std::uint64_t plain_bytes =
       capped_product(capped_product(width, height), bits * samples) / 8;
   if (!extents.is_present) {
-    info.fault =
-        fmt::format("has no pixels: TIFF of {} bytes without strips or tiles", bytes.size());
+    info.fault = no_pixels("TIFF of {} bytes without strips or tiles", bytes.size());
   } else if (extents.end > bytes.size()) {
-    info.fault = cut_fault(bytes.size(), extents.end);
+    info.fault = truncated_file(bytes.size(), extents.end);
   } else if (is_plain && extents.bytes != 0 && extents.bytes < plain_bytes) {
-    info.fault = fmt::format("is cut: {} bytes of pixels, its TIFF header says {}", extents.bytes,
-                             plain_bytes);
+    info.fault =
+        truncated("{} bytes of pixels, its TIFF header says {}", extents.bytes, plain_bytes);
   }
   return facts;
 }

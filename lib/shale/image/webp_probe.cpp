@@ -21,7 +21,7 @@ constexpr std::uint64_t kRiffHeader = 12, kChunkHeader = 8;
 void read_lossy(HeaderFacts& facts, const HeaderView& view, std::uint64_t at) {
   ImageInfo& info = facts.info;
   if (!view.holds(at + 3, "\x9D\x01\x2A")) {
-    info.fault = fmt::format("is damaged: WebP without VP8 start code at byte {}", at + 3);
+    info.fault = damaged("WebP without VP8 start code at byte {}", at + 3);
     return;
   }
   info.color = "ycc";
@@ -32,7 +32,7 @@ void read_lossy(HeaderFacts& facts, const HeaderView& view, std::uint64_t at) {
 void read_lossless(HeaderFacts& facts, const HeaderView& view, std::uint64_t at) {
   ImageInfo& info = facts.info;
   if (view.u8(at) != 0x2F || !view.has(at, 5)) {
-    info.fault = fmt::format("is damaged: WebP without VP8L signature at byte {}", at);
+    info.fault = damaged("WebP without VP8L signature at byte {}", at);
     return;
   }
   const std::uint32_t packed = view.u32(at + 1);
@@ -50,8 +50,8 @@ void read_extended(HeaderFacts& facts, const HeaderView& view, std::uint64_t end
   for (std::uint64_t at = kRiffHeader; at + kChunkHeader <= end;) {
     const std::uint64_t length = view.u32(at + 4), payload = at + kChunkHeader;
     if (length > end - payload) {
-      info.fault = fmt::format("is cut: {} bytes, its WebP chunk at byte {} says {} or more", end,
-                               at, payload + length);
+      info.fault = truncated("{} bytes, its WebP chunk at byte {} says {} or more", end, at,
+                             payload + length);
       return;
     }
     if (view.holds(at, "VP8 ") || view.holds(at, "ANMF")) info.color = "ycc";
@@ -59,8 +59,7 @@ void read_extended(HeaderFacts& facts, const HeaderView& view, std::uint64_t end
     if (view.holds(at, "EXIF")) info.orientation = exif_orientation(view.run(payload, length));
     at = payload + length + length % 2;
   }
-  if (info.color.empty())
-    info.fault = fmt::format("has no pixels: WebP of {} bytes without an image chunk", end);
+  if (info.color.empty()) info.fault = no_pixels("WebP of {} bytes without an image chunk", end);
 }
 
 }  // namespace
@@ -70,23 +69,23 @@ HeaderFacts read_webp_header(Bytes bytes) {
   HeaderFacts facts;
   ImageInfo& info = facts.info;
   const std::uint64_t end = std::uint64_t{view.u32(4)} + 8, first = kRiffHeader + kChunkHeader;
-  if (end > bytes.size()) info.fault = cut_fault(bytes.size(), end);
+  if (end > bytes.size()) info.fault = truncated_file(bytes.size(), end);
   const bool is_lossy = view.holds(kRiffHeader, "VP8 ");
   const bool is_lossless = view.holds(kRiffHeader, "VP8L");
   if (is_lossy || is_lossless) {
     const std::uint64_t image_end = first + view.u32(kRiffHeader + 4);
     if (info.fault.empty() && image_end > end) {
-      info.fault = fmt::format("is cut: {} bytes, its WebP image chunk says {}", end, image_end);
+      info.fault = truncated("{} bytes, its WebP image chunk says {}", end, image_end);
     }
     if (info.fault.empty())
       is_lossy ? read_lossy(facts, view, first) : read_lossless(facts, view, first);
   } else if (view.holds(kRiffHeader, "VP8X")) {
     if (info.fault.empty()) read_extended(facts, view, end);
   } else if (info.fault.empty()) {
-    info.fault = "has a damaged WebP header: its first chunk is not VP8, VP8L or VP8X";
+    info.fault = damaged("WebP header: its first chunk is not VP8, VP8L or VP8X");
   }
   if (info.fault.empty() && (info.width == 0 || info.height == 0)) {
-    info.fault = empty_frame_fault(info.width, info.height);
+    info.fault = empty_frame(info.width, info.height);
   }
   facts.has_trailing_bytes = end < bytes.size();
   return facts;

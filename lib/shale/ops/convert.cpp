@@ -61,13 +61,13 @@ class Conversion {
                  .io = request.io,
                  .memory_bytes = request.memory_bytes,
                  .keys_are_unique = source.info().keys_are_unique}),
-        skipped_list_(work.path(), std::string(kSkippedName), {"key", "reason"}),
+        skipped_list_(work.path(), std::string(kSkippedName), {"key", "reason", "detail"}),
         ignored_list_(work.path(), std::string(kIgnoredName), {"entry", "reason"}),
         images_list_(work.path(), std::string(kImagesName),
                      {"key", "odd", "type", "width", "height", "color"}) {
     if (source.info().holds_images) images_.emplace();
-    source.list_skipped([this](std::string_view key, std::string_view reason) {
-      skipped_list_.add({std::string(key), std::string(reason)});
+    source.list_skipped([this](const SkippedSample& sample) {
+      skipped_list_.add({sample.key, sample.reason, sample.detail});
     });
   }
 
@@ -145,15 +145,15 @@ class Conversion {
     ++bad_;
     if (!sample.record) {
       ++skipped_;
-      skipped_list_.add({sample.key, sample.fault});
+      skipped_list_.add({sample.key, std::string(name_of(sample.fault.code)), sample.fault.text});
       if (first_skipped_.size() < kShownSkips) {
-        first_skipped_.push_back(printable(sample.key) + ": " + sample.fault);
+        first_skipped_.push_back(printable(sample.key) + ": " + sample.fault.text);
       }
     }
     const std::uint64_t limit = request_.max_errors.limit(source_.info().manifest.samples);
     if (bad_ > limit) {
       throw Error(Code::limit, "{}, --max-errors allows {}; the last one {}",
-                  format_counted(bad_, "bad image", "bad images"), limit, sample.fault)
+                  format_counted(bad_, "bad image", "bad images"), limit, sample.fault.text)
           .for_sample(sample.key, done_ - 1)
           .hint("look at the input; if it is meant to be so, pass a larger --max-errors");
     }

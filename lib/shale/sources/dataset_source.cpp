@@ -68,13 +68,25 @@ class DatasetSource final : public Source {
     return pending(shard, shard.index->row(shard_row), row);
   }
 
-  void list_ignored(const ReasonSink& sink) override { read_list(kIgnoredName, sink); }
-  void list_skipped(const ReasonSink& sink) override { read_list(kSkippedName, sink); }
+  void list_ignored(const ReasonSink& sink) override {
+    read_list(kIgnoredName, [&](const std::vector<std::string>& fields) {
+      if (fields.size() == 2) sink(fields[0], fields[1]);
+    });
+  }
+
+  // Lists that were written before reasons had codes have two columns: key, detail.
+  void list_skipped(const SkippedSink& sink) override {
+    read_list(kSkippedName, [&](const std::vector<std::string>& fields) {
+      if (fields.size() == 3) sink({fields[0], fields[1], fields[2]});
+      if (fields.size() == 2) sink({fields[0], "other", fields[1]});
+    });
+  }
 
  private:
-  void read_list(std::string_view name, const ReasonSink& sink) const {
+  void read_list(std::string_view name,
+                 const std::function<void(const std::vector<std::string>&)>& sink) const {
     const auto take = [&](std::uint64_t row, const std::vector<std::string>& fields) {
-      if (row > 1 && fields.size() == 2) sink(fields[0], fields[1]);
+      if (row > 1) sink(fields);
     };
     for (const ManifestFile& file : manifest_.files) {
       if (file.name == name) read_csv(join_path(dataset_.paths.lists, file.name), take);

@@ -142,7 +142,7 @@ void decode_image(const ShardCheck& shard, std::uint64_t row, const Sample& samp
   if (image == nullptr) return;  // a manifest may claim images and have none
   const Bytes bytes = *image;
   const ImageInfo info = probe_image(bytes, sample.key);
-  std::string fault = info.fault;
+  std::string fault = info.fault.text;
   if (fault.empty()) {
     const DecodeResult decoded = decode_and_discard(bytes, info.type);
     result.undecodable_types += decoded.was_decoded ? 0 : 1;

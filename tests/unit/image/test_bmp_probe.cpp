@@ -59,7 +59,7 @@ TEST_CASE("bmp probe: the pixels' own size decides, a wrong file size in the hea
     CAPTURE(claimed);
     const std::string bmp = make_bmp({.pixels = pixels, .claimed_size = claimed});
     CHECK(probe(bmp).fault.empty());
-    CHECK(probe(bmp.substr(0, 101)).fault == "is cut: 101 bytes, its header says 102");
+    CHECK(probe(bmp.substr(0, 101)).fault.text == "is truncated: 101 bytes, its header says 102");
   }
   CHECK(probe(make_bmp({.pixels = pixels + "xx"})).odd == Odd{"trailing-bytes"});
   CHECK(probe(make_bmp({.pixels = pixels + "xx", .claimed_size = 104})).odd.empty());
@@ -73,7 +73,7 @@ TEST_CASE("bmp probe: run-length coded pixels are followed to their end") {
 
   CHECK(probe(make_bmp(recipe)).fault.empty());
   const std::string cut = make_bmp(recipe).substr(0, 54 + 1024 + 6);
-  CHECK(probe(cut).fault.starts_with("is cut: 1084 bytes, its header says "));
+  CHECK(probe(cut).fault.text.starts_with("is truncated: 1084 bytes, its header says "));
 }
 
 TEST_CASE("bmp probe: the short header of OS/2 is read") {
@@ -83,15 +83,15 @@ TEST_CASE("bmp probe: the short header of OS/2 is read") {
   CHECK(probe(bmp).width == 5);
   CHECK(probe(bmp).height == 3);
   CHECK(probe(bmp).fault.empty());
-  CHECK(probe(bmp.substr(0, 20)).fault == "is cut: 20 bytes, its header says 26");
+  CHECK(probe(bmp.substr(0, 20)).fault.text == "is truncated: 20 bytes, its header says 26");
 }
 
 TEST_CASE("bmp probe: headers that make no image") {
-  CHECK(probe(make_bmp({.width = 0})).fault == "has no pixels: its header says 0 x 3");
-  CHECK(probe(make_bmp({.width = -5})).fault == "has no pixels: its header says 0 x 3");
-  CHECK(probe(make_bmp({.bits = 7})).fault == "has a damaged BMP header: 7 bits a pixel");
-  CHECK(probe(make_bmp({.width = 2147483647, .height = -2147483647 - 1, .bits = 32})).fault ==
-        "is cut: 54 bytes, its header says 18446744065119617078");
+  CHECK(probe(make_bmp({.width = 0})).fault.text == "has no pixels: its header says 0 x 3");
+  CHECK(probe(make_bmp({.width = -5})).fault.text == "has no pixels: its header says 0 x 3");
+  CHECK(probe(make_bmp({.bits = 7})).fault.text == "is damaged: BMP header: 7 bits a pixel");
+  CHECK(probe(make_bmp({.width = 2147483647, .height = -2147483647 - 1, .bits = 32})).fault.text ==
+        "is truncated: 54 bytes, its header says 18446744065119617078");
 }
 
 }  // namespace shale::test

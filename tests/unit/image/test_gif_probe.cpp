@@ -35,11 +35,11 @@ TEST_CASE("gif probe: every proper prefix is a fault") {
 
 TEST_CASE("gif probe: ends that are odd or missing") {
   CHECK(probe(kScreen + kFrame + ";x").odd == Odd{"palette", "trailing-bytes"});
-  CHECK(probe(kScreen + ";").fault == "has no pixels: GIF of 20 bytes without a frame");
-  CHECK(probe(kScreen + kFrame).fault == "is cut: GIF of 35 bytes without trailer");
-  CHECK(probe(kScreen + kFrame.substr(0, 14)).fault ==
-        "is cut: 33 bytes, its GIF blocks need 34 or more");
-  CHECK(probe(kScreen + "?").fault == "is damaged: GIF block of unknown kind 0x3f at byte 19");
+  CHECK(probe(kScreen + ";").fault.text == "has no pixels: GIF of 20 bytes without a frame");
+  CHECK(probe(kScreen + kFrame).fault.text == "is truncated: GIF of 35 bytes without trailer");
+  CHECK(probe(kScreen + kFrame.substr(0, 14)).fault.text ==
+        "is truncated: 33 bytes, its GIF blocks need 34 or more");
+  CHECK(probe(kScreen + "?").fault.text == "is damaged: GIF block of unknown kind 0x3f at byte 19");
 }
 
 }  // namespace shale::test

@@ -55,11 +55,12 @@ TEST_CASE("jpeg probe: a cut image is told from a cut header") {
   const std::string jpeg = make_jpeg();
   const std::size_t size = jpeg.size();
 
-  CHECK(probe(jpeg.substr(0, size - 2)).fault ==
-        "is cut: JPEG without end-of-image marker, " + std::to_string(size - 2) + " bytes");
-  CHECK(probe(jpeg.substr(0, 10)).fault ==
-        "is cut: 10 bytes, its JPEG segment at byte 2 says 20 or more");
-  CHECK(probe(jpeg.substr(0, 20)).fault == "is cut: JPEG header of 20 bytes without start of scan");
+  CHECK(probe(jpeg.substr(0, size - 2)).fault.text ==
+        "is truncated: JPEG without end-of-image marker, " + std::to_string(size - 2) + " bytes");
+  CHECK(probe(jpeg.substr(0, 10)).fault.text ==
+        "is truncated: 10 bytes, its JPEG segment at byte 2 says 20 or more");
+  CHECK(probe(jpeg.substr(0, 20)).fault.text ==
+        "is truncated: JPEG header of 20 bytes without start of scan");
 }
 
 TEST_CASE("jpeg probe: bytes after the end are odd, even if they hold a second image") {
@@ -74,20 +75,23 @@ TEST_CASE("jpeg probe: an end-of-image marker inside of the header is not the en
 
   CHECK(probe(whole).fault.empty());
   CHECK(probe(whole.substr(0, whole.size() - 2))
-            .fault.starts_with("is cut: JPEG without end-of-image"));
+            .fault.text.starts_with("is truncated: JPEG without end-of-image"));
 }
 
 TEST_CASE("jpeg probe: headers that make no image") {
   const std::string jpeg = make_jpeg();
   const std::size_t frame = frame_of(jpeg), scan = jpeg.find("\xFF\xDA");
 
-  CHECK(probe("\xFF\xD8\xFF\xD9").fault == "has no pixels: JPEG ends at byte 4 before any scan");
+  CHECK(probe("\xFF\xD8\xFF\xD9").fault.text ==
+        "has no pixels: JPEG ends at byte 4 before any scan");
   CHECK(probe("\xFF\xD8" + jpeg.substr(scan))
-            .fault.starts_with("has a damaged JPEG header: scan at byte"));
-  CHECK(probe(patched(jpeg, frame + 5, be(0, 2))).fault == "has no pixels: its header says 48 x 0");
+            .fault.text.starts_with("is damaged: JPEG header: scan at byte"));
+  CHECK(probe(patched(jpeg, frame + 5, be(0, 2))).fault.text ==
+        "has no pixels: its header says 48 x 0");
   CHECK(probe(patched(jpeg, frame + 2, be(1, 2)))
-            .fault.starts_with("has a damaged JPEG header: segment of 1"));
-  CHECK(probe(patched(jpeg, frame + 11, "\x77")).fault.starts_with("has a damaged JPEG header: "));
+            .fault.text.starts_with("is damaged: JPEG header: segment of 1"));
+  CHECK(
+      probe(patched(jpeg, frame + 11, "\x77")).fault.text.starts_with("is damaged: JPEG header: "));
 }
 
 TEST_CASE("jpeg probe: twelve bits are odd, not a fault, though libjpeg-turbo cannot decode them") {

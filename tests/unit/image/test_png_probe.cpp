@@ -47,11 +47,12 @@ TEST_CASE("png probe: a cut is told with both numbers") {
   const std::string png = make_png();
   const std::size_t end_chunk = png.size() - 12;
 
-  CHECK(probe(png.substr(0, 20)).fault == "is cut: 20 bytes, its header says 33");
-  CHECK(probe(png.substr(0, 60)).fault == "is cut: 60 bytes, its PNG chunk at byte 33 says " +
-                                              std::to_string(end_chunk) + " or more");
-  CHECK(probe(png.substr(0, end_chunk)).fault ==
-        "is cut: PNG of " + std::to_string(end_chunk) + " bytes without IEND chunk");
+  CHECK(probe(png.substr(0, 20)).fault.text == "is truncated: 20 bytes, its header says 33");
+  CHECK(probe(png.substr(0, 60)).fault.text ==
+        "is truncated: 60 bytes, its PNG chunk at byte 33 says " + std::to_string(end_chunk) +
+            " or more");
+  CHECK(probe(png.substr(0, end_chunk)).fault.text ==
+        "is truncated: PNG of " + std::to_string(end_chunk) + " bytes without IEND chunk");
 }
 
 TEST_CASE("png probe: bytes after the end are odd") {
@@ -68,14 +69,14 @@ TEST_CASE("png probe: the orientation of an eXIf chunk counts") {
 TEST_CASE("png probe: headers that make no image") {
   const std::string png = make_png();
 
-  CHECK(probe(patched(png, 12, "JHDR")).fault ==
-        "has a damaged PNG header: its first chunk is not an IHDR of 13 bytes");
-  CHECK(probe(patched(png, 16, be(0, 4))).fault == "has no pixels: its header says 0 x 17");
-  CHECK(probe(patched(png, 24, "\x03")).fault ==
-        "has a damaged PNG header: color type 2 with 3 bits");
-  CHECK(probe(patched(png, 25, "\x07")).fault ==
-        "has a damaged PNG header: color type 7 with 8 bits");
-  CHECK(probe(png.substr(0, 33) + png.substr(png.size() - 12)).fault ==
+  CHECK(probe(patched(png, 12, "JHDR")).fault.text ==
+        "is damaged: PNG header: its first chunk is not an IHDR of 13 bytes");
+  CHECK(probe(patched(png, 16, be(0, 4))).fault.text == "has no pixels: its header says 0 x 17");
+  CHECK(probe(patched(png, 24, "\x03")).fault.text ==
+        "is damaged: PNG header: color type 2 with 3 bits");
+  CHECK(probe(patched(png, 25, "\x07")).fault.text ==
+        "is damaged: PNG header: color type 7 with 8 bits");
+  CHECK(probe(png.substr(0, 33) + png.substr(png.size() - 12)).fault.text ==
         "has no pixels: PNG of 45 bytes without IDAT chunk");
 }
 

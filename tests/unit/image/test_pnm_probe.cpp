@@ -38,23 +38,24 @@ TEST_CASE("pnm probe: what is missing is told with both numbers") {
     std::string_view content, fault;
   };
   const Row rows[] = {
-      {"P6 3 2 255 abcdefabcdefabcde", "is cut: 28 bytes, its header says 29"},
-      {"P4 9 2 abc", "is cut: 10 bytes, its header says 11"},
-      {"P2 3 2 255 1 2 3 4 5", "is cut: 5 levels of pixels, its header says 6"},
-      {"P1 3 2 10110", "is cut: 5 levels of pixels, its header says 6"},
-      {"P5 3 2 2", "is cut: PNM header does not end within 8 bytes"},
-      {"P5 3", "is cut: PNM header does not end within 4 bytes"},
-      {"P5 3 x", "has a damaged PNM header: no number at byte 5"},
+      {"P6 3 2 255 abcdefabcdefabcde", "is truncated: 28 bytes, its header says 29"},
+      {"P4 9 2 abc", "is truncated: 10 bytes, its header says 11"},
+      {"P2 3 2 255 1 2 3 4 5", "is truncated: 5 levels of pixels, its header says 6"},
+      {"P1 3 2 10110", "is truncated: 5 levels of pixels, its header says 6"},
+      {"P5 3 2 2", "is truncated: PNM header does not end within 8 bytes"},
+      {"P5 3", "is truncated: PNM header does not end within 4 bytes"},
+      {"P5 3 x", "is damaged: PNM header: no number at byte 5"},
       {"P5 0 2 255 ", "has no pixels: its header says 0 x 2"},
-      {"P5 3 2 65536 ", "has a damaged PNM header: largest level 65536, at most 65535"},
+      {"P5 3 2 65536 ", "is damaged: PNM header: largest level 65536, at most 65535"},
       {"P6 99999999999999999999999 2 255 ",
-       "has a damaged PNM header: 18446744073709551615 x 2 pixels"},
-      {"P6 2147483647 2147483647 65535 ", "is cut: 31 bytes, its header says 18446744073709551615"},
+       "is damaged: PNM header: 18446744073709551615 x 2 pixels"},
+      {"P6 2147483647 2147483647 65535 ",
+       "is truncated: 31 bytes, its header says 18446744073709551615"},
       {"P2 3 2 255 1 2 x", "is damaged: PNM without a level at byte 15"},
   };
   for (const Row& row : rows) {
     CAPTURE(row.content);
-    CHECK(probe(row.content).fault == row.fault);
+    CHECK(probe(row.content).fault.text == row.fault);
   }
 }
 

@@ -30,15 +30,37 @@ TEST_CASE("suffix: fits the types it names, and every type if it names none") {
 }
 
 TEST_CASE("probe: empty and foreign bytes are faults of unknown type") {
-  CHECK(probe("").fault == "is empty");
+  CHECK(probe("").fault.text == "is empty");
   for (const std::string_view content :
        {"P", "BM", "BMW is a maker of cars, not of images", "PNG", "\xFF\xD8", "GIF88a", "<html>",
         "RIFF1234WAVE", "P7\nWIDTH 4", "P3x"}) {
     CAPTURE(content);
     const ImageInfo info = probe(content, "x.jpg");
     CHECK(info.type == ImageType::unknown);
-    CHECK(info.fault == "is not an image of a known type");
+    CHECK(info.fault.text == "is not an image of a known type");
     CHECK(info.odd.empty());
+  }
+}
+
+TEST_CASE("probe: what is wrong has a code, and words that begin alike") {
+  struct Row {
+    std::string content;
+    std::string_view reason, begins;
+  };
+  const Row rows[] = {
+      {"", "empty", "is empty"},
+      {"<html>", "unknown-type", "is not an image of a known type"},
+      {make_jpeg().substr(0, 100), "truncated", "is truncated: "},
+      {"\xFF\xD8\xFF\xD9", "no-pixels", "has no pixels: "},
+      {patched(make_png(), 12, "JHDR"), "damaged", "is damaged: "},
+      {make_png(), "", ""},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.reason);
+    const ImageFault fault = probe(row.content).fault;
+    CHECK(name_of(fault.code) == row.reason);
+    CHECK(fault.text.starts_with(row.begins));
+    CHECK(fault.empty() == row.reason.empty());
   }
 }
 

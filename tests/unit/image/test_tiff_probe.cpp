@@ -89,9 +89,10 @@ TEST_CASE("tiff probe: every prefix is a fault") {
 }
 
 TEST_CASE("tiff probe: strips beyond the end, or too short for the image, are cuts") {
-  CHECK(probe(make_tiff({.strip_bytes = 13})).fault == "is cut: 134 bytes, its header says 135");
-  CHECK(probe(make_tiff({.strip_bytes = 11})).fault ==
-        "is cut: 11 bytes of pixels, its TIFF header says 12");
+  CHECK(probe(make_tiff({.strip_bytes = 13})).fault.text ==
+        "is truncated: 134 bytes, its header says 135");
+  CHECK(probe(make_tiff({.strip_bytes = 11})).fault.text ==
+        "is truncated: 11 bytes of pixels, its TIFF header says 12");
   CHECK(probe(make_tiff({.compression = 5, .strip_bytes = 3})).fault.empty());
 }
 
@@ -99,9 +100,9 @@ TEST_CASE("tiff probe: a directory without pixels is a fault") {
   const std::string tiff = make_tiff({});
   const std::size_t strip_entry = tiff.find(le(273, 2) + le(4, 2));
 
-  CHECK(probe(patched(tiff, strip_entry, le(9999, 2))).fault ==
+  CHECK(probe(patched(tiff, strip_entry, le(9999, 2))).fault.text ==
         "has no pixels: TIFF of 134 bytes without strips or tiles");
-  CHECK(probe(patched(tiff, 18, le(0, 4))).fault == "has no pixels: its header says 0 x 2");
+  CHECK(probe(patched(tiff, 18, le(0, 4))).fault.text == "has no pixels: its header says 0 x 2");
 }
 
 TEST_CASE("tiff probe: values of a public tag beyond the end are a cut, a private tag's are not") {
@@ -109,8 +110,8 @@ TEST_CASE("tiff probe: values of a public tag beyond the end are a cut, a privat
   const std::size_t samples_entry = tiff.find(le(277, 2) + le(4, 2));
   const std::string values_apart = le(4, 2) + le(100, 4) + le(4000, 4);
 
-  CHECK(probe(patched(tiff, samples_entry, le(320, 2) + values_apart)).fault ==
-        "is cut: 134 bytes, its header says 4400");
+  CHECK(probe(patched(tiff, samples_entry, le(320, 2) + values_apart)).fault.text ==
+        "is truncated: 134 bytes, its header says 4400");
   CHECK(probe(patched(tiff, samples_entry, le(50'000, 2) + values_apart)).fault.empty());
 }
 

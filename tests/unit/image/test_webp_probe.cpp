@@ -60,13 +60,13 @@ TEST_CASE("webp probe: ends and headers that are not right") {
   const std::string webp = make_webp(kLossy);
 
   CHECK(probe(webp + "x").odd == Odd{"trailing-bytes"});
-  CHECK(probe(webp.substr(0, 30)).fault == "is cut: 30 bytes, its header says 36");
-  CHECK(probe(patched(webp, 16, le(17, 4))).fault ==
-        "is cut: 36 bytes, its WebP image chunk says 37");
-  CHECK(probe(patched(webp, 23, "x")).fault ==
+  CHECK(probe(webp.substr(0, 30)).fault.text == "is truncated: 30 bytes, its header says 36");
+  CHECK(probe(patched(webp, 16, le(17, 4))).fault.text ==
+        "is truncated: 36 bytes, its WebP image chunk says 37");
+  CHECK(probe(patched(webp, 23, "x")).fault.text ==
         "is damaged: WebP without VP8 start code at byte 23");
-  CHECK(probe(patched(webp, 12, "VP9 ")).fault.starts_with("has a damaged WebP header: "));
-  CHECK(probe(make_webp(extended(0))).fault ==
+  CHECK(probe(patched(webp, 12, "VP9 ")).fault.text.starts_with("is damaged: WebP header: "));
+  CHECK(probe(make_webp(extended(0))).fault.text ==
         "has no pixels: WebP of 30 bytes without an image chunk");
 }
 
