@@ -39,4 +39,10 @@ Finding ShardCheck::finding(std::string message, const std::string& file,
   return finding;
 }
 
+std::uint64_t bytes_of_files(const ManifestShard& shard) {
+  std::uint64_t bytes = 0;
+  for (const ManifestFile& file : shard.files) bytes += file.bytes;
+  return bytes;
+}
+
 }  // namespace shale

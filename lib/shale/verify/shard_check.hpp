@@ -50,6 +50,9 @@ struct ShardCheck {
                                 std::optional<std::uint64_t> row = std::nullopt) const;
 };
 
+/// Of all files of a shard.
+[[nodiscard]] std::uint64_t bytes_of_files(const ManifestShard& shard);
+
 /// The findings of one task. Memory holds the first of them, the others are counted: damage may
 /// make one for each row.
 class TaskFindings {

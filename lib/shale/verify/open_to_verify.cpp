@@ -1,0 +1,138 @@
+#include "shale/verify/open_to_verify.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/datasets/foreign_file.hpp"
+#include "shale/format/format.hpp"
+#include "shale/shards/place.hpp"
+#include "shale/verify/shard_check.hpp"
+
+namespace shale {
+namespace {
+
+Error not_a_dataset(const std::string& path, Place place) {
+  switch (place) {
+    case Place::absent:
+      return Error(Code::not_found, "there is no such dataset to verify").at(path);
+    case Place::unfinished:
+      return unfinished(path);
+    default:
+      return Error(Code::unsupported, "is neither a shale dataset nor a file of a known format")
+          .at(path)
+          .hint(
+              "verify takes the directory that 'shale convert' wrote, or an LMDB, HDF5 or "
+              "TFRecord file");
+  }
+}
+
+// For the progress: a shard's bytes count once for its blocks, once for the walk through its
+// structure, once for its digests.
+std::uint64_t bytes_to_read(const ManifestShard& shard, VerifyDepth depth) {
+  std::uint64_t lists = shard.index.bytes + shard.blocks.bytes;
+  if (depth == VerifyDepth::quick) return lists;
+  return lists + 2 * bytes_of_files(shard) + (depth == VerifyDepth::deep ? shard.payload_bytes : 0);
+}
+
+bool read_shards(const VerifyRequest& request, OpenedDataset& dataset, VerifyLog& log) {
+  try {
+    dataset.shards = open_shard_list(dataset.paths, request.memory_bytes);
+    dataset.manifest = dataset.shards.manifest();
+    for (const ManifestShard& shard : dataset.shards)
+      log.expect(bytes_to_read(shard, request.depth));
+  } catch (const Error& error) {
+    log.add_damage(error, "");
+    log.note("without its manifest nothing else of the dataset can be vouched for");
+    return false;
+  }
+  return true;
+}
+
+// A file of another tool whose index is missing, or of an earlier state: its structure is all
+// there is to check.
+void check_unindexed(const VerifyRequest& request, const std::string& file,
+                     const Manifest& manifest, const std::optional<std::string>& change,
+                     VerifyLog& log) {
+  std::vector<InputFile> files;
+  files.emplace_back(file);
+  const Format& format = format_of_file(files[0]);
+  const WalkProgress progress = log.events().of_walk();
+  log.events().stop_if_asked();
+  VerifyReport& report = log.report();
+  report.shards = 1;
+  report.proves_payload = false;
+  try {
+    Survey survey = format.survey(files[0], Dialect::plain, progress);
+    for (std::string& note : survey.notes) log.note(std::move(note));
+    format.scan(
+        {files, survey.schema, survey.layout, request.depth == VerifyDepth::deep, survey.samples,
+         survey.bases, progress},
+        OptionSet(format.options), [&](const IndexRow&) { ++report.samples; },
+        [&](Finding finding) { log.add(std::move(finding)); });
+    if (survey.layout.has_fixed_rows) report.samples = survey.samples;
+  } catch (const Error& error) {
+    log.add_damage(error, "");
+  }
+  if (change && log.findings() == 0)
+    throw stale_index(file, request.index_folder, manifest, *change);
+  log.note(
+      fmt::format("only its structure was checked: payload bytes cannot be verified; '{}' makes "
+                  "an index with "
+                  "checksums",
+                  index_command(file, request.index_folder, Dialect::plain, true)));
+}
+
+// False: the file is not what was indexed, and nothing more is to be checked.
+bool check_state_of_file(const VerifyRequest& request, const std::string& file, bool is_indexed,
+                         const OpenedDataset& dataset, VerifyLog& log) {
+  const Manifest& manifest = dataset.manifest;
+  const ShardList& shards = dataset.shards;
+  const auto command = [&] {
+    return index_command(file, request.index_folder, manifest.layout.dialect, true);
+  };
+  const std::optional<std::string> change =
+      is_indexed ? change_since_index(InputFile(file), manifest, shards.only()) : std::nullopt;
+  // Blocks and checksums name what differs of a file of the same size.
+  const bool can_tell = change && manifest.layout.has_checksums && shards.size() == 1 &&
+                        shards[0].files.size() == 1 &&
+                        shards[0].files[0].bytes == InputFile(file).size() &&
+                        request.depth != VerifyDepth::quick;
+  if (can_tell) {
+    log.note(fmt::format(
+        "{} has changed since it was indexed: {}; if that is meant to be, '{}' indexes it again",
+        printable(file), *change, command()));
+  } else if (!is_indexed || change) {
+    check_unindexed(request, file, manifest, change, log);
+    return false;
+  }
+  if (!manifest.layout.has_checksums) {
+    log.report().proves_payload = false;
+    log.note(fmt::format(
+        "the index has no checksums: payload bytes cannot be verified; '{}' adds them", command()));
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<OpenedDataset> open_to_verify(const VerifyRequest& request, VerifyLog& log) {
+  const Place place = look_at(request.dataset);
+  const std::optional<std::string> file =
+      place == Place::dataset ? std::nullopt : file_of_path(request.dataset);
+  if (place != Place::dataset && !file) throw not_a_dataset(request.dataset, place);
+  if (!file && std::none_of(request.against.begin(), request.against.end(), file_of_path))
+    refuse_file_options(request.dataset, kOwnDataset, request.index_folder, {});
+  OpenedDataset dataset;
+  dataset.paths =
+      file ? DatasetPaths::of_file(*file, request.index_folder) : DatasetPaths(request.dataset);
+  const bool is_indexed = !file || is_manifest(dataset.paths.manifest);
+  if (is_indexed && !read_shards(request, dataset, log)) return std::nullopt;
+  if (file && !check_state_of_file(request, *file, is_indexed, dataset, log)) return std::nullopt;
+  return dataset;
+}
+
+}  // namespace shale

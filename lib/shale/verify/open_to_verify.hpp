@@ -1,0 +1,19 @@
+#pragma once
+
+#include <optional>
+
+#include "shale/datasets/open_dataset.hpp"
+#include "shale/verify/verify_log.hpp"
+#include "shale/verify/verify_request.hpp"
+
+namespace shale {
+
+/// The dataset that a verification is of, its manifest read: a directory, or a file of another
+/// tool that has an index. nullopt: there is nothing more to check, all has been said; a file
+/// without an index has had its structure checked then. Errors: Code::not_found; Code::mismatch for
+/// an unfinished dataset, or a file that has changed since it was indexed; Code::unsupported;
+/// Code::io.
+[[nodiscard]] std::optional<OpenedDataset> open_to_verify(const VerifyRequest& request,
+                                                          VerifyLog& log);
+
+}  // namespace shale

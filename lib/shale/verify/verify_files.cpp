@@ -1,0 +1,150 @@
+#include "shale/verify/verify_files.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <set>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/io/file_summary.hpp"
+#include "shale/io/walk.hpp"
+#include "shale/shards/manifest_file.hpp"
+#include "shale/shards/naming.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::size_t kMostStrays = 1000;
+
+}  // namespace
+
+void verify_totals(const OpenedDataset& dataset, VerifyLog& log) {
+  const Manifest& manifest = dataset.manifest;
+  DatasetDigest digest;
+  std::uint64_t payload = 0;
+  for (const ManifestShard& shard : dataset.shards) {
+    digest.append(shard.digest);
+    payload += shard.payload_bytes;
+  }
+  const auto compare = [&](std::string_view what, const std::string& found,
+                           const std::string& expected) {
+    if (found == expected) return;
+    Finding finding;
+    finding.message = fmt::format("{} of the shards do not add up to that of the set", what);
+    finding.file = kManifestName;
+    finding.found = found;
+    finding.expected = expected;
+    log.add(std::move(finding));
+  };
+  compare("samples", std::to_string(digest.samples), std::to_string(manifest.digest.samples));
+  compare("payload bytes", std::to_string(payload), std::to_string(manifest.payload_bytes));
+  compare("content digests", digest.content.hex(), manifest.digest.content.hex());
+  compare("ordered digests", digest.ordered.hex(), manifest.digest.ordered.hex());
+  compare("key digests", digest.keys.hex(), manifest.digest.keys.hex());
+}
+
+void FileChecks::check_beside_shards() {
+  for (const ManifestFile& file : dataset_.manifest.files)
+    (void)check(dataset_.paths.lists, file, "");
+  std::set<std::string> strays;
+  std::uint64_t more = 0;
+  const auto look_at_entry = [&](const FolderEntry& entry) {
+    if (!is_dataset_file(entry.name) || is_listed(entry.name)) return false;
+    strays.insert(entry.name);
+    if (strays.size() > kMostStrays) {
+      strays.erase(std::prev(strays.end()));
+      ++more;
+    }
+    return false;
+  };
+  (void)list_folder(request_.dataset, look_at_entry);
+  for (const std::string& name : strays) {
+    Finding finding;
+    finding.message = "the file is not in the manifest";
+    finding.file = name;
+    log_.add(std::move(finding));
+  }
+  log_.count(more);
+}
+
+bool FileChecks::is_listed(const std::string& name) const {
+  const Manifest& manifest = dataset_.manifest;
+  return name == kManifestName || lists_shard_file(manifest, name) ||
+         std::any_of(manifest.files.begin(), manifest.files.end(),
+                     [&](const ManifestFile& file) { return file.name == name; });
+}
+
+bool FileChecks::check(const std::string& folder, const ManifestFile& expected,
+                       const std::string& shard) {
+  const std::uint64_t findings_before = log_.findings();
+  try {
+    const InputFile file(join_path(folder, expected.name));
+    Finding finding;
+    finding.file = expected.name;
+    finding.shard = shard;
+    if (file.size() != expected.bytes) {
+      finding.message = "size is wrong";
+      finding.found = fmt::format("{} bytes", file.size());
+      finding.expected = std::to_string(expected.bytes);
+      log_.add(std::move(finding));
+    } else if (request_.depth != VerifyDepth::quick) {
+      check_hash(file, expected, std::move(finding));
+    }
+  } catch (const Error& error) {
+    log_.add_damage(error, shard);
+  }
+  return log_.findings() == findings_before;
+}
+
+void FileChecks::check_hash(const InputFile& file, const ManifestFile& expected, Finding finding) {
+  const Hash128 found =
+      summarize_file(file, [this](std::uint64_t bytes) { log_.step(bytes); }).hash;
+  log_.report().bytes += file.size();
+  log_.finish(file.size());
+  if (found == expected.hash) return;
+  finding.message = "hash of the file is wrong";
+  finding.found = "xxh3-128 " + found.hex();
+  finding.expected = expected.hash.hex();
+  log_.add(std::move(finding));
+}
+
+void FileChecks::check_all_of(const ManifestShard& shard) {
+  for (const ManifestFile& file : shard.files) (void)check(dataset_.paths.shards, file, shard.name);
+}
+
+void load_blocks(ShardCheck& check, const DatasetPaths& paths, VerifyLog& log) {
+  const ManifestShard& shard = check.reader.shard();
+  std::uint64_t count = 0;
+  for (const ManifestFile& file : shard.files) {
+    check.first_block.push_back(count);
+    count += block_count(file.bytes);
+  }
+  try {
+    check.blocks = read_block_list(InputFile(join_path(paths.lists, shard.blocks.name)), count);
+  } catch (const Error& error) {
+    log.add_damage(error, shard.name);
+  }
+  // A list that is damaged cannot say which block is: the hash of the file tells whether the list
+  // is right.
+  for (std::size_t i = 0; i < shard.files.size() && !check.blocks.empty(); ++i) {
+    const ManifestFile& file = shard.files[i];
+    const auto list =
+        std::span(check.blocks).subspan(check.first_block[i], block_count(file.bytes));
+    const Hash128 found = hash_of_blocks(list);
+    if (found == file.hash) continue;
+    Finding finding;
+    finding.message =
+        fmt::format("block list does not hash to the manifest's hash of {}", file.name);
+    finding.file = shard.blocks.name;
+    finding.shard = shard.name;
+    finding.found = found.hex();
+    finding.expected = file.hash.hex();
+    log.add(std::move(finding));
+    check.blocks.clear();
+  }
+}
+
+}  // namespace shale

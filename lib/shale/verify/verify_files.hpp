@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+
+#include "shale/datasets/open_dataset.hpp"
+#include "shale/verify/verify_log.hpp"
+#include "shale/verify/verify_request.hpp"
+
+// What a manifest says of the set and of whole files, held against the shards and the disk.
+
+namespace shale {
+
+/// Samples, bytes and digests of the shards add up to those of the set.
+void verify_totals(const OpenedDataset& dataset, VerifyLog& log);
+
+/// Proves files as wholes: their size and, but at VerifyDepth::quick, their hash.
+class FileChecks {
+ public:
+  /// All outlive it.
+  FileChecks(const VerifyRequest& request, const OpenedDataset& dataset, VerifyLog& log)
+      : request_(request), dataset_(dataset), log_(log) {}
+
+  /// Lists beside the shards, and files that look like ours but are not in the manifest. There may
+  /// be any number of those: the first by name are told, the others counted.
+  void check_beside_shards();
+  /// False if there was something to report.
+  bool check(const std::string& folder, const ManifestFile& expected, const std::string& shard);
+  /// The files of a shard, where there is no better way to prove them.
+  void check_all_of(const ManifestShard& shard);
+
+ private:
+  [[nodiscard]] bool is_listed(const std::string& name) const;
+  void check_hash(const InputFile& file, const ManifestFile& expected, Finding finding);
+
+  const VerifyRequest& request_;
+  const OpenedDataset& dataset_;
+  VerifyLog& log_;
+};
+
+/// Reads the block list of a shard into `check`, and proves it by the hashes of the shard's files.
+void load_blocks(ShardCheck& check, const DatasetPaths& paths, VerifyLog& log);
+
+}  // namespace shale
