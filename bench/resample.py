@@ -139,11 +139,11 @@ def check(arguments, step):
 
 
 def plan_of(arguments, step):
-    """ "buckets, 2 passes": the road that shale takes."""
+    """ "buckets, 2 passes": the strategy that shale takes."""
     words = [word for word in step.command if word != "--quiet"]
     found = subprocess.run([*words, "--dry-run", "--json"], check=True, capture_output=True, text=True).stdout
     facts = json.loads(found)["arrays"][0]
-    return f"{facts['road']}, {facts['passes']} pass{'es' if facts['passes'] > 1 else ''}"
+    return f"{facts['strategy']}, {facts['passes']} pass{'es' if facts['passes'] > 1 else ''}"
 
 
 # ---- tables -----------------------------------------------------------------------------------------------------------------
@@ -257,7 +257,7 @@ def bench_curve(arguments):
         return f"{statistics.median(values):.2f} ({harness.spread(values)})"
 
     title = f"rows of 3 KB permuted, --memory {memory}MiB, in {GROUP_LIMIT // MIB} MiB, cold"
-    header = [title, "MB", "road", "s on disk", "s a GB of output", "x the first", "dd, s a GB", "dd, x the first", "of dd", "peak RSS MiB"]
+    header = [title, "MB", "strategy", "s on disk", "s a GB of output", "x the first", "dd, s a GB", "dd, x the first", "of dd", "peak RSS MiB"]
     rows = [[f"{times}x the memory", f"{sizes[times] / 1e6:.0f}", plans[times], f"{harness.median_of(runs[shale[times]], 'synced'):.2f}",
              in_brackets(each[shale[times]]), in_brackets(growth(shale, times)), in_brackets(each[dd[times]]),
              in_brackets(growth(dd, times)), harness.ratio(runs, dd[times], shale[times]), f"{peak_rss(runs[shale[times]]):.0f}"]

@@ -84,10 +84,11 @@ std::string_view manner_text(DrawMode mode) {
 }
 
 std::string plan_text(const DrawPlan& plan) {
-  const std::string_view road = plan.road == DrawRoad::memory   ? "the source fits in memory"
-                                : plan.road == DrawRoad::gather ? "rows are read where they lie"
-                                                                : "rows are dealt into buckets";
-  return fmt::format("  {}: {}, {} read, {} written, {} of scratch space\n", road,
+  const std::string_view strategy =
+      plan.strategy == DrawStrategy::memory   ? "the source fits in memory"
+      : plan.strategy == DrawStrategy::gather ? "rows are read where they lie"
+                                              : "rows are dealt into buckets";
+  return fmt::format("  {}: {}, {} read, {} written, {} of scratch space\n", strategy,
                      format_counted(plan.passes, "pass", "passes"), format_size(plan.read_bytes),
                      format_size(plan.written_bytes), format_size(plan.scratch_bytes));
 }

@@ -242,7 +242,7 @@ Json resample_facts(const ResampleReport& report, const ResampleRequest& request
                               {"dtype", printable(dtype_of_column(array.field).descr())},
                               {"shape", shape_of_column(array.field, array.rows)},
                               {"file_bytes", array.file_bytes},
-                              {"road", name_of(array.plan.road)},
+                              {"strategy", name_of(array.plan.strategy)},
                               {"passes", array.plan.passes},
                               {"read_bytes", array.plan.read_bytes},
                               {"written_bytes", array.plan.written_bytes},

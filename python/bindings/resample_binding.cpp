@@ -156,7 +156,7 @@ nb::dict facts_of(const ResampledArray& array) {
   facts["dtype"] = numpy_dtype(dtype_of_column(array.field).descr());
   facts["shape"] = nb::tuple(nb::cast(shape_of_column(array.field, array.rows)));
   facts["file_bytes"] = array.file_bytes;
-  facts["road"] = std::string(name_of(array.plan.road));
+  facts["strategy"] = std::string(name_of(array.plan.strategy));
   facts["passes"] = array.plan.passes;
   facts["read_bytes"] = array.plan.read_bytes;
   facts["written_bytes"] = array.plan.written_bytes;

@@ -33,7 +33,7 @@ class ResampledArray:
     dtype: Any  #: numpy.dtype
     shape: Tuple[int, ...]
     file_bytes: int
-    road: str  #: ``"memory"``, ``"gather"`` (rows are read where they lie) or ``"buckets"``
+    strategy: str  #: ``"memory"``, ``"gather"`` (rows are read where they lie) or ``"buckets"``
     passes: int  #: over the bytes, from the source to the output
     read_bytes: int  #: about so many
     written_bytes: int  #: the same

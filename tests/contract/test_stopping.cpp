@@ -386,16 +386,16 @@ struct Drawing {
   std::string_view name;
   DrawMode mode;
   std::size_t rows, width;
-  DrawRoad road;
+  DrawStrategy strategy;
 };
 constexpr Drawing kDrawings[] = {
-    {"permuted", DrawMode::permute, 3000, 40, DrawRoad::memory},
-    {"replaced", DrawMode::replace, 3000, 40, DrawRoad::memory},
-    {"dealt by weights", DrawMode::weights, 3000, 40, DrawRoad::buckets},
-    {"listed", DrawMode::indices, 3000, 40, DrawRoad::memory},
-    {"gathered", DrawMode::permute, 200, 8192, DrawRoad::gather},
-    {"dealt by permutation", DrawMode::permute, 130'000, 8, DrawRoad::buckets},
-    {"dealt by a list", DrawMode::indices, 130'000, 8, DrawRoad::buckets},
+    {"permuted", DrawMode::permute, 3000, 40, DrawStrategy::memory},
+    {"replaced", DrawMode::replace, 3000, 40, DrawStrategy::memory},
+    {"dealt by weights", DrawMode::weights, 3000, 40, DrawStrategy::buckets},
+    {"listed", DrawMode::indices, 3000, 40, DrawStrategy::memory},
+    {"gathered", DrawMode::permute, 200, 8192, DrawStrategy::gather},
+    {"dealt by permutation", DrawMode::permute, 130'000, 8, DrawStrategy::buckets},
+    {"dealt by a list", DrawMode::indices, 130'000, 8, DrawStrategy::buckets},
 };
 
 TEST_CASE("stopping: resample is stopped at any question, by any strategy, into whatever") {
@@ -419,15 +419,17 @@ TEST_CASE("stopping: resample is stopped at any question, by any strategy, into 
       request.also = {{dir / "y.npy", dir / "also.npy"}};
       request.indices_output = dir / "rows.npy";
       const std::set<std::string> before = dir.entries(output);
-      std::optional<DrawRoad> road;
+      std::optional<DrawStrategy> strategy;
       const std::uint64_t asked = stop_everywhere(
-          [&](const Events& events) { road = resample(request, events).arrays[0].plan.road; },
+          [&](const Events& events) {
+            strategy = resample(request, events).arrays[0].plan.strategy;
+          },
           [&] {
             CHECK(dir.entries(output) == before);
             if (output.ends_with(".npy")) CHECK_FALSE(std::filesystem::exists(dir / output));
           });
       CHECK(asked > 0);
-      if (output.ends_with(".npy")) CHECK(name_of(road.value()) == name_of(drawing.road));
+      if (output.ends_with(".npy")) CHECK(name_of(strategy.value()) == name_of(drawing.strategy));
       for (const char* name : {"drawn", "drawn.npy", "also.npy", "rows.npy"})
         std::filesystem::remove_all(dir / name);
     }

@@ -216,7 +216,7 @@ class DrawOutputs(DrawCase):
         write(listed, npy("<i8", (drawn,), array.array("q", (i * 7919 % rows for i in range(drawn))).tobytes()))
         words = ["resample", self.x, self.place / "out.npy", "--indices", listed, "--memory", "16MiB"]
         plan = json.loads(self.ok(*words, "--dry-run", "--json").out)["arrays"][0]
-        self.assertEqual(plan["road"], "buckets")
+        self.assertEqual(plan["strategy"], "buckets")
         self.assertGreater(plan["scratch_bytes"], drawn * (ROW_BYTES + 4 + 16))
         with self.small_disk(plan["scratch_bytes"] - 8 * drawn) as disk:  # more than the buckets take
             self.refused(*words, "--tmp", disk, says=[f"{disk}: ", "are needed here", "are free"])

@@ -66,12 +66,12 @@ def planned(*words):
     return json.loads(run_shale("resample", *map(str, words), "--dry-run", "--json", "--quiet").stdout)["arrays"]
 
 
-def resampled(sources, out, *words, road=None):
-    """Draws into `out`, replacing it; the row numbers that --save-indices says. `road`: which one it has to be."""
+def resampled(sources, out, *words, strategy=None):
+    """Draws into `out`, replacing it; the row numbers that --save-indices says. `strategy`: which one it has to be."""
     indices = out.with_name(out.stem + "-rows.npy")
     command = [*map(str, sources), str(out), *map(str, words), "--overwrite"]
-    if road:
-        assert planned(*command)[0]["road"] == road
+    if strategy:
+        assert planned(*command)[0]["strategy"] == strategy
     run_shale("resample", *command, "--save-indices", str(indices), "--quiet")
     numbers = np.load(indices)
     assert (numbers.dtype.str, numbers.ndim) == ("<i8", 1)
@@ -93,9 +93,9 @@ def first_bytes(path):
         return file.read(160)
 
 
-def check_draw(array, sources, out, *words, road=None):
+def check_draw(array, sources, out, *words, strategy=None):
     """Draws, and holds the file against array[numbers], to the byte."""
-    numbers = resampled(sources, out, *words, road=road)
+    numbers = resampled(sources, out, *words, strategy=strategy)
     assert numbers.size == 0 or (0 <= numbers.min() and numbers.max() < len(array))
     check_file(out, little(array)[numbers])
     return numbers

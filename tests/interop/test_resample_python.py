@@ -88,7 +88,7 @@ def test_the_result_says_what_was_written(here):
     assert [array.dtype for array in result.arrays] == [np.dtype("f4"), np.dtype("i8"), np.dtype("i8")]
     assert [array.file_bytes for array in result.arrays] == [os.path.getsize(array.path) for array in result.arrays]
     facts = json.loads(run_shale("resample", "x.npy", "same.npy", "--rows", "10", "--json").stdout)["arrays"][0]
-    names = ["road", "passes", "read_bytes", "written_bytes", "scratch_bytes"]
+    names = ["strategy", "passes", "read_bytes", "written_bytes", "scratch_bytes"]
     assert [getattr(result.arrays[0], name) for name in names] == [facts[name] for name in names]
     assert pickle.loads(pickle.dumps(result)) == result
     with pytest.raises(AttributeError):

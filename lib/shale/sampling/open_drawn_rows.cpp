@@ -13,12 +13,12 @@ DrawPlan plan_drawn_rows(std::uint64_t row_bytes, std::uint64_t source_rows, std
                          std::uint64_t memory_bytes, Draw::Costs costs) {
   const std::uint64_t source_bytes = source_rows * row_bytes, output_bytes = rows * row_bytes;
   // In floating point: an estimate may be larger than any integer. The output itself is written on
-  // all roads.
+  // all strategies.
   const auto real = [](std::uint64_t value) { return static_cast<double>(value); };
   const double seeking = real(rows) * (real(row_bytes) + real(kSeekBytes));
   const bool is_whole =
       fits_gather_memory(source_bytes, memory_bytes) && real(source_bytes) <= seeking;
-  const DrawPlan gather{.road = is_whole ? DrawRoad::memory : DrawRoad::gather,
+  const DrawPlan gather{.strategy = is_whole ? DrawStrategy::memory : DrawStrategy::gather,
                         .passes = 1,
                         .read_bytes = is_whole ? source_bytes : output_bytes,
                         .written_bytes = output_bytes,
@@ -30,7 +30,7 @@ DrawPlan plan_drawn_rows(std::uint64_t row_bytes, std::uint64_t source_rows, std
   const double dealing = real(source_bytes) + 2 * real(buckets.passes) * real(output_bytes) +
                          real(std::max(rows, source_rows)) * real(costs.step);
   if (gathering <= dealing) return gather;
-  return {.road = DrawRoad::buckets,
+  return {.strategy = DrawStrategy::buckets,
           .passes = buckets.passes + 1,
           .read_bytes = source_bytes + buckets.passes * output_bytes,
           .written_bytes = (buckets.passes + 1) * output_bytes,
@@ -38,7 +38,7 @@ DrawPlan plan_drawn_rows(std::uint64_t row_bytes, std::uint64_t source_rows, std
 }
 
 ScratchNeed scratch_of(const DrawPlan& plan, const Draw& draw) {
-  if (plan.road != DrawRoad::buckets) return {};
+  if (plan.strategy != DrawStrategy::buckets) return {};
   const ScratchNeed sweep = draw.sweep_scratch();
   return {.most = std::max(sweep.most, sweep.kept + plan.scratch_bytes), .kept = sweep.kept};
 }
@@ -47,9 +47,10 @@ std::unique_ptr<DrawnRows> open_drawn_rows(const LocatedRows& rows, const Draw& 
                                            const DrawLimits& limits, const Events& events) {
   const DrawPlan plan = plan_drawn_rows(rows.row_bytes(), rows.rows(), draw.rows(),
                                         limits.memory_bytes, draw.costs());
-  if (plan.road != DrawRoad::buckets)
+  if (plan.strategy != DrawStrategy::buckets)
     return open_gathered_rows(
-        rows, draw, {limits.jobs, limits.memory_bytes, plan.road == DrawRoad::memory}, events);
+        rows, draw, {limits.jobs, limits.memory_bytes, plan.strategy == DrawStrategy::memory},
+        events);
   require_free_space(limits.scratch_folder, scratch_of(plan, draw).most);
   return open_bucketed_rows(rows, draw, {limits.jobs, limits.memory_bytes, limits.scratch_folder},
                             events);

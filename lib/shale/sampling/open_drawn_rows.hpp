@@ -14,19 +14,19 @@
 namespace shale {
 
 /// How drawn rows are put in order.
-enum class DrawRoad {
+enum class DrawStrategy {
   memory,   ///< the source is read once, into memory
   gather,   ///< rows are read where they lie
   buckets,  ///< one sweep over the source, and buckets in a scratch file
 };
 
-[[nodiscard]] constexpr std::string_view name_of(DrawRoad road) {
+[[nodiscard]] constexpr std::string_view name_of(DrawStrategy strategy) {
   constexpr std::string_view kNames[] = {"memory", "gather", "buckets"};
-  return kNames[static_cast<std::size_t>(road)];
+  return kNames[static_cast<std::size_t>(strategy)];
 }
 
 struct DrawPlan {
-  DrawRoad road = DrawRoad::gather;
+  DrawStrategy strategy = DrawStrategy::gather;
   unsigned passes = 1;              ///< over the bytes, from the source to the output
   std::uint64_t read_bytes = 0;     ///< about so many, scratch included
   std::uint64_t written_bytes = 0;  ///< the same; the output is part of it
@@ -41,8 +41,8 @@ struct DrawLimits {
 
 inline constexpr std::uint64_t kLeastDrawMemory = 2 << 20;
 
-/// The cheapest road, by the bytes that move, and those that could move while the draw is asked:
-/// one random read counts as much as kSeekBytes in a row. Errors: as plan_buckets.
+/// The cheapest strategy, by the bytes that move, and those that could move while the draw is
+/// asked: one random read counts as much as kSeekBytes in a row. Errors: as plan_buckets.
 [[nodiscard]] DrawPlan plan_drawn_rows(std::uint64_t row_bytes, std::uint64_t source_rows,
                                        std::uint64_t rows, std::uint64_t memory_bytes,
                                        Draw::Costs costs = {});
@@ -51,11 +51,11 @@ inline constexpr std::uint64_t kLeastDrawMemory = 2 << 20;
 /// rows of 64 KiB, if all rows are wanted.
 inline constexpr std::uint64_t kSeekBytes = 128 << 10;
 
-/// What the road takes in the scratch folder, with what the draw itself needs for it.
+/// What the strategy takes in the scratch folder, with what the draw itself needs for it.
 [[nodiscard]] ScratchNeed scratch_of(const DrawPlan& plan, const Draw& draw);
 
-/// The drawn rows by the road that is planned. `rows`, `draw` and `events` must outlive the result.
-/// Errors: Code::io if the scratch folder has not the room; as open_gathered_rows and
+/// The drawn rows by the strategy that is planned. `rows`, `draw` and `events` must outlive the
+/// result. Errors: Code::io if the scratch folder has not the room; as open_gathered_rows and
 /// open_bucketed_rows.
 [[nodiscard]] std::unique_ptr<DrawnRows> open_drawn_rows(const LocatedRows& rows, const Draw& draw,
                                                          const DrawLimits& limits,

@@ -7,7 +7,7 @@
 #include "unit/arrays/located_noise.hpp"
 #include "unit/sampling/draw_checks.hpp"
 
-// Which road rows take, by their sizes; and that all roads lead to the same rows.
+// Which strategy rows take, by their sizes; and that all strategies lead to the same rows.
 
 namespace shale {
 namespace {
@@ -20,52 +20,52 @@ constexpr std::uint64_t kKibi = 1 << 10, kMebi = 1 << 20, kGibi = 1 << 30;
 
 struct Row {
   std::uint64_t row_bytes, source_rows, rows, memory;
-  DrawRoad road;
+  DrawStrategy strategy;
 };
 
-TEST_CASE("planned draw: the road that moves the fewest bytes") {
+TEST_CASE("planned draw: the strategy that moves the fewest bytes") {
   constexpr Row kRows[] = {
       // Half of the memory holds the source, or not.
-      {1, 8 * kMebi, 8 * kMebi, 16 * kMebi, DrawRoad::memory},
-      {1, 8 * kMebi + 1, 8 * kMebi + 1, 16 * kMebi, DrawRoad::buckets},
-      {kMebi, 8, 1'000'000, 16 * kMebi, DrawRoad::memory},
+      {1, 8 * kMebi, 8 * kMebi, 16 * kMebi, DrawStrategy::memory},
+      {1, 8 * kMebi + 1, 8 * kMebi + 1, 16 * kMebi, DrawStrategy::buckets},
+      {kMebi, 8, 1'000'000, 16 * kMebi, DrawStrategy::memory},
       // Nothing comes out.
-      {4, kGibi, 0, 16 * kMebi, DrawRoad::gather},
-      {0, kGibi, kGibi, 16 * kMebi, DrawRoad::memory},
+      {4, kGibi, 0, 16 * kMebi, DrawStrategy::gather},
+      {0, kGibi, kGibi, 16 * kMebi, DrawStrategy::memory},
       // All rows, once: 64 KiB is where it turns.
-      {64 * kKibi - 1, 20'000, 20'000, 64 * kMebi, DrawRoad::buckets},
-      {64 * kKibi, 20'000, 20'000, 64 * kMebi, DrawRoad::gather},
-      {64 * kKibi + 1, 20'000, 20'000, 64 * kMebi, DrawRoad::gather},
+      {64 * kKibi - 1, 20'000, 20'000, 64 * kMebi, DrawStrategy::buckets},
+      {64 * kKibi, 20'000, 20'000, 64 * kMebi, DrawStrategy::gather},
+      {64 * kKibi + 1, 20'000, 20'000, 64 * kMebi, DrawStrategy::gather},
       // Few rows of a source that would fit.
-      {kKibi, 8'000, 60, 16 * kMebi, DrawRoad::gather},
-      {kKibi, 8'000, 70, 16 * kMebi, DrawRoad::memory},
+      {kKibi, 8'000, 60, 16 * kMebi, DrawStrategy::gather},
+      {kKibi, 8'000, 70, 16 * kMebi, DrawStrategy::memory},
       // Few of many small rows; a share that is worth the sweep.
-      {8, kGibi, 1'000, 256 * kMebi, DrawRoad::gather},
-      {8, kGibi, 60'000, 256 * kMebi, DrawRoad::gather},
-      {8, kGibi, 70'000, 256 * kMebi, DrawRoad::buckets},
+      {8, kGibi, 1'000, 256 * kMebi, DrawStrategy::gather},
+      {8, kGibi, 60'000, 256 * kMebi, DrawStrategy::gather},
+      {8, kGibi, 70'000, 256 * kMebi, DrawStrategy::buckets},
       // Rows that no bucket takes.
-      {kMebi, 1'000, 1'000, 16 * kMebi, DrawRoad::gather},
-      {2 * kMebi, 1'000, 100'000, 16 * kMebi, DrawRoad::gather},
-      {100 * kMebi, 10, 10, 16 * kMebi, DrawRoad::gather},
+      {kMebi, 1'000, 1'000, 16 * kMebi, DrawStrategy::gather},
+      {2 * kMebi, 1'000, 100'000, 16 * kMebi, DrawStrategy::gather},
+      {100 * kMebi, 10, 10, 16 * kMebi, DrawStrategy::gather},
   };
   for (const Row& row : kRows) {
     CAPTURE(row.row_bytes);
     CAPTURE(row.source_rows);
     CAPTURE(row.rows);
     const DrawPlan plan = plan_drawn_rows(row.row_bytes, row.source_rows, row.rows, row.memory);
-    CHECK(name_of(plan.road) == name_of(row.road));
-    CHECK((plan.scratch_bytes > 0) == (row.road == DrawRoad::buckets));
-    CHECK((plan.passes == 1) == (row.road != DrawRoad::buckets));
+    CHECK(name_of(plan.strategy) == name_of(row.strategy));
+    CHECK((plan.scratch_bytes > 0) == (row.strategy == DrawStrategy::buckets));
+    CHECK((plan.passes == 1) == (row.strategy != DrawStrategy::buckets));
   }
 }
 
 TEST_CASE("planned draw: slots that are dear to look up are dealt, if rows are small") {
   constexpr Draw::Costs kDear{.slot = 420, .step = 100}, kCheap{.slot = 70, .step = 70};
   constexpr std::uint64_t kRows = 1'000'000, kMemory = 512 * kMebi;
-  CHECK(plan_drawn_rows(8, kRows, kRows, kMemory, kCheap).road == DrawRoad::memory);
-  CHECK(plan_drawn_rows(8, kRows, kRows, kMemory, kDear).road == DrawRoad::buckets);
-  CHECK(plan_drawn_rows(159, kRows, kRows, kMemory, kDear).road == DrawRoad::buckets);
-  CHECK(plan_drawn_rows(161, kRows, kRows, kMemory, kDear).road == DrawRoad::memory);
+  CHECK(plan_drawn_rows(8, kRows, kRows, kMemory, kCheap).strategy == DrawStrategy::memory);
+  CHECK(plan_drawn_rows(8, kRows, kRows, kMemory, kDear).strategy == DrawStrategy::buckets);
+  CHECK(plan_drawn_rows(159, kRows, kRows, kMemory, kDear).strategy == DrawStrategy::buckets);
+  CHECK(plan_drawn_rows(161, kRows, kRows, kMemory, kDear).strategy == DrawStrategy::memory);
 }
 
 TEST_CASE("planned draw: what is read and written adds up") {
@@ -125,7 +125,8 @@ TEST_CASE("drawn rows: memory, gathering and buckets hand out the same bytes") {
   for (const std::uint64_t row : test::all_rows(draw)) right += noise.row(row);
   for (const std::uint64_t memory : {kLeastDrawMemory, 64 * kMebi}) {
     const DrawPlan plan = plan_drawn_rows(40, PrimeDraw::kPrime, PrimeDraw::kPrime, memory);
-    CHECK(plan.road == (memory == kLeastDrawMemory ? DrawRoad::buckets : DrawRoad::memory));
+    CHECK(plan.strategy ==
+          (memory == kLeastDrawMemory ? DrawStrategy::buckets : DrawStrategy::memory));
     CHECK((all_of(*open_drawn_rows(*noise.rows, draw, {2, memory, dir.path()}, events)) == right));
   }
   const GatherLimits limits{.jobs = 2, .memory_bytes = kLeastGatherMemory};

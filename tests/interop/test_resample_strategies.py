@@ -1,4 +1,4 @@
-"""The roads of `shale resample`: memory, gather, buckets. Whatever the sizes and limits, the file is NumPy's SRC[indices]."""
+"""The strategies of `shale resample`: memory, gather, buckets. Whatever the sizes and limits, the file is NumPy's SRC[indices]."""
 
 import os
 
@@ -11,7 +11,7 @@ LIMITS = [["--jobs", jobs, "--memory", memory] for jobs, memory in ((1, "16MiB")
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("roads")
+    return tmp_path_factory.mktemp("strategies")
 
 
 @pytest.fixture(scope="session")
@@ -32,16 +32,16 @@ def large_rows(folder):
 def test_buckets(mode, small_rows, tmp_path):
     array, source = small_rows
     words = words_of(mode, len(array), tmp_path, 500_000)
-    numbers = resampled([source], tmp_path / "out.npy", *words, "--memory", "16MiB", road="buckets")
+    numbers = resampled([source], tmp_path / "out.npy", *words, "--memory", "16MiB", strategy="buckets")
     assert is_drawn_from(array, tmp_path / "out.npy", numbers)
 
 
 @pytest.mark.parametrize("words", [["--permute"], ["--replace", "--rows", 1_000_000, "--seed", 3]], ids=["permute", "replace"])
 def test_small_rows_come_out_the_same_for_all_limits_and_roads(words, small_rows, tmp_path):
     array, source = small_rows
-    reference, roads = None, set()
+    reference, strategies = None, set()
     for limits in LIMITS:
-        roads.add(planned(source, tmp_path / "new.npy", *words, *limits)[0]["road"])
+        strategies.add(planned(source, tmp_path / "new.npy", *words, *limits)[0]["strategy"])
         numbers = resampled([source], tmp_path / "out.npy", *words, *limits)
         if reference is None:
             assert is_drawn_from(array, tmp_path / "out.npy", numbers)
@@ -50,14 +50,14 @@ def test_small_rows_come_out_the_same_for_all_limits_and_roads(words, small_rows
         else:
             assert np.array_equal(np.memmap(tmp_path / "out.npy", "u1"), reference), limits
     # A slot of a draw with replacement takes longer to look up than these rows take to be dealt.
-    assert roads == ({"buckets", "memory"} if words == ["--permute"] else {"buckets"})
+    assert strategies == ({"buckets", "memory"} if words == ["--permute"] else {"buckets"})
 
 
 @pytest.mark.parametrize("mode", ["permute", "rows", "replace", "weights", "indices"])
 def test_large_rows_are_gathered_and_are_the_same_for_all_limits(mode, large_rows, tmp_path):
     array, source = large_rows
     words = words_of(mode, len(array), tmp_path, 300)
-    numbers = resampled([source], tmp_path / "out.npy", *words, "--memory", "16MiB", road="gather")
+    numbers = resampled([source], tmp_path / "out.npy", *words, "--memory", "16MiB", strategy="gather")
     assert is_drawn_from(array, tmp_path / "out.npy", numbers)
     for limits in LIMITS:
         assert np.array_equal(resampled([source], tmp_path / "again.npy", *words, *limits), numbers)
@@ -67,7 +67,7 @@ def test_large_rows_are_gathered_and_are_the_same_for_all_limits(mode, large_row
 def test_few_of_many_small_rows_are_gathered(small_rows, tmp_path):
     array, source = small_rows
     for words in (["--rows", 40], ["--replace", "--rows", 40], words_of("indices", len(array), tmp_path, 40)):
-        numbers = resampled([source], tmp_path / "out.npy", *words, "--memory", "16MiB", road="gather")
+        numbers = resampled([source], tmp_path / "out.npy", *words, "--memory", "16MiB", strategy="gather")
         assert is_drawn_from(array, tmp_path / "out.npy", numbers)
 
 
@@ -77,7 +77,7 @@ def test_rows_that_are_larger_than_the_memory_are_streamed(dtype, tmp_path):
     array = noise(dtype, (3, 60_000_000 // size + 1))
     source, out = saved(tmp_path / "x.npy", array), tmp_path / "out.npy"
     words = ["--replace", "--rows", 4, "--memory", "16MiB", "--jobs", 2]
-    numbers = resampled([source], out, *words, road="gather")
+    numbers = resampled([source], out, *words, strategy="gather")
     expected = np.memmap(source, "u1", offset=128).reshape(3, -1, size)[:, :, :: -1 if size > 1 else 1]
     found = np.memmap(out, "u1", offset=128).reshape(4, -1, size)
     assert all(np.array_equal(found[slot], expected[row]) for slot, row in enumerate(numbers))
@@ -92,14 +92,14 @@ def test_buckets_are_dealt_again_where_they_would_outgrow_the_memory(folder):
             np.lib.format.write_array_header_1_0(file, {"descr": "|u1", "fortran_order": False, "shape": (rows, 100)})
         os.truncate(source, 128 + rows * 100)
         plan = planned(source, folder / "new.npy", "--memory", "16MiB")[0]
-        assert (plan["road"], plan["passes"]) == ("buckets", passes)
+        assert (plan["strategy"], plan["passes"]) == ("buckets", passes)
         assert rows * 104 <= plan["scratch_bytes"] <= rows * 104 * 1.2
 
 
 def test_ten_million_rows_of_one_byte(folder, tmp_path):
     array = noise("u1", (10_000_000,))
     source = saved(tmp_path / "x.npy", array)
-    numbers = resampled([source], tmp_path / "out.npy", "--memory", "16MiB", road="buckets")
+    numbers = resampled([source], tmp_path / "out.npy", "--memory", "16MiB", strategy="buckets")
     assert is_drawn_from(array, tmp_path / "out.npy", numbers)
     assert np.array_equal(np.sort(numbers), np.arange(len(array)))
 
@@ -111,10 +111,10 @@ def test_sources_of_many_files_take_each_road(count, tmp_path):
     array = np.concatenate(parts)
     sources = [saved(tmp_path / f"{i}.npy", part.astype(">u4") if i % 2 else part) for i, part in enumerate(parts)]
     for words in (["--permute"], ["--replace", "--rows", 600_000]):
-        numbers = resampled(sources, tmp_path / "out.npy", *words, "--memory", "16MiB", road="buckets")
+        numbers = resampled(sources, tmp_path / "out.npy", *words, "--memory", "16MiB", strategy="buckets")
         assert is_drawn_from(array, tmp_path / "out.npy", numbers)
-    check_draw(array, sources, tmp_path / "out.npy", "--rows", 30, "--memory", "16MiB", road="gather")
-    check_draw(array, sources, tmp_path / "out.npy", "--rows", 3000, "--memory", "256MiB", road="memory")
+    check_draw(array, sources, tmp_path / "out.npy", "--rows", 30, "--memory", "16MiB", strategy="gather")
+    check_draw(array, sources, tmp_path / "out.npy", "--rows", 3000, "--memory", "256MiB", strategy="memory")
 
 
 def test_sources_that_do_not_lie_in_rows_take_each_road(tmp_path):
@@ -123,8 +123,8 @@ def test_sources_that_do_not_lie_in_rows_take_each_road(tmp_path):
     np.savez(tmp_path / "stored.npz", x=array)
     np.savez_compressed(tmp_path / "deflated.npz", x=array // 256)
     for name, values in (("f.npy", array), ("stored.npz", array), ("deflated.npz", array // 256)):
-        for words, road in ((["--permute"], "buckets"), (["--rows", 50], "gather")):
-            numbers = resampled([tmp_path / name], tmp_path / "out.npy", *words, "--memory", "16MiB", road=road)
+        for words, strategy in ((["--permute"], "buckets"), (["--rows", 50], "gather")):
+            numbers = resampled([tmp_path / name], tmp_path / "out.npy", *words, "--memory", "16MiB", strategy=strategy)
             assert is_drawn_from(values, tmp_path / "out.npy", numbers), (name, words)
 
 
