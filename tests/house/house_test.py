@@ -19,6 +19,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cpp_text  # noqa: E402
+import markdown  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -407,6 +408,23 @@ class HouseRules(unittest.TestCase):
 
         self.none_of(offences(), "packages come from whatever registry the machine is set up for")
 
+    def test_links_in_documents_resolve(self):
+        def offences():
+            pages = [*ROOT.glob("*.md"), *files("*.md", below=("docs", "formats", "python", "bench", "tests", "samples"))]
+            for page in pages:
+                text = read(page)
+                for line, link in markdown.links(text):
+                    path, _, anchor = link.partition("#")
+                    target = page.parent / path if path else page
+                    if re.match(r"[a-z]+:", link):
+                        continue  # another site
+                    if not target.exists():
+                        yield f"{relative(page)}:{line}: {link}: there is no such file"
+                    elif anchor and anchor not in markdown.anchors(read(target)):
+                        yield f"{relative(page)}:{line}: {link}: there is no such heading"
+
+        self.none_of(offences(), "a relative link leads to a file of the repository, and its anchor to a heading")
+
     def test_man_pages_and_options_agree(self):
         registered, documented = collections.defaultdict(str), collections.defaultdict(str)
         for path in cpp("tools"):
@@ -489,6 +507,11 @@ void long_one(int a,
         last = "class A {\n  int used_ = 0;\n  OrderedPipeline<int> one_{1};  // last\n  OrderedPipeline<int> two_;\n};\n"
         self.assertEqual(list(cpp_text.pipelines_before_other_members(before)), [(2, "pipeline_")])
         self.assertEqual(list(cpp_text.pipelines_before_other_members(last)), [])
+
+    def test_links_and_anchors_are_read_from_a_page(self):
+        page = "# One, `two` (3)\n[a](b.md#c) `[no](no)`\n```\n# no\n[no](no)\n```\n## A\n## A\n[d]: e\n"
+        self.assertEqual(list(markdown.links(page)), [(2, "b.md#c"), (9, "e")])
+        self.assertEqual(markdown.anchors(page), {"one-two-3", "a", "a-1"})
 
     def test_options_are_read_from_a_chain(self):
         text = 'd.add_options()("jobs,j", po::value<int>()->default_value(f("(")), "help (text)")\n  ("quiet", "q");\ng("no");'
