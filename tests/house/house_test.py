@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The rules of the house (docs/architecture.md, "rooms"; the style page), each one a test that says what is off, and where.
+"""The rules of the house (docs/architecture.md, "The modules"; CONTRIBUTING.md), each one a test that says what is off, and where.
 
 Run by ctest, or by hand: python3 tests/house/house_test.py [HouseRules.test_...]
 An exception to a rule is a line in one of the tables below, with its reason.
