@@ -5,6 +5,7 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/data/fixed_value.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/format/format.hpp"
 #include "shale/ops/inspect.hpp"
@@ -16,12 +17,12 @@
 namespace shale::tools {
 namespace {
 
-std::string fields_text(const Schema& schema, bool has_fixed_rows) {
+std::string fields_text(const Schema& schema, RowStorage rows) {
   std::string text;
   for (const Field& field : schema.fields) {
     if (!text.empty()) text += ", ";
     text += fmt::format("{} ({}", field.name, name_of(field.kind));
-    if (const std::optional<DType> dtype = shown_dtype(field, has_fixed_rows))
+    if (const std::optional<DType> dtype = stored_dtype_of(field, rows))
       text += fmt::format(" {}", dtype->descr());
     if (field.kind == Kind::tensor) {
       text +=
@@ -37,7 +38,7 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
   const Manifest& manifest = info.manifest;
   const bool is_ours = manifest.layout.dialect == Dialect::own;
   const std::string_view without =
-      manifest.layout.has_fixed_rows ? "needs no index" : "not indexed";
+      manifest.layout.rows.has_index() ? "not indexed" : "needs no index";
   std::string text =
       is_ours ? fmt::format("{}: a complete {} dataset by {}\n", printable(name), manifest.format,
                             manifest.generator)
@@ -52,7 +53,7 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
                   format_count(manifest.source.samples)));
   add("shards", fmt::format("{}, {} of files, the largest {}", format_count(manifest.shard_count),
                             format_size(info.file_bytes), format_size(info.largest_file)));
-  add("fields", fields_text(manifest.schema, manifest.layout.has_fixed_rows));
+  add("fields", fields_text(manifest.schema, manifest.layout.rows));
   if (!manifest.classes.empty()) {
     std::vector<std::string> first;
     for (std::size_t i = 0; i < std::min<std::size_t>(3, manifest.classes.size()); ++i) {
@@ -163,7 +164,7 @@ int run_cat(const std::vector<std::string>& words) {
   if (!position) {
     throw Error(Code::not_found, "there is no field '{}'", printable(field))
         .at(dataset)
-        .hint("the fields are key, " + fields_text(found.schema, false));
+        .hint("the fields are key, " + fields_text(found.schema, RowStorage::indexed()));
   }
   write_field(found, *position);
   return kDone;

@@ -29,7 +29,7 @@ Json schema_facts(const Manifest& manifest) {
   Json fields = Json::array();
   for (const Field& field : manifest.schema.fields) {
     Json json = {{"name", field.name}, {"kind", shale::name_of(field.kind)}};
-    if (const std::optional<DType> dtype = shown_dtype(field, manifest.layout.has_fixed_rows)) {
+    if (const std::optional<DType> dtype = stored_dtype_of(field, manifest.layout.rows)) {
       json["dtype"] = dtype->descr();
       json["shape"] = field.shape;
     }
@@ -39,11 +39,6 @@ Json schema_facts(const Manifest& manifest) {
 }
 
 }  // namespace
-
-std::optional<DType> shown_dtype(const Field& field, bool has_fixed_rows) {
-  if (has_fixed_rows) return dtype_of_column(field);
-  return field.dtype.item_bytes() > 0 ? std::optional(field.dtype) : std::nullopt;
-}
 
 Json error_facts(const Error& error) {
   Json json;

@@ -22,9 +22,6 @@ using Json = nlohmann::ordered_json;
 
 inline constexpr std::string_view kGenerator = "shale " SHALE_VERSION;
 
-/// The dtype that is to be told of a field: of tensors, and of the integers and reals of arrays.
-[[nodiscard]] std::optional<DType> shown_dtype(const Field& field, bool has_fixed_rows);
-
 [[nodiscard]] Json error_facts(const Error& error);
 [[nodiscard]] Json finding_facts(const Finding& finding);
 [[nodiscard]] Json manifest_facts(const Manifest& manifest);

@@ -141,8 +141,9 @@ std::optional<std::size_t> Hdf5Plan::offsets_of(std::uint32_t part) const {
   return values + 1;
 }
 
-bool has_fixed_hdf5_rows(const Schema& schema) {
-  return !schema.has_keys && has_fixed_fields(schema);
+RowStorage hdf5_row_storage(const Schema& schema) {
+  return !schema.has_keys && has_fixed_fields(schema) ? RowStorage::columns()
+                                                      : RowStorage::indexed();
 }
 
 Hdf5Plan plan_columns(const Schema& schema) {
@@ -153,8 +154,8 @@ Hdf5Plan plan_columns(const Schema& schema) {
   for (const Field& field : schema.fields) check_field(field);
   check_names(schema);
   Hdf5Plan plan;
-  plan.has_fixed_rows = has_fixed_hdf5_rows(schema);
-  const std::uint32_t key_parts = plan.has_fixed_rows ? 0 : 1;
+  plan.rows = hdf5_row_storage(schema);
+  const std::uint32_t key_parts = plan.has_keys() ? 1 : 0;
   plan.parts = key_parts + schema.fields.size();
   for (std::size_t i = 0; i < schema.fields.size(); ++i) {
     const Field& field = schema.fields[i];
@@ -165,9 +166,8 @@ Hdf5Plan plan_columns(const Schema& schema) {
       plan.columns.push_back({field.name, Role::rows, part, dtype_of_column(field), field.shape});
     }
   }
-  if (!plan.has_fixed_rows) add_flat(plan.columns, "key", 0);
-  plan.streamed =
-      plan.values_of(plan.has_fixed_rows ? longest_part(schema) : streamed_part(schema));
+  if (plan.has_keys()) add_flat(plan.columns, "key", 0);
+  plan.streamed = plan.values_of(plan.has_keys() ? streamed_part(schema) : longest_part(schema));
   const std::vector<std::uint64_t> no_bytes(plan.parts);
   const std::vector<ColumnExtent> nowhere(plan.columns.size() + 1);
   plan.head_bytes = aligned(metadata(plan, 0, no_bytes, nowhere).size());

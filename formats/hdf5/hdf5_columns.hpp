@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "shale/base/bytes.hpp"
+#include "shale/data/row_storage.hpp"
 #include "shale/data/schema.hpp"
 
 // What the writer and the scanner of shale's own shards agree on: which datasets there are, and
@@ -23,9 +24,9 @@ inline constexpr std::size_t kMaxHdf5Axes = 31;
 /// Every column begins at a multiple of this: no element lies across two cache lines.
 inline constexpr std::uint64_t kColumnAlignment = 64;
 
-/// Whether the shards of a schema have fixed rows (ShardLayout::has_fixed_rows): values of one
-/// size, and keys that are no more than numbers. Then a dataset a field is all there is.
-[[nodiscard]] bool has_fixed_hdf5_rows(const Schema& schema);
+/// Columns, if values are of one size and keys no more than numbers: then a dataset a field is all
+/// there is.
+[[nodiscard]] RowStorage hdf5_row_storage(const Schema& schema);
 
 /// One dataset of a shard. The parts of a record: 0 the key, 1 + i field i; where rows are fixed i
 /// field i, and none the key.
@@ -54,11 +55,13 @@ struct ColumnExtent {
 /// The columns of every shard of one schema.
 struct Hdf5Plan {
   std::vector<Hdf5Column> columns;  ///< fields in schema order, then the key
-  bool has_fixed_rows = false;      ///< there is no key
-  std::size_t parts = 0;            ///< of a record
-  std::size_t streamed = 0;         ///< the column that is written as its values come
-  std::uint64_t head_bytes = 0;     ///< metadata, and zeros to where the streamed column begins
+  RowStorage rows = RowStorage::indexed();
+  std::size_t parts = 0;         ///< of a record
+  std::size_t streamed = 0;      ///< the column that is written as its values come
+  std::uint64_t head_bytes = 0;  ///< metadata, and zeros to where the streamed column begins
 
+  /// The keys of rows in columns are their numbers.
+  [[nodiscard]] bool has_keys() const { return rows.has_index(); }
   /// The column that holds the values of a part.
   [[nodiscard]] std::size_t values_of(std::uint32_t part) const;
   /// The column of offsets into it; nullopt if its values are all of one size.

@@ -79,16 +79,16 @@ class PayloadReader {
   WindowReader window_;
 };
 
-ShardLayout layout_of(const Hdf5ForeignColumns& columns, bool has_fixed_rows) {
+ShardLayout layout_of(const Hdf5ForeignColumns& columns, RowStorage rows) {
   ShardLayout layout;
   layout.file_suffixes = {""};
   layout.part_file = {0};
   layout.field_part.assign(columns.fields.size(), 0);
-  if (has_fixed_rows) {
+  if (rows.has_strides()) {
     layout.part_file.resize(columns.fields.size());
     std::iota(layout.field_part.begin(), layout.field_part.end(), std::uint32_t{0});
-    layout.has_fixed_rows = true;
   }
+  layout.rows = rows;
   layout.has_keys = columns.key.has_value();
   layout.has_whole_records = false;
   layout.dialect = Dialect::plain;
@@ -132,7 +132,7 @@ class ForeignScanner {
       return report(error, {});
     }
     if (!is_as_indexed()) return;
-    if (input_.layout.has_fixed_rows) return check_fixed_rows();
+    if (input_.layout.rows.has_strides()) return check_fixed_rows();
     const std::uint64_t base = columns_.description.base_address;
     for (const Hdf5ForeignColumn& column : columns_.fields)
       fields_.emplace_back(column, base, file_, heap_);
@@ -289,7 +289,7 @@ Survey survey_hdf5_file(const InputFile& file, Dialect dialect, const WalkProgre
   for (Hdf5ForeignColumn& column : columns.fields) survey_values(columns, file, pace, column);
   std::optional<std::vector<std::uint64_t>> bases = columns.fixed_bases();
   Survey survey{.schema = columns.schema(),
-                .layout = layout_of(columns, bases.has_value()),
+                .layout = layout_of(columns, bases ? RowStorage::columns() : RowStorage::indexed()),
                 .notes = columns.notes};
   if (bases) {
     survey.samples = columns.rows;

@@ -35,8 +35,8 @@ ShardLayout hdf5_layout(const Schema& schema, const OptionSet&) {
   std::iota(layout.field_part.begin(), layout.field_part.end(),
             static_cast<std::uint32_t>(plan.parts - schema.fields.size()));
   layout.key_part = 0;
-  layout.has_fixed_rows = plan.has_fixed_rows;
-  layout.has_keys = !plan.has_fixed_rows;
+  layout.rows = plan.rows;
+  layout.has_keys = plan.has_keys();
   return layout;
 }
 

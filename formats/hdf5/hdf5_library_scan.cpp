@@ -145,11 +145,11 @@ class LibraryScanner {
     }
     for (const Hdf5Column& column : plan_.columns)
       columns_.push_back(std::make_unique<LibraryColumn>(library_file_, column));
-    const std::uint64_t samples = plan_.has_fixed_rows ? input_.samples : count_rows();
+    const std::uint64_t samples = plan_.has_keys() ? count_rows() : input_.samples;
     for (std::size_t i = 0; i < columns_.size(); ++i)
       check_shape(plan_.columns[i], *columns_[i], samples);
     if (is_lost_) return;
-    if (plan_.has_fixed_rows) return compare_fixed_rows();
+    if (plan_.rows.has_strides()) return compare_fixed_rows();
     ShardDirectory directory{.samples = samples, .extents = {}};
     for (const auto& column : columns_) directory.extents.push_back(column->extent());
     const ViewColumn view_column = [this](std::size_t number, std::uint64_t window) -> ViewBytes {

@@ -234,7 +234,7 @@ void scan_hdf5_rows(const ShardInput& input, const Hdf5Plan& plan, const ShardDi
 
 void scan_own_hdf5(const ShardInput& input, const RowSink& rows, const FindingSink& findings) {
   const Hdf5Plan plan = plan_columns(input.schema);
-  if (plan.has_fixed_rows) return scan_fixed_hdf5(input, plan, findings);
+  if (plan.rows.has_strides()) return scan_fixed_hdf5(input, plan, findings);
   const InputFile& file = input.files[0];
   const std::optional<ShardDirectory> directory = read_shard_directory(file, plan, findings);
   if (!directory) return;

@@ -82,7 +82,7 @@ class Hdf5ShardWriter final : public ShardWriter {
       part_bytes_[part] += record.parts[part].size();
       if (columns.ends) spill_.append(*columns.ends, bytes_of(part_bytes_[part]));
     }
-    if (plan_.has_fixed_rows) {
+    if (plan_.rows.takes_runs()) {
       samples_ += record.digest.samples;
       return {};
     }
@@ -165,7 +165,7 @@ Record encode_with_key(const Sample& sample, const Schema& schema) {
 }  // namespace
 
 Record encode_hdf5(const Sample& sample, const Schema& schema, const OptionSet&) {
-  if (has_fixed_hdf5_rows(schema)) return encode_fixed_row(sample, schema);
+  if (hdf5_row_storage(schema).has_strides()) return encode_fixed_row(sample, schema);
   if (sample.key.size() > kMaxHdf5KeyBytes) {
     throw Error(Code::limit, "key of {} bytes, HDF5 shards hold keys of at most {}",
                 sample.key.size(), kMaxHdf5KeyBytes)

@@ -94,7 +94,7 @@ Survey survey_npy(const InputFile& file, Dialect dialect, const WalkProgress&) {
   survey.layout.part_file = {0};
   survey.layout.field_part = {0};
   survey.layout.has_keys = false;
-  survey.layout.has_fixed_rows = true;
+  survey.layout.rows = RowStorage::columns();
   survey.layout.dialect = Dialect::plain;
   survey.samples = array.rows;
   survey.bases = {array.base};
@@ -108,7 +108,7 @@ void scan_foreign_npy(const ShardInput& input, const FindingSink& findings) {
   try {
     const PlainArray array = describe_array(file);
     const Field& expected = input.schema.fields.at(0);
-    if (!input.layout.has_fixed_rows)
+    if (!input.layout.rows.has_strides())
       throw Error(Code::damaged, "the index has no rows of one size, an npy file has");
     if (array.field == expected && array.rows == input.samples && array.base == input.bases[0])
       return;

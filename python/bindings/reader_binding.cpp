@@ -185,9 +185,11 @@ class Reader {
       nb::dict made;
       made["name"] = field.name;
       made["kind"] = std::string(name_of(field.kind));
-      const bool is_array = loader_->manifest().layout.has_fixed_rows;
-      if (is_array || field.dtype.item_bytes() > 0) made["dtype"] = dtype_of_column(field).descr();
-      if (is_array || field.kind == Kind::tensor) made["shape"] = nb::tuple(nb::cast(field.shape));
+      const RowStorage rows = loader_->manifest().layout.rows;
+      if (const std::optional<DType> dtype = stored_dtype_of(field, rows))
+        made["dtype"] = dtype->descr();
+      if (rows.has_strides() || field.kind == Kind::tensor)
+        made["shape"] = nb::tuple(nb::cast(field.shape));
       list.append(std::move(made));
     }
     return list;

@@ -30,9 +30,9 @@ inline bool holds_arrays_only(const Format& format) {
                              [](Kind kind) { return kind == Kind::tensor || !is_located(kind); });
 }
 
-/// True if shards of these samples have no index: where rows are fixed.
-inline bool has_fixed_rows(const Format& format, const Schema& schema) {
-  return format.layout(schema, defaults(format)).has_fixed_rows;
+/// True if the rows of shards of these samples lie in columns: there is no index.
+inline bool has_columns(const Format& format, const Schema& schema) {
+  return format.layout(schema, defaults(format)).rows.has_strides();
 }
 
 /// A schema of every kind that a format claims.
@@ -49,14 +49,14 @@ inline void for_each_layout(const std::function<void(const Format&, const Schema
     if (holds_arrays_only(format)) return;
     const Schema columns = fixed_schema_of(format.can.kinds);
     CAPTURE(columns.fields.size());
-    if (has_fixed_rows(format, columns)) check(format, columns);
+    if (has_columns(format, columns)) check(format, columns);
   });
 }
 
 /// Runs `check` for every format that has fixed rows, with a schema of such columns.
 inline void for_each_fixed_format(const std::function<void(const Format&, const Schema&)>& check) {
   for_each_layout([&](const Format& format, const Schema& schema) {
-    if (has_fixed_rows(format, schema)) check(format, schema);
+    if (has_columns(format, schema)) check(format, schema);
   });
 }
 

@@ -66,7 +66,7 @@ Scanned scan_file(const Format& format, const std::string& path, const SampleSet
   ManifestShard shard;
   shard.files = {{path.substr(slash + 1), 0, {}}};
   shard.digest.samples = set.samples.size();
-  if (manifest.layout.has_fixed_rows) shard.bases = {kBaseOfReference};
+  if (manifest.layout.rows.has_strides()) shard.bases = {kBaseOfReference};
   return scan_shard(format, path.substr(0, slash), manifest, shard, true);
 }
 

@@ -142,7 +142,7 @@ TEST_CASE(
   for_each_layout([](const Format& format, const Schema& schema) {
     // Shards larger than the journal: it must not be what is refused, after its shard was renamed.
     Schema large = schema;
-    if (has_fixed_rows(format, schema))
+    if (has_columns(format, schema))
       large.fields.push_back({"large", Kind::tensor, DType::parse("|u1"), {4000}});
     const SampleSet set = plain_samples(large, 12, 1500);
     std::size_t refused = 0, done = 0;

@@ -118,11 +118,11 @@ std::vector<Command> commands_for(const Format& from, const Schema& schema) {
                         return words_of(find_key({.path = source}, key, {}));
                       }});
   // What lies in fixed rows has no checksum: it is proved where that is asked for.
-  const Proof proof = has_fixed_rows(from, schema) ? Proof::all : Proof::automatic;
+  const Proof proof = has_columns(from, schema) ? Proof::all : Proof::automatic;
   commands.push_back({"load", false, [proof](const std::string& source, const std::string&) {
                         return read_by_loader(source, proof);
                       }});
-  if (!has_fixed_rows(from, schema)) return commands;
+  if (!has_columns(from, schema)) return commands;
   commands.push_back({"join", true, [=, &from](const std::string& source, const std::string& out) {
                         ConvertRequest request = conversion(source, out + ".npy", from);
                         request.fields = {last};

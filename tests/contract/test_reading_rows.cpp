@@ -56,7 +56,7 @@ void for_each_fixed_format(const std::function<void(const Format&)>& check) {
       return std::ranges::find(format.can.kinds, kind) != format.can.kinds.end();
     };
     if (!has(Kind::integer) || !has(Kind::real) || !has(Kind::tensor)) return;
-    if (!format.layout(narrow_schema(), defaults(format)).has_fixed_rows) return;
+    if (!format.layout(narrow_schema(), defaults(format)).rows.has_strides()) return;
     ++found;
     check(format);
   });

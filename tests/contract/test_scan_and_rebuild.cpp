@@ -27,7 +27,7 @@ std::vector<std::byte> bytes_of_rows(const std::vector<IndexRow>& rows, const Ma
 // Where rows are fixed there is no index, and nothing to give.
 void check_rows(const Scanned& scanned, const ReadSet& read, std::size_t shard) {
   CHECK(scanned.findings.empty());
-  if (read.manifest.layout.has_fixed_rows) {
+  if (read.manifest.layout.rows.has_strides()) {
     CHECK(scanned.rows.empty());
   } else {
     CHECK(bytes_of_rows(scanned.rows, read.manifest) ==
@@ -78,7 +78,7 @@ TEST_CASE("scan: a list's extent splits into the elements that were written") {
 TEST_CASE("rebuild: lost and damaged indexes and block lists come back byte for byte") {
   for_each_layout([](const Format& format, const Schema& schema) {
     const TempDir dir;
-    const bool has_index = !has_fixed_rows(format, schema);
+    const bool has_index = !has_columns(format, schema);
     (void)write_set(format, odd_samples(schema), dir / "out", {.limit_samples = 3});
     std::filesystem::copy(dir / "out", dir / "whole", std::filesystem::copy_options::recursive);
     std::filesystem::remove(dir / "out/shard-000001.blocks.npy");
@@ -102,8 +102,8 @@ TEST_CASE("rebuild: a shard that has changed gets no list that would vouch for i
     const TempDir dir;
     (void)write_set(format, plain_samples(schema, 7, 60), dir / "out");
     const ReadSet read = read_set(dir / "out");
-    const std::string list = dir / (has_fixed_rows(format, schema) ? "out/shard-000000.blocks.npy"
-                                                                   : "out/shard-000000.index.npy");
+    const std::string list = dir / (has_columns(format, schema) ? "out/shard-000000.blocks.npy"
+                                                                : "out/shard-000000.index.npy");
     for (const ManifestFile& file : read.shards[0].files) {
       std::filesystem::remove(list);
       const std::string path = join_path(dir / "out", file.name), sound = read_text(path);

@@ -66,7 +66,7 @@ Survey survey_grid(const InputFile& file, Dialect dialect, const WalkProgress&) 
   survey.layout.part_file.assign(columns, 0);
   for (std::uint32_t i = 0; i < columns; ++i) survey.layout.field_part.push_back(i);
   survey.layout.has_keys = false;
-  survey.layout.has_fixed_rows = true;
+  survey.layout.rows = RowStorage::columns();
   survey.layout.dialect = dialect;
   return survey;
 }

@@ -20,7 +20,7 @@ ShardLayout toy_rows_layout(const Schema& schema, const OptionSet&) {
   std::iota(layout.part_file.begin(), layout.part_file.end(), std::uint32_t{0});
   layout.field_part = layout.part_file;
   layout.has_keys = false;
-  layout.has_fixed_rows = true;
+  layout.rows = RowStorage::columns();
   return layout;
 }
 

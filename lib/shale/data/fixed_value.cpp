@@ -114,6 +114,11 @@ DType dtype_of_column(const Field& field) {
   return field.kind == Kind::real ? whole_real() : whole_integer();
 }
 
+std::optional<DType> stored_dtype_of(const Field& field, RowStorage rows) {
+  if (rows.has_strides()) return dtype_of_column(field);
+  return field.dtype.item_bytes() > 0 ? std::optional(field.dtype) : std::nullopt;
+}
+
 std::vector<std::uint64_t> shape_of_column(const Field& field, std::uint64_t rows) {
   std::vector<std::uint64_t> shape = {rows};
   shape.insert(shape.end(), field.shape.begin(), field.shape.end());

@@ -22,6 +22,9 @@ namespace shale {
                                     std::vector<std::uint64_t> shape);
 /// NumPy's type of the column that a field of fixed size is.
 [[nodiscard]] DType dtype_of_column(const Field& field);
+/// NumPy's type of what is stored of a field; nullopt for bytes, text and lists, and for numbers
+/// that an index holds as 64 bits.
+[[nodiscard]] std::optional<DType> stored_dtype_of(const Field& field, RowStorage rows);
 /// NumPy's shape of a column of so many values.
 [[nodiscard]] std::vector<std::uint64_t> shape_of_column(const Field& field, std::uint64_t rows);
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "shale/data/row_storage.hpp"
 #include "shale/data/schema.hpp"
 
 namespace shale {
@@ -66,14 +67,15 @@ struct ShardLayout {
   std::uint32_t key_part = 0;
   bool has_keys = true;            ///< false: the key of a row is its number
   bool has_whole_records = false;  ///< a sample is one run of bytes, its part 0
-  /// There are no index rows: the values of a field have one size and lie one after the other, from
-  /// where the manifest says (ManifestShard::bases). Integers and reals are stored as their dtype.
-  /// The parts of a record are the fields; there are no keys.
-  bool has_fixed_rows = false;
+  RowStorage rows = RowStorage::indexed();
   Dialect dialect = Dialect::own;
   /// False for shards of other tools whose payload has not been read: their index has no crc32c,
   /// they have no block list, and their files no hash.
   bool has_checksums = true;
+  /// Each value has a crc32c in the index.
+  [[nodiscard]] bool has_value_checksums() const {
+    return has_checksums && rows.has_value_checksums();
+  }
   friend bool operator==(const ShardLayout&, const ShardLayout&) = default;
 };
 

@@ -116,24 +116,15 @@ class Indexing {
     adopt_dialect();
     const Format& format = describe_file();
     std::vector<std::string> suffixes;
-    if (!manifest_.layout.has_fixed_rows) suffixes.emplace_back(kIndexSuffix);
+    if (manifest_.layout.rows.has_index()) suffixes.emplace_back(kIndexSuffix);
     if (request_.with_checksums) suffixes.emplace_back(kBlocksSuffix);
     refuse_foreign_files(place, suffixes);
-    if (manifest_.layout.has_fixed_rows) {
-      place_rows(format);
-    } else {
-      shard_.index.name = name_ + std::string(kIndexSuffix);
-      write_index(format, list_file(join_path(work.path(), shard_.index.name)));
-    }
-    if (request_.with_checksums) {
-      shard_.blocks.name = name_ + std::string(kBlocksSuffix);
-      write_blocks(list_file(join_path(work.path(), shard_.blocks.name)));
-      if (manifest_.layout.has_fixed_rows) {
-        digest_rows();
-      } else {
-        digest_samples(format, work.path());
-      }
-    }
+    const auto create_list = [&](ManifestFile& list, std::string_view suffix) {
+      list.name = name_ + std::string(suffix);
+      return list_file(join_path(work.path(), list.name));
+    };
+    locate_rows(format, create_list);
+    if (request_.with_checksums) digest_rows(format, create_list, work.path());
     describe_source();
     refuse_changed_file();
     events_.stop_if_asked();  // for the last time: what follows takes no time
@@ -144,22 +135,15 @@ class Indexing {
 
   NamelessIndex run_nameless() {
     const Format& format = describe_file();
-    const bool is_on_disk = !request_.scratch_folder.empty();
-    if (manifest_.layout.has_fixed_rows) {
-      place_rows(format);
-    } else {
-      shard_.index.name = add_nameless();
-      write_index(format, nameless_output());
-    }
-    if (request_.with_checksums && (is_on_disk || manifest_.layout.has_fixed_rows)) {
-      shard_.blocks.name = add_nameless();
-      write_blocks(nameless_output());
-      if (manifest_.layout.has_fixed_rows) {
-        digest_rows();
-      } else {
-        digest_samples(format, kNamelessFolder);
-      }
-    }
+    const auto create_list = [this](ManifestFile& list, std::string_view) {
+      list.name = add_nameless();
+      return nameless_output();
+    };
+    locate_rows(format, create_list);
+    // In memory the index of one sample after the other is all there is room for.
+    const bool is_in_memory = request_.scratch_folder.empty();
+    if (request_.with_checksums && !(is_in_memory && manifest_.layout.rows.has_index()))
+      digest_rows(format, create_list, kNamelessFolder);
     describe_source();
     refuse_changed_file();
     events_.stop_if_asked();
@@ -230,7 +214,7 @@ class Indexing {
     const Format& format = format_of_file(files_[0]);
     Survey survey = format.survey(files_[0], dialect_, events_.of_walk());
     validate_schema(survey.schema);
-    if (survey.layout.has_fixed_rows) refuse_empty_rows(survey.schema, survey.samples);
+    if (survey.layout.rows.has_strides()) refuse_empty_rows(survey.schema, survey.samples);
     survey.layout.has_checksums = request_.with_checksums;
     manifest_.generator = request_.generator;
     manifest_.format = format.name;
@@ -250,6 +234,27 @@ class Indexing {
                           printable(request_.file)));
   }
 
+  // Creates the file of one of the lists of the shard, index or blocks, and names it.
+  using CreateList = std::function<OutputFile(ManifestFile& list, std::string_view suffix)>;
+
+  void locate_rows(const Format& format, const CreateList& create_list) {
+    if (manifest_.layout.rows.has_index()) {
+      write_index(format, create_list(shard_.index, kIndexSuffix));
+    } else {
+      place_rows(format);
+    }
+  }
+
+  // Reads all of the file. `lists`: the folder of its index.
+  void digest_rows(const Format& format, const CreateList& create_list, const std::string& lists) {
+    write_blocks(create_list(shard_.blocks, kBlocksSuffix));
+    if (manifest_.layout.rows.takes_runs()) {
+      digest_runs();
+    } else {
+      digest_samples(format, lists);
+    }
+  }
+
   // There is no index to be made: the survey has said where the rows begin.
   void place_rows(const Format& format) {
     format.scan(
@@ -258,8 +263,7 @@ class Indexing {
         OptionSet(format.options), [](const IndexRow&) {},
         [this](const Finding& finding) { refuse(finding); });
     const ShardReader reader(paths_, manifest_, shard_);  // proves that the file holds them all
-    for (std::size_t i = 0; i < manifest_.schema.fields.size(); ++i) {
-      const FixedColumn column = reader.fixed_column(i);
+    for (const FixedColumn& column : reader.fixed_columns()) {
       if (is_located(column.field->kind))
         shard_.payload_bytes += shard_.digest.samples * column.stride;
     }
@@ -317,11 +321,10 @@ class Indexing {
     shard_.digest = digest;
   }
 
-  void digest_rows() {
+  void digest_runs() {
     const ShardReader reader(paths_, manifest_, shard_);
-    const std::vector<Field>& fields = manifest_.schema.fields;
-    std::uint64_t row_bytes = 0;
-    for (std::size_t i = 0; i < fields.size(); ++i) row_bytes += reader.fixed_column(i).stride;
+    const std::vector<FixedColumn> columns = reader.fixed_columns();
+    const std::uint64_t row_bytes = row_bytes_of(columns);
     if (row_bytes > request_.memory_bytes) {
       throw Error(Code::limit, "each row is {} bytes, its digest wants them in the {} of memory",
                   row_bytes, request_.memory_bytes)
@@ -329,12 +332,12 @@ class Indexing {
           .hint("pass a larger --memory");
     }
     const std::uint64_t rows = shard_.digest.samples;
-    const std::uint64_t at_once = std::max<std::uint64_t>(
-        1, std::min(kDigestBytes, request_.memory_bytes) / std::max<std::uint64_t>(1, row_bytes));
+    const std::uint64_t at_once =
+        rows_at_once(row_bytes, std::min(kDigestBytes, request_.memory_bytes));
     DatasetDigest digest;
     for (std::uint64_t row = 0; row < rows;) {
       const std::uint64_t count = std::min(at_once, rows - row);
-      digest.append(digest_of_run(reader, row, count));
+      digest.append(digest_of_run(columns, row, count));
       row += count;
       events_.stop_if_asked();
       events_.report(row, rows, row * row_bytes);
@@ -342,16 +345,11 @@ class Indexing {
     shard_.digest = digest;
   }
 
-  [[nodiscard]] DatasetDigest digest_of_run(const ShardReader& reader, std::uint64_t row,
+  [[nodiscard]] DatasetDigest digest_of_run(std::span<const FixedColumn> columns, std::uint64_t row,
                                             std::uint64_t count) const try {
-    std::vector<std::vector<std::byte>> stored;
-    for (std::size_t i = 0; i < manifest_.schema.fields.size(); ++i) {
-      const FixedColumn column = reader.fixed_column(i);
-      std::vector<std::byte>& bytes = stored.emplace_back(count * column.stride);
-      column.file->read_exact(column.place(row).offset, bytes);
-    }
-    const std::vector<Bytes> columns(stored.begin(), stored.end());
-    return digest_of_rows(columns, count, manifest_.schema);
+    FixedRun run(row, count);
+    for (const FixedColumn& column : columns) run.read(column);
+    return digest_of_rows(run.columns(), count, manifest_.schema);
   } catch (Error& error) {
     error.at(request_.file).for_sample({}, row);
     throw;

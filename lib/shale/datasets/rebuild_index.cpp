@@ -41,7 +41,7 @@ class Rebuilding {
 
   RebuiltShard rebuild(const ManifestShard& shard) {
     RebuiltShard result{.name = shard.name, .fault = {}};
-    result.has_index = !manifest_.layout.has_fixed_rows;
+    result.has_index = manifest_.layout.rows.has_index();
     const bool has_index = !result.has_index || is_whole(directory_, shard.index, events_),
                has_blocks = is_whole(directory_, shard.blocks, events_);
     try {

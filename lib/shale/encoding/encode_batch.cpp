@@ -99,7 +99,7 @@ EncodedBatch encode_batch(Batch batch, const SourceInfo& source, const Encoding&
   if (source.row_bytes) {
     const std::vector<std::vector<Bytes>> runs = load_runs(batch, source, reader);
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      if (encoding.layout.has_fixed_rows) {
+      if (encoding.layout.rows.takes_runs()) {
         encoded.samples.push_back(encode_whole(batch.pending[i], runs[i], source));
       } else {
         encode_rows(batch.pending[i], runs[i], source, encoding, encoded.samples);

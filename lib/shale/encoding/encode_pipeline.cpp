@@ -15,9 +15,9 @@ void encode_all(Source& source, const Encoding& encoding, const PipelineLimits& 
   MemoryBudget budget(limits.memory_bytes);
   std::vector<BatchReader> readers;
   for (unsigned i = 0; i < limits.jobs; ++i) readers.emplace_back(BatchReader::Options{});
-  BatchCutter cutter(
-      source, budget, limits.jobs,
-      {.are_encoded_whole = encoding.layout.has_fixed_rows, .rows_a_shard = limits.rows_a_shard});
+  BatchCutter cutter(source, budget, limits.jobs,
+                     {.are_encoded_whole = encoding.layout.rows.takes_runs(),
+                      .rows_a_shard = limits.rows_a_shard});
   std::uint64_t done = 0, done_bytes = 0;
   OrderedPipeline<EncodedBatch> pipeline(limits.jobs);
   for (;;) {

@@ -80,9 +80,8 @@ PendingSample fixed_sample(const SourceInfo& info, std::uint64_t number) {
   return pending;
 }
 
-ShardForecast forecast_fixed(const SourceInfo& info, const Format& format, const OptionSet& options,
-                             const ShardLimits& limits) {
-  const std::uint64_t rows_a_shard = rows_within(limits, format, info.schema, options);
+ShardForecast forecast_runs(const SourceInfo& info, const Format& format, const OptionSet& options,
+                            std::uint64_t rows_a_shard, std::uint64_t shard_bytes) {
   ShardForecast forecast;
   std::vector<std::uint64_t> parts(info.schema.fields.size());
   for (std::uint64_t row = 0; row < info.manifest.samples; row += rows_a_shard) {
@@ -94,7 +93,7 @@ ShardForecast forecast_fixed(const SourceInfo& info, const Format& format, const
         format.create_sizer(info.schema, options)->size_with(parts, rows);
     if (rows_a_shard == 0)
       throw too_large(std::to_string(row), row, *std::max_element(sizes.begin(), sizes.end()),
-                      limits.bytes);
+                      shard_bytes);
     forecast.file_bytes += std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
     ++forecast.shards;
   }
@@ -126,8 +125,9 @@ ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_
   const SourceInfo& info = source.info();
   const OptionSet options(format.options);
   const ShardLayout layout = format.layout(info.schema, options);
-  if (layout.has_fixed_rows)
-    return forecast_fixed(info, format, options, {shard_bytes, shard_samples});
+  if (const std::optional<std::uint64_t> rows =
+          rows_within({shard_bytes, shard_samples}, format, info.schema, options))
+    return forecast_runs(info, format, options, *rows, shard_bytes);
   const IndexColumns columns(info.schema, layout);
   // Rows of arrays are all alike: not one has to be read.
   const auto next = [&](std::uint64_t number) -> std::optional<PendingSample> {

@@ -31,8 +31,8 @@ namespace shale {
 /// One sample encoded for one format. `row` holds its places relative to the part they lie in
 /// (ShardLayout says which); the core adds where the part came to lie. Payload bytes are borrowed
 /// from the sample.
-/// Where rows are fixed (ShardLayout::has_fixed_rows) a record may be many samples at once: its
-/// parts are the fields, each the values of all of them, and `row` and `key` stay empty.
+/// Where RowStorage::takes_runs it may be many samples at once: its parts are the fields, each the
+/// values of all of them, and `row` and `key` stay empty.
 struct Record {
   std::string key;
   std::vector<Blob> parts;
@@ -97,7 +97,7 @@ struct ShardInput {
 struct Survey {
   Schema schema;
   ShardLayout layout;         ///< one file, with the suffix ""; has_checksums is the core's
-  std::uint64_t samples = 0;  ///< where layout.has_fixed_rows: how many,
+  std::uint64_t samples = 0;  ///< where layout.rows.has_strides(): how many,
   std::vector<std::uint64_t> bases = {};  ///< and where those of each field begin
   std::vector<std::string> notes;         ///< what of the file is left out, a sentence each
 };

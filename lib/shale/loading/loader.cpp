@@ -182,7 +182,7 @@ LoaderState& Loader::state() const {
       .stamp = stamp_,
       .cache = cache_,
       .proves_indexes = proof_ != Proof::none,
-      .proves_blocks = proof_ == Proof::all && manifest().layout.has_fixed_rows});
+      .proves_blocks = proof_ == Proof::all && !manifest().layout.rows.has_value_checksums()});
   if (state_.compare_exchange_strong(current, fresh.get())) {
     if (current != nullptr) current->abandon();  // never freed: it may be in any condition
     return *fresh.release();
@@ -260,7 +260,7 @@ void Loader::locate_in_shard(std::span<LocatedSample* const> samples,
   LoaderState& open = state();
   const OpenShardPointer shard = open.shard(samples.front()->shard);
   const ShardReader& reader = shard->reader;
-  if (manifest().layout.has_fixed_rows)
+  if (reader.index_file() == nullptr)
     return locate_fixed_rows(samples, wanted, *shard, manifest().schema, open);
   const std::uint64_t row_bytes = reader.columns().row_bytes();
   std::vector<std::byte> bytes(samples.size() * row_bytes);
@@ -352,7 +352,7 @@ void Loader::add_place(Error& error, const LocatedSample& sample,
 }
 
 Loader::Column Loader::column(std::string_view name) const {
-  if (manifest().layout.has_fixed_rows) {
+  if (manifest().layout.rows.has_strides()) {
     try {
       return fixed_column_named(name, manifest().schema);
     } catch (Error& error) {

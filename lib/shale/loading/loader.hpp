@@ -96,8 +96,7 @@ class Loader {
   void locate_in_shard(std::span<LocatedSample* const> samples,
                        const std::vector<bool>& wanted) const;
   [[nodiscard]] bool proves_crc32c() const {
-    return proof_ != Proof::none && manifest().layout.has_checksums &&
-           !manifest().layout.has_fixed_rows;
+    return proof_ != Proof::none && manifest().layout.has_value_checksums();
   }
   [[nodiscard]] std::vector<LocatedSample> located(std::span<const std::uint64_t> rows,
                                                    const std::vector<bool>& wanted) const;

@@ -65,7 +65,7 @@ Extent OpenShard::extent(const InputFile& file, std::uint64_t offset,
 LoaderState::LoaderState(const Setting& setting)
     : setting_(setting), process_(::getpid()), stamp_(setting.stamp) {
   const Manifest& manifest = setting.outline.manifest;
-  const std::size_t indexes = manifest.layout.has_fixed_rows ? 0 : 1;
+  const std::size_t indexes = manifest.layout.rows.has_index() ? 1 : 0;
   const std::size_t descriptors_a_shard =
       indexes + std::max<std::size_t>(1, manifest.layout.file_suffixes.size());
   most_shards_ =

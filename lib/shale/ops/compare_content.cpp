@@ -66,7 +66,7 @@ class ContentComparison {
       return;
     }
     if (!open_) throw differs("there are more samples now").for_sample(sample.key);
-    if (!manifest_.layout.has_fixed_rows) compare_row(sample);
+    if (manifest_.layout.rows.has_index()) compare_row(sample);
     digest_.append(sample.record->digest);
     const ManifestShard& shard = *open_;
     if (digest_.samples < shard.digest.samples) return;

@@ -69,7 +69,8 @@ FoundSample load_row(const OpenedDataset& dataset, const DatasetRequest& request
   const std::uint64_t shard_row = row - dataset.shards.first_row(number);
   const ShardReader shard(dataset.paths, dataset.manifest, dataset.shards[number]);
   shard.prove_index([&](auto) { events.stop_if_asked(); });
-  if (dataset.manifest.layout.has_fixed_rows && dataset.manifest.layout.has_checksums)
+  const ShardLayout& layout = dataset.manifest.layout;
+  if (layout.has_checksums && !layout.rows.has_value_checksums())
     prove_fixed_row(dataset, shard, shard_row);
   const IndexRow place = shard.open_index().row(shard_row);
   return load(dataset, shard, place, row, shard_row, request.memory_bytes, events);

@@ -80,14 +80,14 @@ ShardReader::ShardReader(const DatasetPaths& paths, const Manifest& manifest, Ma
       schema_(&manifest.schema),
       layout_(&manifest.layout),
       columns_(manifest.schema, manifest.layout) {
-  if (!layout_->has_fixed_rows) index_ = open_checked(paths.lists, shard_.index);
+  if (layout_->rows.has_index()) index_ = open_checked(paths.lists, shard_.index);
   if (shard_.files.size() != layout_->file_suffixes.size()) {
     throw Error(Code::damaged, "{} has {} files, its format writes {}", shard_.name,
                 shard_.files.size(), layout_->file_suffixes.size())
         .at(paths.manifest);
   }
   for (const ManifestFile& file : shard_.files) files_.push_back(open_checked(paths.shards, file));
-  if (layout_->has_fixed_rows) check_bases();
+  if (layout_->rows.has_strides()) check_bases();
 }
 
 void ShardReader::check_bases() const {
@@ -119,11 +119,15 @@ FixedColumn ShardReader::fixed_column(std::size_t field) const {
           fixed_bytes_of(of_schema).value()};
 }
 
-IndexReader ShardReader::open_index() const {
-  if (index_) return IndexReader(*index_, columns_, shard_.digest.samples);
+std::vector<FixedColumn> ShardReader::fixed_columns() const {
   std::vector<FixedColumn> columns;
   for (std::size_t i = 0; i < schema_->fields.size(); ++i) columns.push_back(fixed_column(i));
-  return IndexReader(FixedRowReader(std::move(columns)), shard_.digest.samples);
+  return columns;
+}
+
+IndexReader ShardReader::open_index() const {
+  if (index_) return IndexReader(*index_, columns_, shard_.digest.samples);
+  return IndexReader(FixedRowReader(fixed_columns()), shard_.digest.samples);
 }
 
 const InputFile& ShardReader::file_of_field(std::size_t field) const {

@@ -36,13 +36,12 @@ class ShardReader {
   [[nodiscard]] IndexReader open_index() const;
   /// The values of a field, where rows are fixed; inside of their file.
   [[nodiscard]] FixedColumn fixed_column(std::size_t field) const;
+  [[nodiscard]] std::vector<FixedColumn> fixed_columns() const;
   /// The file a field of the schema (or the key) lies in.
   [[nodiscard]] const InputFile& file_of_field(std::size_t field) const;
   [[nodiscard]] const InputFile& file_of_key() const;
   /// False: there is no crc32c of each value: no index, or one that was made without reading them.
-  [[nodiscard]] bool has_checksums() const {
-    return layout_->has_checksums && !layout_->has_fixed_rows;
-  }
+  [[nodiscard]] bool has_checksums() const { return layout_->has_value_checksums(); }
   /// Proves the index by its hash in the manifest: then every place, checksum and number in it is
   /// as it was written. Nothing to prove where rows are fixed. Reads the whole index. `progress`
   /// and errors: as prove_file.

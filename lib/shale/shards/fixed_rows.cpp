@@ -1,5 +1,6 @@
 #include "shale/shards/fixed_rows.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "shale/base/error.hpp"
@@ -11,6 +12,22 @@ namespace {
 constexpr std::uint64_t kNumberWindowBytes = 16 * 1024;
 
 }  // namespace
+
+Bytes FixedRun::read(const FixedColumn& column) {
+  std::vector<std::byte>& values = values_.emplace_back(rows_ * column.stride);
+  column.file->read_exact(column.place(begin_).offset, values);
+  return values;
+}
+
+std::uint64_t row_bytes_of(std::span<const FixedColumn> columns) {
+  std::uint64_t bytes = 0;
+  for (const FixedColumn& column : columns) bytes += std::min(column.stride, kMissing - bytes);
+  return bytes;
+}
+
+std::uint64_t rows_at_once(std::uint64_t row_bytes, std::uint64_t bytes) {
+  return std::max<std::uint64_t>(1, bytes / std::max<std::uint64_t>(1, row_bytes));
+}
 
 FixedRowReader::FixedRowReader(std::vector<FixedColumn> columns) : columns_(std::move(columns)) {
   for (const FixedColumn& column : columns_) {

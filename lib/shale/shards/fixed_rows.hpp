@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "shale/data/schema.hpp"
@@ -20,6 +21,26 @@ struct FixedColumn {
     return {.offset = base + row * stride, .length = stride};
   }
 };
+
+/// Rows that lie one after the other, read a column at a time.
+class FixedRun {
+ public:
+  FixedRun(std::uint64_t begin, std::uint64_t rows) : begin_(begin), rows_(rows) {}
+  /// Reads the values of the next column. Errors: as InputFile::read_exact.
+  Bytes read(const FixedColumn& column);
+  [[nodiscard]] std::uint64_t rows() const { return rows_; }
+  /// Of all that has been read.
+  [[nodiscard]] std::vector<Bytes> columns() const { return {values_.begin(), values_.end()}; }
+
+ private:
+  std::uint64_t begin_, rows_;
+  std::vector<std::vector<std::byte>> values_;
+};
+
+/// Bytes of one row of them, whatever a hostile schema claims.
+[[nodiscard]] std::uint64_t row_bytes_of(std::span<const FixedColumn> columns);
+/// How many rows are read at once: so many bytes of them, one at least.
+[[nodiscard]] std::uint64_t rows_at_once(std::uint64_t row_bytes, std::uint64_t bytes);
 
 /// Index rows of a shard that has none, made of where its columns lie: a place for every field, and
 /// the number itself of integers and reals, which is read from the shard. Not thread-safe.

@@ -39,7 +39,7 @@ IndexColumns::IndexColumns(const Schema& schema, const ShardLayout& layout)
     : has_keys_(layout.has_keys),
       has_whole_records_(layout.has_whole_records),
       has_crc32c_(layout.has_checksums) {
-  if (layout.has_fixed_rows) return;
+  if (!layout.rows.has_index()) return;
   const auto add_place = [&](const std::string& name) {
     columns_.emplace_back(name + ".offset", kU64);
     columns_.emplace_back(name + ".length", kU64);

@@ -95,7 +95,7 @@ void check_names(const ManifestShard& shard, std::uint64_t number, const ShardLa
   check(shard.name, shard_name(number));
   for (std::size_t i = 0; i < shard.files.size(); ++i)
     check(shard.files[i].name, file_name_of(shard, layout.file_suffixes[i]));
-  if (!layout.has_fixed_rows) check(shard.index.name, file_name_of(shard, kIndexSuffix));
+  if (layout.rows.has_index()) check(shard.index.name, file_name_of(shard, kIndexSuffix));
   check(shard.blocks.name, file_name_of(shard, kBlocksSuffix));
 }
 
@@ -124,7 +124,7 @@ void check_shard(const ManifestShard& shard, std::uint64_t number, const Schema&
                 shard.files.size(), layout.file_suffixes.size());
   }
   if (layout.dialect == Dialect::own) check_names(shard, number, layout);
-  if (layout.has_fixed_rows) return check_fixed_rows(shard, schema, layout);
+  if (layout.rows.has_strides()) return check_fixed_rows(shard, schema, layout);
   if (shard.index.name.empty() || shard.index.bytes <= shard.digest.samples) {
     throw Error(Code::damaged, "shard '{}' has {} samples in an index of {} bytes", shard.name,
                 shard.digest.samples, shard.index.bytes);
@@ -161,7 +161,7 @@ bool lists_shard_file(const Manifest& manifest, std::string_view name) {
   const std::optional<std::uint64_t> number = shard_of_file(name);
   if (!number || *number >= manifest.shard_count || layout.dialect != Dialect::own) return false;
   const std::string_view suffix = name.substr(name.find('.'));
-  return suffix == kBlocksSuffix || (suffix == kIndexSuffix && !layout.has_fixed_rows) ||
+  return suffix == kBlocksSuffix || (suffix == kIndexSuffix && layout.rows.has_index()) ||
          std::find(layout.file_suffixes.begin(), layout.file_suffixes.end(), suffix) !=
              layout.file_suffixes.end();
 }

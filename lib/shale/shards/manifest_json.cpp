@@ -59,7 +59,7 @@ Json layout_to_json(const ShardLayout& layout, const Schema& schema) {
   Json json = {{"files", layout.file_suffixes},   {"part_file", layout.part_file},
                {"field_part", layout.field_part}, {"key_part", layout.key_part},
                {"has_keys", layout.has_keys},     {"has_whole_records", layout.has_whole_records}};
-  if (layout.has_fixed_rows) {
+  if (layout.rows.has_strides()) {
     json["strides"] = Json::array();
     for (const Field& field : schema.fields) json["strides"].push_back(*fixed_bytes_of(field));
   }
@@ -190,8 +190,10 @@ ShardLayout layout_from_json(const Json& json, const Schema& schema) {
   layout.key_part = small_number(member(json, "key_part"), "key_part", layout.part_file.size());
   layout.has_keys = flag_at(json, "has_keys");
   layout.has_whole_records = flag_at(json, "has_whole_records");
-  layout.has_fixed_rows = json.contains("strides");
-  if (layout.has_fixed_rows) check_strides(array_at(json, "strides"), layout, schema);
+  if (json.contains("strides")) {
+    check_strides(array_at(json, "strides"), layout, schema);
+    layout.rows = RowStorage::columns();
+  }
   if (json.contains("dialect")) {
     layout.dialect = dialect_named(text_at(json, "dialect"));
     layout.has_checksums = flag_at(json, "has_checksums");
@@ -317,7 +319,7 @@ Json head_to_json(const Manifest& manifest) {
   Json json;
   json["format_version"] = kManifestVersion;
   json["requires"] = Json::array();
-  if (manifest.layout.has_fixed_rows) json["requires"].push_back(kFixedRows);
+  if (manifest.layout.rows.has_strides()) json["requires"].push_back(kFixedRows);
   json["generator"] = manifest.generator;
   json["format"] = manifest.format;
   json["options"] = Json::object();

@@ -22,9 +22,11 @@ std::uint64_t largest_file_of(std::span<const std::uint64_t> data_files, std::ui
   return std::max(largest, empty_block_list_bytes + blocks * 16);
 }
 
-std::uint64_t rows_within(const ShardLimits& limits, const Format& format, const Schema& schema,
-                          const OptionSet& options) {
-  const IndexColumns columns(schema, format.layout(schema, options));
+std::optional<std::uint64_t> rows_within(const ShardLimits& limits, const Format& format,
+                                         const Schema& schema, const OptionSet& options) {
+  const ShardLayout layout = format.layout(schema, options);
+  if (!layout.rows.takes_runs()) return std::nullopt;
+  const IndexColumns columns(schema, layout);
   const std::unique_ptr<ShardSizer> empty = format.create_sizer(schema, options);
   std::vector<std::uint64_t> parts(schema.fields.size());
   const auto fits = [&](std::uint64_t rows) {

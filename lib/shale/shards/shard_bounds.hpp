@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "shale/format/format.hpp"
@@ -19,8 +20,10 @@ struct ShardLimits {
 [[nodiscard]] std::uint64_t largest_file_of(std::span<const std::uint64_t> data_files,
                                             std::uint64_t samples, const IndexColumns& columns);
 
-/// Where rows are fixed: the most rows whose files are within the limits. Zero: not even one.
-[[nodiscard]] std::uint64_t rows_within(const ShardLimits& limits, const Format& format,
-                                        const Schema& schema, const OptionSet& options);
+/// The most rows whose files are within the limits; zero: not even one. nullopt where that cannot
+/// be known: shards of such samples do not take runs of rows.
+[[nodiscard]] std::optional<std::uint64_t> rows_within(const ShardLimits& limits,
+                                                       const Format& format, const Schema& schema,
+                                                       const OptionSet& options);
 
 }  // namespace shale

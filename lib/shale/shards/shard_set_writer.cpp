@@ -1,7 +1,6 @@
 #include "shale/shards/shard_set_writer.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <utility>
 
 #include "shale/base/error.hpp"
@@ -14,6 +13,7 @@
 #include "shale/shards/naming.hpp"
 #include "shale/shards/record_spool.hpp"
 #include "shale/shards/shard_bounds.hpp"
+#include "shale/shards/shard_places.hpp"
 
 namespace shale {
 namespace {
@@ -39,13 +39,12 @@ void append_big_endian(std::string& into, std::uint64_t value) {
   for (int shift = 56; shift >= 0; shift -= 8) into += static_cast<char>(value >> shift);
 }
 
-// One shard under way: its files, its index, and the rows whose places the format has not told yet.
-struct OpenShard {
+// One shard under way: its files, and where its rows come to lie.
+struct WrittenShard {
   std::string name;
   std::vector<OutputFile> files;
   std::unique_ptr<ShardWriter> writer;
-  std::unique_ptr<IndexWriter> index;
-  std::deque<IndexRow> unplaced;
+  std::optional<ShardPlaces> places;
 };
 
 // Finds two samples with the same key: sorts (hash, length, key) of all keys, on disk where they
@@ -88,7 +87,7 @@ struct ShardSetWriter::Impl {
   IndexColumns columns;
 
   std::unique_ptr<ShardSizer> sizer;
-  std::optional<OpenShard> open;
+  std::optional<WrittenShard> open;
   std::optional<RecordSpool> spool;
   std::optional<KeyCheck> key_check;
   ShardPlan plan;  // what the current shard holds so far
@@ -96,7 +95,6 @@ struct ShardSetWriter::Impl {
   std::uint64_t shard_payload = 0;
   Summary summary;
   std::optional<std::uint64_t> rows_a_shard;
-  std::vector<std::uint64_t> field_bases_;
 
   Impl(const Format& format_row, const Schema& the_schema, const OptionSet& set, WorkFolder& folder,
        Options the_options)
@@ -109,9 +107,8 @@ struct ShardSetWriter::Impl {
         columns(schema, layout) {
     if (format.can.needs_plan) spool.emplace(work.path(), columns);
     if (layout.has_keys && !options.keys_are_unique) key_check.emplace(work.path());
-    if (layout.has_fixed_rows)
-      rows_a_shard =
-          rows_within({options.limit_bytes, options.limit_samples}, format, schema, format_options);
+    rows_a_shard =
+        rows_within({options.limit_bytes, options.limit_samples}, format, schema, format_options);
     start_shard();
   }
 
@@ -172,10 +169,14 @@ struct ShardSetWriter::Impl {
                                file_options(i));
     }
     open->writer = format.create_shard(open->files, schema, format_options, shard_plan);
-    if (layout.has_fixed_rows) return;
-    const std::string index_path = join_path(work.path(), open->name + std::string(kIndexSuffix));
-    open->index = std::make_unique<IndexWriter>(
-        OutputFile(index_path, {.io = options.io, .buffer_bytes = kIndexBufferBytes, .buffers = 1}),
+    open->places.emplace(layout, format.name, create_index());
+  }
+
+  [[nodiscard]] std::optional<IndexWriter> create_index() const {
+    if (!layout.rows.has_index()) return std::nullopt;
+    const std::string path = join_path(work.path(), open->name + std::string(kIndexSuffix));
+    return IndexWriter(
+        OutputFile(path, {.io = options.io, .buffer_bytes = kIndexBufferBytes, .buffers = 1}),
         columns);
   }
 
@@ -187,7 +188,7 @@ struct ShardSetWriter::Impl {
     const std::size_t files = layout.file_suffixes.size();
     if (files == 1) return {options.io, all, kBuffers};
     double share = 1.0 / static_cast<double>(files);
-    if (layout.has_fixed_rows) {
+    if (layout.rows.has_strides()) {
       std::uint64_t of_file = 1, of_all = 1;
       for (std::size_t i = 0; i < schema.fields.size(); ++i) {
         const std::uint64_t stride = fixed_bytes_of(schema.fields[i]).value();
@@ -204,30 +205,8 @@ struct ShardSetWriter::Impl {
   }
 
   void write(const Record& record) {
-    if (!layout.has_fixed_rows) open->unplaced.push_back(record.row);
-    place(open->writer->append(record));
-  }
-
-  // For each field of the schema, the number of the part it lies in. Valid until the next call.
-  [[nodiscard]] std::span<const std::uint64_t> field_bases(std::span<const std::uint64_t> parts) {
-    field_bases_.clear();
-    for (const std::uint32_t part : layout.field_part) field_bases_.push_back(parts[part]);
-    return field_bases_;
-  }
-
-  // Gives the oldest unplaced rows their places: `offsets` says where the parts of each begin.
-  void place(std::span<const std::uint64_t> offsets) {
-    const std::size_t parts = layout.part_file.size();
-    for (; !offsets.empty(); offsets = offsets.subspan(parts)) {
-      if (offsets.size() < parts || open->unplaced.empty()) {
-        throw Error(Code::bug, "format '{}' placed {} parts that it was not given", format.name,
-                    offsets.size());
-      }
-      IndexRow row = std::move(open->unplaced.front());
-      open->unplaced.pop_front();
-      move_places(row, offsets[layout.key_part], field_bases(offsets), offsets[0]);
-      open->index->append(row);
-    }
+    open->places->add(record.row);
+    open->places->place(open->writer->append(record));
   }
 
   void commit_shard() {
@@ -236,13 +215,6 @@ struct ShardSetWriter::Impl {
       spool->drain([&](const Record& record) { write(record); });
     }
     const ClosedShard closed = open->writer->close();
-    place(closed.late_offsets);
-    if (!open->unplaced.empty()) {
-      throw Error(Code::bug, "format '{}' closed a shard with {} samples unplaced", format.name,
-                  open->unplaced.size());
-    }
-    if (!closed.part_bases.empty() && !layout.has_fixed_rows) rebase(closed.part_bases);
-
     ManifestShard shard;
     shard.name = open->name;
     shard.payload_bytes = shard_payload;
@@ -253,20 +225,10 @@ struct ShardSetWriter::Impl {
       shard.files.push_back({open->name + layout.file_suffixes[i], file.bytes, file.hash});
       blocks.insert(blocks.end(), file.blocks.begin(), file.blocks.end());
     }
-    if (layout.has_fixed_rows) {
-      const std::span<const std::uint64_t> bases = field_bases(closed.part_bases);
-      shard.bases.assign(bases.begin(), bases.end());
-    } else {
-      const FileSummary index = open->index->finish();
-      shard.index = {open->name + std::string(kIndexSuffix), index.bytes, index.hash};
-    }
+    open->places->finish(closed, shard);
     shard.blocks = write_block_list(blocks);
     open.reset();
     publish(shard);
-  }
-
-  void rebase(std::span<const std::uint64_t> bases) {
-    open->index->rebase(bases[layout.key_part], field_bases(bases), bases[0]);
   }
 
   ManifestFile write_block_list(std::span<const Hash128> blocks) {

@@ -154,7 +154,7 @@ class DatasetSource final : public Source {
     // The image is what the probe looks at: field 0.
     info_.holds_images = manifest_.images.has_value() && fields_.front() == 0;
     info_.split_list = format_of(manifest_).split_list;
-    if (!manifest_.layout.has_fixed_rows) return;
+    if (!manifest_.layout.rows.takes_runs()) return;
     info_.row_bytes = 0;
     for (const Field& field : info_.schema.fields)
       *info_.row_bytes += fixed_bytes_of(field).value();
@@ -229,7 +229,7 @@ class DatasetSource final : public Source {
   void prove(const ShardReader& shard) const {
     shard.prove_index([this](auto) { stop_if_asked_(); });
     prove_block_list(dataset_.paths, shard.shard());
-    const bool lacks_proof = manifest_.layout.has_fixed_rows && !info_.digest;
+    const bool lacks_proof = info_.row_bytes && !info_.digest;
     if (lacks_proof) prove_files_of(shard, manifest_.layout, fields_, stop_if_asked_);
   }
 

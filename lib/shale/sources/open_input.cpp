@@ -142,9 +142,10 @@ RowTable open_row_table(const InputRequest& request, const std::string& scratch_
   if (std::optional<ArrayColumns> arrays = find_array_columns(request.inputs, request.fields))
     return table_of_arrays(array_request(request, std::move(*arrays), scratch_folder));
   if (is_folder(request)) throw rows_differ(request.inputs.front());
-  OpenedDataset dataset = open_dataset_of(request, events);
-  if (!dataset.manifest.layout.has_fixed_rows) throw rows_differ(request.inputs.front());
-  return table_of_dataset(std::move(dataset), request.fields);
+  std::optional<RowTable> table =
+      table_of_dataset(open_dataset_of(request, events), request.fields);
+  if (!table) throw rows_differ(request.inputs.front());
+  return std::move(*table);
 }
 
 std::unique_ptr<Source> open_input(const InputRequest& request, const std::string& scratch_folder,
@@ -162,9 +163,9 @@ std::unique_ptr<Source> open_input(const InputRequest& request, const std::strin
   }
   if (!is_folder(request)) {
     OpenedDataset dataset = open_dataset_of(request, events);
-    if (draw && dataset.manifest.layout.has_fixed_rows) {
-      return make_drawn_source(table_of_dataset(std::move(dataset), request.fields), *draw, limits,
-                               events);
+    if (draw) {
+      if (std::optional<RowTable> table = table_of_dataset(dataset, request.fields))
+        return make_drawn_source(std::move(*table), *draw, limits, events);
     }
     if (request.draw) throw rows_differ(request.inputs.front());
     const auto stop_if_asked = [&events] { events.stop_if_asked(); };

@@ -93,9 +93,11 @@ RowTable table_of_arrays(const ArrayRequest& request) {
   return table;
 }
 
-RowTable table_of_dataset(OpenedDataset dataset, const std::vector<std::string>& fields) {
+std::optional<RowTable> table_of_dataset(const OpenedDataset& dataset,
+                                         const std::vector<std::string>& fields) {
   const Schema schema = dataset.manifest.schema;
-  auto shared = std::make_shared<FixedDataset>(FixedDataset{std::move(dataset), {}});
+  if (!dataset.manifest.layout.rows.has_strides()) return std::nullopt;
+  const auto shared = std::make_shared<FixedDataset>(FixedDataset{dataset, {}});
   RowTable table;
   table.info = make_dataset_source(shared->dataset, {.fields = fields})->info();
   for (const Field& field : table.info.schema.fields) {

@@ -34,8 +34,8 @@ struct RowTable {
 /// Reads no rows. Errors: as open_array_source.
 [[nodiscard]] RowTable table_of_arrays(const ArrayRequest& request);
 
-/// Of a dataset whose layout has_fixed_rows. Errors: as make_dataset_source; as ShardReader.
-[[nodiscard]] RowTable table_of_dataset(OpenedDataset dataset,
-                                        const std::vector<std::string>& fields);
+/// nullopt for a dataset whose rows differ in size. Errors: as make_dataset_source; as ShardReader.
+[[nodiscard]] std::optional<RowTable> table_of_dataset(const OpenedDataset& dataset,
+                                                       const std::vector<std::string>& fields);
 
 }  // namespace shale

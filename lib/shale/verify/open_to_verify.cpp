@@ -73,7 +73,7 @@ void check_unindexed(const VerifyRequest& request, const std::string& file,
          survey.bases, progress},
         OptionSet(format.options), [&](const IndexRow&) { ++report.samples; },
         [&](Finding finding) { log.add(std::move(finding)); });
-    if (survey.layout.has_fixed_rows) report.samples = survey.samples;
+    report.samples += survey.samples;  // those that have no index row
   } catch (const Error& error) {
     log.add_damage(error, "");
   }

@@ -110,7 +110,7 @@ void ShardTasks::prove_digests(const std::shared_ptr<ShardCheck>& check) {
   // Half of the memory for the small samples, one a worker; half for one large sample at a time.
   check->limits.large_bytes = request_.memory_bytes / 2;
   check->limits.small_bytes = check->limits.large_bytes / jobs_;
-  const bool is_fixed = check->manifest.layout.has_fixed_rows;
+  const bool is_fixed = check->manifest.layout.rows.takes_runs();
   const std::uint64_t at_once = is_fixed ? fixed_rows_at_once(*check) : kRowsAtOnce;
   for (std::uint64_t begin = 0; begin < rows; begin += at_once) {
     const std::uint64_t end = begin + std::min(at_once, rows - begin);

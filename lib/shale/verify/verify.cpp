@@ -107,7 +107,7 @@ class Verification {
                                               ShardReader(dataset_.paths, manifest, shard),
                                               tasks_.is_over());
     check->has_ordered_places =
-        format_.can.places_ascend && layout().dialect == Dialect::own && !layout().has_fixed_rows;
+        format_.can.places_ascend && layout().dialect == Dialect::own && layout().rows.has_index();
     (void)check->reader.open_index();
     return check;
   }

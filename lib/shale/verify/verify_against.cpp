@@ -385,7 +385,7 @@ void compare_arrays(const Manifest& ours, const VerifyRequest& request, ArrayCol
   const Format& format = format_of(ours);
   const OptionSet options(format.options);
   Encoding encoding{format, options, {}, OnError::fail};
-  encoding.layout.has_fixed_rows = true;  // the columns are all that is wanted
+  encoding.layout.rows = RowStorage::columns();  // the columns are all that is wanted
   DatasetDigest theirs;
   encode_all(*source, encoding,
              {.jobs = request.jobs,
@@ -404,7 +404,7 @@ bool is_of_flat_folder(const OpenedDataset& dataset) {
   if (source.kind != kDatasetKind) return source.kind == kFlatFolder;
   if (!source.origin.empty()) return source.origin == kFlatFolder;
   // A copy made before origins were recorded: its first key tells whether folders are classes.
-  if (dataset.shards.size() == 0 || manifest.layout.has_fixed_rows) return false;
+  if (dataset.shards.size() == 0 || !manifest.layout.has_keys) return false;
   const ShardReader shard(dataset.paths, manifest, dataset.shards[0]);
   const FieldPlace place = shard.open_index().row(0).key;
   std::vector<std::byte> key(place.length);

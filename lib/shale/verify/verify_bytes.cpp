@@ -29,10 +29,11 @@ std::optional<RowRange> rows_in(const FixedColumn& column, std::uint64_t rows, s
   return RowRange{first, std::min(rows - 1, (end - 1 - column.base) / column.stride)};
 }
 
-// Says of a finding about bytes [begin, end) of a file which rows of which fields lie there: rows
-// are fixed.
+// Says of a finding about bytes [begin, end) of a file which rows of which fields lie there, where
+// that is known without an index.
 void name_rows(Finding& finding, const ShardCheck& shard, std::size_t file, std::uint64_t begin,
                std::uint64_t end) {
+  if (!shard.manifest.layout.rows.has_strides()) return;
   const std::uint64_t rows = shard.reader.shard().digest.samples;
   std::string text;
   std::size_t fields = 0;
@@ -227,8 +228,7 @@ RangeResult verify_range(const ShardCheck& shard, const ByteRange& range) {
       result.findings.add([&] {
         Finding finding = shard.finding("block hash is wrong", name, block * kBlockBytes);
         finding.length = block_end - block * kBlockBytes;
-        if (shard.manifest.layout.has_fixed_rows)
-          name_rows(finding, shard, range.file, block * kBlockBytes, block_end);
+        name_rows(finding, shard, range.file, block * kBlockBytes, block_end);
         finding.found = "xxh3-128 " + found.hex();
         finding.expected = expected.hex();
         return finding;

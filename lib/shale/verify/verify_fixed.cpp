@@ -15,15 +15,6 @@ namespace {
 
 constexpr std::uint64_t kBytesAtOnce = 4 << 20;
 
-std::uint64_t bytes_of_row(const ShardCheck& shard) {
-  std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < shard.manifest.schema.fields.size(); ++i) {
-    const std::uint64_t stride = shard.reader.fixed_column(i).stride;
-    bytes += std::min(stride, kMissing - bytes);  // of a hostile schema, too, a sum
-  }
-  return bytes;
-}
-
 std::string name_of_file(const ShardCheck& shard, std::size_t field) {
   const ShardLayout& layout = shard.manifest.layout;
   return shard.reader.shard().files[layout.part_file[layout.field_part[field]]].name;
@@ -82,14 +73,15 @@ DatasetDigest digest_of_sound(std::span<const Bytes> columns, const std::vector<
 }  // namespace
 
 std::uint64_t fixed_rows_at_once(const ShardCheck& shard) {
-  const std::uint64_t bytes = std::min(kBytesAtOnce, shard.limits.small_bytes);
-  return std::max<std::uint64_t>(1, bytes / std::max<std::uint64_t>(1, bytes_of_row(shard)));
+  return rows_at_once(row_bytes_of(shard.reader.fixed_columns()),
+                      std::min(kBytesAtOnce, shard.limits.small_bytes));
 }
 
 DeepResult verify_fixed_rows(const ShardCheck& shard, std::uint64_t begin, std::uint64_t end) {
   const SampleLimits& limits = shard.limits;
   shard.stop_if_over();
-  const std::uint64_t row_bytes = bytes_of_row(shard);
+  const std::vector<FixedColumn> columns = shard.reader.fixed_columns();
+  const std::uint64_t row_bytes = row_bytes_of(columns);
   if (row_bytes > limits.large_bytes) {
     throw Error(Code::limit, "a row is {} bytes, {} of them may be in memory", row_bytes,
                 limits.large_bytes)
@@ -100,26 +92,23 @@ DeepResult verify_fixed_rows(const ShardCheck& shard, std::uint64_t begin, std::
   const std::unique_lock<std::mutex> alone =
       is_large ? std::unique_lock(limits.one_large) : std::unique_lock<std::mutex>();
   DeepResult result;
-  std::vector<std::vector<std::byte>> stored;
+  FixedRun run(begin, end - begin);
   std::vector<bool> is_wrong(end - begin);
+  std::size_t field = 0;
   try {
-    for (std::size_t i = 0; i < shard.manifest.schema.fields.size(); ++i) {
-      const FixedColumn column = shard.reader.fixed_column(i);
-      std::vector<std::byte>& bytes = stored.emplace_back((end - begin) * column.stride);
-      column.file->read_exact(column.place(begin).offset, bytes);
-      result.bytes += bytes.size();
-      find_wrong_numbers(shard, i, bytes, begin, is_wrong, result);
+    for (; field < columns.size(); ++field) {
+      const Bytes values = run.read(columns[field]);
+      result.bytes += values.size();
+      find_wrong_numbers(shard, field, values, begin, is_wrong, result);
     }
   } catch (const Error& error) {
     if (error.code() != Code::damaged) throw;
     result.findings.add([&] {
-      return shard.finding(error.message(), name_of_file(shard, stored.size() - 1), error.offset(),
-                           begin);
+      return shard.finding(error.message(), name_of_file(shard, field), error.offset(), begin);
     });
     return result;
   }
-  const std::vector<Bytes> columns(stored.begin(), stored.end());
-  result.digest = digest_of_sound(columns, is_wrong, shard.manifest.schema);
+  result.digest = digest_of_sound(run.columns(), is_wrong, shard.manifest.schema);
   return result;
 }
 

@@ -23,7 +23,7 @@ class LibraryComparison {
  public:
   LibraryComparison(const ShardCheck& shard, LibraryVerdict& verdict)
       : shard_(shard), schema_(shard.manifest.schema), verdict_(verdict) {
-    if (!shard.manifest.layout.has_fixed_rows) index_.emplace(shard.reader.open_index());
+    if (shard.reader.index_file() != nullptr) index_.emplace(shard.reader.open_index());
   }
 
   void take(const IndexRow& read) {

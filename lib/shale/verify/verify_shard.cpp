@@ -174,7 +174,7 @@ TaskFindings verify_structure(const ShardCheck& shard, const Format& format, boo
   const bool compares_crc =
       reads_payload && shard.reader.has_checksums() && !shard.has_ordered_places;
   std::optional<RowComparison> comparison;  // fixed rows have no index: there are none to compare
-  if (!shard.manifest.layout.has_fixed_rows) comparison.emplace(shard, compares_crc, findings);
+  if (shard.reader.index_file() != nullptr) comparison.emplace(shard, compares_crc, findings);
   const ManifestShard& manifest_shard = shard.reader.shard();
   const ShardInput input{shard.reader.files(),
                          shard.manifest.schema,

@@ -160,7 +160,7 @@ inline ForeignRows scan_foreign(const std::string& path, Survey survey) {
     }
     all.rows.push_back(row);
   };
-  const bool is_fixed = all.survey.layout.has_fixed_rows;
+  const bool is_fixed = all.survey.layout.rows.has_strides();
   scan_foreign_hdf5(
       {files, all.survey.schema, all.survey.layout, true, all.survey.samples, all.survey.bases},
       keep, [&](Finding finding) { all.findings.push_back(std::move(finding)); });

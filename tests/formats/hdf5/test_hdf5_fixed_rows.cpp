@@ -190,7 +190,7 @@ TEST_CASE("hdf5 fixed rows: the sizer says the size of the closed file, to the b
 TEST_CASE("hdf5 fixed rows: a part a field and none for the key") {
   const Schema schema = schema_of({column("x", "<f4", {2}), column("y", "<i4")});
   const ShardLayout layout = hdf5_format.layout(schema, {});
-  CHECK(layout.has_fixed_rows);
+  CHECK(layout.rows.has_strides());
   CHECK_FALSE(layout.has_keys);
   CHECK(layout.part_file == std::vector<std::uint32_t>{0, 0});
   CHECK(layout.field_part == std::vector<std::uint32_t>{0, 1});
@@ -200,7 +200,7 @@ TEST_CASE("hdf5 fixed rows: a part a field and none for the key") {
   with_text.fields.push_back({"caption", Kind::text});
   for (const Schema& other : {with_keys, with_text}) {
     const ShardLayout keyed = hdf5_format.layout(other, {});
-    CHECK_FALSE(keyed.has_fixed_rows);
+    CHECK_FALSE(keyed.rows.has_strides());
     CHECK(keyed.has_keys);
     CHECK(keyed.part_file.size() == 1 + other.fields.size());
     CHECK(keyed.field_part[1] == 2);

@@ -30,7 +30,7 @@ TEST_CASE("hdf5 foreign: rows that follow one another need no index") {
     write_arrays(dir / "a.h5", user_block);
     const ForeignRows all = read_foreign(dir / "a.h5");
     CHECK(all.findings.empty());
-    CHECK(all.survey.layout.has_fixed_rows);
+    CHECK(all.survey.layout.rows.has_strides());
     CHECK_FALSE(all.survey.layout.has_keys);
     CHECK(all.survey.samples == 5);
     CHECK(all.survey.bases.at(0) == 0);
@@ -65,7 +65,7 @@ TEST_CASE("hdf5 foreign: one column that is not so, and all have an index") {
       make(file);
     }
     const ForeignRows all = read_foreign(dir / "a.h5");
-    CHECK_FALSE(all.survey.layout.has_fixed_rows);
+    CHECK_FALSE(all.survey.layout.rows.has_strides());
     CHECK(all.rows.size() == 5);
     CHECK(all.of("x") == rows_by_library(dir / "a.h5", "x"));
   }

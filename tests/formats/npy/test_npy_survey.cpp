@@ -18,7 +18,7 @@ TEST_CASE("npy survey: NumPy's own file is a column of rows that lie behind its 
   CHECK(survey.schema.fields[0] ==
         Field{.name = "x", .kind = Kind::tensor, .dtype = DType::parse("<u2"), .shape = {2, 3}});
   CHECK(!survey.schema.has_keys);
-  CHECK(survey.layout.has_fixed_rows);
+  CHECK(survey.layout.rows.has_strides());
   CHECK(!survey.layout.has_keys);
   CHECK(survey.layout.file_suffixes == std::vector<std::string>{""});
   CHECK(survey.samples == 5);

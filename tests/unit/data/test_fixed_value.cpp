@@ -168,5 +168,17 @@ TEST_CASE("fixed value: values of bytes, text and lists have no one size") {
   CHECK(!has_fixed_fields({}));
 }
 
+TEST_CASE("fixed value: an index holds numbers as 64 bits, a column as their dtype") {
+  const Field label = field_of_column("label", DType::parse("<i8"), {});
+  const Field pixels = field_of_column("pixels", DType::parse("|u1"), {4, 4});
+  const Field image{.name = "image", .kind = Kind::bytes, .dtype = {}, .shape = {}};
+
+  CHECK_FALSE(stored_dtype_of(label, RowStorage::indexed()).has_value());
+  CHECK_FALSE(stored_dtype_of(image, RowStorage::indexed()).has_value());
+  CHECK(stored_dtype_of(pixels, RowStorage::indexed()).value().descr() == "|u1");
+  CHECK(stored_dtype_of(label, RowStorage::columns()).value().descr() == "<i8");
+  CHECK(stored_dtype_of(pixels, RowStorage::columns()).value().descr() == "|u1");
+}
+
 }  // namespace
 }  // namespace shale

@@ -47,6 +47,35 @@ TEST_CASE("fixed rows: a number that is none, or beyond the end, is damaged at i
   CHECK(error_of([&] { (void)reader.row(2); }).code() == Code::damaged);
 }
 
+TEST_CASE("fixed rows: a run is the values of its rows, column by column") {
+  const TempDir dir;
+  write_file(dir / "a", "..aabbccdd");
+  write_file(dir / "b", "#abcdefghijkl");
+  const InputFile a(dir / "a"), b(dir / "b");
+  FixedRun run(1, 2);
+
+  CHECK(as_text(run.read({&a, &kCount, 2, 2})) == "bbcc");
+  CHECK(as_text(run.read({&b, &kDepth, 1, 3})) == "defghi");
+
+  REQUIRE(run.columns().size() == 2);
+  CHECK(as_text(run.columns()[0]) == "bbcc");
+}
+
+TEST_CASE("fixed rows: a run takes the bytes it may, and one row at least") {
+  const std::vector<FixedColumn> columns = {{nullptr, &kCount, 0, 2}, {nullptr, &kDepth, 0, 3}};
+
+  CHECK(row_bytes_of(columns) == 5);
+  CHECK(rows_at_once(5, 17) == 3);
+  CHECK(rows_at_once(5, 4) == 1);
+  CHECK(rows_at_once(0, 4) == 4);
+}
+
+TEST_CASE("fixed rows: the bytes of a row that nobody can hold do not wrap around") {
+  const std::vector<FixedColumn> columns(3, {nullptr, &kDepth, 0, std::uint64_t{1} << 63});
+
+  CHECK(row_bytes_of(columns) == kMissing);
+}
+
 // A set of one shard of three rows: its manifest, to be changed.
 struct ThreeRows {
   TempDir dir;

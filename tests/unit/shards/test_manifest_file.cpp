@@ -401,7 +401,7 @@ Manifest manifest_of_rows() {
   manifest.layout.part_file = {0, 1, 0, 1};
   manifest.layout.field_part = {0, 1, 2, 3};
   manifest.layout.has_keys = false;
-  manifest.layout.has_fixed_rows = true;
+  manifest.layout.rows = RowStorage::columns();
   manifest.source.samples = 3;
   manifest.skipped = 0;
   manifest.images = {};
