@@ -80,7 +80,8 @@ TEST_CASE("damage: the patient is sound, and its first shard is tiny") {
   });
 }
 
-TEST_CASE("damage: every flipped bit of a shard's files is found, by the file's name") {
+TEST_CASE("damage: every flipped bit of a shard's files is found, by the file's name" *
+          doctest::test_suite("slow")) {
   for_each_layout([](const Format& format, const Schema& schema) {
     const Patient patient(format, schema);
     for (const ManifestFile& file : patient.shards()[0].files) {
@@ -93,7 +94,8 @@ TEST_CASE("damage: every flipped bit of a shard's files is found, by the file's 
 // Every third bit: every byte has two or three of them.
 TEST_CASE(
     "damage: flipped bits of index, block list, manifest and native index are found, by the file's "
-    "name") {
+    "name" *
+    doctest::test_suite("slow")) {
   for_each_layout([](const Format& format, const Schema& schema) {
     const Patient patient(format, schema);
     for (const std::string& name : patient.files()) {
@@ -107,8 +109,8 @@ TEST_CASE(
   });
 }
 
-TEST_CASE(
-    "damage: every file of the set, cut to any length, is found by its name, by --quick too") {
+TEST_CASE("damage: every file of the set, cut to any length, is found by its name, by --quick too" *
+          doctest::test_suite("slow")) {
   for_each_layout([](const Format& format, const Schema& schema) {
     const Patient patient(format, schema);
     for (const std::string& name : patient.files()) {

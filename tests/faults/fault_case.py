@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -26,6 +27,7 @@ SEED = int(os.environ.get("FAULTS_SEED", random.SystemRandom().randrange(2**32))
 print(f"FAULTS_SEED={SEED}", flush=True)
 # What marks a work folder as shale's (docs/layout.md).
 WORK_FOLDER_MARK = b"shale works here: this folder goes when its run ends\n"
+MIB = 1 << 20
 # For tests that are not about disks: no waiting for fsync.
 IN_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
@@ -66,6 +68,15 @@ class FaultCase(unittest.TestCase):
         for mark in BUG_MARKS:
             self.assertNotIn(mark, done.err, story)
         self.assertEqual(done.err.count("\nhint: "), 1, story)
+        return done
+
+    def within(self, budget_mib, *words, code=0):
+        """The run may take its budget and 64 MiB more."""
+        # Until the program starts, the child is a copy of this process and counts its memory.
+        own = int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+        self.assertLess(own, 80 * MIB, "this test itself is too large")
+        done = self.ok(*words, "--memory", f"{budget_mib}MiB", code=code)
+        self.assertLessEqual(done.peak_bytes, (budget_mib + 64) * MIB, f"{words[0]} {words[-6:]}: {done.peak_bytes / MIB:.0f} MiB")
         return done
 
     def program_for_nobody(self):

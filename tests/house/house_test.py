@@ -382,6 +382,15 @@ class HouseRules(unittest.TestCase):
             "no error message or finding occurs twice: grep must lead to one line",
         )
 
+    def test_names_of_test_cases_are_names_of_ctests(self):
+        def offences():
+            for path in cpp("tests"):
+                for match in re.finditer(r'^TEST_CASE(?:_FIXTURE)?\(\s*(?:\w+,\s*)?((?:"(?:[^"\\]|\\.)*"\s*)+)', read(path), re.MULTILINE):
+                    if found := re.search(r"[][;]|\\", match[1]):
+                        yield f"{relative(path)}: {found[0]!r} in {match[1].strip()}"
+
+        self.none_of(offences(), "doctest's CMake module loses test cases that have one of ;[]\\\" in their names")
+
     # ---- scripts and documents
 
     def test_scripts_stop_at_the_first_error(self):

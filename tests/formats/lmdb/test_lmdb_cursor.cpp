@@ -164,7 +164,8 @@ TEST_CASE("lmdb map: pages of 512 bytes to 64 KiB are looked up") {
   }
 }
 
-TEST_CASE("lmdb map: it stays as it was while two transactions write; renewed() is as it is now") {
+TEST_CASE(
+    "lmdb map: it stays as it was while two transactions write, and renewed() is as it is now") {
   const TempDir dir;
   LmdbFile file(dir / "a.lmdb");
   Entries entries;
@@ -186,7 +187,8 @@ TEST_CASE("lmdb map: it stays as it was while two transactions write; renewed() 
   CHECK(now->find(as_bytes("99999"))->value_bytes == 100'000);
 }
 
-TEST_CASE("lmdb map: a named database is an entry that says so; sorted duplicates are refused") {
+TEST_CASE(
+    "lmdb map: a named database is an entry that says so, and sorted duplicates are refused") {
   const TempDir dir;
   LmdbFile file(dir / "a.lmdb");
   file.put_all({{"plain", "1"}});

@@ -168,7 +168,8 @@ TEST_CASE("dataset digest: another order changes the ordered digest only") {
 }
 
 TEST_CASE(
-    "digest: an absent value counts as if the schema had no such field; an empty one does not") {
+    "digest: an absent value counts as if the schema had no such field, but an empty one does "
+    "not") {
   const Field image{.name = "image", .kind = Kind::bytes, .dtype = {}, .shape = {}};
   const Field mask{.name = "mask", .kind = Kind::bytes, .dtype = {}, .shape = {}};
   const Bytes jpeg = as_bytes("JPEG");

@@ -129,7 +129,8 @@ TEST_CASE("dtype: lists that are none, or no elements, are refused with the reas
   }
 }
 
-TEST_CASE("dtype: sixteen lists may nest, seventeen not; 64 KiB of text are read, more not") {
+TEST_CASE(
+    "dtype: sixteen lists may nest, seventeen may not, and 64 KiB of text are read, more are not") {
   const auto nested = [](int levels) {
     std::string text = "'<f4'";
     for (int i = 0; i < levels; ++i) text = "[('a', " + text + ")]";

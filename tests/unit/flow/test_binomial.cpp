@@ -64,7 +64,7 @@ TEST_CASE("binomial: the vectors of docs/sampling.md hold") {
   }
 }
 
-TEST_CASE("binomial: it never leaves [0, trials], and is certain where a / b is") {
+TEST_CASE("binomial: it is between 0 and the number of trials, and is certain where a / b is") {
   for (std::uint64_t trials = 0; trials <= 200; ++trials) {
     CAPTURE(trials);
     for (std::uint64_t a = 0; a <= 7; ++a)

@@ -46,7 +46,7 @@ TEST_CASE("permutation: it is a bijection, with its inverse, for every n up to 2
   }
 }
 
-TEST_CASE("permutation: it is a bijection for every n up to 10^4") {
+TEST_CASE("permutation: it is a bijection for every n up to 10^4" * doctest::test_suite("slow")) {
   // 50 million positions; the inverse is asked for some, as a sanitizer makes this ten times
   // slower.
   for (std::uint64_t n = 2001; n <= 10'000; ++n) {

@@ -102,7 +102,8 @@ bool is_right(const LocatedNoise& noise, const TableDraw& draw, const BucketLimi
 
 constexpr std::uint64_t kRowBytes[] = {1, 2, 3, 4, 8, 13, 16, 100, 3'072, 5'000, 65'536};
 
-TEST_CASE("bucketed rows: any draw of rows of any size comes out as its table says") {
+TEST_CASE("bucketed rows: any draw of rows of any size comes out as its table says" *
+          doctest::test_suite("slow")) {
   for (const std::uint64_t row_bytes : kRowBytes) {
     CAPTURE(row_bytes);
     TempDir dir;

@@ -91,7 +91,8 @@ std::string fault_of_reader(const std::string& directory) {
   }
 }
 
-TEST_CASE("set swap: killed or failing at any step, it is finished by the next run") {
+TEST_CASE("set swap: killed or failing at any step, it is finished by the next run" *
+          doctest::test_suite("slow")) {
   const TempDir dir;
   prepare(dir / "undisturbed");
   finish(dir / "undisturbed");

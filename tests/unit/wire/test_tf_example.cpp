@@ -31,7 +31,7 @@ std::string encoded(std::span<const Feature> features) {
   return hex(blob.flattened());
 }
 
-TEST_CASE("tf example: {label: [3], x: [AB]} is written as TensorFlow writes it") {
+TEST_CASE("tf example: an integer and a byte string are written as TensorFlow writes them") {
   const std::int64_t three[] = {3};
   const Feature features[] = {{"label", Integers(three)}, {"x", as_bytes("AB")}};
 

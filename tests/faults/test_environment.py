@@ -11,11 +11,8 @@ import shutil
 import subprocess
 import unittest
 
-import shale_tool
 from fault_case import BUG_MARKS, FaultCase, as_nobody
-from shale_tool import GRAY_JPEG, IS_SANITIZED, SHALE, make_photos, npy, png, run, write
-
-__all__ = ["Environment"]
+from shale_tool import GRAY_JPEG, IS_SANITIZED, SHALE, Folder, make_photos, npy, png, run, write
 
 PATIENCE_S = 300  # for runs of a tenth of a second: machines may be busy
 MIB = 1 << 20
@@ -69,7 +66,7 @@ HELP = [[], ["-h"], ["help"], ["help", "verify"], ["verify", "-h"], ["--help"], 
 class Environment(FaultCase):
     @classmethod
     def setUpClass(cls):
-        cls.inputs = shale_tool.Folder()
+        cls.inputs = Folder()
         cls.addClassCleanup(cls.inputs.remove)
         make_inputs(cls.inputs.path)
 

@@ -9,8 +9,6 @@ from fault_case import BUG_MARKS, IN_MEMORY, FaultCase
 from manifests import edit_manifest, hash_of_file
 from shale_tool import IS_SANITIZED, make_photos, manifest_of, png, read_index, run, write
 
-__all__ = ["Damage"]
-
 FLIPS = 60 if IS_SANITIZED else 300
 MOST_BYTES = 256 << 20  # of a run at the default --memory of 256 MiB: less than that
 

@@ -8,8 +8,6 @@ import subprocess
 from fault_case import IN_MEMORY, FaultCase
 from shale_tool import make_photos, npy, snapshot, write
 
-__all__ = ["ForeignNames", "InputsAsOutputs", "HiddenFilesOfDeletedOnes"]
-
 KINDS = ("file", "folder", "link", "loose link", "hard link")
 
 

@@ -6,8 +6,6 @@ import shutil
 from fault_case import FaultCase
 from shale_tool import make_photos, png, write
 
-__all__ = ["SameBytes"]
-
 
 class SameBytes(FaultCase):
     @classmethod

@@ -18,11 +18,8 @@ import sys
 import termios
 import zlib
 
-import shale_tool
 from fault_case import IN_MEMORY, FaultCase
-from shale_tool import IS_SANITIZED, SHALE, make_photos, npy, run, snapshot, start, write
-
-__all__ = ["HeldReads"]
+from shale_tool import IS_SANITIZED, SHALE, Folder, make_photos, npy, run, snapshot, start, write
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 HELD = 2 if IS_SANITIZED else 4  # reads of each command
@@ -115,7 +112,7 @@ class HeldReads(FaultCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.inputs = shale_tool.Folder(cls.base)
+        cls.inputs = Folder(cls.base)
         cls.addClassCleanup(cls.inputs.remove)
         i = cls.inputs
         make_photos(i / "photos", 60, sides=(100, 200), classes=2)

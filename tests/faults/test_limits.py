@@ -9,12 +9,8 @@ import struct
 import unittest
 import zipfile
 
-from fault_case import IN_MEMORY, FaultCase
+from fault_case import IN_MEMORY, MIB, FaultCase
 from shale_tool import GRAY_JPEG, IS_SANITIZED, manifest_of, npy, png, run, write
-
-__all__ = ["Limits", "ManyColumns", "ManyNames"]
-
-MIB = 1 << 20
 
 
 def few_descriptors(soft, hard):
@@ -25,14 +21,6 @@ def few_descriptors(soft, hard):
 
 
 class Limits(FaultCase):
-    def within(self, budget_mib, *words, code=0):
-        # Until the program starts, the child is a copy of this process and counts its memory.
-        own = int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
-        self.assertLess(own, 80 * MIB, "this test itself is too large")
-        done = self.ok(*words, "--memory", f"{budget_mib}MiB", code=code)
-        self.assertLessEqual(done.peak_bytes, (budget_mib + 64) * MIB, f"{words[0]} {words[-6:]}: {done.peak_bytes / MIB:.0f} MiB")
-        return done
-
     @unittest.skipIf(IS_SANITIZED, "a sanitizer's memory is not the tool's")
     def test_peak_memory_with_20000_tiny_files(self):
         for i in range(20_000):

@@ -7,8 +7,6 @@ import signal
 from fault_case import IN_MEMORY, WORK_FOLDER_MARK, FaultCase
 from shale_tool import IS_SANITIZED, make_photos, npy, run, snapshot, write
 
-__all__ = ["KilledAtTheVeryEnd", "KilledRuns", "KilledRunsOnDisk"]
-
 KILLS, SIGNALS = (10, 4) if IS_SANITIZED else (44, 12)
 
 

@@ -8,11 +8,8 @@ import signal
 import subprocess
 import unittest
 
-from fault_case import IN_MEMORY, FaultCase
-from limits import MIB, Limits
+from fault_case import IN_MEMORY, MIB, FaultCase
 from shale_tool import IS_SANITIZED, npy, start, write
-
-__all__ = ["ArrayJoins", "ArrayLimits", "ArrayShards"]
 
 ROWS, SIDES = 1000 if IS_SANITIZED else 3000, (7, 31)
 ROW_BYTES = 4 * SIDES[0] * SIDES[1]
@@ -133,8 +130,6 @@ class ArrayJoins(FaultCase):
 
 @unittest.skipIf(IS_SANITIZED, "a sanitizer's memory is not the tool's")
 class ArrayLimits(FaultCase):
-    within = Limits.within
-
     def sparse(self, name, shape, fortran_order=False):
         """An array of zeros that takes no disk."""
         path = self.folder / name

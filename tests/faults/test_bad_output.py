@@ -9,8 +9,6 @@ import signal
 from fault_case import IN_MEMORY, WORK_FOLDER_MARK, FaultCase
 from shale_tool import make_photos, manifest_of, png, run, snapshot, start, write
 
-__all__ = ["TargetsThatExist", "DisksThatFail", "ShardsThatAreTooSmall"]
-
 
 class TargetsThatExist(FaultCase):
     base = IN_MEMORY

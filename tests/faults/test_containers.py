@@ -1,29 +1,28 @@
 """Damage, kills and equal bytes once more, for each of the other containers."""
 
-from damage import Damage
-from kills import KilledRuns
-from same_bytes import SameBytes
+# As modules: a name of theirs in this one would be a test of this one too.
+import test_damage
+import test_kills
+import test_same_bytes
 
-__all__ = ["DamageHdf5", "DamageLmdb", "KilledRunsHdf5", "KilledRunsLmdb", "SameBytesHdf5", "SameBytesLmdb"]
 
-
-class DamageLmdb(Damage):
+class DamageLmdb(test_damage.Damage):
     container, suffix = "lmdb", "lmdb"
 
 
-class DamageHdf5(Damage):
+class DamageHdf5(test_damage.Damage):
     container, suffix = "hdf5", "h5"
 
 
-class SameBytesLmdb(SameBytes):
+class SameBytesLmdb(test_same_bytes.SameBytes):
     container, suffix = "lmdb", "lmdb"
 
 
-class SameBytesHdf5(SameBytes):
+class SameBytesHdf5(test_same_bytes.SameBytes):
     container, suffix = "hdf5", "h5"
 
 
-class KilledRunsLmdb(KilledRuns):
+class KilledRunsLmdb(test_kills.KilledRuns):
     container, suffix = "lmdb", "lmdb"
     # Once is enough.
     test_sigkill_while_another_dataset_is_overwritten = None

@@ -6,8 +6,6 @@ import os
 from fault_case import FaultCase
 from shale_tool import GRAY_JPEG, RGB_JPEG, make_photos, manifest_of, samples_of, write
 
-__all__ = ["InputsThatCannotBeRead", "InputsWithoutSamples", "BadImages", "InputsThatChangeDuringTheRun", "LinksInTheInput"]
-
 
 class InputsThatCannotBeRead(FaultCase):
     def setUp(self):

@@ -7,8 +7,6 @@ import shutil
 from fault_case import IN_MEMORY, FaultCase
 from shale_tool import GRAY_JPEG, RGB_JPEG, manifest_of, png, samples_of, write
 
-__all__ = ["OddNames"]
-
 # torchvision/datasets/folder.py, 0.15 to 0.29
 IMAGE_SUFFIXES = (b".jpg", b".jpeg", b".png", b".ppm", b".bmp", b".pgm", b".tif", b".tiff", b".webp")
 

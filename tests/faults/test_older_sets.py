@@ -4,8 +4,6 @@ from fault_case import IN_MEMORY, FaultCase
 from manifests import edit_manifest
 from shale_tool import make_photos, write
 
-__all__ = ["CopiesWithoutOrigin"]
-
 
 class CopiesWithoutOrigin(FaultCase):
     """A copy that does not say what the first set was made from is compared by what its first key says."""

@@ -9,8 +9,6 @@ import time
 from fault_case import BUG_MARKS, IN_MEMORY, SEED, FaultCase
 from shale_tool import IS_SANITIZED, make_photos, run
 
-__all__ = ["ForeignHdf5", "ForeignLmdb", "ForeignRecord"]
-
 CHANGES = 8 if IS_SANITIZED else 60
 MOST_BYTES = 96 << 20  # program, libraries, budget of 16 MiB, and what is allowed for a file of this size
 

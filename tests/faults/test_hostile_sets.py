@@ -11,8 +11,6 @@ from fault_case import BUG_MARKS, IN_MEMORY, FaultCase
 from manifests import NUMBER, NUMBERS, OTHERS, TEXT, TEXTS, reseal_shards, sealed
 from shale_tool import CMYK_JPEG, GRAY_JPEG, IS_SANITIZED, RGB_JPEG, make_photos, manifest_of, npy, run, samples_of, write
 
-__all__ = ["HostileManifests", "HostileImages", "ForgedShards"]
-
 MOST_BYTES = 96 << 20  # program, libraries, budget of 16 MiB
 MOST_SECONDS = 20
 
