@@ -154,14 +154,14 @@ def costs(runs, payload, label=""):
 
 
 def asked(runs, to, size):
-    """What the issue asked, each beside what was measured; what falls short is bold."""
+    """The targets, each beside the measured value; missed ones are bold."""
 
     def row(what, limit, shown, holds):
         return [what, limit, shown if holds else f"**{shown}**"]
 
     of_dd = ASKED_OF_DD[to][size]
     reached = statistics.median(harness.ratios(runs, DD, SHALE))
-    yield row(f"{to}, of dd", f"{of_dd}", harness.ratio(runs, DD, SHALE), reached >= of_dd)
+    yield row(f"{to}, relative to dd", f"{of_dd}", harness.ratio(runs, DD, SHALE), reached >= of_dd)
     if failure := outcome(runs[SCRIPTS[to]]):
         yield row(f"{to}, beside the script", f"{ASKED_OF_SCRIPT}", f"the script was {failure}", True)
     else:
@@ -188,11 +188,11 @@ def bench_formats(arguments, formats):
             verdicts += asked(runs, to, size)
         title = f"{rows:,} rows of {size}, {payload / 1e6:.0f} MB, cold"
         text = harness.markdown([title, *COSTS], table)
-        yield title, {}, text + "\n\n" + harness.markdown([f"rows of {size}", "asked", "measured"], verdicts)
+        yield title, {}, text + "\n\n" + harness.markdown([f"rows of {size}", "target", "measured"], verdicts)
 
 
 def bench_rows8(arguments):
-    """What a row costs by itself: rows of one number, less what dd takes for their bytes."""
+    """The cost of a row itself: rows of one number, minus what dd takes for their bytes."""
     rows = scaled(arguments, ROWS8)
     source = array(arguments, "uint64", "C", rows, 1)
     shale = shale_step(arguments, source, arguments.work / "out", "--to", "npy", "--shard-size", "1GiB")
@@ -211,7 +211,7 @@ def bench_rows8(arguments):
         rss = f"{max(run.rss_bytes for run in runs[name]) / MIB:.0f}" if name in runs else "-"
         table.append([name, f"{statistics.median(walls[name]):.2f}", *cells(walls[name]), *cells(cpus[name]), rss])
     title = f"{rows:,} rows of 8 bytes, to npy, cold"
-    header = [title, "s on disk", "ns a row", "spread", "CPU ns a row", "spread", "peak RSS MiB"]
+    header = [title, "s on disk", "ns per row", "spread", "CPU ns per row", "spread", "peak RSS MiB"]
     yield title, runs, harness.markdown(header, table)
 
 

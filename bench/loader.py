@@ -41,7 +41,7 @@ LOADERS = [
     ("py-lmdb, msgpack, Pillow (folder2lmdb)", "py-lmdb", "lmdb"),
     ("webdataset, buffer of 1000", "webdataset", "webdataset"),
     ("MosaicML Streaming, local", "streaming", "mds"),
-    ("FFCV, encoded anew, scaled", "ffcv", "ffcv"),
+    ("FFCV, re-encoded, scaled", "ffcv", "ffcv"),
 ]
 
 

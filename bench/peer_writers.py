@@ -109,7 +109,7 @@ def write_hdf5(folder, out):
 
 
 def write_ffcv(folder, out):
-    """FFCV stores no file as it is: each photo is decoded and encoded anew (its "jpg" mode, quality 90, its default)."""
+    """FFCV does not store files unchanged: each photo is decoded and re-encoded (its "jpg" mode, quality 90, its default)."""
     from ffcv.fields import IntField, RGBImageField
     from ffcv.writer import DatasetWriter
 

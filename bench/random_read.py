@@ -52,7 +52,7 @@ def bench(arguments, photos):
             harness.ratio(runs, step.name, bare_of(to), "us") if to else "-",
             harness.ratio(runs, VLEN, step.name, "us"),
         ])  # fmt: skip
-    header = ["one random sample, warm", "us", "spread", "x bare pread", "h5py vlen takes x"]
+    header = ["one random sample, warm", "us", "spread", "x bare pread", "h5py vlen, x"]
     yield "random read, warm", runs, harness.markdown(header, rows)
 
 

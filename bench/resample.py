@@ -30,7 +30,7 @@ DD_ONCE, DD_TWICE = "dd, 1 read and 1 write, direct", "dd, 2 reads and 2 writes,
 SHARE = 0.1
 LARGER_GROUP_LIMIT, LARGER_MEMORY, LARGER_TIMES = 256 * MIB, "64MiB", 5
 CURVE_MEMORY_MIB, LEAST_MEMORY_MIB, CURVE_TIMES = 256, 16, (2, 5, 10, 20)
-# (floor, goal) of the issue
+# (minimum, goal)
 ASKED_OF_NUMPY = {"3 KB": (8, 14), "400 KB": (10, 16)}
 ASKED_OF_DD = {"3 KB": (0.6, 0.85), "400 KB": (0.7, 0.9)}
 ASKED_RSS_MIB = 128
@@ -177,7 +177,7 @@ def peak_of_group(list_of_runs):
 
 
 def verdict(what, limits, runs, slower, faster):
-    """How many times as long one step takes as another, beside (floor, goal); bold below the floor."""
+    """How many times as long one step takes as another, beside (minimum, goal); bold below the minimum."""
     shown = harness.ratio(runs, slower, faster)
     holds = statistics.median(harness.ratios(runs, slower, faster)) >= limits[0]
     return [what, f"{limits[0]} / {limits[1]}", shown if holds else f"**{shown}**"]
@@ -203,8 +203,8 @@ def bench_small_rows(arguments):
     verdicts = []
     for draw in shale:
         verdicts.append(verdict(f"{draw}, beside numpy", ASKED_OF_NUMPY["3 KB"], runs, numpy[draw], shale[draw]))
-        verdicts.append(verdict(f"{draw}, of dd", ASKED_OF_DD["3 KB"], runs, DD_TWICE, shale[draw]))
-    yield title, runs, text + "\n\n" + harness.markdown(["rows of 3 KB", "floor / goal", "measured"], verdicts)
+        verdicts.append(verdict(f"{draw}, relative to dd", ASKED_OF_DD["3 KB"], runs, DD_TWICE, shale[draw]))
+    yield title, runs, text + "\n\n" + harness.markdown(["rows of 3 KB", "minimum / goal", "measured"], verdicts)
 
 
 def bench_large_rows(arguments):
@@ -216,8 +216,8 @@ def bench_large_rows(arguments):
         title = described(source, "400 KB", GROUP_LIMIT, f"--memory {arguments.memory}, {plan_of(arguments, drawing)}")
         text = harness.markdown([title, *COSTS], list(costs(runs, source.stat().st_size, DD_ONCE)))
     verdicts = [verdict("replace, beside numpy", ASKED_OF_NUMPY["400 KB"], runs, numpy, shale),
-                verdict("replace, of dd", ASKED_OF_DD["400 KB"], runs, DD_ONCE, shale)]  # fmt: skip
-    yield title, runs, text + "\n\n" + harness.markdown(["rows of 400 KB", "floor / goal", "measured"], verdicts)
+                verdict("replace, relative to dd", ASKED_OF_DD["400 KB"], runs, DD_ONCE, shale)]  # fmt: skip
+    yield title, runs, text + "\n\n" + harness.markdown(["rows of 400 KB", "minimum / goal", "measured"], verdicts)
 
 
 def bench_larger_output(arguments):
@@ -232,7 +232,7 @@ def bench_larger_output(arguments):
     shown = rss if peak_rss(found) <= ASKED_RSS_MIB else f"**{rss}**"
     row = [f"shale --replace --rows {rows:,}, {written / 1e6:.0f} MB", f"{statistics.median(synced):.2f}", harness.spread(synced),
            f"{written / statistics.median(synced) / 1e6:.0f}", shown, f"{ASKED_RSS_MIB}", f"{peak_of_group(found):.0f}"]  # fmt: skip
-    header = [title, "s on disk", "spread", "MB/s written", "peak RSS MiB", "asked", "peak of the group MiB"]
+    header = [title, "s on disk", "spread", "MB/s written", "peak RSS MiB", "target", "peak of the group MiB"]
     yield title, {"shale": found}, harness.markdown(header, [row])
 
 
@@ -257,15 +257,15 @@ def bench_curve(arguments):
         return f"{statistics.median(values):.2f} ({harness.spread(values)})"
 
     title = f"rows of 3 KB permuted, --memory {memory}MiB, in {GROUP_LIMIT // MIB} MiB, cold"
-    header = [title, "MB", "strategy", "s on disk", "s a GB of output", "x the first", "dd, s a GB", "dd, x the first", "of dd", "peak RSS MiB"]
+    header = [title, "MB", "strategy", "s on disk", "s per GB of output", "x the first", "dd, s per GB", "dd, x the first", "of dd", "peak RSS MiB"]
     rows = [[f"{times}x the memory", f"{sizes[times] / 1e6:.0f}", plans[times], f"{harness.median_of(runs[shale[times]], 'synced'):.2f}",
              in_brackets(each[shale[times]]), in_brackets(growth(shale, times)), in_brackets(each[dd[times]]),
              in_brackets(growth(dd, times)), harness.ratio(runs, dd[times], shale[times]), f"{peak_rss(runs[shale[times]]):.0f}"]
             for times in CURVE_TIMES]  # fmt: skip
     grown = growth(shale, CURVE_TIMES[-1])
     shown = in_brackets(grown) if statistics.median(grown) <= ASKED_GROWTH else f"**{in_brackets(grown)}**"
-    asked = [[f"a byte at {CURVE_TIMES[-1]}x, of one at {CURVE_TIMES[0]}x", f"at most {ASKED_GROWTH}", shown]]
-    yield title, runs, harness.markdown(header, rows) + "\n\n" + harness.markdown(["cost of a byte", "asked", "measured"], asked)
+    asked = [[f"a byte at {CURVE_TIMES[-1]}x, relative to one at {CURVE_TIMES[0]}x", f"at most {ASKED_GROWTH}", shown]]
+    yield title, runs, harness.markdown(header, rows) + "\n\n" + harness.markdown(["cost of a byte", "target", "measured"], asked)
 
 
 BENCHES = {"a": bench_small_rows, "b": bench_large_rows, "c": bench_larger_output, "d": bench_curve}

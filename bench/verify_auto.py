@@ -36,7 +36,7 @@ def main():
         for verify, seconds in times.items():
             seconds.append(epoch(arguments, verify))
     off, on = (statistics.median(seconds) * 1e6 for seconds in times.values())
-    print(f"verify=False {off:.1f} us a sample, 'auto' {on:.1f} us: {100 * (on / off - 1):+.1f} %")
+    print(f"verify=False {off:.1f} us per sample, 'auto' {on:.1f} us: {100 * (on / off - 1):+.1f} %")
 
 
 if __name__ == "__main__":
