@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # From nothing to a verified dataset on a Debian 12 machine: installs what is missing, builds shale, packs an image folder,
 # flips one bit in a copy and lets shale find it.
-#   samples/quickstart.sh [FOLDER]     FOLDER: class folders with images; without it, a small one is drawn
+#   samples/quickstart.sh [FOLDER]     FOLDER: class folders with images; without it, a small one is generated
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -52,7 +52,7 @@ PATH=$root/build/release:$PATH
 # Only what this script made is removed: a second run tells the same story.
 rm -rf "$work"/{dataset,lmdb,hdf5,damaged,train.lmdb*}
 if [[ -z $photos ]]; then
-  say "200 JPEGs in five class folders, drawn for the occasion"
+  say "generate 200 JPEGs in five class folders"
   rm -rf "$work/photos"
   photos=$work/photos
   run 0 -- make_images "$photos"
@@ -63,21 +63,21 @@ run 0 4 -- shale convert "$photos" "$work/dataset" --to record
 run 0 4 -- shale convert "$photos" "$work/lmdb" --to lmdb --quiet
 run 0 4 -- shale convert "$photos" "$work/hdf5" --to hdf5 --quiet
 
-say "what is in there"
+say "show what the dataset holds"
 run 0 -- shale info "$work/dataset"
 
-say "is every byte still what was written, and is every source file in it"
+say "check that every byte is as written, and that every source file is in it"
 run 0 -- shale verify "$work/dataset" --against "$photos"
 
 say "the other two hold the same samples, by their digests"
 run 0 -- shale verify "$work/lmdb" --against "$work/dataset"
 run 0 -- shale verify "$work/hdf5" --against "$work/dataset"
 
-say "any LMDB or HDF5 file gets an index, whoever wrote it"
+say "index an LMDB file; shale index also reads files that other tools wrote"
 run 0 -- cp "$work/lmdb/shard-000000.lmdb" "$work/train.lmdb"
 run 0 -- shale index "$work/train.lmdb"
 
-say "flip one bit in a copy: shale says where"
+say "flip one bit in a copy: shale reports where"
 run 0 -- cp -r "$work/dataset" "$work/damaged"
 run 0 -- python3 samples/flip_bit.py "$work/damaged/shard-000000.tfrecord"
 run 3 -- shale verify "$work/damaged"
