@@ -112,6 +112,11 @@ def read(path):
     return path.read_text(encoding="utf-8", errors="surrogateescape")
 
 
+def documents():
+    """Every Markdown page."""
+    return [*ROOT.glob("*.md"), *files("*.md", below=("docs", "formats", "python", "bench", "tests", "samples"))]
+
+
 def room_of(name):
     """ "base" for lib/shale/base/error.hpp and shale/base/error.hpp, else None."""
     match = re.match(r"(?:lib/)?shale/(\w+)/", name)
@@ -419,8 +424,7 @@ class HouseRules(unittest.TestCase):
 
     def test_links_in_documents_resolve(self):
         def offences():
-            pages = [*ROOT.glob("*.md"), *files("*.md", below=("docs", "formats", "python", "bench", "tests", "samples"))]
-            for page in pages:
+            for page in documents():
                 text = read(page)
                 for line, link in markdown.links(text):
                     path, _, anchor = link.partition("#")
@@ -433,6 +437,15 @@ class HouseRules(unittest.TestCase):
                         yield f"{relative(page)}:{line}: {link}: there is no such heading"
 
         self.none_of(offences(), "a relative link leads to a file of the repository, and its anchor to a heading")
+
+    def test_paths_in_documents_exist(self):
+        def offences():
+            for page in (page for page in documents() if page.name != "CHANGELOG.md"):  # which names what was
+                for line, match in cpp_text.find_all(r"`((?:lib|formats|tools|tests|python|bench|samples|docs)/[\w./-]+)`", read(page)):
+                    if not (ROOT / match[1]).exists():
+                        yield f"{relative(page)}:{line}: {match[1]}"
+
+        self.none_of(offences(), "a path that a document names in backquotes exists")
 
     def test_man_pages_and_options_agree(self):
         registered, documented = collections.defaultdict(str), collections.defaultdict(str)
