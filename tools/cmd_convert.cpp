@@ -142,7 +142,7 @@ std::string report_text(const ConvertReport& report, const ConvertRequest& reque
 }  // namespace
 
 int run_convert(const std::vector<std::string>& words) {
-  CommandLine line(self(), kAllCommon);
+  CommandLine line(self(), kAllCommon | kVerboseOption);
   add_options(line);
   add_index_dir(line);
   if (!line.parse(words)) return kDone;
@@ -150,7 +150,7 @@ int run_convert(const std::vector<std::string>& words) {
   const ConvertRequest request = request_of(line, common);
   Progress progress(common.progress, "convert");
   const Events events = events_for(progress, common.is_quiet);
-  events.say(limits_text(common));
+  say_limits(common, events);
   const ConvertReport report = convert(request, events);
   progress.clear();
   if (common.is_json) {

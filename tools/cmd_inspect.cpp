@@ -19,16 +19,9 @@ namespace {
 
 std::string fields_text(const Schema& schema, RowStorage rows) {
   std::string text;
-  for (const Field& field : schema.fields) {
-    if (!text.empty()) text += ", ";
-    text += fmt::format("{} ({}", field.name, name_of(field.kind));
-    if (const std::optional<DType> dtype = stored_dtype_of(field, rows))
-      text += fmt::format(" {}", dtype->descr());
-    if (field.kind == Kind::tensor) {
-      text +=
-          fmt::format(" ({}{})", fmt::join(field.shape, ", "), field.shape.size() == 1 ? "," : "");
-    }
-    text += ")";
+  for (Field field : schema.fields) {
+    if (const std::optional<DType> dtype = stored_dtype_of(field, rows)) field.dtype = *dtype;
+    text += (text.empty() ? "" : ", ") + field_text(field);
   }
   return text;
 }

@@ -124,14 +124,14 @@ std::string report_text(const ResampleReport& report, const ResampleRequest& req
 }  // namespace
 
 int run_resample(const std::vector<std::string>& words) {
-  CommandLine line(self(), kAllCommon);
+  CommandLine line(self(), kAllCommon | kVerboseOption);
   add_options(line);
   if (!line.parse(words)) return kDone;
   const CommonOptions common = line.common();
   const ResampleRequest request = request_of(line, common);
   Progress progress(common.progress, "resample");
   const Events events = events_for(progress, common.is_quiet);
-  events.say(limits_text(common));
+  say_limits(common, events);
   const ResampleReport report = resample(request, events);
   progress.clear();
   if (common.is_json) {

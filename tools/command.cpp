@@ -46,10 +46,11 @@ int exit_code_of(Code code) {
   }
 }
 
-std::string limits_text(const CommonOptions& common) {
-  return fmt::format("{} ({}), {} of memory ({})",
-                     format_counted(common.jobs.value, "thread", "threads"), common.jobs.source,
-                     format_size(common.memory.value), common.memory.source);
+void say_limits(const CommonOptions& common, const Events& events) {
+  if (!common.is_verbose && !common.jobs.bites && !common.memory.bites) return;
+  events.say(fmt::format("{} ({}), {} of memory ({})",
+                         format_counted(common.jobs.value, "thread", "threads"), common.jobs.source,
+                         format_size(common.memory.value), common.memory.source));
 }
 
 CommandLine::CommandLine(const Command& command, unsigned common_set)
@@ -69,6 +70,9 @@ CommandLine::CommandLine(const Command& command, unsigned common_set)
                           "auto (a bar on a terminal), plain (lines), none");
     common_.add_options()("quiet", po::bool_switch(), "no progress, no notes, no report");
   }
+  if ((common_set & kVerboseOption) != 0)
+    common_.add_options()("verbose", po::bool_switch(),
+                          "say how many threads and how much memory are used");
   common_.add_options()("json", po::bool_switch(), "one JSON object on stdout instead of text");
   common_.add_options()("help", po::bool_switch(), "this text; -h is the same");
 }
@@ -179,6 +183,7 @@ CommonOptions CommandLine::common() const {
   CommonOptions common;
   common.is_json = flag("json");
   common.is_quiet = (common_set_ & kProgressOptions) != 0 && flag("quiet");
+  common.is_verbose = (common_set_ & kVerboseOption) != 0 && flag("verbose");
   constexpr std::string_view kModes[] = {"auto", "plain", "none"};
   constexpr Progress::Mode kModeValues[] = {Progress::Mode::automatic, Progress::Mode::plain,
                                             Progress::Mode::none};

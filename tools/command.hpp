@@ -36,13 +36,14 @@ inline constexpr int kDone = 0, kFailed = 1, kUsage = 2, kDamaged = 3, kSomeSkip
 
 /// The options that every command has, as they were given.
 struct CommonOptions {
-  bool is_json = false, is_quiet = false;
+  bool is_json = false, is_quiet = false, is_verbose = false;
   Progress::Mode progress = Progress::Mode::automatic;
   Limit jobs, memory;
 };
 
-/// "2 threads (affinity), 256 MiB of memory (default)".
-[[nodiscard]] std::string limits_text(const CommonOptions& common);
+/// Notes "2 threads (affinity), 256 MiB of memory (default)", with --verbose and where a limit that
+/// the user did not choose makes either less than usual.
+void say_limits(const CommonOptions& common, const Events& events);
 
 /// Which of the common options a command has; --json and --help are for all.
 enum CommonSet : unsigned {
@@ -50,7 +51,8 @@ enum CommonSet : unsigned {
   kJobsOption = 1,
   kMemoryOption = 2,
   kProgressOptions = 4,
-  kAllCommon = 7
+  kAllCommon = 7,
+  kVerboseOption = 8
 };
 
 /// The options of one command: its own, the common ones, and the words that are none.

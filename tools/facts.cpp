@@ -3,8 +3,8 @@
 #include <fmt/ranges.h>
 
 #include "shale/base/printable.hpp"
+#include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
-#include "shale/data/shape_text.hpp"
 
 namespace shale::tools {
 namespace {
@@ -248,9 +248,7 @@ Json resample_facts(const ResampleReport& report, const ResampleRequest& request
 }
 
 std::string array_text(const Field& field, std::uint64_t rows) {
-  const std::vector<std::uint64_t> shape = shape_of_column(field, rows);
-  return fmt::format("{} of shape {}", printable(dtype_of_column(field).descr()),
-                     shape_text(shape));
+  return array_text(dtype_of_column(field), shape_of_column(field, rows));
 }
 
 std::string numpy_command(std::string_view path) {

@@ -36,7 +36,7 @@ inline constexpr std::string_view kGenerator = "shale " SHALE_VERSION;
 [[nodiscard]] Json rebuild_facts(const RebuildReport& report);
 [[nodiscard]] Json resample_facts(const ResampleReport& report, const ResampleRequest& request);
 
-/// "<f4 of shape (10, 3)", of an array whose rows are values of a field.
+/// "float32 (10, 3)", of an array whose rows are values of a field.
 [[nodiscard]] std::string array_text(const Field& field, std::uint64_t rows);
 /// A command that opens an array with NumPy.
 [[nodiscard]] std::string numpy_command(std::string_view path);

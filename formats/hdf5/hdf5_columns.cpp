@@ -6,6 +6,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
 
 #include "formats/hdf5/hdf5_metadata.hpp"
@@ -46,7 +47,7 @@ void check_field(const Field& field) {
     throw Error(Code::unsupported,
                 "field '{}' is a tensor of {}, HDF5 shards hold integers, floats of 2, 4 and 8 "
                 "bytes, bool and complex",
-                printable(field.name), printable(field.dtype.descr()));
+                printable(field.name), dtype_text(field.dtype));
   }
   if (field.shape.size() > kMaxHdf5Axes) {
     throw Error(Code::unsupported, "field '{}' is a tensor of {} axes, HDF5 holds {} and the rows",

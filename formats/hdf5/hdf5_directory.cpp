@@ -10,6 +10,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/array_text.hpp"
 
 #include "formats/hdf5/hdf5_metadata.hpp"
 #include "formats/hdf5/hdf5_types.hpp"
@@ -29,10 +30,6 @@ struct FoundDataset {
   std::string type;
   ContiguousData data;
 };
-
-std::string sides_text(const std::vector<std::uint64_t>& sides) {
-  return fmt::format("({})", fmt::join(sides, ", "));
-}
 
 bool is_about_bytes(const Error& error) {
   return error.code() == Code::damaged || error.code() == Code::limit ||
@@ -191,7 +188,7 @@ class DirectoryReader {
     if (found.type == column.dtype.descr()) return;
     lose(finding(fmt::format("dataset '{}' has another type", printable(column.name)),
                  found.address),
-         column.name, found.type, column.dtype.descr());
+         column.name, dtype_text(found.type), dtype_text(column.dtype));
   }
 
   void check_sides(const Hdf5Column& column, const FoundDataset& found, std::uint64_t samples) {
@@ -200,7 +197,7 @@ class DirectoryReader {
     if (found.sides == expected) return;
     lose(finding(fmt::format("dataset '{}' has another shape", printable(column.name)),
                  found.address),
-         column.name, sides_text(found.sides), sides_text(expected));
+         column.name, shape_text(found.sides), shape_text(expected));
   }
 
   // The product of the sides, checked by division; nullopt if it is larger than the file.

@@ -9,6 +9,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
 
 #include "formats/hdf5/hdf5_rows.hpp"
@@ -30,10 +31,6 @@ bool is_integer(const Hdf5Dataset& dataset) {
 
 bool is_flat_bytes(const Hdf5Dataset& dataset) {
   return is_array_of(dataset, 1) && dataset.type == Hdf5Type::number && dataset.descr == "|u1";
-}
-
-std::string shape_text(const std::vector<std::uint64_t>& shape) {
-  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
 }
 
 std::string filter_reason(const std::vector<std::string>& filters) {

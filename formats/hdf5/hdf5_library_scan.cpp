@@ -12,6 +12,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/format/library_scan.hpp"
 
@@ -122,10 +123,6 @@ class LibraryColumn {
   std::vector<std::byte> buffer_;
 };
 
-std::string sides_text(const std::vector<std::uint64_t>& sides) {
-  return fmt::format("({})", fmt::join(sides, ", "));
-}
-
 // In the child.
 class LibraryScanner {
  public:
@@ -183,12 +180,13 @@ class LibraryScanner {
   void check_shape(const Hdf5Column& column, const LibraryColumn& found, std::uint64_t samples) {
     const std::string type = found.descr().value_or("a type that shale does not write");
     if (type != column.dtype.descr())
-      report("the HDF5 library finds another type", found, type, column.dtype.descr());
+      report("the HDF5 library finds another type", found, dtype_text(type),
+             dtype_text(column.dtype));
     const ColumnExtent& extent = found.extent();
     const std::vector<std::uint64_t> sides = column.sides(samples, extent.length);
     if (found.sides() != sides)
-      report("the HDF5 library finds another shape", found, sides_text(found.sides()),
-             sides_text(sides));
+      report("the HDF5 library finds another shape", found, shape_text(found.sides()),
+             shape_text(sides));
     const std::uint64_t bytes = found.bytes_of_shape();
     if (extent.length != bytes)
       report("the HDF5 library finds another size", found, fmt::format("{} bytes", extent.length),

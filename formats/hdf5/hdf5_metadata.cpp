@@ -99,8 +99,8 @@ class HeaderChunk {
     const std::uint32_t computed = lookup3(Bytes(bytes_).first(bytes - kCheckBytes));
     if (stored != computed) {
       throw Error(Code::damaged,
-                  "checksum of an object header is {:#010x}, its bytes give {:#010x}", stored,
-                  computed)
+                  "checksum mismatch in an object header: stored {:#010x}, computed {:#010x}",
+                  stored, computed)
           .at(path_, address);
     }
   }
@@ -333,8 +333,9 @@ Superblock read_superblock(const InputFile& file) {
   const std::uint32_t stored = in.read_u32();
   const std::uint32_t computed = lookup3(Bytes(bytes).first(kSuperblockBytes - kCheckBytes));
   if (stored != computed) {
-    throw Error(Code::damaged, "checksum of the superblock is {:#010x}, its bytes give {:#010x}",
-                stored, computed)
+    throw Error(Code::damaged,
+                "checksum mismatch in the superblock: stored {:#010x}, computed {:#010x}", stored,
+                computed)
         .at(file.path(), kSuperblockBytes - kCheckBytes);
   }
   if (sizes != 0x0808 || base != 0) {

@@ -9,6 +9,7 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/array_text.hpp"
 #include "shale/format/library_scan.hpp"
 
 #include "formats/lmdb/lmdb_library.hpp"
@@ -34,10 +35,6 @@ std::optional<std::uint64_t> ordinal_of(std::string_view key) {
   const auto parsed = std::from_chars(key.data(), key.data() + key.size(), number);
   const bool is_whole = parsed.ec == std::errc() && parsed.ptr == key.data() + key.size();
   return is_whole && key.size() == kOrdinalDigits ? std::optional(number) : std::nullopt;
-}
-
-std::string shape_text(const std::vector<std::uint64_t>& shape) {
-  return fmt::format("({})", fmt::join(shape, ", "));
 }
 
 class LmdbScanner {

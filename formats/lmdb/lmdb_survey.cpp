@@ -7,6 +7,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/array_text.hpp"
 
 #include "formats/lmdb/lmdb_meta.hpp"
 #include "formats/lmdb/lmdb_page.hpp"
@@ -28,9 +29,8 @@ constexpr std::string_view kPlainHint =
     "index it without --parse msgpack: each value is then one field of bytes, 'value'";
 
 std::string kind_text(const Field& field) {
-  return field.kind == Kind::tensor
-             ? fmt::format("a tensor {}({})", field.dtype.descr(), fmt::join(field.shape, ", "))
-             : std::string(name_of(field.kind));
+  return field.kind == Kind::tensor ? "a tensor " + array_text(field.dtype, field.shape)
+                                    : std::string(name_of(field.kind));
 }
 
 // Learns the schema from the maps of all entries.

@@ -4,8 +4,8 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
-#include "shale/data/shape_text.hpp"
 #include "shale/wire/npy_header.hpp"
 
 namespace shale {
@@ -40,7 +40,7 @@ void refuse_what_is_not_plain(const NpyHeader& header, const InputFile& file) {
   }
   if (!header.swaps.empty()) {
     throw Error(Code::unsupported, "npy array of {} is big-endian in the file",
-                printable(header.dtype.descr()))
+                dtype_text(header.dtype))
         .at(file.path())
         .hint("'shale convert' turns its bytes around");
   }
@@ -77,8 +77,8 @@ PlainArray describe_array(const InputFile& file) {
 
 // In words, for a finding.
 std::string text_of(const Field& field, std::uint64_t rows, std::uint64_t base) {
-  return fmt::format("{} rows from byte {}, each {} of shape {}", rows, base,
-                     dtype_of_column(field).descr(), shape_text(field.shape));
+  return fmt::format("{} rows from byte {}, each {}", rows, base,
+                     array_text(dtype_of_column(field), field.shape));
 }
 
 }  // namespace

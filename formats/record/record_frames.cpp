@@ -34,7 +34,7 @@ std::optional<RecordFrame> FrameWalk::next() {
   const FrameHeader header =
       read_frame_header(window_.view(begin, kFrameHeaderBytes).first<kFrameHeaderBytes>());
   if (!header.is_trusted()) {
-    damage_ = lost("checksum of the frame's length is wrong", begin, left);
+    damage_ = lost("checksum mismatch in the length of the frame", begin, left);
     damage_->found = fmt::format("{:#010x}", header.stored_crc);
     damage_->expected = fmt::format("{:#010x}", header.expected_crc);
     return std::nullopt;
@@ -65,7 +65,7 @@ std::optional<Finding> check_payload(WindowReader& window, const RecordFrame& fr
   std::memcpy(&stored, window.view(begin + length, kFrameTrailerBytes).data(), kFrameTrailerBytes);
   if (stored == expected) return std::nullopt;
   Finding finding;
-  finding.message = "checksum of the payload is wrong";
+  finding.message = "checksum mismatch in the payload of the frame";
   finding.offset = begin;
   finding.length = length + kFrameTrailerBytes;
   finding.found = fmt::format("{:#010x}", stored);

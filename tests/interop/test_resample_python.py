@@ -385,7 +385,7 @@ LISTS = {
     "texts": ({"weights": ["a"]}, "weights are of dtype <U1, expected numbers"),
     "ragged": ({"indices": [[1], [1, 2]]}, "indices make no array"),
     "huge numbers": ({"indices": [2**70]}, "indices are of dtype object"),
-    "floats": ({"indices": [1.0]}, "indices: row numbers of dtype <f8, expected integers"),
+    "floats": ({"indices": [1.0]}, "indices: row numbers are float64, expected integers"),
     "a mask": ({"indices": np.ones(ROWS, bool)}, "indices: a mask of bools is given where row numbers are wanted"),
     "out of range": ({"indices": [0, 1000]}, "indices: entry 1 is row 1000, the source has 1000 rows"),
     "too few": ({"weights": [1, 2]}, "weights: 2 weights for a source of 1000 rows"),

@@ -9,7 +9,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
-#include "shale/data/shape_text.hpp"
+#include "shale/data/array_text.hpp"
 
 namespace shale {
 namespace {
@@ -45,8 +45,7 @@ std::string names_of(const std::vector<ArrayColumn>& columns) {
 }
 
 std::string type_text(const ArrayFile& array) {
-  return fmt::format("{} of shape {}", printable(array.dtype.descr()),
-                     shape_text(std::span(array.shape).subspan(1)));
+  return array_text(array.dtype, std::span(array.shape).subspan(1));
 }
 
 void add_array(std::vector<ArrayColumn>& columns, const std::string& name, ArrayFile array) {

@@ -7,7 +7,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/inflate.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/data/shape_text.hpp"
+#include "shale/data/array_text.hpp"
 #include "shale/wire/npy_header.hpp"
 
 namespace shale {
@@ -115,8 +115,8 @@ class MemberBytes {
   void prove() {
     if (inflater_) prove_end();
     if (crc32_ == member_.crc32) return;
-    throw damaged("checksum of member '{}' is {:#010x}, expected {:#010x}", printable(member_.name),
-                  crc32_, member_.crc32);
+    throw damaged("checksum mismatch in member '{}': found crc32 {:#010x}, expected {:#010x}",
+                  printable(member_.name), crc32_, member_.crc32);
   }
 
   // The stream ends where the array does, and fills the room that the directory says.

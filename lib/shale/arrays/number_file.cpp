@@ -8,7 +8,6 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/byte_swap.hpp"
-#include "shale/data/shape_text.hpp"
 
 namespace shale {
 namespace {
@@ -39,8 +38,8 @@ NumberFile::Kind kind_of(const ArrayFile& array) {
   if (letter == 'i') return Kind::signed_integer;
   if (letter == 'u') return Kind::unsigned_integer;
   if (letter == 'f' && array.dtype.item_bytes() <= sizeof(std::uint64_t)) return Kind::real;
-  throw Error(Code::schema, "dtype {} is none of bool, integers, and floats of up to 8 bytes",
-              printable(descr))
+  throw Error(Code::schema, "dtype {} is not bool, an integer, or a float of up to 8 bytes",
+              dtype_text(array.dtype))
       .at(array.file->path())
       .hint("convert the array with .astype() to a real or integer dtype of NumPy");
 }

@@ -7,6 +7,7 @@
 
 #include "shale/arrays/array_file.hpp"
 #include "shale/base/events.hpp"
+#include "shale/data/array_text.hpp"
 
 namespace shale {
 
@@ -21,7 +22,7 @@ class NumberFile {
   explicit NumberFile(const std::string& path);
 
   [[nodiscard]] const std::string& path() const { return array_.file->path(); }
-  [[nodiscard]] const std::string& descr() const { return array_.dtype.descr(); }
+  [[nodiscard]] std::string dtype_name() const { return dtype_text(array_.dtype); }
   [[nodiscard]] Kind kind() const { return kind_; }
   [[nodiscard]] std::uint64_t item_bytes() const { return array_.dtype.item_bytes(); }
   [[nodiscard]] std::uint64_t count() const { return array_.shape[0]; }

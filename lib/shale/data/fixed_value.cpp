@@ -8,6 +8,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/array_text.hpp"
 
 namespace shale {
 namespace {
@@ -96,7 +97,7 @@ std::pair<std::int64_t, std::int64_t> range_of(const DType& dtype) {
 template <class T>
 Error does_not_fit(T number, const Field& field) {
   return Error(Code::schema, "field '{}' is {} here, its dtype {} does not hold that",
-               printable(field.name), number, field.dtype.descr());
+               printable(field.name), number, dtype_text(field.dtype));
 }
 
 }  // namespace
@@ -107,6 +108,12 @@ Field field_of_column(std::string name, const DType& dtype, std::vector<std::uin
   if (!scalar) field.shape = std::move(shape);
   if (scalar && (dtype == whole_integer() || dtype == whole_real())) field.dtype = {};
   return field;
+}
+
+std::string field_text(const Field& field) {
+  if (field.dtype.item_bytes() == 0)
+    return fmt::format("{} ({})", printable(field.name), name_of(field.kind));
+  return fmt::format("{} {}", printable(field.name), array_text(field.dtype, field.shape));
 }
 
 DType dtype_of_column(const Field& field) {

@@ -20,6 +20,8 @@ namespace shale {
 /// of the field, as Field::dtype says.
 [[nodiscard]] Field field_of_column(std::string name, const DType& dtype,
                                     std::vector<std::uint64_t> shape);
+/// "x uint8 (32, 32, 3)", or "image (bytes)" for a field without dtype. Safe to print.
+[[nodiscard]] std::string field_text(const Field& field);
 /// NumPy's type of the column that a field of fixed size is.
 [[nodiscard]] DType dtype_of_column(const Field& field);
 /// NumPy's type of what is stored of a field; nullopt for bytes, text and lists, and for numbers

@@ -6,6 +6,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/array_text.hpp"
 
 namespace shale {
 namespace {
@@ -111,7 +112,7 @@ void validate_schema(const Schema& schema, std::span<const std::string_view> als
     if (field.dtype.item_bytes() > 0 && !is_located(field.kind) &&
         scalar_kind_of(field.dtype) != field.kind) {
       throw Error(Code::schema, "field '{}' is of kind {} and dtype {}", shown, name_of(field.kind),
-                  printable(field.dtype.descr()));
+                  dtype_text(field.dtype));
     }
   }
 }

@@ -412,13 +412,23 @@ const Format* detect_file(const InputFile& file) {
   return detect_format({file.path(), head, file.size()});
 }
 
+Error unrecognized(const std::string& path) {
+  return Error(Code::unsupported,
+               "is neither a shale dataset nor a file in a format that shale recognizes")
+      .at(path)
+      .hint(
+          "'shale convert' turns a folder of images or arrays into a dataset; 'shale formats' "
+          "lists the formats");
+}
+
+Error no_checksums(const std::string& index) {
+  return Error(Code::unsupported, "the index has no checksums: payload bytes cannot be verified")
+      .at(index);
+}
+
 const Format& format_of_file(const InputFile& file) {
   const Format* format = detect_file(file);
-  if (format == nullptr) {
-    throw Error(Code::unsupported, "is of no format that shale knows")
-        .at(file.path())
-        .hint("'shale formats' lists them");
-  }
+  if (format == nullptr) throw unrecognized(file.path());
   if (format->survey == nullptr) {
     throw Error(Code::unsupported, "{} files of other tools are not supported yet", format->name)
         .at(file.path())

@@ -40,7 +40,12 @@ struct ForeignRequest {
 
 /// The format of a file, by its content; null if it is of none.
 [[nodiscard]] const Format* detect_file(const InputFile& file);
-/// The same, if it reads files of other tools. Errors: Code::unsupported if none reads such files.
+/// The error for a path that is nothing that shale can read.
+[[nodiscard]] Error unrecognized(const std::string& path);
+/// The error for an index without checksums where payload is to be verified.
+[[nodiscard]] Error no_checksums(const std::string& index);
+/// As detect_file, if the format reads files of other tools. Errors: Code::unsupported if none
+/// reads such files.
 [[nodiscard]] const Format& format_of_file(const InputFile& file);
 
 /// Indexes a file, replacing an index that is there. Nothing is written if the file is damaged or

@@ -147,8 +147,7 @@ OpenedDataset open_file(const DatasetRequest& request, const std::string& file,
 
 OpenedDataset open_dataset(const DatasetRequest& request, const Events& events) {
   const Place place = look_at(request.path);
-  if (place == Place::absent)
-    throw Error(Code::not_found, "there is no such dataset").at(request.path);
+  if (place == Place::absent) throw absent(request.path);
   if (place == Place::unfinished) throw unfinished(request.path);
   if (place != Place::dataset) {
     if (const std::optional<std::string> file = file_of_path(request.path)) {
@@ -156,9 +155,7 @@ OpenedDataset open_dataset(const DatasetRequest& request, const Events& events) 
       if (request.proves_container) prove_container(dataset, *file, events);
       return dataset;
     }
-    throw Error(Code::unsupported, "is neither a dataset that shale wrote nor a file of a format")
-        .at(request.path)
-        .hint("'shale convert' turns a folder of images into a dataset");
+    throw unrecognized(request.path);
   }
   refuse_file_options(request.path, kOwnDataset, request.index_folder, request.dialect);
   OpenedDataset dataset;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/data/mismatch.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
@@ -92,8 +93,8 @@ class Rebuilding {
       const ManifestFile& expected = shard.files[i];
       const FileSummary found = summarize_file(files[i], [&](auto) { events_.stop_if_asked(); });
       if (found.hash != expected.hash) {
-        throw Error(Code::damaged, "shard's bytes hash to {}, expected {}", found.hash.hex(),
-                    expected.hash.hex())
+        throw file_hash_mismatch(found.hash, expected.hash)
+            .error()
             .at(expected.name)
             .hint("'shale verify' names the blocks that changed");
       }
@@ -155,9 +156,7 @@ RebuildReport rebuild_index(const std::string& dataset, const Events& events) {
     (void)finish_swap(SetPlace::of_dataset(dataset), work);
   }
   const Place place = look_at(dataset);
-  if (place == Place::absent) {
-    throw Error(Code::not_found, "there is no such file and no such dataset to index").at(dataset);
-  }
+  if (place == Place::absent) throw absent(dataset);
   if (place != Place::dataset) {
     throw Error(Code::mismatch,
                 "holds no dataset.json: without it nothing made anew could be proved")

@@ -63,14 +63,6 @@ std::vector<std::uint64_t> forecast_parts(const PendingSample& pending, const So
   return payload;
 }
 
-Error too_large(const std::string& key, std::optional<std::uint64_t> number, std::uint64_t bytes,
-                std::uint64_t shard_bytes) {
-  return Error(Code::limit, "a shard with this sample alone would be {} bytes, --shard-size is {}",
-               bytes, shard_bytes)
-      .for_sample(key, number)
-      .hint(fmt::format("pass --shard-size {} or more", bytes));
-}
-
 // What is known of one sample of a source of fixed rows without reading it.
 PendingSample fixed_sample(const SourceInfo& info, std::uint64_t number) {
   PendingSample pending;
@@ -92,8 +84,8 @@ ShardForecast forecast_runs(const SourceInfo& info, const Format& format, const 
     const std::vector<std::uint64_t> sizes =
         format.create_sizer(info.schema, options)->size_with(parts, rows);
     if (rows_a_shard == 0)
-      throw too_large(std::to_string(row), row, *std::max_element(sizes.begin(), sizes.end()),
-                      shard_bytes);
+      throw sample_too_large(*std::max_element(sizes.begin(), sizes.end()), shard_bytes)
+          .for_sample(std::to_string(row), row);
     forecast.file_bytes += std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
     ++forecast.shards;
   }
@@ -116,8 +108,8 @@ void refuse_too_large(const SourceInfo& info, const Format& format, std::uint64_
   };
   if (bytes_with(forecast_parts(*info.largest, info, format, options, layout)) <= shard_bytes)
     return;
-  throw too_large(info.largest->key, std::nullopt,
-                  bytes_with(exact_parts(*info.largest, info, format, options)), shard_bytes);
+  throw sample_too_large(bytes_with(exact_parts(*info.largest, info, format, options)), shard_bytes)
+      .for_sample(info.largest->key);
 }
 
 ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_t shard_bytes,
@@ -151,7 +143,7 @@ ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_
       const std::uint64_t largest = largest_file_of(sizes, samples + 1, columns);
       const bool fits = largest <= shard_bytes && samples < shard_samples;
       if (!fits && is_new) {
-        throw too_large(pending->key, number, largest, shard_bytes);
+        throw sample_too_large(largest, shard_bytes).for_sample(pending->key, number);
       }
       if (!fits) {
         forecast.file_bytes += shard_total;

@@ -6,6 +6,7 @@
 #include "shale/base/error.hpp"
 #include "shale/data/byte_swap.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/data/mismatch.hpp"
 
 namespace shale {
 namespace {
@@ -64,8 +65,9 @@ void check_read(const PendingSample& sample, std::uint64_t number, const Wanted&
 void check_crc(const PendingSample& sample, std::uint64_t number, const FieldPlace& place,
                Bytes extent) {
   if (const std::uint32_t found = crc32c(extent); found != place.crc32c) {
-    throw Error(Code::damaged, "{} bytes at {} have checksum 0x{:08x}, the index says 0x{:08x}",
-                place.length, place.offset, found, place.crc32c)
+    throw checksum_mismatch(place.length, found, place.crc32c)
+        .error()
+        .at({}, place.offset)
         .for_sample(sample.key, number)
         .hint("run 'shale verify' on the input for the whole extent of the damage");
   }

@@ -145,6 +145,7 @@ MachineView this_machine() {
   };
   return {.root = "",
           .environment = environment,
+          .all_cpus = static_cast<std::uint64_t>(std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L)),
           .cpus = cpus_in_affinity_mask(),
           .ram_bytes = ram_bytes()};
 }
@@ -165,6 +166,7 @@ Limit usable_cpus_of(const MachineView& machine) {
                         first_number(folder + "/cpu.cfs_period_us")),
           "cgroup cpu.cfs_quota_us");
   }
+  limit.bites = limit.value < machine.all_cpus;
   return limit;
 }
 
@@ -186,7 +188,8 @@ Limit usable_memory_of(const MachineView& machine) {
 
 Limit default_memory_budget_of(const Limit& usable_memory) {
   if (usable_memory.value / 4 >= kUsualBudget) return {kUsualBudget, "default"};
-  return {std::max(usable_memory.value / 4, kLeastBudget), "a quarter of " + usable_memory.source};
+  return {std::max(usable_memory.value / 4, kLeastBudget), "a quarter of " + usable_memory.source,
+          true};
 }
 
 Limit usable_cpus() { return usable_cpus_of(this_machine()); }

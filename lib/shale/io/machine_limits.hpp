@@ -12,6 +12,8 @@ namespace shale {
 struct Limit {
   std::uint64_t value;
   std::string source;
+  /// Nobody asked for it, and it is less than the machine, or the default, would give.
+  bool bites = false;
 };
 
 /// Threads this process may use: the smallest of SLURM_CPUS_PER_TASK, the affinity mask and the
@@ -40,7 +42,8 @@ struct Limit {
 struct MachineView {
   std::string root;  ///< before /proc/self/cgroup and /sys/fs/cgroup; "" is the machine's own
   std::function<std::optional<std::string>(const char* name)> environment;
-  std::uint64_t cpus;  ///< in the affinity mask
+  std::uint64_t all_cpus;  ///< that are online
+  std::uint64_t cpus;      ///< in the affinity mask
   std::uint64_t ram_bytes;
 };
 [[nodiscard]] Limit usable_cpus_of(const MachineView& machine);

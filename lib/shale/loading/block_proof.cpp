@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shale/base/error.hpp"
+#include "shale/data/mismatch.hpp"
 #include "shale/shards/index_file.hpp"
 #include "shale/shards/naming.hpp"
 
@@ -65,10 +66,8 @@ void prove(const Block& block, std::span<std::byte> bytes, const Extent& about) 
   read_past_cache({block.file, block.begin(), bytes});
   const Hash128 found = xxh3_128(bytes);
   if (found == expected) return;
-  throw Error(Code::damaged,
-              "the block of {} bytes from byte {} on, read twice, hashes to {}, the block list "
-              "says {}",
-              bytes.size(), block.begin(), found.hex(), expected.hex())
+  throw block_hash_mismatch(found, expected)
+      .error()
       .at(block.file->path(), about.offset)
       .hint("'shale verify' names every block that is damaged, and the rows in it");
 }
@@ -95,8 +94,8 @@ BlockHashes::BlockHashes(const DatasetPaths& paths, const ManifestShard& shard) 
   for (std::size_t i = 0; i < shard.files.size(); ++i) {
     const Hash128 found = hash_of_blocks(of_file(i));
     if (found == shard.files[i].hash) continue;
-    throw Error(Code::damaged, "its hashes of file {} make {}, the manifest says {}", i,
-                found.hex(), shard.files[i].hash.hex())
+    throw block_list_mismatch(shard.files[i].name, found, shard.files[i].hash)
+        .error()
         .at(list.path())
         .hint("'shale index' makes a block list anew");
   }

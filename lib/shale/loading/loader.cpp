@@ -9,6 +9,7 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/mismatch.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/loading/extent_reading.hpp"
 #include "shale/loading/fixed_loading.hpp"
@@ -67,8 +68,8 @@ void prove_checksum(const Task& task) {
   read_past_cache({task.file, offset, task.fetch->into});
   const std::uint32_t found = crc32c(task.fetch->into);
   if (found == expected) return;
-  throw Error(Code::damaged, "{} bytes read twice have checksum 0x{:08x}, the index says 0x{:08x}",
-              task.fetch->into.size(), found, expected)
+  throw checksum_mismatch(task.fetch->into.size(), found, expected)
+      .error()
       .at(task.file->path(), offset)
       .hint("'shale verify' lists all that is damaged");
 }
@@ -101,9 +102,7 @@ Loader::Loader(const LoaderRequest& request, const Events& events)
     : proof_(request.proof), cache_(request.cache) {
   open(request, events);
   if (proof_ == Proof::all && !manifest().layout.has_checksums) {
-    throw Error(Code::unsupported, "the index has no checksums, nothing that is read can be proved")
-        .at(paths_.manifest)
-        .hint(index_hint(request, manifest().layout.dialect));
+    throw no_checksums(paths_.manifest).hint(index_hint(request, manifest().layout.dialect));
   }
 }
 
@@ -117,14 +116,11 @@ void Loader::open(const LoaderRequest& request, const Events& events) {
   const bool is_dataset = is_manifest(DatasetPaths(request.path).manifest);
   if (!is_dataset) {
     const Place place = look_at(request.path);
-    if (place == Place::absent)
-      throw Error(Code::not_found, "there is no dataset").at(request.path);
+    if (place == Place::absent) throw absent(request.path);
     if (place == Place::unfinished) throw unfinished(request.path);
     if (const std::optional<std::string> file = file_of_path(request.path))
       return open_file(request, *file, events);
-    throw Error(Code::unsupported, "is no dataset of shale, and no file of a format it reads")
-        .at(request.path)
-        .hint("'shale convert' makes a dataset of a folder of images");
+    throw unrecognized(request.path);
   }
   paths_ = DatasetPaths(request.path);
   stamp_ = stamp_of(paths_.manifest).value_or(FileStamp{});

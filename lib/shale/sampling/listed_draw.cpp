@@ -108,7 +108,7 @@ class ListedDraw final : public Draw {
           .hint("save numpy.flatnonzero(mask)");
     }
     if (file_.kind() == NumberFile::Kind::real) {
-      throw Error(Code::schema, "row numbers of dtype {}, expected integers", file_.descr())
+      throw Error(Code::schema, "row numbers are {}, expected integers", file_.dtype_name())
           .at(file_.path())
           .hint("save them with .astype(numpy.int64)");
     }

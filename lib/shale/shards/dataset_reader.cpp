@@ -6,6 +6,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/data/mismatch.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/shards/naming.hpp"
 
@@ -15,9 +16,10 @@ namespace {
 InputFile open_checked(const std::string& directory, const ManifestFile& file) {
   InputFile opened(join_path(directory, file.name));
   if (opened.size() != file.bytes) {
-    throw Error(Code::damaged, "file is {} bytes long, expected {}", opened.size(), file.bytes)
+    throw file_size_mismatch(opened.size(), file.bytes)
+        .error()
         .at(opened.path())
-        .hint("the file was cut, or is not the one the manifest speaks of; copy it again");
+        .hint("the file was truncated, or is not the one that the manifest lists; copy it again");
   }
   return opened;
 }
@@ -149,8 +151,8 @@ void prove_file(const InputFile& file, const ManifestFile& expected,
   file.drop_cache(0, file.size());
   const Hash128 found = summarize_file(file, progress).hash;
   if (found == expected.hash) return;
-  throw Error(Code::damaged, "bytes of the file hash to {}, the manifest says {}", found.hex(),
-              expected.hash.hex())
+  throw file_hash_mismatch(found, expected.hash)
+      .error()
       .at(file.path())
       .hint("run 'shale verify' for the whole extent of the damage");
 }
@@ -166,8 +168,8 @@ void prove_other_files(const DatasetPaths& paths, const Manifest& manifest) {
 void prove_value(Bytes value, const FieldPlace& place, const InputFile& file) {
   const std::uint32_t found = crc32c(value);
   if (found == place.crc32c) return;
-  throw Error(Code::damaged, "{} bytes have checksum 0x{:08x}, expected 0x{:08x}", place.length,
-              found, place.crc32c)
+  throw checksum_mismatch(place.length, found, place.crc32c)
+      .error()
       .at(file.path(), place.offset)
       .hint("run 'shale verify' for the whole extent of the damage");
 }

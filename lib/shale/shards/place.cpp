@@ -41,6 +41,8 @@ bool holds_dataset(const std::string& folder) try {
   return false;
 }
 
+Error absent(const std::string& path) { return Error(Code::not_found, "does not exist").at(path); }
+
 Error unfinished(const std::string& path) {
   return Error(Code::mismatch, "is an unfinished dataset: it has no dataset.json yet")
       .at(path)

@@ -14,6 +14,8 @@ enum class Place { absent, empty_folder, dataset, unfinished, other_folder, othe
 /// True if look_at would say dataset or unfinished. False also for what cannot be looked at.
 [[nodiscard]] bool holds_dataset(const std::string& folder);
 
+/// The error for Place::absent.
+[[nodiscard]] Error absent(const std::string& path);
 /// The error for Place::unfinished where a finished dataset is needed.
 [[nodiscard]] Error unfinished(const std::string& path);
 

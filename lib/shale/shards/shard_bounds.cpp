@@ -22,6 +22,12 @@ std::uint64_t largest_file_of(std::span<const std::uint64_t> data_files, std::ui
   return std::max(largest, empty_block_list_bytes + blocks * 16);
 }
 
+Error sample_too_large(std::uint64_t shard_bytes, std::uint64_t limit_bytes) {
+  return Error(Code::limit, "a shard with this sample alone takes {} bytes, --shard-size is {}",
+               shard_bytes, limit_bytes)
+      .hint(fmt::format("pass --shard-size {} or more", shard_bytes));
+}
+
 std::optional<std::uint64_t> rows_within(const ShardLimits& limits, const Format& format,
                                          const Schema& schema, const OptionSet& options) {
   const ShardLayout layout = format.layout(schema, options);

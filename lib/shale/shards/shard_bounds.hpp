@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 
+#include "shale/base/error.hpp"
 #include "shale/format/format.hpp"
 #include "shale/shards/index_file.hpp"
 
@@ -19,6 +20,9 @@ struct ShardLimits {
 /// index and block list among them.
 [[nodiscard]] std::uint64_t largest_file_of(std::span<const std::uint64_t> data_files,
                                             std::uint64_t samples, const IndexColumns& columns);
+
+/// The error for a sample that makes a shard too large even alone.
+[[nodiscard]] Error sample_too_large(std::uint64_t shard_bytes, std::uint64_t limit_bytes);
 
 /// The most rows whose files are within the limits; zero: not even one. nullopt where that cannot
 /// be known: shards of such samples do not take runs of rows.

@@ -136,10 +136,8 @@ struct ShardSetWriter::Impl {
     }
     if (const std::uint64_t needed = largest_file_with(parts, samples);
         needed > options.limit_bytes) {
-      throw Error(Code::limit, "a shard with this sample alone is {} bytes, --shard-size is {}",
-                  needed, options.limit_bytes)
-          .for_sample(record.key, summary.digest.samples)
-          .hint(fmt::format("pass --shard-size {} or more", needed));
+      throw sample_too_large(needed, options.limit_bytes)
+          .for_sample(record.key, summary.digest.samples);
     }
     if (key_check) key_check->add(record);
     if (spool) {

@@ -32,7 +32,7 @@ Error not_found(const std::string& input) {
   if (const std::size_t scheme = input.find("://"); scheme != std::string::npos) {
     return not_read_yet(input, input.substr(0, scheme + 3));
   }
-  return Error(Code::not_found, "there is no such file or folder").at(input);
+  return absent(input);
 }
 
 // A dataset brings its labels and classes along: an option that would change nothing is refused,

@@ -18,15 +18,11 @@ namespace {
 Error not_a_dataset(const std::string& path, Place place) {
   switch (place) {
     case Place::absent:
-      return Error(Code::not_found, "there is no such dataset to verify").at(path);
+      return absent(path);
     case Place::unfinished:
       return unfinished(path);
     default:
-      return Error(Code::unsupported, "is neither a shale dataset nor a file of a known format")
-          .at(path)
-          .hint(
-              "verify takes the directory that 'shale convert' wrote, or an LMDB, HDF5 or "
-              "TFRecord file");
+      return unrecognized(path);
   }
 }
 
@@ -111,8 +107,7 @@ bool check_state_of_file(const VerifyRequest& request, const std::string& file, 
   }
   if (!manifest.layout.has_checksums) {
     log.report().proves_payload = false;
-    log.note(fmt::format(
-        "the index has no checksums: payload bytes cannot be verified; '{}' adds them", command()));
+    log.note(fmt::format("{}; '{}' adds them", no_checksums({}).message(), command()));
   }
   return true;
 }

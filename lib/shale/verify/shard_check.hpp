@@ -48,6 +48,10 @@ struct ShardCheck {
   [[nodiscard]] Finding finding(std::string message, const std::string& file,
                                 std::optional<std::uint64_t> offset,
                                 std::optional<std::uint64_t> row = std::nullopt) const;
+  /// The finding for a value (of a field, or the key) whose bytes have another crc32c than its
+  /// place says.
+  [[nodiscard]] Finding wrong_checksum(std::uint64_t row, std::optional<std::size_t> field,
+                                       const FieldPlace& place, std::uint32_t found) const;
 };
 
 /// Of all files of a shard.

@@ -10,6 +10,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/data/fixed_value.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
 #include "shale/flow/ordered_pipeline.hpp"
@@ -329,10 +330,7 @@ void compare_content(const DatasetDigest& ours, const DatasetDigest& theirs, con
 std::string fields_text(const Schema& schema) {
   std::string text;
   for (const Field& field : schema.fields) {
-    const bool has_dtype = field.dtype.item_bytes() > 0;
-    text += fmt::format("{}{} ({}{})", text.empty() ? "" : ", ", printable(field.name),
-                        name_of(field.kind),
-                        has_dtype ? " " + printable(field.dtype.descr()) : std::string());
+    text += (text.empty() ? "" : ", ") + field_text(field);
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/mismatch.hpp"
 
 namespace shale {
 namespace {
@@ -155,23 +156,8 @@ class ColumnCursor {
     if (seen_ < place_.length) {  // it began in an earlier range
       result.pieces.push_back({field_, row_, place_, seen_, crc_});
     } else if (crc_ != place_.crc32c) {
-      result.findings.add([&] { return mismatch(shard_, {field_, row_, place_, seen_, crc_}); });
+      result.findings.add([&] { return shard_.wrong_checksum(row_, field_, place_, crc_); });
     }
-  }
-
- public:
-  static Finding mismatch(const ShardCheck& shard, const StraddlingPiece& value) {
-    const std::size_t part = value.field ? shard.manifest.layout.field_part[*value.field]
-                                         : shard.manifest.layout.key_part;
-    Finding finding = shard.finding(
-        fmt::format("the {} bytes from here do not have their checksum", value.place.length),
-        shard.reader.shard().files[shard.manifest.layout.part_file[part]].name, value.place.offset,
-        value.row);
-    finding.length = value.place.length;
-    finding.field = value.field ? shard.manifest.schema.fields[*value.field].name : "key";
-    finding.found = fmt::format("crc32c 0x{:08x}", value.crc32c);
-    finding.expected = fmt::format("0x{:08x}", value.place.crc32c);
-    return finding;
   }
 
  private:
@@ -226,11 +212,10 @@ RangeResult verify_range(const ShardCheck& shard, const ByteRange& range) {
     const Hash128& expected = shard.blocks[shard.first_block[range.file] + block];
     if (const Hash128 found = hasher.digest(); found != expected) {
       result.findings.add([&] {
-        Finding finding = shard.finding("block hash is wrong", name, block * kBlockBytes);
+        Finding finding = shard.finding({}, name, block * kBlockBytes);
         finding.length = block_end - block * kBlockBytes;
+        block_hash_mismatch(found, expected).describe_in(finding);
         name_rows(finding, shard, range.file, block * kBlockBytes, block_end);
-        finding.found = "xxh3-128 " + found.hex();
-        finding.expected = expected.hex();
         return finding;
       });
     }
@@ -259,7 +244,7 @@ std::vector<Finding> StraddlingJoin::add(const ShardCheck& shard,
     }
     if (open->length < open->place.length) continue;
     if (open->crc32c != open->place.crc32c)
-      findings.push_back(ColumnCursor::mismatch(shard, *open));
+      findings.push_back(shard.wrong_checksum(open->row, open->field, open->place, open->crc32c));
     open_.erase(open);
   }
   return findings;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/data/mismatch.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/io/walk.hpp"
 #include "shale/shards/manifest_file.hpp"
@@ -86,9 +87,7 @@ bool FileChecks::check(const std::string& folder, const ManifestFile& expected,
     finding.file = expected.name;
     finding.shard = shard;
     if (file.size() != expected.bytes) {
-      finding.message = "size is wrong";
-      finding.found = fmt::format("{} bytes", file.size());
-      finding.expected = std::to_string(expected.bytes);
+      file_size_mismatch(file.size(), expected.bytes).describe_in(finding);
       log_.add(std::move(finding));
     } else if (request_.depth != VerifyDepth::quick) {
       check_hash(file, expected, std::move(finding));
@@ -105,9 +104,7 @@ void FileChecks::check_hash(const InputFile& file, const ManifestFile& expected,
   log_.report().bytes += file.size();
   log_.finish(file.size());
   if (found == expected.hash) return;
-  finding.message = "hash of the file is wrong";
-  finding.found = "xxh3-128 " + found.hex();
-  finding.expected = expected.hash.hex();
+  file_hash_mismatch(found, expected.hash).describe_in(finding);
   log_.add(std::move(finding));
 }
 
@@ -136,12 +133,9 @@ void load_blocks(ShardCheck& check, const DatasetPaths& paths, VerifyLog& log) {
     const Hash128 found = hash_of_blocks(list);
     if (found == file.hash) continue;
     Finding finding;
-    finding.message =
-        fmt::format("block list does not hash to the manifest's hash of {}", file.name);
+    block_list_mismatch(file.name, found, file.hash).describe_in(finding);
     finding.file = shard.blocks.name;
     finding.shard = shard.name;
-    finding.found = found.hex();
-    finding.expected = file.hash.hex();
     log.add(std::move(finding));
     check.blocks.clear();
   }

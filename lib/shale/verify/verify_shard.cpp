@@ -87,24 +87,12 @@ class RowComparison {
                      place_text(expected.offset, expected.length)};
       });
     } else if (has_crc_ && found.crc32c != expected.crc32c) {
-      findings_.add([&] { return wrong_bytes(row, field, expected, found.crc32c); });
+      // The bytes are what the walk read; what they must be is the index's to say.
+      findings_.add([&] {
+        return shard_.wrong_checksum(row, shard_.manifest.schema.find(field), found,
+                                     expected.crc32c);
+      });
     }
-  }
-
-  // The bytes are what the walk read; what they must be is the index's to say.
-  [[nodiscard]] Finding wrong_bytes(std::uint64_t row, const std::string& field,
-                                    const FieldPlace& read, std::uint32_t expected) const {
-    const ShardLayout& layout = shard_.manifest.layout;
-    const std::optional<std::size_t> number = shard_.manifest.schema.find(field);
-    const std::uint32_t part = number ? layout.field_part[*number] : layout.key_part;
-    Finding finding = shard_.finding(
-        fmt::format("the {} bytes at this place do not have their checksum", read.length),
-        shard_.reader.shard().files[layout.part_file[part]].name, read.offset, row);
-    finding.length = read.length;
-    finding.field = field;
-    finding.found = fmt::format("crc32c 0x{:08x}", read.crc32c);
-    finding.expected = fmt::format("0x{:08x}", expected);
-    return finding;
   }
 
   template <class MakeSides>

@@ -8,6 +8,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/python_literal.hpp"
+#include "shale/data/array_text.hpp"
 
 namespace shale {
 namespace {
@@ -17,10 +18,6 @@ constexpr std::uint64_t kGrowthDigits = 21;  // GROWTH_AXIS_MAX_DIGITS
 constexpr std::uint64_t kMaxTextBytes = 65'535;
 constexpr std::size_t kMaxAxes = 64;  // NPY_MAXDIMS of NumPy 2
 constexpr std::string_view kMagic = "\x93NUMPY";
-
-std::string shape_text(const std::vector<std::uint64_t>& shape) {
-  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
-}
 
 std::string dict_text(const NpyHeader& header) {
   const DType& dtype = header.dtype;

@@ -385,7 +385,7 @@ TEST_CASE("lmdb survey: fields that no kind can hold, or of no valid name, are r
        "msgpack: field 'f' is an array of other things than bytes, which no kind of field holds"},
       {"f", "\xcf\xff\xff\xff\xff\xff\xff\xff\xff",
        "msgpack: field 'f' is an integer above 2^63 - 1, which no kind of field holds"},
-      {"f", mp_tensor("<u2", {2, 3}, "A"), "msgpack: field 'f' has 1 bytes for a tensor <u2(2, 3)"},
+      {"f", mp_tensor("<u2", {2, 3}, "A"), "msgpack: field 'f' has 1 bytes for a tensor uint16 (2, 3)"},
       {"f", mp_tensor("|O", {2, 3}, "A"),
        "msgpack: field 'f': dtype '|O' is of Python objects, which only pickle could read"},
       {"a.b", mp_int(1), "field name 'a.b' contains '.' or '/'"},

@@ -134,7 +134,7 @@ TEST_CASE("npy scan: a file of another tool is proved by what its survey said") 
       scanned(sound, npy_file("{'descr': '<i4', 'fortran_order': False, 'shape': (3, 2), }",
                               std::string(24, 'x'))) ==
       "a.npy: byte 0: npy array is not the one that was indexed: found 3 rows from byte 128, each "
-      "<i4 of shape (2,), expected 3 rows from byte 128, each <f4 of shape (2,)");
+      "int32 (2,), expected 3 rows from byte 128, each float32 (2,)");
   CHECK(scanned(sound, npy_file("{'descr': '<f4', 'fortran_order': True, 'shape': (3, 2), }",
                                 std::string(24, 'x')))
             .find("Fortran") != std::string::npos);

@@ -41,8 +41,8 @@ TEST_CASE("record golden: each refused file is named by what is wrong with it") 
     std::size_t rows;  // that could still be read
   };
   constexpr Row kRows[] = {
-      {"length-crc", "checksum of the frame's length is wrong", 1},
-      {"payload-crc", "checksum of the payload is wrong", 5},
+      {"length-crc", "checksum mismatch in the length of the frame", 1},
+      {"payload-crc", "checksum mismatch in the payload of the frame", 5},
       {"cut-in-payload", "frame reaches beyond the end of the file", 4},
       {"cut-in-header", "file ends inside a frame", 1},
       {"overlong-length", "frame reaches beyond the end of the file", 1},

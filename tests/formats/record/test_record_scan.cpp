@@ -148,7 +148,7 @@ TEST_CASE("record scan: a damaged payload is named with file, offset, sample and
 
   REQUIRE(scanned.findings.size() == 1);
   const Finding& finding = scanned.findings[0];
-  CHECK(finding.message == "checksum of the payload is wrong");
+  CHECK(finding.message == "checksum mismatch in the payload of the frame");
   CHECK(finding.file == "a.tfrecord");
   CHECK(finding.offset == frame + 12);
   CHECK(finding.row == 1);

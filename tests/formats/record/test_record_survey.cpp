@@ -165,7 +165,7 @@ TEST_CASE("record survey: a damaged record does not make the others raw") {
   CHECK(fields_of(read.survey) == "z:text");
   CHECK(read.rows.size() == 3);
   REQUIRE(read.findings.size() == 2);
-  CHECK(read.findings[0].message == "checksum of the payload is wrong");
+  CHECK(read.findings[0].message == "checksum mismatch in the payload of the frame");
   CHECK(read.findings[1].message.starts_with("record cannot be parsed as a tf.train.Example"));
   CHECK(error_of([&] { (void)read_foreign_bytes(bytes.substr(second, second)); }).code() ==
         Code::damaged);

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "shale/base/error.hpp"
+#include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
 
 #include "tests/support/temp_dir.hpp"
@@ -67,7 +68,7 @@ TEST_CASE("fixed value: one beyond the limits of a dtype is refused, by field an
       const Error error = error_of([&] { (void)written(number, field); });
       CHECK(error.code() == Code::schema);
       CHECK(error.message() == fmt::format("field 'x' is {} here, its dtype {} does not hold that",
-                                           number, row.dtype));
+                                           number, dtype_text(row.dtype)));
     }
   }
 }

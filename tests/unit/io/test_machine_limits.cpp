@@ -31,7 +31,11 @@ struct FakeMachine {
       const auto found = environment.find(name);
       return found != environment.end() ? std::optional(found->second) : std::nullopt;
     };
-    return {.root = dir.path(), .environment = look_up, .cpus = 8, .ram_bytes = 64 * kGibibyte};
+    return {.root = dir.path(),
+            .environment = look_up,
+            .all_cpus = 8,
+            .cpus = 8,
+            .ram_bytes = 64 * kGibibyte};
   }
   [[nodiscard]] std::string cpus() const {
     const Limit limit = usable_cpus_of(view());
@@ -113,6 +117,26 @@ TEST_CASE(
   CHECK(small.value == 100 << 20);
   CHECK(small.source == "a quarter of cgroup memory.max");
   CHECK(default_memory_budget_of({1 << 20, "RAM"}).value == 16 << 20);
+}
+
+TEST_CASE("machine limits: a limit bites if the machine, or the default, would give more") {
+  FakeMachine machine;
+  CHECK(!usable_cpus_of(machine.view()).bites);
+  CHECK(!default_memory_budget_of(usable_memory_of(machine.view())).bites);
+  machine.environment = {{"SLURM_CPUS_PER_TASK", "8"}, {"SLURM_MEM_PER_NODE", "1024"}};
+  CHECK(!usable_cpus_of(machine.view()).bites);
+  CHECK(!default_memory_budget_of(usable_memory_of(machine.view())).bites);
+  machine.environment = {{"SLURM_CPUS_PER_TASK", "7"}, {"SLURM_MEM_PER_NODE", "1023"}};
+  CHECK(usable_cpus_of(machine.view()).bites);
+  CHECK(default_memory_budget_of(usable_memory_of(machine.view())).bites);
+  MachineView pinned = FakeMachine().view();
+  pinned.cpus = 2;
+  CHECK(usable_cpus_of(pinned).bites);
+}
+
+TEST_CASE("machine limits: what the user asks for does not bite") {
+  CHECK(!granted_jobs(1).bites);
+  CHECK(!granted_memory("16MiB").bites);
 }
 
 TEST_CASE("machine limits: this machine has at least one CPU and some memory") {

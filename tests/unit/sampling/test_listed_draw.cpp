@@ -221,7 +221,7 @@ TEST_CASE("listed draw: bools and floats are no row numbers") {
   CHECK(mask.hint() == "save numpy.flatnonzero(mask)");
   const Error real = List(npy_as<int>("<f4", {0, 1})).error(2);
   CHECK(real.code() == Code::schema);
-  CHECK(real.message() == "row numbers of dtype <f4, expected integers");
+  CHECK(real.message() == "row numbers are float32, expected integers");
   CHECK(real.hint() == "save them with .astype(numpy.int64)");
 }
 

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "shale/base/error.hpp"
+#include "shale/data/array_text.hpp"
 #include "shale/flow/permutation.hpp"
 #include "shale/flow/split_counts.hpp"
 #include "shale/sampling/make_draw.hpp"
@@ -305,9 +306,9 @@ TEST_CASE("make draw: files of another shape, dtype or kind are refused") {
     for (const std::string_view descr : {"<c8", "<m8[s]", "|S8", "[('a', '<i8')]"}) {
       const Error dtype = maker.error(mode, npy_text(descr, {1}, std::string(8, '\0')), 1);
       CHECK(dtype.code() == Code::schema);
-      CHECK(dtype.message() == fmt::format("dtype {} is none of bool, integers, and floats of up "
-                                           "to 8 bytes",
-                                           descr));
+      CHECK(dtype.message() ==
+            fmt::format("dtype {} is not bool, an integer, or a float of up to 8 bytes",
+                        dtype_text(descr)));
     }
     const Error wide = maker.error(mode, npy_text("<f16", {1}, std::string(16, '\0')), 1);
     CHECK(wide.code() == Code::schema);

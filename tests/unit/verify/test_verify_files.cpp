@@ -48,8 +48,8 @@ TEST_CASE("file checks: size and hash are proved, a missing file is a finding") 
   CHECK_FALSE(of.files.check(of.dir.path(), of.expected, ""));
 
   REQUIRE(of.messages().size() == 3);
-  CHECK(of.messages()[0] == "hash of the file is wrong");
-  CHECK(of.messages()[1] == "size is wrong");
+  CHECK(of.messages()[0] == "file hash mismatch");
+  CHECK(of.messages()[1] == "file size mismatch");
 }
 
 TEST_CASE("file checks: a quick check reads no bytes") {

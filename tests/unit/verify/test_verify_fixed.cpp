@@ -49,7 +49,7 @@ TEST_CASE("foreign rows: verify names the rows and fields of a damaged block") {
   CHECK(finding.field == "x");
   CHECK(finding.row == first);
   CHECK(finding.message ==
-        fmt::format("block hash is wrong (rows {} to 2999 of 'x', rows 0 to 2999 "
+        fmt::format("block hash mismatch (rows {} to 2999 of 'x', rows 0 to 2999 "
                     "of 'y', rows 0 to 2999 of 'z', rows 0 to 2999 of 'flag')",
                     first));
 }

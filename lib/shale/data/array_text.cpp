@@ -1,0 +1,50 @@
+#include "shale/data/array_text.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "shale/base/printable.hpp"
+
+namespace shale {
+namespace {
+
+// The name that NumPy has for numbers and times; nullopt for other types, and for what is no dtype.
+std::optional<std::string> name_of_type(std::string_view descr) {
+  if (descr.size() < 3 || (descr[0] != '<' && descr[0] != '|')) return std::nullopt;
+  if (descr.substr(1) == "b1") return "bool";
+  constexpr std::pair<char, std::string_view> kNames[] = {
+      {'i', "int"},     {'u', "uint"},       {'f', "float"},
+      {'c', "complex"}, {'M', "datetime64"}, {'m', "timedelta64"}};
+  const auto name = std::ranges::find(kNames, descr[1], &std::pair<char, std::string_view>::first);
+  if (name == std::end(kNames)) return std::nullopt;
+  const std::string_view size = descr.substr(2, descr.find('[') - 2);
+  if (descr[1] == 'M' || descr[1] == 'm') {
+    if (size != "8") return std::nullopt;
+    return fmt::format("{}{}", name->second, descr.substr(3));
+  }
+  for (const int bytes : {1, 2, 4, 8, 16, 32}) {
+    if (size == fmt::to_string(bytes)) return fmt::format("{}{}", name->second, 8 * bytes);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string dtype_text(std::string_view descr) {
+  return printable(name_of_type(descr).value_or(std::string(descr)));
+}
+
+std::string dtype_text(const DType& dtype) { return dtype_text(dtype.descr()); }
+
+std::string shape_text(std::span<const std::uint64_t> shape) {
+  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+}
+
+std::string array_text(const DType& dtype, std::span<const std::uint64_t> shape) {
+  return dtype_text(dtype) + (shape.empty() ? "" : " " + shape_text(shape));
+}
+
+}  // namespace shale
