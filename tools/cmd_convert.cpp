@@ -25,23 +25,25 @@ void add_options(CommandLine& line) {
   add_output_options(line);
   line.add()  //
       ("labels", po::value<std::string>()->value_name("FILE"),
-       "CSV or TSV of path,label for a flat folder; labels are class names or integers")  //
+       "labels of a flat folder: CSV or TSV of path,label, with class names or integers")  //
       ("classes-from", po::value<std::string>()->value_name("DATASET|FILE"),
-       "take the class table of another dataset, or a file with one name a line")              //
-      ("shuffle", po::bool_switch(), "write the samples in a shuffled order")                  //
-      ("seed", po::value<std::string>()->default_value("0")->value_name("N"), "of --shuffle")  //
+       "take the class table from another dataset, or from a file with one name per line")  //
+      ("shuffle", po::bool_switch(), "write the samples in a shuffled order")               //
+      ("seed", po::value<std::string>()->default_value("0")->value_name("N"),
+       "seed of --shuffle")  //
       ("parse", po::value<std::string>()->value_name("plain|msgpack"),
-       "of an LMDB file: each value is one field, or a msgpack map whose entries are the fields; "
-       "default: as its index, else plain")  //
+       "(LMDB files only) each value is one field, or a msgpack map whose entries are the fields; "
+       "default: what the index of the file says, or plain")  //
       ("hidden", po::value<std::string>()->value_name("skip|keep"),
-       "entries that begin with a dot; default: skip, but refuse a hidden folder of images")  //
+       "files and folders that begin with a dot; default: skip, but refuse a hidden folder with "
+       "images")  //
       ("allow-empty", po::bool_switch(),
-       "classes without images, or no images at all, are fine")  //
+       "accept classes without images, and an input without images")  //
       ("on-error", po::value<std::string>()->default_value("skip")->value_name("skip|keep|fail"),
-       "what to do with images that are empty, cut or no images")  //
+       "what to do with images that are empty, truncated or not images")  //
       ("max-errors", po::value<std::string>()->default_value("1%")->value_name("N|P%"),
-       "fail when more images are bad; of a share, at least 10 are endured")  //
-      ("verify", po::bool_switch(), "verify the result (full) before saying done");
+       "fail if more than this many images are bad (with P%, at least 10 are tolerated)")  //
+      ("verify", po::bool_switch(), "verify the result (as verify --full does) before finishing");
 }
 
 ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) {
@@ -55,7 +57,7 @@ ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) 
   request.is_shuffled = line.flag("shuffle");
   request.seed = parse_count(line.text("seed"), "--seed");
   if (line.has("seed") && !request.is_shuffled)
-    throw Error(Code::usage, "--seed without --shuffle does nothing");
+    throw Error(Code::usage, "--seed has no effect without --shuffle");
   if (line.has("hidden")) {
     request.hidden = line.choice("hidden", kHidden) == 0 ? HiddenPolicy::skip : HiddenPolicy::keep;
   }
@@ -126,8 +128,9 @@ std::string report_text(const ConvertReport& report, const ConvertRequest& reque
     for (const std::string& line : report.first_skipped) text += fmt::format("    {}\n", line);
   }
   if (manifest.skipped > report.skipped) {
-    text += fmt::format("  skipped when the input was written: {} (listed in skipped.csv)\n",
-                        format_counted(manifest.skipped - report.skipped, "image", "images"));
+    text +=
+        fmt::format("  skipped when the input dataset was written: {} (listed in skipped.csv)\n",
+                    format_counted(manifest.skipped - report.skipped, "image", "images"));
   }
   if (report.was_verified) {
     text += fmt::format("  verified: {}\n",

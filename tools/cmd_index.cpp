@@ -21,21 +21,21 @@ std::string report_text(const RebuildReport& report, std::string_view dataset) {
   for (const RebuiltShard& shard : report.shards) {
     if (shard.was_whole) continue;
     if (!shard.fault.empty()) {
-      text += fmt::format("{}: cannot be vouched for: {}\n", shard.name, shard.fault);
+      text += fmt::format("{}: not rebuilt: {}\n", shard.name, shard.fault);
       continue;
     }
-    text += fmt::format("{}: made {}{}{} anew, byte for byte as the manifest has {}\n", shard.name,
+    text += fmt::format("{}: rebuilt {}{}{}; {} the manifest byte for byte\n", shard.name,
                         shard.index_written ? "the index" : "",
                         shard.index_written && shard.blocks_written ? " and " : "",
                         shard.blocks_written ? "the block list" : "",
-                        shard.index_written && shard.blocks_written ? "them" : "it");
+                        shard.index_written && shard.blocks_written ? "both match" : "it matches");
   }
   const bool lacks_indexes =
       std::any_of(report.shards.begin(), report.shards.end(),
                   [](const RebuiltShard& shard) { return !shard.has_index; });
   if (lacks_indexes)
-    text += "note: rows of one size need no index, only block lists were looked at\n";
-  return text + fmt::format("{}: {} whole before, {} made anew, {} damaged\n", printable(dataset),
+    text += "note: rows of one size need no index; only block lists were checked\n";
+  return text + fmt::format("{}: {} intact before, {} rebuilt, {} damaged\n", printable(dataset),
                             format_counted(report.whole, "shard was", "shards were"),
                             report.rebuilt, report.failed);
 }
@@ -50,9 +50,9 @@ std::string report_text(const IndexedFile& indexed, const std::string& file,
       "{}: {} of {} ({}), {} of payload{}\n", printable(file),
       format_counted(manifest.digest.samples, "sample", "samples"), manifest.format, fields,
       format_size(manifest.payload_bytes),
-      manifest.layout.has_checksums ? ", with checksums" : "; it was not read, --crc reads it");
+      manifest.layout.has_checksums ? ", with checksums" : " (not read; --crc reads it)");
   for (const std::string& note : indexed.notes) text += fmt::format("note: {}\n", note);
-  return text + fmt::format("  its index: {}\n", printable(paths.manifest));
+  return text + fmt::format("  index: {}\n", printable(paths.manifest));
 }
 
 // The lists of two files of one name would overwrite each other.
@@ -61,9 +61,9 @@ void refuse_equal_names(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     const std::string name = file.substr(file.rfind('/') + 1);
     if (names.insert(name).second) continue;
-    throw Error(Code::usage, "two files are called '{}': their indexes would be one",
+    throw Error(Code::usage, "two files are named '{}': their indexes would overwrite each other",
                 printable(name))
-        .hint("give each its own --index-dir, or index them beside the files");
+        .hint("give each its own --index-dir, or keep the indexes beside the files");
   }
 }
 
@@ -87,9 +87,9 @@ int index_files(const CommandLine& line, const CommonOptions& common, const Even
   for (const std::string& word : line.words()) {
     const std::optional<std::string> file = file_of_path(word);
     if (!file) {
-      throw Error(Code::not_found, "is no file, and no directory of an LMDB")
+      throw Error(Code::not_found, "is neither a file nor the directory of an LMDB database")
           .at(word)
-          .hint("several words must be files of other tools; a dataset of shale's goes alone");
+          .hint("several arguments must be files of other tools; a shale dataset is indexed alone");
     }
     files.push_back(*file);
   }
@@ -124,10 +124,11 @@ int run_index(const std::vector<std::string>& words) {
   add_index_dir(line);
   line.add()  //
       ("crc", po::bool_switch(),
-       "of a file: read the payload too, for checksums, block hashes and digests")  //
+       "(files of other tools only) read the payload too, to add checksums, block hashes and "
+       "digests")  //
       ("parse", po::value<std::string>()->value_name("plain|msgpack"),
-       "of an LMDB file: each value is one field, or a msgpack map whose entries are the fields; "
-       "default: as the index that is there, else plain");
+       "(LMDB files only) each value is one field, or a msgpack map whose entries are the fields; "
+       "default: what the existing index says, or plain");
   if (!line.parse(words)) return kDone;
   line.require_words_at_least(1);
   const CommonOptions common = line.common();

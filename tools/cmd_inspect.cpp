@@ -89,9 +89,11 @@ void write_field(const FoundSample& found, std::size_t field) {
   const Value& value = found.sample.values[field];
   if (const auto* bytes = std::get_if<Bytes>(&value)) {
     if (::isatty(STDOUT_FILENO) != 0 && found.schema.fields[field].kind != Kind::text) {
-      throw Error(Code::usage, "{} bytes of field '{}' would go to a terminal", bytes->size(),
-                  found.schema.fields[field].name)
-          .hint("redirect stdout to a file or a pipe, or pass --json to see what the sample holds");
+      throw Error(Code::usage, "refusing to write {} bytes of field '{}' to a terminal",
+                  bytes->size(), found.schema.fields[field].name)
+          .hint(
+              "redirect stdout to a file or a pipe, or pass --json to see what the sample "
+              "contains");
     }
     print(as_text(*bytes));
   } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
@@ -101,9 +103,9 @@ void write_field(const FoundSample& found, std::size_t field) {
   } else if (const auto* elements = std::get_if<std::vector<Bytes>>(&value)) {
     for (const Bytes element : *elements) print(as_text(element));
   } else {
-    throw Error(Code::not_found, "sample '{}' lacks the field '{}'", printable(found.sample.key),
+    throw Error(Code::not_found, "sample '{}' has no field '{}'", printable(found.sample.key),
                 printable(found.schema.fields[field].name))
-        .hint("--json tells which fields it has");
+        .hint("--json lists its fields");
   }
 }
 
@@ -131,9 +133,9 @@ int run_cat(const std::vector<std::string>& words) {
   add_index_dir(line);
   line.add()  //
       ("key", po::value<std::string>()->value_name("KEY"),
-       "the sample with this key instead of a row")  //
+       "find the sample by its key instead of its row")  //
       ("field", po::value<std::string>()->value_name("F"),
-       "the field to write; default: the first; 'key' is one too");
+       "field to write, or 'key'; default: the first field");
   if (!line.parse(words)) return kDone;
   const CommonOptions common = line.common();
   line.require_words(line.has("key") ? 1 : 2);
@@ -155,7 +157,7 @@ int run_cat(const std::vector<std::string>& words) {
   }
   const std::optional<std::size_t> position = found.schema.find(field);
   if (!position) {
-    throw Error(Code::not_found, "there is no field '{}'", printable(field))
+    throw Error(Code::not_found, "the dataset has no field '{}'", printable(field))
         .at(dataset)
         .hint("the fields are key, " + fields_text(found.schema, RowStorage::indexed()));
   }

@@ -18,21 +18,21 @@ void add_options(CommandLine& line) {
   add_output_options(line);
   line.add()  //
       ("rows", po::value<std::string>()->value_name("N"),
-       "rows of the output; default: as many as the source has")                                //
-      ("permute", po::bool_switch(), "all rows, each once, in a shuffled order (the default)")  //
-      ("replace", po::bool_switch(), "draw with replacement, each row alike")                   //
+       "number of rows to write; default: as many as the source has")                           //
+      ("permute", po::bool_switch(), "(default) all rows, each once, in a shuffled order")      //
+      ("replace", po::bool_switch(), "draw with replacement, each row with equal probability")  //
       ("weights", po::value<std::string>()->value_name("FILE.npy"),
-       "draw with replacement, in proportion to a number for each row")  //
+       "draw with replacement, in proportion to one weight per row")  //
       ("indices", po::value<std::string>()->value_name("FILE.npy"),
-       "take the rows with these numbers, in their order; negative ones count from the end")  //
+       "take the rows with these numbers, in this order; negative numbers count from the end")  //
       ("seed", po::value<std::string>()->default_value("0")->value_name("N"),
-       "another seed is another draw")  //
+       "seed of the draw")  //
       ("also", po::value<std::vector<std::string>>()->value_name("SRC.npy=OUT.npy"),
-       "the same draw of an array of equal length; may be given several times")  //
+       "apply the same draw to another array of the same length; may be given several times")  //
       ("save-indices", po::value<std::string>()->value_name("OUT.npy"),
-       "write the numbers of the rows that were drawn, int64")  //
+       "write the numbers of the drawn rows, as int64")  //
       ("tmp", po::value<std::string>()->value_name("DIR"),
-       "where rows are put in order; default: the folder of the output");
+       "directory of the scratch file; default: that of the output");
 }
 
 DrawOptions draw_options_of(const CommandLine& line) {
@@ -50,7 +50,7 @@ std::pair<std::string, std::string> split_pair(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || !is_array_name(text) ||
       equals + 1 == text.size()) {
-    throw Error(Code::usage, "--also '{}' is not of the form SRC.npy=OUT.npy", printable(text));
+    throw Error(Code::usage, "--also '{}' does not have the form SRC.npy=OUT.npy", printable(text));
   }
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
@@ -78,7 +78,7 @@ std::string_view manner_text(DrawMode mode) {
     case DrawMode::weights:
       return "with replacement, by weight";
     case DrawMode::indices:
-      return "as they are listed";
+      return "as listed";
   }
   return "";
 }
@@ -86,7 +86,7 @@ std::string_view manner_text(DrawMode mode) {
 std::string plan_text(const DrawPlan& plan) {
   const std::string_view strategy =
       plan.strategy == DrawStrategy::memory   ? "the source fits in memory"
-      : plan.strategy == DrawStrategy::gather ? "rows are read where they lie"
+      : plan.strategy == DrawStrategy::gather ? "rows are read in place"
                                               : "rows are dealt into buckets";
   return fmt::format("  {}: {}, {} read, {} written, {} of scratch space\n", strategy,
                      format_counted(plan.passes, "pass", "passes"), format_size(plan.read_bytes),

@@ -40,18 +40,18 @@ VerifyRequest request_of(const CommandLine& line, const CommonOptions& common) {
 }
 
 std::string_view proof_of(const VerifyRequest& request, const VerifyReport& report) {
-  if (!report.proves_payload) return "the structure is sound";
+  if (!report.proves_payload) return "the container's structure is intact (payload not checked)";
   if (!request.against.empty())
     return "every byte is as it was written, and the source holds the same samples";
   switch (request.depth) {
     case VerifyDepth::quick:
-      return "manifest, sizes and index shapes are right; the bytes were not read";
+      return "manifest, sizes and index shapes are correct (payload not read)";
     case VerifyDepth::full:
       return "every byte is as it was written";
     case VerifyDepth::deep:
       return report.has_images && report.undecoded == 0
-                 ? "every byte is as it was written, the digests are right and the images decode"
-                 : "every byte is as it was written and the digests are right";
+                 ? "every byte is as it was written, the digests are correct, and the images decode"
+                 : "every byte is as it was written, and the digests are correct";
   }
   return "";
 }
@@ -59,7 +59,7 @@ std::string_view proof_of(const VerifyRequest& request, const VerifyReport& repo
 std::string opinion_of(const VerifyReport& report) {
   const SecondOpinion& opinion = report.second_opinion;
   if (opinion.shards == 0 || opinion.findings > 0) return {};
-  return fmt::format("{} read {} in {}: it agrees\n", opinion.library,
+  return fmt::format("{} read {} in {} and agrees\n", opinion.library,
                      format_counted(opinion.samples, "sample", "samples"),
                      format_counted(opinion.shards, "shard", "shards"));
 }
@@ -72,36 +72,35 @@ std::string_view hint_for(const VerifyReport& report) {
   const auto is_difference = [](const Finding& finding) { return finding.file.empty(); };
   const std::vector<Finding>& findings = report.first_findings;
   if (report.findings == report.second_opinion.findings) {
-    return "shale's own checks find the dataset whole and its library does not: keep it, and "
-           "report "
-           "this as a bug of shale";
+    return "shale finds the dataset intact, but the library of its format does not: keep the "
+           "dataset, and report this as a bug in shale";
   }
   if (report.findings == report.bad_when_written) {
-    return "the dataset is a faithful copy: fix these images in its source, or leave them out, and "
+    return "the dataset is a faithful copy of its source: fix or remove these images there, then "
            "convert it again";
   }
   if (std::all_of(findings.begin(), findings.end(), is_sidecar))
-    return "'shale index' makes indexes and block lists anew";
+    return "'shale index' rebuilds indexes and block lists";
   if (std::all_of(findings.begin(), findings.end(), is_difference)) {
-    return "the dataset is whole in itself; it is not the one that this source gives";
+    return "the dataset itself is intact, but it was not made from this source";
   }
-  return "copy the files named above again from where they are whole, or convert its source again "
-         "with --overwrite";
+  return "copy these files again from an intact copy, or convert the source again with --overwrite";
 }
 
 }  // namespace
 
 int run_verify(const std::vector<std::string>& words) {
   CommandLine line(self(), kAllCommon);
-  line.add()                                                                                   //
-      ("quick", po::bool_switch(), "manifest, sizes, shape of the indexes; reads no payload")  //
+  line.add()  //
+      ("quick", po::bool_switch(),
+       "check the manifest, sizes and index shapes; do not read the payload")  //
       ("full", po::bool_switch(),
-       "every block, every field's checksum, the container's structure (default)")  //
-      ("deep", po::bool_switch(), "full, digests recomputed, images decoded")       //
+       "(default) also check every block, every checksum and the structure of the container")  //
+      ("deep", po::bool_switch(), "also recompute the digests and decode the images")          //
       ("against", po::value<std::vector<std::string>>()->value_name("SOURCE"),
-       "the folder or dataset that must hold the same samples, bytes and labels")  //
+       "folder, dataset or array that must hold the same samples")  //
       ("labels", po::value<std::string>()->value_name("FILE"),
-       "the labels of a flat folder given with --against");
+       "labels of the flat folder given with --against");
   add_index_dir(line);
   if (!line.parse(words)) return kDone;
   const CommonOptions common = line.common();

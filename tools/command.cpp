@@ -12,13 +12,13 @@ constexpr Command kCommands[] = {
     {"convert", "shale convert INPUT OUTPUT --to FORMAT [options]",
      "turn an image folder, a dataset, an LMDB, HDF5 or TFRecord file into shards", run_convert},
     {"verify", "shale verify DATASET [--quick|--full|--deep] [--against SOURCE]",
-     "prove a dataset whole, or say exactly what is not", run_verify},
-    {"info", "shale info DATASET", "say what a dataset holds", run_info},
+     "verify that a dataset is intact, or say exactly what is damaged", run_verify},
+    {"info", "shale info DATASET", "show what a dataset holds", run_info},
     {"cat", "shale cat DATASET ROW | --key KEY [--field F]",
      "write one field of one sample to stdout", run_cat},
     {"formats", "shale formats", "list the formats and what each can hold", run_formats},
     {"index", "shale index DATASET|FILE... [--index-dir DIR] [--crc] [--parse msgpack]",
-     "index files of other tools; make lost indexes and block lists anew", run_index},
+     "index files written by other tools; rebuild lost indexes and block lists", run_index},
     {"resample", "shale resample SRC... OUT.npy [--rows N] [--replace|--indices F|--weights F]",
      "draw rows of an array, or shuffle them, into an array of any size", run_resample},
 };
@@ -56,13 +56,14 @@ void say_limits(const CommonOptions& common, const Events& events) {
 CommandLine::CommandLine(const Command& command, unsigned common_set)
     : command_(command), common_set_(common_set) {
   if ((common_set & kJobsOption) != 0) {
-    common_.add_options()("jobs", po::value<std::string>()->value_name("N"),
-                          "threads; default: what SLURM, affinity and cgroup grant");
+    common_.add_options()(
+        "jobs", po::value<std::string>()->value_name("N"),
+        "number of threads; default: as many as SLURM, CPU affinity and cgroup allow");
   }
   if ((common_set & kMemoryOption) != 0) {
-    common_.add_options()(
-        "memory", po::value<std::string>()->value_name("SIZE"),
-        "memory budget, at least 16MiB; default: 256MiB or a quarter of the limit");
+    common_.add_options()("memory", po::value<std::string>()->value_name("SIZE"),
+                          "memory budget, at least 16MiB; default: 256MiB, or a quarter of the "
+                          "limit if that is less");
   }
   if ((common_set & kProgressOptions) != 0) {
     common_.add_options()("progress",
@@ -72,9 +73,9 @@ CommandLine::CommandLine(const Command& command, unsigned common_set)
   }
   if ((common_set & kVerboseOption) != 0)
     common_.add_options()("verbose", po::bool_switch(),
-                          "say how many threads and how much memory are used");
+                          "print how many threads and how much memory are used");
   common_.add_options()("json", po::bool_switch(), "one JSON object on stdout instead of text");
-  common_.add_options()("help", po::bool_switch(), "this text; -h is the same");
+  common_.add_options()("help", po::bool_switch(), "print this help (also -h)");
 }
 
 bool CommandLine::parse(const std::vector<std::string>& words) {
@@ -91,7 +92,7 @@ bool CommandLine::parse(const std::vector<std::string>& words) {
         po::command_line_parser(words).options(all).style(style).allow_unregistered().run();
     for (const po::option& option : parsed.options) {
       if (option.unregistered) {
-        throw Error(Code::usage, "'{}' is no option of shale {}",
+        throw Error(Code::usage, "unknown option '{}' of shale {}",
                     printable(option.original_tokens.at(0)), command_.name)
             .hint(fmt::format("'shale {} --help' lists them", command_.name));
       }
@@ -123,24 +124,24 @@ bool CommandLine::take_short_words(const std::vector<std::string>& words) const 
       continue;  // the value of an option
     asks_for_help = asks_for_help || *word == "-h";
     if (*word == "-h") continue;
-    throw Error(Code::usage, "'{}' is no option: options are written out, with two dashes",
+    throw Error(Code::usage, "unknown option '{}': options are long, with two dashes",
                 printable(*word))
-        .hint(fmt::format(
-            "'shale {} --help' lists them; a name that begins with a dash goes after --",
-            command_.name));
+        .hint(
+            fmt::format("'shale {} --help' lists them; put a name that begins with a dash after --",
+                        command_.name));
   }
   return asks_for_help;
 }
 
 // "$UNSET" in a script must not count as an option that was not given, or as the current folder.
 void CommandLine::refuse_empty_values(const po::parsed_options& parsed) const {
-  constexpr const char* kHint = "is a variable of the script unset? leave the option out instead";
+  constexpr const char* kHint =
+      "check whether a variable in the script is unset, or leave the option out";
   for (const po::option& option : parsed.options) {
     const bool is_named = option.position_key < 0;
     if (std::find(option.value.begin(), option.value.end(), "") == option.value.end()) continue;
     if (is_named) throw Error(Code::usage, "--{} is empty", option.string_key).hint(kHint);
-    throw Error(Code::usage, "word {} of the command is empty",
-                static_cast<unsigned>(option.position_key) + 1)
+    throw Error(Code::usage, "argument {} is empty", static_cast<unsigned>(option.position_key) + 1)
         .hint(fmt::format("usage: {}", command_.usage));
   }
 }
@@ -148,21 +149,21 @@ void CommandLine::refuse_empty_values(const po::parsed_options& parsed) const {
 void CommandLine::require_words(std::size_t count) const {
   if (words_.size() == count) return;
   throw Error(Code::usage, "{} given, expected {}",
-              format_counted(words_.size(), "word was", "words were"), count)
+              format_counted(words_.size(), "argument", "arguments"), count)
       .hint(fmt::format("usage: {}", command_.usage));
 }
 
 void CommandLine::require_words_at_least(std::size_t count) const {
   if (words_.size() >= count) return;
   throw Error(Code::usage, "{} given, expected at least {}",
-              format_counted(words_.size(), "word was", "words were"), count)
+              format_counted(words_.size(), "argument", "arguments"), count)
       .hint(fmt::format("usage: {}", command_.usage));
 }
 
 std::size_t CommandLine::choice(const char* option, std::span<const std::string_view> words) const {
   const auto found = std::find(words.begin(), words.end(), text(option));
   if (found == words.end()) {
-    throw Error(Code::usage, "--{} '{}' is none of {}", option, printable(text(option)),
+    throw Error(Code::usage, "--{} '{}' is not one of {}", option, printable(text(option)),
                 fmt::join(words, ", "));
   }
   return static_cast<std::size_t>(found - words.begin());
@@ -170,7 +171,7 @@ std::size_t CommandLine::choice(const char* option, std::span<const std::string_
 
 void add_index_dir(CommandLine& line) {
   line.add()("index-dir", po::value<std::string>()->value_name("DIR"),
-             "where the index of a file of another tool is; default: beside the file");
+             "directory of the index of an LMDB, HDF5 or TFRecord file; default: beside the file");
 }
 
 std::optional<Dialect> dialect_option(const CommandLine& line) {

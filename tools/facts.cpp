@@ -121,9 +121,9 @@ Json convert_facts(const ConvertReport& report, std::string_view output) {
 }
 
 std::string complete_text(const ConvertReport& report, std::string_view output) {
-  return fmt::format("{} is already complete: {}\n", printable(output),
-                     report.was_compared ? "the content of the input was compared and is the same"
-                                         : "nothing was done");
+  return fmt::format(
+      "{} is already complete: {}\n", printable(output),
+      report.was_compared ? "the content of the input is the same" : "nothing was done");
 }
 
 Json verify_facts(const VerifyReport& report) {

@@ -25,8 +25,7 @@ std::string help_text() {
       "\n";
   for (const Command& command : commands())
     text += fmt::format("  {:<10}{}\n", command.name, command.summary);
-  return text +
-         "\n'shale COMMAND --help' lists the options of a command; 'man shale' tells the rest.\n";
+  return text + "\n'shale COMMAND --help' lists the options of a command; see also 'man shale'.\n";
 }
 
 const Command& find_command(const std::string& name) {
@@ -78,9 +77,9 @@ int report_error(Error error, const std::vector<std::string>& words) {
     error.hint(fmt::format("'shale {} --help' lists the options", printable(words[0])));
   }
   if (error.code() == Code::io)
-    error.hint("mend what the system names, then run the same command again");
+    error.hint("fix the problem reported by the system, then rerun the command");
   if (error.code() == Code::not_found)
-    error.hint("look at the path; a relative one counts from the current folder");
+    error.hint("check the path; relative paths start at the current directory");
   tell_error(error);
   if (std::find(words.begin(), words.end(), "--json") != words.end()) {
     try {
@@ -108,14 +107,14 @@ int main(int argc, char** argv) {
     return report_error(error, words);
   } catch (const std::bad_alloc&) {
     return report_error(
-        shale::Error(shale::Code::limit, "out of memory: the system gives this process no more")
+        shale::Error(shale::Code::limit, "out of memory")
             .hint(
                 "pass a smaller --memory or fewer --jobs, or raise the limit (ulimit -v, cgroup)"),
         words);
   } catch (const std::exception& error) {
     return report_error(
-        shale::Error(shale::Code::bug, "unexpected: {}", error.what())
-            .hint("this is a bug of shale: please report it with the command and its output"),
+        shale::Error(shale::Code::bug, "unexpected error: {}", error.what())
+            .hint("this is a bug in shale; report it with the command and its output"),
         words);
   }
 }

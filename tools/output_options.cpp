@@ -26,7 +26,7 @@ std::vector<std::string> split_fields(const std::string& text) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     fields.push_back(text.substr(begin, end - begin));
     if (fields.back().empty())
-      throw Error(Code::usage, "--fields '{}' names a field without a name", printable(text));
+      throw Error(Code::usage, "--fields '{}' has an empty field name", printable(text));
     begin = end + 1;
   }
   return fields;
@@ -44,16 +44,17 @@ void refuse_for_array(const CommandLine& line, std::span<const char* const> opti
 void add_output_options(CommandLine& line) {
   line.add()  //
       ("to", po::value<std::string>()->value_name("FORMAT"),
-       "format of the shards: see 'shale formats'")  //
+       "format of the shards (see 'shale formats')")  //
       ("shard-size", po::value<std::string>()->default_value("1GiB")->value_name("SIZE"),
-       "no file of a shard is larger")                                                           //
-      ("shard-samples", po::value<std::string>()->value_name("N"), "no shard has more samples")  //
+       "maximum size of each file of a shard")  //
+      ("shard-samples", po::value<std::string>()->value_name("N"),
+       "maximum number of samples per shard")  //
       ("fields", po::value<std::string>()->value_name("A,B"),
-       "of a dataset or of arrays: only these fields, in this order")  //
+       "(datasets and arrays only) convert only these fields, in this order")  //
       ("io", po::value<std::string>()->default_value("auto")->value_name("auto|direct|buffered"),
-       "write past the page cache or through it")                        //
-      ("overwrite", po::bool_switch(), "replace what the outputs hold")  //
-      ("dry-run", po::bool_switch(), "say what would be written, write nothing");
+       "bypass the page cache, or write through it")                //
+      ("overwrite", po::bool_switch(), "replace existing outputs")  //
+      ("dry-run", po::bool_switch(), "print what would be written; write nothing");
 }
 
 ConvertRequest read_output_options(const CommandLine& line, const CommonOptions& common) {

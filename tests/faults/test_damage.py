@@ -203,5 +203,5 @@ class Damage(FaultCase):
         (self.out / "shard-000000.index.npy").unlink()
         done = run("index", self.out)
         self.assertEqual(done.code, 3)
-        self.assertIn("shard-000000: cannot be vouched for", done.out)
+        self.assertIn("shard-000000: not rebuilt: ", done.out)
         self.assertFalse((self.out / "shard-000000.index.npy").exists())

@@ -139,7 +139,7 @@ class ForgedShards(FaultCase):
         dataset = self.folder / container
         self.ok("convert", make_photos(self.folder / f"in-{container}", 4), dataset, "--to", container)
         reseal_shards(dataset)
-        self.assertIn("it agrees", self.ok("verify", dataset, "--deep").out)
+        self.assertIn("and agrees", self.ok("verify", dataset, "--deep").out)
         shard = dataset / manifest_of(dataset)["shards"][0]["files"][0]["name"]
         content = bytearray(shard.read_bytes())
         forge(content)

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""The words that users never read: each one is refused, with the better word, in every text that users see.
+
+Run by ctest, or by hand: python3 tests/house/words_test.py
+An exception is a line in EXCEPTIONS, with its reason.
+"""
+
+import ast
+import os
+import pathlib
+import re
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import cpp_text  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# What is refused (a blank is any run of white space, upper and lower case are alike), and what to write.
+WORDS = {
+    r"\banew\b": "again; for 'make anew': rebuild",
+    r"\bmend(?:s|ed|ing)?\b": "fix",
+    r"\broads?\b": "strategy, method, way",
+    r"\bendur(?:e|es|ed|ing)\b": "tolerate",
+    r"\bvouch\w*": "verify, prove",
+    r"\b(?:one|an? \w+) a (?:class|row|sample|field|shard|file|line|format|column|command|value|batch|process|call)\b": "one per class",
+    r"(?<!there )\b(?:is|are) no\b(?! (?:longer|more|need|defence|proof|better|different|slower|faster|worse|larger|smaller))": "is not a ...; unknown ...",
+    r"\ba text\b(?! (?:file|field|column|editor|table))": "a string",
+    r"\bby way of\b": "through, with",
+    r"\bmeanwhile\b": "in the meantime, or nothing",
+    r"\bcannot be asked for\b": "cannot be determined",
+    r"\bcut\b(?! (?:into|across|off)\b)": "truncated; split",
+    r"\bthe house\b|\brooms\b": "the code base; modules",
+    r"\bthere (?:is|are) such\b": "any",
+    r"\blook at the (?:path|input)\b": "check the path",
+    r"\bis there already\b": "already exists",
+    r"\bcommand's words are off\b": "usage error",
+}
+WORDS_OF_MAN_PAGES = {r"(?m)^(?-i:Of) [^.\n]*:": "'(datasets only) ...' instead of a label 'Of a dataset: ...'"}
+
+# (file, part of the line) -> reason.
+EXCEPTIONS = {}
+
+
+def files(*patterns):
+    return sorted({path for pattern in patterns for path in ROOT.glob(pattern) if path.is_file() and "__pycache__" not in path.parts})
+
+
+def whole(path):
+    yield 1, path.read_text(encoding="utf-8")
+
+
+def cpp_literals(path):
+    literals = r'(?:"(?:\\.|[^"\\\n])*"\s*)+'
+    for line, match in cpp_text.find_all(literals, cpp_text.without_comments(path.read_text(encoding="utf-8"))):
+        yield line, cpp_text.literal_value(match[0])
+
+
+def python_literals(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+
+
+def golden_output(path):
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if line[:2] in ("1|", "2|"):
+            yield number, line[2:]
+
+
+# Where users read: the files, and how their texts are found.
+PLACES = {
+    "documents": (files("*.md", "docs/**/*.md", "python/README.md", "bench/README.md", "samples/README.md", ".github/**/*.md"), whole),
+    "formats": (files("formats/*/FORMAT.md"), whole),
+    "man pages": (files("tools/man/*.1"), whole),
+    "tools": (files("tools/*.[ch]pp"), cpp_literals),
+    "lib": (files("lib/**/*.[ch]pp", "formats/**/*.[ch]pp"), cpp_literals),
+    "bindings": (files("python/bindings/*.[ch]pp"), cpp_literals),
+    "python": (files("python/shale/**/*.py", "python/shale/**/*.pyi"), python_literals),
+    "golden output": (files("tests/cli/cases/*.txt"), golden_output),
+}
+
+
+
+
+def spaced(pattern):
+    """The pattern with every blank standing for any run of white space; those in look-arounds stay one character."""
+    parts = re.split(r"(\(\?<[=!][^)]*\))", pattern)
+    return "".join(part if part.startswith("(?<") else part.replace(" ", r"\s+") for part in parts)
+
+
+def refused(text, words):
+    """Yields (line, what was found, the better word), lines counted from 0."""
+    for pattern, better in words.items():
+        for match in re.finditer(spaced(pattern), text, re.IGNORECASE):
+            yield text.count("\n", 0, match.start()), " ".join(match[0].split()), better
+
+
+class Words(unittest.TestCase):
+    def offences(self, paths, texts_of, words):
+        for path in paths:
+            name = path.relative_to(ROOT).as_posix()
+            lines = path.read_text(encoding="utf-8").splitlines()
+            for first, text in texts_of(path):
+                for below, found, better in refused(text, words):
+                    line = lines[min(first + below, len(lines)) - 1]
+                    if not any(name == file and part in line for file, part in EXCEPTIONS):
+                        yield f"{name}:{first + below}: '{found}': write {better}"
+
+    def check(self, place):
+        paths, texts_of = PLACES[place]
+        words = {**WORDS, **WORDS_OF_MAN_PAGES} if place == "man pages" else WORDS
+        self.assertTrue(paths, f"no files: {place}")
+        offences = list(self.offences(paths, texts_of, words))
+        if offences:
+            self.fail(f"{len(offences)} words that a native reader would stumble over\n  " + "\n  ".join(offences))
+
+    def test_exceptions_are_needed(self):
+        for (name, part), reason in EXCEPTIONS.items():
+            lines = [line for line in (ROOT / name).read_text(encoding="utf-8").splitlines() if part in line]
+            self.assertTrue(any(True for line in lines for _ in refused(line, WORDS)), f"{name}: {part}: no longer refused ({reason})")
+
+
+CLEAN = ("documents", "formats", "man pages", "tools")  # the others follow
+for _place in CLEAN:
+    setattr(Words, "test_words_of_" + _place.replace(" ", "_"), lambda self, place=_place: self.check(place))
+
+
+class TheTableSeesWhatItShould(unittest.TestCase):
+    """Each row on small sentences: a pattern that matches nothing would always pass."""
+
+    def test_what_is_refused(self):
+        for text in (
+            "made the index anew", "mend what the system names", "the same road", "at least 10 are endured", "vouched for",
+            "one a class", "a line\na format", "'--x' is no option", "is\n no image", "give a text", "by way of a scratch file",
+            "nothing read meanwhile", "its size cannot be asked for", "the file was cut", "the rules of the house", "there are such files",
+            "look at the path", "out.npy is there already", "The command's words are off",
+        ):  # fmt: skip
+            self.assertTrue(list(refused(text, WORDS)), text)
+        self.assertTrue(list(refused(".It Fl -fields\nOf a dataset: only these", WORDS_OF_MAN_PAGES)))
+
+    def test_what_is_not(self):
+        for text in (
+            "broad", "there is no manifest", "is no longer read", "a text file", "cut into ranges", "shortcut", "one per class",
+            "amended", "a warehouse", "is not a JPEG", "needs no more than",
+        ):  # fmt: skip
+            self.assertFalse(list(refused(text, WORDS)), text)
+
+    def test_the_line_is_that_of_the_word(self):
+        self.assertEqual([line for line, _, _ in refused("a\nb road\n", WORDS)], [1])
+
+
+if __name__ == "__main__":
+    unittest.main()
