@@ -10,7 +10,7 @@
 #include "shale/ops/resample.hpp"
 
 #include "tests/contract/contract_tools.hpp"
-#include "tests/unit/sampling/number_npy.hpp"
+#include "tests/support/npy_numbers.hpp"
 
 // Whatever runs can be stopped whenever it asks, and then leaves nothing behind.
 

@@ -7,9 +7,9 @@
 #include "shale/base/error.hpp"
 #include "shale/sampling/listed_draw.hpp"
 
+#include "tests/support/npy_numbers.hpp"
 #include "tests/support/temp_dir.hpp"
 #include "tests/unit/sampling/draw_checks.hpp"
-#include "tests/unit/sampling/number_npy.hpp"
 
 namespace shale {
 namespace {

@@ -10,10 +10,10 @@
 #include "shale/sampling/make_draw.hpp"
 #include "shale/sampling/weight_sums.hpp"
 
+#include "tests/support/npy_numbers.hpp"
 #include "tests/support/temp_dir.hpp"
 #include "tests/support/zip_builder.hpp"
 #include "tests/unit/sampling/draw_checks.hpp"
-#include "tests/unit/sampling/number_npy.hpp"
 
 // Lists of rows have tests of their own, in test_listed_draw.
 

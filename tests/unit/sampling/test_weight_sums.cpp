@@ -8,8 +8,8 @@
 #include "shale/base/error.hpp"
 #include "shale/sampling/weight_sums.hpp"
 
+#include "tests/support/npy_numbers.hpp"
 #include "tests/support/temp_dir.hpp"
-#include "tests/unit/sampling/number_npy.hpp"
 
 // The judge is arithmetic in long double, whose 64 bits hold every weight exactly.
 

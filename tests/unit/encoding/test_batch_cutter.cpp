@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "shale/base/error.hpp"
+#include "shale/encoding/batch_cutter.hpp"
+
+#include "tests/support/temp_dir.hpp"
+
+namespace shale {
+namespace {
+
+using namespace test;
+
+// Samples of given sizes, one by one; or as many rows of one size as there are.
+class SizedSource : public Source {
+ public:
+  explicit SizedSource(std::vector<std::uint64_t> sizes) : sizes_(std::move(sizes)) {
+    info_.schema.fields = {{.name = "x", .kind = Kind::bytes}};
+  }
+  SizedSource(std::uint64_t rows, std::uint64_t row_bytes) : rows_(rows) {
+    info_.schema.fields = {{.name = "x", .kind = Kind::bytes}};
+    info_.row_bytes = row_bytes;
+  }
+  [[nodiscard]] const SourceInfo& info() const override { return info_; }
+  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t most_rows) override {
+    PendingSample sample;
+    sample.cells.resize(1);
+    if (info_.row_bytes) {
+      if (rows_ == 0) return std::nullopt;
+      sample.rows = std::min(most_rows, rows_);
+      rows_ -= sample.rows;
+      sample.bytes = sample.rows * *info_.row_bytes;
+      return sample;
+    }
+    if (position_ == sizes_.size()) return std::nullopt;
+    sample.key = std::to_string(position_);
+    sample.bytes = sizes_[position_++];
+    return sample;
+  }
+
+ private:
+  SourceInfo info_;
+  std::vector<std::uint64_t> sizes_;
+  std::size_t position_ = 0;
+  std::uint64_t rows_ = 0;
+};
+
+constexpr std::uint64_t kMebi = 1 << 20;
+
+TEST_CASE("batch cutter: every sample comes once, in order, in batches that the budget covers") {
+  SizedSource source(std::vector<std::uint64_t>(1000, 100'000));
+  MemoryBudget budget(16 * kMebi);
+  BatchCutter cutter(source, budget, 2, {});
+  std::uint64_t next = 0;
+  while (std::optional<Batch> batch = cutter.next(0)) {
+    CHECK(batch->first == next);
+    std::uint64_t bytes = 0;
+    for (const PendingSample& sample : batch->pending) {
+      CHECK(sample.key == std::to_string(next++));
+      bytes += sample.bytes;
+    }
+    CHECK(bytes == batch->bytes);
+    CHECK(batch->lease.bytes() >= bytes);
+    CHECK(budget.leased() == batch->lease.bytes());
+    cutter.recycle(std::move(*batch));
+  }
+  CHECK(next == 1000);
+}
+
+TEST_CASE("batch cutter: without room in the budget a batch waits, and then is the same") {
+  SizedSource source(std::vector{3 * kMebi, 3 * kMebi});
+  MemoryBudget budget(4 * kMebi);
+  BatchCutter cutter(source, budget, 1, {});
+  std::optional<Batch> first = cutter.next(0);
+  REQUIRE(first);
+  CHECK_FALSE(cutter.next(1));
+  CHECK_FALSE(cutter.next(1));
+  first.reset();
+  const std::optional<Batch> second = cutter.next(0);
+  REQUIRE(second);
+  CHECK(second->pending.at(0).key == "1");
+}
+
+TEST_CASE("batch cutter: a sample larger than a batch is a batch alone") {
+  SizedSource source({10, 5 * kMebi, 10});
+  MemoryBudget budget(16 * kMebi);
+  BatchCutter cutter(source, budget, 1, {});
+  std::vector<std::size_t> sizes;
+  while (const std::optional<Batch> batch = cutter.next(0)) sizes.push_back(batch->pending.size());
+  CHECK(sizes == std::vector<std::size_t>{1, 1, 1});
+}
+
+TEST_CASE("batch cutter: no more than two batches per job and two are in flight") {
+  SizedSource source({1, 2, 3});
+  MemoryBudget budget(16 * kMebi);
+  BatchCutter cutter(source, budget, 3, {});
+  CHECK_FALSE(cutter.next(8));
+  CHECK(cutter.next(7));
+}
+
+TEST_CASE("batch cutter: a sample larger than the budget is named") {
+  SizedSource source(std::vector<std::uint64_t>{10, 9 * kMebi});
+  MemoryBudget budget(8 * kMebi);
+  BatchCutter cutter(source, budget, 1, {});
+  const Error error = error_of([&] {
+    while (cutter.next(0)) continue;
+  });
+  CHECK(error.code() == Code::limit);
+  CHECK(error.sample()->key == "1");
+  CHECK(error.sample()->index == 1);
+}
+
+TEST_CASE("batch cutter: no run of rows goes across the end of a shard") {
+  SizedSource source(1000, 512);
+  MemoryBudget budget(16 * kMebi);
+  BatchCutter cutter(source, budget, 1, {.are_encoded_whole = true, .rows_a_shard = 300});
+  std::vector<std::uint64_t> runs;
+  while (const std::optional<Batch> batch = cutter.next(0)) {
+    for (const PendingSample& run : batch->pending) runs.push_back(run.rows);
+  }
+  CHECK(runs == std::vector<std::uint64_t>{300, 300, 300, 100});
+}
+
+}  // namespace
+}  // namespace shale

@@ -1,0 +1,55 @@
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "shale/shards/place.hpp"
+#include "shale/shards/work_folder.hpp"
+
+#include "tests/support/temp_dir.hpp"
+
+namespace shale {
+namespace {
+
+using namespace test;
+
+namespace fs = std::filesystem;
+
+TEST_CASE("place: what stands at a path is named, and nothing of it is touched") {
+  const TempDir dir;
+  fs::create_directory(dir / "empty");
+  write_file(dir / "file", "x");
+  write_file(dir / "photos/a.jpg", "x");
+  write_file(dir / "foreign/dataset.json", R"({"name": "of somebody else"})");
+  write_file(dir / "strange/.shale/notes", "of somebody else");
+  const std::vector<std::string> before = files_in(dir.path());
+
+  CHECK(look_at(dir / "nothing") == Place::absent);
+  CHECK(look_at(dir / "empty") == Place::empty_folder);
+  CHECK(look_at(dir / "file") == Place::other_file);
+  for (const char* folder : {"photos", "foreign", "strange"}) {
+    CAPTURE(folder);
+    CHECK(look_at(dir / folder) == Place::other_folder);
+    CHECK_FALSE(holds_dataset(dir / folder));
+  }
+  CHECK(files_in(dir.path()) == before);
+}
+
+TEST_CASE("place: a link counts as what it leads to, one that leads nowhere as absent") {
+  const TempDir dir;
+  fs::create_directory(dir / "empty");
+  fs::create_symlink("empty", dir / "link");
+  fs::create_symlink("nowhere", dir / "dangling");
+  fs::create_symlink("loop", dir / "loop");
+
+  CHECK(look_at(dir / "link") == Place::empty_folder);
+  CHECK(look_at(dir / "dangling") == Place::absent);
+  const Error error = error_of([&] { (void)look_at(dir / "loop"); });
+  CHECK(error.code() == Code::io);
+  CHECK(error.file() == dir / "loop");
+  CHECK_FALSE(holds_dataset(dir / "loop"));
+}
+
+}  // namespace
+}  // namespace shale
