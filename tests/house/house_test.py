@@ -19,6 +19,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cpp_text  # noqa: E402
+from covered_by import COVERED_BY  # noqa: E402
 import markdown  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -85,57 +86,6 @@ MAY_FORK = {"lib/shale/io/limited_child.cpp": "a library that trusts its files s
 MAY_EXIT = {
     "tools/main.cpp": "only main returns exit codes",
     "lib/shale/io/limited_child.cpp": "its child must not run the destructors of what belongs to the parent",
-}
-
-# Units of lib without a unit test of their own, and the test that fails where they are broken: file, words in it.
-COVERED_BY = {
-    "io/background_writer": ("tests/unit/io/test_output_file.cpp", "output file: a limit reached in the background"),
-    "io/file_stamp": ("tests/contract/test_loading.cpp", "loading: a manifest that was touched, or copied over itself"),
-    "io/file_summary": ("tests/unit/io/test_output_file.cpp", "output file: the hash of a file is the hash of its blocks"),
-    "io/nameless_file": ("tests/unit/io/test_external_sorter.cpp", "external sorter: spilling leaves no names in the folder"),
-    "io/ring_worker": ("tests/unit/io/test_extent_store.cpp", "extent store: it survives the thread that began its writes"),
-    "io/safe_descriptor": ("tests/unit/io/test_input_file.cpp", "input file: never has the number of stdin"),
-    "io/scratch_file": ("tests/unit/io/test_external_sorter.cpp", "scratch file: gives back what was appended"),
-    "io/temporary_folder": ("tests/unit/io/test_limited_child.cpp", "limited child: a child writes nothing"),
-    "io/write_fully": ("tests/unit/io/test_external_sorter.cpp", "external sorter: a full disk stops it"),
-    "wire/tf_example_parser": ("tests/unit/wire/test_tf_example.cpp", "TEST_CASE"),
-    "format/library_scan": ("tests/contract/test_second_opinion.cpp", "second opinion: another value is a finding"),
-    "format/registry": ("tests/unit/format/test_format.cpp", "format by name: the exact name finds the row"),
-    "format/schema_fit": ("tests/unit/format/test_format.cpp", "schema check: a kind that the format does not claim"),
-    "image/jpeg": ("tests/unit/image/test_decode.cpp", "decode: every proper prefix of a JPEG is a fault"),
-    "image/jpeg_decompressor": ("tests/unit/image/test_rgb.cpp", "TEST_CASE"),
-    "image/png": ("tests/unit/image/test_decode.cpp", "decode: every proper prefix and every changed byte of a PNG"),
-    "image/tiff_directory": ("tests/unit/image/test_tiff_probe.cpp", "tiff probe: every prefix is a fault"),
-    "shards/manifest_json": ("tests/unit/shards/test_manifest_file.cpp", "TEST_CASE"),
-    "arrays/array_rows": ("tests/cli/cases/convert_arrays.txt", "$ shale convert"),
-    "datasets/foreign_file": ("tests/unit/loading/test_fixed_loading.cpp", "foreign rows: what is indexed has a manifest"),
-    "datasets/open_dataset": ("tests/contract/test_loading.cpp", "loading: samples come as they were written"),
-    "datasets/rebuild_index": ("tests/contract/test_scan_and_rebuild.cpp", "rebuild: lost and damaged indexes and block lists"),
-    "encoding/encode_batch": ("tests/contract/test_round_trip.cpp", "round trip: encoding is pure"),
-    "encoding/encode_pipeline": ("tests/contract/test_same_bytes.cpp", "same bytes: for any jobs, memory, io"),
-    "encoding/forecast": ("tests/cli/cases/convert_dry_run.txt", "--dry-run"),
-    "encoding/sample_loader": ("tests/contract/test_passing_on.cpp", "passing on: a label, a key and a place with one bit flipped"),
-    "sampling/bucket_dealer": ("tests/unit/sampling/test_bucketed_rows.cpp", "bucketed rows: random draws, sizes, files, threads"),
-    "sampling/bucket_reading": ("tests/unit/sampling/test_bucketed_rows.cpp", "bucketed rows: random draws, sizes, files, threads"),
-    "loading/loader": ("tests/contract/test_loading.cpp", "loading: samples come as they were written"),
-    "loading/loader_state": ("tests/contract/test_loading.cpp", "loading: two loaders in a daemon that closed all"),
-    "sources/array_source": ("tests/contract/test_stopping.cpp", "stopping: arrays are joined into one"),
-    "sources/dataset_source": ("tests/contract/test_conversion_pairs.cpp", "conversion: digests survive between all ordered pairs"),
-    "sources/drawn_source": ("tests/contract/test_stopping.cpp", "stopping: drawing from a dataset is stopped"),
-    "sources/folder_source": ("tests/interop/test_torch_imagefolder.py", "def test_classes_labels_and_order_are_the_same"),
-    "sources/open_input": ("tests/cli/cases/inputs_said_by_name.txt", "$ shale convert"),
-    "sources/row_table": ("tests/contract/test_stopping.cpp", "stopping: resample is stopped at any question"),
-    "sources/unique_keys": ("tests/cli/cases/foreign_copies.txt", "$ shale convert"),
-    "verify/shard_check": ("tests/contract/test_damage.cpp", "damage: a value's damage is named by sample and field"),
-    "verify/verify": ("tests/contract/test_damage.cpp", "damage: two shards that changed places are found"),
-    "verify/verify_against": ("tests/contract/test_conversion_pairs.cpp", "conversion: verify --against the source finds nothing"),
-    "verify/verify_bytes": ("tests/contract/test_damage.cpp", "damage: every flipped bit of a shard's files is found"),
-    "verify/verify_library": ("tests/contract/test_second_opinion.cpp", "second opinion: a sample that the library does not give"),
-    "verify/verify_shard": ("tests/contract/test_damage.cpp", "damage: a value's damage is named by sample and field"),
-    "ops/compare_content": ("tests/cli/cases/convert_again.txt", "$ shale convert"),
-    "ops/convert": ("tests/contract/test_never_half_done.cpp", "never half done: a stopped conversion leaves whole shards"),
-    "ops/join_array": ("tests/cli/cases/convert_to_array.txt", "$ shale convert"),
-    "ops/resample": ("tests/faults/test_resample.py", "class "),
 }
 
 MAX_FILE_LINES = 600
