@@ -116,14 +116,20 @@ TEST_CASE("batch cutter: a sample larger than the budget is named") {
 }
 
 TEST_CASE("batch cutter: no run of rows goes across the end of a shard") {
-  SizedSource source(1000, 512);
+  constexpr std::uint64_t kRows = 20'000, kRowsAShard = 5000;
+  SizedSource source(kRows, 512);
   MemoryBudget budget(16 * kMebi);
-  BatchCutter cutter(source, budget, 1, {.are_encoded_whole = true, .rows_a_shard = 300});
-  std::vector<std::uint64_t> runs;
+  BatchCutter cutter(source, budget, 1, {.are_encoded_whole = true, .rows_a_shard = kRowsAShard});
+  std::uint64_t row = 0, runs = 0;
   while (const std::optional<Batch> batch = cutter.next(0)) {
-    for (const PendingSample& run : batch->pending) runs.push_back(run.rows);
+    for (const PendingSample& run : batch->pending) {
+      CHECK(row / kRowsAShard == (row + run.rows - 1) / kRowsAShard);
+      row += run.rows;
+      ++runs;
+    }
   }
-  CHECK(runs == std::vector<std::uint64_t>{300, 300, 300, 100});
+  CHECK(row == kRows);
+  CHECK(runs > kRows / kRowsAShard);  // a batch is smaller than a shard
 }
 
 }  // namespace
