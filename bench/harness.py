@@ -225,7 +225,7 @@ def file_system_of(path):
 
 def machine(work):
     """One line that says where the figures come from."""
-    cpu = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
+    cpu = next((line.split(":", 1)[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), "?")
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
     return (
         f"{os.cpu_count()} x {cpu}, {memory:.0f} GiB, {file_system_of(work)}, Linux {platform.release()}, "

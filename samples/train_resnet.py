@@ -10,12 +10,11 @@ Needs torch; a fifth of the samples is kept for validation.
 import argparse
 import time
 
+import shale
 import torch
 from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, Subset
-
-import shale
 
 
 class ToFixedSize:

@@ -192,7 +192,7 @@ class LockError(Error):
     CODE = _errno.EAGAIN
 
 
-class MemoryError(Error):  # noqa: A001 - py-lmdb's name
+class MemoryError(Error):  # py-lmdb's name
     """Never raised here; Python's own MemoryError is."""
 
     CODE = _errno.ENOMEM
@@ -225,7 +225,7 @@ def refusal(what: str) -> ReadonlyError:
 def refused(name: str) -> _Any:
     """A method of this name that raises ReadonlyError."""
 
-    def method(self, *args: _Any, **more: _Any):
+    def method(self: _Any, *args: _Any, **more: _Any) -> None:
         raise refusal(f"{type(self).__name__}.{name}()")
 
     method.__name__, method.__doc__ = name, "Refused: ReadonlyError."

@@ -6,7 +6,7 @@ import functools
 import io
 import operator
 import os
-from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, List, Mapping, Optional, Union
 
 from shale import _shale
 from shale._arguments import field_names, flag, one_of, path_bytes, text

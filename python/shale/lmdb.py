@@ -12,11 +12,11 @@ import operator as _operator
 import os as _os
 import sys as _sys
 import types as _types
-from typing import Any, Iterable, Iterator, Optional, Union
+from typing import Any, Optional, Union
 
 from shale import _shale
 from shale._lmdb_cursor import Cursor, _Database, check_database
-from shale._lmdb_errors import *  # noqa: F403 - py-lmdb's names
+from shale._lmdb_errors import *  # py-lmdb's names
 from shale._lmdb_errors import (
     CLOSED,
     BadValsizeError,
@@ -309,7 +309,7 @@ class Environment:
         return Transaction(self, db, parent, write, buffers)
 
 
-open = Environment  # noqa: A001 - py-lmdb's name
+open = Environment  # py-lmdb's name
 
 
 def _unpickled(settings: dict) -> Environment:
@@ -407,7 +407,7 @@ class Transaction:
 
     def id(self) -> int:
         """The number of the last transaction that was written."""
-        return self._tree().facts()["last_txnid"]
+        return int(self._tree().facts()["last_txnid"])
 
     def commit(self) -> None:
         """Ends it. Errors: Error if it has ended."""

@@ -202,7 +202,7 @@ class KeyedLabels(Sequence):
 
 
 def _field_of_kind(dataset: shale.dataset.Dataset, kind: str, usual_name: str) -> str:
-    names = [name for name, field in dataset.schema.items() if field["kind"] == kind]
+    names: list[str] = [name for name, field in dataset.schema.items() if field["kind"] == kind]
     if usual_name in names:
         return usual_name
     if len(names) == 1:

@@ -26,8 +26,8 @@ import zipfile
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
-import shale_tool  # noqa: E402
-from shale_tool import CMYK_JPEG, GRAY_JPEG, RGB_JPEG, SHALE, npy, png, write  # noqa: E402
+import shale_tool
+from shale_tool import CMYK_JPEG, GRAY_JPEG, RGB_JPEG, SHALE, npy, png, write
 
 CASES = HERE / "cases"
 VERSION = subprocess.run([SHALE, "--version"], capture_output=True, text=True).stdout.split()[-1]
@@ -146,9 +146,10 @@ def marked(mark, text):
 
 
 def check_json(line, done):
-    if "--json" in line and not re.search(r"[|>;]", line):
-        if not isinstance(json.loads(done.stdout), dict) or done.stdout.count("\n") != 1:
-            raise AssertionError(f"{line}: stdout is not one JSON object on one line: {done.stdout}")
+    if "--json" not in line or re.search(r"[|>;]", line):
+        return
+    if not isinstance(json.loads(done.stdout), dict) or done.stdout.count("\n") != 1:
+        raise AssertionError(f"{line}: stdout is not one JSON object on one line: {done.stdout}")
 
 
 def make_test(path):

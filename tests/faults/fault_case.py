@@ -1,7 +1,6 @@
 """The base of the fault tests: a folder of its own for every test, and what must hold whenever shale refuses."""
 
 import contextlib
-import ctypes
 import fcntl
 import json
 import os
@@ -11,15 +10,14 @@ import resource
 import signal
 import subprocess
 import sys
-import tempfile
 import termios
 import time
 import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-import shale_tool  # noqa: E402
-from shale_tool import NOBODY, SHALE, differences, run, snapshot, start  # noqa: E402
+import shale_tool
+from shale_tool import NOBODY, SHALE, differences, run, snapshot, start
 
 IS_ROOT = os.geteuid() == 0
 BUG_MARKS = ("unexpected:", "terminate called", "Traceback", "Sanitizer", "this is a bug")
@@ -39,7 +37,7 @@ def as_nobody():
 
 class FaultCase(unittest.TestCase):
     maxDiff = None
-    base = None  # where the test's folder is made: $TMPDIR
+    base: "str | None" = None  # where the test's folder is made: $TMPDIR
     container, suffix = "record", "tfrecord"
 
     def setUp(self):

@@ -116,7 +116,7 @@ class HostileImages(FaultCase):
 
     def test_the_largest_frame_that_a_JPEG_can_claim(self):
         """libjpeg reads 65,500 pixels a side. The container is whole all the same, and its library is asked."""
-        for side, says in ((65_500, "it does not decode as JPEG"), (65_501, f"JPEG of 65501 x 65501, libjpeg reads 65500 a side")):
+        for side, says in ((65_500, "it does not decode as JPEG"), (65_501, "JPEG of 65501 x 65501, libjpeg reads 65500 a side")):
             photos, dataset = self.folder / f"in-{side}", self.folder / f"set-{side}"
             for name, jpeg in {"gray": GRAY_JPEG, "rgb": RGB_JPEG, "cmyk": CMYK_JPEG}.items():
                 write(photos / f"c/{name}.jpg", sized(jpeg, side, side))

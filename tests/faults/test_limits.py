@@ -1,7 +1,6 @@
 """Memory and descriptors: what a run may take is what it was granted."""
 
 import os
-import pathlib
 import random
 import resource
 import shutil
@@ -10,7 +9,7 @@ import unittest
 import zipfile
 
 from fault_case import IN_MEMORY, MIB, FaultCase
-from shale_tool import GRAY_JPEG, IS_SANITIZED, manifest_of, npy, png, run, write
+from shale_tool import GRAY_JPEG, IS_SANITIZED, manifest_of, npy, png, write
 
 
 def few_descriptors(soft, hard):

@@ -67,10 +67,11 @@ def _without_template(header):
         depth, at = 0, header.find("<")
         if at < 0:
             break
-        for at in range(at, len(header)):
+        while at < len(header):
             depth += {"<": 1, ">": -1}.get(header[at], 0)
             if depth == 0:
                 break
+            at += 1
         header = header[at + 1 :].lstrip()
     return header
 

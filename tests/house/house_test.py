@@ -18,9 +18,9 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import cpp_text  # noqa: E402
-from covered_by import COVERED_BY  # noqa: E402
-import markdown  # noqa: E402
+import cpp_text
+import markdown
+from covered_by import COVERED_BY
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 

@@ -14,7 +14,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import cpp_text  # noqa: E402
+import cpp_text
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 

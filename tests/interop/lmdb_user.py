@@ -11,13 +11,13 @@ if sys.argv[1] == "shale":
 
     shale.lmdb.install()
 
-import hashlib  # noqa: E402
-import json  # noqa: E402
-import os  # noqa: E402
-import pickle  # noqa: E402
+import hashlib
+import json
+import os
+import pickle
 
-import lmdb  # noqa: E402
-import torch.utils.data  # noqa: E402
+import lmdb
+import torch.utils.data
 
 
 class FolderLmdb(torch.utils.data.Dataset):
@@ -75,7 +75,7 @@ class VideoLmdb(torch.utils.data.Dataset):
     def __getitem__(self, index):
         env = self.env
         with env.begin(write=False) as txn:
-            raw = self.loads(txn.get(("%09d" % index).encode("ascii")))
+            raw = self.loads(txn.get(b"%09d" % index))
         return self.db_order[index].decode(), [hashlib.md5(frame).hexdigest() for frame in raw]
 
     def __len__(self):

@@ -96,7 +96,7 @@ def first_bytes(path):
 def check_draw(array, sources, out, *words, strategy=None):
     """Draws, and holds the file against array[numbers], to the byte."""
     numbers = resampled(sources, out, *words, strategy=strategy)
-    assert numbers.size == 0 or (0 <= numbers.min() and numbers.max() < len(array))
+    assert numbers.size == 0 or (numbers.min() >= 0 and numbers.max() < len(array))
     check_file(out, little(array)[numbers])
     return numbers
 

@@ -8,7 +8,7 @@ from conftest import jpeg
 from PIL import Image
 
 package = pytest.importorskip("shale")
-from shale import Dataset, _shale, decode_rgb8, errors, resample, torch  # noqa: E402  (only where the package is built)
+from shale import Dataset, _shale, decode_rgb8, errors, resample, torch
 
 BAD_NAME = "\ud800"
 

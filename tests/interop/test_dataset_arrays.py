@@ -13,7 +13,7 @@ import pytest
 from test_dataset_errors import SHIM, flip
 
 shale_package = pytest.importorskip("shale")
-from shale import Dataset, errors  # noqa: E402  (only where the package is built)
+from shale import Dataset, errors
 
 ROWS, SHARD_ROWS = 90, 40
 ROOT = pathlib.Path(__file__).resolve().parents[2]

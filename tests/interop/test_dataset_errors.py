@@ -3,7 +3,6 @@
 import copy
 import json
 import os
-import pathlib
 import pickle
 import shutil
 import subprocess
@@ -12,11 +11,11 @@ import sys
 import numpy as np
 import pytest
 import torch
-from dataset_reading import index_of, manifest_of, rows_of, shard_file_of
+from dataset_reading import index_of, manifest_of, shard_file_of
 from loader_sets import key_of, make_maps, map_of
 
 shale_package = pytest.importorskip("shale")
-from shale import Dataset, errors  # noqa: E402  (only where the package is built)
+from shale import Dataset, errors
 
 ROWS, SHARD_ROWS = 60, 25
 VICTIM = 31  # row 6 of shard-000001

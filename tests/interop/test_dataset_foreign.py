@@ -16,7 +16,7 @@ from conftest import run_shale
 from dataset_workers import digests, read_all
 
 shale_package = pytest.importorskip("shale")
-from shale import Dataset, errors  # noqa: E402  (only where the package is built)
+from shale import Dataset, errors
 
 
 def settings(foreign):

@@ -123,7 +123,7 @@ def test_a_fork_of_a_fork_reads(small):
     ds = Dataset(small)
     rows = [0, 19_999, 5000, 12_345]
     wanted = digests(ds.__getitems__(rows))
-    reads = lambda: digests(ds.__getitems__(rows)) == wanted and ds[7] == seventh  # noqa: E731
+    reads = lambda: digests(ds.__getitems__(rows)) == wanted and ds[7] == seventh
     seventh = ds[7]
     assert forked(lambda: reads() and forked(lambda: reads() and forked(reads)) and reads())
     assert reads()

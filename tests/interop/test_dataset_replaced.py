@@ -5,7 +5,7 @@ import shutil
 
 import lmdb
 import numpy as np
-import numpy.random  # noqa: F401  (workers of torch use it: no import after the fork)
+import numpy.random  # workers of torch use it: no import after the fork
 import pytest
 import torch
 from conftest import run_shale
@@ -13,7 +13,7 @@ from dataset_reading import index_of, manifest_of
 from loader_sets import make_maps
 
 shale_package = pytest.importorskip("shale")
-from shale import Dataset, errors  # noqa: E402  (only where the package is built)
+from shale import Dataset, errors
 
 ROWS, SHARD_ROWS = 60, 25
 CONTAINERS = ["record", "lmdb", "hdf5", "npy"]

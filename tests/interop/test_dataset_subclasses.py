@@ -9,9 +9,9 @@ from conftest import jpeg, write
 from torch.utils.data import ConcatDataset, DataLoader, Subset
 
 pytest.importorskip("shale")
-import shale as package  # noqa: E402  (only where the package is built)
-from shale import errors  # noqa: E402
-from shale.torch import ImageFolder  # noqa: E402
+import shale as package
+from shale import errors
+from shale.torch import ImageFolder
 
 ROWS, FEW = 61, 9
 

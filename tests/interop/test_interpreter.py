@@ -1,6 +1,5 @@
 """The interpreter ends, and hears signals, while threads are inside shale."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -12,8 +11,8 @@ from conftest import ROOT, jpeg
 from loader_sets import make_maps, packed
 
 pytest.importorskip("shale")
-import shale as package  # noqa: E402  (only where the package is built)
-from shale import errors  # noqa: E402
+import shale as package
+from shale import errors
 
 # ---- its end --------------------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from dataset_workers import forked
 from documented_code import blocks_of, bytes_left_by
 
 shale_package = pytest.importorskip("shale")
-from shale import Dataset, ResampleResult, errors, resample  # noqa: E402  (only where the package is built)
+from shale import Dataset, ResampleResult, errors, resample
 
 MIB = 1 << 20
 ROWS = 1000

@@ -6,11 +6,10 @@ import subprocess
 
 import numpy as np
 import pytest
+import shale
 from conftest import SHALE, run_shale
 from resampling import check_draw, check_file, is_drawn_from, little, noise, resampled, saved, words_of
 from test_npy_reader import shards_of, tinytopics_data
-
-import shale
 
 ROWS = 300
 CONTAINERS = ["npy", "hdf5", "record", "lmdb"]

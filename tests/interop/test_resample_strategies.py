@@ -134,4 +134,4 @@ def test_memory_stays_within_the_budget_on_every_road(small_rows, large_rows, tm
             for jobs in (1, 8):
                 command = ["resample", source, tmp_path / "out.npy", *words, "--memory", "16MiB", "--jobs", jobs, "--overwrite"]
                 assert peak_mib(*command) <= 16 + 64, command
-    assert source.stat().st_size < 64 * MIB  # small: tests/faults/test_resample.py has larger ones
+    assert source.stat().st_size < 64 * MIB  # small: tests/faults/test_draws.py has larger ones

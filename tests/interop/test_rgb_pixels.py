@@ -5,11 +5,10 @@ import pathlib
 import random
 import warnings
 
-import pytest
-from PIL import Image, features
-
 import numpy as np
+import pytest
 import shale as shale_package  # "shale" is the fixture that runs the tool
+from PIL import Image, features
 
 CORPUS = pathlib.Path(__file__).resolve().parents[1] / "fuzz/corpus/jpeg_rgb"  # YCCK, arithmetic: Pillow cannot write them
 

@@ -21,7 +21,7 @@ def outcome(act):
     """What a call gives: its value, or the name, code and what of its error."""
     try:
         value = act()
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is compared
+    except Exception as error:
         return type(error).__name__, getattr(error, "code", None), getattr(error, "what", None) or str(error)
     return plain(value)
 

@@ -66,7 +66,7 @@ ODD = {
     "closed: get(db=)": lambda s: s.closed.txn.get(b"k", db=s.other),
     "closed: cursor(db=)": lambda s: s.closed.txn.cursor(db=s.other),
     **{
-        f"{name}={value!r}": lambda s, name=name, value=value: s.lmdb.open(s.third, **READ, **{name: value}).close()
+        f"{name}={value!r}": lambda s, name=name, value=value: s.lmdb.open(s.third, **READ, **{name: value}).close()  # type: ignore[misc]
         for name in ("max_dbs", "map_size", "max_readers", "max_spare_txns", "mode")
         for value in ("5", None, -1, 2.5, 2**70)
     },

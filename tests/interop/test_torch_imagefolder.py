@@ -9,7 +9,7 @@ import torch
 from dataset_workers import InOrder
 
 pytest.importorskip("shale")
-from shale.torch import ImageFolder  # noqa: E402  (only where the package is built)
+from shale.torch import ImageFolder
 
 
 @pytest.fixture(scope="module", params=["record", "lmdb", "hdf5"])

@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT
 
 pytest.importorskip("shale")
-from shale import _lmdb_errors, _shale, lmdb  # noqa: E402  (only where the package is built)
+from shale import _lmdb_errors, _shale, lmdb
 
 USER = """
 import shale

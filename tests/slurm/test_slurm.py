@@ -18,7 +18,7 @@ from cluster import one_node_cluster, why_not
 
 lmdb = pytest.importorskip("lmdb")
 pytest.importorskip("torch")
-from train_job import EPOCHS, READERS, checksum  # noqa: E402  (imports torch)
+from train_job import EPOCHS, READERS, checksum
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
 
@@ -164,13 +164,12 @@ def test_a_cluster_that_ends_by_an_exception_leaves_no_process_and_no_file(tmp_p
         pass
 
     output = tmp_path / "output"
-    with pytest.raises(Stop):
-        with one_node_cluster() as cluster:
-            submit(cluster, output, 10, ["sh", "-c", "echo $$; exec tail -f /dev/null"])
-            cluster.wait_until("the job runs", lambda: output.exists() and output.read_text().endswith("\n"))
-            job = lineage(int(output.read_text()), up_to="slurmstepd")
-            assert len(cluster.processes()) >= 2
-            raise Stop
+    with pytest.raises(Stop), one_node_cluster() as cluster:
+        submit(cluster, output, 10, ["sh", "-c", "echo $$; exec tail -f /dev/null"])
+        cluster.wait_until("the job runs", lambda: output.exists() and output.read_text().endswith("\n"))
+        job = lineage(int(output.read_text()), up_to="slurmstepd")
+        assert len(cluster.processes()) >= 2
+        raise Stop
 
     assert not cluster.folder.exists()
     assert cluster.processes() == []

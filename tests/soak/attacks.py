@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 
-from ground import CONTAINERS, SUFFIX, copy_of, digests, pick_file
+from ground import CONTAINERS, copy_of, digests, pick_file
 from hostile import hostile_manifest
 from shale_tool import differences
 

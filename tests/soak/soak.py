@@ -15,8 +15,8 @@ import time
 import traceback
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parents[1] / "support")]
-import attacks  # noqa: E402
-from ground import Ground  # noqa: E402
+import attacks
+from ground import Ground
 
 SEED_STEP = 0x9E3779B97F4A7C15  # odd: every round of every worker has a seed of its own
 

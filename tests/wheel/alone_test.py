@@ -12,9 +12,8 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-import shale_tool  # noqa: E402
-
-import shale  # noqa: E402
+import shale
+import shale_tool
 
 FORMATS = ("lmdb", "hdf5", "record")
 

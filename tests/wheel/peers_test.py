@@ -11,7 +11,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-import shale_tool  # noqa: E402
+import shale_tool
 
 # Each is imported, then each is used; sys.argv: folder, then names in the order of import.
 ALL_IN_ONE = """

@@ -5,7 +5,6 @@ headers with room to spare. refused/ holds what shale never writes, and damage.
 """
 
 import pathlib
-import struct
 import sys
 
 import h5py

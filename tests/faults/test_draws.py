@@ -4,15 +4,13 @@ import array
 import contextlib
 import json
 import os
-import random
-import resource
 import shutil
 import signal
 import subprocess
 import unittest
 
-from draw_case import ROW_BYTES, ROWS, DrawCase, data_of, make_arrays, small_files
-from fault_case import IN_MEMORY, MIB, WORK_FOLDER_MARK, FaultCase
+from draw_case import ROW_BYTES, ROWS, DrawCase, data_of, small_files
+from fault_case import MIB, WORK_FOLDER_MARK, FaultCase
 from shale_tool import IS_SANITIZED, npy, start, write
 
 
