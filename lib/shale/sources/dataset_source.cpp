@@ -1,7 +1,6 @@
 #include "shale/sources/dataset_source.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <set>
 #include <utility>
 #include <vector>
@@ -14,26 +13,10 @@
 #include "shale/shards/csv.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/naming.hpp"
+#include "shale/shards/open_shards.hpp"
 
 namespace shale {
 namespace {
-
-constexpr std::size_t kOpenShards = 4;
-
-// A shard and what one thread reads its rows with, where they are not fixed.
-struct OpenShard {
-  std::uint64_t number;
-  std::shared_ptr<const ShardReader> reader;
-  std::optional<IndexReader> index;
-  std::optional<WindowReader> keys;
-
-  OpenShard(std::uint64_t the_number, std::shared_ptr<const ShardReader> the_reader)
-      : number(the_number), reader(std::move(the_reader)) {
-    if (reader->index_file() == nullptr) return;
-    index.emplace(reader->open_index());
-    keys.emplace(reader->file_of_key(), 4096);
-  }
-};
 
 class DatasetSource final : public Source {
  public:
@@ -47,7 +30,6 @@ class DatasetSource final : public Source {
     select(selection.fields);
     describe_manifest(selection);
     describe_samples();
-    unproved_.assign(dataset_.shards.size(), true);
     prove_other_files(dataset_.paths, manifest_);
   }
 
@@ -58,7 +40,7 @@ class DatasetSource final : public Source {
     const std::uint64_t row = order_ ? order_->at(position_) : position_;
     const auto after = std::upper_bound(first_row_.begin(), first_row_.end(), row);
     const auto number = static_cast<std::uint64_t>(after - first_row_.begin()) - 1;
-    OpenShard& shard = open_shard(number);
+    ShardCursor& shard = open_.at(number);
     const std::uint64_t shard_row = row - first_row_[number];
     if (info_.row_bytes) {
       const std::uint64_t left = dataset_.shards.samples(number) - shard_row;
@@ -160,7 +142,7 @@ class DatasetSource final : public Source {
       *info_.row_bytes += fixed_bytes_of(field).value();
   }
 
-  PendingSample run(OpenShard& shard, std::uint64_t shard_row, std::uint64_t rows,
+  PendingSample run(ShardCursor& shard, std::uint64_t shard_row, std::uint64_t rows,
                     std::uint64_t number) {
     PendingSample run;
     run.rows = rows;
@@ -178,7 +160,7 @@ class DatasetSource final : public Source {
     return run;
   }
 
-  PendingSample pending(OpenShard& shard, IndexRow row, std::uint64_t number) {
+  PendingSample pending(ShardCursor& shard, IndexRow row, std::uint64_t number) {
     PendingSample sample;
     sample.has_crc32c = manifest_.layout.has_checksums;
     sample.keeps_open = shard.reader;
@@ -206,24 +188,10 @@ class DatasetSource final : public Source {
     return sample;
   }
 
-  [[nodiscard]] std::string key_of(OpenShard& shard, const FieldPlace& place) const {
+  [[nodiscard]] std::string key_of(ShardCursor& shard, const FieldPlace& place) const {
     const Bytes key = shard.keys->view(place.offset, place.length);
     if (shard.reader->has_checksums()) prove_value(key, place, shard.reader->file_of_key());
     return std::string(as_text(key));
-  }
-
-  OpenShard& open_shard(std::uint64_t number) {
-    const auto found = std::find_if(open_.begin(), open_.end(),
-                                    [&](const auto& shard) { return shard->number == number; });
-    if (found != open_.end()) return **found;
-    // Oldest out: the readers stay open as long as samples in flight refer to them.
-    if (open_.size() == kOpenShards) open_.pop_front();
-    open_.push_back(std::make_unique<OpenShard>(
-        number,
-        std::make_shared<const ShardReader>(dataset_.paths, manifest_, dataset_.shards[number])));
-    if (unproved_[number]) prove(*open_.back()->reader);
-    unproved_[number] = false;
-    return *open_.back();
   }
 
   void prove(const ShardReader& shard) const {
@@ -240,9 +208,9 @@ class DatasetSource final : public Source {
   std::vector<std::size_t> fields_;  // of the manifest's schema
   std::uint64_t rows_ = 0, position_ = 0;
   std::optional<Permutation> order_;
-  std::vector<bool> unproved_;  // shards whose lists are still to be proved
-  std::deque<std::unique_ptr<OpenShard>> open_;
   SourceInfo info_;
+  OpenShards open_{dataset_.paths, manifest_, dataset_.shards,
+                   [this](const ShardReader& shard) { prove(shard); }};
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -19,6 +18,7 @@
 #include "shale/shards/csv.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/naming.hpp"
+#include "shale/shards/open_shards.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/sources/array_source.hpp"
 #include "shale/sources/folder_source.hpp"
@@ -31,7 +31,7 @@ namespace shale {
 namespace {
 
 constexpr std::uint64_t kPieceBytes = 256 * 1024;
-constexpr std::size_t kPairsAtOnce = 64, kOpenShards = 4;
+constexpr std::size_t kPairsAtOnce = 64;
 constexpr std::uint64_t kSkipped = ~std::uint64_t{0};
 
 // The key so that entries sort by it whatever follows, and whatever bytes it has: NUL is written
@@ -140,12 +140,12 @@ class Comparison {
   Comparison(const VerifyRequest& request, const OpenedDataset& dataset, bool compares_labels,
              const FindingSink& sink, const Events& events)
       : request_(request),
-        paths_(dataset.paths),
         manifest_(dataset.manifest),
         shards_(dataset.shards),
         compares_labels_(compares_labels),
         sink_(sink),
         events_(events),
+        open_(dataset.paths, manifest_, shards_),
         pipeline_(std::max(1U, request.jobs)) {}
 
   void run(Source& source) {
@@ -171,13 +171,12 @@ class Comparison {
 
   void list_dataset(ExternalSorter& list) {
     for (std::uint64_t number = 0; number < shards_.size(); ++number) {
-      const std::shared_ptr<OpenShard> shard = open_shard(number);
-      WindowReader keys(shard->reader->file_of_key(), 4096);
-      const std::uint64_t position = shard->reader->columns().place_position(std::nullopt);
+      ShardCursor& shard = open_.at(number);
+      const std::uint64_t position = shard.reader->columns().place_position(std::nullopt);
       for (std::uint64_t row = 0; row < shards_.samples(number); ++row) {
         events_.stop_if_asked();
-        const FieldPlace key = shard->index.place(row, position);
-        list.add(entry_of(as_text(keys.view(key.offset, key.length)), number, row));
+        const FieldPlace key = shard.index->place(row, position);
+        list.add(entry_of(as_text(shard.keys->view(key.offset, key.length)), number, row));
       }
     }
     for (const ManifestFile& file : manifest_.files) {
@@ -224,27 +223,21 @@ class Comparison {
   }
 
   void compare(const Entry& source, const Entry& sample) {
-    const std::shared_ptr<OpenShard> shard = open_shard(sample.first);
-    const IndexRow row = shard->index.row(sample.second);
+    ShardCursor& shard = open_.at(sample.first);
+    const IndexRow row = shard.index->row(sample.second);
     std::string key = source.key();
     if (label_)
-      compare_label(key, static_cast<std::int64_t>(source.first), row.cells[*label_].integer,
-                    *shard, sample.second);
+      compare_label(key, static_cast<std::int64_t>(source.first), row.cells[*label_].integer, shard,
+                    sample.second);
     std::string path = join_path(request_.against.front(), key);
     shards_of_pairs_.insert(sample.first);
     pairs_.push_back(
-        {std::move(key), std::move(path), sample.second, row.cells[image_].place, shard->reader});
-    if (pairs_.size() == kPairsAtOnce || shards_of_pairs_.size() == kOpenShards) submit();
+        {std::move(key), std::move(path), sample.second, row.cells[image_].place, shard.reader});
+    if (pairs_.size() == kPairsAtOnce || shards_of_pairs_.size() == OpenShards::kMost) submit();
   }
 
-  struct OpenShard {
-    std::uint64_t number;
-    std::shared_ptr<const ShardReader> reader;
-    IndexReader index;
-  };
-
   void compare_label(const std::string& key, std::int64_t expected, std::int64_t found,
-                     const OpenShard& shard, std::uint64_t row) {
+                     const ShardCursor& shard, std::uint64_t row) {
     // Two tables may number classes differently; what counts is the name, where there is one.
     const auto name = [](const std::vector<std::string>& classes, std::int64_t label) {
       const bool has_name = label >= 0 && static_cast<std::uint64_t>(label) < classes.size();
@@ -283,24 +276,13 @@ class Comparison {
     }
   }
 
-  std::shared_ptr<OpenShard> open_shard(std::uint64_t number) {
-    const auto found = std::find_if(open_.begin(), open_.end(),
-                                    [&](const auto& shard) { return shard->number == number; });
-    if (found != open_.end()) return *found;
-    if (open_.size() == kOpenShards) open_.pop_front();
-    auto reader = std::make_shared<const ShardReader>(paths_, manifest_, shards_[number]);
-    open_.push_back(std::make_shared<OpenShard>(OpenShard{number, reader, reader->open_index()}));
-    return open_.back();
-  }
-
   const VerifyRequest& request_;
-  const DatasetPaths& paths_;
   const Manifest& manifest_;
   const ShardList& shards_;
   bool compares_labels_;
   const FindingSink& sink_;
   const Events& events_;
-  std::deque<std::shared_ptr<OpenShard>> open_;
+  OpenShards open_;
   std::vector<Pair> pairs_;
   std::set<std::uint64_t> shards_of_pairs_;  // bounded: each keeps its files open
   std::size_t image_ = 0;
