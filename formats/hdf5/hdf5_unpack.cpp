@@ -7,12 +7,12 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/io/free_space.hpp"
 #include "shale/io/write_fully.hpp"
 
 #include "formats/hdf5/hdf5_blocks.hpp"
@@ -80,9 +80,7 @@ class PlainFile {
     throw Error(Code::io, "cannot have {} bytes", bytes).at(path_).because_errno(error);
   }
   [[nodiscard]] std::uint64_t free_bytes() const {
-    struct statvfs system {};
-    if (::fstatvfs(descriptor_, &system) != 0) return kMostBytes;
-    return std::uint64_t{system.f_bavail} * system.f_frsize;
+    return free_space(descriptor_).value_or(kMostBytes);
   }
 
  private:

@@ -469,25 +469,13 @@ class PanelRows final : public CountedRows {
   std::uint64_t chunk_end_ = 0;
 };
 
-/// Errors: Code::io if the folder has less room than that.
-void check_room(const std::string& folder, std::uint64_t bytes) {
-  const std::optional<std::uint64_t> free = free_space(folder);
-  if (!free || *free >= bytes) return;
-  throw Error(Code::io,
-              "{} bytes of scratch space are needed for an array in Fortran order, {} "
-              "are free",
-              bytes, *free)
-      .at(folder)
-      .hint(
-          "make room on this file system, or raise --memory until one pass over the array is "
-          "enough");
-}
-
 /// The first of two passes.
 std::shared_ptr<ScratchFile> write_panels(const FortranArray& array, const Sizes& sizes,
                                           const Method& method, const std::string& folder,
                                           std::span<std::byte> memory, const Events& events) {
-  check_room(folder, sizes.all_bytes);
+  require_free_space(folder, sizes.all_bytes,
+                     "an array in Fortran order is put in order here: make room, or raise --memory "
+                     "until one pass over the array is enough");
   auto scratch = std::make_shared<ScratchFile>(folder);
   TileReader reader(array, sizes);
   const std::uint64_t panel_bytes = method.panel_columns * sizes.item_bytes;  // of one row

@@ -32,6 +32,21 @@ requires std::is_trivially_copyable_v<T>
   return std::as_bytes(std::span<const T, 1>(&value, 1));
 }
 
+/// A number as bytes that sort as the numbers do.
+template <std::integral T>
+void append_big_endian(std::string& into, T value) {
+  for (std::size_t shift = 8 * sizeof(T); shift > 0;) {
+    shift -= 8;
+    into += static_cast<char>(static_cast<std::uint64_t>(value) >> shift);
+  }
+}
+/// At most 8 bytes.
+[[nodiscard]] constexpr std::uint64_t read_big_endian(std::string_view bytes) {
+  std::uint64_t value = 0;
+  for (const char byte : bytes) value = value << 8 | static_cast<std::uint8_t>(byte);
+  return value;
+}
+
 /// Reads integers and runs of bytes out of untrusted memory; never past its end.
 /// `where` names what is read (a file's path) and `base` is the offset of bytes[0] in it: both go
 /// into the errors. The bytes are borrowed.

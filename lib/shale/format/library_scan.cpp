@@ -251,7 +251,7 @@ LibraryReading scan_in_child(const ShardInput& input, const LibraryScan& scan, c
     } else if (error.code() == Code::damaged) {
       Finding finding;
       finding.message = reason_of(error);
-      finding.file = file.path().substr(file.path().rfind('/') + 1);
+      finding.file = file.name();
       finding.offset = error.offset();
       findings(std::move(finding));
     } else {

@@ -7,18 +7,31 @@
 
 namespace shale {
 
-std::optional<std::uint64_t> free_space(const std::string& folder) {
-  struct statvfs system {};
-  if (::statvfs(folder.c_str(), &system) != 0) return std::nullopt;
+namespace {
+
+std::uint64_t free_bytes_of(const struct statvfs& system) {
   return std::uint64_t{system.f_bavail} * system.f_frsize;
 }
 
-void require_free_space(const std::string& folder, std::uint64_t bytes) {
+}  // namespace
+
+std::optional<std::uint64_t> free_space(const std::string& folder) {
+  struct statvfs system {};
+  return ::statvfs(folder.c_str(), &system) == 0 ? std::optional(free_bytes_of(system))
+                                                 : std::nullopt;
+}
+
+std::optional<std::uint64_t> free_space(int descriptor) {
+  struct statvfs system {};
+  return ::fstatvfs(descriptor, &system) == 0 ? std::optional(free_bytes_of(system)) : std::nullopt;
+}
+
+void require_free_space(const std::string& folder, std::uint64_t bytes, std::string_view hint) {
   const std::optional<std::uint64_t> free = bytes == 0 ? std::nullopt : free_space(folder);
   if (!free || *free >= bytes) return;
   throw Error(Code::io, "{} are needed here, {} are free", format_size(bytes), format_size(*free))
       .at(folder)
-      .hint("make room, or choose another folder; --tmp moves what is temporary");
+      .hint(std::string(hint));
 }
 
 }  // namespace shale

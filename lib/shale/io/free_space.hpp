@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace shale {
 
@@ -15,9 +16,13 @@ struct ScratchNeed {
 /// Bytes that may still be written to the folder's file system by a process that is not root;
 /// nullopt if it cannot be asked. Source: statvfs(3).
 [[nodiscard]] std::optional<std::uint64_t> free_space(const std::string& folder);
+/// The same of the file system of an open file.
+[[nodiscard]] std::optional<std::uint64_t> free_space(int descriptor);
 
 /// Errors: Code::io, with the folder and both numbers, for less free space; where it cannot be
 /// asked, the first write will tell.
-void require_free_space(const std::string& folder, std::uint64_t bytes);
+void require_free_space(
+    const std::string& folder, std::uint64_t bytes,
+    std::string_view hint = "make room, or choose another folder; --tmp moves what is temporary");
 
 }  // namespace shale

@@ -29,6 +29,8 @@ class InputFile {
   InputFile& operator=(InputFile&& other) noexcept;
 
   [[nodiscard]] const std::string& path() const { return path_; }
+  /// The last part of the path.
+  [[nodiscard]] std::string name() const { return path_.substr(path_.rfind('/') + 1); }
   [[nodiscard]] int descriptor() const { return descriptor_; }
   /// Bytes when it was opened.
   [[nodiscard]] std::uint64_t size() const { return size_; }

@@ -2,17 +2,17 @@
 
 #include <cerrno>
 
-#include <sys/statvfs.h>
 #include <unistd.h>
+
+#include "shale/io/free_space.hpp"
 
 namespace shale {
 namespace {
 
 Error no_room_error(int descriptor, std::uint64_t wanted) {
-  struct statvfs system {};
-  if (::fstatvfs(descriptor, &system) != 0) return Error(Code::io, "no room for {} bytes", wanted);
-  return Error(Code::io, "no room for {} bytes, {} are free", wanted,
-               std::uint64_t{system.f_bavail} * system.f_frsize);
+  const std::optional<std::uint64_t> free = free_space(descriptor);
+  if (!free) return Error(Code::io, "no room for {} bytes", wanted);
+  return Error(Code::io, "no room for {} bytes, {} are free", wanted, *free);
 }
 
 }  // namespace

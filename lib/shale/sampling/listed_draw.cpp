@@ -1,7 +1,6 @@
 #include "shale/sampling/listed_draw.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "shale/arrays/number_file.hpp"
+#include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
 #include "shale/io/external_sorter.hpp"
 
@@ -26,19 +26,6 @@ constexpr std::uint64_t kReadBytes = 64 * 1024, kBesideSort = kReadBytes + 256 *
 // In the sorter's scratch file: a length and the key. Runs that are merged are there twice.
 constexpr std::uint64_t kSorterEntry = sizeof(std::uint32_t) + 16;
 constexpr std::uint64_t kAskEvery = 1 << 16;  // entries
-
-/// Big-endian, so that bytes sort as the numbers do.
-using SortKey = std::array<char, 16>;
-
-void put(std::uint64_t number, char* into) {
-  for (int i = 7; i >= 0; --i, number >>= 8) into[i] = static_cast<char>(number & 0xff);
-}
-
-std::uint64_t get(std::string_view from) {
-  std::uint64_t number = 0;
-  for (const char byte : from) number = number << 8 | static_cast<unsigned char>(byte);
-  return number;
-}
 
 /// The entries by row, and by slot where the row is the same.
 class SortedPlaces {
@@ -153,17 +140,19 @@ class ListedDraw final : public Draw {
   [[nodiscard]] SortedPlaces sort_on_disk(const Events& events) const {
     ExternalSorter sorter(scratch_folder_,
                           std::max(memory_bytes_, kLeastSortMemory + kBesideSort) - kBesideSort);
-    SortKey key;
+    std::string key;
     walk(events, [&](const DrawnPlace& place) {
-      put(place.row, key.data());
-      put(place.slot, key.data() + 8);
-      sorter.add({key.data(), key.size()});
+      key.clear();
+      append_big_endian(key, place.row);
+      append_big_endian(key, place.slot);
+      sorter.add(key);
     });
     sorter.finish();
     ScratchFile scratch(scratch_folder_);
     std::uint64_t sorted = 0;
     while (const auto entry = sorter.next()) {
-      const DrawnPlace place{get(entry->substr(0, 8)), get(entry->substr(8))};
+      const DrawnPlace place{read_big_endian(entry->substr(0, 8)),
+                             read_big_endian(entry->substr(8))};
       scratch.append(bytes_of(place));
       if (++sorted % kAskEvery == 0) events.stop_if_asked();
     }

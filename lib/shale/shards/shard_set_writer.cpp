@@ -35,10 +35,6 @@ std::vector<std::uint64_t> part_sizes(const Record& record) {
   return sizes;
 }
 
-void append_big_endian(std::string& into, std::uint64_t value) {
-  for (int shift = 56; shift >= 0; shift -= 8) into += static_cast<char>(value >> shift);
-}
-
 // One shard under way: its files, and where its rows come to lie.
 struct WrittenShard {
   std::string name;
@@ -56,7 +52,7 @@ class KeyCheck {
   void add(const Record& record) {
     entry_.clear();
     append_big_endian(entry_, record.row.key_hash);
-    append_big_endian(entry_, record.key.size());
+    append_big_endian(entry_, std::uint64_t{record.key.size()});
     entry_ += record.key;
     keys_.add(entry_);
   }

@@ -29,20 +29,6 @@ namespace {
 constexpr std::uint64_t kTrailerBytes = 17;  // NUL, bytes, label
 constexpr std::uint64_t kLeastSortMemory = 1 << 20;
 
-template <class Number>
-void append_big_endian(std::string& into, Number value) {
-  for (std::size_t shift = 8 * sizeof(Number); shift > 0;) {
-    shift -= 8;
-    into += static_cast<char>(static_cast<std::uint64_t>(value) >> shift);
-  }
-}
-
-std::uint64_t read_big_endian(std::string_view bytes) {
-  std::uint64_t value = 0;
-  for (const char c : bytes) value = value << 8 | static_cast<std::uint8_t>(c);
-  return value;
-}
-
 struct ListedFile {
   std::string key;  // folder/name
   std::uint64_t bytes;

@@ -89,4 +89,20 @@ TEST_CASE("varint: more than 64 bits and a cut one are damage at its first byte"
   CHECK(error_of([&] { (void)cut.read_varint(); }).code() == Code::damaged);
 }
 
+TEST_CASE("big-endian: numbers come back, and their bytes sort as they do") {
+  std::string small, large, narrow;
+  append_big_endian(small, std::uint64_t{255});
+  append_big_endian(large, std::uint64_t{256});
+  append_big_endian(narrow, std::uint32_t{0x01020304});
+
+  CHECK(small < large);
+  CHECK(small.size() == 8);
+  CHECK(narrow == std::string("\x01\x02\x03\x04"));
+  CHECK(read_big_endian(large) == 256);
+  CHECK(read_big_endian(narrow) == 0x01020304);
+  std::string negative;
+  append_big_endian(negative, std::int64_t{-2});
+  CHECK(static_cast<std::int64_t>(read_big_endian(negative)) == -2);
+}
+
 }  // namespace shale

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "shale/io/free_space.hpp"
+#include "shale/io/input_file.hpp"
 
 #include "support/temp_dir.hpp"
 
@@ -25,6 +26,15 @@ TEST_CASE("free space: less than is needed is told with folder and both numbers"
   const std::string text = error.what();
   CHECK(text.find(dir.path() + ": 4 EiB are needed here, ") != std::string::npos);
   CHECK(text.find(" are free") != std::string::npos);
+}
+
+TEST_CASE(
+    "free space: of an open file it is that of its file system, and the hint is the caller's") {
+  CHECK(free_space(InputFile("/proc/self/status").descriptor()) == 0);
+  CHECK_FALSE(free_space(-1));
+  const Error error = error_of([] { require_free_space("/proc", 1, "use another disk"); });
+  CHECK(std::string(error.what()).find("1 B are needed here, 0 B are free") != std::string::npos);
+  CHECK(error.hint() == "use another disk");
 }
 
 }  // namespace

@@ -81,6 +81,12 @@ std::uint64_t count(const std::vector<bool>& pages) {
 
 }  // namespace
 
+TEST_CASE("input file: its name is the last part of its path") {
+  TempDir dir;
+  write_file(dir / "deep/x.bin", "");
+  CHECK(InputFile(dir / "deep/x.bin").name() == "x.bin");
+}
+
 TEST_CASE("input file: reads where it is told, less only at the end") {
   TempDir dir;
   write_file(dir / "f", "0123456789");
