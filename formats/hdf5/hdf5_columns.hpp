@@ -15,8 +15,6 @@
 
 namespace shale {
 
-/// Keys are read whole: this bounds what a hostile file can ask for.
-inline constexpr std::uint64_t kMaxHdf5KeyBytes = 65'536;
 /// Every column has a buffer of its own while a shard is written.
 inline constexpr std::size_t kMaxHdf5Fields = 4096;
 /// The library holds 32 axes, and the sample's number is one of them.

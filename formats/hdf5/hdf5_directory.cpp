@@ -39,10 +39,7 @@ bool is_about_bytes(const Error& error) {
 class DirectoryReader {
  public:
   DirectoryReader(const InputFile& file, const Hdf5Plan& plan, const FindingSink& findings)
-      : file_(file),
-        name_(file.path().substr(file.path().rfind('/') + 1)),
-        plan_(plan),
-        findings_(findings) {}
+      : file_(file), name_(file.name()), plan_(plan), findings_(findings) {}
 
   std::optional<ShardDirectory> read() {
     try {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "shale/data/fixed_value.hpp"
+#include "shale/format/finding_draft.hpp"
 
 namespace shale {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 class FixedScanner {
  public:
   FixedScanner(const ShardInput& input, const Hdf5Plan& plan, const FindingSink& findings)
-      : input_(input), plan_(plan), file_(input.files[0]), findings_(findings) {}
+      : input_(input), plan_(plan), file_(input.files[0]), draft_(file_, findings) {}
 
   void scan() {
     if (input_.bases.size() != input_.schema.fields.size()) {
@@ -41,15 +42,9 @@ class FixedScanner {
 
  private:
   void report(std::string message, std::optional<std::uint64_t> offset, std::string field,
-              std::string found, std::string expected) const {
-    Finding finding;
-    finding.message = std::move(message);
-    finding.file = file_.path().substr(file_.path().rfind('/') + 1);
-    finding.offset = offset;
-    finding.field = std::move(field);
-    finding.found = std::move(found);
-    finding.expected = std::move(expected);
-    findings_(std::move(finding));
+              std::string found, std::string expected) {
+    draft_.begin(std::move(message), offset).field = std::move(field);
+    draft_.send(std::move(found), std::move(expected));
   }
 
   // The bytes of each column; false for more than the file has, whose sum might be of any size.
@@ -70,7 +65,7 @@ class FixedScanner {
   }
 
   // Our own metadata has one form: anything else is damage.
-  void check_head() const {
+  void check_head() {
     const std::vector<std::byte> expected = shard_head(plan_, input_.samples, part_bytes_);
     std::vector<std::byte> found(std::min<std::uint64_t>(expected.size(), file_.size()));
     file_.read_exact(0, found);
@@ -83,7 +78,7 @@ class FixedScanner {
   const ShardInput& input_;
   const Hdf5Plan& plan_;
   const InputFile& file_;
-  const FindingSink& findings_;
+  FindingDraft draft_;
   std::vector<std::uint64_t> part_bytes_;
 };
 

@@ -12,6 +12,8 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/format/finding_draft.hpp"
+#include "shale/format/value_checksum.hpp"
 
 #include "formats/hdf5/hdf5_foreign_columns.hpp"
 #include "formats/hdf5/hdf5_probe.hpp"
@@ -21,7 +23,6 @@ namespace shale {
 namespace {
 
 constexpr std::uint64_t kPayloadWindow = 256 * 1024;
-constexpr std::uint64_t kMostKeyBytes = 65'536;
 
 // Whether the error is about the file's bytes: then it is a finding of a scan.
 bool is_in_bytes(const Error& error) {
@@ -47,14 +48,10 @@ class PayloadReader {
       : pace_(pace), window_(file, kPayloadWindow) {}
 
   [[nodiscard]] std::uint32_t crc_of(const FieldPlace& place) {
-    std::uint32_t crc = 0;
-    for (std::uint64_t done = 0; done < place.length;) {
-      const std::uint64_t run = std::min(kPayloadWindow, place.length - done);
-      if (done > 0) pace_.step();
-      crc = crc32c(window_.view(place.offset + done, run), crc);
-      done += run;
-    }
-    return crc;
+    return crc32c_of_place(place, kPayloadWindow, pace_,
+                           [this](std::uint64_t offset, std::uint64_t length) {
+                             return window_.view(offset, length);
+                           });
   }
 
   [[nodiscard]] bool is_text(const FieldPlace& place) {
@@ -79,22 +76,6 @@ class PayloadReader {
   WindowReader window_;
 };
 
-ShardLayout layout_of(const Hdf5ForeignColumns& columns, RowStorage rows) {
-  ShardLayout layout;
-  layout.file_suffixes = {""};
-  layout.part_file = {0};
-  layout.field_part.assign(columns.fields.size(), 0);
-  if (rows.has_strides()) {
-    layout.part_file.resize(columns.fields.size());
-    std::iota(layout.field_part.begin(), layout.field_part.end(), std::uint32_t{0});
-  }
-  layout.rows = rows;
-  layout.has_keys = columns.key.has_value();
-  layout.has_whole_records = false;
-  layout.dialect = Dialect::plain;
-  return layout;
-}
-
 // Looks at the values as far as the schema depends on them, and at all offsets.
 void survey_values(const Hdf5ForeignColumns& columns, const InputFile& file, WalkPace& pace,
                    Hdf5ForeignColumn& column) {
@@ -117,9 +98,8 @@ class ForeignScanner {
   ForeignScanner(const ShardInput& input, const RowSink& rows, const FindingSink& findings)
       : input_(input),
         file_(input.files[0]),
-        name_(file_.path().substr(file_.path().rfind('/') + 1)),
         rows_(rows),
-        findings_(findings),
+        draft_(file_, findings),
         heap_(file_),
         pace_(input.progress, file_.size()),
         payload_(file_, pace_) {}
@@ -137,9 +117,10 @@ class ForeignScanner {
     for (const Hdf5ForeignColumn& column : columns_.fields)
       fields_.emplace_back(column, base, file_, heap_);
     if (columns_.key) key_.emplace(*columns_.key, base, file_, heap_);
-    for (row_number_ = 0; *row_number_ < columns_.rows; ++*row_number_) {
-      pace_.step_to_row(*row_number_, columns_.rows);
-      scan_row(*row_number_);
+    for (std::uint64_t number = 0; number < columns_.rows; ++number) {
+      pace_.step_to_row(number, columns_.rows);
+      draft_.at_row(number);
+      scan_row(number);
     }
   }
 
@@ -158,12 +139,9 @@ class ForeignScanner {
     }
     if (found.fields == expected.fields && columns_.key.has_value() == input_.layout.has_keys)
       return true;
-    Finding finding;
-    finding.message = "the datasets of this file are not those that its index was made of";
-    finding.file = name_;
-    finding.found = names_of(found, columns_.key.has_value());
-    finding.expected = names_of(expected, input_.layout.has_keys);
-    findings_(std::move(finding));
+    draft_.begin("the datasets of this file are not those that its index was made of");
+    draft_.send(names_of(found, columns_.key.has_value()),
+                names_of(expected, input_.layout.has_keys));
     return false;
   }
 
@@ -172,12 +150,9 @@ class ForeignScanner {
     const std::optional<std::vector<std::uint64_t>> bases = columns_.fixed_bases();
     if (bases && columns_.rows == input_.samples && std::ranges::equal(*bases, input_.bases))
       return;
-    Finding finding;
-    finding.message = "the rows of this file do not lie where its manifest says";
-    finding.file = name_;
-    finding.found = places_text(columns_.rows, bases.value_or(std::vector<std::uint64_t>()));
-    finding.expected = places_text(input_.samples, input_.bases);
-    findings_(std::move(finding));
+    draft_.begin("the rows of this file do not lie where its manifest says");
+    draft_.send(places_text(columns_.rows, bases.value_or(std::vector<std::uint64_t>())),
+                places_text(input_.samples, input_.bases));
   }
 
   static std::string places_text(std::uint64_t rows, std::span<const std::uint64_t> bases) {
@@ -194,7 +169,6 @@ class ForeignScanner {
   void scan_row(std::uint64_t number) {
     row_ = {};
     row_.cells.resize(fields_.size());
-    sample_.reset();
     if (key_) scan_key(number);
     for (std::size_t i = 0; i < fields_.size(); ++i) {
       const Kind kind = input_.schema.fields[i].kind;
@@ -216,13 +190,13 @@ class ForeignScanner {
   void scan_key(std::uint64_t number) {
     try {
       const FieldPlace place = key_->place_of(number);
-      if (place.length > kMostKeyBytes) {
-        throw Error(Code::limit, "a key of {} bytes, {} are the most", place.length, kMostKeyBytes)
+      if (place.length > kMaxKeyBytes) {
+        throw Error(Code::limit, "a key of {} bytes, {} are the most", place.length, kMaxKeyBytes)
             .at(file_.path(), place.offset);
       }
       const Bytes key = payload_.view(place);
       row_.key_hash = xxh3_64(key);
-      sample_ = SampleId{std::string(as_text(key)), std::nullopt};
+      draft_.at_key(as_text(key));
       row_.key = checked(place);
     } catch (const Error& error) {
       if (!is_in_bytes(error)) throw;
@@ -238,34 +212,23 @@ class ForeignScanner {
   void check_text(std::size_t field) {
     const FieldPlace& place = row_.cells[field].place;
     if (place.offset == kMissing || payload_.is_text(place)) return;
-    Finding finding;
-    finding.message = "a text that is not UTF-8";
-    finding.offset = place.offset;
+    Finding& finding = draft_.begin("a text that is not UTF-8", place.offset);
     finding.length = place.length;
-    send(std::move(finding), columns_.fields[field].field.name);
+    finding.field = columns_.fields[field].field.name;
+    draft_.send();
   }
 
   void report(const Error& error, const std::string& field) {
-    Finding finding;
-    finding.message = error.message();
-    if (!error.cause().empty()) finding.message += fmt::format(" ({})", printable(error.cause()));
-    finding.offset = error.offset();
-    send(std::move(finding), field);
-  }
-
-  void send(Finding finding, const std::string& field) {
-    finding.file = name_;
-    finding.row = row_number_;
-    finding.sample = sample_;
-    finding.field = field;
-    findings_(std::move(finding));
+    std::string message = error.message();
+    if (!error.cause().empty()) message += fmt::format(" ({})", printable(error.cause()));
+    draft_.begin(std::move(message), error.offset()).field = field;
+    draft_.send();
   }
 
   const ShardInput& input_;
   const InputFile& file_;
-  std::string name_;
   const RowSink& rows_;
-  const FindingSink& findings_;
+  FindingDraft draft_;
   Hdf5Heap heap_;
   WalkPace pace_;
   PayloadReader payload_;
@@ -273,10 +236,7 @@ class ForeignScanner {
   std::deque<Hdf5Values> fields_;  // one a field of the schema
   std::optional<Hdf5Values> key_;
 
-  // Of the row at hand.
-  std::optional<std::uint64_t> row_number_;
-  std::optional<SampleId> sample_;
-  IndexRow row_;
+  IndexRow row_;  // at hand
 };
 
 }  // namespace
@@ -288,13 +248,10 @@ Survey survey_hdf5_file(const InputFile& file, Dialect dialect, const WalkProgre
   WalkPace pace(progress, file.size());
   for (Hdf5ForeignColumn& column : columns.fields) survey_values(columns, file, pace, column);
   std::optional<std::vector<std::uint64_t>> bases = columns.fixed_bases();
-  Survey survey{.schema = columns.schema(),
-                .layout = layout_of(columns, bases ? RowStorage::columns() : RowStorage::indexed()),
-                .notes = columns.notes};
-  if (bases) {
-    survey.samples = columns.rows;
-    survey.bases = std::move(*bases);
-  }
+  Survey survey = bases ? Survey::of_columns(columns.schema(), columns.rows, std::move(*bases))
+                        : Survey::of_one_file(columns.schema(), Dialect::plain);
+  survey.layout.has_keys = columns.key.has_value();
+  survey.notes = columns.notes;
   return survey;
 }
 

@@ -14,6 +14,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/format/finding_draft.hpp"
 #include "shale/format/library_scan.hpp"
 
 #include "formats/hdf5/hdf5_describe.hpp"
@@ -167,13 +168,9 @@ class LibraryScanner {
 
   void report(std::string message, const LibraryColumn& column, std::string found,
               std::string expected) {
-    Finding finding;
-    finding.message = std::move(message);
-    finding.file = file_.path().substr(file_.path().rfind('/') + 1);
-    finding.field = column.name();
-    finding.found = std::move(found);
-    finding.expected = std::move(expected);
-    findings_(std::move(finding));
+    FindingDraft draft(file_, findings_);
+    draft.begin(std::move(message)).field = column.name();
+    draft.send(std::move(found), std::move(expected));
     is_lost_ = true;
   }
 

@@ -10,6 +10,8 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/format/finding_draft.hpp"
+#include "shale/format/value_checksum.hpp"
 
 #include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_directory.hpp"
@@ -64,14 +66,7 @@ class ColumnWalk {
   Bytes view(const FieldPlace& place) { return view_values_(place.offset, place.length); }
 
   std::uint32_t checksum(const FieldPlace& place, WalkPace& pace) {
-    std::uint32_t crc = 0;
-    for (std::uint64_t done = 0; done < place.length;) {
-      const std::uint64_t run = std::min(window_bytes_, place.length - done);
-      if (done > 0) pace.step();
-      crc = crc32c(view_values_(place.offset + done, run), crc);
-      done += run;
-    }
-    return crc;
+    return crc32c_of_place(place, window_bytes_, pace, view_values_);
   }
 
  private:
@@ -86,11 +81,10 @@ class OwnScanner {
   OwnScanner(const ShardInput& input, const Hdf5Plan& plan, const ViewColumn& view_column,
              const RowSink& rows, const FindingSink& findings)
       : file_(input.files[0]),
-        name_(file_.path().substr(file_.path().rfind('/') + 1)),
         schema_(input.schema),
         reads_payload_(input.reads_payload),
         rows_(rows),
-        findings_(findings),
+        draft_(file_, findings),
         plan_(plan),
         view_column_(view_column),
         pace_(input.progress, file_.size()) {}
@@ -101,8 +95,8 @@ class OwnScanner {
     for (std::uint64_t number = 0; number < directory.samples; ++number) {
       pace_.step_to_row(number, directory.samples);
       row_number_ = number;
+      draft_.at_row(number);
       row.cells.assign(schema_.fields.size(), {});
-      key_.reset();
       read_key(row);
       for (std::size_t i = 0; i < schema_.fields.size(); ++i)
         read_cell(schema_.fields[i], walks_[1 + i], row.cells[i]);
@@ -131,20 +125,8 @@ class OwnScanner {
 
   void report(std::string message, const ColumnWalk& walk, std::uint64_t rows, std::string found,
               std::string expected) {
-    Finding finding;
-    finding.message = std::move(message);
-    finding.offset = walk.place_of_end(rows);
-    finding.found = std::move(found);
-    finding.expected = std::move(expected);
-    send(std::move(finding), walk);
-  }
-
-  void send(Finding finding, const ColumnWalk& walk) {
-    finding.file = name_;
-    finding.field = walk.field();
-    if (row_number_) finding.row = row_number_;
-    if (key_) finding.sample = SampleId{*key_, std::nullopt};
-    findings_(std::move(finding));
+    draft_.begin(std::move(message), walk.place_of_end(rows)).field = walk.field();
+    draft_.send(std::move(found), std::move(expected));
   }
 
   void check_first(const ColumnWalk& walk) {
@@ -153,17 +135,16 @@ class OwnScanner {
   }
 
   void check_last(const ColumnWalk& walk, std::uint64_t samples) {
-    row_number_.reset();
-    key_.reset();
+    draft_.at_row(std::nullopt);
     if (!walk.has_offsets() || walk.end() == walk.values_bytes()) return;
     report("the last offset is not the end of the values", walk, samples,
            fmt::to_string(walk.end()), fmt::to_string(walk.values_bytes()));
   }
 
   std::optional<FieldPlace> next_place(ColumnWalk& walk) {
-    const std::optional<FieldPlace> place = walk.next(*row_number_);
+    const std::optional<FieldPlace> place = walk.next(row_number_);
     if (!place) {
-      report("no value lies between these offsets", walk, *row_number_,
+      report("no value lies between these offsets", walk, row_number_,
              fmt::format("{} to {}", walk.begin(), walk.end()),
              fmt::format("ascending, {} at most", walk.values_bytes()));
     }
@@ -176,13 +157,13 @@ class OwnScanner {
     ColumnWalk& walk = walks_[0];
     std::optional<FieldPlace> place = next_place(walk);
     if (!place) return;
-    if (place->length > kMaxHdf5KeyBytes) {
-      report("a key is longer than shale writes them", walk, *row_number_,
-             fmt::format("{} bytes", place->length), fmt::format("{} or less", kMaxHdf5KeyBytes));
+    if (place->length > kMaxKeyBytes) {
+      report("a key is longer than shale writes them", walk, row_number_,
+             fmt::format("{} bytes", place->length), fmt::format("{} or less", kMaxKeyBytes));
       return;
     }
     const Bytes key = walk.view(*place);
-    key_ = as_text(key);
+    draft_.at_key(as_text(key));
     row.key_hash = xxh3_64(key);
     if (reads_payload_) place->crc32c = crc32c(key);
     row.key = *place;
@@ -201,27 +182,21 @@ class OwnScanner {
       cell = read_number(stored, field);
     } catch (const Error& error) {
       if (error.code() != Code::damaged) throw;
-      Finding finding;
-      finding.message = error.message();
-      finding.offset = place->offset;
-      send(std::move(finding), walk);
+      draft_.begin(error.message(), place->offset).field = walk.field();
+      draft_.send();
     }
   }
 
   const InputFile& file_;
-  std::string name_;
   const Schema& schema_;
   bool reads_payload_;
   const RowSink& rows_;
-  const FindingSink& findings_;
+  FindingDraft draft_;
   const Hdf5Plan& plan_;
   const ViewColumn& view_column_;
   WalkPace pace_;
   std::vector<ColumnWalk> walks_;  // one a part
-
-  // Of the row at hand.
-  std::optional<std::uint64_t> row_number_;
-  std::optional<std::string> key_;
+  std::uint64_t row_number_ = 0;
 };
 
 }  // namespace

@@ -122,14 +122,10 @@ void refuse_sorted_duplicates(const MetaPage& meta, const InputFile& file) {
       .hint("copy its entries into a file without duplicates");
 }
 
-std::string base_name(const InputFile& file) {
-  return file.path().substr(file.path().rfind('/') + 1);
-}
-
 MetaPage read_live_meta(const InputFile& file, const FindingSink& findings) {
   const MetaPage first = read_meta(file, 0, 0);
   Finding finding;
-  finding.file = base_name(file);
+  finding.file = file.name();
   finding.offset = first.page_bytes;
   std::optional<MetaPage> second;
   try {

@@ -37,7 +37,4 @@ struct MetaPage {
 /// Errors: Code::unsupported for a main tree whose keys have sorted duplicates.
 void refuse_sorted_duplicates(const MetaPage& meta, const InputFile& file);
 
-/// The file's name without its folders, as findings give it.
-[[nodiscard]] std::string base_name(const InputFile& file);
-
 }  // namespace shale::lmdb

@@ -10,6 +10,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
+#include "shale/format/finding_draft.hpp"
 #include "shale/format/library_scan.hpp"
 
 #include "formats/lmdb/lmdb_library.hpp"
@@ -44,9 +45,9 @@ class LmdbScanner {
         schema_(input.schema),
         dialect_(input.layout.dialect),
         reads_payload_(input.reads_payload),
-        name_(lmdb::base_name(file_)),
         rows_(rows),
         findings_(findings),
+        draft_(file_, findings),
         pace_(input.progress, file_.size()),
         value_(file_, input.reads_payload, pace_) {}
 
@@ -71,7 +72,7 @@ class LmdbScanner {
     lmdb::walk_by_liblmdb(
         path, file_.size(), [this](const TreeEntry& entry) { scan_entry(entry); },
         [this](Finding finding) {
-          finding.file = name_;
+          finding.file = file_.name();
           findings_(std::move(finding));
         });
   }
@@ -79,30 +80,14 @@ class LmdbScanner {
  private:
   [[nodiscard]] bool is_own() const { return dialect_ == Dialect::own; }
 
-  Finding& report(std::string message, std::optional<std::uint64_t> offset) {
-    finding_ = {};
-    finding_.message = std::move(message);
-    finding_.file = name_;
-    finding_.offset = offset;
-    finding_.row = row_number_;
-    if (key_) finding_.sample = SampleId{*key_, std::nullopt};
-    return finding_;
-  }
-  void send() { findings_(std::move(finding_)); }
-  void send(std::string found, std::string expected) {
-    finding_.found = std::move(found);
-    finding_.expected = std::move(expected);
-    send();
-  }
-
   // A map that is much larger than its file cannot be had everywhere; shale writes none.
   bool has_small_map() {
     constexpr std::uint64_t kLeastMapBytes = 1 << 20;
     const MetaPage meta = lmdb::read_live_meta(file_, [](const Finding&) {});
     const std::uint64_t expected = std::max(kLeastMapBytes, file_.size());
     if (meta.map_bytes <= expected) return true;
-    report("meta page asks for a larger map than the file needs", meta.offset).row.reset();
-    send(fmt::format("{} bytes", meta.map_bytes), fmt::to_string(expected));
+    draft_.begin("meta page asks for a larger map than the file needs", meta.offset);
+    draft_.send(fmt::format("{} bytes", meta.map_bytes), fmt::to_string(expected));
     return false;
   }
 
@@ -118,7 +103,7 @@ class LmdbScanner {
   // Nullopt, after a finding, where the file cannot be walked.
   std::optional<MetaPage> read_meta(const FindingSink& findings) {
     Finding finding;
-    finding.file = name_;
+    finding.file = file_.name();
     finding.offset = 0;
     try {
       MetaPage meta = lmdb::read_live_meta(file_, findings);
@@ -143,7 +128,7 @@ class LmdbScanner {
   }
 
   void scan_entry(const TreeEntry& entry) {
-    key_.reset();
+    draft_.at_row(row_number_);
     row_ = {};
     row_.cells.resize(schema_.fields.size());
     if (is_own()) check_ordinal(entry);
@@ -159,10 +144,10 @@ class LmdbScanner {
   void check_flags(const TreeEntry& entry) {
     if (entry.flags == 0 || entry.flags == lmdb::kBigData) return;
     const bool is_database = (entry.flags & lmdb::kSubData) != 0;
-    report(is_database ? "entry is a named database, not a value"
-                       : "entry's node has flags that no value has",
-           entry.key_offset);
-    send(fmt::format("{:#06x}", entry.flags), fmt::format("0 or {:#06x}", +lmdb::kBigData));
+    draft_.begin(is_database ? "entry is a named database, not a value"
+                             : "entry's node has flags that no value has",
+                 entry.key_offset);
+    draft_.send(fmt::format("{:#06x}", entry.flags), fmt::format("0 or {:#06x}", +lmdb::kBigData));
   }
 
   void emit() {
@@ -175,17 +160,18 @@ class LmdbScanner {
     const std::optional<std::uint64_t> ordinal = ordinal_of(as_text(entry.key));
     if (entry.follows_loss && ordinal && *ordinal > row_number_ &&
         *ordinal <= file_.size() / kLeastOwnEntryBytes) {
-      report("rows from here on were lost with a damaged page", entry.page_offset);
-      send(fmt::format("row {} next", *ordinal), {});
+      draft_.begin("rows from here on were lost with a damaged page", entry.page_offset);
+      draft_.send(fmt::format("row {} next", *ordinal), {});
       while (row_number_ < *ordinal) emit();
+      draft_.at_row(row_number_);
     }
     if (ordinal == row_number_) return;
-    report("key is not the number of its row", entry.key_offset);
-    send(std::string(as_text(entry.key)), fmt::format("{:08}", row_number_));
+    draft_.begin("key is not the number of its row", entry.key_offset);
+    draft_.send(std::string(as_text(entry.key)), fmt::format("{:08}", row_number_));
   }
 
   void take_key(const TreeEntry& entry) {
-    key_ = as_text(entry.key);
+    draft_.at_key(as_text(entry.key));
     row_.key_hash = xxh3_64(entry.key);
     row_.key = placed(entry.key_offset, entry.key.size());
   }
@@ -210,9 +196,9 @@ class LmdbScanner {
       map_ = parse_msgpack_map(value_.view(), entry.value_offset, entry.value_bytes, file_.path());
     } catch (const Error& error) {
       if (error.code() == Code::io) throw;
-      report(fmt::format("value is not a sample's map ({})", error.message()),
-             error.offset().value_or(entry.value_offset));
-      return send();
+      draft_.begin(fmt::format("value is not a sample's map ({})", error.message()),
+                   error.offset().value_or(entry.value_offset));
+      return draft_.send();
     }
     read_key(entry);
     check_names(entry);
@@ -227,18 +213,19 @@ class LmdbScanner {
     const MsgpackEntry* key = lmdb::find_entry(map_, "key");
     if (key == nullptr) {
       if (!is_own()) return;  // the entry's own key it is
-      report("map has no entry 'key'", entry.value_offset).field = "key";
-      return send();
+      draft_.begin("map has no entry 'key'", entry.value_offset).field = "key";
+      return draft_.send();
     }
     const bool is_of_type = lmdb::can_hold(Kind::bytes, *key, is_own());
-    if (!is_of_type || key->length > lmdb::kMaxSampleKeyBytes) {
-      report("entry 'key' of the map is no key", key->value_offset).field = "key";
-      send(fmt::format("{} of {} bytes", name_of(key->type), key->length),
-           fmt::format("bytes, at most {}", lmdb::kMaxSampleKeyBytes));
+    if (!is_of_type || key->length > kMaxKeyBytes) {
+      draft_.begin("entry 'key' of the map is no key", key->value_offset).field = "key";
+      draft_.send(fmt::format("{} of {} bytes", name_of(key->type), key->length),
+                  fmt::format("bytes, at most {}", kMaxKeyBytes));
       return;
     }
-    key_ = as_text(value_.view()(key->offset, key->length));
-    row_.key_hash = xxh3_64(as_bytes(*key_));
+    const Bytes bytes = value_.view()(key->offset, key->length);
+    draft_.at_key(as_text(bytes));
+    row_.key_hash = xxh3_64(bytes);
     row_.key = placed(key->offset, key->length);
   }
 
@@ -267,9 +254,9 @@ class LmdbScanner {
       if (find_field(i) != nullptr) continue;
       is_complete = false;
       const std::string& name = schema_.fields[i].name;
-      report(fmt::format("map has no entry '{}'", printable(name)), entry.value_offset).field =
-          name;
-      send();
+      draft_.begin(fmt::format("map has no entry '{}'", printable(name)), entry.value_offset)
+          .field = name;
+      draft_.send();
     }
     if (is_as_planned() || !is_complete) return;
     const auto extra =
@@ -277,18 +264,18 @@ class LmdbScanner {
           return candidate.name != "key" && !schema_.find(candidate.name);
         });
     if (extra != map_.end()) {
-      report("map has an entry that the schema does not have", extra->value_offset);
-      return send(extra->name, {});
+      draft_.begin("map has an entry that the schema does not have", extra->value_offset);
+      return draft_.send(extra->name, {});
     }
-    report("map repeats entries, or has them in another order", entry.value_offset);
-    send(fmt::format("{} entries", map_.size()),
-         fmt::format("{} in the order of the schema", schema_.fields.size() + 1));
+    draft_.begin("map repeats entries, or has them in another order", entry.value_offset);
+    draft_.send(fmt::format("{} entries", map_.size()),
+                fmt::format("{} in the order of the schema", schema_.fields.size() + 1));
   }
 
   void fill_cell(const Field& field, const MsgpackEntry& value, IndexCell& cell) {
     if (!lmdb::can_hold(field.kind, value, is_own())) {
-      report("value of the map is of another type", value.value_offset).field = field.name;
-      return send(std::string(name_of(value.type)), std::string(name_of(field.kind)));
+      draft_.begin("value of the map is of another type", value.value_offset).field = field.name;
+      return draft_.send(std::string(name_of(value.type)), std::string(name_of(field.kind)));
     }
     switch (field.kind) {
       case Kind::integer:
@@ -314,22 +301,23 @@ class LmdbScanner {
       if (error.code() == Code::io) throw;
     }
     if (!tensor) {
-      report("value is no map of dtype, shape and data", value.value_offset).field = field.name;
-      return send();
+      draft_.begin("value is no map of dtype, shape and data", value.value_offset).field =
+          field.name;
+      return draft_.send();
     }
     const std::string& dtype = field.dtype.descr();
     if (tensor->dtype != dtype && (is_own() || !is_same_dtype(tensor->dtype, field.dtype))) {
-      report("tensor is of another dtype", value.value_offset).field = field.name;
-      return send(tensor->dtype, dtype);
+      draft_.begin("tensor is of another dtype", value.value_offset).field = field.name;
+      return draft_.send(tensor->dtype, dtype);
     }
     if (tensor->shape != field.shape) {
-      report("tensor is of another shape", value.value_offset).field = field.name;
-      return send(shape_text(tensor->shape), shape_text(field.shape));
+      draft_.begin("tensor is of another shape", value.value_offset).field = field.name;
+      return draft_.send(shape_text(tensor->shape), shape_text(field.shape));
     }
     if (tensor->data.length != field.tensor_bytes()) {
-      report("tensor's data is of another size", value.value_offset).field = field.name;
-      return send(fmt::format("{} bytes", tensor->data.length),
-                  fmt::to_string(field.tensor_bytes()));
+      draft_.begin("tensor's data is of another size", value.value_offset).field = field.name;
+      return draft_.send(fmt::format("{} bytes", tensor->data.length),
+                         fmt::to_string(field.tensor_bytes()));
     }
     cell.place = placed(tensor->data.offset, tensor->data.length);
   }
@@ -347,18 +335,16 @@ class LmdbScanner {
   const Schema& schema_;
   Dialect dialect_;
   bool reads_payload_;
-  std::string name_;
   const RowSink& rows_;
   const FindingSink& findings_;
+  FindingDraft draft_;
   WalkPace pace_;
   lmdb::ValueReader value_;
 
   // Of the entry at hand; kept here so that their memory is.
   std::uint64_t row_number_ = 0;
-  std::optional<std::string> key_;
   std::vector<MsgpackEntry> map_;
   IndexRow row_;
-  Finding finding_;
 };
 
 }  // namespace

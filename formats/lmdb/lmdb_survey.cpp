@@ -85,9 +85,9 @@ class MapSurvey {
     if (keys == 1 && !key->is_run()) {
       refuse(entry, fmt::format("its 'key' is {}, not a string", name_of(key->type)));
     }
-    if (keys == 1 && key->length > lmdb::kMaxSampleKeyBytes) {
-      refuse(entry, fmt::format("its 'key' has {} bytes, at most {} are read", key->length,
-                                lmdb::kMaxSampleKeyBytes));
+    if (keys == 1 && key->length > kMaxKeyBytes) {
+      refuse(entry,
+             fmt::format("its 'key' has {} bytes, at most {} are read", key->length, kMaxKeyBytes));
     }
     if (count_ > 0 && keys != keys_) {
       refuse(entry, fmt::format("a 'key' is {} this map, unlike in those before it",
@@ -225,17 +225,8 @@ Survey survey_lmdb_file(const InputFile& file, Dialect dialect, const WalkProgre
         .hint(kPlainHint);
   }
 
-  Survey survey;
-  if (is_parsed) {
-    survey.schema = std::move(maps).schema();
-  } else {
-    survey.schema.fields.push_back({.name = "value", .kind = Kind::bytes});
-  }
-  survey.layout.file_suffixes = {""};
-  survey.layout.part_file = {0};
-  survey.layout.field_part.assign(survey.schema.fields.size(), 0);
-  survey.layout.dialect = dialect;
-  return survey;
+  if (is_parsed) return Survey::of_one_file(std::move(maps).schema(), dialect);
+  return Survey::of_one_file({.fields = {{.name = "value", .kind = Kind::bytes}}}, dialect);
 }
 
 }  // namespace shale

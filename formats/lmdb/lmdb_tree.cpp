@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "shale/base/printable.hpp"
+#include "shale/format/finding_draft.hpp"
 
 #include "formats/lmdb/lmdb_node.hpp"
 #include "formats/lmdb/lmdb_page.hpp"
@@ -18,28 +19,6 @@ namespace {
 
 // What of a value is read without its payload: a map's head and what follows the contents.
 constexpr std::uint64_t kValueEndsBytes = 4096;
-
-// Where findings of the walk go, each with the file's name.
-class Reporter {
- public:
-  Reporter(const InputFile& file, const FindingSink& sink) : name_(base_name(file)), sink_(sink) {}
-
-  void send(std::uint64_t offset, std::string message, std::string found = {},
-            std::string expected = {}, std::optional<SampleId> sample = std::nullopt) const {
-    Finding finding;
-    finding.message = std::move(message);
-    finding.file = name_;
-    finding.offset = offset;
-    finding.found = std::move(found);
-    finding.expected = std::move(expected);
-    finding.sample = std::move(sample);
-    sink_(std::move(finding));
-  }
-
- private:
-  std::string name_;
-  const FindingSink& sink_;
-};
 
 // A bit a page of the file: which are in use.
 class PageMap {
@@ -71,7 +50,7 @@ struct Walk {
   const InputFile& file;
   const MetaPage& meta;
   const TreeWalkOptions& options;
-  Reporter report;
+  FindingDraft draft;
   PageMap pages;
 };
 
@@ -115,8 +94,8 @@ class TreeWalk {
     std::vector<std::byte>& buffer = buffers_[level - 1];
     walk_.file.read_exact(offset_of(number), buffer);
     const PageContents contents = read_page(buffer, number, [&](PageFault fault) {
-      walk_.report.send(offset_of(number) + fault.offset, std::move(fault.message),
-                        std::move(fault.found), std::move(fault.expected));
+      walk_.draft.report(offset_of(number) + fault.offset, std::move(fault.message),
+                         std::move(fault.found), std::move(fault.expected));
     });
     if (contents.has_loss) lose();
     if (contents.nodes.empty()) return;
@@ -128,9 +107,9 @@ class TreeWalk {
     ++totals_.leaf_pages;
     if (totals_.depth == 0) totals_.depth = level;
     if (totals_.depth != level) {
-      walk_.report.send(offset_of(number),
-                        fmt::format("leaf page {} lies at another depth", number),
-                        fmt::to_string(level), fmt::to_string(totals_.depth));
+      walk_.draft.report(offset_of(number),
+                         fmt::format("leaf page {} lies at another depth", number),
+                         fmt::to_string(level), fmt::to_string(totals_.depth));
     }
     read_leaf(contents, number, buffer);
   }
@@ -142,17 +121,17 @@ class TreeWalk {
 
   bool take_page(std::uint64_t number, std::size_t level, std::uint64_t named_at) {
     if (level > kMaxDepth) {
-      walk_.report.send(named_at, fmt::format("{} is deeper than LMDB reads", name_),
-                        fmt::to_string(level), fmt::format("{} or less", kMaxDepth));
+      walk_.draft.report(named_at, fmt::format("{} is deeper than LMDB reads", name_),
+                         fmt::to_string(level), fmt::format("{} or less", kMaxDepth));
       return false;
     }
     if (number < kMetaPages || number >= walk_.pages.pages()) {
-      walk_.report.send(named_at, fmt::format("page {} of {} is not in the file", number, name_),
-                        fmt::to_string(number), range_text());
+      walk_.draft.report(named_at, fmt::format("page {} of {} is not in the file", number, name_),
+                         fmt::to_string(number), range_text());
       return false;
     }
     if (walk_.pages.take(number, 1)) {
-      walk_.report.send(named_at, fmt::format("page {} is referred to twice", number));
+      walk_.draft.report(named_at, fmt::format("page {} is referred to twice", number));
       return false;
     }
     return true;
@@ -174,7 +153,7 @@ class TreeWalk {
       const int order = before ? compare_keys(*before, node.key, key_flags_) : -1;
       const bool is_below_end = !range.end || compare_keys(node.key, *range.end, key_flags_) < 0;
       if (order > 0 || (order == 0 && !may_be_equal) || !is_below_end) {
-        walk_.report.send(
+        walk_.draft.report(
             offset_of(number) + node.begin,
             fmt::format("key {} of page {} is out of order", i, number), shown(node.key),
             is_below_end ? "one above " + shown(*before) : "one below " + shown(*range.end));
@@ -184,8 +163,8 @@ class TreeWalk {
     }
     const Bytes first_key = contents.nodes[0].key;
     if (!contents.is_leaf && walk_.options.is_own && !first_key.empty()) {
-      walk_.report.send(offset_of(number) + contents.nodes[0].begin,
-                        "the first node of a branch page has a key", shown(first_key), "none");
+      walk_.draft.report(offset_of(number) + contents.nodes[0].begin,
+                         "the first node of a branch page has a key", shown(first_key), "none");
     }
   }
 
@@ -245,8 +224,9 @@ class TreeWalk {
   bool take_overflow(const PageNode& node, std::uint64_t named_at) {
     const std::uint64_t least = overflow_pages(node.value_bytes, walk_.meta.page_bytes);
     const auto refuse = [&](std::string message, std::string found, std::string expected) {
-      walk_.report.send(named_at, std::move(message), std::move(found), std::move(expected),
-                        SampleId{std::string(as_text(node.key)), std::nullopt});
+      walk_.draft.begin(std::move(message), named_at).sample =
+          SampleId{std::string(as_text(node.key)), std::nullopt};
+      walk_.draft.send(std::move(found), std::move(expected));
       has_loss_ = true;
       return false;
     };
@@ -310,9 +290,9 @@ class TreeWalk {
     };
     for (const Row& row : rows) {
       if (row.found == row.recorded) continue;
-      walk_.report.send(walk_.meta.offset,
-                        fmt::format("{} of {} are not as its record has it", row.what, name_),
-                        fmt::to_string(row.found), fmt::to_string(row.recorded));
+      walk_.draft.report(walk_.meta.offset,
+                         fmt::format("{} of {} are not as its record has it", row.what, name_),
+                         fmt::to_string(row.found), fmt::to_string(row.recorded));
     }
   }
 
@@ -340,13 +320,13 @@ class FreePages {
     if (entry.key.size() == sizeof(std::uint64_t)) {
       const std::uint64_t transaction = ByteReader(entry.key).read_u64();
       if (transaction <= walk_.meta.transaction) return;
-      walk_.report.send(
+      walk_.draft.report(
           entry.key_offset, "pages were set free by a transaction that is yet to come",
           fmt::to_string(transaction), fmt::format("{} or less", walk_.meta.transaction));
       return;
     }
-    walk_.report.send(entry.key_offset, "key in the tree of free pages is no transaction",
-                      fmt::format("{} bytes", entry.key.size()), "8");
+    walk_.draft.report(entry.key_offset, "key in the tree of free pages is no transaction",
+                       fmt::format("{} bytes", entry.key.size()), "8");
   }
 
   void check() {
@@ -367,8 +347,8 @@ class FreePages {
     const std::uint64_t words = extent.length / sizeof(std::uint64_t);
     const std::uint64_t count = words == 0 ? 0 : number_at(extent.offset);
     if (words == 0 || count > words - 1) {
-      walk_.report.send(extent.named_at, "list of free pages is longer than its value",
-                        fmt::format("{} pages", count), fmt::format("{} words", words));
+      walk_.draft.report(extent.named_at, "list of free pages is longer than its value",
+                         fmt::format("{} pages", count), fmt::format("{} words", words));
       return;
     }
     std::uint64_t before = kNoPage;
@@ -376,14 +356,14 @@ class FreePages {
       const std::uint64_t at = extent.offset + i * sizeof(std::uint64_t);
       const std::uint64_t page = number_at(at);
       if (page < kMetaPages || page > walk_.meta.last_page || page >= before) {
-        walk_.report.send(at, "list of free pages names one that cannot be free",
-                          fmt::to_string(page), "page numbers in use, descending");
+        walk_.draft.report(at, "list of free pages names one that cannot be free",
+                           fmt::to_string(page), "page numbers in use, descending");
         return;
       }
       before = page;
       // Pages behind the end of a file that was cut are as free as they were.
       if (page < walk_.pages.pages() && walk_.pages.take(page, 1)) {
-        walk_.report.send(at, fmt::format("page {} is free and in use", page));
+        walk_.draft.report(at, fmt::format("page {} is free and in use", page));
         return;
       }
     }
@@ -394,23 +374,23 @@ class FreePages {
   std::vector<Extent> extents_;
 };
 
-void check_own(const Walk& walk, bool has_loss) {
+void check_own(Walk& walk, bool has_loss) {
   const MetaPage& meta = walk.meta;
   const bool fits = meta.last_page < walk.file.size() &&
                     walk.file.size() == (meta.last_page + 1) * meta.page_bytes;
   if (!fits) {
-    walk.report.send(meta.offset, "last page in use is not the last one of the file",
-                     fmt::format("page {} of {} bytes", meta.last_page, meta.page_bytes),
-                     fmt::format("a file of {} bytes", walk.file.size()));
+    walk.draft.report(meta.offset, "last page in use is not the last one of the file",
+                      fmt::format("page {} of {} bytes", meta.last_page, meta.page_bytes),
+                      fmt::format("a file of {} bytes", walk.file.size()));
   }
   if (meta.free_tree.root != kNoPage) {
-    walk.report.send(meta.offset, "there is a tree of free pages, which shale does not write");
+    walk.draft.report(meta.offset, "there is a tree of free pages, which shale does not write");
   }
   if (!has_loss && walk.pages.taken() != walk.pages.pages()) {
     const std::uint64_t lost = walk.pages.first_free();
-    walk.report.send(lost * meta.page_bytes, fmt::format("page {} belongs to nothing", lost),
-                     fmt::format("{} pages in use", walk.pages.taken()),
-                     fmt::to_string(walk.pages.pages()));
+    walk.draft.report(lost * meta.page_bytes, fmt::format("page {} belongs to nothing", lost),
+                      fmt::format("{} pages in use", walk.pages.taken()),
+                      fmt::to_string(walk.pages.pages()));
   }
 }
 
@@ -418,7 +398,7 @@ void check_own(const Walk& walk, bool has_loss) {
 
 TreeTotals walk_trees(const InputFile& file, const MetaPage& meta, const TreeWalkOptions& options,
                       const EntrySink& entries, const FindingSink& findings) {
-  Walk walk{file, meta, options, Reporter(file, findings), PageMap(usable_pages(file, meta))};
+  Walk walk{file, meta, options, FindingDraft(file, findings), PageMap(usable_pages(file, meta))};
   (void)walk.pages.take(0, std::min(kMetaPages, walk.pages.pages()));
   TreeWalk main_walk(walk, meta.main_tree, "the tree of entries", meta.main_tree.flags, entries);
   const TreeTotals totals = main_walk.run();

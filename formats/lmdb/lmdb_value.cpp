@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shale/base/checksum.hpp"
+#include "shale/format/value_checksum.hpp"
 
 namespace shale::lmdb {
 namespace {
@@ -34,14 +35,7 @@ void ValueReader::enter(const TreeEntry& entry) {
 }
 
 std::uint32_t ValueReader::checksum(const FieldPlace& place) {
-  std::uint32_t crc = 0;
-  for (std::uint64_t done = 0; done < place.length;) {
-    const std::uint64_t run = std::min(window_bytes_, place.length - done);
-    if (done > 0) pace_.step();
-    crc = crc32c(view_(place.offset + done, run), crc);
-    done += run;
-  }
-  return crc;
+  return crc32c_of_place(place, window_bytes_, pace_, view_);
 }
 
 bool can_hold(Kind kind, const MsgpackEntry& entry, bool is_own) {

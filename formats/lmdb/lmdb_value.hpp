@@ -16,9 +16,6 @@
 
 namespace shale::lmdb {
 
-/// Keys are read whole: this bounds what a hostile file can ask for.
-inline constexpr std::uint64_t kMaxSampleKeyBytes = 65'536;
-
 /// Reads of the entry at hand: what lies in its leaf page is there already, the rest comes through
 /// a window. Not thread-safe; a view ends with the next.
 class ValueReader {

@@ -4,6 +4,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/format/finding_draft.hpp"
 
 #include "formats/npy/npy_survey.hpp"
 #include "formats/npy/npy_writer.hpp"
@@ -52,14 +53,9 @@ class ColumnCheck {
 
   void report(std::uint64_t offset, std::string_view message, std::string found,
               std::string expected) const {
-    Finding finding;
-    finding.message = message;
-    finding.file = file_.path().substr(file_.path().rfind('/') + 1);
-    finding.offset = offset;
-    finding.field = field_.name;
-    finding.found = std::move(found);
-    finding.expected = std::move(expected);
-    findings_(std::move(finding));
+    FindingDraft draft(file_, findings_);
+    draft.begin(std::string(message), offset).field = field_.name;
+    draft.send(std::move(found), std::move(expected));
   }
 
   const InputFile& file_;

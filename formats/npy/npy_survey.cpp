@@ -87,24 +87,13 @@ Survey survey_npy(const InputFile& file, Dialect dialect, const WalkProgress&) {
   if (dialect == Dialect::msgpack)
     throw Error(Code::usage, "--parse msgpack is for LMDB files, this is .npy").at(file.path());
   PlainArray array = describe_array(file);
-  Survey survey;
-  survey.schema.fields.push_back(std::move(array.field));
-  survey.schema.has_keys = false;
-  survey.layout.file_suffixes = {""};
-  survey.layout.part_file = {0};
-  survey.layout.field_part = {0};
-  survey.layout.has_keys = false;
-  survey.layout.rows = RowStorage::columns();
-  survey.layout.dialect = Dialect::plain;
-  survey.samples = array.rows;
-  survey.bases = {array.base};
-  return survey;
+  return Survey::of_columns({.fields = {std::move(array.field)}}, array.rows, {array.base});
 }
 
 void scan_foreign_npy(const ShardInput& input, const FindingSink& findings) {
   const InputFile& file = input.files[0];
   Finding finding;
-  finding.file = file.path().substr(file.path().rfind('/') + 1);
+  finding.file = file.name();
   try {
     const PlainArray array = describe_array(file);
     const Field& expected = input.schema.fields.at(0);

@@ -18,8 +18,6 @@ namespace shale {
 
 /// protobuf keeps the size of a message in an int.
 inline constexpr std::uint64_t kMaxExampleBytes = 0x7fff'ffff;
-/// Keys are read whole: this bounds what a hostile file can ask for.
-inline constexpr std::uint64_t kMaxRecordKeyBytes = 65'536;
 
 /// The features that are the key in files of other tools, the first before the second.
 inline constexpr std::string_view kKeyFeature = "key", kOtherKeyFeature = "__key__";

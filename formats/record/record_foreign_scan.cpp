@@ -10,6 +10,7 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/format/finding_draft.hpp"
 #include "shale/wire/tf_example.hpp"
 
 #include "formats/record/record_features.hpp"
@@ -22,12 +23,11 @@ class ForeignRecordScanner {
  public:
   ForeignRecordScanner(const ShardInput& input, const RowSink& rows, const FindingSink& findings)
       : file_(input.files[0]),
-        name_(file_.path().substr(file_.path().rfind('/') + 1)),
         schema_(input.schema),
         layout_(input.layout),
         reads_payload_(input.reads_payload),
         rows_(rows),
-        findings_(findings),
+        draft_(file_, findings),
         pace_(input.progress, file_.size()),
         window_(file_, input.reads_payload ? kPayloadWindow : kStructureWindow),
         view_([this](std::uint64_t offset, std::uint64_t length) {
@@ -37,7 +37,7 @@ class ForeignRecordScanner {
   void scan() {
     FrameWalk frames(file_, window_, pace_);
     while (const std::optional<RecordFrame> frame = frames.next()) {
-      key_.reset();
+      draft_.at_row(row_number_);
       row_ = {};
       row_.cells.resize(schema_.fields.size());
       if (layout_.has_whole_records) {
@@ -48,27 +48,15 @@ class ForeignRecordScanner {
       rows_(row_);
       ++row_number_;
     }
-    key_.reset();
-    if (frames.damage()) send(*frames.damage());
+    draft_.at_row(row_number_);
+    if (frames.damage()) draft_.pass_on(*frames.damage());
   }
 
  private:
-  void send(Finding finding) {
-    finding.file = name_;
-    finding.row = row_number_;
-    if (key_) finding.sample = SampleId{*key_, std::nullopt};
-    findings_(std::move(finding));
-  }
-
   void report(std::size_t field, std::string message, std::uint64_t offset, std::string found,
               std::string expected) {
-    Finding finding;
-    finding.message = std::move(message);
-    finding.field = schema_.fields[field].name;
-    finding.offset = offset;
-    finding.found = std::move(found);
-    finding.expected = std::move(expected);
-    send(std::move(finding));
+    draft_.begin(std::move(message), offset).field = schema_.fields[field].name;
+    draft_.send(std::move(found), std::move(expected));
   }
 
   void scan_value(const RecordFrame& frame) {
@@ -79,7 +67,7 @@ class ForeignRecordScanner {
 
   void prove(const RecordFrame& frame, std::span<FieldPlace> places) {
     if (const std::optional<Finding> wrong = check_payload(window_, frame, places, pace_))
-      send(*wrong);
+      draft_.pass_on(*wrong);
   }
 
   void scan_example(const RecordFrame& frame) {
@@ -106,7 +94,7 @@ class ForeignRecordScanner {
       for (std::size_t i = 0; i < schema_.fields.size(); ++i) fill_cell(i, frame);
     }
     if (reads_payload_) prove_places(frame);
-    if (fault) send(std::move(*fault));
+    if (fault) draft_.pass_on(std::move(*fault));
   }
 
   // The field of a name; nullopt for one that the schema does not have.
@@ -145,17 +133,17 @@ class ForeignRecordScanner {
   void read_key() {
     if (!layout_.has_keys) return;
     const bool is_one = chosen_key_ != nullptr && chosen_key_->type == ParsedFeature::Type::bytes &&
-                        chosen_key_->count == 1 && chosen_key_->first_length <= kMaxRecordKeyBytes;
+                        chosen_key_->count == 1 && chosen_key_->first_length <= kMaxKeyBytes;
     if (!is_one) {
-      Finding finding;
-      finding.message = "record has no key, as those before it have";
-      finding.field = "key";
-      finding.offset =
-          chosen_key_ == nullptr ? std::nullopt : std::optional(chosen_key_->list_offset);
-      return send(std::move(finding));
+      draft_
+          .begin("record has no key, as those before it have",
+                 chosen_key_ == nullptr ? std::nullopt : std::optional(chosen_key_->list_offset))
+          .field = "key";
+      return draft_.send();
     }
-    key_ = as_text(window_.view(chosen_key_->first_offset, chosen_key_->first_length));
-    row_.key_hash = xxh3_64(as_bytes(*key_));
+    const Bytes key = window_.view(chosen_key_->first_offset, chosen_key_->first_length);
+    draft_.at_key(as_text(key));
+    row_.key_hash = xxh3_64(key);
     row_.key = {.offset = chosen_key_->first_offset, .length = chosen_key_->first_length};
   }
 
@@ -230,12 +218,11 @@ class ForeignRecordScanner {
   }
 
   const InputFile& file_;
-  std::string name_;
   const Schema& schema_;
   const ShardLayout& layout_;
   bool reads_payload_;
   const RowSink& rows_;
-  const FindingSink& findings_;
+  FindingDraft draft_;
   WalkPace pace_;
   WindowReader window_;
   ViewBytes view_;
@@ -243,7 +230,6 @@ class ForeignRecordScanner {
 
   // Of the frame at hand; kept here so that their memory is.
   std::uint64_t row_number_ = 0;
-  std::optional<std::string> key_;
   std::vector<ParsedFeature> parsed_;
   std::vector<const ParsedFeature*> chosen_;  // one a field; null where the record has none
   const ParsedFeature* chosen_key_ = nullptr;

@@ -8,6 +8,7 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/format/finding_draft.hpp"
 #include "shale/wire/tf_example.hpp"
 
 #include "formats/record/record_features.hpp"
@@ -29,11 +30,10 @@ class RecordScanner {
  public:
   RecordScanner(const ShardInput& input, const RowSink& rows, const FindingSink& findings)
       : file_(input.files[0]),
-        name_(file_.path().substr(file_.path().rfind('/') + 1)),
         schema_(input.schema),
         reads_payload_(input.reads_payload),
         rows_(rows),
-        findings_(findings),
+        draft_(file_, findings),
         plan_(plan_features(input.schema)),
         pace_(input.progress, file_.size()),
         window_(file_, input.reads_payload ? kPayloadWindow : kStructureWindow),
@@ -44,34 +44,15 @@ class RecordScanner {
   void scan() {
     FrameWalk frames(file_, window_, pace_);
     while (const std::optional<RecordFrame> frame = frames.next()) {
-      key_.reset();
+      draft_.at_row(row_number_);
       scan_frame(*frame);
       ++row_number_;
     }
-    key_.reset();
-    if (frames.damage()) pass_on(*frames.damage());
+    draft_.at_row(row_number_);
+    if (frames.damage()) draft_.pass_on(*frames.damage());
   }
 
  private:
-  Finding& report(std::string message, std::optional<std::uint64_t> offset) {
-    finding_ = {};
-    finding_.message = std::move(message);
-    finding_.file = name_;
-    finding_.offset = offset;
-    finding_.row = row_number_;
-    if (key_) finding_.sample = SampleId{*key_, std::nullopt};
-    return finding_;
-  }
-  void send() { findings_(std::move(finding_)); }
-
-  // What the frames' reader found, with the row that it is about.
-  void pass_on(Finding found) {
-    report(std::move(found.message), found.offset).length = found.length;
-    finding_.found = std::move(found.found);
-    finding_.expected = std::move(found.expected);
-    send();
-  }
-
   void scan_frame(const RecordFrame& frame) {
     const std::uint64_t payload_begin = frame.payload_begin(), payload = frame.payload_bytes;
     row_ = {};
@@ -96,18 +77,17 @@ class RecordScanner {
     read_key();
     if (reads_payload_) {
       if (std::optional<Finding> wrong = check_payload(window_, frame, places_, pace_))
-        pass_on(*wrong);
+        draft_.pass_on(*wrong);
     }
     if (payload > kMaxExampleBytes) {
-      report("tf.train.Example is larger than protobuf reads", payload_begin).length = payload;
-      finding_.found = fmt::format("{} bytes", payload);
-      finding_.expected = fmt::format("{} or less", kMaxExampleBytes);
-      send();
+      draft_.begin("tf.train.Example is larger than protobuf reads", payload_begin).length =
+          payload;
+      draft_.send(fmt::format("{} bytes", payload), fmt::format("{} or less", kMaxExampleBytes));
     }
     if (fault) {
-      report(fmt::format("payload is not a tf.train.Example ({})", fault->message()),
-             fault->offset());
-      send();
+      draft_.begin(fmt::format("payload is not a tf.train.Example ({})", fault->message()),
+                   fault->offset());
+      draft_.send();
     } else {
       check_feature_set(payload_begin);
     }
@@ -156,9 +136,10 @@ class RecordScanner {
       const ParsedFeature& feature = parsed_[i];
       const bool is_key = targets_[i] != nullptr && targets_[i]->role == Role::key;
       if (!is_key || feature.type != ParsedFeature::Type::bytes || feature.count != 1) continue;
-      if (feature.first_length > kMaxRecordKeyBytes) continue;
-      key_ = as_text(window_.view(feature.first_offset, feature.first_length));
-      row_.key_hash = xxh3_64(as_bytes(*key_));
+      if (feature.first_length > kMaxKeyBytes) continue;
+      const Bytes key = window_.view(feature.first_offset, feature.first_length);
+      draft_.at_key(as_text(key));
+      row_.key_hash = xxh3_64(key);
     }
   }
 
@@ -176,23 +157,22 @@ class RecordScanner {
       const auto times = std::count(targets_.begin(), targets_.end(), &planned);
       if (times == 1) continue;
       is_complete = false;
-      report(fmt::format("feature '{}' is {}", planned.name,
-                         times == 0 ? "missing" : "there more than once"),
-             begin)
+      draft_
+          .begin(fmt::format("feature '{}' is {}", planned.name,
+                             times == 0 ? "missing" : "there more than once"),
+                 begin)
           .field = field_name(planned);
-      send();
+      draft_.send();
     }
     const auto unknown = std::find(targets_.begin(), targets_.end(), nullptr);
     if (unknown != targets_.end()) {
-      report("features that the schema does not have", begin).expected =
-          fmt::format("{} features", plan_.size());
-      finding_.found =
-          fmt::format("{}, one of them '{}'", parsed_.size(),
-                      parsed_[static_cast<std::size_t>(unknown - targets_.begin())].name);
-      send();
+      const ParsedFeature& one = parsed_[static_cast<std::size_t>(unknown - targets_.begin())];
+      draft_.begin("features that the schema does not have", begin);
+      draft_.send(fmt::format("{}, one of them '{}'", parsed_.size(), one.name),
+                  fmt::format("{} features", plan_.size()));
     } else if (is_complete) {
-      report("features are not sorted by name", begin);
-      send();
+      draft_.begin("features are not sorted by name", begin);
+      draft_.send();
     }
   }
 
@@ -202,7 +182,7 @@ class RecordScanner {
       if (planned == nullptr || !check_type(*planned, parsed_[i])) continue;
       switch (planned->role) {
         case Role::key:
-          if (check_bytes(*planned, parsed_[i], 0, kMaxRecordKeyBytes)) row_.key = places_[i];
+          if (check_bytes(*planned, parsed_[i], 0, kMaxKeyBytes)) row_.key = places_[i];
           break;
         case Role::value:
           fill_cell(*planned, parsed_[i], places_[i]);
@@ -284,19 +264,16 @@ class RecordScanner {
 
   void report_feature(const PlannedFeature& planned, const ParsedFeature& feature,
                       std::string_view fact, std::string found, std::string expected) {
-    report(fmt::format("feature '{}' holds {}", planned.name, fact), feature.list_offset).field =
-        field_name(planned);
-    finding_.found = std::move(found);
-    finding_.expected = std::move(expected);
-    send();
+    draft_.begin(fmt::format("feature '{}' holds {}", planned.name, fact), feature.list_offset)
+        .field = field_name(planned);
+    draft_.send(std::move(found), std::move(expected));
   }
 
   const InputFile& file_;
-  std::string name_;
   const Schema& schema_;
   bool reads_payload_;
   const RowSink& rows_;
-  const FindingSink& findings_;
+  FindingDraft draft_;
   std::vector<PlannedFeature> plan_;
   WalkPace pace_;
   WindowReader window_;
@@ -304,12 +281,10 @@ class RecordScanner {
 
   // Of the frame at hand; kept here so that their memory is.
   std::uint64_t row_number_ = 0;
-  std::optional<std::string> key_;
   std::vector<ParsedFeature> parsed_;
   std::vector<const PlannedFeature*> targets_;  // one a parsed feature
   std::vector<FieldPlace> places_;              // one a parsed feature; length 0 where it has none
   IndexRow row_;
-  Finding finding_;
 };
 
 }  // namespace

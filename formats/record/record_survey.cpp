@@ -151,18 +151,9 @@ class RecordSurvey {
     return facts_.emplace(name, FeatureFacts()).first;
   }
 
-  static Survey described(Schema schema) {
-    Survey survey;
-    survey.schema = std::move(schema);
-    survey.layout.file_suffixes = {""};
-    survey.layout.part_file = {0};
-    survey.layout.field_part.assign(survey.schema.fields.size(), 0);
-    survey.layout.dialect = Dialect::plain;
-    return survey;
-  }
-
   static Survey plain(const std::optional<std::string>& note) {
-    Survey survey = described({.fields = {{.name = "value", .kind = Kind::bytes}}});
+    Survey survey =
+        Survey::of_one_file({.fields = {{.name = "value", .kind = Kind::bytes}}}, Dialect::plain);
     survey.layout.has_keys = false;
     if (note) survey.notes.push_back(*note);
     return survey;
@@ -194,7 +185,7 @@ class RecordSurvey {
     }
     std::sort(schema.fields.begin(), schema.fields.end(),
               [](const Field& a, const Field& b) { return a.name < b.name; });
-    Survey survey = described(std::move(schema));
+    Survey survey = Survey::of_one_file(std::move(schema), Dialect::plain);
     survey.layout.has_keys = key.has_value();
     survey.layout.has_whole_records = true;
     survey.notes = std::move(notes_);
@@ -209,7 +200,7 @@ class RecordSurvey {
     if (found == facts_.end()) return std::nullopt;
     const FeatureFacts& facts = found->second;
     const bool is_key = facts.type == Type::bytes && facts.is_of_one_type && facts.is_one_each &&
-                        facts.records == records_ && facts.longest <= kMaxRecordKeyBytes;
+                        facts.records == records_ && facts.longest <= kMaxKeyBytes;
     return is_key ? std::optional<std::string_view>(found->first) : std::nullopt;
   }
 

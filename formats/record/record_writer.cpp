@@ -51,9 +51,9 @@ Feature feature_of(const PlannedFeature& planned, const Sample& sample, const Sc
 }
 
 void check_limits(const Sample& sample, std::uint64_t payload) {
-  if (sample.key.size() > kMaxRecordKeyBytes) {
+  if (sample.key.size() > kMaxKeyBytes) {
     throw Error(Code::limit, "key of {} bytes, the record format holds at most {}",
-                sample.key.size(), kMaxRecordKeyBytes)
+                sample.key.size(), kMaxKeyBytes)
         .for_sample(sample.key.substr(0, 64) + "...");
   }
   if (payload > kMaxExampleBytes) {

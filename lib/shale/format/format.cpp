@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 #include "shale/base/error.hpp"
@@ -42,6 +43,28 @@ class SumSizer final : public ShardSizer {
 };
 
 }  // namespace
+
+Survey Survey::of_one_file(Schema schema, Dialect dialect) {
+  Survey survey;
+  survey.schema = std::move(schema);
+  survey.layout.file_suffixes = {""};
+  survey.layout.part_file = {0};
+  survey.layout.field_part.assign(survey.schema.fields.size(), 0);
+  survey.layout.dialect = dialect;
+  return survey;
+}
+
+Survey Survey::of_columns(Schema schema, std::uint64_t samples, std::vector<std::uint64_t> bases) {
+  Survey survey = of_one_file(std::move(schema), Dialect::plain);
+  survey.schema.has_keys = false;
+  survey.layout.part_file.resize(survey.schema.fields.size());
+  std::iota(survey.layout.field_part.begin(), survey.layout.field_part.end(), std::uint32_t{0});
+  survey.layout.has_keys = false;
+  survey.layout.rows = RowStorage::columns();
+  survey.samples = samples;
+  survey.bases = std::move(bases);
+  return survey;
+}
 
 Record encode_fixed_row(const Sample& sample, const Schema& schema) {
   Record record;

@@ -100,6 +100,12 @@ struct Survey {
   std::uint64_t samples = 0;  ///< where layout.rows.has_strides(): how many,
   std::vector<std::uint64_t> bases = {};  ///< and where those of each field begin
   std::vector<std::string> notes;         ///< what of the file is left out, a sentence each
+
+  /// Of samples that lie in the one file from begin to end, and have keys.
+  [[nodiscard]] static Survey of_one_file(Schema schema, Dialect dialect);
+  /// Of rows that lie in the one file column by column, and have no keys.
+  [[nodiscard]] static Survey of_columns(Schema schema, std::uint64_t samples,
+                                         std::vector<std::uint64_t> bases);
 };
 
 /// A file whose samples cannot be located, to be written plainly into another.
@@ -124,6 +130,10 @@ struct Probe {
   Bytes head;  ///< the first bytes of the file, at most 4 KiB
   std::uint64_t file_bytes;
 };
+
+/// What containers hold of a sample's key: keys are read whole, so this bounds what a hostile file
+/// can ask for.
+inline constexpr std::uint64_t kMaxKeyBytes = 65'536;
 
 /// What a format can do.
 struct Capabilities {

@@ -118,4 +118,30 @@ TEST_CASE("sum sizer: numbers that do not fit the layout are a bug, told at once
   CHECK(error_of([&] { (void)sizer->size_with(Sizes{1}); }).code() == Code::bug);
 }
 
+TEST_CASE("survey: samples of one file all lie in its one part, and have keys") {
+  const Survey survey = Survey::of_one_file(
+      {.fields = {{.name = "a"}, {.name = "b", .kind = Kind::integer}}}, Dialect::msgpack);
+
+  CHECK(survey.layout.file_suffixes == std::vector<std::string>{""});
+  CHECK(survey.layout.part_file == std::vector<std::uint32_t>{0});
+  CHECK(survey.layout.field_part == std::vector<std::uint32_t>{0, 0});
+  CHECK(survey.layout.dialect == Dialect::msgpack);
+  CHECK(survey.layout.has_keys);
+  CHECK(survey.layout.rows.has_index());
+}
+
+TEST_CASE("survey: columns of one file are a part each, without keys and index") {
+  const Survey survey = Survey::of_columns(
+      {.fields = {{.name = "a", .kind = Kind::integer}, {.name = "b", .kind = Kind::integer}}}, 5,
+      {64, 128});
+
+  CHECK(survey.layout.part_file == std::vector<std::uint32_t>{0, 0});
+  CHECK(survey.layout.field_part == std::vector<std::uint32_t>{0, 1});
+  CHECK(survey.layout.rows.has_strides());
+  CHECK_FALSE(survey.layout.has_keys);
+  CHECK_FALSE(survey.schema.has_keys);
+  CHECK(survey.samples == 5);
+  CHECK(survey.bases == Sizes{64, 128});
+}
+
 }  // namespace shale
