@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "shale/base/bytes.hpp"
-#include "shale/io/external_sorter.hpp"
+#include "shale/io/scratch_file.hpp"
 
 namespace shale {
 

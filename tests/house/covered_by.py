@@ -7,7 +7,6 @@ COVERED_BY = {
     "io/nameless_file": ("tests/unit/io/test_external_sorter.cpp", "external sorter: spilling leaves no names in the folder"),
     "io/ring_worker": ("tests/unit/io/test_extent_store.cpp", "extent store: it survives the thread that began its writes"),
     "io/safe_descriptor": ("tests/unit/io/test_input_file.cpp", "input file: never has the number of stdin"),
-    "io/scratch_file": ("tests/unit/io/test_external_sorter.cpp", "scratch file: gives back what was appended"),
     "io/write_fully": ("tests/unit/io/test_external_sorter.cpp", "external sorter: a full disk stops it"),
     "wire/tf_example_parser": ("tests/unit/wire/test_tf_example.cpp", "tf example: what was written is parsed back"),
     "format/library_scan": ("tests/contract/test_second_opinion.cpp", "second opinion: another value is a finding"),

@@ -5,9 +5,9 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
-#include "shale/io/external_sorter.hpp"
 #include "shale/io/nameless_file.hpp"
 #include "shale/io/output_file.hpp"
+#include "shale/io/scratch_file.hpp"
 
 namespace shale {
 namespace {

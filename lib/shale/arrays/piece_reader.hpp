@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "shale/io/batch_reader.hpp"
-#include "shale/io/external_sorter.hpp"
 #include "shale/io/input_file.hpp"
+#include "shale/io/scratch_file.hpp"
 
 namespace shale {
 

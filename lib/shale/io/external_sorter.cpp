@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "shale/base/error.hpp"
+#include "shale/io/scratch_file.hpp"
 #include "shale/io/string_sort.hpp"
 
 // A run in the scratch file: u32 length and the bytes of each entry, sorted.

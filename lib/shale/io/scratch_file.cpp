@@ -1,3 +1,5 @@
+#include "shale/io/scratch_file.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -7,7 +9,6 @@
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
-#include "shale/io/external_sorter.hpp"
 #include "shale/io/nameless_file.hpp"
 #include "shale/io/write_fully.hpp"
 

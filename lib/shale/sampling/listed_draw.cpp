@@ -11,6 +11,7 @@
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
 #include "shale/io/external_sorter.hpp"
+#include "shale/io/scratch_file.hpp"
 
 // The scratch file of a sweep: u64 row, u64 slot of each entry, as DrawnPlace lies in memory.
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "shale/base/error.hpp"
-#include "shale/io/external_sorter.hpp"
 #include "shale/io/free_space.hpp"
+#include "shale/io/scratch_file.hpp"
 
 namespace shale {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "shale/format/format.hpp"
-#include "shale/io/external_sorter.hpp"
+#include "shale/io/scratch_file.hpp"
 #include "shale/shards/index_file.hpp"
 
 namespace shale {

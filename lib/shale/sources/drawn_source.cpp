@@ -9,7 +9,7 @@
 #include "shale/arrays/row_stream.hpp"
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
-#include "shale/io/external_sorter.hpp"
+#include "shale/io/scratch_file.hpp"
 
 namespace shale {
 namespace {
