@@ -222,9 +222,9 @@ void Ring::read(std::span<const ReadRequest> requests, std::span<ReadResult> res
 }
 
 /// The fallback: threads that share a batch with the caller.
-class Crew {
+class ReaderThreads {
  public:
-  explicit Crew(std::uint32_t threads) {
+  explicit ReaderThreads(std::uint32_t threads) {
     for (std::uint32_t helper = 1; helper < threads; ++helper) {
       try {
         helpers_.emplace_back([this](const std::stop_token& stop) { help(stop); });
@@ -286,11 +286,11 @@ class Crew {
 struct BatchReader::Impl {
   Options options;
   std::unique_ptr<Ring> ring;  // one of the two
-  std::unique_ptr<Crew> crew;
+  std::unique_ptr<ReaderThreads> threads;
 
   void use_threads() {
     ring.reset();
-    crew = std::make_unique<Crew>(options.threads);
+    threads = std::make_unique<ReaderThreads>(options.threads);
   }
 };
 
@@ -316,7 +316,7 @@ std::vector<ReadResult> BatchReader::read(std::span<const ReadRequest> requests)
   if (impl_->ring) {
     impl_->ring->read(requests, results);
   } else {
-    impl_->crew->read(requests, results);
+    impl_->threads->read(requests, results);
   }
   return results;
 }

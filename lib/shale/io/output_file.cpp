@@ -92,11 +92,11 @@ struct OutputFile::Impl {
   void grow(std::uint64_t count, Fill fill);
   void hash_pending();
   void start_write();
-  struct Undone {
+  struct UnfinishedWrite {
     std::uint64_t offset;
     Bytes bytes;
   };
-  void take_outcome(std::vector<Undone>& undone);
+  void take_outcome(std::vector<UnfinishedWrite>& unfinished);
   void wait_for_one();
   void wait_for_all();
   void write_now(Bytes bytes, std::uint64_t offset);
@@ -215,8 +215,8 @@ void OutputFile::Impl::start_write() {
   current = (current + 1) % options.buffers;
 }
 
-/// Takes the end of one background write; what it left undone is pushed to `undone`.
-void OutputFile::Impl::take_outcome(std::vector<Undone>& undone) {
+/// Takes the end of one background write; what it left unfinished is pushed to `unfinished`.
+void OutputFile::Impl::take_outcome(std::vector<UnfinishedWrite>& unfinished) {
   const BackgroundWriter::Outcome outcome = background->wait();
   Write& write = writes[outcome.slot];
   write.under_way = false;
@@ -225,7 +225,7 @@ void OutputFile::Impl::take_outcome(std::vector<Undone>& undone) {
   const auto written = static_cast<std::uint64_t>(std::max<std::int64_t>(outcome.result, 0));
   if (written == bytes.size()) return;
   const std::uint64_t done = written / kAlignment * kAlignment;
-  undone.push_back({write.offset + done, bytes.subspan(done)});
+  unfinished.push_back({write.offset + done, bytes.subspan(done)});
 }
 
 /// A write that failed or fell short is tried once more, plainly: it may have been cancelled (the
@@ -233,13 +233,15 @@ void OutputFile::Impl::take_outcome(std::vector<Undone>& undone) {
 /// tried after it, so that the error that is thrown is the first one in the file, whichever the
 /// kernel reports first.
 void OutputFile::Impl::wait_for_one() {
-  std::vector<Undone> undone;
-  take_outcome(undone);
-  if (undone.empty()) return;
-  while (writes_under_way > 0) take_outcome(undone);
-  std::sort(undone.begin(), undone.end(),
-            [](const Undone& left, const Undone& right) { return left.offset < right.offset; });
-  for (const Undone& write : undone) write_now(write.bytes, write.offset);
+  std::vector<UnfinishedWrite> unfinished;
+  take_outcome(unfinished);
+  if (unfinished.empty()) return;
+  while (writes_under_way > 0) take_outcome(unfinished);
+  std::sort(unfinished.begin(), unfinished.end(),
+            [](const UnfinishedWrite& left, const UnfinishedWrite& right) {
+              return left.offset < right.offset;
+            });
+  for (const UnfinishedWrite& write : unfinished) write_now(write.bytes, write.offset);
 }
 
 void OutputFile::Impl::wait_for_all() {

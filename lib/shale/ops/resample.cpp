@@ -52,7 +52,7 @@ std::vector<std::byte> header_of(const ResampledArray& array) {
 }
 
 // What is written, by file system: what stays, and the most that is there at any moment.
-class Room {
+class SpaceNeeds {
  public:
   void keep(const std::string& folder, std::uint64_t bytes) {
     if (Disk* const disk = disk_of(folder)) disk->most = std::max(disk->most, disk->kept += bytes);
@@ -256,24 +256,24 @@ class Resampling {
   [[nodiscard]] TemporaryArrays write_arrays() {
     // All of them first: what a killed run left of them takes no room any more.
     TemporaryArrays written;
-    Room room;
+    SpaceNeeds space;
     const auto make = [&](const ResampledArray& array) {
       written.push_back(std::make_unique<TemporaryArray>(array.path, conversion_.overwrite));
-      room.keep(folder_of_file(array.path), array.file_bytes);
+      space.keep(folder_of_file(array.path), array.file_bytes);
     };
     ScratchNeed sweep = draw_->sweep_scratch();  // of the first that is dealt
     for (const Target& target : targets_) {
       const ScratchNeed& source = target.table.columns.front().scratch;
-      room.use(scratch_folder_, source.most);
+      space.use(scratch_folder_, source.most);
       if (target.dealing_bytes > 0) {
-        room.use(scratch_folder_, source.kept + sweep.most);
-        room.keep(scratch_folder_, std::exchange(sweep, {}).kept);
+        space.use(scratch_folder_, source.kept + sweep.most);
+        space.keep(scratch_folder_, std::exchange(sweep, {}).kept);
       }
       make(target.array);
-      room.use(scratch_folder_, source.kept + target.dealing_bytes);
+      space.use(scratch_folder_, source.kept + target.dealing_bytes);
     }
     if (numbers_) make(*numbers_);
-    room.require();
+    space.require();
     for (std::size_t i = 0; i < targets_.size(); ++i) write_rows(targets_[i], written[i]->path());
     if (numbers_) write_numbers(*numbers_, written.back()->path());
     return written;
