@@ -51,22 +51,18 @@ Survey survey_grid(const InputFile& file, Dialect dialect, const WalkProgress&) 
   file.read_exact(0, bytes);
   ByteReader in(bytes, file.path());
   in.skip(kMagic.size());
-  Survey survey;
-  survey.samples = in.read_u64();
-  const std::uint64_t columns = in.read_u64();
+  Schema schema;
+  std::vector<std::uint64_t> bases;
+  const std::uint64_t samples = in.read_u64(), columns = in.read_u64();
   for (std::uint64_t i = 0; i < columns; ++i) {
     std::string name = read_name(in);
     const DType dtype = DType::parse(read_name(in));
     std::vector<std::uint64_t> shape;
     for (std::uint64_t sides = in.read_u64(); sides > 0; --sides) shape.push_back(in.read_u64());
-    survey.schema.fields.push_back(field_of_column(std::move(name), dtype, std::move(shape)));
-    survey.bases.push_back(in.read_u64());
+    schema.fields.push_back(field_of_column(std::move(name), dtype, std::move(shape)));
+    bases.push_back(in.read_u64());
   }
-  survey.layout.file_suffixes = {""};
-  survey.layout.part_file.assign(columns, 0);
-  for (std::uint32_t i = 0; i < columns; ++i) survey.layout.field_part.push_back(i);
-  survey.layout.has_keys = false;
-  survey.layout.rows = RowStorage::columns();
+  Survey survey = Survey::of_columns(std::move(schema), samples, std::move(bases));
   survey.layout.dialect = dialect;
   return survey;
 }
@@ -77,7 +73,7 @@ void scan_grid(const ShardInput& input, const OptionSet&, const RowSink&,
   if (survey_grid(input.files[0], Dialect::plain, {}).samples == input.samples) return;
   Finding finding;
   finding.message = "the grid has another number of samples";
-  finding.file = input.files[0].path().substr(input.files[0].path().rfind('/') + 1);
+  finding.file = input.files[0].name();
   findings(std::move(finding));
 }
 
