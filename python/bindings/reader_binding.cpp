@@ -158,7 +158,7 @@ class Reader {
   }
 
   [[nodiscard]] nb::object column(const std::string& name) const {
-    const Loader::Column column = loader_->column(name);
+    const ColumnPlace column = loader_->column(name);
     nb::object array = empty_array()(loader_->size(), column.descr);
     const std::span<std::byte> memory = memory_of_array(array);
     // Numbers out of shards come by the same parts as the loader reads them.

@@ -144,7 +144,7 @@ SampleObjects::Cell SampleObjects::make_cell(const LocatedSample& sample, const 
     if (cell.bytes.size() != bytes) {
       Error error(Code::damaged, "tensor has {} bytes, its dtype and shape make {}", bytes,
                   cell.bytes.size());
-      loader_.add_place(error, sample, field.field);
+      add_place(error, loader_, sample, field.field);
       throw error.hint("'shale index' makes the index of a shard anew");
     }
   }
@@ -199,7 +199,7 @@ nb::list SampleObjects::finish(const Format& format, bool has_keys) {
       try {
         made[field.name] = value_of(sample, field, *cell++, format, has_keys);
       } catch (Error& error) {
-        loader_.add_place(error, sample, field.field);
+        add_place(error, loader_, sample, field.field);
         if (error.code() == Code::damaged)
           error.hint("'shale verify' tells whether the shard has changed since it was written");
         throw;

@@ -145,7 +145,7 @@ TEST_CASE("fixed rows: a column comes out of all shards in its own dtype") {
     (void)write_set(format, numbered(narrow_schema(), 50), dir / "out", {.limit_samples = 20});
     for (const bool verifies : {false, true}) {
       const Loader loader = loader_of(dir / "out", verifies);
-      const Loader::Column column = loader.column("y");
+      const ColumnPlace column = loader.column("y");
       CHECK(column.descr == "<i4");
       std::vector<std::int32_t> part(33);
       loader.read_column(column, 11, std::as_writable_bytes(std::span(part)));

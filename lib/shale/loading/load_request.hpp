@@ -48,6 +48,12 @@ struct Fetch {
   std::span<std::byte> into;
 };
 
+/// The first byte of a value.
+struct ValueLocation {
+  std::string file;
+  std::uint64_t offset = 0;
+};
+
 /// A column of the index; or of values, where rows are fixed.
 struct ColumnPlace {
   std::string descr;  ///< NumPy's name of its type

@@ -268,8 +268,8 @@ void Loader::locate_in_shard(std::span<LocatedSample* const> samples,
   if (extents.size() == 1) {
     read_extent(extents[0]);
   } else {
-    const LoaderState::BenchLease bench(open);
-    read_extents(extents, bench->reader, bench->arena);
+    const LoaderState::ReadLease context(open);
+    read_extents(extents, context->reader, context->arena);
   }
   if (!open.keeps_index_cached()) drop_cache(extents);
   for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -331,23 +331,29 @@ void Loader::fetch_all(std::span<const Fetch> fetches) const {
       for (const Task& task : tasks) {
         if (task.file->path() == error.file() && holds(task, error.offset())) about = &task;
       }
-      if (about != nullptr) add_place(error, *about->fetch->sample, about->fetch->field);
+      if (about != nullptr) add_place(error, *this, *about->fetch->sample, about->fetch->field);
       throw;
     }
   }
 }
 
-void Loader::add_place(Error& error, const LocatedSample& sample,
-                       std::optional<std::size_t> field) const try {
+std::optional<ValueLocation> Loader::location_of(const LocatedSample& sample,
+                                                 std::optional<std::size_t> field) const try {
   const OpenShardPointer shard = state().shard(sample.shard);
   const ShardReader& reader = shard->reader;
   const InputFile& file = field ? reader.file_of_field(*field) : reader.file_of_key();
-  error.at(file.path(), place_of(sample, field).offset).for_sample({}, sample.row);
+  return ValueLocation{file.path(), place_of(sample, field).offset};
 } catch (const Error&) {
-  return;  // the shard cannot be opened any more: the error at hand is worth more
+  return std::nullopt;  // the error at hand is worth more
 }
 
-Loader::Column Loader::column(std::string_view name) const {
+void add_place(Error& error, const Loader& loader, const LocatedSample& sample,
+               std::optional<std::size_t> field) {
+  if (const std::optional<ValueLocation> location = loader.location_of(sample, field))
+    error.at(location->file, location->offset).for_sample({}, sample.row);
+}
+
+ColumnPlace Loader::column(std::string_view name) const {
   if (manifest().layout.rows.has_strides()) {
     try {
       return fixed_column_named(name, manifest().schema);
@@ -370,12 +376,13 @@ Loader::Column Loader::column(std::string_view name) const {
       .hint("it has " + names);
 }
 
-void Loader::read_column(const Column& column, std::uint64_t begin,
+void Loader::read_column(const ColumnPlace& column, std::uint64_t begin,
                          std::span<std::byte> into) const {
   watching([&] { read_all(column, begin, into); });
 }
 
-void Loader::read_all(const Column& column, std::uint64_t begin, std::span<std::byte> into) const {
+void Loader::read_all(const ColumnPlace& column, std::uint64_t begin,
+                      std::span<std::byte> into) const {
   const std::uint64_t end = begin + into.size() / column.item_bytes;
   if (end > size()) {
     throw Error(Code::not_found, "rows {} to {} of a column were asked for, the dataset has {}",
@@ -421,7 +428,7 @@ struct Loader::KeyTable {
 };
 
 void Loader::for_each_hashes(const Events& events, const HashSink& act) const {
-  const Column hashes = column("key_hash");
+  const ColumnPlace hashes = column("key_hash");
   std::vector<std::uint64_t> chunk;
   for (std::uint64_t begin = 0; begin < size(); begin += chunk.size()) {
     chunk.resize(std::min(kKeysAtOnce, size() - begin));

@@ -66,16 +66,15 @@ class Loader {
   /// fixed, a wrong block (after it was read once more, past the cache); Code::io.
   void fetch(std::span<const Fetch> fetches) const;
 
-  /// Says of an error of a value what file, offset and sample it is about, as far as it does not
-  /// say so yet and that can be found out.
-  void add_place(Error& error, const LocatedSample& sample, std::optional<std::size_t> field) const;
+  /// Where a value lies; nullopt if its shard cannot be opened any more.
+  [[nodiscard]] std::optional<ValueLocation> location_of(const LocatedSample& sample,
+                                                         std::optional<std::size_t> field) const;
 
   /// One column of the index, of rows [begin, begin + into.size() / bytes of an element), as it
   /// stands there; where rows are fixed, of an integer or real, in the dtype that it is stored in.
   /// Errors: Code::not_found, naming the columns there are; as locate.
-  using Column = ColumnPlace;
-  [[nodiscard]] Column column(std::string_view name) const;
-  void read_column(const Column& column, std::uint64_t begin, std::span<std::byte> into) const;
+  [[nodiscard]] ColumnPlace column(std::string_view name) const;
+  void read_column(const ColumnPlace& column, std::uint64_t begin, std::span<std::byte> into) const;
 
   /// The first row with this key. The first call reads the hashes of all keys; up to 4 Mi samples
   /// they are kept (16 bytes each), above that each call reads them again.
@@ -103,7 +102,7 @@ class Loader {
   template <class Work>
   void watching(Work work) const;
   void fetch_all(std::span<const Fetch> fetches) const;
-  void read_all(const Column& column, std::uint64_t begin, std::span<std::byte> into) const;
+  void read_all(const ColumnPlace& column, std::uint64_t begin, std::span<std::byte> into) const;
   /// Reads the hashes of all keys, many at a time, until `act`, which gets the row of the first,
   /// returns true.
   using HashSink = std::function<bool(std::uint64_t row, std::span<const std::uint64_t> hashes)>;
@@ -123,5 +122,10 @@ class Loader {
   mutable std::atomic<LoaderState*> state_ = nullptr;
   mutable std::atomic<const KeyTable*> keys_ = nullptr;
 };
+
+/// Says of an error of a value what file, offset and sample it is about, as far as it does not say
+/// so yet and that can be found out.
+void add_place(Error& error, const Loader& loader, const LocatedSample& sample,
+               std::optional<std::size_t> field);
 
 }  // namespace shale

@@ -16,10 +16,10 @@ namespace shale {
 namespace {
 
 // How many batches are read at the same time, by as many threads: a ring has a descriptor.
-constexpr std::size_t kMostBenches = 3;
+constexpr std::size_t kMostContexts = 3;
 // Besides shards: the manifest, an index in memory, a second look past the cache, rings, and rings
 // that came along with a fork.
-constexpr std::size_t kOtherDescriptors = 3 + 2 * kMostBenches;
+constexpr std::size_t kOtherDescriptors = 3 + 2 * kMostContexts;
 // A small index is asked for whole when its shard is first touched: the rows of an epoch then cost
 // no random reads of their own.
 constexpr std::uint64_t kSmallIndexBytes = 4 << 20;
@@ -71,7 +71,7 @@ LoaderState::LoaderState(const Setting& setting)
   most_shards_ =
       std::max<std::size_t>(1, (kMostDescriptors - kOtherDescriptors) / descriptors_a_shard);
   // A shard of very many files needs more than that alone.
-  noted_ = std::vector<Noted>(kOtherDescriptors + most_shards_ * descriptors_a_shard);
+  tracked_ = std::vector<TrackedDescriptor>(kOtherDescriptors + most_shards_ * descriptors_a_shard);
   is_proved_.resize(setting.outline.shards.size());
   const std::uint64_t row_bytes = IndexColumns(manifest.schema, manifest.layout).row_bytes();
   keeps_index_cached_ = setting.cache == CachePolicy::keep || indexes == 0 ||
@@ -80,16 +80,16 @@ LoaderState::LoaderState(const Setting& setting)
 
 void LoaderState::read(std::span<const Extent> extents, bool is_direct) {
   if (setting_.proves_blocks) {
-    const BenchLease bench(*this);
-    read_proved(extents, bench->reader, bench->arena);
+    const ReadLease context(*this);
+    read_proved(extents, context->reader, context->arena);
   } else if (extents.size() == 1 && !is_direct) {
     read_extent(extents[0]);
   } else {
-    const BenchLease bench(*this);
+    const ReadLease context(*this);
     if (is_direct) {
-      read_extents_direct(extents, bench->reader, bench->arena);
+      read_extents_direct(extents, context->reader, context->arena);
     } else {
-      read_extents(extents, bench->reader, bench->arena);
+      read_extents(extents, context->reader, context->arena);
     }
   }
   if (setting_.cache == CachePolicy::keep || is_direct) return;
@@ -97,13 +97,13 @@ void LoaderState::read(std::span<const Extent> extents, bool is_direct) {
 }
 
 void LoaderState::abandon() {
-  for (Noted& noted : noted_) {
-    const int open = noted.descriptor.exchange(-1);
+  for (TrackedDescriptor& tracked : tracked_) {
+    const int open = tracked.descriptor.exchange(-1);
     struct stat now {};
     // A daemon closes all that it was born with, and the number may stand for a file of its own, or
     // for the same file that another loader has opened since: that one has another position.
     if (open < 0 || ::fstat(open, &now) != 0) continue;
-    if (now.st_dev != noted.device || now.st_ino != noted.inode) continue;
+    if (now.st_dev != tracked.device || now.st_ino != tracked.inode) continue;
     if (::lseek(open, 0, SEEK_CUR) == process_) ::close(open);
   }
 }
@@ -174,7 +174,7 @@ bool LoaderState::make_room() {
         return std::pair(a.users > 0, a.last_use) < std::pair(b.users > 0, b.last_use);
       });
   if (oldest == entries_.end() || oldest->users > 0) return false;
-  note_descriptors(*oldest->shard, false);
+  track_descriptors(*oldest->shard, false);
   entries_.erase(oldest);
   return true;
 }
@@ -195,7 +195,7 @@ ManifestShard LoaderState::facts_of(std::uint64_t number) {
       InputFile manifest(setting_.paths.manifest);
       if (self_hash_of(manifest) != setting_.self_hash) throw replaced(setting_.paths.manifest);
       manifest_.emplace(std::move(manifest));
-      note_descriptor(*manifest_, true);
+      track_descriptor(*manifest_, true);
     }
   }
   return read_shard_line(*manifest_, setting_.outline, number);
@@ -207,7 +207,7 @@ std::unique_ptr<const OpenShard> LoaderState::open(std::uint64_t number) {
   bool is_proved = !setting_.proves_indexes || setting_.only_shard;
   {
     const std::lock_guard lock(mutex_);
-    note_descriptors(*shard, true);
+    track_descriptors(*shard, true);
     is_proved = is_proved || is_proved_[number];
   }
   try {
@@ -216,7 +216,7 @@ std::unique_ptr<const OpenShard> LoaderState::open(std::uint64_t number) {
     refuse_changes();
   } catch (...) {
     const std::lock_guard lock(mutex_);
-    note_descriptors(*shard, false);
+    track_descriptors(*shard, false);
     throw;
   }
   const std::lock_guard lock(mutex_);
@@ -283,57 +283,59 @@ void LoaderState::refuse_other_file() {
   stamp_ = *now;
 }
 
-void LoaderState::note_descriptors(const OpenShard& shard, bool are_open) {
-  if (shard.reader.index_file() != nullptr) note_descriptor(*shard.reader.index_file(), are_open);
-  for (const InputFile& file : shard.reader.files()) note_descriptor(file, are_open);
+void LoaderState::track_descriptors(const OpenShard& shard, bool are_open) {
+  if (shard.reader.index_file() != nullptr) track_descriptor(*shard.reader.index_file(), are_open);
+  for (const InputFile& file : shard.reader.files()) track_descriptor(file, are_open);
 }
 
-void LoaderState::note_descriptor(const InputFile& file, bool is_open) {
+void LoaderState::track_descriptor(const InputFile& file, bool is_open) {
   const int wanted = is_open ? -1 : file.descriptor();
   struct stat status {};
   if (is_open && ::fstat(file.descriptor(), &status) != 0) return;
   // Nothing reads by the position: it is a mark, which forks share and no other open has.
   if (is_open && ::lseek(file.descriptor(), process_, SEEK_SET) != process_) return;
-  for (Noted& noted : noted_) {
-    if (noted.descriptor != wanted) continue;
+  for (TrackedDescriptor& tracked : tracked_) {
+    if (tracked.descriptor != wanted) continue;
     if (is_open) {
-      noted.device = status.st_dev;
-      noted.inode = status.st_ino;
+      tracked.device = status.st_dev;
+      tracked.inode = status.st_ino;
     }
-    noted.descriptor = is_open ? file.descriptor() : -1;
+    tracked.descriptor = is_open ? file.descriptor() : -1;
     return;
   }
 }
 
-std::unique_ptr<LoaderState::Bench> LoaderState::take_bench() {
-  std::unique_ptr<Bench> bench;
+std::unique_ptr<LoaderState::ReadContext> LoaderState::take_context() {
+  std::unique_ptr<ReadContext> context;
   {
     std::unique_lock lock(mutex_);
-    bench_is_free_.wait(lock, [this] { return benches_in_use_ < kMostBenches; });
-    if (!benches_.empty()) {
-      bench = std::move(benches_.back());
-      benches_.pop_back();
+    context_is_free_.wait(lock, [this] { return contexts_in_use_ < kMostContexts; });
+    if (!contexts_.empty()) {
+      context = std::move(contexts_.back());
+      contexts_.pop_back();
     }
-    ++benches_in_use_;
+    ++contexts_in_use_;
   }
   try {
-    if (bench == nullptr)
-      bench = std::make_unique<Bench>(Bench{BatchReader({.depth = kReadsInFlight}), {}});
+    if (context == nullptr)
+      context =
+          std::make_unique<ReadContext>(ReadContext{BatchReader({.depth = kReadsInFlight}), {}});
   } catch (...) {
     put_back(nullptr);
     throw;
   }
-  return bench;
+  return context;
 }
 
-void LoaderState::put_back(std::unique_ptr<Bench> bench) {
+void LoaderState::put_back(std::unique_ptr<ReadContext> context) {
   // After an error its reads may still be in flight.
-  if (std::uncaught_exceptions() > 0) bench.reset();
+  if (std::uncaught_exceptions() > 0) context.reset();
   const std::lock_guard lock(mutex_);
-  if (bench != nullptr && benches_.size() < kMostBenches) benches_.push_back(std::move(bench));
-  bench.reset();
-  --benches_in_use_;
-  bench_is_free_.notify_one();
+  if (context != nullptr && contexts_.size() < kMostContexts)
+    contexts_.push_back(std::move(context));
+  context.reset();
+  --contexts_in_use_;
+  context_is_free_.notify_one();
 }
 
 }  // namespace shale

@@ -82,22 +82,22 @@ class LoaderState {
 
   /// What a batch is read with: one thread's until it is put back. Few at a time, each has a
   /// descriptor: who takes one may hold shards, who holds one must not ask for shards.
-  struct Bench {
+  struct ReadContext {
     BatchReader reader;
     AlignedBuffer arena;  ///< for reads past the page cache
   };
-  class BenchLease {
+  class ReadLease {
    public:
-    explicit BenchLease(LoaderState& state) : state_(state), bench_(state.take_bench()) {}
-    ~BenchLease() { state_.put_back(std::move(bench_)); }
-    BenchLease(const BenchLease&) = delete;
-    BenchLease& operator=(const BenchLease&) = delete;
+    explicit ReadLease(LoaderState& state) : state_(state), context_(state.take_context()) {}
+    ~ReadLease() { state_.put_back(std::move(context_)); }
+    ReadLease(const ReadLease&) = delete;
+    ReadLease& operator=(const ReadLease&) = delete;
 
-    Bench* operator->() const { return bench_.get(); }
+    ReadContext* operator->() const { return context_.get(); }
 
    private:
     LoaderState& state_;
-    std::unique_ptr<Bench> bench_;
+    std::unique_ptr<ReadContext> context_;
   };
 
  private:
@@ -114,33 +114,33 @@ class LoaderState {
   void prepare(OpenShard& shard, bool is_proved) const;
   void refuse_other_manifest();
   void refuse_other_file();
-  [[nodiscard]] std::unique_ptr<Bench> take_bench();
-  void put_back(std::unique_ptr<Bench> bench);
-  void note_descriptors(const OpenShard& shard, bool are_open);
-  void note_descriptor(const InputFile& file, bool is_open);
+  [[nodiscard]] std::unique_ptr<ReadContext> take_context();
+  void put_back(std::unique_ptr<ReadContext> context);
+  void track_descriptors(const OpenShard& shard, bool are_open);
+  void track_descriptor(const InputFile& file, bool is_open);
 
   Setting setting_;
   pid_t process_;
   std::size_t most_shards_;
   bool keeps_index_cached_;
   std::mutex mutex_;
-  std::condition_variable shard_is_free_, bench_is_free_;
+  std::condition_variable shard_is_free_, context_is_free_;
   std::optional<InputFile> manifest_;
   std::list<Entry> entries_;
   std::vector<bool> is_proved_;  // indexes, by shard
   std::uint64_t uses_ = 0;
-  std::vector<std::unique_ptr<Bench>> benches_;
-  std::size_t benches_in_use_ = 0;
+  std::vector<std::unique_ptr<ReadContext>> contexts_;
+  std::size_t contexts_in_use_ = 0;
   std::mutex stamp_mutex_;
   FileStamp stamp_;
   // Those of the manifest and the entries, or -1. A number stands here only while it is open, after
   // what it was opened on: a child closes what it finds, unless it was opened by somebody else.
-  struct Noted {
+  struct TrackedDescriptor {
     std::atomic<int> descriptor = -1;
     std::atomic<dev_t> device = 0;
     std::atomic<ino_t> inode = 0;
   };
-  std::vector<Noted> noted_;
+  std::vector<TrackedDescriptor> tracked_;
 };
 
 }  // namespace shale

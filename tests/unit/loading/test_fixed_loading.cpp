@@ -77,7 +77,7 @@ TEST_CASE("foreign rows: a column has the dtype that it is stored in, and a tens
   write_file(dir / "big.grid", grid_bytes(columns_of(), kRows, 3));
   for (const bool verifies : {false, true}) {
     const Loader loader(request_of(dir / "big.grid", verifies), {});
-    const Loader::Column column = loader.column("y");
+    const ColumnPlace column = loader.column("y");
     CHECK(column.descr == "<i2");
     CHECK(loader.column("z").descr == "<f4");
     CHECK(loader.column("flag").descr == "|b1");
