@@ -1,7 +1,6 @@
 #include "shale/encoding/forecast.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 
 #include "shale/base/error.hpp"
@@ -75,6 +74,7 @@ PendingSample fixed_sample(const SourceInfo& info, std::uint64_t number) {
 ShardForecast forecast_runs(const SourceInfo& info, const Format& format, const OptionSet& options,
                             std::uint64_t rows_a_shard, std::uint64_t shard_bytes) {
   ShardForecast forecast;
+  const IndexColumns columns(info.schema, format.layout(info.schema, options));
   std::vector<std::uint64_t> parts(info.schema.fields.size());
   for (std::uint64_t row = 0; row < info.manifest.samples; row += rows_a_shard) {
     const std::uint64_t rows = std::clamp<std::uint64_t>(info.manifest.samples - row, 1,
@@ -86,7 +86,7 @@ ShardForecast forecast_runs(const SourceInfo& info, const Format& format, const 
     if (rows_a_shard == 0)
       throw sample_too_large(*std::max_element(sizes.begin(), sizes.end()), shard_bytes)
           .for_sample(std::to_string(row), row);
-    forecast.file_bytes += std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
+    forecast.file_bytes += all_files_of(sizes, rows, columns);
     ++forecast.shards;
   }
   return forecast;
@@ -150,7 +150,7 @@ ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_
         continue;
       }
       forecast.shards += is_new ? 1 : 0;
-      shard_total = std::accumulate(sizes.begin(), sizes.end(), columns.file_bytes(samples + 1));
+      shard_total = all_files_of(sizes, samples + 1, columns);
       break;
     }
     sizer->add(parts);

@@ -12,7 +12,7 @@ namespace shale {
 void refuse_too_large(const SourceInfo& info, const Format& format, std::uint64_t shard_bytes,
                       std::uint64_t memory_bytes);
 
-/// How many shards a source would give, and of how many bytes with their indexes.
+/// How many shards a source would give, and of how many bytes with their indexes and block lists.
 struct ShardForecast {
   std::uint64_t shards = 0, file_bytes = 0;
 };

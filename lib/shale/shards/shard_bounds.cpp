@@ -1,6 +1,7 @@
 #include "shale/shards/shard_bounds.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "shale/data/fixed_value.hpp"
 
@@ -9,17 +10,27 @@ namespace {
 
 constexpr std::uint64_t kMostRows = std::uint64_t{1} << 62;
 
+// Bytes of the block list of these files.
+std::uint64_t block_list_of(std::span<const std::uint64_t> data_files) {
+  static const std::uint64_t empty_list_bytes = block_list_bytes({}).size();
+  std::uint64_t blocks = 0;
+  for (const std::uint64_t size : data_files) blocks += block_count(size);
+  return empty_list_bytes + blocks * sizeof(Hash128);
+}
+
 }  // namespace
 
 std::uint64_t largest_file_of(std::span<const std::uint64_t> data_files, std::uint64_t samples,
                               const IndexColumns& columns) {
-  static const std::uint64_t empty_block_list_bytes = block_list_bytes({}).size();
-  std::uint64_t largest = columns.file_bytes(samples), blocks = 0;
-  for (const std::uint64_t size : data_files) {
-    largest = std::max(largest, size);
-    blocks += block_count(size);
-  }
-  return std::max(largest, empty_block_list_bytes + blocks * 16);
+  std::uint64_t largest = std::max(columns.file_bytes(samples), block_list_of(data_files));
+  for (const std::uint64_t size : data_files) largest = std::max(largest, size);
+  return largest;
+}
+
+std::uint64_t all_files_of(std::span<const std::uint64_t> data_files, std::uint64_t samples,
+                           const IndexColumns& columns) {
+  return std::accumulate(data_files.begin(), data_files.end(),
+                         columns.file_bytes(samples) + block_list_of(data_files));
 }
 
 Error sample_too_large(std::uint64_t shard_bytes, std::uint64_t limit_bytes) {

@@ -21,6 +21,10 @@ struct ShardLimits {
 [[nodiscard]] std::uint64_t largest_file_of(std::span<const std::uint64_t> data_files,
                                             std::uint64_t samples, const IndexColumns& columns);
 
+/// The bytes of all files of that shard.
+[[nodiscard]] std::uint64_t all_files_of(std::span<const std::uint64_t> data_files,
+                                         std::uint64_t samples, const IndexColumns& columns);
+
 /// The error for a sample that makes a shard too large even alone.
 [[nodiscard]] Error sample_too_large(std::uint64_t shard_bytes, std::uint64_t limit_bytes);
 

@@ -1,0 +1,133 @@
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "shale/encoding/encode_batch.hpp"
+
+#include "tests/support/toy_format.hpp"
+#include "tests/support/toy_rows_format.hpp"
+#include "tests/unit/encoding/listed_source.hpp"
+
+namespace shale {
+namespace {
+
+using namespace test;
+
+std::vector<EncodedSample> encode(Source& source, const Format& format, OnError on_error,
+                                  Batch& kept, bool has_keys = true) {
+  const OptionSet options(format.options);
+  ShardLayout layout = format.layout(source.info().schema, options);
+  layout.has_keys = layout.has_keys && has_keys;
+  BatchReader reader(BatchReader::Options{});
+  EncodedBatch encoded = encode_batch(batch_of(source, 50), source.info(),
+                                      {format, options, layout, on_error}, reader);
+  kept = std::move(encoded.batch);  // the records point into its buffer
+  return std::move(encoded.samples);
+}
+
+const std::string kPhoto = "P5\n1 1\n255\nx";
+
+TEST_CASE("encode batch: a record has the digests and the payload of its sample") {
+  const TempDir dir;
+  ListedSource source(dir, numbered({"one", ""}));
+  Batch kept;
+  const auto samples = encode(source, toy_format, OnError::fail, kept);
+
+  REQUIRE(samples.size() == 2);
+  const Sample first{"0", {Bytes(as_bytes("one")), std::int64_t{0}}};
+  DatasetDigest expected;
+  expected.add(digest_of(first, source.info().schema));
+  CHECK(samples[0].record->digest == expected);
+  CHECK(samples[0].read == expected);
+  CHECK(samples[0].record->payload_bytes == 3);
+  CHECK(samples[1].record->payload_bytes == 0);
+  CHECK_FALSE(samples[0].image.has_value());
+}
+
+TEST_CASE(
+    "encode batch: where no keys are stored the record has no digest of them, the input has") {
+  const TempDir dir;
+  ListedSource source(dir, numbered({"one"}));
+  Batch kept;
+  const auto samples = encode(source, toy_format, OnError::fail, kept, false);
+
+  CHECK(samples[0].record->digest.keys == Hash128{});
+  CHECK(samples[0].read.keys != Hash128{});
+}
+
+TEST_CASE("encode batch: a bad image is left out, kept or an error, as is asked") {
+  const TempDir dir;
+  const auto photos = [&] {
+    ListedSource source(dir, {{"a.pgm", kPhoto}, {"b.pgm", "no image"}, {"c.pgm", kPhoto}});
+    source.info().holds_images = true;
+    return source;
+  };
+  Batch kept;
+  ListedSource source = photos();
+  const auto skipped = encode(source, toy_format, OnError::skip, kept);
+  REQUIRE(skipped.size() == 3);
+  CHECK(skipped[0].record.has_value());
+  CHECK_FALSE(skipped[1].record.has_value());
+  CHECK(skipped[1].key == "b.pgm");
+  CHECK_FALSE(skipped[1].fault.empty());
+  source = photos();
+  CHECK(encode(source, toy_format, OnError::keep, kept)[1].record.has_value());
+  source = photos();
+  const Error error = error_of([&] { (void)encode(source, toy_format, OnError::fail, kept); });
+  CHECK(error.code() == Code::bad_content);
+  CHECK(error.sample()->key == "b.pgm");
+  CHECK(error.sample()->index == 51);
+}
+
+TEST_CASE("encode batch: what is left out counts as read, where the input has a digest") {
+  const TempDir dir;
+  for (const bool has_digest : {false, true}) {
+    CAPTURE(has_digest);
+    ListedSource source(dir, numbered({"no image"}));
+    source.info().holds_images = true;
+    if (has_digest) source.info().digest.emplace();
+    Batch kept;
+    const auto samples = encode(source, toy_format, OnError::skip, kept);
+    CHECK_FALSE(samples[0].record.has_value());
+    CHECK(samples[0].read.samples == (has_digest ? 1 : 0));
+  }
+}
+
+TEST_CASE("encode batch: a run is one record of its columns where rows are stored so") {
+  const TempDir dir;
+  RunSource source(dir, 200);
+  Batch kept;
+  const auto samples = encode(source, toy_rows_format, OnError::fail, kept);
+
+  REQUIRE(samples.size() == 1);
+  const Record& record = *samples[0].record;
+  CHECK(as_text(record.parts[0].flattened()) == source.x);
+  CHECK(as_text(record.parts[1].flattened()) == source.y);
+  CHECK(record.digest.samples == 200);
+  CHECK(record.payload_bytes == source.x.size());
+}
+
+TEST_CASE("encode batch: elsewhere each row is a sample whose key is its number, with one digest") {
+  const TempDir dir;
+  RunSource whole(dir, 200), rows(dir, 200);
+  Batch kept, kept_rows;
+  Format by_rows = toy_rows_format;
+  by_rows.layout = [](const Schema& schema, const OptionSet& options) {
+    ShardLayout layout = toy_rows_format.layout(schema, options);
+    layout.rows = RowStorage::indexed();
+    return layout;
+  };
+  const auto run = encode(whole, toy_rows_format, OnError::fail, kept);
+  const auto samples = encode(rows, by_rows, OnError::fail, kept_rows);
+
+  REQUIRE(samples.size() == 200);
+  CHECK(samples[0].key == "100");
+  CHECK(samples[199].key == "299");
+  DatasetDigest all;
+  for (const EncodedSample& sample : samples) all.append(sample.record->digest);
+  CHECK(all == run[0].record->digest);
+}
+
+}  // namespace
+}  // namespace shale

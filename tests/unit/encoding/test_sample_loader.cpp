@@ -1,0 +1,114 @@
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "tests/unit/encoding/listed_source.hpp"
+
+namespace shale {
+namespace {
+
+using namespace test;
+
+std::vector<Sample> load_all(Source& source, Batch& batch) {
+  BatchReader reader(BatchReader::Options{});
+  return load_batch(batch, source.info(), reader);
+}
+
+TEST_CASE("sample loader: samples get the bytes of their places and the numbers of their cells") {
+  const TempDir dir;
+  const std::vector<std::string> values = {"one", "", std::string(100'000, 'x'), "four"};
+  ListedSource source(dir, numbered(values));
+  Batch batch = batch_of(source);
+
+  const std::vector<Sample> samples = load_all(source, batch);
+
+  REQUIRE(samples.size() == values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    CHECK(samples[i].key == std::to_string(i));
+    CHECK(as_text(std::get<Bytes>(samples[i].values[0])) == values[i]);
+    CHECK(std::get<std::int64_t>(samples[i].values[1]) == static_cast<std::int64_t>(i));
+  }
+}
+
+TEST_CASE("sample loader: a batch without samples gives none") {
+  const TempDir dir;
+  ListedSource source(dir, {});
+  Batch batch = batch_of(source);
+  CHECK(load_all(source, batch).empty());
+}
+
+TEST_CASE("sample loader: a file that shrank, grew or went since it was listed is an io error") {
+  const TempDir dir;
+  ListedSource source(dir, numbered({"first", "12345"}));
+  source.pending[1].path = dir / "1.jpg";
+  source.pending[1].cells[0].place.offset = 0;
+  Batch batch = batch_of(source, 40);
+  write_file(dir / "1.jpg", "12345");
+  CHECK(as_text(std::get<Bytes>(load_all(source, batch)[1].values[0])) == "12345");
+  for (const char* content : {"1234", "", "123456", "gone"}) {
+    CAPTURE(content);
+    write_file(dir / "1.jpg", content);
+    if (content == std::string_view("gone")) std::filesystem::remove(dir / "1.jpg");
+    const Error error = error_of([&] { (void)load_all(source, batch); });
+    CHECK(error.code() == Code::io);
+    CHECK(error.file() == dir / "1.jpg");
+    CHECK(error.sample()->index == 41);
+  }
+}
+
+TEST_CASE("sample loader: bytes that have not their checksum are damage, by sample and offset") {
+  const TempDir dir;
+  ListedSource source(dir, numbered({"first", "second", "third"}));
+  Batch batch = batch_of(source, 7);
+  write_file(dir / "values", "firstsEcondthird");
+
+  const Error error = error_of([&] { (void)load_all(source, batch); });
+  CHECK(error.code() == Code::damaged);
+  CHECK(error.sample()->key == "1");
+  CHECK(error.sample()->index == 8);
+  batch.pending[1].has_crc32c = false;
+  CHECK(as_text(std::get<Bytes>(load_all(source, batch)[1].values[0])) == "sEcond");
+}
+
+TEST_CASE("sample loader: columns of a run are read and turned, or taken where they are") {
+  const TempDir dir;
+  RunSource source(dir, 200);
+  Batch batch = batch_of(source);
+  BatchReader reader(BatchReader::Options{});
+
+  const auto runs = load_runs(batch, source.info(), reader);
+
+  REQUIRE(runs.size() == 1);
+  CHECK(as_text(runs[0][0]) == source.x);
+  CHECK(as_text(runs[0][1]) == source.y);
+  CHECK(runs[0][1].data() == source.run.columns[1]->data());
+}
+
+TEST_CASE("sample loader: a run whose file ends before it is an io error at its first row") {
+  const TempDir dir;
+  RunSource source(dir, 200);
+  Batch batch = batch_of(source);
+  BatchReader reader(BatchReader::Options{});
+  std::filesystem::resize_file(dir / "x", 4 + 4 * 200 - 1);
+  const Error error = error_of([&] { (void)load_runs(batch, source.info(), reader); });
+  CHECK(error.code() == Code::io);
+  CHECK(error.sample()->index == 100);
+}
+
+TEST_CASE("read buffer: is kept while it is long enough") {
+  ReadBuffer buffer;
+  buffer.require(100);
+  const std::byte* const memory = buffer.bytes().data();
+  buffer.require(100);
+  buffer.require(1);
+  CHECK(buffer.bytes().data() == memory);
+  CHECK(buffer.capacity() == 100);
+  buffer.require(101);
+  CHECK(buffer.bytes().size() == 101);
+}
+
+}  // namespace
+}  // namespace shale
