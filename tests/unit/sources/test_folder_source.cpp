@@ -1,0 +1,190 @@
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "shale/sources/folder_source.hpp"
+
+#include "tests/support/temp_dir.hpp"
+
+namespace shale {
+namespace {
+
+using namespace test;
+
+// Files that hold their own names; those that end in a slash are folders.
+struct Folder {
+  explicit Folder(const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      std::filesystem::create_directories(dir / "in");
+      if (name.ends_with('/'))
+        std::filesystem::create_directories(dir / ("in/" + name));
+      else
+        write_file(dir / ("in/" + name), name);
+    }
+  }
+  [[nodiscard]] FolderRequest request() const {
+    FolderRequest request;
+    request.root = dir / "in";
+    request.scratch_folder = dir.path();
+    return request;
+  }
+  TempDir dir;
+};
+
+using Samples = std::vector<std::pair<std::string, std::int64_t>>;
+
+Samples samples_of(const FolderRequest& request) {
+  const std::unique_ptr<Source> source = open_folder(request);
+  Samples samples;
+  while (const auto sample = source->next(1)) {
+    CHECK(sample->bytes == std::filesystem::file_size(sample->path));
+    samples.emplace_back(sample->key, sample->cells[1].integer);
+  }
+  CHECK(samples.size() == source->info().manifest.samples);
+  return samples;
+}
+
+Error refusal(const FolderRequest& request) {
+  return error_of([&] { (void)open_folder(request); });
+}
+
+TEST_CASE("folder source: classes come bytewise, then folders, then files, and labels count them") {
+  const Folder folder({"b/2.jpg", "b/10.jpg", "B/x.PNG", "b/sub/0.jpg", "a b/1.jpeg", "b/no.txt"});
+  CHECK(
+      samples_of(folder.request()) ==
+      Samples{
+          {"B/x.PNG", 0}, {"a b/1.jpeg", 1}, {"b/10.jpg", 2}, {"b/2.jpg", 2}, {"b/sub/0.jpg", 2}});
+}
+
+TEST_CASE("folder source: what is known before the first sample") {
+  const Folder folder({"a/1.jpg", "b/longest.jpg", "b/note.txt", "loose.jpg"});
+  const std::unique_ptr<Source> source = open_folder(folder.request());
+  const SourceInfo& info = source->info();
+  CHECK(info.classes == std::vector<std::string>{"a", "b"});
+  CHECK(info.manifest.samples == 2);
+  CHECK(info.manifest.bytes == std::string("a/1.jpg"
+                                           "b/longest.jpg")
+                                   .size());
+  CHECK(info.largest->key == "b/longest.jpg");
+  CHECK(info.labels_are_sorted);
+  std::vector<std::string> ignored;
+  source->list_ignored([&](std::string_view name, auto) { ignored.emplace_back(name); });
+  CHECK(ignored == std::vector<std::string>{"b/note.txt", "loose.jpg"});
+  CHECK(info.ignored == 2);
+}
+
+TEST_CASE("folder source: the fingerprint is that of names and sizes") {
+  const auto fingerprint = [](const std::vector<std::string>& names, std::string_view first) {
+    const Folder folder(names);
+    write_file(folder.dir / ("in/" + names[0]), first);
+    return open_folder(folder.request())->info().manifest.fingerprint;
+  };
+  const Hash128 was = fingerprint({"a/1.jpg", "b/2.jpg"}, "123");
+  CHECK(fingerprint({"a/1.jpg", "b/2.jpg"}, "456") == was);
+  CHECK(fingerprint({"a/1.jpg", "b/2.jpg"}, "1234") != was);
+  CHECK(fingerprint({"a/1.jpg", "b/3.jpg"}, "123") != was);
+  CHECK(fingerprint({"a/1.jpg", "b/2.jpg", "b/3.jpg"}, "123") != was);
+}
+
+TEST_CASE("folder source: what is no folder of classes is refused where it is") {
+  struct Row {
+    std::vector<std::string> names;
+    std::string where;
+  };
+  const Row rows[] = {{{"a/"}, "in/a"},
+                      {{"a/1.jpg", "b/note.txt"}, "in/b"},
+                      {{"1.jpg"}, "in"},
+                      {{"note.txt"}, "in"},
+                      {{"train/1.jpg", "val/1.jpg"}, "in"},
+                      {{"a/1.jpg", ".b/1.jpg"}, "in/.b"}};
+  for (const Row& row : rows) {
+    CAPTURE(row.names[0]);
+    const Folder folder(row.names);
+    const Error error = refusal(folder.request());
+    CHECK(error.code() == Code::bad_content);
+    CHECK(error.file() == folder.dir / row.where);
+  }
+  const Folder nothing({});
+  CHECK(refusal(nothing.request()).code() == Code::not_found);
+}
+
+TEST_CASE("folder source: empty classes and hidden ones are taken where that is asked for") {
+  const Folder folder({"a/1.jpg", ".b/1.jpg", "c/"});
+  FolderRequest request = folder.request();
+  request.allow_empty = true;
+  request.hidden = HiddenPolicy::skip;
+  CHECK(samples_of(request) == Samples{{"a/1.jpg", 0}});
+  request.hidden = HiddenPolicy::keep;
+  CHECK(samples_of(request) == Samples{{".b/1.jpg", 0}, {"a/1.jpg", 1}});
+}
+
+TEST_CASE("folder source: labels of a file go to the images that they name") {
+  const Folder folder({"2.jpg", "sub/1.jpg"});
+  FolderRequest request = folder.request();
+  request.labels_file = folder.dir / "labels.csv";
+  write_file(request.labels_file, "path,label\nsub/1.jpg,7\n2.jpg,-1\n");
+  CHECK(samples_of(request) == Samples{{"2.jpg", -1}, {"sub/1.jpg", 7}});
+  write_file(request.labels_file, "sub/1.jpg,dog\n2.jpg,cat\n");
+  CHECK(samples_of(request) == Samples{{"2.jpg", 0}, {"sub/1.jpg", 1}});
+}
+
+TEST_CASE("folder source: an image without label and a label without image are refused") {
+  const Folder folder({"1.jpg", "2.jpg"});
+  FolderRequest request = folder.request();
+  request.labels_file = folder.dir / "labels.csv";
+  struct Row {
+    std::string text, where;
+  };
+  const Row rows[] = {{"1.jpg,7\n", "in/2.jpg"},
+                      {"2.jpg,7\n", "in/1.jpg"},
+                      {"1.jpg,7\n2.jpg,7\n3.jpg,7\n", "labels.csv"},
+                      {"0.jpg,7\n1.jpg,7\n2.jpg,7\n", "labels.csv"}};
+  for (const Row& row : rows) {
+    CAPTURE(row.text);
+    write_file(request.labels_file, row.text);
+    const Error error = refusal(request);
+    CHECK(error.code() == Code::bad_content);
+    CHECK(error.file() == folder.dir / row.where);
+  }
+}
+
+TEST_CASE("folder source: a table of classes says the labels, and a class not in it is refused") {
+  const Folder folder({"b/1.jpg", "c/1.jpg"});
+  FolderRequest request = folder.request();
+  request.classes_from = folder.dir / "table.txt";
+  write_file(request.classes_from, "c\na\nb\n");
+  CHECK(samples_of(request) == Samples{{"b/1.jpg", 2}, {"c/1.jpg", 0}});
+  write_file(request.classes_from, "a\nb\n");
+  CHECK(refusal(request).file() == folder.dir / "in/c");
+}
+
+TEST_CASE("folder source: a shuffled one has the same samples, in an order of the seed") {
+  std::vector<std::string> names;
+  for (int i = 0; i < 100; ++i) names.push_back("a/" + std::to_string(i) + ".jpg");
+  const Folder folder(names);
+  FolderRequest request = folder.request();
+  Samples plain = samples_of(request);
+  request.is_shuffled = true;
+  Samples one = samples_of(request);
+  CHECK(one == samples_of(request));
+  request.seed = 1;
+  CHECK(one != samples_of(request));
+  CHECK(one != plain);
+  std::sort(one.begin(), one.end());
+  std::sort(plain.begin(), plain.end());
+  CHECK(one == plain);
+}
+
+TEST_CASE("folder source: listing stops when it is asked to") {
+  const Folder folder({"a/1.jpg"});
+  FolderRequest request = folder.request();
+  request.stop_if_asked = [] { throw Error(Code::interrupted, "stopped"); };
+  CHECK(refusal(request).code() == Code::interrupted);
+}
+
+}  // namespace
+}  // namespace shale
