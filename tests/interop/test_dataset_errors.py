@@ -176,7 +176,7 @@ def test_an_index_that_points_outside_is_damage(victim, name, value):
             read(Dataset(folder, verify=False))
         check(caught.value, index, key=False)
     assert Dataset(folder, verify=False)[VICTIM + 1]
-    with pytest.raises(errors.DamagedError, match="the manifest says"):
+    with pytest.raises(errors.DamagedError, match="file hash mismatch"):
         Dataset(folder)[VICTIM + 1]
 
 
