@@ -37,7 +37,7 @@ python=()
 if [[ $interop == yes ]]; then
   python=(-DSHALE_PYTHON=ON "-DPython_EXECUTABLE=$peers/bin/python")
 fi
-cmake --preset "$preset" "${python[@]}"
+cmake --preset "$preset" -DSHALE_WERROR=ON "${python[@]}"
 cmake --build --preset "$preset" --parallel "$(nproc)"
 
 # Both suites run even if the first one fails, so that one run shows everything; their closing lines are printed last.
