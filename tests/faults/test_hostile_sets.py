@@ -147,7 +147,7 @@ class ForgedShards(FaultCase):
         self.refused("verify", dataset, "--full", code=3)
         reseal_shards(dataset)
         self.assertIn("every byte is as it was written", self.ok("verify", dataset).out)
-        done = self.refused("verify", dataset, "--deep", code=3, says=["its library does not"])
+        done = self.refused("verify", dataset, "--deep", code=3, says=["the library of its format does not"])
         facts = json.loads(run("verify", dataset, "--deep", "--json").out)
         self.assertEqual((facts["second_opinion"]["findings"], facts["findings"]), (1, 1), done.err)
 
@@ -171,6 +171,6 @@ class ForgedShards(FaultCase):
             reseal_shards(dataset)
             done = run("verify", dataset, "--deep")
             self.assertIn(done.code, (0, 3), f"byte {place}: {done.out}{done.err}")
-            self.assertNotIn("its library does not", done.err)
+            self.assertNotIn("the library of its format does not", done.err)
             found += done.code == 3
         self.assertGreater(found, len(places) * 9 // 10)  # the rest lies in bytes that mean nothing
