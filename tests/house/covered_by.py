@@ -37,5 +37,5 @@ COVERED_BY = {
     "ops/compare_content": ("tests/cli/cases/convert_again.txt", "$ shale convert"),
     "ops/convert": ("tests/contract/test_never_half_done.cpp", "never half done: a stopped conversion leaves whole shards"),
     "ops/join_array": ("tests/cli/cases/convert_to_array.txt", "$ shale convert"),
-    "ops/resample": ("tests/faults/test_resample.py", "test_same_bytes_for_any_jobs_memory_and_way_of_writing"),
+    "ops/resample": ("tests/faults/test_draws.py", "test_same_bytes_for_any_jobs_memory_and_way_of_writing"),
 }
