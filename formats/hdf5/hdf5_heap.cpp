@@ -25,9 +25,9 @@ namespace {
 
 constexpr std::uint64_t kHeaderBytes = 16, kPadding = 8;
 // Numbers are u16 and distinct.
-constexpr std::size_t kMostObjects = 65'535;
+constexpr std::size_t kMostHeapObjects = 65'535;
 // The library fills up to 16 collections at a time.
-constexpr std::size_t kMostRecent = 32, kMostRecentObjects = 2 * kMostObjects;
+constexpr std::size_t kMostRecent = 32, kMostRecentObjects = 2 * kMostHeapObjects;
 // The library's collections are read once, or, where values were written in random order, once an
 // element: some 100 objects for each 50 bytes of the file.
 constexpr std::uint64_t kMostWalksPerObject = 1024, kSpareWalks = 1 << 20;
@@ -106,7 +106,7 @@ Hdf5Heap::Collection Hdf5Heap::read_collection(std::uint64_t address) {
       throw damage(at, fmt::format("object {} has {} bytes, {} are left in its collection", number,
                                    length, left));
     }
-    if (collection.objects.size() == kMostObjects)
+    if (collection.objects.size() == kMostHeapObjects)
       throw damage(address, "a collection of more objects than it has numbers for");
     collection.objects.push_back({at + kHeaderBytes, length, number});
     at += kHeaderBytes + std::min(left, (length + kPadding - 1) / kPadding * kPadding);

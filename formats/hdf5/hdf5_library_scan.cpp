@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::uint64_t kPieceBytes = 1 << 20;
 
-Error failure(std::string_view what, std::string_view name) {
+Error cannot(std::string_view what, std::string_view name) {
   return Error(Code::damaged, "the HDF5 library cannot {} '{}'", what, printable(name))
       .because(hdf5_failure_cause());
 }
@@ -41,11 +41,11 @@ class LibraryColumn {
         type_(dataset_.is_valid() ? H5Dget_type(dataset_.id()) : -1, H5Tclose),
         space_(dataset_.is_valid() ? H5Dget_space(dataset_.id()) : -1, H5Sclose) {
     if (!dataset_.is_valid() || !type_.is_valid() || !space_.is_valid())
-      throw failure("open the dataset", name_);
+      throw cannot("open the dataset", name_);
     element_bytes_ = H5Tget_size(type_.id());
     std::array<hsize_t, H5S_MAX_RANK> sides{};
     const int rank = H5Sget_simple_extent_dims(space_.id(), sides.data(), nullptr);
-    if (rank < 1 || element_bytes_ == 0) throw failure("tell the shape of", name_);
+    if (rank < 1 || element_bytes_ == 0) throw cannot("tell the shape of", name_);
     sides_.assign(sides.begin(), sides.begin() + rank);
     const haddr_t address = H5Dget_offset(dataset_.id());
     if (address == HADDR_UNDEF) return;
@@ -112,7 +112,7 @@ class LibraryColumn {
                                              many.data(), nullptr) >= 0 &&
                          H5Dread(dataset_.id(), type_.id(), memory.id(), space_.id(), H5P_DEFAULT,
                                  buffer_.data() + had) >= 0;
-    if (!is_read) throw failure("read the dataset", name_);
+    if (!is_read) throw cannot("read the dataset", name_);
   }
 
   std::string name_;

@@ -132,14 +132,14 @@ std::string read_float(ByteReader& in, const Head& head) {
   return fmt::format("float of {} bytes that is not IEEE's", head.bytes);
 }
 
-std::string read_text(ByteReader& in) {
+std::string read_terminated_text(ByteReader& in) {
   std::string text;
   while (const std::uint8_t c = in.read_u8()) text += static_cast<char>(c);
   return text;
 }
 
 std::string read_name(ByteReader& in, unsigned version) {
-  std::string name = read_text(in);
+  std::string name = read_terminated_text(in);
   if (version < 3) in.skip((8 - (name.size() + 1) % 8) % 8);
   return name;
 }
@@ -149,7 +149,7 @@ std::string read_type(ByteReader& in, int depth);
 
 std::string read_enum(ByteReader& in, const Head& head, int depth) {
   const std::string base = read_type(in, depth + 1);
-  const std::string other = fmt::format("enum of {} names over {}", head.bits & 0xffff, base);
+  std::string other = fmt::format("enum of {} names over {}", head.bits & 0xffff, base);
   if ((head.bits & 0xffff) != 2 || base != "|i1") return other;
   const std::string first = read_name(in, head.version), second = read_name(in, head.version);
   const bool is_bool = first == "FALSE" && second == "TRUE" && in.read_u16() == 0x0100;
@@ -157,7 +157,7 @@ std::string read_enum(ByteReader& in, const Head& head, int depth) {
 }
 
 std::string read_compound(ByteReader& in, const Head& head, int depth) {
-  const std::string other = fmt::format("compound of {} members", head.bits & 0xffff);
+  std::string other = fmt::format("compound of {} members", head.bits & 0xffff);
   if ((head.bits & 0xffff) != 2 || head.bytes > 0xff) return other;
   std::string names, parts[2];
   std::uint32_t offsets[2] = {};

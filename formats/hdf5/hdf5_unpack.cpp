@@ -36,7 +36,7 @@
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kAlignment = 64, kMostBytes = ~std::uint64_t{0} >> 1;
+constexpr std::uint64_t kAlignment = 64, kMostFileBytes = ~std::uint64_t{0} >> 1;
 constexpr std::uint64_t kReferenceBytes = 16, kHeapHeaderBytes = 32, kHeapPadding = 8;
 constexpr std::size_t kMostNameBytes = 4096;
 constexpr std::uint64_t kShareOfMemory = 4, kSlowestBytesPerSecond = 10'000'000;
@@ -80,7 +80,7 @@ class PlainFile {
     throw Error(Code::io, "cannot have {} bytes", bytes).at(path_).because_errno(error);
   }
   [[nodiscard]] std::uint64_t free_bytes() const {
-    return free_space(descriptor_).value_or(kMostBytes);
+    return free_space(descriptor_).value_or(kMostFileBytes);
   }
 
  private:
@@ -208,7 +208,7 @@ class Unpacking {
     end_ = head(0).size();
     for (Target& target : targets_) {
       target.address = (end_ + kAlignment - 1) / kAlignment * kAlignment;
-      if (target.bytes > kMostBytes - target.address)
+      if (target.bytes > kMostFileBytes - target.address)
         throw Error(Code::limit, "the datasets together claim more than 2^63 bytes");
       end_ = target.address + target.bytes;
       // What no memory is enough for is refused before anything is read.
@@ -249,7 +249,7 @@ class Unpacking {
  private:
   [[nodiscard]] static std::uint64_t bytes_of_all(const Hdf5Dataset& dataset) {
     const std::uint64_t row = dataset.row_bytes(), rows = dataset.shape[0];
-    if (row != 0 && rows > kMostBytes / row) {
+    if (row != 0 && rows > kMostFileBytes / row) {
       throw Error(Code::limit, "dataset '{}' claims {} rows of {} bytes, which is more than 2^63",
                   printable(dataset.name), rows, row);
     }

@@ -307,7 +307,8 @@ MetaPage read_settled_meta(const InputFile& file) {
   constexpr int kAttempts = 4;
   for (int attempt = 1;; ++attempt) {
     std::optional<Finding> fault;
-    const MetaPage meta = lmdb::read_live_meta(file, [&](Finding finding) { fault = finding; });
+    const MetaPage meta =
+        lmdb::read_live_meta(file, [&](Finding finding) { fault = std::move(finding); });
     if (!fault) return meta;
     if (attempt < kAttempts) continue;
     throw Error(Code::damaged, "which state of the file counts is not certain: {}", fault->message)

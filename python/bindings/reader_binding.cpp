@@ -59,7 +59,7 @@ nb::object decode_rgb8(const nb::bytes& data, const std::string& order) {
   std::optional<RgbDecoder> decoder =
       RgbDecoder::open({static_cast<const std::byte*>(data.data()), data.size()}, kMostPixelBytes);
   if (!decoder) throw Error(Code::bad_content, "not a JPEG");
-  const nb::object array = empty_pixels(empty_array(), decoder->extent(), decoding);
+  nb::object array = empty_pixels(empty_array(), decoder->extent(), decoding);
   const std::span<std::byte> pixels = memory_of_array(array);
   const Unlocked unlocked;
   std::move(*decoder).decode(pixel_order(decoding), pixels);

@@ -41,7 +41,7 @@ WORDS = {
 WORDS_OF_MAN_PAGES = {r"(?m)^(?-i:Of) [^.\n]*:": "'(datasets only) ...' instead of a label 'Of a dataset: ...'"}
 
 # (file, part of the line) -> reason.
-EXCEPTIONS = {}
+EXCEPTIONS: dict = {}
 
 
 def files(*patterns):

@@ -53,7 +53,7 @@ void widen(std::span<std::uint64_t> all) {
     Number number;
     std::memcpy(&number, from, sizeof(Number));
     from += sizeof(Number);
-    wide = static_cast<std::uint64_t>(number);  // of a negative one: modulo 2^64
+    wide = static_cast<std::uint64_t>(std::int64_t{number});  // of a negative one: modulo 2^64
   }
 }
 

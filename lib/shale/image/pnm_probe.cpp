@@ -50,7 +50,7 @@ struct PnmHeader {
   ImageFault fault;
 };
 
-PnmHeader read_fields(const HeaderView& view) {
+PnmHeader read_pnm_fields(const HeaderView& view) {
   PnmHeader pnm;
   pnm.kind = view.u8(1) - unsigned{'0'};
   const bool has_top_level = pnm.kind != 1 && pnm.kind != 4;
@@ -115,7 +115,7 @@ void check_plain(HeaderFacts& facts, const HeaderView& view, const PnmHeader& pn
 
 HeaderFacts read_pnm_header(Bytes bytes) {
   const HeaderView view(bytes);
-  PnmHeader pnm = read_fields(view);
+  PnmHeader pnm = read_pnm_fields(view);
   HeaderFacts facts;
   ImageInfo& info = facts.info;
   info.fault = std::move(pnm.fault);

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -88,7 +89,7 @@ std::vector<std::string> cgroup_folders(const MachineView& machine, std::string_
       add_with_ancestors(mounts, group, folders);
       add_with_ancestors(mounts + "/unified", group, folders);
     } else if (lists(controllers, controller)) {
-      add_with_ancestors(mounts + "/" + std::string(controller), group, folders);
+      add_with_ancestors(fmt::format("{}/{}", mounts, controller), group, folders);
       if (controllers != controller) add_with_ancestors(mounts + "/" + controllers, group, folders);
     }
   }
@@ -197,7 +198,7 @@ Limit usable_memory() { return usable_memory_of(this_machine()); }
 Limit default_memory_budget() { return default_memory_budget_of(usable_memory()); }
 
 Limit granted_jobs(std::optional<std::uint64_t> asked) {
-  const Limit jobs = asked ? Limit{*asked, "--jobs"} : usable_cpus();
+  Limit jobs = asked ? Limit{*asked, "--jobs"} : usable_cpus();
   if (jobs.value == 0 || jobs.value > kMostJobs)
     throw Error(Code::usage, "--jobs {} is not between 1 and {}", jobs.value, kMostJobs);
   return jobs;
@@ -205,7 +206,7 @@ Limit granted_jobs(std::optional<std::uint64_t> asked) {
 
 Limit granted_memory(std::optional<std::string_view> asked) {
   if (!asked) return default_memory_budget();
-  const Limit memory{parse_size(*asked), "--memory"};
+  Limit memory{parse_size(*asked), "--memory"};
   if (memory.value < kLeastBudget) {
     throw Error(Code::usage, "--memory {} is less than the minimum, {}", printable(*asked),
                 format_size(kLeastBudget));

@@ -1,7 +1,7 @@
 #include "shale/ops/compare_content.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -35,14 +35,15 @@ std::int64_t modified_ns(const std::string& path) {
 
 // The file whose time says when an input was written: of a dataset its manifest, which comes last.
 std::string file_of_input(const std::string& input) {
-  const std::string manifest = DatasetPaths(input).manifest;
+  std::string manifest = DatasetPaths(input).manifest;
   std::error_code error;
   if (std::filesystem::exists(manifest, error)) return manifest;
   return file_of_path(input).value_or(input);
 }
 
 bool is_same_number(const IndexCell& a, const IndexCell& b) {
-  return a.integer == b.integer && std::memcmp(&a.real, &b.real, sizeof(a.real)) == 0;
+  return a.integer == b.integer &&
+         std::bit_cast<std::uint64_t>(a.real) == std::bit_cast<std::uint64_t>(b.real);
 }
 
 // The samples of the dataset, beside those that its input would make now.

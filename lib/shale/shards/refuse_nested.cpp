@@ -66,6 +66,7 @@ Error refusal(const std::string& output, const std::string& fact, const std::str
 void refuse_nested(const std::vector<std::string>& outputs,
                    const std::vector<std::string>& inputs) {
   std::vector<std::pair<std::string, ResolvedPath>> others;
+  others.reserve(inputs.size());
   for (const std::string& input : inputs) others.emplace_back(input, resolve(input));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const std::string& output = outputs[i];

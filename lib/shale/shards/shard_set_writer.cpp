@@ -98,7 +98,7 @@ struct ShardSetWriter::Impl {
         schema(the_schema),
         format_options(set),
         work(folder),
-        options(std::move(the_options)),
+        options(the_options),
         layout(format.layout(schema, format_options)),
         columns(schema, layout) {
     if (format.can.needs_plan) spool.emplace(work.path(), columns);
@@ -265,7 +265,7 @@ OutputFile::Options data_file_options(IoMode io, std::uint64_t memory_bytes) {
 
 ShardSetWriter::ShardSetWriter(const Format& format, const Schema& schema,
                                const OptionSet& format_options, WorkFolder& work, Options options)
-    : impl_(std::make_unique<Impl>(format, schema, format_options, work, std::move(options))) {}
+    : impl_(std::make_unique<Impl>(format, schema, format_options, work, options)) {}
 
 ShardSetWriter::~ShardSetWriter() = default;
 

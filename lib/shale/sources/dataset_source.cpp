@@ -170,7 +170,7 @@ class DatasetSource final : public Source {
       sample.descriptors.push_back(file.descriptor());
       const FieldPlace place = row.cells[i].place;
       const Field& field = manifest_.schema.fields[i];
-      sample.cells.push_back(std::move(row.cells[i]));
+      sample.cells.push_back(row.cells[i]);
       if (!is_located(field.kind)) continue;
       if (place.offset == kMissing) {
         throw Error(Code::schema, "field '{}' is absent in this sample, a dataset has it in all",

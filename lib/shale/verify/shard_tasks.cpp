@@ -123,7 +123,7 @@ void ShardTasks::prove_digests(const std::shared_ptr<ShardCheck>& check) {
     take_digests(*check, digest, most_in_flight());
   }
   take_digests(*check, digest, 0);
-  if (check->manifest.layout.has_checksums) compare_digest(*check, std::move(digest));
+  if (check->manifest.layout.has_checksums) compare_digest(*check, digest);
 }
 
 void ShardTasks::take_digests(const ShardCheck& check, DatasetDigest& digest, std::size_t left) {

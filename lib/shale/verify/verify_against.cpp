@@ -30,7 +30,7 @@
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kPieceBytes = 256 * 1024;
+constexpr std::uint64_t kComparedBytes = 256 * 1024;
 constexpr std::size_t kPairsAtOnce = 64;
 constexpr std::uint64_t kSkipped = ~std::uint64_t{0};
 
@@ -100,7 +100,7 @@ std::optional<Finding> compare_bytes(const Pair& pair, std::size_t field) {
     finding.expected = std::to_string(source.size());
     return finding;
   }
-  std::vector<std::byte> ours(std::min(kPieceBytes, source.size())), theirs(ours.size());
+  std::vector<std::byte> ours(std::min(kComparedBytes, source.size())), theirs(ours.size());
   for (std::uint64_t offset = 0; offset < source.size(); offset += ours.size()) {
     const std::uint64_t count = std::min<std::uint64_t>(ours.size(), source.size() - offset);
     file.read_exact(pair.place.offset + offset, std::span(ours).first(count));

@@ -10,7 +10,7 @@
 namespace shale {
 namespace {
 
-constexpr std::size_t kKeptFindings = 200;
+constexpr std::size_t kKeptOfLibrary = 200;
 
 std::string place_text(const FieldPlace& place) {
   if (place.offset == kMissing) return "nothing";
@@ -44,7 +44,7 @@ class LibraryComparison {
   }
 
   void add(Finding finding) {
-    if (++verdict_.findings > kKeptFindings) return;
+    if (++verdict_.findings > kKeptOfLibrary) return;
     finding.shard = shard_.reader.shard().name;
     verdict_.first_findings.push_back(std::move(finding));
   }
@@ -78,7 +78,7 @@ class LibraryComparison {
   }
 
   void add(std::uint64_t row, const std::string& field, std::string found, std::string expected) {
-    if (verdict_.findings >= kKeptFindings) {
+    if (verdict_.findings >= kKeptOfLibrary) {
       ++verdict_.findings;
       return;
     }

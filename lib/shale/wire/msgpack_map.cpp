@@ -93,7 +93,7 @@ class MapParser {
       read_tagged(tag, in, header);
     } else if (tag < 0x80 || tag >= 0xe0) {
       header.type = MsgpackType::integer;
-      header.integer = static_cast<std::int8_t>(tag);
+      header.integer = tag < 0x80 ? tag : tag - 0x100;
     } else {
       header.type = tag < 0x90   ? MsgpackType::map
                     : tag < 0xa0 ? MsgpackType::array

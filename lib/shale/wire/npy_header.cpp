@@ -21,10 +21,9 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 
 std::string dict_text(const NpyHeader& header) {
   const DType& dtype = header.dtype;
-  const std::string text =
-      fmt::format("{{'descr': {}, 'fortran_order': {}, 'shape': {}, }}",
-                  dtype.is_structured() ? dtype.descr() : python_repr(dtype.descr()),
-                  header.fortran_order ? "True" : "False", shape_text(header.shape));
+  std::string text = fmt::format("{{'descr': {}, 'fortran_order': {}, 'shape': {}, }}",
+                                 dtype.is_structured() ? dtype.descr() : python_repr(dtype.descr()),
+                                 header.fortran_order ? "True" : "False", shape_text(header.shape));
   if (header.shape.empty()) return text;
   const std::uint64_t axis = header.fortran_order ? header.shape.back() : header.shape.front();
   return text + std::string(kGrowthDigits - fmt::formatted_size("{}", axis), ' ');
