@@ -215,7 +215,8 @@ TEST_CASE("hdf5 fixed rows: elements that HDF5 shards do not hold are refused by
       const Schema schema{.fields = {column("odd", descr)}, .has_keys = has_keys};
       const Error error = error_of([&] { (void)hdf5_format.layout(schema, {}); });
       CHECK(error.code() == Code::unsupported);
-      CHECK(error.message().find(fmt::format("field 'odd' is a tensor of {}", dtype_text(descr))) == 0);
+      CHECK(error.message().find(fmt::format("field 'odd' is a tensor of {}", dtype_text(descr))) ==
+            0);
     }
   }
 }
