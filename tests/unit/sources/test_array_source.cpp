@@ -29,7 +29,7 @@ TEST_CASE("array source: rows come in C order and little-endian, however they li
   const ArrayFolder folder;
   const Events events;
   for (const std::vector<std::string>& words : kWays) {
-    for (const std::uint64_t most : {1, 3, 100}) {
+    for (const std::uint64_t most : {1U, 3U, 100U}) {
       CAPTURE(words[0]);
       CAPTURE(most);
       const auto source = open_array_source(folder.request(words), events);
