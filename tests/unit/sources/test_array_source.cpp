@@ -55,6 +55,16 @@ TEST_CASE("array source: a run ends where the first file of its columns does") {
   CHECK(counts == std::vector<std::uint64_t>{3, 4, 1});
 }
 
+TEST_CASE("array source: each file of a column begins a run") {
+  const ArrayFolder folder;
+  const Events events;
+  const auto source =
+      open_array_source(folder.request({"x=part1.npy", "x=part1.npy", "x=part2.npy"}), events);
+  std::vector<std::uint64_t> counts;
+  while (const auto run = source->next(100)) counts.push_back(run->rows);
+  CHECK(counts == std::vector<std::uint64_t>{3, 3, 5});
+}
+
 TEST_CASE("array source: columns are fields, rows are samples without keys") {
   const ArrayFolder folder;
   const Events events;
