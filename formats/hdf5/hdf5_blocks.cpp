@@ -27,9 +27,9 @@ Hdf5BlockWalk::Hdf5BlockWalk(const Hdf5Dataset& dataset, std::uint64_t limit_byt
                                                : std::vector<std::uint64_t>(shape.size(), 1);
   chunk_bytes_ = product(units, dataset.element_bytes);
   if (chunk_bytes_ > limit_bytes) {
-    throw Error(Code::limit, "dataset '{}' has chunks of {}, the memory is enough for {}",
+    throw Error(Code::limit, "dataset '{}' has chunks of {}, but the memory is only enough for {}",
                 printable(dataset.name), format_size(chunk_bytes_), format_size(limit_bytes))
-        .hint("a larger --memory reads it: four times what a chunk has, or more");
+        .hint("pass a larger --memory: at least four times the size of a chunk");
   }
   for (std::size_t i = 0; i < shape.size(); ++i) steps_.push_back(std::min(units[i], shape[i]));
   // The last side grows first: then a run of the dataset is as long as can be.

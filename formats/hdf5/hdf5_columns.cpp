@@ -37,20 +37,22 @@ bool is_flat(Kind kind) { return kind == Kind::bytes || kind == Kind::text; }
 
 void check_field(const Field& field) {
   if (field.kind == Kind::list) {
-    throw Error(Code::unsupported,
-                "field '{}' is a list, and an HDF5 shard has one dataset a field, of values in one "
-                "piece",
-                printable(field.name));
+    throw Error(
+        Code::unsupported,
+        "field '{}' is a list, but an HDF5 shard has one dataset per field, of values in one "
+        "piece",
+        printable(field.name));
   }
   if (field.kind != Kind::tensor) return;
   if (!has_hdf5_type(field.dtype)) {
     throw Error(Code::unsupported,
-                "field '{}' is a tensor of {}, HDF5 shards hold integers, floats of 2, 4 and 8 "
+                "field '{}' is a tensor of {}; HDF5 shards hold integers, floats of 2, 4 and 8 "
                 "bytes, bool and complex",
                 printable(field.name), dtype_text(field.dtype));
   }
   if (field.shape.size() > kMaxHdf5Axes) {
-    throw Error(Code::unsupported, "field '{}' is a tensor of {} axes, HDF5 holds {} and the rows",
+    throw Error(Code::unsupported,
+                "field '{}' is a tensor of {} axes; HDF5 holds {} besides the rows",
                 printable(field.name), field.shape.size(), kMaxHdf5Axes);
   }
 }
@@ -149,7 +151,7 @@ RowStorage hdf5_row_storage(const Schema& schema) {
 
 Hdf5Plan plan_columns(const Schema& schema) {
   if (schema.fields.size() > kMaxHdf5Fields) {
-    throw Error(Code::unsupported, "{} fields, an HDF5 shard holds at most {}",
+    throw Error(Code::unsupported, "{} fields; an HDF5 shard holds at most {}",
                 schema.fields.size(), kMaxHdf5Fields);
   }
   for (const Field& field : schema.fields) check_field(field);
@@ -199,7 +201,7 @@ std::vector<std::byte> shard_head(const Hdf5Plan& plan, std::uint64_t samples,
   std::vector<std::byte> head =
       metadata(plan, samples, part_bytes, place_columns(plan, samples, part_bytes));
   if (head.size() > plan.head_bytes) {
-    throw Error(Code::bug, "an HDF5 shard's metadata takes {} bytes, {} were left for it",
+    throw Error(Code::bug, "an HDF5 shard's metadata takes {} bytes, but {} were left for it",
                 head.size(), plan.head_bytes);
   }
   head.resize(plan.head_bytes);

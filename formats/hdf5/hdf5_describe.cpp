@@ -42,7 +42,7 @@ Error failure(fmt::format_string<Args...> format, Args&&... args) {
   const bool is_newer = cause.find("bad version number") != std::string::npos ||
                         cause.find("unknown version") != std::string::npos;
   Error error(is_newer ? Code::unsupported : Code::damaged, format, std::forward<Args>(args)...);
-  error.because(cause.empty() ? "it does not say why" : cause);
+  error.because(cause.empty() ? "no reason given" : cause);
   if (is_newer) error.hint(kNewerHint);
   return error;
 }
@@ -173,15 +173,15 @@ std::string name_of_type(hid_t type) {
     case H5T_BITFIELD:
       return "a bit field";
     case H5T_OPAQUE:
-      return "opaque bytes without meaning";
+      return "opaque bytes of unknown meaning";
     case H5T_COMPOUND:
       return compound_name(type);
     case H5T_REFERENCE:
       return "a reference";
     case H5T_ENUM:
-      return "an enumeration of odd integers";
+      return "an enumeration of unusual integers";
     case H5T_VLEN:
-      return "a sequence of something else than uint8";
+      return "a sequence of elements other than uint8";
     case H5T_ARRAY:
       return "an array type";
     default:
@@ -226,13 +226,13 @@ class Describer {
     std::vector<std::string> names;
     (void)checked(
         H5Literate(file_.id(), H5_INDEX_NAME, H5_ITER_INC, nullptr, &Describer::keep_name, &names),
-        "the list of what is at the root");
+        "the list of objects at the root");
     if (names.size() > kMostObjects) {
       throw Error(Code::unsupported, "more than {} objects at the root of an HDF5 file",
                   kMostObjects)
           .hint(
-              "a dataset for each sample cannot be indexed: store one dataset for each field, "
-              "its first dimension the samples");
+              "one dataset per sample cannot be indexed: store one dataset per field, "
+              "with the samples as its first dimension");
     }
     std::sort(names.begin(), names.end());
     for (const std::string& name : names) describe_link(name);

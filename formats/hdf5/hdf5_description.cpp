@@ -34,7 +34,7 @@ void write_sides(ByteWriter& out, const std::vector<std::uint64_t>& sides) {
 
 std::uint32_t read_count(ByteReader& in, std::uint64_t most) {
   const std::uint32_t count = in.read_u32();
-  if (count > most) throw Error(Code::damaged, "a list of {} where {} are the most", count, most);
+  if (count > most) throw Error(Code::damaged, "a list of {} where {} is the maximum", count, most);
   return count;
 }
 
@@ -128,7 +128,7 @@ std::vector<std::byte> encode_chunks(const std::vector<Hdf5ChunkAt>& chunks) {
 void Hdf5DescriptionReader::keep(std::uint64_t bytes) {
   kept_bytes_ += bytes;
   if (kept_bytes_ > file_bytes_ + kSpareBytes) {
-    throw Error(Code::limit, "what the HDF5 library tells of this file takes more than {}",
+    throw Error(Code::limit, "the HDF5 library's description of this file takes more than {}",
                 format_size(file_bytes_ + kSpareBytes));
   }
 }
@@ -145,7 +145,7 @@ void Hdf5DescriptionReader::take(Bytes message) {
       description_.address_bytes = in.read_u8();
       description_.length_bytes = in.read_u8();
       if (description_.base_address > file_bytes_) {
-        throw Error(Code::damaged, "HDF5 addresses count from byte {}, the file has {}",
+        throw Error(Code::damaged, "HDF5 addresses count from byte {}, but the file has {}",
                     description_.base_address, file_bytes_);
       }
       has_facts_ = true;
@@ -198,8 +198,7 @@ void Hdf5DescriptionReader::take_dataset(ByteReader& in) {
       has_sound_type(dataset, description_) &&
       (description_.datasets.empty() || description_.datasets.back().name < dataset.name);
   if (!is_sound) {
-    throw Error(Code::damaged, "dataset '{}' is described with words that make no sense",
-                printable(dataset.name));
+    throw Error(Code::damaged, "dataset '{}' has an invalid description", printable(dataset.name));
   }
   description_.datasets.push_back(std::move(dataset));
 }
@@ -208,21 +207,21 @@ void Hdf5DescriptionReader::take_chunk(Hdf5Dataset& dataset, Hdf5ChunkAt at) {
   const bool has_runs = dataset.storage == Hdf5Storage::contiguous ||
                         (dataset.storage == Hdf5Storage::chunked && dataset.has_whole_rows());
   if (!has_runs || dataset.shape.empty()) {
-    throw Error(Code::damaged, "dataset '{}' has chunks, but is none that has",
+    throw Error(Code::damaged, "dataset '{}' has chunks, but is not chunked",
                 printable(dataset.name));
   }
   const std::uint64_t rows = dataset.rows_per_chunk();
   const std::uint64_t bytes = product_of(rows, dataset.row_bytes(), dataset.name);
   if (at.address > file_bytes_ || bytes > file_bytes_ - at.address) {
-    throw Error(Code::damaged, "dataset '{}' has {} bytes at byte {}, the file ends at {}",
+    throw Error(Code::damaged, "dataset '{}' has {} bytes at byte {}, but the file ends at {}",
                 printable(dataset.name), bytes, at.address, file_bytes_)
-        .hint("the file was probably cut short: copy it again");
+        .hint("the file was probably truncated; copy it again");
   }
   const bool is_inside = rows > 0 && at.chunk <= (dataset.shape[0] - 1) / rows;
   const std::uint64_t free_from =
       dataset.runs.empty() ? 0 : dataset.runs.back().first + dataset.runs.back().count;
   if (dataset.shape[0] == 0 || !is_inside || at.chunk < free_from) {
-    throw Error(Code::damaged, "dataset '{}' has a chunk {} that is not its",
+    throw Error(Code::damaged, "dataset '{}' has a chunk {} that does not belong to it",
                 printable(dataset.name), at.chunk);
   }
   if (!dataset.runs.empty()) {

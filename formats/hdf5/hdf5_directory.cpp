@@ -84,7 +84,7 @@ class DirectoryReader {
 
   bool check_end(const Superblock& superblock) {
     if (superblock.end_of_file == file_.size()) return true;
-    lose(finding("the superblock says another end of file", 28), "",
+    lose(finding("the superblock has a different end of file", 28), "",
          fmt::format("{} bytes", file_.size()), fmt::format("{} bytes", superblock.end_of_file));
     return false;
   }
@@ -101,7 +101,7 @@ class DirectoryReader {
       if (message.type != MessageType::link) continue;
       const std::optional<HardLink> link = read_link(message, file_.path());
       if (!link) {
-        throw Error(Code::unsupported, "a link of the root group leads to another name")
+        throw Error(Code::unsupported, "the root group has a link that is not a hard link")
             .at(file_.path(), message.offset);
       }
       if (!links_.emplace(link->name, link->address).second) {
@@ -145,8 +145,7 @@ class DirectoryReader {
           seen |= 1;
           break;
         case MessageType::datatype:
-          found.type =
-              (message.flags & 2) != 0 ? "a type with a name" : datatype_name(message.body);
+          found.type = (message.flags & 2) != 0 ? "a named type" : datatype_name(message.body);
           seen |= 2;
           break;
         case MessageType::layout:
@@ -155,7 +154,7 @@ class DirectoryReader {
           break;
         case MessageType::filters:
         case MessageType::external_files:
-          throw Error(Code::unsupported, "its values went through a filter or to another file")
+          throw Error(Code::unsupported, "its values are filtered or stored in another file")
               .at(file_.path(), message.offset);
         default:
           break;  // attributes, fill value, times: they move nothing
@@ -183,7 +182,7 @@ class DirectoryReader {
 
   void check_type(const Hdf5Column& column, const FoundDataset& found) {
     if (found.type == column.dtype.descr()) return;
-    lose(finding(fmt::format("dataset '{}' has another type", printable(column.name)),
+    lose(finding(fmt::format("dataset '{}' has a different type", printable(column.name)),
                  found.address),
          column.name, dtype_text(found.type), dtype_text(column.dtype));
   }
@@ -192,7 +191,7 @@ class DirectoryReader {
     const std::vector<std::uint64_t> expected =
         column.sides(samples, column.role == Role::flat ? found.data.bytes : 0);
     if (found.sides == expected) return;
-    lose(finding(fmt::format("dataset '{}' has another shape", printable(column.name)),
+    lose(finding(fmt::format("dataset '{}' has a different shape", printable(column.name)),
                  found.address),
          column.name, shape_text(found.sides), shape_text(expected));
   }
@@ -212,8 +211,9 @@ class DirectoryReader {
   ColumnExtent check_extent(const Hdf5Column& column, const FoundDataset& found) {
     const std::optional<std::uint64_t> expected = bytes_of_sides(column, found);
     if (expected != found.data.bytes) {
-      lose(finding(fmt::format("dataset '{}' has bytes for another shape", printable(column.name)),
-                   found.address),
+      lose(finding(
+               fmt::format("dataset '{}' has bytes for a different shape", printable(column.name)),
+               found.address),
            column.name, fmt::format("{} bytes", found.data.bytes),
            expected ? fmt::format("{} bytes", *expected)
                     : fmt::format("at most {} bytes", file_.size()));
@@ -241,8 +241,7 @@ class DirectoryReader {
     for (const auto& [begin, i] : begins) {
       if (begin < end) {
         const std::string& name = plan_.columns[i].name;
-        lose(finding(fmt::format("dataset '{}' lies in bytes of something else", printable(name)),
-                     begin),
+        lose(finding(fmt::format("dataset '{}' overlaps something else", printable(name)), begin),
              name, fmt::format("byte {}", begin), fmt::format("byte {} or later", end));
       }
       end = std::max(end, begin + extents[i].length);

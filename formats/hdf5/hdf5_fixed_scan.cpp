@@ -28,7 +28,7 @@ class FixedScanner {
     if (!count_bytes()) return;
     const std::vector<ColumnExtent> extents = place_columns(plan_, input_.samples, part_bytes_);
     if (extents.back().offset != file_.size()) {
-      report("the file has not the size that its rows make", std::nullopt, "",
+      report("the file size does not match its rows", std::nullopt, "",
              fmt::format("{} bytes", file_.size()), fmt::to_string(extents.back().offset));
     }
     check_head();
@@ -71,7 +71,7 @@ class FixedScanner {
     file_.read_exact(0, found);
     const auto differs = std::mismatch(found.begin(), found.end(), expected.begin()).first;
     if (differs == found.end()) return;
-    report(fmt::format("the metadata is not that of {} rows of its schema", input_.samples),
+    report(fmt::format("the metadata does not match {} rows of its schema", input_.samples),
            static_cast<std::uint64_t>(differs - found.begin()), "", "", "");
   }
 

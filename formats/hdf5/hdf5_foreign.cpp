@@ -139,7 +139,7 @@ class ForeignScanner {
     }
     if (found.fields == expected.fields && columns_.key.has_value() == input_.layout.has_keys)
       return true;
-    draft_.begin("the datasets of this file are not those that its index was made of");
+    draft_.begin("the datasets of this file are not those that were indexed");
     draft_.send(names_of(found, columns_.key.has_value()),
                 names_of(expected, input_.layout.has_keys));
     return false;
@@ -150,7 +150,7 @@ class ForeignScanner {
     const std::optional<std::vector<std::uint64_t>> bases = columns_.fixed_bases();
     if (bases && columns_.rows == input_.samples && std::ranges::equal(*bases, input_.bases))
       return;
-    draft_.begin("the rows of this file do not lie where its manifest says");
+    draft_.begin("the rows of this file are not where its manifest says");
     draft_.send(places_text(columns_.rows, bases.value_or(std::vector<std::uint64_t>())),
                 places_text(input_.samples, input_.bases));
   }
@@ -191,7 +191,7 @@ class ForeignScanner {
     try {
       const FieldPlace place = key_->place_of(number);
       if (place.length > kMaxKeyBytes) {
-        throw Error(Code::limit, "a key of {} bytes, {} are the most", place.length, kMaxKeyBytes)
+        throw Error(Code::limit, "a key of {} bytes, more than the limit of {}", place.length, kMaxKeyBytes)
             .at(file_.path(), place.offset);
       }
       const Bytes key = payload_.view(place);
@@ -212,7 +212,7 @@ class ForeignScanner {
   void check_text(std::size_t field) {
     const FieldPlace& place = row_.cells[field].place;
     if (place.offset == kMissing || payload_.is_text(place)) return;
-    Finding& finding = draft_.begin("a text that is not UTF-8", place.offset);
+    Finding& finding = draft_.begin("a string that is not UTF-8", place.offset);
     finding.length = place.length;
     finding.field = columns_.fields[field].field.name;
     draft_.send();
@@ -243,7 +243,8 @@ class ForeignScanner {
 
 Survey survey_hdf5_file(const InputFile& file, Dialect dialect, const WalkProgress& progress) {
   if (dialect == Dialect::msgpack)
-    throw Error(Code::usage, "--parse msgpack is for LMDB files, this is HDF5").at(file.path());
+    throw Error(Code::usage, "--parse msgpack is for LMDB files, but this is an HDF5 file")
+        .at(file.path());
   Hdf5ForeignColumns columns = find_hdf5_columns(probe_hdf5_file(file, progress), file);
   WalkPace pace(progress, file.size());
   for (Hdf5ForeignColumn& column : columns.fields) survey_values(columns, file, pace, column);

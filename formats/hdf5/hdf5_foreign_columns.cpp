@@ -57,8 +57,8 @@ void need_all_rows(const Hdf5Dataset& dataset) {
 
 // For what is located, but has no meaning here.
 Error cannot_hold_error(const Hdf5Dataset& dataset, std::string_view reason) {
-  Error error(Code::unsupported, "dataset '{}' {}: no field can hold that", printable(dataset.name),
-              reason);
+  Error error(Code::unsupported, "dataset '{}' {}, which no field can hold",
+              printable(dataset.name), reason);
   error.hint("leave it out, or write it as little-endian numbers, strings or sequences of uint8");
   return error;
 }
@@ -74,7 +74,7 @@ std::string others_of(const Hdf5Description& all) {
 
 void check_vlen(const Hdf5Description& all, const Hdf5Dataset& dataset) {
   if (!is_array_of(dataset, 1)) {
-    throw cannot_hold_error(dataset, fmt::format("holds several sequences a sample, shape {}",
+    throw cannot_hold_error(dataset, fmt::format("holds several sequences per sample, shape {}",
                                                  shape_text(dataset.shape)));
   }
   if (all.address_bytes == 8 && all.length_bytes == 8) return;
@@ -139,7 +139,7 @@ class ColumnFinder {
     const std::string others = others_of(columns_.description);
     Error error(Code::unsupported, "has no dataset of samples at its root ({})",
                 others.empty() ? "it is empty" : "there is " + others);
-    error.hint("only datasets at the root are read, their first dimension the samples");
+    error.hint("put the datasets at the root, with the samples as their first dimension");
     return error;
   }
 
@@ -199,10 +199,10 @@ class ColumnFinder {
       if (is_offsets(dataset)) continue;
       if (first == nullptr) first = dataset;
       if (rows_of(*dataset) == rows_of(*first)) continue;
-      throw Error(Code::unsupported, "dataset '{}' has {} samples, dataset '{}' has {}",
+      throw Error(Code::unsupported, "dataset '{}' has {} samples, but dataset '{}' has {}",
                   printable(first->name), rows_of(*first), printable(dataset->name),
                   rows_of(*dataset))
-          .hint("datasets at the root are columns of one table: put others into a group");
+          .hint("datasets at the root are columns of one table; move others into a group");
     }
     columns_.rows = rows_of(*first);
     // Were nothing written of most rows, there would be no end of them.
@@ -287,7 +287,7 @@ std::string hdf5_storage_fault(const Hdf5Dataset& dataset) {
     case Hdf5Storage::external:
       return "lies in other files (external storage)";
     case Hdf5Storage::composed:
-      return "is composed of pieces of other datasets (virtual)";
+      return "is composed of parts of other datasets (virtual)";
     case Hdf5Storage::compact:
       return "is stored inside its own header (compact)";
     case Hdf5Storage::absent:
@@ -297,7 +297,7 @@ std::string hdf5_storage_fault(const Hdf5Dataset& dataset) {
   }
   if (!dataset.filters.empty()) return filter_reason(dataset.filters);
   if (dataset.has_whole_rows()) return {};
-  return fmt::format("cuts its samples into chunks of {}, as h5py's automatic chunking does",
+  return fmt::format("splits its samples into chunks of {}, as h5py's automatic chunking does",
                      shape_text(dataset.chunk));
 }
 

@@ -44,7 +44,7 @@ ShardLayout hdf5_layout(const Schema& schema, const OptionSet&) {
 
 const Format hdf5_format = {
     .name = "hdf5",
-    .summary = "contiguous HDF5 datasets, one a field",
+    .summary = "contiguous HDF5 datasets, one per field",
     .suffixes = kSuffixes,
     .options = {},
     .reserved_fields = kReserved,

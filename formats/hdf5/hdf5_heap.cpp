@@ -48,7 +48,7 @@ std::uint64_t Hdf5Heap::place_of(const Hdf5HeapReference& reference) {
                  fmt::format("the collection has no object {}", reference.object));
   }
   if (reference.length > found->length) {
-    throw damage(found->offset, fmt::format("object {} has {} bytes, {} are asked for",
+    throw damage(found->offset, fmt::format("object {} has {} bytes, but {} are requested",
                                             reference.object, found->length, reference.length));
   }
   return found->offset;
@@ -83,15 +83,15 @@ void Hdf5Heap::forget_old() {
 Hdf5Heap::Collection Hdf5Heap::read_collection(std::uint64_t address) {
   const std::uint64_t size = file_.size();
   if (address > size || size - address < kHeaderBytes)
-    throw damage(address, fmt::format("a collection begins there, the file ends at {}", size));
+    throw damage(address, fmt::format("a collection begins there, but the file ends at {}", size));
   ByteReader header(window_.view(address, kHeaderBytes), file_.path(), address);
   const bool is_collection = as_text(header.read_bytes(4)) == "GCOL" && header.read_u8() == 1;
   header.skip(3);
   const std::uint64_t bytes = header.read_u64();
   if (!is_collection) throw damage(address, "no collection begins there");
   if (bytes < kHeaderBytes || bytes > size - address) {
-    throw damage(address, fmt::format("a collection of {} bytes, {} are left in the file", bytes,
-                                      size - address));
+    throw damage(address, fmt::format("a collection of {} bytes, but {} are left in the file",
+                                      bytes, size - address));
   }
   Collection collection{.address = address, .objects = {}};
   const std::uint64_t end = address + bytes;
@@ -103,17 +103,17 @@ Hdf5Heap::Collection Hdf5Heap::read_collection(std::uint64_t address) {
     const std::uint64_t length = object.read_u64();
     const std::uint64_t left = end - at - kHeaderBytes;
     if (length > left) {
-      throw damage(at, fmt::format("object {} has {} bytes, {} are left in its collection", number,
-                                   length, left));
+      throw damage(at, fmt::format("object {} has {} bytes, but {} are left in its collection",
+                                   number, length, left));
     }
     if (collection.objects.size() == kMostHeapObjects)
-      throw damage(address, "a collection of more objects than it has numbers for");
+      throw damage(address, "a collection has more objects than object numbers");
     collection.objects.push_back({at + kHeaderBytes, length, number});
     at += kHeaderBytes + std::min(left, (length + kPadding - 1) / kPadding * kPadding);
   }
   walked_objects_ += collection.objects.size() + 1;
   if (walked_objects_ / kMostWalksPerObject > size / kHeaderBytes + kSpareWalks) {
-    throw Error(Code::limit, "global heap: values jump between its collections without end")
+    throw Error(Code::limit, "global heap: values jump between its collections too often")
         .at(file_.path(), address);
   }
   std::stable_sort(

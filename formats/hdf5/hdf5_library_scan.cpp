@@ -177,17 +177,17 @@ class LibraryScanner {
   void check_shape(const Hdf5Column& column, const LibraryColumn& found, std::uint64_t samples) {
     const std::string type = found.descr().value_or("a type that shale does not write");
     if (type != column.dtype.descr())
-      report("the HDF5 library finds another type", found, dtype_text(type),
+      report("the HDF5 library finds a different type", found, dtype_text(type),
              dtype_text(column.dtype));
     const ColumnExtent& extent = found.extent();
     const std::vector<std::uint64_t> sides = column.sides(samples, extent.length);
     if (found.sides() != sides)
-      report("the HDF5 library finds another shape", found, shape_text(found.sides()),
+      report("the HDF5 library finds a different shape", found, shape_text(found.sides()),
              shape_text(sides));
     const std::uint64_t bytes = found.bytes_of_shape();
     if (extent.length != bytes)
-      report("the HDF5 library finds another size", found, fmt::format("{} bytes", extent.length),
-             fmt::to_string(bytes));
+      report("the HDF5 library finds a different size", found,
+             fmt::format("{} bytes", extent.length), fmt::to_string(bytes));
   }
 
   void compare_fixed_rows() {
@@ -207,8 +207,8 @@ class LibraryScanner {
         const Bytes read = column.view(base + done, stored.size(), stored.size());
         const auto differs = std::mismatch(stored.begin(), stored.end(), read.begin()).first;
         if (differs == stored.end()) continue;
-        report("the HDF5 library reads other bytes than lie there", column,
-               fmt::format("another byte {}",
+        report("the HDF5 library reads bytes that differ from the file's", column,
+               fmt::format("a different byte {}",
                            base + done + static_cast<std::uint64_t>(differs - stored.begin())),
                "");
         break;

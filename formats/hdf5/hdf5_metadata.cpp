@@ -63,8 +63,7 @@ HeaderMessage message_of(MessageType type, std::uint8_t flags, ByteWriter&& body
 
 Error damaged_version(std::string_view what, unsigned version, const std::string& path,
                       std::uint64_t offset) {
-  return Error(Code::unsupported, "{} has version {}, which shale's shards never have", what,
-               version)
+  return Error(Code::unsupported, "{} has version {}, which shale never writes", what, version)
       .at(path, offset);
 }
 
@@ -85,14 +84,14 @@ class HeaderChunk {
       : path_(file.path()), address_(address) {
     const std::uint64_t left = address < file.size() ? file.size() - address : 0;
     if (bytes > left || bytes < kTagBytes + kCheckBytes) {
-      throw Error(Code::damaged, "an object header's chunk of {} bytes, there are {} to the end",
+      throw Error(Code::damaged, "an object header's chunk of {} bytes, but only {} are left",
                   bytes, left)
           .at(path_, address);
     }
     bytes_.resize(bytes);
     file.read_exact(address, bytes_);
     if (as_text(Bytes(bytes_).first(kTagBytes)) != tag) {
-      throw Error(Code::damaged, "no object header's chunk begins here, '{}' was expected", tag)
+      throw Error(Code::damaged, "expected an object header's chunk '{}' here", tag)
           .at(path_, address);
     }
     const std::uint32_t stored = load_u32(bytes_.data() + bytes - kCheckBytes);
@@ -143,7 +142,7 @@ HeaderPrefix read_prefix(const InputFile& file, std::uint64_t address) {
   const std::uint64_t got = file.read_some(address, head);
   ByteReader in(Bytes(head, got), file.path(), address);
   if (as_text(in.read_bytes(kTagBytes)) != "OHDR")
-    throw Error(Code::damaged, "no object header begins here").at(file.path(), address);
+    throw Error(Code::damaged, "expected an object header here").at(file.path(), address);
   const std::uint8_t version = in.read_u8();
   if (version != 2) throw damaged_version("an object header", version, file.path(), address);
   const std::uint8_t flags = in.read_u8();
@@ -319,7 +318,7 @@ Superblock read_superblock(const InputFile& file) {
   const std::uint64_t got = file.read_some(0, bytes);
   ByteReader in(Bytes(bytes, got), file.path());
   if (as_text(in.read_bytes(kHdf5Signature.size())) != kHdf5Signature)
-    throw Error(Code::damaged, "no HDF5 signature begins this file").at(file.path(), 0);
+    throw Error(Code::damaged, "file does not start with an HDF5 signature").at(file.path(), 0);
   const std::uint8_t version = in.read_u8();
   if (version != 2 && version != 3)
     throw damaged_version("the superblock", version, file.path(), 8);
@@ -351,7 +350,7 @@ std::vector<HeaderMessage> read_object_header(const InputFile& file, std::uint64
                                               std::uint64_t limit_bytes) {
   const auto check_limit = [&](std::uint64_t bytes, std::uint64_t at) {
     if (bytes <= limit_bytes) return;
-    throw Error(Code::limit, "object header of {} bytes or more, at most {} can be meant", bytes,
+    throw Error(Code::limit, "object header of {} bytes or more, more than the limit of {}", bytes,
                 limit_bytes)
         .at(file.path(), at);
   };

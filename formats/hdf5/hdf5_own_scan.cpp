@@ -144,7 +144,7 @@ class OwnScanner {
   std::optional<FieldPlace> next_place(ColumnWalk& walk) {
     const std::optional<FieldPlace> place = walk.next(row_number_);
     if (!place) {
-      report("no value lies between these offsets", walk, row_number_,
+      report("no value can lie between these offsets", walk, row_number_,
              fmt::format("{} to {}", walk.begin(), walk.end()),
              fmt::format("ascending, {} at most", walk.values_bytes()));
     }

@@ -28,7 +28,7 @@ class DatasetReader {
     const Hdf5Handle type(H5Dget_type(set_.id()), H5Tclose);
     memory_type_ = Hdf5Handle(H5Tcopy(type.id()), H5Tclose);
     if (dataset.descr.starts_with('>') && H5Tset_order(memory_type_.id(), H5T_ORDER_LE) < 0)
-      throw failure("has elements whose byte order cannot be turned");
+      throw failure("has elements whose byte order cannot be converted");
     file_space_ = Hdf5Handle(H5Dget_space(set_.id()), H5Sclose);
     refuse_change();
     refuse_missing_filters();
@@ -78,7 +78,7 @@ class DatasetReader {
                           link.type == H5L_TYPE_HARD;
     if (!is_there) throw changed();
     Hdf5Handle set(H5Dopen2(file, dataset_.name.c_str(), access.id()), H5Dclose);
-    if (!set.is_valid()) throw failure("cannot be opened once more");
+    if (!set.is_valid()) throw failure("cannot be reopened");
     return set;
   }
 
@@ -112,12 +112,12 @@ class DatasetReader {
       if (filter < 0 || H5Zfilter_avail(filter) > 0) continue;
       const bool has_name = static_cast<std::size_t>(i) < dataset_.filters.size();
       throw Error(Code::unsupported,
-                  "dataset '{}' went through the filter {} ({}), which this HDF5 library does not "
+                  "dataset '{}' uses the filter {} ({}), which this HDF5 library does not "
                   "have",
                   printable(dataset_.name), filter,
                   has_name ? dataset_.filters[static_cast<std::size_t>(i)] : "no name")
           .hint(
-              "rewrite it where that filter is (h5repack -f NONE OLD.h5 NEW.h5), or set "
+              "rewrite it where that filter is installed (h5repack -f NONE OLD.h5 NEW.h5), or set "
               "HDF5_PLUGIN_PATH to the folder of its plugin");
     }
   }
@@ -164,12 +164,12 @@ class DatasetReader {
     const bool is_memory = cause.find("memory allocation failed") != std::string::npos;
     Error error(is_memory ? Code::limit : Code::damaged, "dataset '{}' {}",
                 printable(dataset_.name), what);
-    error.because(cause.empty() ? "the HDF5 library does not say why" : cause);
+    error.because(cause.empty() ? "no reason given" : cause);
     return error;
   }
 
   [[nodiscard]] Error changed() const {
-    return Error(Code::mismatch, "dataset '{}' is not what it was a moment ago",
+    return Error(Code::mismatch, "dataset '{}' changed while it was being read",
                  printable(dataset_.name))
         .hint("wait until nothing writes to the file, then convert it again");
   }
@@ -187,7 +187,7 @@ void read_out_hdf5(const std::string& path, std::span<const Hdf5Dataset* const> 
                    std::uint64_t block_bytes, const std::function<void(Bytes)>& send) {
   const Hdf5TrackedFile file(path);
   if (!file.is_valid()) {
-    throw Error(Code::damaged, "the HDF5 library cannot open this file once more")
+    throw Error(Code::damaged, "the HDF5 library cannot reopen this file")
         .because(hdf5_failure_cause());
   }
   for (const Hdf5Dataset* dataset : datasets) {

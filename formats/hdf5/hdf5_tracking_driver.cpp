@@ -134,7 +134,7 @@ Hdf5TrackedFile::Hdf5TrackedFile(const std::string& path) : tracker_(std::make_u
   id_ = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access_);
   if (tracker_->open_error == 0) return;
   release();
-  Error error(Code::io, "cannot be opened once more for the HDF5 library");
+  Error error(Code::io, "cannot be reopened for the HDF5 library");
   error.because_errno(tracker_->open_error);
   if (tracker_->open_error == EMFILE) error.hint("raise the limit of open files (ulimit -n)");
   throw error;

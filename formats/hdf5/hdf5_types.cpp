@@ -177,7 +177,7 @@ std::string read_compound(ByteReader& in, const Head& head, int depth) {
 }
 
 std::string read_type(ByteReader& in, int depth) {
-  if (depth == kDeepest) return "types in types";
+  if (depth == kDeepest) return "nested types";
   const Head head = read_head(in);
   if (head.kind == kInteger) return read_integer(in, head);
   if (head.kind == kFloat) return read_float(in, head);
@@ -198,8 +198,7 @@ bool has_hdf5_type(const DType& dtype) {
 }
 
 std::vector<std::byte> datatype_bytes(const DType& dtype) {
-  if (!has_hdf5_type(dtype))
-    throw Error(Code::bug, "no HDF5 datatype was ever meant for '{}'", dtype.descr());
+  if (!has_hdf5_type(dtype)) throw Error(Code::bug, "no HDF5 datatype for '{}'", dtype.descr());
   ByteWriter out;
   switch (dtype.descr()[1]) {
     case 'b':
@@ -246,7 +245,7 @@ std::string datatype_name(Bytes body) {
   try {
     return read_type(in, 0);
   } catch (const Error&) {
-    return "datatype that is cut short";
+    return "truncated datatype";
   }
 }
 

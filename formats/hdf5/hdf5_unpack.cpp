@@ -77,7 +77,7 @@ class PlainFile {
   void set_size(std::uint64_t bytes) const {
     if (::ftruncate(descriptor_, static_cast<off_t>(bytes)) == 0) return;
     const int error = errno;
-    throw Error(Code::io, "cannot have {} bytes", bytes).at(path_).because_errno(error);
+    throw Error(Code::io, "cannot be extended to {} bytes", bytes).at(path_).because_errno(error);
   }
   [[nodiscard]] std::uint64_t free_bytes() const {
     return free_space(descriptor_).value_or(kMostFileBytes);
@@ -155,7 +155,7 @@ class SequenceSink final : public ValueSink {
       value = in.read_bytes(in.remaining());
     }
     if (value.size() > left_)
-      throw Error(Code::damaged, "{} bytes of a value that has {} left", value.size(), left_);
+      throw Error(Code::damaged, "{} bytes for a value that has {} left", value.size(), left_);
     file_.write(at_, value);
     at_ += value.size();
     left_ -= value.size();
@@ -167,7 +167,7 @@ class SequenceSink final : public ValueSink {
     // The global heap is not compressed: what the file does not hold was never written.
     bytes_ += std::min(length, limit_bytes_ + 1);
     if (bytes_ > limit_bytes_ || length > 0xffffffffU) {
-      throw Error(Code::damaged, "the values of '{}' have more bytes than the file, {}",
+      throw Error(Code::damaged, "the values of '{}' have more bytes than the file: {}",
                   printable(target_.dataset->name), limit_bytes_);
     }
     const std::uint64_t row = row_++;
@@ -239,7 +239,7 @@ class Unpacking {
         [&](Bytes message) { take(message); }, [&] { report(); });
     if (sink_ && sink_->is_done()) sink_.reset();
     if (sink_ || !waiting_.empty()) {
-      throw Error(Code::damaged, "the HDF5 library's process ended before all values were there")
+      throw Error(Code::damaged, "the HDF5 library's process ended before it sent all values")
           .at(request_.file.path());
     }
     file_.set_size(end_);
@@ -269,10 +269,11 @@ class Unpacking {
   void refuse_without_room() const {
     const std::uint64_t free = file_.free_bytes();
     if (end_ <= free) return;
-    throw Error(Code::io, "its datasets take {} unpacked, {} are free in the temporary folder",
+    throw Error(Code::io,
+                "its datasets take {} unpacked, but only {} are available in the temporary folder",
                 format_size(end_), format_size(free))
         .at(request_.file.path())
-        .hint("set TMPDIR to a folder on a disk with that much room");
+        .hint("set TMPDIR to a folder on a disk with that much free space");
   }
 
   void take(Bytes message) {

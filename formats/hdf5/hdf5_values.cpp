@@ -58,7 +58,7 @@ FieldPlace Hdf5Values::flat_place(std::uint64_t row) {
   const std::optional<std::uint64_t> offset = rows_.locate(begin, end - begin);
   if (offset) return {.offset = *offset, .length = end - begin};
   if (!rows_.exists(begin) && !rows_.exists(end - 1)) return {};
-  throw cannot_locate_error(rows_.dataset(), "cuts values over several chunks")
+  throw cannot_locate_error(rows_.dataset(), "splits values over several chunks")
       .at(file_.path(), at);
 }
 
@@ -79,7 +79,7 @@ FieldPlace Hdf5Values::heap_place(std::uint64_t row) {
   next_row_ = row + 1;
   heap_bytes_ += length;
   if (heap_bytes_ > file_.size()) {
-    throw Error(Code::damaged, "values of '{}' lie one over the other: {} bytes in a file of {}",
+    throw Error(Code::damaged, "values of '{}' overlap: {} bytes in a file of {}",
                 printable(rows_.dataset().name), heap_bytes_, file_.size())
         .at(file_.path(), *at);
   }

@@ -37,7 +37,7 @@ class Hdf5Sizer final : public ShardSizer {
   [[nodiscard]] std::vector<std::uint64_t> sums_with(
       std::span<const std::uint64_t> part_bytes) const {
     if (part_bytes.size() != part_bytes_.size()) {
-      throw Error(Code::bug, "a record of {} parts cannot be counted, its HDF5 shard has {}",
+      throw Error(Code::bug, "a record of {} parts cannot be counted; its HDF5 shard has {}",
                   part_bytes.size(), part_bytes_.size());
     }
     std::vector<std::uint64_t> sums = part_bytes_;
@@ -99,7 +99,7 @@ class Hdf5ShardWriter final : public ShardWriter {
       spill_.read(i, [&](Bytes piece) { file_.append(piece); });
     }
     if (file_.size() != extents.back().offset) {
-      throw Error(Code::bug, "the columns end at byte {}, planned was {}", file_.size(),
+      throw Error(Code::bug, "the columns end at byte {}, but {} was planned", file_.size(),
                   extents.back().offset)
           .at(file_.path());
     }
@@ -167,7 +167,7 @@ Record encode_with_key(const Sample& sample, const Schema& schema) {
 Record encode_hdf5(const Sample& sample, const Schema& schema, const OptionSet&) {
   if (hdf5_row_storage(schema).has_strides()) return encode_fixed_row(sample, schema);
   if (sample.key.size() > kMaxKeyBytes) {
-    throw Error(Code::limit, "key of {} bytes, HDF5 shards hold keys of at most {}",
+    throw Error(Code::limit, "key of {} bytes; HDF5 shards hold keys of at most {}",
                 sample.key.size(), kMaxKeyBytes)
         .for_sample(sample.key.substr(0, 64) + "...");
   }

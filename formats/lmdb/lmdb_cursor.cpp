@@ -72,8 +72,8 @@ class LmdbTree {
     const std::uint64_t latest = lmdb::read_live_meta(*file_, [](const Finding&) {}).transaction;
     if (latest < meta_.transaction + 2) return;
     throw Error(Code::damaged,
-                "not found in transaction {}, whose pages may have been written over: the file is "
-                "at {} by now",
+                "not found in transaction {}, whose pages may have been overwritten: the file is "
+                "at {} now",
                 meta_.transaction, latest)
         .at(file_->path())
         .hint("begin another transaction to see the file as it is now");
@@ -100,7 +100,7 @@ class LmdbTree {
     const std::uint64_t count = lmdb::overflow_pages(node.value_bytes, meta_.page_bytes);
     if (node.child < lmdb::kMetaPages || node.child >= pages_ || count > pages_ - node.child) {
       throw Error(Code::damaged,
-                  "value of key '{}' is in {} pages from page {} on, the file has {}",
+                  "value of key '{}' is in {} pages from page {} on, but the file has {}",
                   shown(node.key), count, node.child, pages_)
           .at(file_->path(), node_offset);
     }
@@ -111,7 +111,7 @@ class LmdbTree {
  private:
   TreePagePtr read(std::uint64_t number, std::uint64_t named_at) const {
     if (number < lmdb::kMetaPages || number >= pages_) {
-      throw Error(Code::damaged, "refers to page {}, the file has {} in use", number, pages_)
+      throw Error(Code::damaged, "refers to page {}, but the file has {} in use", number, pages_)
           .at(file_->path(), named_at);
     }
     auto page = std::make_shared<TreePage>();
@@ -272,7 +272,7 @@ class LmdbCursor final : public KeyCursor {
     const Bytes left = side == Side::back ? from.back().key : path.back().node().key;
     const Bytes right = side == Side::back ? path.back().node().key : from.front().key;
     if (tree_->compare(left, right) < 0) return;
-    throw Error(Code::damaged, "page {}: its keys overlap those of the leaf beside it",
+    throw Error(Code::damaged, "page {}: its keys overlap those of a neighboring leaf",
                 path.back().page->number)
         .at(tree_->file()->path(), tree_->offset_of(path.back().page->number));
   }
@@ -311,7 +311,7 @@ MetaPage read_settled_meta(const InputFile& file) {
         lmdb::read_live_meta(file, [&](Finding finding) { fault = std::move(finding); });
     if (!fault) return meta;
     if (attempt < kAttempts) continue;
-    throw Error(Code::damaged, "which state of the file counts is not certain: {}", fault->message)
+    throw Error(Code::damaged, "cannot determine the current state of the file: {}", fault->message)
         .at(file.path(), fault->offset);
   }
 }
@@ -352,8 +352,8 @@ class LmdbMap final : public KeyMap, public std::enable_shared_from_this<LmdbMap
     lmdb::refuse_sorted_duplicates(meta, *file);
     const bool has_root = meta.main_tree.root != lmdb::kNoPage;
     if (meta.main_tree.depth > lmdb::kMaxDepth || has_root != (meta.main_tree.depth > 0)) {
-      throw Error(Code::damaged, "a tree of depth {}, LMDB's have 1 to {}", meta.main_tree.depth,
-                  lmdb::kMaxDepth)
+      throw Error(Code::damaged, "a tree of depth {}, but LMDB allows 1 to {}",
+                  meta.main_tree.depth, lmdb::kMaxDepth)
           .at(file->path(), meta.offset);
     }
     return std::make_shared<const LmdbMap>(std::move(file), meta, image);

@@ -48,7 +48,7 @@ ShardLayout lmdb_layout(const Schema& schema, const OptionSet&) {
 Record encode_lmdb(const Sample& sample, const Schema& schema, const OptionSet&) {
   MsgpackSample encoded = encode_msgpack_sample(sample, schema);
   if (encoded.map.size() > lmdb::kMaxValueBytes) {
-    throw Error(Code::limit, "encoded sample of {} bytes, an LMDB value holds at most {}",
+    throw Error(Code::limit, "encoded sample of {} bytes; an LMDB value holds at most {}",
                 encoded.map.size(), lmdb::kMaxValueBytes)
         .for_sample(sample.key)
         .hint("choose a format without this limit, such as --to hdf5, or leave the sample out");

@@ -22,7 +22,7 @@ constexpr std::uint64_t kMostMapped = 8 << 20;
 
 void check(int result, std::string_view call) {
   if (result == MDB_SUCCESS) return;
-  throw Error(result == ENOMEM ? Code::limit : Code::damaged, "liblmdb's {} fails", call)
+  throw Error(result == ENOMEM ? Code::limit : Code::damaged, "liblmdb's {} failed", call)
       .because(mdb_strerror(result));
 }
 
@@ -46,13 +46,13 @@ class LibraryWalk {
     std::uint64_t walked = 0;
     for (; result == MDB_SUCCESS; result = mdb_cursor_get(cursor_, &key, &value, MDB_NEXT)) {
       if (++walked > file_bytes_ / kLeastEntryBytes)
-        throw Error(Code::damaged, "liblmdb walks more entries than the file has room for");
+        throw Error(Code::damaged, "liblmdb walks more entries than fit in the file");
       take(key, value);
     }
     if (result != MDB_NOTFOUND) check(result, "mdb_cursor_get");
     if (facts.ms_entries == walked) return;
     Finding finding;
-    finding.message = "liblmdb counts other entries than it walks";
+    finding.message = "liblmdb's count of entries differs from its walk";
     finding.found = fmt::format("mdb_stat {}", facts.ms_entries);
     finding.expected = fmt::format("{}", walked);
     findings_(std::move(finding));

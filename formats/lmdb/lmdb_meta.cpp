@@ -48,7 +48,7 @@ void refuse_relatives(Bytes page, const InputFile& file) {
   if (u32_at(page, k32BitHeader) == kMagic) relative = "a 32-bit program";
   if (u32_at(page, kVersionOneHeader) == kMagic) relative = "LMDB 1.0 or a preview of it";
   if (relative.empty()) return;
-  throw Error(Code::unsupported, "an LMDB file of {}, whose layout is another", relative)
+  throw Error(Code::unsupported, "an LMDB file of {}, whose layout differs", relative)
       .at(file.path(), 0)
       .hint(kConvertHint);
 }
@@ -69,8 +69,8 @@ MetaPage read_meta(const InputFile& file, std::uint64_t offset, std::uint64_t nu
         .at(file.path(), offset + kPageHeaderBytes);
   }
   if (version != kVersion) {
-    throw Error(Code::unsupported, "LMDB data version {}{}, only {} is read", version,
-                version == 999 ? " (of a development build)" : "", kVersion)
+    throw Error(Code::unsupported, "unsupported LMDB data version {}{}, only {} is supported",
+                version, version == 999 ? " (of a development build)" : "", kVersion)
         .at(file.path(), offset)
         .hint(kConvertHint);
   }
@@ -89,7 +89,7 @@ MetaPage read_meta(const InputFile& file, std::uint64_t offset, std::uint64_t nu
   meta.transaction = in.read_u64();
   if (!std::has_single_bit(meta.page_bytes) || meta.page_bytes < kLeastPageBytes ||
       meta.page_bytes > kMostPageBytes) {
-    throw Error(Code::damaged, "pages of {} bytes, which is no power of two from {} to {}",
+    throw Error(Code::damaged, "pages of {} bytes, which is not a power of two from {} to {}",
                 meta.page_bytes, kLeastPageBytes, kMostPageBytes)
         .at(file.path(), offset);
   }
@@ -102,7 +102,7 @@ MetaPage read_meta(const InputFile& file, std::uint64_t offset, std::uint64_t nu
 std::string turn_fault(const MetaPage& first, const MetaPage& second) {
   const std::uint64_t even = first.transaction, odd = second.transaction;
   const bool are_in_turn = (even & 1) == 0 && (even > odd ? even - odd == 1 : odd - even == 1);
-  if (!are_in_turn && (even != 0 || odd != 0)) return "not neighbours in order";
+  if (!are_in_turn && (even != 0 || odd != 0)) return "not consecutive";
   const MetaPage& older = even < odd ? first : second;
   const MetaPage& newer = even < odd ? second : first;
   // Pages are never given back.
@@ -132,12 +132,12 @@ MetaPage read_live_meta(const InputFile& file, const FindingSink& findings) {
     second = read_meta(file, first.page_bytes, 1);
   } catch (const Error& error) {
     if (error.code() == Code::io) throw;
-    finding.message = fmt::format("the second meta page cannot be used ({})", error.message());
+    finding.message = fmt::format("the second meta page is unusable ({})", error.message());
     findings(std::move(finding));
     return first;
   }
   if (second->page_bytes != first.page_bytes) {
-    finding.message = "the two meta pages differ in the size of a page";
+    finding.message = "the two meta pages differ in page size";
     finding.found = fmt::to_string(second->page_bytes);
     finding.expected = fmt::to_string(first.page_bytes);
     findings(std::move(finding));

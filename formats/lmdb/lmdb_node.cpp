@@ -44,12 +44,12 @@ class PageReader {
     const auto found_number = load<std::uint64_t>(page_, 0);
     const auto flags = load<std::uint16_t>(page_, 10);
     if (found_number != number) {
-      fault(0, fmt::format("page {} has another number in its header", number),
+      fault(0, fmt::format("page {} has a different number in its header", number),
             fmt::to_string(found_number), fmt::to_string(number));
       return false;
     }
     if (flags != kLeafPage && flags != kBranchPage) {
-      fault(10, fmt::format("page {} is no page of a tree", number),
+      fault(10, fmt::format("page {} is not a tree page", number),
             fmt::format("flags {:#06x}", flags),
             fmt::format("{:#06x} or {:#06x}", +kBranchPage, +kLeafPage));
       return false;
@@ -119,7 +119,7 @@ class PageReader {
     std::uint64_t end = upper_, unclaimed = 0;
     for (const auto& [begin, run_end] : runs) {
       if (begin < end) {
-        fault(begin, "nodes of a page lie on top of each other", fmt::format("one at {}", begin),
+        fault(begin, "nodes of a page overlap", fmt::format("one at {}", begin),
               fmt::format("{} or more", end));
         contents_.nodes.clear();
         contents_.has_loss = true;
@@ -130,7 +130,7 @@ class PageReader {
     }
     unclaimed += page_.size() - end;
     if (unclaimed == 0 || contents_.has_loss) return;
-    fault(upper_, "bytes between the nodes of a page belong to none of them",
+    fault(upper_, "bytes between the nodes of a page belong to no node",
           fmt::format("{} bytes", unclaimed), "0");
     contents_.has_loss = true;
   }

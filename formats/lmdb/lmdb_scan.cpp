@@ -109,12 +109,12 @@ class LmdbScanner {
       MetaPage meta = lmdb::read_live_meta(file_, findings);
       finding.offset = meta.offset;
       if ((meta.main_tree.flags & lmdb::kDupSort) != 0) {
-        finding.message = "entries are sorted duplicates, which have no rows";
+        finding.message = "entries are sorted duplicates, which cannot be rows";
         findings_(std::move(finding));
         return std::nullopt;
       }
       if (!is_own() || (meta.page_bytes == kOwnPageBytes && meta.main_tree.flags == 0)) return meta;
-      finding.message = "meta page is not as shale writes it";
+      finding.message = "meta page differs from what shale writes";
       finding.found =
           fmt::format("pages of {} bytes, flags {:#06x}", meta.page_bytes, meta.main_tree.flags);
       finding.expected = fmt::format("{}, {:#06x}", kOwnPageBytes, 0);
@@ -145,7 +145,7 @@ class LmdbScanner {
     if (entry.flags == 0 || entry.flags == lmdb::kBigData) return;
     const bool is_database = (entry.flags & lmdb::kSubData) != 0;
     draft_.begin(is_database ? "entry is a named database, not a value"
-                             : "entry's node has flags that no value has",
+                             : "entry's node has flags that are not valid for a value",
                  entry.key_offset);
     draft_.send(fmt::format("{:#06x}", entry.flags), fmt::format("0 or {:#06x}", +lmdb::kBigData));
   }
@@ -218,7 +218,7 @@ class LmdbScanner {
     }
     const bool is_of_type = lmdb::can_hold(Kind::bytes, *key, is_own());
     if (!is_of_type || key->length > kMaxKeyBytes) {
-      draft_.begin("entry 'key' of the map is no key", key->value_offset).field = "key";
+      draft_.begin("entry 'key' of the map is not a valid key", key->value_offset).field = "key";
       draft_.send(fmt::format("{} of {} bytes", name_of(key->type), key->length),
                   fmt::format("bytes, at most {}", kMaxKeyBytes));
       return;
@@ -267,14 +267,14 @@ class LmdbScanner {
       draft_.begin("map has an entry that the schema does not have", extra->value_offset);
       return draft_.send(extra->name, {});
     }
-    draft_.begin("map repeats entries, or has them in another order", entry.value_offset);
+    draft_.begin("map repeats entries, or has them in the wrong order", entry.value_offset);
     draft_.send(fmt::format("{} entries", map_.size()),
                 fmt::format("{} in the order of the schema", schema_.fields.size() + 1));
   }
 
   void fill_cell(const Field& field, const MsgpackEntry& value, IndexCell& cell) {
     if (!lmdb::can_hold(field.kind, value, is_own())) {
-      draft_.begin("value of the map is of another type", value.value_offset).field = field.name;
+      draft_.begin("value of the map has the wrong type", value.value_offset).field = field.name;
       return draft_.send(std::string(name_of(value.type)), std::string(name_of(field.kind)));
     }
     switch (field.kind) {
@@ -301,21 +301,21 @@ class LmdbScanner {
       if (error.code() == Code::io) throw;
     }
     if (!tensor) {
-      draft_.begin("value is no map of dtype, shape and data", value.value_offset).field =
+      draft_.begin("value is not a map of dtype, shape and data", value.value_offset).field =
           field.name;
       return draft_.send();
     }
     const std::string& dtype = field.dtype.descr();
     if (tensor->dtype != dtype && (is_own() || !is_same_dtype(tensor->dtype, field.dtype))) {
-      draft_.begin("tensor is of another dtype", value.value_offset).field = field.name;
+      draft_.begin("tensor has the wrong dtype", value.value_offset).field = field.name;
       return draft_.send(tensor->dtype, dtype);
     }
     if (tensor->shape != field.shape) {
-      draft_.begin("tensor is of another shape", value.value_offset).field = field.name;
+      draft_.begin("tensor has the wrong shape", value.value_offset).field = field.name;
       return draft_.send(shape_text(tensor->shape), shape_text(field.shape));
     }
     if (tensor->data.length != field.tensor_bytes()) {
-      draft_.begin("tensor's data is of another size", value.value_offset).field = field.name;
+      draft_.begin("tensor's data has the wrong size", value.value_offset).field = field.name;
       return draft_.send(fmt::format("{} bytes", tensor->data.length),
                          fmt::to_string(field.tensor_bytes()));
     }

@@ -87,7 +87,7 @@ class MapSurvey {
     }
     if (keys == 1 && key->length > kMaxKeyBytes) {
       refuse(entry,
-             fmt::format("its 'key' has {} bytes, at most {} are read", key->length, kMaxKeyBytes));
+             fmt::format("its 'key' has {} bytes, more than the limit of {}", key->length, kMaxKeyBytes));
     }
     if (count_ > 0 && keys != keys_) {
       refuse(entry, fmt::format("a 'key' is {} this map, unlike in those before it",
@@ -107,8 +107,8 @@ class MapSurvey {
     }
     const auto tensor = lmdb::read_tensor(value_.view(), value, false);
     if (!tensor) {
-      refuse(entry, fmt::format("field '{}' is {}, which no kind of field holds",
-                                printable(value.name), describe_type(value)));
+      refuse(entry, fmt::format("field '{}' is {}, which no field can hold", printable(value.name),
+                                describe_type(value)));
     }
     field.kind = Kind::tensor;
     field.shape = tensor->shape;
@@ -123,14 +123,14 @@ class MapSurvey {
   }
 
   static std::string describe_type(const MsgpackEntry& value) {
-    if (value.type == MsgpackType::array) return "an array of other things than bytes";
-    if (value.type == MsgpackType::map) return "a map, and no tensor of shale's";
+    if (value.type == MsgpackType::array) return "an array with elements other than bytes";
+    if (value.type == MsgpackType::map) return "a map that is not a tensor of shale";
     return std::string(name_of(value.type));
   }
 
   void learn(const TreeEntry& entry) {
     if (map_.size() > kMostFields) {
-      refuse(entry, fmt::format("its map has {} entries, at most {} are made fields of",
+      refuse(entry, fmt::format("its map has {} entries, more than the limit of {} fields",
                                 map_.size(), kMostFields));
     }
     for (const MsgpackEntry& value : map_) {
@@ -146,7 +146,7 @@ class MapSurvey {
 
   void compare(const TreeEntry& entry) {
     if (map_.size() != schema_.fields.size() + keys_) {
-      refuse(entry, fmt::format("its map has {} entries, those before it {}", map_.size(),
+      refuse(entry, fmt::format("its map has {} entries, but those before it have {}", map_.size(),
                                 schema_.fields.size() + keys_));
     }
     for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
@@ -156,13 +156,13 @@ class MapSurvey {
           is_in_place ? &map_[i + keys_] : lmdb::find_entry(map_, known.name);
       if (value == nullptr) {
         refuse(entry,
-               fmt::format("its map has no '{}', those before it have", printable(known.name)));
+               fmt::format("its map has no '{}', but those before it do", printable(known.name)));
       }
       const Field field = field_of(entry, *value);
       const bool is_string = known.kind == Kind::text || known.kind == Kind::bytes;
       const bool are_strings = is_string && (field.kind == Kind::text || field.kind == Kind::bytes);
       if (field != known && !are_strings) {
-        refuse(entry, fmt::format("field '{}' is {}, in the maps before it {}",
+        refuse(entry, fmt::format("field '{}' is {}, but in the maps before it {}",
                                   printable(known.name), kind_text(field), kind_text(known)));
       }
       if (is_text_[i]) is_text_[i] = is_short_text(*value);
@@ -186,10 +186,10 @@ class MapSurvey {
 
 void refuse_named_database(const TreeEntry& entry, const InputFile& file) {
   if ((entry.flags & lmdb::kSubData) == 0) return;
-  throw Error(Code::unsupported, "holds named databases, '{}' is one",
+  throw Error(Code::unsupported, "holds named databases, such as '{}'",
               printable(as_text(entry.key)))
       .at(file.path(), entry.key_offset)
-      .hint("copy the database of that name into a file of its own, as its main database");
+      .hint("copy the named database into a file of its own, as its main database");
 }
 
 }  // namespace
@@ -203,7 +203,7 @@ Survey survey_lmdb_file(const InputFile& file, Dialect dialect, const WalkProgre
   // Damage stops where the schema hangs on it; elsewhere the scan will tell more of it.
   const FindingSink findings = [&](const Finding& finding) {
     if (!is_parsed) return;
-    throw Error(Code::damaged, "fields cannot be made out: {}", finding.message)
+    throw Error(Code::damaged, "cannot determine the fields: {}", finding.message)
         .at(file.path(), finding.offset)
         .hint(kPlainHint);
   };
@@ -220,7 +220,7 @@ Survey survey_lmdb_file(const InputFile& file, Dialect dialect, const WalkProgre
   (void)lmdb::walk_trees(file, meta, {.prefetches_values = is_parsed, .pace = &pace}, entries,
                          findings);
   if (is_parsed && maps.count() == 0) {
-    throw Error(Code::unsupported, "no entries, and so no map to take fields from")
+    throw Error(Code::unsupported, "has no entries, so there is no map to take fields from")
         .at(file.path())
         .hint(kPlainHint);
   }

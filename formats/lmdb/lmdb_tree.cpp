@@ -108,7 +108,7 @@ class TreeWalk {
     if (totals_.depth == 0) totals_.depth = level;
     if (totals_.depth != level) {
       walk_.draft.report(offset_of(number),
-                         fmt::format("leaf page {} lies at another depth", number),
+                         fmt::format("leaf page {} is at the wrong depth", number),
                          fmt::to_string(level), fmt::to_string(totals_.depth));
     }
     read_leaf(contents, number, buffer);
@@ -139,8 +139,7 @@ class TreeWalk {
 
   [[nodiscard]] std::string range_text() const {
     const std::uint64_t pages = walk_.pages.pages();
-    return pages > kMetaPages ? fmt::format("{} to {}", kMetaPages, pages - 1)
-                              : "no page of a tree";
+    return pages > kMetaPages ? fmt::format("{} to {}", kMetaPages, pages - 1) : "no tree page";
   }
 
   // Keys ascend, within what the parents say. The first key of a branch page stands for none.
@@ -248,7 +247,7 @@ class TreeWalk {
       if (!told || *told < least || (walk_.options.is_own && *told != least) ||
           !is_in_file(*told)) {
         return refuse("header of a value's overflow pages is wrong",
-                      told ? fmt::format("{} pages", *told) : "no overflow page",
+                      told ? fmt::format("{} pages", *told) : "not an overflow page",
                       extent_text(least));
       }
       count = *told;
@@ -291,7 +290,7 @@ class TreeWalk {
     for (const Row& row : rows) {
       if (row.found == row.recorded) continue;
       walk_.draft.report(walk_.meta.offset,
-                         fmt::format("{} of {} are not as its record has it", row.what, name_),
+                         fmt::format("{} of {} do not match its record", row.what, name_),
                          fmt::to_string(row.found), fmt::to_string(row.recorded));
     }
   }
@@ -321,11 +320,11 @@ class FreePages {
       const std::uint64_t transaction = ByteReader(entry.key).read_u64();
       if (transaction <= walk_.meta.transaction) return;
       walk_.draft.report(
-          entry.key_offset, "pages were set free by a transaction that is yet to come",
+          entry.key_offset, "pages were freed by a transaction in the future",
           fmt::to_string(transaction), fmt::format("{} or less", walk_.meta.transaction));
       return;
     }
-    walk_.draft.report(entry.key_offset, "key in the tree of free pages is no transaction",
+    walk_.draft.report(entry.key_offset, "key in the tree of free pages is not a transaction",
                        fmt::format("{} bytes", entry.key.size()), "8");
   }
 
@@ -379,16 +378,16 @@ void check_own(Walk& walk, bool has_loss) {
   const bool fits = meta.last_page < walk.file.size() &&
                     walk.file.size() == (meta.last_page + 1) * meta.page_bytes;
   if (!fits) {
-    walk.draft.report(meta.offset, "last page in use is not the last one of the file",
+    walk.draft.report(meta.offset, "last page in use is not the last page of the file",
                       fmt::format("page {} of {} bytes", meta.last_page, meta.page_bytes),
                       fmt::format("a file of {} bytes", walk.file.size()));
   }
   if (meta.free_tree.root != kNoPage) {
-    walk.draft.report(meta.offset, "there is a tree of free pages, which shale does not write");
+    walk.draft.report(meta.offset, "has a tree of free pages, which shale does not write");
   }
   if (!has_loss && walk.pages.taken() != walk.pages.pages()) {
     const std::uint64_t lost = walk.pages.first_free();
-    walk.draft.report(lost * meta.page_bytes, fmt::format("page {} belongs to nothing", lost),
+    walk.draft.report(lost * meta.page_bytes, fmt::format("page {} is neither in use nor free", lost),
                       fmt::format("{} pages in use", walk.pages.taken()),
                       fmt::to_string(walk.pages.pages()));
   }

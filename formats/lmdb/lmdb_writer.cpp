@@ -245,7 +245,7 @@ std::span<const std::uint64_t> LmdbPageWriter::close() {
   written_.branch_pages = next_page() - kMetaPages - written_.leaf_pages - written_.overflow_pages;
   const TreeStatistics foretold = shape_.closed();
   if (written_ != foretold || file_.size() != foretold.file_bytes()) {
-    throw Error(Code::bug, "an LMDB file of {} bytes and depth {} was foretold as {} and {}",
+    throw Error(Code::bug, "an LMDB file of {} bytes and depth {} was predicted as {} and {}",
                 file_.size(), written_.depth, foretold.file_bytes(), foretold.depth)
         .at(file_.path());
   }

@@ -32,7 +32,7 @@ Record encode_npy(const Sample& sample, const Schema& schema, const OptionSet&) 
 
 ShardLayout npy_layout(const Schema& schema, const OptionSet&) {
   if (schema.fields.empty()) {
-    throw Error(Code::unsupported, "samples have no fields, an npy shard is a file for each")
+    throw Error(Code::unsupported, "samples have no fields, but an npy shard is one file per field")
         .hint("the 'record' format holds samples of a key alone");
   }
   ShardLayout layout;
@@ -40,11 +40,12 @@ ShardLayout npy_layout(const Schema& schema, const OptionSet&) {
     if (field.name.size() > kMostNameBytes) {
       throw Error(
           Code::unsupported,
-          "field '{}' has a name of {} bytes, a file of an npy shard is named by at most {}",
+          "field '{}' has a name of {} bytes; a file of an npy shard is named by at most {}",
           printable(field.name), field.name.size(), kMostNameBytes);
     }
     if (field.shape.size() > kMostAxes) {
-      throw Error(Code::unsupported, "field '{}' has {} axes, an npy array of samples at most {}",
+      throw Error(Code::unsupported,
+                  "field '{}' has {} axes; an npy array of samples has at most {}",
                   printable(field.name), field.shape.size(), kMostAxes);
     }
     layout.file_suffixes.push_back(fmt::format(".{}.npy", field.name));
@@ -59,7 +60,7 @@ ShardLayout npy_layout(const Schema& schema, const OptionSet&) {
 
 const Format npy_format = {
     .name = "npy",
-    .summary = "plain .npy arrays, one file a field",
+    .summary = "plain .npy arrays, one file per field",
     .suffixes = kSuffixes,
     .options = {},
     .reserved_fields = {},

@@ -21,7 +21,7 @@ class ColumnCheck {
     const std::vector<std::byte> header = npy_column_header(field_, samples);
     if (!has_header(header)) return;
     if (base != header.size()) {
-      report(0, "rows do not begin where the manifest says", fmt::format("byte {}", header.size()),
+      report(0, "rows are not where the manifest says", fmt::format("byte {}", header.size()),
              fmt::format("byte {}", base));
     }
     const std::uint64_t expected = samples * fixed_bytes_of(field_).value(),

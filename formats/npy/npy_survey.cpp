@@ -33,7 +33,7 @@ void refuse_what_is_not_plain(const NpyHeader& header, const InputFile& file) {
   }
   if (header.fortran_order && header.shape.size() > 1) {
     throw Error(Code::unsupported,
-                "npy array of {} axes is in Fortran order: its rows lie in pieces",
+                "npy array of {} axes is in Fortran order: its rows are not contiguous",
                 header.shape.size())
         .at(file.path())
         .hint("'shale convert' reads it");
@@ -42,7 +42,7 @@ void refuse_what_is_not_plain(const NpyHeader& header, const InputFile& file) {
     throw Error(Code::unsupported, "npy array of {} is big-endian in the file",
                 dtype_text(header.dtype))
         .at(file.path())
-        .hint("'shale convert' turns its bytes around");
+        .hint("'shale convert' swaps its bytes");
   }
 }
 
@@ -53,8 +53,8 @@ void check_length(const NpyHeader& header, std::uint64_t row_bytes, const InputF
   throw Error(Code::damaged, "npy array of {} rows has {} bytes, expected {}", rows, found,
               expected)
       .at(file.path(), header.data_offset + std::min(found, expected))
-      .hint(found < expected ? "the file was cut short; copy it again"
-                             : "something else was written behind the array; np.load ignores it");
+      .hint(found < expected ? "the file was truncated; copy it again"
+                             : "something else was written after the array; np.load ignores it");
 }
 
 PlainArray describe_array(const InputFile& file) {
@@ -85,7 +85,8 @@ std::string text_of(const Field& field, std::uint64_t rows, std::uint64_t base) 
 
 Survey survey_npy(const InputFile& file, Dialect dialect, const WalkProgress&) {
   if (dialect == Dialect::msgpack)
-    throw Error(Code::usage, "--parse msgpack is for LMDB files, this is .npy").at(file.path());
+    throw Error(Code::usage, "--parse msgpack is for LMDB files, but this is an .npy file")
+        .at(file.path());
   PlainArray array = describe_array(file);
   return Survey::of_columns({.fields = {std::move(array.field)}}, array.rows, {array.base});
 }
@@ -98,7 +99,7 @@ void scan_foreign_npy(const ShardInput& input, const FindingSink& findings) {
     const PlainArray array = describe_array(file);
     const Field& expected = input.schema.fields.at(0);
     if (!input.layout.rows.has_strides())
-      throw Error(Code::damaged, "the index has no rows of one size, an npy file has");
+      throw Error(Code::damaged, "the index has no rows of one size, but an npy file does");
     if (array.field == expected && array.rows == input.samples && array.base == input.bases[0])
       return;
     finding.message = "npy array is not the one that was indexed";

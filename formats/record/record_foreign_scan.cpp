@@ -136,7 +136,7 @@ class ForeignRecordScanner {
                         chosen_key_->count == 1 && chosen_key_->first_length <= kMaxKeyBytes;
     if (!is_one) {
       draft_
-          .begin("record has no key, as those before it have",
+          .begin("record has no key, but those before it do",
                  chosen_key_ == nullptr ? std::nullopt : std::optional(chosen_key_->list_offset))
           .field = "key";
       return draft_.send();

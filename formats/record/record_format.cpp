@@ -36,7 +36,7 @@ ShardLayout record_layout(const Schema& schema, const OptionSet&) {
   for (const Field& field : schema.fields) {
     if (field.shape.size() <= kMaxAxes) continue;
     throw Error(Code::unsupported,
-                "field '{}' is a tensor of {} axes, the record format holds at most {}",
+                "field '{}' is a tensor of {} axes; the record format holds at most {}",
                 printable(field.name), field.shape.size(), kMaxAxes);
   }
   const std::vector<PlannedFeature> plan = plan_features(schema);
@@ -44,7 +44,7 @@ ShardLayout record_layout(const Schema& schema, const OptionSet&) {
   for (const PlannedFeature& planned : plan) names_bytes += planned.name.size();
   if (plan.size() > kMaxFeatures || names_bytes > kMaxFeatureNamesBytes) {
     throw Error(Code::unsupported,
-                "{} features with names of {} bytes, the record format holds at most {} and {}",
+                "{} features with names of {} bytes; the record format holds at most {} and {}",
                 plan.size(), names_bytes, kMaxFeatures, kMaxFeatureNamesBytes);
   }
   ShardLayout layout;

@@ -159,7 +159,7 @@ class RecordScanner {
       is_complete = false;
       draft_
           .begin(fmt::format("feature '{}' is {}", planned.name,
-                             times == 0 ? "missing" : "there more than once"),
+                             times == 0 ? "missing" : "present more than once"),
                  begin)
           .field = field_name(planned);
       draft_.send();
@@ -167,7 +167,7 @@ class RecordScanner {
     const auto unknown = std::find(targets_.begin(), targets_.end(), nullptr);
     if (unknown != targets_.end()) {
       const ParsedFeature& one = parsed_[static_cast<std::size_t>(unknown - targets_.begin())];
-      draft_.begin("features that the schema does not have", begin);
+      draft_.begin("record has features that the schema does not have", begin);
       draft_.send(fmt::format("{}, one of them '{}'", parsed_.size(), one.name),
                   fmt::format("{} features", plan_.size()));
     } else if (is_complete) {
@@ -224,12 +224,12 @@ class RecordScanner {
     const auto expected = is_integer || planned.role == Role::shape ? ParsedFeature::Type::integers
                                                                     : ParsedFeature::Type::bytes;
     if (feature.type != expected) {
-      report_feature(planned, feature, "another type of list",
+      report_feature(planned, feature, "the wrong type of list",
                      std::string(list_name_of(feature.type)), std::string(list_name_of(expected)));
       return false;
     }
     if (!is_list(planned) && planned.role != Role::shape && feature.count != 1) {
-      report_feature(planned, feature, "another number of values", fmt::to_string(feature.count),
+      report_feature(planned, feature, "the wrong number of values", fmt::to_string(feature.count),
                      "1");
       return false;
     }
@@ -240,7 +240,7 @@ class RecordScanner {
   bool check_bytes(const PlannedFeature& planned, const ParsedFeature& feature, std::uint64_t least,
                    std::uint64_t most) {
     if (feature.first_length >= least && feature.first_length <= most) return true;
-    report_feature(planned, feature, "a value of another size",
+    report_feature(planned, feature, "a value of the wrong size",
                    fmt::format("{} bytes", feature.first_length),
                    fmt::format("{}{}", most, least < most ? " or less" : ""));
     return false;
@@ -251,14 +251,14 @@ class RecordScanner {
     const std::string_view found = as_text(window_.view(feature.first_offset, shown));
     const std::string& expected = schema_.fields[planned.field].dtype.descr();
     if (shown == feature.first_length && found == expected) return;
-    report_feature(planned, feature, "another dtype", std::string(found), expected);
+    report_feature(planned, feature, "the wrong dtype", std::string(found), expected);
   }
 
   void check_shape(const PlannedFeature& planned, const ParsedFeature& feature) {
     const std::vector<std::uint64_t>& shape = schema_.fields[planned.field].shape;
     const std::vector<std::int64_t> expected(shape.begin(), shape.end());
     if (feature.count == expected.size() && feature.integers == expected) return;
-    report_feature(planned, feature, "another shape", shape_text(feature.integers, feature.count),
+    report_feature(planned, feature, "the wrong shape", shape_text(feature.integers, feature.count),
                    shape_text(expected, expected.size()));
   }
 

@@ -80,9 +80,10 @@ class RecordSurvey {
     }
     if (not_example || frames_ == 0) return plain(not_example);
     if (records_ == 0) {
-      throw Error(Code::damaged, "of its {} records none can be read and has its checksum", frames_)
+      throw Error(Code::damaged, "none of its {} records is readable with a correct checksum",
+                  frames_)
           .at(file_.path())
-          .hint("copy the file again from where it is whole");
+          .hint("restore the file from an intact copy");
     }
     return examples();
   }
@@ -100,7 +101,8 @@ class RecordSurvey {
     }
     if (check_payload(window_, frame, {}, pace_)) return std::nullopt;
     return fmt::format(
-        "not all records are a tf.train.Example: each is one field of bytes, 'value' (record {} at "
+        "not all records are a tf.train.Example, so each is one field of bytes, 'value' (record {} "
+        "at "
         "byte {} {})",
         frames_, frame.begin, *fault);
   }
@@ -110,7 +112,7 @@ class RecordSurvey {
       parsed_ = parse_example(view_, frame.payload_begin(), frame.payload_bytes, file_.path());
     } catch (const Error& error) {
       if (error.code() == Code::io) throw;
-      return fmt::format("is none: {}", error.message());
+      return fmt::format("is not one: {}", error.message());
     }
     const bool has_value =
         std::any_of(parsed_.begin(), parsed_.end(),
@@ -170,7 +172,7 @@ class RecordSurvey {
         throw Error(Code::unsupported, "features '{}' and '{}' would both be the field '{}'",
                     printable(other->second), printable(feature), printable(name))
             .at(file_.path())
-            .hint("rename one of the features: '/' and '.' are '_' in names of fields");
+            .hint("rename one of the features: '/' and '.' become '_' in field names");
       }
       if (std::optional<Field> field = field_of(feature, facts)) {
         field->name = name;
@@ -211,8 +213,8 @@ class RecordSurvey {
       notes_.push_back(fmt::format("feature '{}' is left out: {}", printable(feature), why));
       return std::nullopt;
     };
-    if (facts.type == Type::none) return leave_out("no record has a value for it");
-    if (!facts.is_of_one_type) return leave_out("it has another type of list in some records");
+    if (facts.type == Type::none) return leave_out("it has no value in any record");
+    if (!facts.is_of_one_type) return leave_out("its type of list differs between records");
     const std::string how_many = facts.is_of_one_count ? fmt::to_string(facts.count) : "several";
     switch (facts.type) {
       case Type::bytes:
@@ -247,11 +249,11 @@ class RecordSurvey {
   void refuse_absent(const std::string& feature, const FeatureFacts& facts) const {
     if (facts.records == records_) return;
     throw Error(Code::unsupported,
-                "feature '{}' is a number, and absent in {} of {} records, the first is {}",
+                "feature '{}' is a number but absent in {} of {} records, the first being {}",
                 printable(feature), records_ - facts.records, records_,
                 facts.first_without.value_or(facts.records))
         .at(file_.path())
-        .hint("write a number into every record, or none into any");
+        .hint("write a number into every record, or into none");
   }
 
   static std::string tell_renamed(const std::map<std::string, std::string>& named) {
@@ -284,7 +286,7 @@ void refuse_compressed(const InputFile& file) {
   if (!compression) return;
   const bool is_gzip = *compression == Compression::gzip;
   throw Error(Code::unsupported,
-              "is a TFRecord file compressed with {}: offsets into it mean nothing",
+              "is a TFRecord file compressed with {}, so samples cannot be located in it",
               is_gzip ? "gzip" : "zlib")
       .at(file.path())
       .hint(is_gzip ? "decompress it first: gzip -dc FILE > PLAIN"
@@ -295,7 +297,7 @@ void refuse_compressed(const InputFile& file) {
 
 Survey survey_record_file(const InputFile& file, Dialect dialect, const WalkProgress& progress) {
   if (dialect == Dialect::msgpack) {
-    throw Error(Code::usage, "--parse msgpack is for LMDB files, this is a TFRecord file")
+    throw Error(Code::usage, "--parse msgpack is for LMDB files, but this is a TFRecord file")
         .at(file.path());
   }
   refuse_compressed(file);

@@ -52,12 +52,12 @@ Feature feature_of(const PlannedFeature& planned, const Sample& sample, const Sc
 
 void check_limits(const Sample& sample, std::uint64_t payload) {
   if (sample.key.size() > kMaxKeyBytes) {
-    throw Error(Code::limit, "key of {} bytes, the record format holds at most {}",
+    throw Error(Code::limit, "key of {} bytes; the record format holds at most {}",
                 sample.key.size(), kMaxKeyBytes)
         .for_sample(sample.key.substr(0, 64) + "...");
   }
   if (payload > kMaxExampleBytes) {
-    throw Error(Code::limit, "tf.train.Example of {} bytes, protobuf holds at most {}", payload,
+    throw Error(Code::limit, "tf.train.Example of {} bytes; protobuf holds at most {}", payload,
                 kMaxExampleBytes)
         .for_sample(sample.key)
         .hint("choose a format without this limit, such as --to hdf5, or leave the sample out");

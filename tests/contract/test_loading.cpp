@@ -112,7 +112,7 @@ TEST_CASE("loading: each key leads to its row, and no other key to any") {
   });
 }
 
-// What a loader says of a set that is another by now.
+// What a loader says of a set that is another now.
 std::string refusal_of(const std::function<void()>& read) {
   const Error error = error_of(read);
   CHECK(error.code() == Code::mismatch);
@@ -120,7 +120,7 @@ std::string refusal_of(const std::function<void()>& read) {
 }
 
 TEST_CASE("loading: a set that was replaced is refused by the next read, whatever is open of it") {
-  constexpr std::string_view kReplaced = "the dataset is another one than when it was opened";
+  constexpr std::string_view kReplaced = "the dataset was replaced after it was opened";
   for_each_layout([&](const Format& format, const Schema& schema) {
     for (const Proof proof : {Proof::none, Proof::automatic, Proof::all}) {
       const TempDir dir;
@@ -144,7 +144,7 @@ TEST_CASE("loading: a set that was replaced is refused by the next read, whateve
       fs::remove(dir / "out/dataset.json");
       CHECK(refusal_of([&] {
               (void)open.locate({&row, 1});
-            }).starts_with("is gone: the dataset was removed"));
+            }).starts_with("not found: the dataset was removed"));
     }
   });
 }

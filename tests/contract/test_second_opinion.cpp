@@ -51,7 +51,7 @@ TEST_CASE("second opinion: another value is a finding with sample, field and bot
   REQUIRE(report.findings == 1);
   CHECK(report.second_opinion.findings == 1);
   const Finding& finding = report.first_findings[0];
-  CHECK(finding.message == "the container's own library reads another value");
+  CHECK(finding.message == "the container's own library reads a different value");
   CHECK(finding.row == 1);
   CHECK(finding.sample->key == "liar");
   CHECK(finding.field == full_schema(toy_format).fields[0].name);

@@ -200,7 +200,7 @@ class DisksThatFail(FaultCase):
             with self.small_disk(f"{4 * pages}k") as disk:
                 words = ["index", file, "--crc", "--index-dir", disk / "idx"]
                 if pages <= need:
-                    done = self.refused(*words, says=["f.lmdb.", "No space left on device", "make room"])
+                    done = self.refused(*words, says=["f.lmdb.", "No space left on device", "free some space"])
                     self.assertNotIn("pass --index-dir", done.err)
                     self.assertEqual(os.listdir(disk / "idx"), [])
                     self.remount(disk, "size=8m")

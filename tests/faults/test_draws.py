@@ -94,11 +94,11 @@ class DrawOutputs(DrawCase):
 
     def test_a_folder_that_is_too_small_is_told_before_anything_is_written(self):
         with self.small_disk(ROWS * ROW_BYTES // 3) as disk:
-            self.refused(*self.words(disk), says=[f"{disk}: ", "are needed here", "MiB are free"])
+            self.refused(*self.words(disk), says=[f"{disk}: ", " of free space, only ", "MiB available"])
             self.check_nothing_left(disk)
             words = self.words()
             words[words.index(self.scratch)] = disk
-            self.refused(*words, says=[f"{disk}: ", "are needed here", "are free"])
+            self.refused(*words, says=[f"{disk}: ", " of free space, only ", " available"])
             self.check_nothing_left()
             self.assertEqual(os.listdir(disk), [])
 
@@ -108,13 +108,13 @@ class DrawOutputs(DrawCase):
         with self.small_disk(both) as disk:
             words = self.words(disk)
             words[words.index(self.scratch)] = disk
-            self.refused(*words, says=[f"{disk}: ", "are needed here", "are free"])
+            self.refused(*words, says=[f"{disk}: ", " of free space, only ", " available"])
             self.check_nothing_left(disk)
         self.clear()
         with self.small_disk(both) as disk:
             also = f"{self.x}={disk / 'b.npy'}"
             words = ["resample", self.x, disk / "a.npy", "--also", also, "--tmp", self.scratch, "--memory", "16MiB"]
-            self.refused(*words, says=[f"{disk}: ", "are needed here", "are free"])
+            self.refused(*words, says=[f"{disk}: ", " of free space, only ", " available"])
             self.check_nothing_left(disk)
 
     def test_what_has_to_be_put_into_rows_first_is_counted_too(self):
@@ -122,8 +122,8 @@ class DrawOutputs(DrawCase):
         write(self.folder / "f.npy", npy("<f4", (ROWS * 5, 10), bytes(ROWS * ROW_BYTES), fortran_order=True))
         with self.small_disk(ROWS * ROW_BYTES - MIB) as disk:
             words = ["resample", self.folder / "f.npy", self.place / "out.npy", "--rows", 5, "--memory", "16MiB", "--tmp", disk]
-            self.refused(*words, says=[f"{disk}: ", "are needed here", "are free"])
-            self.refused(*words[:2], self.place / "out", *words[3:], "--to", "record", says=[f"{disk}: ", "are needed here"])
+            self.refused(*words, says=[f"{disk}: ", " of free space, only ", " available"])
+            self.refused(*words[:2], self.place / "out", *words[3:], "--to", "record", says=[f"{disk}: ", " of free space, only "])
             self.check_nothing_left()
             self.remount(disk, f"size={2 * ROWS * ROW_BYTES + MIB}")
             self.ok(*words)
@@ -139,7 +139,7 @@ class DrawOutputs(DrawCase):
         self.assertEqual(plan["strategy"], "buckets")
         self.assertGreater(plan["scratch_bytes"], drawn * (ROW_BYTES + 4 + 16))
         with self.small_disk(plan["scratch_bytes"] - 8 * drawn) as disk:  # more than the buckets take
-            self.refused(*words, "--tmp", disk, says=[f"{disk}: ", "are needed here", "are free"])
+            self.refused(*words, "--tmp", disk, says=[f"{disk}: ", " of free space, only ", " available"])
             self.check_nothing_left()
             self.remount(disk, f"size={plan['scratch_bytes'] + MIB}")
             self.ok(*words, "--tmp", disk)
@@ -192,7 +192,7 @@ class DrawOutputs(DrawCase):
                         continue
                     told += "No space left on device" in story
                     self.assertEqual(process.returncode, 1, story)
-                    self.assertIn(" are free", story)
+                    self.assertIn(" available", story)
                     self.assertIn(str(disk), story)
                     self.check_nothing_left(disk)
                     self.check_nothing_left()

@@ -169,7 +169,7 @@ class Environment(FaultCase):
                 code, err = self.tried(words, preexec_fn=few_threads, env=environment, **as_nobody())
                 self.assertIn(code, (0, 1) if self.inputs / "f.h5" in words else (0,), self.story)
                 if code == 1:
-                    self.assertIn("no child process can be made", err, self.story)
+                    self.assertIn("cannot start a child process", err, self.story)
 
     @unittest.skipIf(IS_SANITIZED, "a sanitizer's addresses are not the tool's")
     def test_too_few_addresses_are_an_ordinary_error(self):

@@ -47,7 +47,7 @@ def test_a_set_that_is_overwritten_is_another_one(sources, tmp_path, container, 
     number = next(name for name, field in ds.schema.items() if field["kind"] == "integer")
     reads = [lambda: ds[0], lambda: ds[ROWS - 1], lambda: list(ds), lambda: ds.column(number), lambda: untouched[0]]
     for read in reads:
-        with pytest.raises(errors.MismatchError, match="another one than when it was opened") as caught:
+        with pytest.raises(errors.MismatchError, match="was replaced after it was opened") as caught:
             read()
         assert caught.value.file.endswith("dataset.json") and caught.value.hint
     assert {sample["key"] for sample in Dataset(tmp_path / "out", verify=verify)} >= {first}

@@ -339,12 +339,12 @@ def test_a_signal_is_heard_without_a_callback(large):
 # ---- errors
 
 REFUSED = {
-    "two ways to draw": ({"replace": True, "permute": True}, "permute and replace are two ways to draw"),
-    "weights and indices": ({"weights": [1], "indices": [1]}, "indices and weights are two ways to draw"),
+    "two ways to draw": ({"replace": True, "permute": True}, "permute and replace exclude each other"),
+    "weights and indices": ({"weights": [1], "indices": [1]}, "indices and weights exclude each other"),
     "rows beside indices": ({"indices": [1], "rows": 1}, "rows does nothing with indices"),
     "seed beside indices": ({"indices": [1], "seed": 1}, "seed does nothing with indices"),
     "permute of fewer": ({"permute": True, "rows": 3}, "permute takes each of 1000 rows once, rows asks for 3"),
-    "more than there are": ({"rows": 1001}, "1001 rows without replacement of a source of 1000"),
+    "more than there are": ({"rows": 1001}, "1001 rows requested without replacement from a source of 1000"),
     "to": ({"to": "hdf5"}, "to hdf5 for an output that is one .npy array"),
     "shard_size": ({"shard_size": 4096}, "shard_size does nothing"),
     "shard_samples": ({"shard_samples": 4}, "shard_samples does nothing"),
@@ -360,12 +360,12 @@ REFUSED = {
     "progress": ({"progress": 7}, "progress is 7"),
     "output is the source": ({"output": "x.npy", "overwrite": True}, "is the input"),
     "no format": ({"output": "out"}, "no format was chosen"),
-    "unknown format": ({"output": "out", "to": "tar"}, "no format is called 'tar'"),
+    "unknown format": ({"output": "out", "to": "tar"}, "unknown format 'tar'"),
     "no path": ({"source": 7}, "source is 7"),
     "no source": ({"source": []}, "source names no file"),
-    "no columns": ({"source": {}}, "source names no column"),
+    "no columns": ({"source": {}}, "source has no columns"),
     "odd column": ({"source": {"a=b": "x.npy"}}, "a column 'a=b'"),
-    "unknown field": ({"fields": ["z"]}, "fields: 'z' is none of the arrays"),
+    "unknown field": ({"fields": ["z"]}, "fields: 'z' is not one of the arrays"),
 }
 
 
@@ -408,7 +408,7 @@ def test_errors_name_the_file(here):
         resample("none.npy", "out.npy")
     assert caught.value.file == "none.npy"
     np.save("nine.npy", np.zeros(9))
-    with pytest.raises(errors.SchemaError, match="has 9 rows, x.npy has 1000") as caught:
+    with pytest.raises(errors.SchemaError, match="has 9 rows, but x.npy has 1000") as caught:
         resample("x.npy", "out.npy", also={"nine.npy": "nine-out.npy"})
     assert caught.value.file == "nine.npy"
     os.truncate("x.npy", 1000)

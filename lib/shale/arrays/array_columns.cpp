@@ -60,8 +60,8 @@ void add_array(std::vector<ArrayColumn>& columns, const std::string& name, Array
         array.dtype == first.dtype && std::equal(array.shape.begin() + 1, array.shape.end(),
                                                  first.shape.begin() + 1, first.shape.end());
     if (!is_alike) {
-      throw Error(Code::schema, "rows of field '{}' are {} here, those before them {}",
-                  printable(name), type_text(array), type_text(first))
+      throw Error(Code::schema, "rows of field '{}' are {} here, but {} before", printable(name),
+                  type_text(array), type_text(first))
           .at(array.file->path())
           .hint("give arrays of different fields different names, as in x=a.npy y=b.npy");
     }
@@ -73,14 +73,14 @@ void add_word(const Word& word, ArrayColumns& found) {
   ArrayFiles files = open_arrays(word.path);
   if (!files.left_out.empty()) {
     found.notes.push_back(
-        fmt::format("{}: left out, being no arrays: {}", printable(word.path),
+        fmt::format("{}: leaving out members that are not arrays: {}", printable(word.path),
                     printable(fmt::format("{}", fmt::join(files.left_out, ", ")))));
   }
   if (!word.name.empty() && files.arrays.size() > 1) {
     std::string members;
     for (const ArrayFile& array : files.arrays)
       members += (members.empty() ? "" : ", ") + printable(array.member);
-    throw Error(Code::usage, "one name '{}' for {} arrays", printable(word.name),
+    throw Error(Code::usage, "the name '{}' is given to {} arrays", printable(word.name),
                 files.arrays.size())
         .at(word.path)
         .hint(fmt::format("name the archive alone and pick with --fields; it has {}", members));
@@ -105,7 +105,7 @@ std::vector<ArrayColumn> selected(const std::vector<ArrayColumn>& columns,
     const auto column = find_in(columns, field);
     if (column == columns.end() || find_in(chosen, field) != chosen.end()) {
       throw Error(Code::usage, "--fields: '{}' is {}", printable(field),
-                  column == columns.end() ? "none of the arrays" : "there twice")
+                  column == columns.end() ? "not one of the arrays" : "ambiguous")
           .hint("the input has " + names_of(columns));
     }
     chosen.push_back(*column);
@@ -116,12 +116,12 @@ std::vector<ArrayColumn> selected(const std::vector<ArrayColumn>& columns,
 void check_lengths(const std::vector<ArrayColumn>& columns) {
   for (const ArrayColumn& column : columns) {
     if (column.rows() == columns.front().rows()) continue;
-    throw Error(Code::schema, "column '{}' has {} rows, '{}' has {}", printable(column.name),
+    throw Error(Code::schema, "column '{}' has {} rows, but '{}' has {}", printable(column.name),
                 column.rows(), printable(columns.front().name), columns.front().rows())
         .at(column.arrays.front().file->path())
         .hint(
-            "columns are zipped into samples, so they have one length; --fields picks those that "
-            "belong together");
+            "columns are zipped into samples, so they need equal lengths; pick those that belong "
+            "together with --fields");
   }
 }
 
@@ -146,9 +146,9 @@ std::optional<ArrayColumns> find_array_columns(const std::vector<std::string>& i
   if (arrays == 0) return std::nullopt;
   if (arrays < words.size()) {
     const auto other = std::find_if_not(words.begin(), words.end(), is_array_word);
-    throw Error(Code::usage, "is no array, other inputs are")
+    throw Error(Code::usage, "is not an array, but other inputs are")
         .at(other->path)
-        .hint("several inputs of one command are .npy or .npz files");
+        .hint("pass only .npy or .npz files, or a single input");
   }
   ArrayColumns found;
   for (const Word& word : words) add_word(word, found);

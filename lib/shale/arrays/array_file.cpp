@@ -57,7 +57,7 @@ class MemberBytes {
   // Fills `into`. With the member's last byte, all of them are proved.
   void read(std::span<std::byte> into) {
     if (into.size() > member_.bytes - given_) {
-      throw Error(Code::bug, "{} bytes asked of a member that has {} left", into.size(),
+      throw Error(Code::bug, "{} bytes requested from a member that has {} left", into.size(),
                   member_.bytes - given_);
     }
     if (inflater_) {
@@ -84,7 +84,7 @@ class MemberBytes {
       const std::size_t given = inflate_some(into.subspan(done));
       done += given;
       if (has_stalled_) {
-        throw damaged("member '{}' inflates to {} bytes, the archive's directory says {}",
+        throw damaged("member '{}' inflates to {} bytes, but the archive's directory says {}",
                       printable(member_.name), given_ + done, member_.bytes);
       }
     }
@@ -129,7 +129,7 @@ class MemberBytes {
                     member_.bytes);
     }
     if (has_ended_ && inflater_->stream_bytes() == member_.data_bytes) return;
-    throw damaged("compressed data of member '{}' end after {} bytes, expected {}",
+    throw damaged("compressed data of member '{}' ends after {} bytes, expected {}",
                   printable(member_.name), inflater_->stream_bytes(), member_.data_bytes);
   }
 
@@ -171,7 +171,7 @@ NpyHeader read_header(std::uint64_t size, const std::string& where, Read read) t
   return parse_npy_header(head, where);
 } catch (Error& error) {
   if (error.code() == Code::damaged && error.hint().empty())
-    error.hint("the file was cut or changed; save the array again, or copy it again");
+    error.hint("the file was truncated or changed; save or copy it again");
   throw;
 }
 
@@ -179,16 +179,17 @@ template <class Read>
 ArrayFile read_array(std::uint64_t size, const std::string& where, Read read) {
   NpyHeader header = read_header(size, where, read);
   if (header.shape.empty()) {
-    throw Error(Code::unsupported, "array has no axis, so there are no samples")
+    throw Error(Code::unsupported, "array has no axes, so it has no samples")
         .at(where, 0)
-        .hint("save it with the shape (1,), as numpy.atleast_1d makes it");
+        .hint("save it with shape (1,), for example by numpy.atleast_1d");
   }
   const std::uint64_t bytes = product(header.dtype.item_bytes(), header.shape);
   if (size < header.data_offset || size - header.data_offset != bytes) {
-    throw Error(Code::damaged, "array of shape {} takes {} bytes behind its header, {} are there",
+    throw Error(Code::damaged,
+                "array of shape {} takes {} bytes after its header, but the file has {}",
                 shape_text(header.shape), bytes, size - std::min(size, header.data_offset))
         .at(where, std::min(size, header.data_offset))
-        .hint("the file was cut, or is still being written; save or copy it again");
+        .hint("the file was truncated, or is still being written; save or copy it again");
   }
   return {.file = {},
           .member = {},
@@ -260,7 +261,7 @@ ArrayFiles open_arrays(const std::string& path) {
 
 std::unique_ptr<RowStream> open_member(const ArrayFile& array) {
   if (array.is_located()) {
-    throw Error(Code::bug, "a stream was asked of an array that lies in its file")
+    throw Error(Code::bug, "a stream was requested of an array that lies in its file")
         .at(array.file->path());
   }
   return std::make_unique<MemberStream>(array);

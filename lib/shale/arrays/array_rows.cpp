@@ -36,13 +36,13 @@ std::vector<std::string> ArrayRows::notes(std::uint64_t memory_bytes) const {
   if (is_fortran_) {
     const FortranPlan plan = fortran_plan(memory_bytes);
     notes.push_back(
-        fmt::format("{}: in Fortran order: its rows are put together in {}", name_of(array_),
+        fmt::format("{} is in Fortran order; its rows are assembled in {}", name_of(array_),
                     plan.passes == 1 ? std::string("one pass")
-                                     : fmt::format("two passes, by way of {} of scratch space",
+                                     : fmt::format("two passes, using {} of scratch space",
                                                    format_size(plan.scratch_bytes))));
   }
   if (!array_.swaps.empty())
-    notes.push_back(fmt::format("{}: big-endian: its bytes are turned around", name_of(array_)));
+    notes.push_back(fmt::format("{} is big-endian; its bytes are swapped", name_of(array_)));
   return notes;
 }
 

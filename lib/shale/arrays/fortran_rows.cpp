@@ -65,11 +65,11 @@ Sizes measure(const FortranArray& array) {
   if (const std::optional<Sizes> sizes = measure(array.shape, array.item_bytes, left))
     return *sizes;
   throw Error(Code::damaged,
-              "an array of {} axes and {} bytes an item is larger than the {} bytes left of the "
+              "an array of {} axes and {} bytes per item is larger than the {} bytes left of the "
               "file",
               array.shape.size(), array.item_bytes, left)
       .at(path_of(array.file), array.data_offset)
-      .hint("the file was probably cut short; copy it again from where it is whole");
+      .hint("the file was probably truncated; restore it from an intact copy");
 }
 
 struct Method {
@@ -214,7 +214,7 @@ class CountedRows : public RowStream {
     if (sizes_.row_bytes == 0 && into.empty()) return;
     const std::uint64_t rows = sizes_.row_bytes == 0 ? 0 : into.size() / sizes_.row_bytes;
     if (rows > left_ || rows * sizes_.row_bytes != into.size()) {
-      throw Error(Code::bug, "{} bytes wanted of {} rows of {} bytes", into.size(), left_,
+      throw Error(Code::bug, "{} bytes requested from {} rows of {} bytes", into.size(), left_,
                   sizes_.row_bytes);
     }
     left_ -= rows;

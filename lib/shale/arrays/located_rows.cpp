@@ -92,7 +92,7 @@ std::size_t RowLoader::load(std::span<const ColumnRange> ranges) {
     places.push_back(last->at + offset - last->begin);
   }
   if (places.empty() && !ranges.empty()) {
-    throw Error(Code::bug, "{} bytes to be read at once into a memory of {}", ranges.front().bytes,
+    throw Error(Code::bug, "{} bytes to be read at once into {} of memory", ranges.front().bytes,
                 memory_bytes_);
   }
   // All of it the first time, touched as far as it is used: it need not grow with each larger load.
@@ -124,15 +124,15 @@ void RowLoader::read(std::span<const Stretch> stretches) {
     const std::uint64_t end = requests[i].offset + requests[i].into.size();
     const std::uint64_t needed = std::min(end, stretch.needed_end) - requests[i].offset;
     if (results[i].error != 0) {
-      throw Error(Code::io, "{} bytes of rows cannot be read", needed)
+      throw Error(Code::io, "cannot read {} bytes of rows", needed)
           .at(stretch.from.file->path(), requests[i].offset)
           .because_errno(results[i].error);
     }
     if (results[i].bytes >= needed) continue;
-    throw Error(Code::damaged, "{} bytes of rows lie here, the file ends after {} of them", needed,
-                results[i].bytes)
+    throw Error(Code::damaged, "{} bytes of rows expected here, but the file ends after {} of them",
+                needed, results[i].bytes)
         .at(stretch.from.file->path(), requests[i].offset)
-        .hint("the file was cut while it was read; copy it again from where it is whole");
+        .hint("the file was truncated while it was read; restore it from an intact copy");
   }
 }
 

@@ -17,7 +17,7 @@ constexpr std::uint64_t kNumbersAtOnce = 8192;
 ArrayFile open_list(const std::string& path) {
   ArrayFile array = std::move(open_arrays(path).arrays.front());
   if (!array.is_located()) {
-    throw Error(Code::unsupported, "an archive of arrays is given where one .npy file is wanted")
+    throw Error(Code::unsupported, "is an archive of arrays, expected one .npy file")
         .at(path)
         .hint("save the array alone, with numpy.save");
   }

@@ -62,15 +62,16 @@ void PieceReader::read_batch() {
   for (std::size_t i = 0; i < results.size(); ++i) {
     const ReadRequest& request = waiting_[i];
     if (results[i].error != 0) {
-      throw Error(Code::io, "{} bytes of an array cannot be read", request.into.size())
+      throw Error(Code::io, "cannot read {} bytes of an array", request.into.size())
           .at(path_of(source_), request.offset)
           .because_errno(results[i].error);
     }
     if (results[i].bytes < request.into.size()) {
-      throw Error(Code::damaged, "{} bytes of an array lie here, the file ends after {} of them",
+      throw Error(Code::damaged,
+                  "{} bytes of an array expected here, but the file ends after {} of them",
                   request.into.size(), results[i].bytes)
           .at(path_of(source_), request.offset)
-          .hint("the file was cut while it was read; copy it again from where it is whole");
+          .hint("the file was truncated while it was read; restore it from an intact copy");
     }
   }
   waiting_.clear();

@@ -7,7 +7,7 @@ namespace shale {
 
 Bytes ByteReader::read_bytes(std::uint64_t count) {
   if (count > remaining()) {
-    throw Error(Code::damaged, "{} wanted, {} left", format_counted(count, "byte", "bytes"),
+    throw Error(Code::damaged, "{} needed, only {} left", format_counted(count, "byte", "bytes"),
                 remaining())
         .at(where_, offset());
   }

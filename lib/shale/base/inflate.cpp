@@ -57,7 +57,7 @@ Inflater::Progress Inflater::inflate(Bytes piece, std::span<std::byte> into) {
   const std::uint32_t offered = isal.avail_in, wanted = isal.avail_out;
   const int result = isal_inflate(&isal);
   if (result != ISAL_DECOMP_OK && result != ISAL_END_INPUT && result != ISAL_OUT_OVERFLOW) {
-    throw Error(Code::damaged, "compressed bytes are no deflate stream");
+    throw Error(Code::damaged, "compressed data is not a valid deflate stream");
   }
   const Progress progress{.taken = offered - isal.avail_in,
                           .given = wanted - isal.avail_out,

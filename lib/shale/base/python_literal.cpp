@@ -109,7 +109,7 @@ bool PythonScanner::accept(char c) {
 }
 
 void PythonScanner::expect(char c) {
-  if (!accept(c)) throw damaged("{} has '{}' where '{}' must be", subject(), next_shown(), c);
+  if (!accept(c)) throw damaged("{} has '{}' where '{}' is expected", subject(), next_shown(), c);
 }
 
 std::string PythonScanner::read_string() {
@@ -117,7 +117,7 @@ std::string PythonScanner::read_string() {
   if (peek() == 'u') ++position_;  // Python 2
   const char quote = peek();
   if (quote != '\'' && quote != '"') {
-    throw damaged("{} has '{}' where a string must be", subject(), next_shown());
+    throw damaged("{} has '{}' where a string is expected", subject(), next_shown());
   }
   ++position_;
   std::string value;
@@ -166,13 +166,13 @@ char32_t PythonScanner::read_hex(std::size_t digits) {
   for (std::size_t i = 0; i < digits; ++i) {
     const std::size_t digit = std::string_view("0123456789abcdef").find(peek());
     if (digit == std::string_view::npos) {
-      throw damaged("{} has an escape of too few digits", subject());
+      throw damaged("{} has an escape with too few digits", subject());
     }
     value = value << 4 | static_cast<std::uint32_t>(digit);
     ++position_;
   }
   if (value > 0x10ffff || (value >= 0xd800 && value < 0xe000)) {
-    throw damaged("{} has an escape U+{:04X}, which is no character", subject(), value);
+    throw damaged("{} has an escape U+{:04X}, which is not a character", subject(), value);
   }
   return value;
 }
@@ -185,7 +185,7 @@ bool PythonScanner::read_bool() {
     position_ += word.size();
     return value;
   }
-  throw damaged("{} has '{}' where True or False must be", subject(), next_shown());
+  throw damaged("{} has '{}' where True or False is expected", subject(), next_shown());
 }
 
 std::uint64_t PythonScanner::read_length() {
@@ -201,7 +201,7 @@ std::uint64_t PythonScanner::read_length() {
     value = value * 10 + digit;
   }
   if (position_ == begin) {
-    throw damaged("{} has '{}' where a length must be", subject(), next_shown());
+    throw damaged("{} has '{}' where a length is expected", subject(), next_shown());
   }
   if (peek() == 'L') ++position_;
   return value;
@@ -215,7 +215,7 @@ std::vector<std::uint64_t> PythonScanner::read_shape(std::size_t most) {
     shape.push_back(read_length());
     if (accept(',')) continue;
     // (3) is a number to Python, not a tuple.
-    if (shape.size() == 1) throw damaged("{} has a shape that is no tuple", subject());
+    if (shape.size() == 1) throw damaged("{} has a shape that is not a tuple", subject());
     expect(')');
     break;
   }

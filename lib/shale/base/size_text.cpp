@@ -61,7 +61,7 @@ std::uint64_t unit_bytes(std::string_view suffix, std::string_view text) {
   for (const Unit& unit : kUnits) {
     if (unit.suffix == suffix) return unit.bytes;
   }
-  throw Error(Code::usage, "size '{}' has no unit known here: '{}'", printable(text),
+  throw Error(Code::usage, "size '{}' has an unknown unit: '{}'", printable(text),
               printable(suffix))
       .hint(kUnitsHint);
 }
@@ -138,7 +138,7 @@ std::uint64_t parse_count(std::string_view text, std::string_view what) {
   }
   const std::optional<std::uint64_t> count = number_of(digits);
   if (!count) {
-    throw Error(Code::usage, "{}: {} is larger than {}, the largest number there is", what, digits,
+    throw Error(Code::usage, "{}: {} is larger than {}, the largest number allowed", what, digits,
                 ~std::uint64_t{0});
   }
   return *count;

@@ -95,9 +95,9 @@ std::string without_one(std::string_view descr) {
 Element plain_element(std::string_view descr, Orders orders) {
   const std::size_t letter = descr.find_first_not_of("<>=|");
   if (letter != std::string_view::npos && descr[letter] == 'O') {
-    throw Error(Code::unsupported, "dtype '{}' is of Python objects, which only pickle could read",
+    throw Error(Code::unsupported, "dtype '{}' holds Python objects, which only pickle can read",
                 printable(descr))
-        .hint("convert the array with .astype() to numbers or to text of fixed size");
+        .hint("convert the array with .astype() to numbers or fixed-size strings");
   }
   const char order = descr.empty() ? '\0' : descr[0];
   std::optional<std::uint64_t> bytes;
@@ -105,7 +105,7 @@ Element plain_element(std::string_view descr, Orders orders) {
       order == '<' || order == '|' || order == '>' || (order == '=' && orders == Orders::any);
   if (descr.size() > 2 && is_order) bytes = bytes_of_item(descr[1], descr.substr(2));
   if (!bytes) {
-    throw Error(Code::unsupported, "dtype '{}' is not one of fixed size that shale knows",
+    throw Error(Code::unsupported, "dtype '{}' is not a fixed-size dtype that shale supports",
                 printable(descr))
         .hint("convert the array with .astype() to a plain NumPy dtype, such as uint8 or float32");
   }
@@ -197,8 +197,8 @@ class ColumnList {
   void grow(std::uint64_t bytes) {
     bytes_ += bytes;
     if (bytes_ > kMostItemBytes) {
-      throw Error(Code::limit, "columns of an element take {} bytes, NumPy's at most {}", bytes_,
-                  kMostItemBytes);
+      throw Error(Code::limit, "columns of an element take {} bytes; NumPy allows at most {}",
+                  bytes_, kMostItemBytes);
     }
   }
 
@@ -318,7 +318,7 @@ class DescrReader {
   }
 
   void check_names(std::vector<std::string>& names) const {
-    if (names.empty()) throw from_.damaged("{} names no column", from_.subject());
+    if (names.empty()) throw from_.damaged("{} has no columns", from_.subject());
     std::sort(names.begin(), names.end());
     const auto twice = std::adjacent_find(names.begin(), names.end());
     if (twice != names.end()) {
@@ -333,11 +333,11 @@ class DescrReader {
 // What only the whole type can show.
 Element checked(Element element) {
   if (element.bytes == 0) {
-    throw Error(Code::unsupported, "elements of dtype '{}' have no bytes",
+    throw Error(Code::unsupported, "elements of dtype '{}' have zero bytes",
                 printable(element.descr.substr(0, 200)));
   }
   if (element.descr.size() > DType::kMostTextBytes) {
-    throw Error(Code::limit, "dtype of {} characters as NumPy prints it, at most {} are read",
+    throw Error(Code::limit, "dtype of {} characters as NumPy prints it, more than the limit of {}",
                 element.descr.size(), DType::kMostTextBytes);
   }
   return element;
@@ -346,13 +346,13 @@ Element checked(Element element) {
 Element parse_element(std::string_view descr, Orders orders) {
   if (!descr.starts_with('[')) return plain_element(descr, orders);
   if (descr.size() > DType::kMostTextBytes) {
-    throw Error(Code::limit, "dtype of {} characters, at most {} are read", descr.size(),
+    throw Error(Code::limit, "dtype of {} characters, more than the limit of {}", descr.size(),
                 DType::kMostTextBytes);
   }
   if (!is_utf8(descr)) throw Error(Code::damaged, "dtype is not UTF-8");
   PythonScanner from(descr, PythonScanner::Encoding::utf8, {.subject = "dtype"});
   Element element = DescrReader(from, orders).read_type(0);
-  if (!from.at_end()) throw from.damaged("dtype goes on after its list of columns");
+  if (!from.at_end()) throw from.damaged("dtype continues after its list of columns");
   return checked(std::move(element));
 }
 

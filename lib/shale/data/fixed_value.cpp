@@ -96,7 +96,7 @@ std::pair<std::int64_t, std::int64_t> range_of(const DType& dtype) {
 
 template <class T>
 Error does_not_fit(T number, const Field& field) {
-  return Error(Code::schema, "field '{}' is {} here, its dtype {} does not hold that",
+  return Error(Code::schema, "field '{}' is {} here, which its dtype {} cannot hold",
                printable(field.name), number, dtype_text(field.dtype));
 }
 
@@ -152,9 +152,9 @@ void refuse_empty_rows(const Schema& schema, std::uint64_t rows) {
       std::all_of(schema.fields.begin(), schema.fields.end(),
                   [](const Field& field) { return fixed_bytes_of(field).value_or(1) == 0; });
   if (!is_empty || rows <= kMostEmptyRows) return;
-  throw Error(Code::unsupported, "there are {} rows of no bytes, at most {} are read", rows,
+  throw Error(Code::unsupported, "{} rows of zero bytes, more than the limit of {}", rows,
               kMostEmptyRows)
-      .hint("an array without elements holds no samples");
+      .hint("leave the array out: without elements it holds no samples");
 }
 
 IndexCell read_number(Bytes stored, const Field& field) {

@@ -59,7 +59,7 @@ Kind kind_named(std::string_view name) {
   for (std::size_t i = 0; i < std::size(kKindNames); ++i) {
     if (kKindNames[i] == name) return static_cast<Kind>(i);
   }
-  throw Error(Code::damaged, "'{}' is not a kind of field", printable(name));
+  throw Error(Code::damaged, "unknown field kind '{}'", printable(name));
 }
 
 std::uint64_t Field::tensor_bytes() const {
@@ -87,7 +87,7 @@ std::optional<std::size_t> Schema::find(std::string_view name) const {
 bool is_reserved_name(std::string_view name) { return is_among(kReservedNames, name); }
 
 void validate_schema(const Schema& schema, std::span<const std::string_view> also_reserved) {
-  if (schema.fields.empty()) throw Error(Code::schema, "there is no field: a sample has one");
+  if (schema.fields.empty()) throw Error(Code::schema, "a sample needs at least one field");
   std::set<std::string_view> names;
   for (const Field& field : schema.fields) {
     const std::string shown = printable(field.name);
@@ -95,16 +95,17 @@ void validate_schema(const Schema& schema, std::span<const std::string_view> als
       throw Error(Code::schema, "field name '{}' {}", shown, fault).hint("rename the field");
     }
     if (is_reserved_name(field.name)) {
-      throw Error(Code::schema, "field name '{}' is taken by the index", shown)
+      throw Error(Code::schema, "field name '{}' is reserved by the index", shown)
           .hint(
-              "rename the field; taken are: offset length crc32c key_hash key record index blocks");
+              "rename the field; reserved are: offset length crc32c key_hash key record index "
+              "blocks");
     }
     if (is_among(also_reserved, field.name)) {
-      throw Error(Code::schema, "field name '{}' is taken by the format itself", shown)
+      throw Error(Code::schema, "field name '{}' is reserved by the format", shown)
           .hint("rename the field, or choose another format");
     }
     if (!names.insert(field.name).second) {
-      throw Error(Code::schema, "field '{}' is there twice", shown).hint("rename one of the two");
+      throw Error(Code::schema, "field '{}' occurs twice", shown).hint("rename one of the two");
     }
     if (field.kind == Kind::tensor && field.dtype.item_bytes() == 0) {
       throw Error(Code::schema, "field '{}' is a tensor without dtype", shown);

@@ -19,7 +19,7 @@ std::string_view name_of(Dialect dialect) {
 Dialect dialect_named(std::string_view name) {
   const auto found = std::find(std::begin(kDialectNames), std::end(kDialectNames), name);
   if (found == std::end(kDialectNames))
-    throw Error(Code::damaged, "dialect '{}' is unknown", printable(name));
+    throw Error(Code::damaged, "unknown dialect '{}'", printable(name));
   return static_cast<Dialect>(found - std::begin(kDialectNames));
 }
 

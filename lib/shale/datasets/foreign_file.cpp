@@ -30,7 +30,9 @@ constexpr std::uint64_t kProbeBytes = 4096, kIndexBufferBytes = 256 * 1024, kDig
 std::uint64_t mtime_ns_of(const InputFile& file) {
   struct stat status {};
   if (::fstat(file.descriptor(), &status) != 0) {
-    throw Error(Code::io, "cannot be asked for its time").at(file.path()).because_errno(errno);
+    throw Error(Code::io, "cannot determine its time of modification")
+        .at(file.path())
+        .because_errno(errno);
   }
   return static_cast<std::uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000U +
          static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
@@ -47,7 +49,7 @@ WorkFolder work_folder_of(const DatasetPaths& paths, const std::string& name,
   std::error_code cause;
   fs::create_directories(paths.lists, cause);
   try {
-    if (cause) throw Error(Code::io, "no index can be written here").because(cause.message());
+    if (cause) throw Error(Code::io, "cannot write an index here").because(cause.message());
     return WorkFolder::of_file(join_path(paths.lists, name), [&] { events.stop_if_asked(); });
   } catch (Error& error) {
     if (error.code() == Code::io)
@@ -66,7 +68,7 @@ class AnonymousFile {
       : descriptor_(::memfd_create(label.substr(0, kLongestLabel).c_str(), MFD_CLOEXEC)) {
     if (descriptor_ < 0) {
       const int error = errno;
-      throw Error(Code::io, "no memory file can be made for the index")
+      throw Error(Code::io, "cannot create a memory file for the index")
           .at(label)
           .because_errno(error);
     }
@@ -202,7 +204,7 @@ class Indexing {
     const int other = ::fcntl(newest_, F_DUPFD_CLOEXEC, 0);
     if (other < 0) {
       const int error = errno;
-      throw Error(Code::io, "the nameless file of the index cannot be opened again")
+      throw Error(Code::io, "cannot reopen the nameless file of the index")
           .at(name_)
           .because_errno(error);
     }
@@ -229,8 +231,8 @@ class Indexing {
   }
 
   void refuse(const Finding& finding) const {
-    throw Error(Code::damaged, "the file is damaged and gets no index: {}", describe(finding))
-        .hint(fmt::format("'shale verify --deep {}' lists all that is wrong",
+    throw Error(Code::damaged, "the file is damaged, so it was not indexed: {}", describe(finding))
+        .hint(fmt::format("run 'shale verify --deep {}' to list all the damage",
                           printable(request_.file)));
   }
 
@@ -326,7 +328,7 @@ class Indexing {
     const std::vector<FixedColumn> columns = reader.fixed_columns();
     const std::uint64_t row_bytes = row_bytes_of(columns);
     if (row_bytes > request_.memory_bytes) {
-      throw Error(Code::limit, "each row is {} bytes, its digest wants them in the {} of memory",
+      throw Error(Code::limit, "each row is {} bytes, which its digest needs in the {} of memory",
                   row_bytes, request_.memory_bytes)
           .at(request_.file)
           .hint("pass a larger --memory");
@@ -447,23 +449,23 @@ NamelessIndex index_without_name(const ForeignRequest& request, const Events& ev
 
 std::optional<std::string> change_since_index(const InputFile& file, const Manifest& manifest,
                                               const std::optional<ManifestShard>& only_shard) {
-  if (!only_shard || only_shard->files.size() != 1) return "the index is that of no file";
+  if (!only_shard || only_shard->files.size() != 1) return "the index describes no file";
   if (const std::uint64_t then = only_shard->files[0].bytes; then != file.size())
-    return fmt::format("{} bytes then, {} now", then, file.size());
+    return fmt::format("it had {} bytes, now {}", then, file.size());
   if (const std::optional<FileFingerprint>& then = manifest.source.file) {
     const std::optional<std::string> difference = first_difference(*then, fingerprint_of(file));
     if (!difference) return std::nullopt;
     return fmt::format("it has the same size, but {}", *difference);
   }
   if (manifest.source.mtime_ns == mtime_ns_of(file)) return std::nullopt;
-  return "its time of modification is another, and this index by an older shale has nothing else";
+  return "its time of modification differs, which is all that an index by an older shale records";
 }
 
 Error stale_index(const std::string& file, const std::string& index_folder,
                   const Manifest& manifest, std::string_view change) {
   return Error(Code::mismatch, "has changed since it was indexed: {}", change)
       .at(file)
-      .hint(fmt::format("'{}' indexes it again",
+      .hint(fmt::format("run '{}' to index it again",
                         index_command(file, index_folder, manifest.layout.dialect,
                                       manifest.layout.has_checksums)));
 }

@@ -46,7 +46,7 @@ std::optional<UnpackedFile> unpack(const ForeignRequest& indexing, const Events&
   const auto progress = [&](std::uint64_t done, std::uint64_t all) {
     events.of_walk()(done, all);
     if (all == 0 || std::exchange(is_announced, true)) return;
-    events.say(fmt::format("{}: its samples cannot be located in place: {} are unpacked into {}",
+    events.say(fmt::format("{}: its samples cannot be located in place; unpacking {} into {}",
                            printable(indexing.file), format_size(all),
                            printable(indexing.scratch_folder)));
   };
@@ -114,7 +114,8 @@ void prove_container(const OpenedDataset& dataset, const std::string& path, cons
       OptionSet(format.options), [](const IndexRow&) {},
       [&](const Finding& finding) {
         throw Error(Code::damaged, "the file is damaged: {}", describe(finding))
-            .hint(fmt::format("'shale verify --deep {}' lists all that is wrong", printable(path)));
+            .hint(fmt::format("run 'shale verify --deep {}' to list all the damage",
+                              printable(path)));
       });
 }
 
@@ -168,9 +169,9 @@ void refuse_file_options(const std::string& path, std::string_view kind,
                          const std::string& index_folder, std::optional<Dialect> dialect) {
   const std::string_view option = !index_folder.empty() ? "--index-dir" : dialect ? "--parse" : "";
   if (option.empty()) return;
-  throw Error(Code::usage, "{} is for files of other tools, the input is {}", option, kind)
+  throw Error(Code::usage, "{} is for files of other tools, but the input is {}", option, kind)
       .at(path)
-      .hint("leave the option out");
+      .hint("leave out the option");
 }
 
 std::optional<std::uint64_t> row_of_number(std::string_view key, std::uint64_t rows) {

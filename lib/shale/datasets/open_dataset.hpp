@@ -49,7 +49,7 @@ struct OpenedDataset {
 /// Errors: Code::usage.
 void refuse_file_options(const std::string& path, std::string_view kind,
                          const std::string& index_folder, std::optional<Dialect> dialect);
-inline constexpr std::string_view kOwnDataset = "a dataset of shale";
+inline constexpr std::string_view kOwnDataset = "a shale dataset";
 
 /// The row that a key stands for where keys are the numbers of rows, 0 to rows - 1; nullopt for
 /// what is no such number as it is written.

@@ -133,7 +133,7 @@ class Rebuilding {
                const FileSummary& made) const {
     if (made.bytes != expected.bytes || made.hash != expected.hash) {
       throw Error(Code::damaged,
-                  "the file made anew is {} bytes with hash {}, the manifest says {} with {}",
+                  "the rebuilt file is {} bytes with hash {}, but the manifest says {} with {}",
                   made.bytes, made.hash.hex(), expected.bytes, expected.hash.hex())
           .at(expected.name);
     }
@@ -159,10 +159,10 @@ RebuildReport rebuild_index(const std::string& dataset, const Events& events) {
   if (place == Place::absent) throw absent(dataset);
   if (place != Place::dataset) {
     throw Error(Code::mismatch,
-                "holds no dataset.json: without it nothing made anew could be proved")
+                "holds no dataset.json: without it a rebuilt index could not be verified")
         .at(dataset)
         .hint(
-            "copy dataset.json back if it was lost; of a file that another tool wrote, name the "
+            "copy dataset.json back if it was lost; for a file that another tool wrote, name the "
             "file itself");
   }
   const ShardList shards = open_shard_list(dataset);

@@ -41,13 +41,13 @@ std::uint64_t cost(const PendingSample& sample, std::uint64_t records) {
 Error over_budget(const PendingSample& sample, std::uint64_t memory_bytes) {
   if (sample.bytes <= memory_bytes / 2) {
     return Error(Code::limit,
-                 "sample of {} takes {} bytes in memory, --memory leaves {} for samples",
+                 "sample of {} takes {} bytes in memory, but --memory leaves {} for samples",
                  format_counted(sample.cells.size(), "field", "fields"), cost(sample, 1),
                  memory_bytes)
         .for_sample(sample.key)
         .hint("pass a larger --memory, or fewer fields");
   }
-  return Error(Code::limit, "sample is {} bytes, --memory leaves {} for samples", sample.bytes,
+  return Error(Code::limit, "sample is {} bytes, but --memory leaves {} for samples", sample.bytes,
                memory_bytes)
       .for_sample(sample.key)
       .hint("pass a larger --memory, or leave the sample out of the input");

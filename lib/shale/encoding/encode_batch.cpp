@@ -32,7 +32,8 @@ EncodedSample encode_sample(const Sample& sample, std::uint64_t number, const So
     throw Error(Code::bad_content, "the image {}", encoded.fault.text)
         .for_sample(sample.key, number)
         .hint(
-            "--on-error skip leaves such samples out and lists them, --on-error keep takes them as "
+            "pass --on-error skip to leave such samples out and list them, or --on-error keep to "
+            "take them as "
             "they are");
   }
   if (!encoded.fault.empty() && encoding.on_error == OnError::skip) {

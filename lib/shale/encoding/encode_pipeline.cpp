@@ -46,10 +46,10 @@ void prove_input(const SourceInfo& source, const DatasetDigest& read, const std:
   const auto prove = [&](std::string_view what, const Hash128& found, const Hash128& expected) {
     if (expected == Hash128{} || found == expected) return;
     throw Error(Code::damaged,
-                "the samples that were read have {} digest {}, their manifest says {}", what,
+                "the samples that were read have {} digest {}, but their manifest says {}", what,
                 found.hex(), expected.hex())
         .at(input)
-        .hint("run 'shale verify' on the input: it tells where the damage is");
+        .hint("run 'shale verify' on the input to locate the damage");
   };
   prove("content", read.content, source.digest->content);
   prove("keys", read.keys, source.digest->keys);

@@ -49,7 +49,7 @@ void check_read(const PendingSample& sample, std::uint64_t number, const Wanted&
         .for_sample(sample.path.empty() ? sample.key : "", number)
         .because_errno(result.error)
         .hint(
-            "storage faults stop the run, nothing is left out for them; run the same command "
+            "storage errors stop the run, so that no sample is lost; run the same command "
             "again");
   }
   if (result.bytes == wanted.bytes) return;
@@ -59,7 +59,8 @@ void check_read(const PendingSample& sample, std::uint64_t number, const Wanted&
       .at(sample.path)
       .for_sample(sample.path.empty() ? sample.key : "", number)
       .hint(
-          "something writes to the input; wait until it is still, then run the same command again");
+          "something is writing to the input; wait until it stops, then run the same command "
+          "again");
 }
 
 void check_crc(const PendingSample& sample, std::uint64_t number, const FieldPlace& place,
@@ -69,18 +70,17 @@ void check_crc(const PendingSample& sample, std::uint64_t number, const FieldPla
         .error()
         .at({}, place.offset)
         .for_sample(sample.key, number)
-        .hint("run 'shale verify' on the input for the whole extent of the damage");
+        .hint("run 'shale verify' on the input to list all the damage");
   }
 }
 
 void check_run(const PendingSample& run, const ReadRequest& request, const ReadResult& result) {
   if (result.error == 0 && result.bytes == request.into.size()) return;
-  Error error(Code::io, "{} rows cannot be read: {} of their {} bytes at {} are there", run.rows,
+  Error error(Code::io, "cannot read {} rows: only {} of their {} bytes at {} are there", run.rows,
               result.bytes, request.into.size(), request.offset);
   error.for_sample({}, run.first_number);
   if (result.error != 0) error.because_errno(result.error);
-  throw error.hint(
-      "nothing may write to the input meanwhile; run the same command again once it is whole");
+  throw error.hint("restore the input if it was truncated, then run the same command again");
 }
 
 }  // namespace

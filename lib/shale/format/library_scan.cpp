@@ -175,7 +175,7 @@ class Receiver {
     if (stream.size() < kFindingHeader) return 0;
     const std::uint32_t length = in.read_u32();
     if (part != Part::finding || length > kMostFindingBytes)
-      throw Error(Code::damaged, "a message that makes no sense");
+      throw Error(Code::damaged, "an invalid message");
     if (in.remaining() < length) return 0;
     findings_(read_finding(in.read_bytes(length)));
     return kFindingHeader + length;

@@ -22,7 +22,7 @@ const Format& format_named(std::string_view name) {
     chooser += fmt::format("\n  {:<{}}  {}", format->name, width, format->summary);
   }
   if (name.empty()) throw Error(Code::usage, "no format was chosen").hint(chooser);
-  throw Error(Code::usage, "no format is called '{}'", printable(name)).hint(chooser);
+  throw Error(Code::usage, "unknown format '{}'", printable(name)).hint(chooser);
 }
 
 const Format* detect_format(const Probe& probe) {

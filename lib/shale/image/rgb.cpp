@@ -134,17 +134,19 @@ std::optional<RgbDecoder> RgbDecoder::open(Bytes bytes, std::uint64_t limit_byte
     }
   });
   if (!was_read) {
-    throw Error(Code::bad_content, "JPEG header does not lead to pixels")
+    throw Error(Code::bad_content, "cannot read the JPEG header")
         .because(decompressor.message.data());
   }
   const auto channels = static_cast<unsigned>(decompressor.state.num_components);
   if (channels != 1 && channels != 3 && channels != 4) {
-    throw Error(Code::bad_content, "JPEG of {} channels, RGB can be made of 1, 3 or 4", channels);
+    throw Error(Code::bad_content, "JPEG of {} channels cannot become RGB, only 1, 3 or 4 can",
+                channels);
   }
   if (decoder.size() > limit_bytes) {
     const auto [width, height] = decoder.extent();
-    throw Error(Code::bad_content, "JPEG of {} x {} is {} bytes of RGB pixels, {} are allowed",
-                width, height, decoder.size(), limit_bytes);
+    throw Error(Code::bad_content,
+                "JPEG of {} x {} is {} bytes of RGB pixels, more than the limit of {}", width,
+                height, decoder.size(), limit_bytes);
   }
   return decoder;
 }

@@ -29,7 +29,8 @@ std::optional<std::uint64_t> free_space(int descriptor) {
 void require_free_space(const std::string& folder, std::uint64_t bytes, std::string_view hint) {
   const std::optional<std::uint64_t> free = bytes == 0 ? std::nullopt : free_space(folder);
   if (!free || *free >= bytes) return;
-  throw Error(Code::io, "{} are needed here, {} are free", format_size(bytes), format_size(*free))
+  throw Error(Code::io, "needs {} of free space, only {} available", format_size(bytes),
+              format_size(*free))
       .at(folder)
       .hint(std::string(hint));
 }

@@ -23,7 +23,7 @@ constexpr std::uint64_t kSmallestRead = 4096;
 
 Error too_short_error(const std::string& path, std::uint64_t offset, std::uint64_t wanted,
                       std::uint64_t left) {
-  return Error(Code::damaged, "{} wanted, the file ends after {}",
+  return Error(Code::damaged, "{} needed, but the file ends after {}",
                format_counted(wanted, "byte", "bytes"), left)
       .at(path, offset);
 }
@@ -50,8 +50,7 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
     return;
   }
   ::close(std::exchange(descriptor_, -1));
-  if (error != 0)
-    throw Error(Code::io, "its size cannot be asked for").at(path_).because_errno(error);
+  if (error != 0) throw Error(Code::io, "cannot determine its size").at(path_).because_errno(error);
   throw Error(Code::unsupported, "is {}, not a regular file",
               S_ISDIR(facts.st_mode) ? "a folder" : "special")
       .at(path_);
@@ -77,7 +76,7 @@ std::uint64_t InputFile::size_now() const {
   struct stat facts {};
   if (::fstat(descriptor_, &facts) != 0) {
     const int error = errno;
-    throw Error(Code::io, "its size now cannot be asked for").at(path_).because_errno(error);
+    throw Error(Code::io, "cannot determine its current size").at(path_).because_errno(error);
   }
   return static_cast<std::uint64_t>(facts.st_size);
 }
@@ -100,7 +99,7 @@ std::uint64_t InputFile::read_some(std::uint64_t offset, std::span<std::byte> in
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
       const int error = errno;
-      throw Error(Code::io, "{} bytes cannot be read", wanted - done)
+      throw Error(Code::io, "cannot read {} bytes", wanted - done)
           .at(path_, offset + done)
           .because_errno(error);
     }
@@ -149,7 +148,7 @@ std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit) {
   // shows.
   for (std::uint64_t wanted = file.size() + 1;; wanted = 2 * filled) {
     if (file.size() > limit || filled > limit) {
-      throw Error(Code::limit, "{} bytes, at most {} are read", std::max(file.size(), filled),
+      throw Error(Code::limit, "{} bytes, more than the limit of {}", std::max(file.size(), filled),
                   limit)
           .at(path);
     }
@@ -158,7 +157,7 @@ std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit) {
     if (filled < wanted) break;
   }
   if (filled < file.size()) {
-    throw Error(Code::damaged, "shrank while it was read, to {} bytes from {}", filled, file.size())
+    throw Error(Code::damaged, "shrank to {} bytes from {} while being read", filled, file.size())
         .at(path);
   }
   bytes.resize(filled);

@@ -143,7 +143,7 @@ void write_error(int descriptor, const Error& error) {
   } catch (const Error& error) {
     write_error(descriptor, error);
   } catch (const std::bad_alloc&) {
-    write_error(descriptor, Error(Code::limit, "more than {} of memory are needed for this file",
+    write_error(descriptor, Error(Code::limit, "this file needs more than {} of memory",
                                   format_size(work.limits.memory_bytes)));
   } catch (const std::exception& error) {
     write_error(descriptor,
@@ -193,7 +193,7 @@ std::string signal_name(int number) {
 // The child ended without saying so.
 Error death_error(std::optional<int> status, const ChildWork& work) {
   const std::string& who = work.who;
-  if (!status) return Error(Code::damaged, "{} ended on this file without a word", who);
+  if (!status) return Error(Code::damaged, "{} ended on this file without a result", who);
   if (WIFEXITED(*status)) {
     return Error(Code::damaged, "{} ended the process with status {} on this file", who,
                  std::to_string(WEXITSTATUS(*status)));
@@ -205,7 +205,7 @@ Error death_error(std::optional<int> status, const ChildWork& work) {
   }
   if (number == SIGKILL) {
     return Error(Code::limit, "the process that asked {} about this file was killed", who)
-        .hint("it may have been the system, for want of memory");
+        .hint("the system may have run out of memory; see its log");
   }
   return Error(Code::damaged, "{} died of signal {} ({}) on this file", who, number,
                signal_name(number));
@@ -272,8 +272,7 @@ class PipeReader {
       const ssize_t got = ::read(descriptor_, into.data(), into.size());
       if (got >= 0) return static_cast<std::size_t>(got);
       if (errno != EINTR && errno != EAGAIN)
-        throw Error(Code::io, "the pipe of the process of {} fails", work_.who)
-            .because_errno(errno);
+        throw Error(Code::io, "cannot read from the process of {}", work_.who).because_errno(errno);
     }
   }
 
@@ -298,7 +297,9 @@ ChildLimits child_limits_for(std::uint64_t file_bytes) {
 LimitedChild::LimitedChild(ChildWork work) : work_(std::move(work)) {
   std::array<int, 2> pipe{};
   if (::pipe2(pipe.data(), O_CLOEXEC) != 0)
-    throw Error(Code::io, "no pipe to a child process").at(work_.path).because_errno(errno);
+    throw Error(Code::io, "cannot create a pipe to a child process")
+        .at(work_.path)
+        .because_errno(errno);
   for (int& end : pipe) end = above_standard_descriptors(end);
   const pid_t parent = ::getpid();
   pid_ = ::fork();
@@ -307,7 +308,7 @@ LimitedChild::LimitedChild(ChildWork work) : work_(std::move(work)) {
   ::close(pipe[1]);
   if (pid_ < 0) {
     ::close(pipe[0]);
-    throw Error(Code::io, "no child process can be made").at(work_.path).because_errno(fault);
+    throw Error(Code::io, "cannot start a child process").at(work_.path).because_errno(fault);
   }
   descriptor_ = pipe[0];
 }

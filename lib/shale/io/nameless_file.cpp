@@ -30,7 +30,7 @@ NamelessFile::NamelessFile(const std::string& folder)
     : path_(folder + "/(scratch)"), descriptor_(above_standard_descriptors(open_nameless(folder))) {
   if (descriptor_ >= 0) return;
   const int error = errno;
-  throw Error(Code::io, "no scratch file can be made in this folder")
+  throw Error(Code::io, "cannot create a scratch file in this folder")
       .at(folder)
       .because_errno(error)
       .hint(temporary_folder_hint(folder));
@@ -42,7 +42,7 @@ int NamelessFile::duplicate() const {
   const int other = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
   if (other >= 0) return other;
   const int error = errno;
-  throw Error(Code::io, "the scratch file cannot be opened again").at(path_).because_errno(error);
+  throw Error(Code::io, "cannot reopen the scratch file").at(path_).because_errno(error);
 }
 
 bool NamelessFile::set_direct(bool direct) const {
@@ -52,7 +52,7 @@ bool NamelessFile::set_direct(bool direct) const {
 }
 
 Error NamelessFile::read_error(std::uint64_t offset, std::uint64_t wanted, int error_number) const {
-  return Error(Code::io, "{} scratch bytes cannot be read back", wanted)
+  return Error(Code::io, "cannot read back {} scratch bytes", wanted)
       .at(path_, offset)
       .because_errno(error_number);
 }

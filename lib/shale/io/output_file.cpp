@@ -277,7 +277,7 @@ void OutputFile::Impl::write_unaligned(Bytes bytes, std::uint64_t offset) {
 void OutputFile::Impl::require_appended(std::uint64_t offset, std::uint64_t count) const {
   require_usable();
   if (offset > size() || count > size() - offset) {
-    throw Error(Code::bug, "{} bytes from {} on are not among the {} appended", count, offset,
+    throw Error(Code::bug, "{} bytes at offset {} are outside the {} appended", count, offset,
                 size())
         .at(path);
   }
@@ -341,14 +341,14 @@ FileSummary OutputFile::Impl::finish() {
   is_broken = true;
   if (padded != filled && ::ftruncate(descriptor, static_cast<off_t>(bytes)) != 0) {
     const int error = errno;
-    throw Error(Code::io, "cannot be cut to {} bytes", bytes).at(path).because_errno(error);
+    throw Error(Code::io, "cannot be truncated to {} bytes", bytes).at(path).because_errno(error);
   }
   if (::fdatasync(descriptor) != 0) {
     throw write_error(descriptor, path, 0, bytes, errno);
   }
   if (::close(std::exchange(descriptor, -1)) != 0 && errno != EINTR) {
     const int error = errno;
-    throw Error(Code::io, "the last bytes were not taken at close").at(path).because_errno(error);
+    throw Error(Code::io, "cannot write the last bytes on close").at(path).because_errno(error);
   }
   if (bytes % kBlockBytes != 0) blocks.push_back(hasher.digest());
   return {.bytes = bytes, .blocks = blocks, .hash = hash_of_blocks(blocks)};

@@ -11,8 +11,8 @@ namespace {
 
 Error no_room_error(int descriptor, std::uint64_t wanted) {
   const std::optional<std::uint64_t> free = free_space(descriptor);
-  if (!free) return Error(Code::io, "no room for {} bytes", wanted);
-  return Error(Code::io, "no room for {} bytes, {} are free", wanted, *free);
+  if (!free) return Error(Code::io, "no space for {} bytes", wanted);
+  return Error(Code::io, "no space for {} bytes, only {} available", wanted, *free);
 }
 
 }  // namespace
@@ -38,14 +38,15 @@ Error write_error(int descriptor, const std::string& path, std::uint64_t offset,
     case ENOSPC:
       return placed(no_room_error(descriptor, wanted))
           .hint(
-              "make room on this file system or choose another one, then run the same command "
+              "free some space on this file system or choose another one, then run the same "
+              "command "
               "again");
     case EDQUOT:
       return placed(no_room_error(descriptor, wanted))
-          .hint("your quota on this file system is used up: remove files or ask for more");
+          .hint("your quota on this file system is exhausted; remove files or request more");
     case EFBIG:
-      return placed(Error(Code::io, "{} more bytes make the file too large", wanted))
-          .hint("raise the limit (ulimit -f); shards can be made smaller by --shard-size");
+      return placed(Error(Code::io, "{} more bytes exceed the file size limit", wanted))
+          .hint("raise the limit (ulimit -f), or make smaller shards with --shard-size");
     default:
       return placed(Error(Code::io, "cannot write {} bytes", wanted));
   }

@@ -47,16 +47,16 @@ std::vector<Block> blocks_of(std::span<const Extent> extents) {
 
 void judge(const Block& block, const ReadResult& result, const Extent& about) {
   if (result.error != 0) {
-    throw Error(Code::io, "the block of {} bytes from byte {} on cannot be read", block.length(),
+    throw Error(Code::io, "cannot read the block of {} bytes from byte {} on", block.length(),
                 block.begin())
         .at(block.file->path(), about.offset)
         .because_errno(result.error);
   }
   if (result.bytes >= block.length()) return;
-  throw Error(Code::damaged, "the file ends {} bytes into a block of {} that is to be proved",
-              result.bytes, block.length())
+  throw Error(Code::damaged, "the file ends {} bytes into a block of {}", result.bytes,
+              block.length())
       .at(block.file->path(), about.offset)
-      .hint("the file was cut while it was read; copy it again from where it is whole");
+      .hint("the file was truncated while it was read; restore it from an intact copy");
 }
 
 void prove(const Block& block, std::span<std::byte> bytes, const Extent& about) {
@@ -69,7 +69,7 @@ void prove(const Block& block, std::span<std::byte> bytes, const Extent& about) 
   throw block_hash_mismatch(found, expected)
       .error()
       .at(block.file->path(), about.offset)
-      .hint("'shale verify' names every block that is damaged, and the rows in it");
+      .hint("run 'shale verify' to list every damaged block, and the rows in it");
 }
 
 void copy_from(const Block& block, Bytes bytes, std::span<const Extent> extents) {
@@ -97,7 +97,7 @@ BlockHashes::BlockHashes(const DatasetPaths& paths, const ManifestShard& shard) 
     throw block_list_mismatch(shard.files[i].name, found, shard.files[i].hash)
         .error()
         .at(list.path())
-        .hint("'shale index' makes a block list anew");
+        .hint("run 'shale index' to rebuild the block list");
   }
 }
 

@@ -25,15 +25,16 @@ struct Run {
 
 void judge(const Extent& extent, const ReadResult& result) {
   if (result.error != 0) {
-    throw Error(Code::io, "{} bytes of a sample cannot be read", extent.into.size())
+    throw Error(Code::io, "cannot read {} bytes of a sample", extent.into.size())
         .at(extent.file->path(), extent.offset)
         .because_errno(result.error);
   }
   if (result.bytes == extent.into.size()) return;
-  throw Error(Code::damaged, "{} bytes of a sample lie here, the file ends after {} of them",
+  throw Error(Code::damaged,
+              "{} bytes of a sample expected here, but the file ends after {} of them",
               extent.into.size(), result.bytes)
       .at(extent.file->path(), extent.offset)
-      .hint("the file was cut while it was open; copy it again from where it is whole");
+      .hint("the file was truncated while it was open; restore it from an intact copy");
 }
 
 void read_runs(std::span<const Run> runs, std::span<const Extent> extents, BatchReader& reader,

@@ -106,10 +106,10 @@ ColumnPlace fixed_column_named(std::string_view name, const Schema& schema) {
   }
   Error error = schema.find(name)
                     ? Error(Code::not_found,
-                            "field '{}' is a tensor and no column: its values are "
+                            "field '{}' is a tensor, not a column: its values are "
                             "read sample by sample",
                             printable(name))
-                    : Error(Code::not_found, "the shards hold no column '{}'", printable(name));
+                    : Error(Code::not_found, "the shards have no column '{}'", printable(name));
   throw error.hint(names.empty() ? "there are no integers or reals, which are columns"
                                  : "the columns are " + names);
 }

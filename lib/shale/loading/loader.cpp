@@ -28,10 +28,10 @@ void check_place(const FieldPlace& place, const InputFile& file, const ShardRead
                  std::uint64_t shard_row) {
   if (place.offset == kMissing) return;
   if (place.length <= file.size() && place.offset <= file.size() - place.length) return;
-  throw Error(Code::damaged, "row {} of the index places {} bytes at {} of {}, which has {}",
+  throw Error(Code::damaged, "row {} of the index places {} bytes at {} of {}, but that has {}",
               shard_row, place.length, place.offset, printable(file.path()), file.size())
       .at(reader.index_path())
-      .hint("'shale verify' tells which of the two is damaged");
+      .hint("run 'shale verify' to find out which of the two is damaged");
 }
 
 const FieldPlace& place_of(const LocatedSample& sample, std::optional<std::size_t> field) {
@@ -71,7 +71,7 @@ void prove_checksum(const Task& task) {
   throw checksum_mismatch(task.fetch->into.size(), found, expected)
       .error()
       .at(task.file->path(), offset)
-      .hint("'shale verify' lists all that is damaged");
+      .hint("run 'shale verify' to list all the damage");
 }
 
 bool holds(const Task& task, std::optional<std::uint64_t> offset) {
@@ -92,7 +92,7 @@ void read_tasks(std::span<const Task> tasks, LoaderState& state) {
 }
 
 std::string index_hint(const LoaderRequest& request, Dialect dialect) {
-  return fmt::format("'{}' adds them",
+  return fmt::format("run '{}' to add them",
                      index_command(request.path, request.index_folder, dialect, true));
 }
 
@@ -159,10 +159,10 @@ void Loader::open_file(const LoaderRequest& request, const std::string& file,
   if (const auto change = change_since_index(InputFile(file), manifest(), only))
     throw stale_index(file, request.index_folder, manifest(), *change);
   if (request.dialect.value_or(manifest().layout.dialect) != manifest().layout.dialect) {
-    throw Error(Code::mismatch, "its index was made with --parse {}, --parse {} was asked for",
+    throw Error(Code::mismatch, "its index was made with --parse {}, but --parse {} was requested",
                 name_of(manifest().layout.dialect), name_of(*request.dialect))
         .at(file)
-        .hint("an index keeps the way it was made; name another index directory for this one");
+        .hint("choose another index directory: an index keeps the --parse it was made with");
   }
 }
 
@@ -188,7 +188,7 @@ LoaderState& Loader::state() const {
 
 std::uint64_t Loader::shard_of(std::uint64_t row) const {
   if (row >= size()) {
-    throw Error(Code::not_found, "row {} was asked for, the dataset has {}", row, size())
+    throw Error(Code::not_found, "row {} requested, but the dataset has {}", row, size())
         .at(paths_.manifest);
   }
   const auto after = std::upper_bound(
@@ -385,7 +385,7 @@ void Loader::read_all(const ColumnPlace& column, std::uint64_t begin,
                       std::span<std::byte> into) const {
   const std::uint64_t end = begin + into.size() / column.item_bytes;
   if (end > size()) {
-    throw Error(Code::not_found, "rows {} to {} of a column were asked for, the dataset has {}",
+    throw Error(Code::not_found, "rows {} to {} of a column requested, but the dataset has {}",
                 begin, end, size());
   }
   LoaderState& open = state();

@@ -29,7 +29,7 @@ constexpr std::uint64_t kMostIndexBytesKept = 64 << 20;
 constexpr std::uint32_t kReadsInFlight = 64;
 
 Error replaced(const std::string& manifest) {
-  return Error(Code::mismatch, "the dataset is another one than when it was opened")
+  return Error(Code::mismatch, "the dataset was replaced after it was opened")
       .at(manifest)
       .hint("open it again");
 }
@@ -258,7 +258,7 @@ void LoaderState::refuse_other_manifest() {
   const std::lock_guard lock(stamp_mutex_);
   if (!now || *now == stamp_) return;
   if (*now == FileStamp{}) {
-    throw Error(Code::mismatch, "is gone: the dataset was removed, or is being replaced")
+    throw Error(Code::mismatch, "not found: the dataset was removed, or is being replaced")
         .at(path)
         .hint("open it again once it is complete");
   }
@@ -277,7 +277,7 @@ void LoaderState::refuse_other_file() {
           change_since_index(InputFile(setting_.file), setting_.outline.manifest, facts_of(0))) {
     throw Error(Code::mismatch, "has changed since it was opened: {}", *change)
         .at(setting_.file)
-        .hint("open it again; nothing may write to a file while it is read");
+        .hint("open it again, and do not write to a file while it is read");
   }
   const std::lock_guard lock(stamp_mutex_);
   stamp_ = *now;

@@ -54,7 +54,7 @@ std::optional<std::string> read_promise(const std::string& path) {
 }
 
 Error belongs_to_killed_run(const std::string& output, const std::string& promise) {
-  return Error(Code::exists, "a run was killed while this output and others got their names")
+  return Error(Code::exists, "a run was killed while it renamed this output and others")
       .at(output)
       .because("its first output is " + promise.substr(0, promise.find('\n')))
       .hint("run that command again to finish it, or choose another output");
@@ -67,9 +67,9 @@ void refuse_taken_output(const std::string& output, bool overwrite) {
   // A link that leads nowhere has the name, too.
   if (!fs::exists(fs::symlink_status(output, error))) return;
   if (fs::is_directory(output, error)) {
-    throw Error(Code::exists, "is a directory, an array is one file")
+    throw Error(Code::exists, "is a directory, but an array is one file")
         .at(output)
-        .hint("a set of shards goes into a directory whose name does not end in .npy");
+        .hint("to write shards, choose a directory whose name does not end in .npy");
   }
   if (!overwrite) throw already_exists(output);
 }
@@ -77,7 +77,7 @@ void refuse_taken_output(const std::string& output, bool overwrite) {
 const Field& only_array_field(const SourceInfo& info, const std::string& output, bool are_chosen) {
   const Schema& schema = info.schema;
   if (info.holds_images && !are_chosen) {
-    throw Error(Code::unsupported, "images differ in size, and make no array")
+    throw Error(Code::unsupported, "images differ in size, so they cannot form an array")
         .at(output)
         .hint("write shards: choose an output directory and pass --to");
   }
@@ -85,13 +85,15 @@ const Field& only_array_field(const SourceInfo& info, const std::string& output,
     std::string names;
     for (const Field& field : schema.fields)
       names += (names.empty() ? "" : ", ") + printable(field.name);
-    throw Error(Code::usage, "one array holds one field, the input has {}", schema.fields.size())
+    throw Error(Code::usage, "one array holds one field, but the input has {}",
+                schema.fields.size())
         .at(output)
         .hint("pass --fields with one of them: " + names);
   }
   const Field& field = schema.fields.front();
   if (fixed_bytes_of(field)) return field;
-  throw Error(Code::unsupported, "field '{}' is of kind {}, whose values differ in size: no array",
+  throw Error(Code::unsupported,
+              "field '{}' is of kind {}, whose values differ in size, so they cannot form an array",
               printable(field.name), name_of(field.kind))
       .at(output);
 }

@@ -13,7 +13,7 @@ void refuse_shards(const OutputOptions& options, const std::string& output) {
     throw Error(Code::usage, "--to {} for an output that is one .npy array",
                 printable(*options.format))
         .at(output)
-        .hint("leave --to out, or choose an output directory, whose name does not end in .npy");
+        .hint("leave out --to, or choose an output directory whose name does not end in .npy");
   }
   if (options.shard_bytes) throw does_nothing_for_array("shard-size", output);
   if (options.shard_samples) throw does_nothing_for_array("shard-samples", output);
@@ -24,7 +24,7 @@ void refuse_shards(const OutputOptions& options, const std::string& output) {
 void refuse_stream(const std::string& output) {
   if (output != "-") return;
   throw Error(Code::usage, "'-' as output is not supported: no format is written to a stream")
-      .hint("name a directory, or a file that ends in .npy; './-' is a directory of that name");
+      .hint("name a directory, or a file ending in .npy; for a directory named '-' write './-'");
 }
 
 void choose_output(ConvertRequest& request, const OutputOptions& options) {
@@ -42,7 +42,7 @@ void choose_output(ConvertRequest& request, const OutputOptions& options) {
 }
 
 Error does_nothing_for_array(std::string_view option, const std::string& output) {
-  return Error(Code::usage, "--{} does nothing for an output that is one .npy array", option)
+  return Error(Code::usage, "--{} has no effect on an output that is one .npy array", option)
       .at(output)
       .hint("leave it out, or choose an output directory and pass --to npy");
 }

@@ -66,7 +66,7 @@ class ContentComparison {
       ++skipped_;
       return;
     }
-    if (!open_) throw differs("there are more samples now").for_sample(sample.key);
+    if (!open_) throw differs("it has more samples now").for_sample(sample.key);
     if (manifest_.layout.rows.has_index()) compare_row(sample);
     digest_.append(sample.record->digest);
     const ManifestShard& shard = *open_;
@@ -81,9 +81,9 @@ class ContentComparison {
   }
 
   void finish() const {
-    if (open_) throw differs("there are fewer samples now");
+    if (open_) throw differs("it has fewer samples now");
     if (skipped_ == manifest_.skipped) return;
-    throw differs(fmt::format("{} are left out now, {} then",
+    throw differs(fmt::format("{} are left out now, {} before",
                               format_counted(skipped_, "sample", "samples"), manifest_.skipped));
   }
 
@@ -108,7 +108,7 @@ class ContentComparison {
       throw differs(what).for_sample(sample.key, first_row_ + digest_.samples);
     };
     if (manifest_.layout.has_keys && was.key_hash != xxh3_64(as_bytes(sample.key)))
-      refuse("another sample was there");
+      refuse("a different sample was there");
     for (std::size_t i = 0; i < is.cells.size(); ++i) {
       const Field& field = manifest_.schema.fields[i];
       const FieldPlace &then = was.cells[i].place, &now = is.cells[i].place;
@@ -116,7 +116,7 @@ class ContentComparison {
           is_located(field.kind)
               ? then.length == now.length && then.crc32c == now.crc32c && then.count == now.count
               : is_same_number(was.cells[i], is.cells[i]);
-      if (!is_same) refuse(fmt::format("field '{}' has another value", printable(field.name)));
+      if (!is_same) refuse(fmt::format("field '{}' has a different value", printable(field.name)));
     }
   }
 

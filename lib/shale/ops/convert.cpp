@@ -85,7 +85,7 @@ class Conversion {
     const ShardSetWriter::Summary written = writer_.finish();
     const SourceInfo& source = source_.info();
     if (written.digest.samples + skipped_ != source.manifest.samples) {
-      throw Error(Code::bug, "{} samples written and {} skipped, the input has {}",
+      throw Error(Code::bug, "{} samples written and {} skipped, but the input has {}",
                   written.digest.samples, skipped_, source.manifest.samples);
     }
     prove_input(source, read_, request_.inputs.front());
@@ -152,10 +152,10 @@ class Conversion {
     }
     const std::uint64_t limit = request_.max_errors.limit(source_.info().manifest.samples);
     if (bad_ > limit) {
-      throw Error(Code::limit, "{}, --max-errors allows {}; the last one {}",
+      throw Error(Code::limit, "{}, more than --max-errors allows ({}); the last one {}",
                   format_counted(bad_, "bad image", "bad images"), limit, sample.fault.text)
           .for_sample(sample.key, done_ - 1)
-          .hint("look at the input; if it is meant to be so, pass a larger --max-errors");
+          .hint("check the input; if this many bad images are expected, raise --max-errors");
     }
   }
 
@@ -203,12 +203,13 @@ void refuse_incomplete(const std::string& output) {
     std::error_code error;
     const std::uint64_t bytes = fs::file_size(path, error);
     if (!error && bytes == file.bytes) return;
-    throw Error(Code::damaged, "{}, the finished dataset here needs it with {} bytes",
+    throw Error(Code::damaged, "{}, but the finished dataset needs it with {} bytes",
                 error ? "is missing" : fmt::format("has {} bytes", bytes), file.bytes)
         .at(path)
-        .hint(fmt::format("'shale verify {}' lists all that is wrong; --overwrite writes the "
-                          "dataset again",
-                          printable(output)));
+        .hint(fmt::format(
+            "run 'shale verify {}' to list all the damage, or pass --overwrite to write the "
+            "dataset again",
+            printable(output)));
   };
   const Manifest manifest = read_manifest(output, [&](const ManifestShard& shard) {
     for (const ManifestFile& file : shard.files) require(file);
@@ -246,7 +247,7 @@ void refuse_other_run(const ConvertRequest& request, const WorkFolder& work,
     if (difference) {
       throw Error(Code::exists, "holds an unfinished run of another command: {}", *difference)
           .at(request.output)
-          .hint("run that command again to finish it, or pass --overwrite to drop it");
+          .hint("run that command again to finish it, or pass --overwrite to discard it");
     }
   }
 }
@@ -257,11 +258,11 @@ void prepare_overwrite(const ConvertRequest& request, const SourceInfo& source,
   const std::uint64_t needed = source.manifest.bytes;
   const std::optional<std::uint64_t> free = free_space(request.output);
   if (free && *free < needed) {
-    throw Error(Code::io, "{} of samples are to be written, {} are free", format_size(needed),
-                format_size(*free))
+    throw Error(Code::io, "needs {} of free space for samples, only {} available",
+                format_size(needed), format_size(*free))
         .at(request.output)
         .hint(
-            "the old dataset stays until the new one is complete: make room for both, or remove "
+            "the old dataset stays until the new one is complete: free space for both, or remove "
             "the old one yourself");
   }
   const std::string size = needed == 0 ? "" : ", " + format_size(needed) + " of samples";
@@ -294,8 +295,7 @@ void say_notes(const SourceInfo& source, const Events& events) {
   for (const std::string& note : source.notes) events.say(note);
   if (!source.labels_are_sorted) return;
   events.say(
-      "labels come in sorted order: a loader that reads in order would see one class after the "
-      "other; "
+      "samples are sorted by label: a sequential reader would see one class at a time; "
       "pass --shuffle to write a shuffled order");
 }
 
@@ -400,8 +400,8 @@ ConvertReport convert(const ConvertRequest& request, const Events& events) {
       report = already_complete(request, wanted);
       const bool is_newer = has_newer_input(request, source->info());
       if (is_newer || report.was_compared) {
-        events.say(is_newer ? "the input is newer than the dataset: its content is compared"
-                            : "the input is not the file that it was: its content is compared");
+        events.say(is_newer ? "the input is newer than the dataset; comparing its content"
+                            : "the input file has changed; comparing its content");
         report.was_compared = true;
         refuse_changed_content(request, events, format, *source);
       }

@@ -26,7 +26,8 @@ ErrorAllowance parse_error_allowance(std::string_view text) {
   const char* end = text.data() + text.size() - 1;
   const auto [stop, error] = std::from_chars(text.data(), end, percent);
   if (error != std::errc() || stop != end || !(percent >= 0 && percent <= 100)) {
-    throw Error(Code::usage, "--max-errors '{}' is neither a number nor a share from 0% to 100%",
+    throw Error(Code::usage,
+                "--max-errors '{}' is neither a number nor a percentage from 0% to 100%",
                 printable(text));
   }
   return {.is_share = true, .share = percent / 100, .count = 0};

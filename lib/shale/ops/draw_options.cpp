@@ -14,8 +14,7 @@ struct Way {
 
 void refuse_beside_indices(const DrawOptions& options) {
   if (!options.rows && !options.seed) return;
-  throw Error(Code::usage, "--{} does nothing with --indices, which say it all",
-              options.rows ? "rows" : "seed")
+  throw Error(Code::usage, "--{} has no effect with --indices", options.rows ? "rows" : "seed")
       .hint("leave it out");
 }
 
@@ -32,7 +31,7 @@ DrawRequest draw_request(const DrawOptions& options) {
     // Weights draw with replacement: to say so is no contradiction.
     const bool is_implied = chosen == DrawMode::replace && way.mode == DrawMode::weights;
     if (chosen && !is_implied)
-      throw Error(Code::usage, "--{} and --{} are two ways to draw", name_of(*chosen),
+      throw Error(Code::usage, "--{} and --{} exclude each other", name_of(*chosen),
                   name_of(way.mode))
           .hint("leave one of them out");
     chosen = way.mode;

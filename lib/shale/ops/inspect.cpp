@@ -61,9 +61,10 @@ FoundSample load_row(const OpenedDataset& dataset, const DatasetRequest& request
                      const Events& events) {
   const std::uint64_t rows = dataset.manifest.digest.samples;
   if (row >= rows) {
-    throw Error(Code::not_found, "there is no row {}: the dataset has {}", row, format_count(rows))
+    throw Error(Code::not_found, "no row {}: the dataset has {}", row,
+                format_counted(rows, "row", "rows"))
         .at(request.path)
-        .hint("rows count from 0");
+        .hint("row numbers start at 0");
   }
   const std::uint64_t number = dataset.shards.holding(row);
   const std::uint64_t shard_row = row - dataset.shards.first_row(number);
@@ -81,10 +82,10 @@ FoundSample load_number(const OpenedDataset& dataset, const DatasetRequest& requ
   const std::uint64_t rows = dataset.manifest.digest.samples;
   if (const std::optional<std::uint64_t> row = row_of_number(key, rows))
     return load_row(dataset, request, *row, events);
-  throw Error(Code::not_found, "'{}' is the key of no sample: keys are the numbers of the {} rows",
+  throw Error(Code::not_found, "no sample has key '{}': keys are the numbers of the {} rows",
               printable(key), format_count(rows))
       .at(request.path)
-      .hint("rows count from 0, without leading zeros");
+      .hint("row numbers start at 0, without leading zeros");
 }
 
 }  // namespace
@@ -136,10 +137,9 @@ FoundSample find_key(const DatasetRequest& request, const std::string& key, cons
     }
     first += entry.digest.samples;
   }
-  throw Error(Code::not_found, "no sample has the key '{}'", printable(key))
+  throw Error(Code::not_found, "no sample has key '{}'", printable(key))
       .at(request.path)
-      .hint(
-          "keys are paths relative to the folder that was converted, such as n01440764/photo.JPEG");
+      .hint("use a path relative to the converted folder, such as n01440764/photo.JPEG");
 }
 
 }  // namespace shale

@@ -26,7 +26,7 @@ void verify_array(const ConvertRequest& request, const FileSummary& written,
   report.verification.bytes = found.bytes;
   if (found.hash == written.hash) return;
   Finding finding;
-  finding.message = "the bytes read back are not those that were written";
+  finding.message = "the bytes read back differ from those written";
   finding.file = request.output;
   finding.found = "xxh3-128 " + found.hash.hex();
   finding.expected = written.hash.hex();

@@ -80,7 +80,7 @@ class SpaceNeeds {
 
 void require_array_name(std::string_view option, const std::string& output) {
   if (is_array_name(output)) return;
-  throw Error(Code::usage, "--{} writes an array, whose name ends in .npy", option).at(output);
+  throw Error(Code::usage, "--{} writes an array, whose name must end in .npy", option).at(output);
 }
 
 // A run under way.
@@ -98,15 +98,14 @@ class Resampling {
     refuse_outputs();
     std::error_code error;
     if (!conversion_.scratch_folder.empty() && !fs::is_directory(scratch_folder_, error)) {
-      throw Error(Code::not_found, "there is no such folder for temporary files")
-          .at(scratch_folder_);
+      throw Error(Code::not_found, "no such folder for temporary files").at(scratch_folder_);
     }
     open_targets();
     const std::uint64_t wanted = conversion_.draw->rows.value_or(*source_rows_);
     if (request_.is_permutation && wanted != *source_rows_) {
-      throw Error(Code::usage, "--permute takes each of {} rows once, --rows asks for {}",
+      throw Error(Code::usage, "--permute takes each of {} rows once, but --rows asks for {}",
                   *source_rows_, wanted)
-          .hint("leave one of them out: --rows alone draws without replacement too");
+          .hint("leave out one of them: --rows alone also draws without replacement");
     }
     refuse_impossible_sizes(wanted);
     // The file of the draw is read whole, before anything is written.
@@ -157,7 +156,7 @@ class Resampling {
   // What a killed run of these outputs left.
   void clear_left(const std::vector<std::string>& outputs) const {
     if (finish_killed_run(outputs, conversion_.overwrite))
-      events_.say("the outputs of a run that was killed at its end have their names now");
+      events_.say("finished the outputs of a run that was killed at its end");
     for (const std::string& output : outputs) clear_left_array(output);
   }
 
@@ -182,10 +181,10 @@ class Resampling {
     const std::uint64_t rows = target.table.info.manifest.samples;
     if (!source_rows_) source_rows_ = rows;
     if (rows != *source_rows_) {
-      throw Error(Code::schema, "has {} rows, {} has {}", rows,
+      throw Error(Code::schema, "has {} rows, but {} has {}", rows,
                   printable(conversion_.inputs.front()), *source_rows_)
           .at(request.inputs.front())
-          .hint("one draw is for arrays of equal length");
+          .hint("pass arrays of equal length");
     }
     target.array.path = output;
     target.array.field = only_array_field(target.table.info, output, !request.fields.empty());
@@ -199,8 +198,7 @@ class Resampling {
     if (mode != DrawMode::replace && mode != DrawMode::weights) return;
     const auto require = [&](const std::string& output, std::uint64_t row_bytes) {
       if (row_bytes > 0 && rows > kMostFileBytes / row_bytes) {
-        throw Error(Code::limit, "{} rows of {} bytes are more than any file holds", rows,
-                    row_bytes)
+        throw Error(Code::limit, "{} rows of {} bytes are too many for any file", rows, row_bytes)
             .at(output)
             .hint("ask for fewer with --rows");
       }
@@ -331,7 +329,7 @@ class Resampling {
   static void finish(OutputFile& file, const ResampledArray& array) {
     const std::uint64_t bytes = file.finish().bytes;
     if (bytes == array.file_bytes) return;
-    throw Error(Code::bug, "{} bytes were written, the array is {}", bytes, array.file_bytes)
+    throw Error(Code::bug, "{} bytes were written, but the array is {}", bytes, array.file_bytes)
         .at(array.path);
   }
 

@@ -41,10 +41,12 @@ std::uint64_t least_fan(std::uint64_t span, std::size_t levels, std::uint64_t mo
 
 void require_room(std::uint64_t row_bytes, std::uint64_t memory_bytes) {
   if (memory_bytes < kLeastBucketMemory)
-    throw Error(Code::bug, "buckets in {} bytes, at least {}", memory_bytes, kLeastBucketMemory);
+    throw Error(Code::bug, "buckets in {} bytes of memory, less than the minimum of {}",
+                memory_bytes, kLeastBucketMemory);
   if (row_bytes <= memory_bytes / kMostBucketRowShare) return;
-  throw Error(Code::limit, "rows of {} bytes, {} are the most that this memory sorts by buckets",
-              row_bytes, memory_bytes / kMostBucketRowShare)
+  throw Error(Code::limit,
+              "rows of {} bytes; this memory budget sorts rows of at most {} by buckets", row_bytes,
+              memory_bytes / kMostBucketRowShare)
       .hint("raise --memory");
 }
 
@@ -67,7 +69,7 @@ std::uint64_t choose_spans(BucketShape& shape, std::uint64_t most_fan) {
   }
   const std::uint64_t first_fan = BucketShape::count(rows, shape.spans[0]);
   if (first_fan > most_fan) {
-    throw Error(Code::limit, "{} rows, {} are the most that this memory sorts by buckets", rows,
+    throw Error(Code::limit, "{} rows; this memory budget sorts at most {} by buckets", rows,
                 most_fan * shape.spans[0])
         .hint("raise --memory");
   }
@@ -105,7 +107,7 @@ BucketShape shape_buckets(std::uint64_t row_bytes, std::uint64_t rows, std::uint
   shape.extent_bytes =
       std::clamp(aligned_down(memory_bytes / 2 / shape.buffers), kLeastExtent, most_extent);
   if (shape.scratch_bytes() / shape.extent_bytes > std::numeric_limits<std::uint32_t>::max()) {
-    throw Error(Code::limit, "{} rows of {} bytes are more than {} extents of {} bytes hold", rows,
+    throw Error(Code::limit, "{} rows of {} bytes do not fit in {} extents of {} bytes", rows,
                 row_bytes, std::numeric_limits<std::uint32_t>::max(), shape.extent_bytes)
         .hint("raise --memory");
   }

@@ -36,7 +36,7 @@ struct Cut {
     // Whole elements, so that those that lie big-endian can be turned.
     part_bytes = most / from.item_bytes() * from.item_bytes();
     if (part_bytes == 0) {
-      throw Error(Code::limit, "one element is {} bytes, --memory leaves {} to read it",
+      throw Error(Code::limit, "one element is {} bytes, but --memory leaves {} to read it",
                   from.item_bytes(), most)
           .hint("pass a larger --memory");
     }

@@ -60,7 +60,7 @@ class ListedDraw final : public Draw {
         scratch_folder_(std::move(scratch_folder)) {
     check_kind();
     if (source_rows == 0 && file_.count() > 0) {
-      throw Error(Code::usage, "{} rows are listed, and the source has none", file_.count())
+      throw Error(Code::usage, "{} rows are listed, but the source has none", file_.count())
           .at(path);
     }
     walk(events, [](const DrawnPlace&) {});
@@ -91,7 +91,7 @@ class ListedDraw final : public Draw {
  private:
   void check_kind() const {
     if (file_.kind() == NumberFile::Kind::boolean) {
-      throw Error(Code::schema, "a mask of bools is given where row numbers are wanted")
+      throw Error(Code::schema, "holds a mask of bools, expected row numbers")
           .at(file_.path())
           .hint("save numpy.flatnonzero(mask)");
     }
@@ -109,10 +109,10 @@ class ListedDraw final : public Draw {
     const std::uint64_t row = is_negative ? number + source_rows_ : number;
     if (is_negative ? -number <= source_rows_ : row < source_rows_) return row;
     const std::string text = is_negative ? fmt::format("-{}", -number) : std::to_string(number);
-    throw Error(Code::schema, "entry {} is row {}, the source has {} rows", slot, text,
+    throw Error(Code::schema, "entry {} is row {}, but the source has {} rows", slot, text,
                 source_rows_)
         .at(file_.path(), file_.offset_of(slot))
-        .hint(fmt::format("row numbers go from -{} to {}", source_rows_, source_rows_ - 1));
+        .hint(fmt::format("use row numbers from -{} to {}", source_rows_, source_rows_ - 1));
   }
 
   template <class Visit>

@@ -91,8 +91,9 @@ class ReplacedDraw final : public Draw {
 std::unique_ptr<Draw> permuted(const DrawRequest& request, std::uint64_t source_rows) {
   const std::uint64_t rows = request.rows.value_or(source_rows);
   if (rows > source_rows) {
-    throw Error(Code::usage, "{} rows without replacement of a source of {}", rows, source_rows)
-        .hint("draw with replacement, by --replace, or ask for fewer with --rows");
+    throw Error(Code::usage, "{} rows requested without replacement from a source of {}", rows,
+                source_rows)
+        .hint("draw with replacement (--replace), or ask for fewer with --rows");
   }
   return std::make_unique<PermutedDraw>(source_rows, rows, request.seed);
 }
@@ -101,7 +102,7 @@ std::uint64_t drawn_rows(const DrawRequest& request, std::uint64_t source_rows) 
   constexpr std::uint64_t kMostDraws = (std::uint64_t{1} << 63) - 1;
   const std::uint64_t rows = request.rows.value_or(source_rows);
   if (rows <= kMostDraws) return rows;
-  throw Error(Code::usage, "{} rows are to be drawn, {} is the most", rows, kMostDraws);
+  throw Error(Code::usage, "{} rows requested, more than the maximum of {}", rows, kMostDraws);
 }
 
 std::unique_ptr<Draw> replaced(const DrawRequest& request, std::uint64_t source_rows,
@@ -121,7 +122,7 @@ std::unique_ptr<Draw> weighted(const DrawRequest& request, std::uint64_t source_
   if (weights.count() != source_rows) {
     throw Error(Code::schema, "{} weights for a source of {} rows", weights.count(), source_rows)
         .at(request.file)
-        .hint("give one weight a row");
+        .hint("give one weight per row");
   }
   // A quarter for the sums, or for the buffers of their scratch file; half for the tree.
   SplitCounts::WeightSums sums = sums_of_weights(weights, memory_bytes / 4, scratch_folder, events);
@@ -135,8 +136,8 @@ std::unique_ptr<Draw> listed(const DrawRequest& request, std::uint64_t source_ro
                              std::uint64_t memory_bytes, const std::string& scratch_folder,
                              const Events& events) {
   if (request.rows) {
-    throw Error(Code::usage, "{} rows are asked for, and a list of rows is given", *request.rows)
-        .hint("leave --rows out: the list says how many");
+    throw Error(Code::usage, "{} rows requested, but a list of rows is given", *request.rows)
+        .hint("leave out --rows: the list determines how many");
   }
   return open_listed_draw(request.file, source_rows, memory_bytes, scratch_folder, events);
 }
@@ -159,7 +160,7 @@ std::unique_ptr<Draw> make_draw(const DrawRequest& request, std::uint64_t source
                                 std::uint64_t memory_bytes, const std::string& scratch_folder,
                                 const Events& events) {
   if (source_rows == 0 && request.rows.value_or(0) > 0 && request.mode != DrawMode::indices) {
-    throw Error(Code::usage, "{} rows are to be drawn from a source without rows", *request.rows);
+    throw Error(Code::usage, "{} rows requested from a source without rows", *request.rows);
   }
   switch (request.mode) {
     case DrawMode::permute:

@@ -79,10 +79,10 @@ class WeightReader {
 
   template <class Value>
   [[nodiscard]] Error unfit(std::uint64_t row, Value value) const {
-    return Error(Code::schema, "weight of row {} is {}, expected a finite number from 0 on", row,
-                 value)
+    return Error(Code::schema, "weight of row {} is {}, expected a finite number of at least 0",
+                 row, value)
         .at(file_->path(), file_->offset_of(row))
-        .hint("give a row that is never to be drawn the weight 0");
+        .hint("give weight 0 to rows that must never be drawn");
   }
 
   const NumberFile* file_;

@@ -32,7 +32,7 @@ struct RowBuilder {
     if (bytes <= kLargestRowBytes || failure) return;
     Error error(Code::bad_content, "row {} takes more than {} bytes of memory", row + 1,
                 kLargestRowBytes);
-    error.at(path).hint("a quote that is never closed takes all rows behind it into one field");
+    error.at(path).hint("a quote that is never closed joins all rows after it into one field");
     failure = std::make_exception_ptr(error);
   }
   void end_row() {
@@ -106,9 +106,9 @@ void read_csv(const std::string& path,
     builder.limit(csv_get_buffer_size(&parser));
     if (builder.failure) std::rethrow_exception(builder.failure);
     if (parsed) return;
-    throw Error(Code::bad_content, "row {} is not CSV", builder.row + 1)
+    throw Error(Code::bad_content, "row {} is not valid CSV", builder.row + 1)
         .at(path)
-        .hint("a quote inside a quoted field is written twice");
+        .hint("double each quote inside a quoted field");
   };
   std::vector<std::byte> chunk(kChunkBytes);
   for (std::uint64_t offset = begin_of_rows(file); offset < file.size();) {

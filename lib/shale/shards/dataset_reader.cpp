@@ -27,7 +27,7 @@ InputFile open_checked(const std::string& directory, const ManifestFile& file) {
 // Reads one extent to the end of `bytes` and proves its checksum.
 void check_place(const InputFile& file, const FieldPlace& place) {
   if (place.length > file.size() || place.offset > file.size() - place.length) {
-    throw Error(Code::damaged, "index places {} bytes here, the file has {}", place.length,
+    throw Error(Code::damaged, "index places {} bytes here, but the file has {}", place.length,
                 file.size())
         .at(file.path(), place.offset);
   }
@@ -47,7 +47,7 @@ void check_layout(const Format& format, const Manifest& manifest) {
   const ShardLayout& layout = manifest.layout;
   if (layout.dialect != Dialect::own) {
     if (format.survey != nullptr) return;
-    throw Error(Code::damaged, "format '{}' does not read files of other tools", format.name);
+    throw Error(Code::damaged, "format '{}' cannot read files of other tools", format.name);
   }
   const auto expected = [&] {
     check_schema_fits(format, manifest.schema);
@@ -59,8 +59,9 @@ void check_layout(const Format& format, const Manifest& manifest) {
     throw Error(Code::damaged, "format '{}' cannot hold the fields of the manifest", format.name)
         .because(error.message());
   }
-  throw Error(Code::damaged, "the layout of the manifest is not that of format '{}'", format.name)
-      .hint("the manifest was changed after it was written; copy it again from where it was whole");
+  throw Error(Code::damaged, "the manifest has a layout that format '{}' does not make",
+              format.name)
+      .hint("the manifest was changed after it was written; restore it from an intact copy");
 }
 
 }  // namespace
@@ -71,7 +72,7 @@ const Format& format_of(const Manifest& manifest) {
     check_layout(*format, manifest);
     return *format;
   }
-  throw Error(Code::unsupported, "the dataset's format '{}' is unknown to this shale",
+  throw Error(Code::unsupported, "unknown dataset format '{}' in this version of shale",
               printable(manifest.format))
       .hint(fmt::format("it was written by {}; 'shale formats' lists what this one reads",
                         printable(manifest.generator)));
@@ -84,7 +85,7 @@ ShardReader::ShardReader(const DatasetPaths& paths, const Manifest& manifest, Ma
       columns_(manifest.schema, manifest.layout) {
   if (layout_->rows.has_index()) index_ = open_checked(paths.lists, shard_.index);
   if (shard_.files.size() != layout_->file_suffixes.size()) {
-    throw Error(Code::damaged, "{} has {} files, its format writes {}", shard_.name,
+    throw Error(Code::damaged, "{} has {} files, but its format writes {}", shard_.name,
                 shard_.files.size(), layout_->file_suffixes.size())
         .at(paths.manifest);
   }
@@ -94,7 +95,7 @@ ShardReader::ShardReader(const DatasetPaths& paths, const Manifest& manifest, Ma
 
 void ShardReader::check_bases() const {
   if (shard_.bases.size() != schema_->fields.size()) {
-    throw Error(Code::damaged, "{} says where {} fields begin, the schema has {}", shard_.name,
+    throw Error(Code::damaged, "{} says where {} fields begin, but the schema has {}", shard_.name,
                 shard_.bases.size(), schema_->fields.size())
         .at(files_.front().path());
   }
@@ -105,7 +106,7 @@ void ShardReader::check_bases() const {
     if (column.base <= size &&
         (column.stride == 0 || shard_.digest.samples <= room / column.stride))
       continue;
-    throw Error(Code::damaged, "{} values of {} bytes do not lie behind byte {} of a file of {}",
+    throw Error(Code::damaged, "{} values of {} bytes do not fit after byte {} of a file of {}",
                 shard_.digest.samples, column.stride, column.base, size)
         .at(column.file->path());
   }
@@ -154,7 +155,7 @@ void prove_file(const InputFile& file, const ManifestFile& expected,
   throw file_hash_mismatch(found, expected.hash)
       .error()
       .at(file.path())
-      .hint("run 'shale verify' for the whole extent of the damage");
+      .hint("run 'shale verify' to list all the damage");
 }
 
 void prove_block_list(const DatasetPaths& paths, const ManifestShard& shard) {
@@ -171,7 +172,7 @@ void prove_value(Bytes value, const FieldPlace& place, const InputFile& file) {
   throw checksum_mismatch(place.length, found, place.crc32c)
       .error()
       .at(file.path(), place.offset)
-      .hint("run 'shale verify' for the whole extent of the damage");
+      .hint("run 'shale verify' to list all the damage");
 }
 
 LoadedSample load_sample(const ShardReader& shard, const IndexRow& row, const Schema& schema,
@@ -184,7 +185,8 @@ LoadedSample load_sample(const ShardReader& shard, const IndexRow& row, const Sc
       wanted += place.length;
     }
     if (wanted > limit_bytes || place.length > limit_bytes) {
-      throw Error(Code::limit, "sample is {} bytes, {} may be held in memory", wanted, limit_bytes)
+      throw Error(Code::limit, "sample is {} bytes, more than the {} that may be held in memory",
+                  wanted, limit_bytes)
           .at(shard.file_of_field(i).path())
           .hint("pass a larger --memory");
     }

@@ -188,7 +188,7 @@ IndexReader::IndexReader(const InputFile& file, const IndexColumns& columns, std
   const Bytes found = std::get<IndexFile>(from_).window.view(0, expected.size());
   const auto differs = std::mismatch(found.begin(), found.end(), expected.begin()).first;
   if (differs != found.end()) {
-    throw Error(Code::damaged, "index header is not the one of this dataset's schema with {} rows",
+    throw Error(Code::damaged, "index header does not match this dataset's schema with {} rows",
                 rows)
         .at(file.path(), static_cast<std::uint64_t>(differs - found.begin()))
         .hint("'shale index' rebuilds an index from its shard");
@@ -204,13 +204,14 @@ Bytes IndexReader::row_bytes(std::uint64_t row) {
 }
 
 IndexRow IndexReader::row(std::uint64_t row) {
-  if (row >= rows_) throw Error(Code::bug, "row {} asked of an index of {}", row, rows_);
+  if (row >= rows_) throw Error(Code::bug, "row {} requested from an index of {}", row, rows_);
   if (FixedRowReader* fixed = std::get_if<FixedRowReader>(&from_)) return fixed->row(row);
   return std::get<IndexFile>(from_).columns.decode(row_bytes(row));
 }
 
 FieldPlace IndexReader::place(std::uint64_t row, std::uint64_t position) {
-  if (row >= rows_) throw Error(Code::bug, "place in row {} asked of an index of {}", row, rows_);
+  if (row >= rows_)
+    throw Error(Code::bug, "place in row {} requested from an index of {}", row, rows_);
   return std::get<IndexFile>(from_).columns.decode_place_at(row_bytes(row), position);
 }
 
@@ -234,7 +235,7 @@ std::vector<Hash128> read_block_list(const InputFile& file, std::uint64_t blocks
   std::vector<std::byte> bytes(expected_bytes);
   file.read_exact(0, bytes);
   if (!std::equal(header.begin(), header.end(), bytes.begin())) {
-    throw Error(Code::damaged, "block list header is not that of ({}, 16) uint8", blocks)
+    throw Error(Code::damaged, "block list header is not for an array of ({}, 16) uint8", blocks)
         .at(file.path(), 0);
   }
   std::vector<Hash128> hashes;

@@ -37,8 +37,7 @@ void prove_self_hash(const InputFile& file) {
   if (found != expected) {
     throw Error(Code::damaged, "manifest's bytes hash to {}, expected {}", found, expected)
         .at(file.path())
-        .hint(
-            "the manifest was changed after it was written; copy it again from where it was whole");
+        .hint("the manifest was changed after it was written; restore it from an intact copy");
   }
 }
 
@@ -102,7 +101,7 @@ void check_names(const ManifestShard& shard, std::uint64_t number, const ShardLa
 // Rows of one size lie inside of their files, so that nobody counts to a number that was made up.
 void check_fixed_rows(const ManifestShard& shard, const Schema& schema, const ShardLayout& layout) {
   if (!shard.index.name.empty() || shard.bases.size() != schema.fields.size()) {
-    throw Error(Code::damaged, "shard '{}' says where {} fields begin, the schema has {}",
+    throw Error(Code::damaged, "shard '{}' says where {} fields begin, but the schema has {}",
                 shard.name, shard.bases.size(), schema.fields.size());
   }
   refuse_empty_rows(schema, shard.digest.samples);
@@ -111,7 +110,7 @@ void check_fixed_rows(const ManifestShard& shard, const Schema& schema, const Sh
     const std::uint64_t stride = fixed_bytes_of(schema.fields[i]).value(), base = shard.bases[i];
     if (base <= bytes && (stride == 0 || shard.digest.samples <= (bytes - base) / stride)) continue;
     throw Error(Code::damaged,
-                "shard '{}': {} values of {} bytes do not lie behind byte {} of a file of {}",
+                "shard '{}': {} values of {} bytes do not fit after byte {} of a file of {}",
                 shard.name, shard.digest.samples, stride, base, bytes);
   }
 }
@@ -120,7 +119,7 @@ void check_fixed_rows(const ManifestShard& shard, const Schema& schema, const Sh
 void check_shard(const ManifestShard& shard, std::uint64_t number, const Schema& schema,
                  const ShardLayout& layout) {
   if (shard.files.size() != layout.file_suffixes.size()) {
-    throw Error(Code::damaged, "shard '{}' has {} files, its format writes {}", shard.name,
+    throw Error(Code::damaged, "shard '{}' has {} files, but its format writes {}", shard.name,
                 shard.files.size(), layout.file_suffixes.size());
   }
   if (layout.dialect == Dialect::own) check_names(shard, number, layout);
@@ -176,7 +175,7 @@ std::string self_hash_of(const InputFile& file) {
   if (!is_self_hash(ending)) {
     throw Error(Code::damaged, "manifest does not end with its own hash, at {} bytes", file.size())
         .at(file.path())
-        .hint("the file was cut or edited; copy it again from where it was whole");
+        .hint("the file was truncated or edited; restore it from an intact copy");
   }
   return ending.substr(kHashMember.size(), kHashDigits);
 }
@@ -265,7 +264,7 @@ ManifestOutline read_manifest_outline(const InputFile& file, std::uint64_t memor
     outline.manifest = parse_manifest_head(head, most_bytes);
     const Manifest& manifest = outline.manifest;
     if (manifest.shard_count != outline.shards.size() || manifest.digest.samples != rows) {
-      throw Error(Code::damaged, "manifest has {} shards with {} samples, it says {} with {}",
+      throw Error(Code::damaged, "manifest has {} shards with {} samples, but it says {} with {}",
                   outline.shards.size(), rows, manifest.shard_count, manifest.digest.samples);
     }
     return std::move(outline);
@@ -280,7 +279,7 @@ ManifestShard read_shard_line(const InputFile& file, const ManifestOutline& outl
   return read_at(file.path(), [&] {
     ManifestShard shard = parse_shard_line(text);
     if (shard.digest.samples != line.samples) {
-      throw Error(Code::damaged, "shard has {} samples, its manifest had {} when it was opened",
+      throw Error(Code::damaged, "shard has {} samples, but its manifest had {} when it was opened",
                   shard.digest.samples, line.samples)
           .at(file.path(), line.offset);
     }

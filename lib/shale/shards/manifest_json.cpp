@@ -103,7 +103,8 @@ const Json& array_at(const Json& object, const char* name) {
 }
 std::uint32_t small_number(const Json& value, const char* name, std::uint64_t below) {
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= below) {
-    throw Error(Code::damaged, "member '{}' holds what is no number below {}", name, below);
+    throw Error(Code::damaged, "member '{}' holds a value that is not a number below {}", name,
+                below);
   }
   return value.get<std::uint32_t>();
 }
@@ -132,7 +133,7 @@ ManifestFile file_from_json(const Json& json) {
   if (!member(json, "xxh3_128").is_null()) file.hash = hash_at(json, "xxh3_128");
   if (file.name.empty() || file.name.starts_with('.') || file.name.find('/') != std::string::npos ||
       file.name.find('\0') != std::string::npos) {
-    throw Error(Code::damaged, "file name '{}' is not one of a dataset", printable(file.name));
+    throw Error(Code::damaged, "'{}' is not a valid file name in a dataset", printable(file.name));
   }
   return file;
 }
@@ -174,7 +175,7 @@ void check_strides(const Json& strides, const ShardLayout& layout, const Schema&
   for (const Field& field : schema.fields) expected.push_back(fixed_bytes_of(field).value_or(0));
   const bool is_fixed = has_fixed_fields(schema) && !layout.has_keys && !layout.has_whole_records;
   if (is_fixed && strides == expected) return;
-  throw Error(Code::damaged, "strides of the rows are not those that the schema makes");
+  throw Error(Code::damaged, "strides of the rows do not match the schema");
 }
 
 ShardLayout layout_from_json(const Json& json, const Schema& schema) {
@@ -198,10 +199,10 @@ ShardLayout layout_from_json(const Json& json, const Schema& schema) {
     layout.dialect = dialect_named(text_at(json, "dialect"));
     layout.has_checksums = flag_at(json, "has_checksums");
     if (layout.dialect == Dialect::own || layout.file_suffixes != std::vector{std::string()})
-      throw Error(Code::damaged, "layout is not that of a file of another tool");
+      throw Error(Code::damaged, "layout does not match a file of another tool");
   }
   if (layout.field_part.size() != schema.fields.size()) {
-    throw Error(Code::damaged, "layout places {} fields, the schema has {}",
+    throw Error(Code::damaged, "layout places {} fields, but the schema has {}",
                 layout.field_part.size(), schema.fields.size());
   }
   return layout;
@@ -248,12 +249,13 @@ void check_counts(const Manifest& manifest) {
   const bool agrees = samples <= all && (is_copy ? manifest.skipped >= all - samples
                                                  : manifest.skipped == all - samples);
   if (!agrees) {
-    throw Error(Code::damaged, "{} samples and {} skipped ones are not the {} of the source",
-                samples, manifest.skipped, all);
+    throw Error(Code::damaged,
+                "{} samples and {} skipped ones do not add up to the {} of the source", samples,
+                manifest.skipped, all);
   }
   if (!manifest.images) return;
   if (manifest.schema.fields.front().kind != Kind::bytes)
-    throw Error(Code::damaged, "images are reported, and the first field holds none");
+    throw Error(Code::damaged, "images are reported, but the first field holds none");
   const std::uint64_t most = all > ~manifest.skipped ? ~std::uint64_t{0} : all + manifest.skipped;
   std::uint64_t left = is_copy ? most : all;
   for (const auto& [type, count] : manifest.images->types) {
@@ -263,7 +265,8 @@ void check_counts(const Manifest& manifest) {
   }
   for (const auto& [what, count] : manifest.images->odd) {
     if (count > (is_copy ? most : all))
-      throw Error(Code::damaged, "{} images are '{}', the source has {} samples", count, what, all);
+      throw Error(Code::damaged, "{} images are '{}', but the source has {} samples", count, what,
+                  all);
   }
 }
 
@@ -271,14 +274,14 @@ Manifest manifest_from_json(const Json& json) {
   Manifest manifest;
   if (const std::uint64_t version = number_at(json, "format_version");
       version != kManifestVersion) {
-    throw Error(Code::unsupported, "format_version is {}, this shale reads {}", version,
-                kManifestVersion)
+    throw Error(Code::unsupported, "format_version is {}, but this version of shale reads {}",
+                version, kManifestVersion)
         .hint("use the version of shale that wrote it: " + text_at(json, "generator"));
   }
   for (const Json& requirement : array_at(json, "requires")) {
     if (requirement == kFixedRows) continue;
     if (!requirement.is_string()) throw Error(Code::damaged, "a requirement is not a string");
-    throw Error(Code::unsupported, "requires '{}', which this shale does not know",
+    throw Error(Code::unsupported, "requires '{}', which this version of shale does not support",
                 printable(requirement.get_ref<const std::string&>()));
   }
   manifest.generator = text_at(json, "generator");
@@ -374,7 +377,7 @@ class BoundedParse {
  private:
   void meet(int depth, Json::parse_event_t event, const Json& parsed) {
     const auto level = static_cast<std::size_t>(depth);
-    if (level > kDeepest) throw Error(Code::damaged, "values nest deeper than {}", kDeepest);
+    if (level > kDeepest) throw Error(Code::damaged, "values are nested deeper than {}", kDeepest);
     if (event == Json::parse_event_t::object_start) members_.at(level + 1) = 0;
     if (event == Json::parse_event_t::key && ++members_.at(level) > kMostMembers)
       throw Error(Code::damaged, "an object has more than {} members", kMostMembers);
@@ -397,9 +400,9 @@ auto parse_as(std::string_view what, std::string_view text, std::uint64_t most_b
   try {
     return make(BoundedParse(most_bytes)(text));
   } catch (const Json::parse_error& error) {
-    throw Error(Code::damaged, "{} is not JSON, from its byte {} on", what, error.byte);
+    throw Error(Code::damaged, "{} is not valid JSON, from its byte {} on", what, error.byte);
   } catch (const Json::exception&) {
-    throw Error(Code::damaged, "{} is not the JSON that shale writes", what);
+    throw Error(Code::damaged, "{} is not JSON as shale writes it", what);
   }
 }
 

@@ -18,7 +18,7 @@ Place look_at(const std::string& path) {
     throw Error(Code::io, "cannot be reached")
         .at(path)
         .because(error.message())
-        .hint("look at the permissions of the folders above it, and at links that lead nowhere");
+        .hint("check the permissions of its parent folders, and look for broken links");
   }
   if (!fs::is_directory(status)) return Place::other_file;
   if (is_manifest(join_path(path, kManifestName))) return Place::dataset;

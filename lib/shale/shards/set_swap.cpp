@@ -76,7 +76,7 @@ Manifest visit_own_names(const SetPlace& place, const std::string& manifest_path
 }
 
 Error not_ours(const std::string& path) {
-  return Error(Code::exists, "is not a file that shale wrote, and its name is needed")
+  return Error(Code::exists, "was not written by shale, but its name is needed")
       .at(path)
       .hint("move it away, or choose another output");
 }
@@ -98,7 +98,7 @@ class StandingSet {
       throw Error(Code::exists, "is damaged: which files belong to it cannot be determined")
           .at(manifest)
           .because(error.what())
-          .hint("copy it back from where it is whole, or remove the old output yourself");
+          .hint("restore it from an intact copy, or remove the old output yourself");
     }
   }
 
@@ -142,13 +142,11 @@ void remove_old_set(const SetPlace& place, const WorkFolder& work, const std::st
   (void)visit_own_names(place, old, [&](const std::string& name) {
     const std::string path = join_path(place.folder, name);
     if (::unlink(path.c_str()) == 0 || errno == ENOENT) return;
-    throw Error(Code::io, "a file of the old dataset cannot be removed")
-        .at(path)
-        .because_errno(errno);
+    throw Error(Code::io, "cannot remove a file of the old dataset").at(path).because_errno(errno);
   });
   sync_directory(place.folder);
   if (::unlink(old.c_str()) != 0)
-    throw Error(Code::io, "the old manifest cannot be removed").at(old).because_errno(errno);
+    throw Error(Code::io, "cannot remove the old manifest").at(old).because_errno(errno);
   sync_directory(work.root());
 }
 

@@ -242,7 +242,7 @@ struct ShardSetWriter::Impl {
     written.push_back(&shard.blocks);
     for (const ManifestFile* file : written) {
       if (file->bytes <= options.limit_bytes) continue;
-      throw Error(Code::bug, "format '{}' wrote {} bytes, announced at most {}", format.name,
+      throw Error(Code::bug, "format '{}' wrote {} bytes, but announced at most {}", format.name,
                   file->bytes, options.limit_bytes)
           .at(file->name);
     }

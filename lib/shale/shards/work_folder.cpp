@@ -176,7 +176,7 @@ void WorkFolder::take(const std::function<void()>& wait) try {
   int tries = 0;
   for (Lock lock = try_lock(); lock != Lock::taken; lock = try_lock()) {
     if (lock == Lock::lost) {
-      if (++tries == kMostTries) throw error(ENOENT, "its lock file cannot be kept");
+      if (++tries == kMostTries) throw error(ENOENT, "cannot keep its lock file");
       continue;
     }
     if (!wait) {
@@ -203,7 +203,7 @@ WorkFolder::Lock WorkFolder::try_lock() {
     throw error(errno, "cannot be written");
   }
   if (work_folder_at(path_) == WorkFolderState::foreign) {
-    throw Error(Code::exists, "is where shale would work, and is not a work folder of shale")
+    throw Error(Code::exists, "is not a work folder of shale, but shale needs its name")
         .at(path_)
         .hint("move it away, or choose another output");
   }
@@ -211,7 +211,7 @@ WorkFolder::Lock WorkFolder::try_lock() {
   lock_ = above_standard_descriptors(
       ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (lock_ < 0 && errno == ENOENT) return Lock::lost;  // the folder was removed under us
-  if (lock_ < 0) throw error(errno, "its lock file cannot be made");
+  if (lock_ < 0) throw error(errno, "cannot create its lock file");
   // Network file systems may have no locks (ENOLCK, ENOTSUP): then nothing guards against a second
   // writer.
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
@@ -230,7 +230,7 @@ WorkFolder::Lock WorkFolder::try_lock() {
 void WorkFolder::mark() {
   if (mark_of(lock_) == Mark::ours) return;
   write_fully(lock_, as_bytes(kMarker), 0, join_path(path_, kLockName));
-  if (::fdatasync(lock_) != 0) throw error(errno, "its lock file cannot be written");
+  if (::fdatasync(lock_) != 0) throw error(errno, "cannot write its lock file");
   sync_directory(path_);
 }
 
@@ -239,7 +239,8 @@ Error WorkFolder::error(int error_number, std::string_view what) const {
   made.at(target_).because_errno(error_number);
   if (error_number == ENOSPC || error_number == EDQUOT)
     made.hint(
-        "make room on this file system or choose another one, then run the same command again");
+        "free some space on this file system or choose another one, then run the same command "
+        "again");
   return made;
 }
 
@@ -263,7 +264,7 @@ void WorkFolder::begin(std::string_view request) {
   const std::string path = join_path(path_, kJournalName);
   journal_ =
       above_standard_descriptors(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (journal_ < 0) throw error(errno, "its journal cannot be made");
+  if (journal_ < 0) throw error(errno, "cannot create its journal");
   write_line(request);
   sync_directory(path_);
 }
@@ -276,7 +277,7 @@ void WorkFolder::add_shard(const ManifestShard& shard) {
 void WorkFolder::write_line(std::string_view line) {
   const std::string text = std::string(line) + "\n";
   write_fully(journal_, as_bytes(text), journal_bytes_, join_path(path_, kJournalName));
-  if (::fdatasync(journal_) != 0) throw error(errno, "its journal cannot be written");
+  if (::fdatasync(journal_) != 0) throw error(errno, "cannot write its journal");
   journal_bytes_ += text.size();
 }
 

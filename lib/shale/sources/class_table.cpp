@@ -37,11 +37,10 @@ std::vector<std::string> names_in(std::string_view text, const std::string& path
     }
     // Left out, it would move the label of each class after it.
     if (empty_line > 0) {
-      throw Error(Code::bad_content, "line {} is empty, and line {} has a class", empty_line,
+      throw Error(Code::bad_content, "line {} is empty, but line {} has a class", empty_line,
                   line_number)
           .at(path)
-          .hint(
-              "the label of a class is the number of its line: give the line a name or remove it");
+          .hint("a class's label is its line number: give the line a name or remove it");
     }
     allowance.take(line);
     names.emplace_back(line);
@@ -78,7 +77,7 @@ ClassTable::ClassTable(std::vector<std::string> names, const std::string& where,
       throw Error(Code::bad_content, "class '{}' is listed twice, as {} and {}",
                   printable(names_[by_name_[i]]), by_name_[i - 1], by_name_[i])
           .at(where)
-          .hint("a class has one label: remove one of the two lines");
+          .hint("remove one of the two lines: a class has one label");
     }
   }
 }
@@ -102,11 +101,11 @@ ClassTable load_class_table(const std::string& path, std::uint64_t memory_bytes)
     names = names_in(without_byte_order_mark(as_text(bytes)), path, memory_bytes);
   }
   if (names.empty()) {
-    throw Error(Code::bad_content, "holds no class table")
+    throw Error(Code::bad_content, "has no class table")
         .at(path)
         .hint(
-            "--classes-from takes a shale dataset that has classes, or a text file with one class "
-            "name a line");
+            "pass a shale dataset that has classes, or a text file with one class name "
+            "per line");
   }
   return {std::move(names), path, memory_bytes};
 }

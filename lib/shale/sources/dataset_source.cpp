@@ -88,7 +88,7 @@ class DatasetSource final : public Source {
         std::string there;
         for (const Field& one : all) there += (there.empty() ? "" : ", ") + printable(one.name);
         throw Error(Code::usage, "--fields names '{}', which is {}", printable(name),
-                    is_twice ? "named before" : "no field of the dataset")
+                    is_twice ? "named twice" : "not a field of the dataset")
             .hint("its fields are " + there);
       }
       fields_.push_back(*field);
@@ -173,8 +173,10 @@ class DatasetSource final : public Source {
       sample.cells.push_back(row.cells[i]);
       if (!is_located(field.kind)) continue;
       if (place.offset == kMissing) {
-        throw Error(Code::schema, "field '{}' is absent in this sample, a dataset has it in all",
-                    printable(field.name))
+        throw Error(
+            Code::schema,
+            "field '{}' is absent in this sample, but a dataset has all fields in all samples",
+            printable(field.name))
             .for_sample(sample.key, number);
       }
       if (place.length > file.size() || place.offset > file.size() - place.length) {

@@ -206,7 +206,7 @@ class FolderSource final : public Source {
                     add(static_cast<std::uint32_t>(rank), folder, name, bytes, *label);
                   });
       if (files_.count() == before && !request_.allow_empty) {
-        throw Error(Code::bad_content, "class '{}' holds no image", printable(classes[rank]))
+        throw Error(Code::bad_content, "class '{}' has no images", printable(classes[rank]))
             .at(join_path(request_.root, classes[rank]))
             .hint("remove the folder, or pass --allow-empty to keep the class without samples");
       }
@@ -217,8 +217,8 @@ class FolderSource final : public Source {
   Error unknown_class(std::string_view name, std::string_view where) {
     return Error(Code::bad_content, "class '{}' is not in the class table", printable(name))
         .at(where)
-        .because("the table is that of " + request_.classes_from)
-        .hint("make the table from the split that has all classes, or remove this one");
+        .because("the class table comes from " + request_.classes_from)
+        .hint("make the table from the split that has all classes, or remove this class");
   }
 
   void refuse_hidden_images(const std::string& name) {
@@ -231,11 +231,12 @@ class FolderSource final : public Source {
                   images += has_image_suffix(file.name) ? 1 : 0;
                 });
     if (images == 0) return;
-    throw Error(Code::bad_content, "hidden folder holds {}: is it a class?",
+    throw Error(Code::bad_content, "hidden folder holds {} and may be a class",
                 format_counted(images, "image", "images"))
         .at(join_path(request_.root, name))
         .hint(
-            "pass --hidden skip to leave it out, or --hidden keep to take it as torchvision does");
+            "pass --hidden skip to leave it out, or --hidden keep to include it as torchvision "
+            "does");
   }
 
   void refuse_what_is_no_image_folder(const std::vector<std::string>& classes) {
@@ -243,7 +244,8 @@ class FolderSource final : public Source {
       throw Error(Code::bad_content, "holds {} but no class folders",
                   format_counted(loose_images_, "image", "images"))
           .at(request_.root)
-          .hint("pass --labels FILE (CSV: path,label), or move the images into one folder a class");
+          .hint(
+              "pass --labels FILE (CSV: path,label), or move the images into one folder per class");
     }
     if (classes.empty() && !request_.allow_empty) throw no_images();
     if (!classes.empty() && std::all_of(classes.begin(), classes.end(), is_split_name)) {
@@ -268,15 +270,15 @@ class FolderSource final : public Source {
     }
     if (splits.size() > 1) {
       info_.notes.push_back(
-          fmt::format("folders named after splits ({}) are taken as classes: convert each split by "
-                      "itself, from the second on with --classes-from",
+          fmt::format("folders named like splits ({}) are taken as classes: convert each split by "
+                      "itself, the second and later ones with --classes-from",
                       fmt::join(splits, ", ")));
     }
     if (annotations.empty() || images.size() + annotations.size() < 2) return;
     images.insert(images.end(), annotations.begin(), annotations.end());
     info_.notes.push_back(
-        fmt::format("folders named after images and annotations ({}) are taken as classes: if they "
-                    "are not, convert the folder of the images alone, with --labels",
+        fmt::format("folders named like images and annotations ({}) are taken as classes: if they "
+                    "are not, convert only the image folder, with --labels",
                     fmt::join(images, ", ")));
   }
 
@@ -364,8 +366,8 @@ class FolderSource final : public Source {
               : fmt::format("is not one of the class table's {}, 0 to {}",
                             format_counted(table.names().size(), "label", "labels"), classes - 1))
         .at(request_.labels_file)
-        .because("the table is that of " + request_.classes_from)
-        .hint("write the names of the classes instead of numbers, or leave --classes-from out");
+        .because("the class table comes from " + request_.classes_from)
+        .hint("write class names instead of numbers, or leave out --classes-from");
   }
 
   void finish_list() {

@@ -76,17 +76,17 @@ void LabelList::read_rows(const std::function<void()>& stop_if_asked) {
       throw Error(Code::bad_content, "row {} has {}, expected path,label", row,
                   format_counted(fields.size(), "field", "fields"))
           .at(path_)
-          .hint("quote a path or a label that holds a comma");
+          .hint("quote paths and labels that contain a comma");
     }
     const std::string_view label = trimmed(fields[1]);
     const bool is_empty = fields[0].empty() || label.empty();
     if (is_empty || fields[0].find('\0') != std::string::npos) {
       throw Error(Code::bad_content, "row {}: {}", row,
-                  !is_empty           ? "the path has a byte 0 in it"
+                  !is_empty           ? "the path contains a NUL byte"
                   : fields[0].empty() ? "the path is empty"
                                       : "the label is empty")
           .at(path_)
-          .hint("every row is path,label; remove a row without label together with its image");
+          .hint("write path,label in every row, or remove the row together with its image");
     }
     if (parse_integer(label)) {
       integer_.note(row, label);
@@ -105,16 +105,16 @@ void LabelList::refuse_mixed_labels() const {
   const FirstLabel& number = integer_.row > 0 ? integer_ : odd_number_;
   if (number.row == 0) return;
   const FirstLabel& other = odd_number_.row > 0 ? odd_number_ : name_;
-  const std::string fact =
-      &number == &other ? "is a number, but not an integer of 64 bits"
-                        : fmt::format("is not an integer, but that of row {} is the number {}",
-                                      number.row, printable(number.text));
+  const std::string fact = &number == &other
+                               ? "is a number, but not an integer of 64 bits"
+                               : fmt::format("is not an integer, but row {} has the number {}",
+                                             number.row, printable(number.text));
   throw Error(Code::bad_content, "row {}: label '{}' {}; labels are all integers or all names",
               other.row, printable(other.text), fact)
       .at(path_)
       .hint(
-          "write integers without sign, point or exponent; if these are names of classes, list all "
-          "names in a file for --classes-from");
+          "write integers without sign, point or exponent; if these are class names, list all "
+          "of them in a file for --classes-from");
 }
 
 std::vector<std::string> LabelList::class_names() const { return {names_.begin(), names_.end()}; }
@@ -128,7 +128,7 @@ std::optional<LabelList::Row> LabelList::next() {
   if (row.place == previous_) {
     throw Error(Code::bad_content, "path '{}' has more than one row", printable(path_of(row.place)))
         .at(path_)
-        .hint("keep one of them");
+        .hint("remove all but one of them");
   }
   previous_ = row.place;
   if (are_numbers_) row.number = parse_integer(row.text).value_or(0);
@@ -140,7 +140,7 @@ Error LabelList::unmatched(const Row& row, const std::string& root) const {
                printable(path_of(row.place)), printable(root))
       .at(path_)
       .hint(
-          "paths count from the folder that is converted, a header reads path,label; remove the "
+          "write paths relative to the converted folder, and a header as path,label; remove the "
           "row "
           "if the image is gone");
 }

@@ -43,9 +43,9 @@ void refuse_folder_options(const InputRequest& request) {
                                   : request.hidden != HiddenPolicy::unset ? "--hidden"
                                                                           : "";
   if (option.empty()) return;
-  throw Error(Code::usage, "{} is for folders of images, the input is none", option)
+  throw Error(Code::usage, "{} is for folders of images, but the input is not one", option)
       .at(request.inputs.front())
-      .hint("leave the option out: a dataset brings its samples, labels and classes along");
+      .hint("leave out the option: a dataset has its own samples, labels and classes");
 }
 
 // For arrays in Fortran order; the rest of --memory is for writing and for samples in flight.
@@ -86,12 +86,12 @@ Error unknown_file(const std::string& input) {
   if (kind == kSingleFile && InputFile(input).size() == 0) {
     return Error(Code::unsupported, "is empty")
         .at(input)
-        .hint("write it again, or copy it again from where it is whole");
+        .hint("write it again, or restore it from an intact copy");
   }
   if (suffix == ".npy" || suffix == ".npz") {
-    return Error(Code::unsupported, "does not begin as {} file does", "an " + suffix)
+    return Error(Code::unsupported, "does not start like {} file", "an " + suffix)
         .at(input)
-        .hint("save it again with NumPy, or copy it again from where it is whole");
+        .hint("save it again with NumPy, or restore it from an intact copy");
   }
   return not_read_yet(input, kind);
 }
@@ -99,9 +99,9 @@ Error unknown_file(const std::string& input) {
 // True for a folder of files; what is neither that nor a dataset is refused by name.
 bool is_folder(const InputRequest& request) {
   if (request.inputs.size() != 1) {
-    throw Error(Code::usage, "{} inputs, of which none is an array", request.inputs.size())
+    throw Error(Code::usage, "{} inputs, none of which is an array", request.inputs.size())
         .at(request.inputs.front())
-        .hint("several inputs are several .npy files; convert anything else one by one");
+        .hint("pass several inputs only as .npy files; convert anything else one by one");
   }
   const std::string& input = request.inputs.front();
   if (input == "-") throw not_read_yet("-", "a list of files on stdin");
@@ -123,9 +123,10 @@ bool is_folder(const InputRequest& request) {
 }
 
 Error rows_differ(const std::string& input) {
-  return Error(Code::unsupported, "its samples differ in size, only rows of one size can be drawn")
+  return Error(Code::unsupported,
+               "its samples differ in size, but only rows of equal size can be drawn")
       .at(input)
-      .hint("'shale convert --shuffle' writes any samples in a shuffled order");
+      .hint("run 'shale convert --shuffle' to write any samples in a shuffled order");
 }
 
 // A shuffle of rows of one size is a draw too.
@@ -180,9 +181,10 @@ std::unique_ptr<Source> open_input(const InputRequest& request, const std::strin
   refuse_file_options(request.inputs.front(), "a folder", request.index_folder, request.dialect);
   const std::string& input = request.inputs.front();
   if (!request.fields.empty()) {
-    throw Error(Code::usage, "--fields is for datasets and arrays, the input is a folder of images")
+    throw Error(Code::usage,
+                "--fields is for datasets and arrays, but the input is a folder of images")
         .at(input)
-        .hint("leave the option out");
+        .hint("leave out the option");
   }
   return open_folder({.root = input,
                       .labels_file = request.labels_file,

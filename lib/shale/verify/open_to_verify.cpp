@@ -42,7 +42,7 @@ bool read_shards(const VerifyRequest& request, OpenedDataset& dataset, VerifyLog
       log.expect(bytes_to_read(shard, request.depth));
   } catch (const Error& error) {
     log.add_damage(error, "");
-    log.note("without its manifest nothing else of the dataset can be vouched for");
+    log.note("without its manifest nothing else of the dataset can be verified");
     return false;
   }
   return true;
@@ -75,11 +75,11 @@ void check_unindexed(const VerifyRequest& request, const std::string& file,
   }
   if (change && log.findings() == 0)
     throw stale_index(file, request.index_folder, manifest, *change);
-  log.note(
-      fmt::format("only its structure was checked: payload bytes cannot be verified; '{}' makes "
-                  "an index with "
-                  "checksums",
-                  index_command(file, request.index_folder, Dialect::plain, true)));
+  log.note(fmt::format(
+      "only its structure was checked: payload bytes cannot be verified; run '{}' to make "
+      "an index with "
+      "checksums",
+      index_command(file, request.index_folder, Dialect::plain, true)));
 }
 
 // False: the file is not what was indexed, and nothing more is to be checked.
@@ -99,7 +99,7 @@ bool check_state_of_file(const VerifyRequest& request, const std::string& file, 
                         request.depth != VerifyDepth::quick;
   if (can_tell) {
     log.note(fmt::format(
-        "{} has changed since it was indexed: {}; if that is meant to be, '{}' indexes it again",
+        "{} has changed since it was indexed: {}; if that is intended, run '{}' to index it again",
         printable(file), *change, command()));
   } else if (!is_indexed || change) {
     check_unindexed(request, file, manifest, change, log);

@@ -43,8 +43,8 @@ class Verification {
     }
     if (report.undecoded > 0) {
       log_.note(
-          fmt::format("{} images are of types that shale has no decoder for: their headers and "
-                      "sizes were checked, their pixels not",
+          fmt::format("{} images have types that shale has no decoder for: their headers and "
+                      "sizes were checked, but not their pixels",
                       format_count(report.undecoded)));
     }
     if (unasked_shards_ > 0) {

@@ -95,7 +95,7 @@ std::optional<Finding> compare_bytes(const Pair& pair, std::size_t field) {
   finding.row = pair.row;
   finding.offset = pair.place.offset;
   if (source.size() != pair.place.length) {
-    finding.message = "sample has another size than the source file";
+    finding.message = "sample differs in size from the source file";
     finding.found = fmt::format("{} bytes", pair.place.length);
     finding.expected = std::to_string(source.size());
     return finding;
@@ -113,7 +113,7 @@ std::optional<Finding> compare_bytes(const Pair& pair, std::size_t field) {
         ours.begin());
     finding.offset = pair.place.offset + offset + differs;
     finding.message =
-        fmt::format("byte {} of the sample is not that of the source file", offset + differs);
+        fmt::format("byte {} of the sample differs from the source file", offset + differs);
     finding.found = fmt::format("0x{:02x}", std::to_integer<unsigned>(ours[differs]));
     finding.expected = fmt::format("0x{:02x}", std::to_integer<unsigned>(theirs[differs]));
     return finding;
@@ -253,7 +253,7 @@ class Comparison {
     if (is_number ? expected == found
                   : text(source_classes_, expected) == text(manifest_.classes, found))
       return;
-    Finding finding = finding_of(key, "label is not that of the source");
+    Finding finding = finding_of(key, "label differs from the source");
     finding.shard = shard.reader->shard().name;
     finding.row = row;
     finding.field = "label";
@@ -295,7 +295,7 @@ void compare_fact(std::string_view what, const std::string& found, const std::st
                   const std::string& of, const FindingSink& sink) {
   if (found == expected) return;
   Finding finding;
-  finding.message = fmt::format("{} is not that of {}", what, of);
+  finding.message = fmt::format("{} differs from {}", what, of);
   finding.file = kManifestName;
   finding.found = found;
   finding.expected = expected;
@@ -333,10 +333,11 @@ void compare_digests(const Manifest& ours, const VerifyRequest& request, const F
                                        events)
                               .manifest;
   if (!ours.layout.has_checksums) {
-    throw Error(Code::usage, "--against compares digests, the index has none")
+    throw Error(Code::usage, "--against compares digests, but the index has none")
         .at(request.dataset)
-        .hint(fmt::format("'{}' adds them", index_command(request.dataset, request.index_folder,
-                                                          ours.layout.dialect, true)));
+        .hint(fmt::format(
+            "run '{}' to add them",
+            index_command(request.dataset, request.index_folder, ours.layout.dialect, true)));
   }
   compare_content(ours.digest, theirs.digest, printable(against), sink);
   if (ours.layout.has_keys && theirs.layout.has_keys) {
@@ -356,7 +357,7 @@ void compare_arrays(const Manifest& ours, const VerifyRequest& request, ArrayCol
                         events);
   const SourceInfo& info = source->info();
   if (info.schema.fields != ours.schema.fields) {
-    throw Error(Code::usage, "the arrays are {}, the dataset has {}", fields_text(info.schema),
+    throw Error(Code::usage, "the arrays are {}, but the dataset has {}", fields_text(info.schema),
                 fields_text(ours.schema))
         .at(request.dataset)
         .hint(
@@ -374,7 +375,7 @@ void compare_arrays(const Manifest& ours, const VerifyRequest& request, ArrayCol
              events, [&](const EncodedSample& rows) { theirs.append(rows.record->digest); });
   compare_content(ours.digest, theirs, "the arrays", sink);
   if (theirs.content == ours.digest.content && theirs.ordered != ours.digest.ordered)
-    notes.push_back("the arrays hold the same rows in another order");
+    notes.push_back("the arrays hold the same rows in a different order");
 }
 
 // Whether the dataset, or the one that it is a copy of, was made from a flat folder.
@@ -410,11 +411,10 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
   if (std::optional<ArrayColumns> arrays = find_array_columns(request.against, {}))
     return compare_arrays(manifest, request, std::move(*arrays), sink, events, notes);
   if (request.against.size() > 1) {
-    throw Error(Code::usage, "--against is given {} times, and not with arrays",
+    throw Error(Code::usage, "--against is given {} times, but not with arrays",
                 request.against.size())
         .at(request.against.front())
-        .hint(
-            "only arrays are several sources of one dataset: --against x=a.npy --against y=b.npy");
+        .hint("repeat it for arrays only: --against x=a.npy --against y=b.npy");
   }
   const std::string& against = request.against.front();
   if (look_at(against) == Place::dataset || file_of_path(against)) {

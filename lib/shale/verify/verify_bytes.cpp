@@ -144,7 +144,7 @@ class ColumnCursor {
     load();
     if (!has_row_ || place_.offset >= previous_end) return;
     result.findings.add([&] {
-      return shard_.finding(fmt::format("index places this value before byte {}, where the one of "
+      return shard_.finding(fmt::format("index places this value before byte {}, where that of "
                                         "the row before ends",
                                         previous_end),
                             file_name_, place_.offset, row_);

@@ -34,7 +34,7 @@ void verify_totals(const OpenedDataset& dataset, VerifyLog& log) {
                            const std::string& expected) {
     if (found == expected) return;
     Finding finding;
-    finding.message = fmt::format("{} of the shards do not add up to that of the set", what);
+    finding.message = fmt::format("{} of the shards do not add up to those of the dataset", what);
     finding.file = kManifestName;
     finding.found = found;
     finding.expected = expected;

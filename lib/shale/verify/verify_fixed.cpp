@@ -45,7 +45,7 @@ void find_wrong_numbers(const ShardCheck& shard, std::size_t field, Bytes stored
   }
   if (!finding) return;
   if (more > 0) {
-    finding->message += fmt::format(", and so are {} more, the last of them in row {}", more,
+    finding->message += fmt::format(", and so are {} more, the last in row {}", more,
                                     shard.first_sample + begin + last);
   }
   result.findings.add([&] { return std::move(*finding); });
@@ -83,10 +83,10 @@ DeepResult verify_fixed_rows(const ShardCheck& shard, std::uint64_t begin, std::
   const std::vector<FixedColumn> columns = shard.reader.fixed_columns();
   const std::uint64_t row_bytes = row_bytes_of(columns);
   if (row_bytes > limits.large_bytes) {
-    throw Error(Code::limit, "a row is {} bytes, {} of them may be in memory", row_bytes,
-                limits.large_bytes)
+    throw Error(Code::limit, "a row is {} bytes, more than the {} that may be held in memory",
+                row_bytes, limits.large_bytes)
         .at(shard.reader.files()[0].path())
-        .hint("pass twice as much to --memory");
+        .hint("pass a larger --memory, at least twice the size of a row");
   }
   const bool is_large = row_bytes * (end - begin) > limits.small_bytes;
   const std::unique_lock<std::mutex> alone =

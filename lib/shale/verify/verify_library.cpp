@@ -52,8 +52,9 @@ class LibraryComparison {
   // A library that ended early has said so, and why: then the rows it lacks are no more findings.
   void finish() {
     if (!index_ || rows_ == index_->rows() || verdict_.findings > 0) return;
-    Finding finding = shard_.finding("the container's own library reads another number of samples",
-                                     shard_.reader.shard().files[0].name, std::nullopt);
+    Finding finding =
+        shard_.finding("the container's own library reads a different number of samples",
+                       shard_.reader.shard().files[0].name, std::nullopt);
     finding.found = std::to_string(rows_);
     finding.expected = std::to_string(index_->rows());
     add(std::move(finding));
@@ -82,7 +83,7 @@ class LibraryComparison {
       ++verdict_.findings;
       return;
     }
-    Finding finding = shard_.finding("the container's own library reads another value",
+    Finding finding = shard_.finding("the container's own library reads a different value",
                                      shard_.reader.shard().files[0].name, std::nullopt, row);
     finding.field = field;
     finding.found = std::move(found);

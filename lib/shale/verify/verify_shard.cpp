@@ -100,7 +100,7 @@ class RowComparison {
            const MakeSides& make_sides) {
     findings_.add([&] {
       Finding finding = shard_.finding(
-          fmt::format("{} in the index is not the one in the container", what),
+          fmt::format("{} in the index differs from the container", what),
           shard_.reader.shard().index.name, shard_.reader.columns().file_bytes(row), row);
       finding.field = field;
       Sides sides = make_sides();

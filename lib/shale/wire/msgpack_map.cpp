@@ -45,7 +45,7 @@ class MapParser {
           .at(where_, begin);
     }
     if (map.length > kMaxMapEntries) {
-      throw Error(Code::limit, "msgpack map of {} entries, at most {} are read", map.length,
+      throw Error(Code::limit, "msgpack map of {} entries, more than the limit of {}", map.length,
                   kMaxMapEntries)
           .at(where_, begin);
     }
@@ -58,7 +58,7 @@ class MapParser {
       at = read_value(at, entry);
     }
     if (at != end_) {
-      throw Error(Code::damaged, "{} bytes are left over behind a msgpack map", end_ - at)
+      throw Error(Code::damaged, "{} bytes are left over after a msgpack map", end_ - at)
           .at(where_, at);
     }
     return entries;
@@ -191,7 +191,7 @@ class MapParser {
     }
     names_bytes_ += header.length;
     if (header.length > kMaxMapNameBytes || names_bytes_ > kMaxMapNamesBytes) {
-      throw Error(Code::limit, "names of {} bytes in a msgpack map, at most {} are read",
+      throw Error(Code::limit, "names of {} bytes in a msgpack map, more than the limit of {}",
                   names_bytes_,
                   header.length > kMaxMapNameBytes ? kMaxMapNameBytes : kMaxMapNamesBytes)
           .at(where_, offset);
@@ -253,8 +253,7 @@ class MapParser {
         continue;
       }
       if (++depth == kMaxMsgpackDepth) {
-        throw Error(Code::limit, "msgpack values lie deeper than {} in each other",
-                    kMaxMsgpackDepth)
+        throw Error(Code::limit, "msgpack values are nested more than {} deep", kMaxMsgpackDepth)
             .at(where_, inner.begin);
       }
       left[depth] = inner.inner_values();

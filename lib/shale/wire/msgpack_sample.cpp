@@ -176,7 +176,7 @@ class SampleWriter {
 
   FieldPlace pack_list(const Field& field, const std::vector<Bytes>& elements) {
     if (elements.size() > kMaxMsgpackBytes) {
-      throw Error(Code::limit, "field '{}' is a list of {} elements, msgpack holds at most {}",
+      throw Error(Code::limit, "field '{}' is a list of {} elements; msgpack holds at most {}",
                   printable(field.name), elements.size(), kMaxMsgpackBytes)
           .for_sample(sample_.key);
     }
@@ -201,7 +201,7 @@ class SampleWriter {
 
   [[nodiscard]] std::uint32_t checked_length(std::uint64_t bytes, std::string_view name) const {
     if (bytes > kMaxMsgpackBytes) {
-      throw Error(Code::limit, "'{}' holds a value of {} bytes, msgpack holds at most {}",
+      throw Error(Code::limit, "'{}' holds a value of {} bytes; msgpack holds at most {}",
                   printable(name), bytes, kMaxMsgpackBytes)
           .for_sample(sample_.key.substr(0, 4096))
           .hint("leave the sample out, or choose a format without this limit: --to hdf5");
@@ -267,7 +267,7 @@ std::vector<Bytes> split_msgpack_list(Bytes extent, std::uint32_t count) {
   elements.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) elements.push_back(read_element(in));
   if (!in.at_end()) {
-    throw Error(Code::damaged, "{} bytes are left over behind the last element of a msgpack list",
+    throw Error(Code::damaged, "{} bytes are left over after the last element of a msgpack list",
                 in.remaining());
   }
   return elements;

@@ -94,13 +94,13 @@ NpyHeader read_dict(PythonScanner& from) {
       has_shape = true;
       header.shape = from.read_shape(kMaxAxes);
     } else {
-      throw from.damaged("npy header has a key '{}' too many", printable(key));
+      throw from.damaged("npy header has an unexpected key '{}'", printable(key));
     }
     if (from.accept(',')) continue;
     from.expect('}');
     break;
   }
-  if (!from.at_end()) throw from.damaged("npy header goes on after its dictionary");
+  if (!from.at_end()) throw from.damaged("npy header continues after its dictionary");
   if (!has_descr || !has_order || !has_shape) {
     throw from.damaged("npy header has no '{}'", !has_descr   ? "descr"
                                                  : !has_order ? "fortran_order"
@@ -129,17 +129,18 @@ struct Prefix {
 
 Prefix read_prefix(ByteReader& in, std::string_view where) {
   if (in.remaining() < kMagic.size() || as_text(in.read_bytes(kMagic.size())) != kMagic) {
-    throw Error(Code::damaged, "file does not begin like an npy file").at(where, 0);
+    throw Error(Code::damaged, "file does not start like an npy file").at(where, 0);
   }
   const std::uint8_t major = in.read_u8(), minor = in.read_u8();
   if (major < 1 || major > 3 || minor != 0) {
-    throw Error(Code::unsupported, "npy version {}.{}, versions 1.0 to 3.0 are known", major, minor)
+    throw Error(Code::unsupported, "npy version {}.{} is not one of the versions 1.0 to 3.0", major,
+                minor)
         .at(where, 6);
   }
   const std::uint64_t length = major == 1 ? in.read_u16() : in.read_u32();
   const std::uint64_t begin = in.offset();
   if (begin + length > kMaxNpyHeaderBytes) {
-    throw Error(Code::limit, "npy header of {} bytes, at most {} are read", begin + length,
+    throw Error(Code::limit, "npy header of {} bytes, more than the limit of {}", begin + length,
                 kMaxNpyHeaderBytes)
         .at(where, 8);
   }
@@ -158,7 +159,7 @@ NpyHeader parse_npy_header(Bytes bytes, std::string_view where) {
   ByteReader in(bytes, where);
   const auto [major, begin, length] = read_prefix(in, where);
   if (length > in.remaining()) {
-    throw Error(Code::damaged, "npy header of {} bytes is cut short after {}", begin + length,
+    throw Error(Code::damaged, "npy header of {} bytes is truncated after {}", begin + length,
                 bytes.size())
         .at(where, 8);
   }

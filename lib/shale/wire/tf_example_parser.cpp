@@ -70,7 +70,8 @@ class ExampleParser {
                     .offset = offset,
                     .begin = tag.end};
     if (field.number == 0 || tag.value > 0xffff'ffff) {
-      throw Error(Code::damaged, "protobuf tag {} names no field", tag.value).at(where_, offset);
+      throw Error(Code::damaged, "protobuf tag {} has no field number", tag.value)
+          .at(where_, offset);
     }
     std::uint64_t length = 0;
     switch (field.type) {
@@ -90,7 +91,7 @@ class ExampleParser {
         break;
       }
       default:
-        throw Error(Code::damaged, "protobuf wire type {} of field {} is not in use", tag.value & 7,
+        throw Error(Code::damaged, "protobuf wire type {} of field {} is undefined", tag.value & 7,
                     field.number)
             .at(where_, offset);
     }
@@ -135,7 +136,7 @@ class ExampleParser {
   std::string read_name(const WireField& field) {
     const std::uint64_t length = field.end - field.begin;
     if (length > kMaxFeatureNameBytes) {
-      throw Error(Code::limit, "feature name of {} bytes, at most {} are read", length,
+      throw Error(Code::limit, "feature name of {} bytes, more than the limit of {}", length,
                   kMaxFeatureNameBytes)
           .at(where_, field.offset);
     }
@@ -211,7 +212,7 @@ class ExampleParser {
   }
 
   [[noreturn]] void refuse_element(const WireField& element, std::string_view list) {
-    throw Error(Code::damaged, "field {} of wire type {} has no place in a {}", element.number,
+    throw Error(Code::damaged, "field {} of wire type {} does not belong in a {}", element.number,
                 static_cast<int>(element.type), list)
         .at(where_, element.offset);
   }

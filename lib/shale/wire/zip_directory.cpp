@@ -84,7 +84,7 @@ class DirectoryReader {
       }
     }
     throw damaged(size_, "zip archive has no end record")
-        .hint("the file was probably cut short; copy it again");
+        .hint("the file was probably truncated; copy it again");
   }
 
   [[nodiscard]] Directory find_directory() const {
@@ -117,7 +117,7 @@ class DirectoryReader {
                     place);
     }
     ByteReader in = reader(place, kEnd64Bytes);
-    if (in.read_u32() != kEnd64Signature) throw damaged(place, "no zip64 end record is here");
+    if (in.read_u32() != kEnd64Signature) throw damaged(place, "expected a zip64 end record here");
     in.skip(12);  // its length, and versions
     const bool is_one_disk = in.read_u32() == 0 && in.read_u32() == 0;
     const std::uint64_t here = in.read_u64(), members = in.read_u64();
@@ -127,15 +127,15 @@ class DirectoryReader {
   }
 
   [[nodiscard]] Error several_disks(std::uint64_t offset) const {
-    return unsupported(offset, "zip archive is one of several disks");
+    return unsupported(offset, "zip archive spans several disks");
   }
 
   [[nodiscard]] Directory checked(const Directory& directory) const {
     if (directory.begin > directory.limit || directory.bytes > directory.limit - directory.begin) {
       throw damaged(directory.limit,
-                    "zip directory of {} bytes at byte {} does not lie in front of its end record",
+                    "zip directory of {} bytes at byte {} does not lie before its end record",
                     directory.bytes, directory.begin)
-          .hint("the file was probably cut short, or something was put in front of the archive");
+          .hint("the file was probably truncated, or something was put in front of the archive");
     }
     // Checked before memory is taken for them.
     if (directory.members > directory.bytes / kEntryBytes) {
@@ -159,17 +159,18 @@ class DirectoryReader {
       entries.push_back(read_entry(at, length));
       at += length;
     }
-    if (at != end) throw damaged(at, "zip directory goes on for {} bytes", end - at);
+    if (at != end) throw damaged(at, "zip directory has {} extra bytes", end - at);
     return entries;
   }
 
   [[nodiscard]] Error cut_directory(std::uint64_t at) const {
-    return damaged(at, "zip directory ends inside of an entry");
+    return damaged(at, "zip directory ends inside an entry");
   }
 
   [[nodiscard]] Entry read_entry(std::uint64_t place, std::uint64_t length) const {
     ByteReader in = reader(place, length);
-    if (in.read_u32() != kEntrySignature) throw damaged(place, "no zip directory entry is here");
+    if (in.read_u32() != kEntrySignature)
+      throw damaged(place, "expected a zip directory entry here");
     Entry entry;
     entry.place = place;
     ZipMember& member = entry.member;
@@ -239,7 +240,7 @@ class DirectoryReader {
     if (begin > end || end - begin < kLocalBytes) throw out_of_file(entry);
     ByteReader in = reader(begin, kLocalBytes);
     if (in.read_u32() != kLocalSignature) {
-      throw damaged(begin, "no local header of member '{}' is here", printable(member.name));
+      throw damaged(begin, "expected the local header of member '{}' here", printable(member.name));
     }
     in.skip(4);  // version, flags
     const std::uint16_t method = in.read_u16();
@@ -251,7 +252,7 @@ class DirectoryReader {
     }
     const Bytes name = view_(begin + kLocalBytes, name_bytes);
     if (as_text(name) != member.name || method != entry.method) {
-      throw damaged(begin, "local header is that of '{}' (method {}), the directory's '{}' ({})",
+      throw damaged(begin, "local header is for '{}' (method {}), but the directory says '{}' ({})",
                     printable(as_text(name)), method, printable(member.name), entry.method);
     }
     if (!member.is_deflated && member.data_bytes != member.bytes) {
@@ -263,7 +264,7 @@ class DirectoryReader {
 
   [[nodiscard]] Error out_of_file(const Entry& entry) const {
     return damaged(entry.place,
-                   "member '{}' of {} bytes at byte {} does not lie in front of the directory",
+                   "member '{}' of {} bytes at byte {} does not lie before the directory",
                    printable(entry.member.name), entry.member.data_bytes, entry.local_offset);
   }
 

@@ -279,7 +279,7 @@ TEST_CASE("hdf5 fixed scan: every cut is found, and every byte too many") {
   }
   const std::vector<Finding> findings = shard.findings_of(shard.bytes + '\0');
   REQUIRE(findings.size() == 1);
-  CHECK(findings[0].message == "the file has not the size that its rows make");
+  CHECK(findings[0].message == "the file size does not match its rows");
 }
 
 TEST_CASE("hdf5 fixed scan: a manifest of other rows or other places is found, without a crash") {

@@ -393,7 +393,7 @@ constexpr Refused kRefused[] = {
        H5Pset_fletcher32(file.layout());
        file.chunked({2, 2}).count("x", H5T_STD_U16LE, {4, 2});
      }},
-    {"dataset 'x' cuts its samples into chunks of (4, 1), as h5py's",
+    {"dataset 'x' splits its samples into chunks of (4, 1), as h5py's",
      [](ForeignFile& file) {
        file.chunked({4, 1}).count("x", H5T_STD_U8LE, {4, 2});
      }},
@@ -407,7 +407,7 @@ constexpr Refused kRefused[] = {
        H5Pset_external(file.layout(), "x.raw", 0, H5F_UNLIMITED);
        file.put("x", H5T_STD_U8LE, {4, 2}, H5T_NATIVE_UINT8, nullptr);
      }},
-    {"dataset 'x' is composed of pieces of other datasets (virtual)",
+    {"dataset 'x' is composed of parts of other datasets (virtual)",
      [](ForeignFile& file) {
        const hsize_t sides[] = {4, 2};
        const Hdf5Handle space(H5Screate_simple(2, sides, nullptr), H5Sclose);
@@ -422,7 +422,7 @@ constexpr Refused kRefused[] = {
      }},
     {"dataset 'x' holds a reference",
      [](ForeignFile& file) { file.put("x", H5T_STD_REF_OBJ, {4}, H5T_STD_REF_OBJ, nullptr); }},
-    {"dataset 'x' holds opaque bytes without meaning",
+    {"dataset 'x' holds opaque bytes of unknown meaning",
      [](ForeignFile& file) {
        const Hdf5Handle type(H5Tcreate(H5T_OPAQUE, 4), H5Tclose);
        file.put("x", type.id(), {4}, type.id(), nullptr);
@@ -434,12 +434,12 @@ constexpr Refused kRefused[] = {
        H5Tinsert(type.id(), "b", 4, H5T_IEEE_F32LE);
        file.put("x", type.id(), {4}, type.id(), nullptr);
      }},
-    {"dataset 'x' holds a sequence of something else than uint8",
+    {"dataset 'x' holds a sequence of elements other than uint8",
      [](ForeignFile& file) {
        const Hdf5Handle type = ForeignFile::sequence_of(H5T_STD_I32LE);
        file.put("x", type.id(), {4}, type.id(), nullptr);
      }},
-    {"dataset 'x' holds several sequences a sample, shape (4, 2)",
+    {"dataset 'x' holds several sequences per sample, shape (4, 2)",
      [](ForeignFile& file) {
        const Hdf5Handle type = ForeignFile::sequence_of(H5T_STD_U8LE);
        file.put("x", type.id(), {4, 2}, type.id(), nullptr);
@@ -450,16 +450,16 @@ constexpr Refused kRefused[] = {
        const Hdf5Handle group(H5Gcreate2(file.id(), "train", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
                               H5Gclose);
      }},
-    {"dataset 'a' has 3 samples, dataset 'b' has 4",
+    {"dataset 'a' has 3 samples, but dataset 'b' has 4",
      [](ForeignFile& file) {
        file.count("a", H5T_STD_I64LE, {3});
        file.count("b", H5T_STD_I64LE, {4});
      }},
     {"field name 'label.id' contains '.' or '/'",
      [](ForeignFile& file) { file.count("label.id", H5T_STD_I64LE, {3}); }},
-    {"field name 'key' is taken by the index",
+    {"field name 'key' is reserved by the index",
      [](ForeignFile& file) { file.count("key", H5T_STD_I64LE, {3}); }},
-    {"dataset 'x' cuts values over several chunks",
+    {"dataset 'x' splits values over several chunks",
      [](ForeignFile& file) {
        // Written apart, so that the chunks do not follow one another.
        file.offsets("x_offset", {0, 3, 6});

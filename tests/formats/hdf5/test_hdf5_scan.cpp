@@ -160,9 +160,9 @@ TEST_CASE("hdf5 scan: links that are not hard, and too many to lie in the header
     const ScannedHdf5 scanned = scan_hdf5(dir / "a.h5", kPhotos);
     CHECK(scanned.rows.empty());
     REQUIRE(scanned.findings.size() == 1);
-    CHECK(scanned.findings[0].message == (are_many
-                                              ? "the links of the root group lie outside its header"
-                                              : "a link of the root group leads to another name"));
+    CHECK(scanned.findings[0].message ==
+          (are_many ? "the links of the root group lie outside its header"
+                    : "the root group has a link that is not a hard link"));
   }
 }
 
@@ -177,10 +177,10 @@ TEST_CASE("hdf5 scan: offsets without meaning are named by field, row, sample an
   };
   const Row rows[] = {
       {0, 1, "the first offset is not 0", "1", {}},
-      {1, 9, "no value lies between these offsets", "9 to 8", {1}},
-      {2, 1, "no value lies between these offsets", "3 to 1", {1}},
-      {2, 14, "no value lies between these offsets", "3 to 14", {1, 2}},
-      {2, ~0ULL, "no value lies between these offsets", "3 to 18446744073709551615", {1, 2}},
+      {1, 9, "no value can lie between these offsets", "9 to 8", {1}},
+      {2, 1, "no value can lie between these offsets", "3 to 1", {1}},
+      {2, 14, "no value can lie between these offsets", "3 to 14", {1, 2}},
+      {2, ~0ULL, "no value can lie between these offsets", "3 to 18446744073709551615", {1, 2}},
       {3, 12, "the last offset is not the end of the values", "12", {}},
   };
   for (const Row& row : rows) {
@@ -255,8 +255,8 @@ TEST_CASE("hdf5 scan: two datasets in the same bytes are found, and so is a reac
     return scan_photos(moved);
   };
   CHECK(move_label(label).findings.empty());
-  CHECK(move_label(keys).findings[0].message.ends_with("lies in bytes of something else"));
-  CHECK(move_label(8).findings[0].message == "dataset 'label' lies in bytes of something else");
+  CHECK(move_label(keys).findings[0].message.ends_with("overlaps something else"));
+  CHECK(move_label(8).findings[0].message == "dataset 'label' overlaps something else");
   for (const std::uint64_t far : {std::uint64_t{bytes.size()} - 23, kHdf5Nowhere - 1, kHdf5Nowhere})
     CHECK(move_label(far).findings[0].message ==
           "dataset 'label' reaches beyond the end of the file");
@@ -353,12 +353,12 @@ TEST_CASE("hdf5 golden: each refused file is named by what is wrong with it") {
   constexpr Row kRows[] = {
       {"chunked", "dataset 'image' cannot be read: storage of class 2, expected 1", 0},
       {"old-group", "the superblock has version 0", 0},
-      {"labels-of-32-bits", "dataset 'label' has another type", 0},
-      {"labels-big-endian", "dataset 'label' has another type", 0},
-      {"label-too-many", "dataset 'label' has another shape", 0},
+      {"labels-of-32-bits", "dataset 'label' has a different type", 0},
+      {"labels-big-endian", "dataset 'label' has a different type", 0},
+      {"label-too-many", "dataset 'label' has a different shape", 0},
       {"no-key", "dataset 'key' is missing", 0},
       {"a-dataset-more", "datasets that the schema does not have", 5},
-      {"offsets-descend", "no value lies between these offsets", 5},
+      {"offsets-descend", "no value can lie between these offsets", 5},
       {"offsets-end-early", "the last offset is not the end of the values", 5},
       {"cut", "the superblock says another end of file", 0},
       {"checksum-of-superblock", "checksum mismatch in the superblock", 0},

@@ -167,7 +167,8 @@ TEST_CASE("hdf5 unpack: a chunk larger than a quarter of the memory is refused w
   ForeignFile(dir / "a.h5").chunked({64, 1024}, true).count("x", H5T_STD_U16LE, {64, 1024});
   const Error error = error_of([&] { (void)unpack(dir, 256 * 1024); });
   CHECK(error.code() == Code::limit);
-  CHECK(error.message() == "dataset 'x' has chunks of 128 KiB, the memory is enough for 64 KiB");
+  CHECK(error.message() ==
+        "dataset 'x' has chunks of 128 KiB, but the memory is only enough for 64 KiB");
 }
 
 TEST_CASE("hdf5 unpack: what the disk has no room for is refused before it is read") {
@@ -226,8 +227,7 @@ TEST_CASE("hdf5 unpack: a filter that the library does not have is refused by na
   const Error error = error_of([&] { (void)unpack(dir); });
   CHECK(error.code() == Code::unsupported);
   CHECK(error.message() ==
-        "dataset 'x' went through the filter 32100 (house brand), which this HDF5 library does not "
-        "have");
+        "dataset 'x' uses the filter 32100 (house brand), which this HDF5 library does not have");
 }
 
 TEST_CASE("hdf5 blocks: every element is in one run of one block") {

@@ -150,7 +150,7 @@ TEST_CASE("lmdb encoder: a sample of 4 GiB is refused with both numbers, naming 
   CHECK(error.code() == Code::limit);
   CHECK(error.sample()->key == "k");
   CHECK(error.message() ==
-        "encoded sample of 4294987794 bytes, an LMDB value holds at most 4294967295");
+        "encoded sample of 4294987794 bytes; an LMDB value holds at most 4294967295");
 }
 
 TEST_CASE("lmdb bid: the magic and the version of meta page 0 are the evidence") {

@@ -98,7 +98,7 @@ TEST_CASE("lmdb by liblmdb: a wrong number of entries is found") {
   });
   REQUIRE(read.scanned.findings.size() == 1);
   CHECK(read.scanned.first_finding() ==
-        "a.lmdb: liblmdb counts other entries than it walks: found mdb_stat 6, expected 5");
+        "a.lmdb: liblmdb's count of entries differs from its walk: found mdb_stat 6, expected 5");
 }
 
 TEST_CASE("lmdb by liblmdb: keys out of order are walked, and not found when they are looked up") {

@@ -124,36 +124,36 @@ TEST_CASE(
       {"field 'key': map has no entry 'key'", [](Map& map) { map.erase(map.begin()); }},
       {"map has an entry that the schema does not have: found other",
        [](Map& map) { map.emplace_back("other", mp_int(1)); }},
-      {"map repeats entries, or has them in another order",
+      {"map repeats entries, or has them in the wrong order",
        [](Map& map) { std::swap(map[1], map[2]); }},
-      {"map repeats entries, or has them in another order",
+      {"map repeats entries, or has them in the wrong order",
        [](Map& map) { map.push_back(map[1]); }},
-      {"field 'key': entry 'key' of the map is no key: found a string of 1 bytes",
+      {"field 'key': entry 'key' of the map is not a valid key: found a string of 1 bytes",
        put(0, mp_str("k"))},
-      {"field 'image': value of the map is of another type: found a string, expected bytes",
+      {"field 'image': value of the map has the wrong type: found a string, expected bytes",
        put(1, mp_str("JPEG"))},
-      {"field 'caption': value of the map is of another type: found bytes, expected text",
+      {"field 'caption': value of the map has the wrong type: found bytes, expected text",
        put(2, mp_bin("a cat"))},
-      {"field 'label': value of the map is of another type: found a float, expected integer",
+      {"field 'label': value of the map has the wrong type: found a float, expected integer",
        put(3, mp_real(3))},
-      {"field 'label': value of the map is of another type: found a boolean", put(3, "\xc3")},
-      {"field 'label': value of the map is of another type: found an integer above 2^63 - 1",
+      {"field 'label': value of the map has the wrong type: found a boolean", put(3, "\xc3")},
+      {"field 'label': value of the map has the wrong type: found an integer above 2^63 - 1",
        put(3, "\xcf\xff\xff\xff\xff\xff\xff\xff\xff")},
-      {"field 'score': value of the map is of another type: found a float, expected real",
+      {"field 'score': value of the map has the wrong type: found a float, expected real",
        put(4, test::mp_float32(0.5))},
-      {"field 'depth': value of the map is of another type: found bytes, expected tensor",
+      {"field 'depth': value of the map has the wrong type: found bytes, expected tensor",
        put(5, mp_bin("AABBCCDDEEFF"))},
-      {"field 'depth': value is no map of dtype, shape and data",
+      {"field 'depth': value is not a map of dtype, shape and data",
        put(5, mp_map({{"dtype", mp_str("<u2")}}))},
-      {"field 'depth': tensor is of another dtype: found <i2, expected <u2",
+      {"field 'depth': tensor has the wrong dtype: found <i2, expected <u2",
        put(5, mp_tensor("<i2", {2, 3}, "AABBCCDDEEFF"))},
-      {"field 'depth': tensor is of another shape: found (3, 2), expected (2, 3)",
+      {"field 'depth': tensor has the wrong shape: found (3, 2), expected (2, 3)",
        put(5, mp_tensor("<u2", {3, 2}, "AABBCCDDEEFF"))},
-      {"field 'depth': tensor's data is of another size: found 11 bytes, expected 12",
+      {"field 'depth': tensor's data has the wrong size: found 11 bytes, expected 12",
        put(5, mp_tensor("<u2", {2, 3}, "AABBCCDDEEF"))},
-      {"field 'frames': value of the map is of another type: found an array, expected list",
+      {"field 'frames': value of the map has the wrong type: found an array, expected list",
        put(6, mp_array({mp_bin("one"), mp_str("two")}))},
-      {"value is not a sample's map (1 bytes are left over behind a msgpack map)",
+      {"value is not a sample's map (1 bytes are left over after a msgpack map)",
        [](Map& map) { map[6].second += '\0'; }},
       {"value is not a sample's map (msgpack value begins with 0xc1, which is never used)",
        put(6, "\xc1")},
@@ -247,11 +247,12 @@ TEST_CASE("lmdb scan: a file of ours has no free, lost or cut pages, and no othe
   test::set_number(flagged, 4096 + 92, std::uint16_t{lmdb::kReverseKey});
 
   CHECK(first_finding(sound) == "");
-  CHECK(first_finding(longer).find("last page in use is not the last one of the file") !=
+  CHECK(first_finding(longer).find("last page in use is not the last page of the file") !=
         std::string::npos);
-  CHECK(first_finding(lost).find(fmt::format("page {} belongs to nothing", pages)) !=
+  CHECK(first_finding(lost).find(fmt::format("page {} is neither in use nor free", pages)) !=
         std::string::npos);
-  CHECK(first_finding(flagged).find("meta page is not as shale writes it") != std::string::npos);
+  CHECK(first_finding(flagged).find("meta page differs from what shale writes") !=
+        std::string::npos);
   CHECK(first_finding(LmdbBuilder(8192).build(own_entries(3))).find("pages of 8192 bytes") !=
         std::string::npos);
 }
@@ -344,15 +345,15 @@ TEST_CASE("lmdb survey: the first entry that is no map like the others is named"
   const Row rows[] = {
       {"\x93\x01\x02\x03",
        "msgpack: the value cannot be split into fields (value is an array, not a msgpack map)"},
-      {"\x80", "msgpack: its map has 0 entries, those before it 2"},
+      {"\x80", "msgpack: its map has 0 entries, but those before it have 2"},
       {mp_map({{"x", mp_bin("1")}, {"m", mp_int(1)}}),
-       "msgpack: its map has no 'n', those before it have"},
+       "msgpack: its map has no 'n', but those before it do"},
       {mp_map({{"x", mp_bin("1")}, {"n", mp_real(1)}}),
-       "msgpack: field 'n' is real, in the maps before it integer"},
+       "msgpack: field 'n' is real, but in the maps before it integer"},
       {mp_map({{"x", mp_int(1)}, {"n", mp_int(1)}}),
-       "msgpack: field 'x' is integer, in the maps before it bytes"},
+       "msgpack: field 'x' is integer, but in the maps before it bytes"},
       {mp_map({{"x", mp_bin("1")}, {"n", "\xc0"}}),
-       "msgpack: field 'n' is nil, which no kind of field holds"},
+       "msgpack: field 'n' is nil, which no field can hold"},
       {mp_map({{"x", mp_bin("1")}, {"n", mp_int(1)}, {"key", mp_bin("k")}}),
        "msgpack: a 'key' is in this map, unlike in those before it"},
       {"pickle",
@@ -376,21 +377,21 @@ TEST_CASE("lmdb survey: fields that no kind can hold, or of no valid name, are r
     std::string_view message;
   };
   const Row rows[] = {
-      {"f", "\xc0", "msgpack: field 'f' is nil, which no kind of field holds"},
+      {"f", "\xc0", "msgpack: field 'f' is nil, which no field can hold"},
       {"f", mp_map({{"a", mp_int(1)}}),
-       "msgpack: field 'f' is a map, and no tensor of shale's, which no kind of field holds"},
+       "msgpack: field 'f' is a map that is not a tensor of shale, which no field can hold"},
       {"f", std::string("\xd4\x01\x02"),
-       "msgpack: field 'f' is an extension, which no kind of field holds"},
+       "msgpack: field 'f' is an extension, which no field can hold"},
       {"f", mp_array({mp_int(1)}),
-       "msgpack: field 'f' is an array of other things than bytes, which no kind of field holds"},
+       "msgpack: field 'f' is an array with elements other than bytes, which no field can hold"},
       {"f", "\xcf\xff\xff\xff\xff\xff\xff\xff\xff",
        "msgpack: field 'f' is an integer above 2^63 - 1, which no kind of field holds"},
       {"f", mp_tensor("<u2", {2, 3}, "A"),
        "msgpack: field 'f' has 1 bytes for a tensor uint16 (2, 3)"},
       {"f", mp_tensor("|O", {2, 3}, "A"),
-       "msgpack: field 'f': dtype '|O' is of Python objects, which only pickle could read"},
+       "msgpack: field 'f': dtype '|O' holds Python objects, which only pickle can read"},
       {"a.b", mp_int(1), "field name 'a.b' contains '.' or '/'"},
-      {"offset", mp_int(1), "field name 'offset' is taken by the index"},
+      {"offset", mp_int(1), "field name 'offset' is reserved by the index"},
       {"", mp_int(1), "field name '' is empty"},
   };
   for (const Row& row : rows) {
@@ -400,7 +401,7 @@ TEST_CASE("lmdb survey: fields that no kind can hold, or of no valid name, are r
   }
   CHECK(error_of([] {
           (void)survey_of({mp_map({{"f", mp_int(1)}, {"f", mp_int(1)}})});
-        }).message() == "field 'f' is there twice");
+        }).message() == "field 'f' occurs twice");
   CHECK(error_of([] { (void)survey_of({}); }).code() == Code::unsupported);
 }
 
@@ -414,7 +415,7 @@ TEST_CASE("lmdb survey: damage that hides entries is an error where fields hang 
   const Error error = error_of([&] { (void)survey_lmdb_file(file, Dialect::msgpack); });
 
   CHECK(error.code() == Code::damaged);
-  CHECK(error.message() == "fields cannot be made out: page 3 is no page of a tree");
+  CHECK(error.message() == "cannot determine the fields: page 3 is not a tree page");
   CHECK(error.offset() == 3 * 4096 + 10);
   CHECK(survey_lmdb_file(file, Dialect::plain).schema.fields.size() == 1);
   CHECK(error_of([&] { (void)survey_lmdb_file(file, Dialect::own); }).code() == Code::usage);

@@ -286,10 +286,10 @@ TEST_CASE("lmdb scan: trees that lie about themselves are named, page and number
   };
   const Lie rows[] = {
       {"", [](std::string&) {}},
-      {"a.lmdb: byte 512: depth of the tree of entries are not as its record has it: found 2, "
+      {"a.lmdb: byte 512: record of the tree of entries disagrees on its depth: found 2, "
        "expected 3",
        [](std::string& b) { test::set_number(b, kMeta + 94, std::uint16_t{3}); }},
-      {"a.lmdb: byte 512: entries of the tree of entries are not as its record has it: found 60, "
+      {"a.lmdb: byte 512: record of the tree of entries disagrees on its entries: found 60, "
        "expected 61",
        [](std::string& b) { test::set_number(b, kMeta + 120, std::uint64_t{61}); }},
       {"a.lmdb: byte 512: page 14 of the tree of entries is not in the file: found 14, expected 2 "
@@ -312,9 +312,9 @@ TEST_CASE("lmdb scan: trees that lie about themselves are named, page and number
       {"sample '00000003': overflow pages of a value are not in the file: found 14 pages from page "
        "2 on, expected 2 to 13",
        [&](std::string& b) { test::set_number(b, node_at(b, kLeaf, 3), std::uint32_t{7000}); }},
-      {"page 9 has another number in its header: found 8, expected 9",
+      {"page 9 has a different number in its header: found 8, expected 9",
        [](std::string& b) { test::set_number(b, 9 * 512, std::uint64_t{8}); }},
-      {"page 9 is no page of a tree: found flags 0x0012",  // dirty
+      {"page 9 is not a tree page: found flags 0x0012",  // dirty
        [](std::string& b) { test::set_number(b, 9 * 512 + 10, std::uint16_t{0x12}); }},
       {"free space of page 9 lies outside it: found 16 to 1000",
        [](std::string& b) {
@@ -327,9 +327,9 @@ TEST_CASE("lmdb scan: trees that lie about themselves are named, page and number
        [](std::string& b) { test::set_number(b, 9 * 512 + 18, std::uint16_t{510}); }},
       {"node 1 reaches beyond its page",
        [&](std::string& b) { test::set_number(b, node_at(b, 9, 1) + 6, std::uint16_t{500}); }},
-      {"nodes of a page lie on top of each other",
+      {"nodes of a page overlap",
        [&](std::string& b) { std::memcpy(b.data() + 9 * 512 + 18, b.data() + 9 * 512 + 16, 2); }},
-      {"bytes between the nodes of a page belong to none of them: found 2 bytes",
+      {"bytes between the nodes of a page belong to no node: found 2 bytes",
        [&](std::string& b) { test::set_number(b, node_at(b, 9, 1), std::uint32_t{18}); }},
       {"key 1 of page 9 is out of order", [&](std::string& b) { b[node_at(b, 9, 1) + 8] = '/'; }},
       {"expected one below '", [&](std::string& b) { b[node_at(b, 9, 1) + 8] = '1'; }},
@@ -340,8 +340,8 @@ TEST_CASE("lmdb scan: trees that lie about themselves are named, page and number
 TEST_CASE("lmdb scan: meta pages that do not fit together are named") {
   constexpr std::uint64_t kMeta = 512;
   const Lie rows[] = {
-      {"the transactions of the two meta pages do not follow each other (not neighbours in "
-       "order): found 0 and 3",
+      {"the transactions of the two meta pages do not follow each other (not consecutive): found 0 "
+       "and 3",
        [](std::string& b) { test::set_number(b, kMeta + 144, std::uint64_t{3}); }},
       {"",  // as shale writes it: the same tree in both meta pages
        [](std::string& b) { b.replace(40, 104, b, kMeta + 40, 104); }},
@@ -352,9 +352,9 @@ TEST_CASE("lmdb scan: meta pages that do not fit together are named") {
        }},
       {"do not follow each other (the newer one has fewer pages)",
        [](std::string& b) { test::set_number(b, 136, std::uint64_t{14}); }},
-      {"the second meta page cannot be used (magic of LMDB is 0x00000000, expected 0xbeefc0de)",
+      {"the second meta page is unusable (magic of LMDB is 0x00000000, expected 0xbeefc0de)",
        [](std::string& b) { test::set_number(b, kMeta + 16, 0U); }},
-      {"the two meta pages differ in the size of a page: found 1024, expected 512",
+      {"the two meta pages differ in page size: found 1024, expected 512",
        [](std::string& b) { test::set_number(b, kMeta + 40, 1024U); }},
   };
   check_lies(rows);
@@ -375,7 +375,7 @@ TEST_CASE("lmdb scan: leaves at another depth than the first are found") {
 
   const LmdbScanned scanned = scan_plain(dir / "a.lmdb");
 
-  CHECK(scanned.first_finding().find("lies at another depth: found 3, expected 2") !=
+  CHECK(scanned.first_finding().find("is at the wrong depth: found 3, expected 2") !=
         std::string::npos);
   CHECK(scanned.rows.size() == 61);
 }
@@ -468,7 +468,7 @@ TEST_CASE("lmdb survey: named databases and sorted duplicates are refused by nam
   };
 
   CHECK(refusal("named.lmdb").code() == Code::unsupported);
-  CHECK(refusal("named.lmdb").message() == "holds named databases, 'x' is one");
+  CHECK(refusal("named.lmdb").message() == "holds named databases, such as 'x'");
   CHECK(refusal("duplicates.lmdb").code() == Code::unsupported);
   CHECK(refusal("duplicates.lmdb").message() ==
         "keys of this LMDB file have sorted duplicates (MDB_DUPSORT)");
@@ -483,11 +483,12 @@ TEST_CASE("lmdb survey: files of other LMDB versions and machines are refused by
     std::string_view message;
   };
   const Row rows[] = {
-      {16, lmdb::kMagic, 999, "LMDB data version 999 (of a development build), only 1 is read"},
-      {16, lmdb::kMagic, 2, "LMDB data version 2, only 1 is read"},
-      {16, 0xdec0efbe, 0x01000000, "an LMDB file of a big-endian machine, whose layout is another"},
-      {12, lmdb::kMagic, 1, "an LMDB file of a 32-bit program, whose layout is another"},
-      {24, lmdb::kMagic, 1, "an LMDB file of LMDB 1.0 or a preview of it, whose layout is another"},
+      {16, lmdb::kMagic, 999,
+       "unsupported LMDB data version 999 (of a development build), only 1 is supported"},
+      {16, lmdb::kMagic, 2, "unsupported LMDB data version 2, only 1 is supported"},
+      {16, 0xdec0efbe, 0x01000000, "an LMDB file of a big-endian machine, whose layout differs"},
+      {12, lmdb::kMagic, 1, "an LMDB file of a 32-bit program, whose layout differs"},
+      {24, lmdb::kMagic, 1, "an LMDB file of LMDB 1.0 or a preview of it, whose layout differs"},
   };
   for (const Row& row : rows) {
     CAPTURE(row.message);

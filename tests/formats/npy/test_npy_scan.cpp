@@ -64,7 +64,7 @@ TEST_CASE("npy scan: a manifest that places the rows elsewhere, or counts others
   const std::string sound = golden_npy("reference/numpy-2.4.6.npy");
   CHECK(findings_in(sound).empty());
   CHECK(findings_in(sound, 5, 64) ==
-        std::vector<std::string>{"numpy-2.4.6.npy: byte 0: field 'x': rows do not begin where the "
+        std::vector<std::string>{"numpy-2.4.6.npy: byte 0: field 'x': rows are not where the "
                                  "manifest says: found byte 128, expected byte 64"});
   CHECK(findings_in(sound, 4).size() == 1);
 }

@@ -66,7 +66,7 @@ TEST_CASE(
       {"{'descr': '<f4', 'fortran_order': False, 'shape': (), }", "no axis", "reshape"},
       {"{'descr': '|O', 'fortran_order': False, 'shape': (3,), }", "bjects", ""},
       {"{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000, 0), }",
-       "1000000000 rows of no bytes", "no samples"}};
+       "1000000000 rows of zero bytes", "no samples"}};
   for (const Row& row : kRows) {
     CAPTURE(row.dict);
     const Error error = refusal_of(npy_file(row.dict, std::string(24, 'x')));

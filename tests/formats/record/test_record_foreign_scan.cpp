@@ -126,7 +126,7 @@ TEST_CASE("record foreign scan: a file that is not as its index has it is found 
       {files, survey.schema, survey.layout, false}, {}, [](const IndexRow&) {},
       [&](const Finding& finding) { found.push_back(describe(finding)); });
   REQUIRE(found.size() == 5);
-  CHECK(found[0].find("record has no key, as those before it have") != std::string::npos);
+  CHECK(found[0].find("record has no key, but those before it do") != std::string::npos);
   CHECK(found[1].find("found FloatList of 1, expected packed FloatList of 2") != std::string::npos);
   CHECK(found[2].find("found BytesList of 2, expected BytesList of 1") != std::string::npos);
   CHECK(found[3].find("found BytesList of 1, expected Int64List of 1") != std::string::npos);

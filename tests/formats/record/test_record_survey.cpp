@@ -63,8 +63,8 @@ TEST_CASE("record survey: what cannot be located in place is left out, with a no
       {feature("x", unpacked), feature("x", unpacked), "its floats are not packed"},
       {feature("x", two_runs), feature("x", two_runs), "its floats are not packed"},
       {floats_feature("x", {1}), integers_feature("x", {1}),
-       "it has another type of list in some records"},
-      {feature("x", ""), feature("x", ""), "no record has a value for it"},
+       "its type of list differs between records"},
+      {feature("x", ""), feature("x", ""), "it has no value in any record"},
   };
   for (const Row& row : rows) {
     CAPTURE(row.note);
@@ -126,11 +126,11 @@ TEST_CASE("record survey: a number that is absent in some records is refused, by
   const std::string with = example({bytes_feature("z", {"1"}), integers_feature("n", {1})});
   const std::string without = example({bytes_feature("z", {"1"})});
   CHECK(refusal_of(with + with + without) ==
-        "feature 'n' is a number, and absent in 1 of 3 records, the first is 2");
+        "feature 'n' is a number but absent in 1 of 3 records, the first being 2");
   CHECK(refusal_of(with + without + with + without) ==
-        "feature 'n' is a number, and absent in 2 of 4 records, the first is 1");
+        "feature 'n' is a number but absent in 2 of 4 records, the first being 1");
   CHECK(refusal_of(without + without + with) ==
-        "feature 'n' is a number, and absent in 2 of 3 records, the first is 0");
+        "feature 'n' is a number but absent in 2 of 3 records, the first being 0");
 }
 
 TEST_CASE("record survey: one record that is no Example makes of each a field of bytes, 'value'") {

@@ -114,7 +114,7 @@ TEST_CASE("record encoder: an Example of 2 GiB is refused with both numbers, nam
   CHECK(error.code() == Code::limit);
   CHECK(error.sample()->key == "k");
   CHECK(error.message() ==
-        "tf.train.Example of 2147491886 bytes, protobuf holds at most 2147483647");
+        "tf.train.Example of 2147491886 bytes; protobuf holds at most 2147483647");
 }
 
 TEST_CASE("record encoder: a key longer than 64 KiB is refused") {

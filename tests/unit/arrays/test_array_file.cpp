@@ -178,13 +178,15 @@ TEST_CASE("array file: big-endian and Fortran order are told") {
 TEST_CASE("array file: a file shorter or longer than its array is damaged, with both numbers") {
   const std::string whole = npy("<f4", {3}, counted(12));
   CHECK(open_error(whole.substr(0, whole.size() - 1)).message() ==
-        "array of shape (3,) takes 12 bytes behind its header, 11 are there");
+        "array of shape (3,) takes 12 bytes after its header, but the file has 11");
   const Error longer = open_error(whole + "x");
   CHECK(longer.code() == Code::damaged);
-  CHECK(longer.message() == "array of shape (3,) takes 12 bytes behind its header, 13 are there");
+  CHECK(longer.message() ==
+        "array of shape (3,) takes 12 bytes after its header, but the file has 13");
   CHECK(longer.offset() == 128);
-  CHECK(open_error(zip_of({stored_part("b.npy", whole + "x")})).message() ==
-        "array of shape (3,) takes 12 bytes behind its header, 13 are there in member 'b.npy'");
+  CHECK(
+      open_error(zip_of({stored_part("b.npy", whole + "x")})).message() ==
+      "array of shape (3,) takes 12 bytes after its header, but the file has 13 in member 'b.npy'");
   for (std::size_t length = 0; length < whole.size(); ++length) {
     CAPTURE(length);
     CHECK(open_error(whole.substr(0, length)).code() == Code::damaged);
@@ -194,15 +196,15 @@ TEST_CASE("array file: a file shorter or longer than its array is damaged, with 
 TEST_CASE("array file: arrays that are no samples are refused by name") {
   const Error scalar = open_error(npy("<f4", {}, counted(4)));
   CHECK(scalar.code() == Code::unsupported);
-  CHECK(scalar.message() == "array has no axis, so there are no samples");
-  CHECK(scalar.hint() == "save it with the shape (1,), as numpy.atleast_1d makes it");
+  CHECK(scalar.message() == "array has no axes, so it has no samples");
+  CHECK(scalar.hint() == "save it with shape (1,), for example by numpy.atleast_1d");
 
   std::string objects = npy("|u1", {3}, "123");
   objects.replace(objects.find("|u1"), 3, "|O8");
   const Error pickled = open_error(zip_of({deflated_part("b.npy", objects)}));
   CHECK(pickled.code() == Code::unsupported);
   CHECK(pickled.message() ==
-        "dtype '|O8' is of Python objects, which only pickle could read in member 'b.npy'");
+        "dtype '|O8' holds Python objects, which only pickle can read in member 'b.npy'");
   CHECK(open_error(zip_of({stored_part("b.txt", "x")})).message() ==
         "archive of 1 members holds no .npy file");
 }
@@ -213,7 +215,7 @@ TEST_CASE("array file: damage in the header of a stored member is told with its 
 
   const Error error = open_error(zip_of({stored_part("b.npy", content)}));
 
-  CHECK(error.message() == "npy header has '[' where '{' must be in member 'b.npy'");
+  CHECK(error.message() == "npy header has '[' where '{' is expected in member 'b.npy'");
   CHECK(error.offset() == 30 + 5 + 10);
 }
 
@@ -235,20 +237,20 @@ TEST_CASE("array file: damage behind the header is found before the last row is 
 
   part.data = deflated(content.substr(0, 1000));
   CHECK(rows_error(part).message() ==
-        "member 'b.npy' inflates to 1000 bytes, the archive's directory says 1128");
+        "member 'b.npy' inflates to 1000 bytes, but the archive's directory says 1128");
 
   part.data = deflated(content) + "more";
   CHECK(rows_error(part).message() ==
-        "compressed data of member 'b.npy' end after 1133 bytes, expected 1137");
+        "compressed data of member 'b.npy' ends after 1133 bytes, expected 1137");
 
   part.data = deflated(content).substr(0, 1000);
   CHECK(rows_error(part).message() ==
-        "member 'b.npy' inflates to 995 bytes, the archive's directory says 1128");
+        "member 'b.npy' inflates to 995 bytes, but the archive's directory says 1128");
 
   // The inflater looks ahead of what it is asked for: this shows when the header is read.
   part.data = "\7" + deflated(content).substr(1);
   CHECK(open_error(zip_of({part})).message() ==
-        "compressed bytes are no deflate stream in member 'b.npy'");
+        "compressed data is not a valid deflate stream in member 'b.npy'");
 }
 
 TEST_CASE("array file: a member that says it inflates to exabytes costs nothing but an error") {
@@ -260,14 +262,15 @@ TEST_CASE("array file: a member that says it inflates to exabytes costs nothing 
   part.is_zip64 = true;
   part.bytes = 128 + 1'000'000'000'000'000'000;
 
-  CHECK(error_of([&] {
-          const TempDir folder;
-          write_file(folder / "a.npz", zip_of({part}));
-          const ArrayFiles found = open_arrays(folder / "a.npz");
-          std::vector<std::byte> row(10);
-          open_member(found.arrays.at(0))->read_rows(row);
-        }).message() ==
-        "member 'b.npy' inflates to 131 bytes, the archive's directory says 1000000000000000128");
+  CHECK(
+      error_of([&] {
+        const TempDir folder;
+        write_file(folder / "a.npz", zip_of({part}));
+        const ArrayFiles found = open_arrays(folder / "a.npz");
+        std::vector<std::byte> row(10);
+        open_member(found.arrays.at(0))->read_rows(row);
+      }).message() ==
+      "member 'b.npy' inflates to 131 bytes, but the archive's directory says 1000000000000000128");
 }
 
 TEST_CASE("array file: every byte of an archive that is changed shows, or changes no value") {

@@ -224,7 +224,7 @@ TEST_CASE("fortran rows: an array larger than its file is damaged, with both num
   CHECK(error.file() == dir / "array");
   CHECK(error.offset() == 77);
   CHECK(error.message() ==
-        "an array of 2 axes and 4 bytes an item is larger than the 405 bytes left of the file");
+        "an array of 2 axes and 4 bytes per item is larger than the 405 bytes left of the file");
   CHECK(error_for({10, 10}, 83).code() == Code::damaged);
   CHECK(error_for({1}, 1'000).code() == Code::damaged);
   CHECK(error_for({1ULL << 63, 2}, 0).code() == Code::damaged);

@@ -45,7 +45,7 @@ TEST_CASE("byte reader: a read past the end names file, byte and both numbers") 
   const Error error = error_of([&] { (void)in.read_u64(); });
 
   CHECK(error.code() == Code::damaged);
-  CHECK(error.what() == std::string("a.lmdb: byte 4098: 8 bytes wanted, 3 left"));
+  CHECK(error.what() == std::string("a.lmdb: byte 4098: 8 bytes needed, only 3 left"));
   CHECK(in.remaining() == 3);
 }
 

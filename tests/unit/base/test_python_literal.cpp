@@ -64,14 +64,14 @@ TEST_CASE("python literal: strings that are none are damaged, with file and offs
     std::uint64_t offset;
   };
   constexpr Row kRows[] = {
-      {"", "text has '' where a string must be", 100},
-      {" x", "text has 'x' where a string must be", 101},
+      {"", "text has '' where a string is expected", 100},
+      {" x", "text has 'x' where a string is expected", 101},
       {"'ab", "text ends inside a string", 103},
       {"'a\\", "text has an unknown escape '\\'", 103},
       {"'\\q'", "text has an unknown escape '\\q'", 102},
-      {"'\\x4'", "text has an escape of too few digits", 104},
-      {"'\\ud800'", "text has an escape U+D800, which is no character", 107},
-      {"'\\U00110000'", "text has an escape U+110000, which is no character", 111},
+      {"'\\x4'", "text has an escape with too few digits", 104},
+      {"'\\ud800'", "text has an escape U+D800, which is not a character", 107},
+      {"'\\U00110000'", "text has an escape U+110000, which is not a character", 111},
   };
   for (const Row& row : kRows) {
     CAPTURE(row.text);

@@ -81,7 +81,7 @@ TEST_CASE("parse_size: anything else is a usage error that quotes it") {
 TEST_CASE("parse_size: the three ways to be wrong are told apart") {
   CHECK(error_of([] { (void)parse_size("ten"); }).message() == "'ten' is not a size");
   CHECK(error_of([] { (void)parse_size("1KB"); }).message() ==
-        "size '1KB' has no unit known here: 'KB'");
+        "size '1KB' has an unknown unit: 'KB'");
   CHECK(error_of([] { (void)parse_size("0.1GiB"); }).message() ==
         "size '0.1GiB' is not a whole number of bytes");
   CHECK(error_of([] { (void)parse_size("8388608TiB"); }).message() ==
@@ -129,10 +129,9 @@ TEST_CASE("parse_count: whole numbers up to 2^64 - 1, nothing else") {
     CHECK(error_of([&] { (void)parse_count(text, "--jobs"); }).message() ==
           "--jobs: '" + std::string(text) + "' is not a whole number");
   }
-  CHECK(
-      error_of([] { (void)parse_count("18446744073709551616", "--seed"); }).message() ==
-      "--seed: 18446744073709551616 is larger than 18446744073709551615, the largest number there "
-      "is");
+  CHECK(error_of([] { (void)parse_count("18446744073709551616", "--seed"); }).message() ==
+        "--seed: 18446744073709551616 is larger than 18446744073709551615, the largest number "
+        "allowed");
 }
 
 }  // namespace shale

@@ -98,20 +98,20 @@ TEST_CASE("dtype: lists that are none, or no elements, are refused with the reas
     Code code;
   };
   constexpr Row kRows[] = {
-      {"[('a', '<f4')", "dtype has '' where ']' must be", Code::damaged},
-      {"[('a', '<f4')] ]", "dtype goes on after its list of columns", Code::damaged},
+      {"[('a', '<f4')", "dtype has '' where ']' is expected", Code::damaged},
+      {"[('a', '<f4')] ]", "dtype continues after its list of columns", Code::damaged},
       {"[('a', '<f4'), ('a', '<i4')]", "dtype names column 'a' twice", Code::damaged},
       {"[(('b', 'a'), '<f4'), ('b', '<i4')]", "dtype names column 'b' twice", Code::damaged},
       {"[('a', [('x', '<f4'), ('x', '<f4')])]", "dtype names column 'x' twice", Code::damaged},
-      {"[('', '|V4')]", "dtype names no column", Code::damaged},
-      {"[]", "dtype names no column", Code::damaged},
+      {"[('', '|V4')]", "dtype has no columns", Code::damaged},
+      {"[]", "dtype has no columns", Code::damaged},
       {"[('a', '<f4', (-1,))]", "dtype has a negative length", Code::damaged},
-      {"[('a', '<f4', (2, 3]", "dtype has ']' where ')' must be", Code::damaged},
-      {"[(1, '<f4')]", "dtype has '1' where a string must be", Code::damaged},
+      {"[('a', '<f4', (2, 3]", "dtype has ']' where ')' is expected", Code::damaged},
+      {"[(1, '<f4')]", "dtype has '1' where a string is expected", Code::damaged},
       {"[('\xff', '<f4')]", "dtype is not UTF-8", Code::damaged},
-      {"[('a', '<f4', (0,))]", "elements of dtype '[('a', '<f4', (0,))]' have no bytes",
+      {"[('a', '<f4', (0,))]", "elements of dtype '[('a', '<f4', (0,))]' have zero bytes",
        Code::unsupported},
-      {"[('a', '|O')]", "dtype '|O' is of Python objects, which only pickle could read",
+      {"[('a', '|O')]", "dtype '|O' holds Python objects, which only pickle can read",
        Code::unsupported},
       {"[('a', '>f4')]", "dtype '>f4' is big-endian", Code::unsupported},
       {"[('a', ('<f4', (3,)))]", "dtype has a dtype that is a pair of type and shape",
@@ -119,7 +119,7 @@ TEST_CASE("dtype: lists that are none, or no elements, are refused with the reas
       {"[('a', '<f4', (536870912,))]",
        "column 'a' of shape (536870912,) takes more than 2147483647 bytes", Code::limit},
       {"[('a', '|V2147483647'), ('b', '|u1')]",
-       "columns of an element take 2147483648 bytes, NumPy's at most 2147483647", Code::limit},
+       "columns of an element take 2147483648 bytes; NumPy allows at most 2147483647", Code::limit},
   };
   for (const Row& row : kRows) {
     CAPTURE(row.text);

@@ -105,12 +105,12 @@ TEST_CASE("validate schema: reserved names are refused, the format's own too") {
        {"offset", "length", "crc32c", "key_hash", "key", "record", "index", "blocks"}) {
     CAPTURE(name);
     CHECK(error_of([&] { validate_schema(schema_of({name})); }).message() ==
-          "field name '" + std::string(name) + "' is taken by the index");
+          "field name '" + std::string(name) + "' is reserved by the index");
   }
   constexpr std::string_view kMine[] = {"image_offset"};
   CHECK(error_of([&] {
           validate_schema(schema_of({"image", "image_offset"}), kMine);
-        }).message() == "field name 'image_offset' is taken by the format itself");
+        }).message() == "field name 'image_offset' is reserved by the format");
 }
 
 TEST_CASE("validate schema: there is a field, and a backslash in its name is honest") {
@@ -121,7 +121,7 @@ TEST_CASE("validate schema: there is a field, and a backslash in its name is hon
 TEST_CASE("validate schema: a name given twice and a tensor without dtype are refused") {
   CHECK(error_of([] {
           validate_schema(schema_of({"a", "b", "a"}));
-        }).message() == "field 'a' is there twice");
+        }).message() == "field 'a' occurs twice");
   Schema schema = schema_of({"a"});
   schema.fields[0].kind = Kind::tensor;
   CHECK(error_of([&] { validate_schema(schema); }).message() ==

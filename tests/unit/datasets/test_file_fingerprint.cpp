@@ -103,7 +103,7 @@ TEST_CASE("foreign index: an older one holds as long as size and time are those 
   std::filesystem::last_write_time(file, time);
   CHECK_FALSE(change_since_index(InputFile(file), older, shards[0]));
   shards[0].files[0].bytes += 1;
-  CHECK(change_since_index(InputFile(file), older, shards[0])->find("bytes then") !=
+  CHECK(change_since_index(InputFile(file), older, shards[0])->find("bytes, now") !=
         std::string::npos);
 }
 

@@ -55,7 +55,7 @@ TEST_CASE("format by name: the exact name finds the row") {
 TEST_CASE("format by name: an unknown one is a usage error that lists what there is, one a line") {
   const Error error = error_of([] { (void)format_named("Tar\n"); });
   CHECK(error.code() == Code::usage);
-  CHECK(error.message() == "no format is called 'Tar\\n'");
+  CHECK(error.message() == "unknown format 'Tar\\n'");
   CHECK(error.hint() ==
         "the formats for --to are\n"
         "  mute     never bids\n"

@@ -171,7 +171,7 @@ TEST_CASE("extent store: a full file system names the bytes wanted and free") {
   }
   // Which of the writes under way failed first is the kernel's choice.
   CHECK(text.starts_with(dir.path() + "/(scratch): byte 1"));
-  CHECK(text.ends_with(": no room for 16384 bytes, 0 are free: No space left on device"));
+  CHECK(text.ends_with(": no space for 16384 bytes, only 0 available: No space left on device"));
 }
 
 TEST_CASE("extent store: a limit on files, and a folder that is not there, are told") {
@@ -182,7 +182,7 @@ TEST_CASE("extent store: a limit on files, and a folder that is not there, are t
   });
   CAPTURE(text);
   CHECK(text.starts_with(dir.path() + "/(scratch): byte "));
-  CHECK(text.ends_with(": 16384 more bytes make the file too large: File too large"));
+  CHECK(text.ends_with(": 16384 more bytes exceed the file size limit: File too large"));
   const Error error = error_of([] { ExtentStore("/no/such/folder", kPage, 1, 0); });
   CHECK(error.code() == Code::io);
   CHECK(error.file() == "/no/such/folder");

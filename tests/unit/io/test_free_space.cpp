@@ -24,8 +24,8 @@ TEST_CASE("free space: less than is needed is told with folder and both numbers"
   const Error error = error_of([&] { require_free_space(dir.path(), std::uint64_t{1} << 62); });
   CHECK(error.code() == Code::io);
   const std::string text = error.what();
-  CHECK(text.find(dir.path() + ": 4 EiB are needed here, ") != std::string::npos);
-  CHECK(text.find(" are free") != std::string::npos);
+  CHECK(text.find(dir.path() + ": needs 4 EiB of free space, only ") != std::string::npos);
+  CHECK(text.find(" available") != std::string::npos);
 }
 
 TEST_CASE(

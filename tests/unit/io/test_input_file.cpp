@@ -119,7 +119,7 @@ TEST_CASE("input file: an exact read past the end is damage, with both numbers")
 
   CHECK(error.code() == Code::damaged);
   CHECK(std::string(error.what()) ==
-        (dir / "f") + ": byte 7: 4 bytes wanted, the file ends after 3");
+        (dir / "f") + ": byte 7: 4 bytes needed, but the file ends after 3");
 }
 
 TEST_CASE("input file: a file that shrank after it was opened is damage") {
@@ -157,7 +157,7 @@ TEST_CASE("read_file: a file above the limit is refused with both numbers") {
   write_file(dir / "f", "0123456789");
 
   CHECK(error_of([&] { (void)read_file(dir / "f", 9); }).message() ==
-        "10 bytes, at most 9 are read");
+        "10 bytes, more than the limit of 9");
   CHECK(error_of([&] { (void)read_file("/proc/self/comm", 1); }).code() == Code::limit);
 }
 

@@ -230,8 +230,8 @@ TEST_CASE("output file: a limit reached in the background stops it with place, s
     });
     CHECK(text ==
           (dir / "out") +
-              ": byte 16384: 8192 more bytes make the file too large: File too large\n"
-              "hint: raise the limit (ulimit -f); shards can be made smaller by --shard-size");
+              ": byte 16384: 8192 more bytes exceed the file size limit: File too large\n"
+              "hint: raise the limit (ulimit -f), or make smaller shards with --shard-size");
   }
 }
 
@@ -244,7 +244,8 @@ TEST_CASE("output file: a limit off the grid of O_DIRECT is reached to the byte"
     return std::string("no error");
   });
   CAPTURE(text);
-  CHECK(text.find("out: byte 10001: 6383 more bytes make the file too large") != std::string::npos);
+  CHECK(text.find("out: byte 10001: 6383 more bytes exceed the file size limit") !=
+        std::string::npos);
 }
 
 TEST_CASE("output file: a full file system names the bytes wanted and free, and what to do") {
@@ -262,10 +263,11 @@ TEST_CASE("output file: a full file system names the bytes wanted and free, and 
     MESSAGE("not checked: no right to mount");
     return;
   }
-  CHECK(text == (dir / "out") +
-                    ": byte 1048576: no room for 65536 bytes, 0 are free: No space left on device\n"
-                    "hint: make room on this file system or choose another one, then run the same "
-                    "command again");
+  CHECK(text ==
+        (dir / "out") +
+            ": byte 1048576: no space for 65536 bytes, only 0 available: No space left on device\n"
+            "hint: free some space on this file system or choose another one, then run the same "
+            "command again");
 }
 
 TEST_CASE("output file: after a failed write nothing more is taken, and no summary given") {

@@ -166,7 +166,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("foreign rows: a block list that is not that of the file vouches for nothing") {
+TEST_CASE("foreign rows: a block list that differs from the file vouches for nothing") {
   const TempDir dir;
   write_file(dir / "big.grid", grid_bytes(columns_of(), kRows));
   (void)index_file(indexing(dir / "big.grid", true), {});

@@ -32,9 +32,9 @@ TEST_CASE("choose output: an array takes no format but npy, and no option of sha
   CHECK(refusal("out.npy", {.format = kGrid}) ==
         "--to " + kGrid + " for an output that is one .npy array");
   CHECK(refusal("out.npy", {.shard_bytes = 1}) ==
-        "--shard-size does nothing for an output that is one .npy array");
+        "--shard-size has no effect on an output that is one .npy array");
   CHECK(refusal("out.npy", {.shard_samples = 1}) ==
-        "--shard-samples does nothing for an output that is one .npy array");
+        "--shard-samples has no effect on an output that is one .npy array");
 }
 
 TEST_CASE("choose output: shards have a format, and bounds that were given or usual ones") {
@@ -50,7 +50,7 @@ TEST_CASE("choose output: shards have a format, and bounds that were given or us
 
 TEST_CASE("choose output: shards without a format, of an unknown one, or of no samples") {
   CHECK(refusal("out", {}) == "no format was chosen");
-  CHECK(refusal("out", {.format = "tar"}) == "no format is called 'tar'");
+  CHECK(refusal("out", {.format = "tar"}) == "unknown format 'tar'");
   CHECK(refusal("out", {.format = kGrid, .shard_samples = 0}) ==
         "--shard-samples 0: a shard holds at least one sample");
 }

@@ -38,18 +38,17 @@ TEST_CASE("draw options: weights draw with replacement, also if that is said") {
 
 TEST_CASE("draw options: two ways to draw are refused by name") {
   CHECK(refusal({.permute = true, .replace = true}) ==
-        "--permute and --replace are two ways to draw");
+        "--permute and --replace exclude each other");
   CHECK(refusal({.replace = true, .indices = "i.npy"}) ==
-        "--replace and --indices are two ways to draw");
+        "--replace and --indices exclude each other");
   CHECK(refusal({.indices = "i.npy", .weights = "w.npy"}) ==
-        "--indices and --weights are two ways to draw");
+        "--indices and --weights exclude each other");
   CHECK(refusal({.permute = true, .weights = "w.npy"}) ==
-        "--permute and --weights are two ways to draw");
+        "--permute and --weights exclude each other");
 }
 
 TEST_CASE("draw options: a list of rows leaves nothing to their number and the seed") {
   CHECK(refusal({.indices = "i.npy", .rows = 3, .seed = 3}) ==
-        "--rows does nothing with --indices, which say it all");
-  CHECK(refusal({.indices = "i.npy", .seed = 0}) ==
-        "--seed does nothing with --indices, which say it all");
+        "--rows has no effect with --indices");
+  CHECK(refusal({.indices = "i.npy", .seed = 0}) == "--seed has no effect with --indices");
 }

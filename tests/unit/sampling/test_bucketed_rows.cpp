@@ -248,7 +248,7 @@ TEST_CASE("bucketed rows: a full disk is told with place, and leaves nothing") {
     });
     CAPTURE(text);
     CHECK(text.starts_with(scratch.path() + "/(scratch): byte "));
-    CHECK(text.ends_with("more bytes make the file too large: File too large"));
+    CHECK(text.ends_with("more bytes exceed the file size limit: File too large"));
     CHECK(test::files_in(scratch.path()).empty());
   }
 }

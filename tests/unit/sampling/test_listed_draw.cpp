@@ -181,22 +181,23 @@ TEST_CASE("listed draw: a row outside the source is named with its entry and pla
   std::vector<int> far(10'000, 9);
   far[9'000] = 10;
   const Row rows[] = {
-      {npy_as<int>("<i4", {0, 10}), "entry 1 is row 10, the source has 10 rows", 128 + 4},
-      {npy_as<int>("<i8", {9, -10, -11}), "entry 2 is row -11, the source has 10 rows", 128 + 16},
-      {npy_as<int>("|i1", {-128}), "entry 0 is row -128, the source has 10 rows", 128},
-      {npy_as<int>("|u1", {255}), "entry 0 is row 255, the source has 10 rows", 128},
+      {npy_as<int>("<i4", {0, 10}), "entry 1 is row 10, but the source has 10 rows", 128 + 4},
+      {npy_as<int>("<i8", {9, -10, -11}), "entry 2 is row -11, but the source has 10 rows",
+       128 + 16},
+      {npy_as<int>("|i1", {-128}), "entry 0 is row -128, but the source has 10 rows", 128},
+      {npy_as<int>("|u1", {255}), "entry 0 is row 255, but the source has 10 rows", 128},
       {npy_of<std::uint64_t>(">u8", {~std::uint64_t{0}}),
-       "entry 0 is row 18446744073709551615, the source has 10 rows", 128},
+       "entry 0 is row 18446744073709551615, but the source has 10 rows", 128},
       {npy_of<std::int64_t>("<i8", {std::numeric_limits<std::int64_t>::min()}),
-       "entry 0 is row -9223372036854775808, the source has 10 rows", 128},
-      {npy_as("<i2", far), "entry 9000 is row 10, the source has 10 rows", 128 + 18'000},
+       "entry 0 is row -9223372036854775808, but the source has 10 rows", 128},
+      {npy_as("<i2", far), "entry 9000 is row 10, but the source has 10 rows", 128 + 18'000},
   };
   for (const Row& row : rows) {
     const Error error = List(row.content).error(10);
     CHECK(error.code() == Code::schema);
     CHECK(error.message() == row.message);
     CHECK(error.offset() == row.offset);
-    CHECK(error.hint() == "row numbers go from -10 to 9");
+    CHECK(error.hint() == "use row numbers from -10 to 9");
   }
 }
 
@@ -217,7 +218,7 @@ TEST_CASE("listed draw: a list that changes after it was opened is checked again
 TEST_CASE("listed draw: bools and floats are no row numbers") {
   const Error mask = List(npy_as<int>("|b1", {0, 1})).error(2);
   CHECK(mask.code() == Code::schema);
-  CHECK(mask.message() == "a mask of bools is given where row numbers are wanted");
+  CHECK(mask.message() == "holds a mask of bools, expected row numbers");
   CHECK(mask.hint() == "save numpy.flatnonzero(mask)");
   const Error real = List(npy_as<int>("<f4", {0, 1})).error(2);
   CHECK(real.code() == Code::schema);
@@ -228,7 +229,7 @@ TEST_CASE("listed draw: bools and floats are no row numbers") {
 TEST_CASE("listed draw: no row can be listed of a source without rows") {
   const Error error = List(npy_as<int>("<i4", {0})).error(0);
   CHECK(error.code() == Code::usage);
-  CHECK(error.message() == "1 rows are listed, and the source has none");
+  CHECK(error.message() == "1 rows are listed, but the source has none");
 }
 
 TEST_CASE("listed draw: the checking pass can be stopped") {

@@ -263,25 +263,25 @@ TEST_CASE("make draw: what cannot be drawn is refused") {
   const Maker maker;
   const Error many = error_of([&] { (void)maker.permute(10, 11); });
   CHECK(many.code() == Code::usage);
-  CHECK(many.message() == "11 rows without replacement of a source of 10");
-  CHECK(many.hint() == "draw with replacement, by --replace, or ask for fewer with --rows");
+  CHECK(many.message() == "11 rows requested without replacement from a source of 10");
+  CHECK(many.hint() == "draw with replacement (--replace), or ask for fewer with --rows");
 
   for (const DrawMode mode : {DrawMode::permute, DrawMode::replace, DrawMode::weights}) {
     const Error none = error_of([&] { (void)maker.of_file(mode, npy_as<int>("<i4", {}), 0, 1); });
     CHECK(none.code() == Code::usage);
-    CHECK(none.message() == "1 rows are to be drawn from a source without rows");
+    CHECK(none.message() == "1 rows requested from a source without rows");
   }
 
   const Error both =
       error_of([&] { (void)maker.of_file(DrawMode::indices, npy_as<int>("<i4", {0}), 10, 1); });
   CHECK(both.code() == Code::usage);
-  CHECK(both.message() == "1 rows are asked for, and a list of rows is given");
-  CHECK(both.hint() == "leave --rows out: the list says how many");
+  CHECK(both.message() == "1 rows requested, but a list of rows is given");
+  CHECK(both.hint() == "leave out --rows: the list determines how many");
 
   const Error most = error_of([&] { (void)maker.replace(10, std::uint64_t{1} << 63); });
   CHECK(most.code() == Code::usage);
   CHECK(most.message() ==
-        "9223372036854775808 rows are to be drawn, 9223372036854775807 is the most");
+        "9223372036854775808 rows requested, more than the maximum of 9223372036854775807");
 }
 
 TEST_CASE("make draw: weights that are too few or too many are refused") {
@@ -290,11 +290,11 @@ TEST_CASE("make draw: weights that are too few or too many are refused") {
     const Error error = maker.error(DrawMode::weights, npy_as<int>("<i4", {1, 1, 1}), n);
     CHECK(error.code() == Code::schema);
     CHECK(error.message() == fmt::format("3 weights for a source of {} rows", n));
-    CHECK(error.hint() == "give one weight a row");
+    CHECK(error.hint() == "give one weight per row");
   }
 }
 
-TEST_CASE("make draw: files of another shape, dtype or kind are refused") {
+TEST_CASE("make draw: files of the wrong shape, dtype or kind are refused") {
   const Maker maker;
   const std::string zipped = test::zip_of({{.name = "w.npy", .data = npy_as<int>("<i4", {0})}});
   for (const DrawMode mode : {DrawMode::weights, DrawMode::indices}) {
@@ -315,7 +315,7 @@ TEST_CASE("make draw: files of another shape, dtype or kind are refused") {
 
     const Error archive = maker.error(mode, zipped, 1);
     CHECK(archive.code() == Code::unsupported);
-    CHECK(archive.message() == "an archive of arrays is given where one .npy file is wanted");
+    CHECK(archive.message() == "is an archive of arrays, expected one .npy file");
     CHECK(archive.hint() == "save the array alone, with numpy.save");
 
     CHECK(maker.error(mode, "not an array", 1).code() == Code::damaged);

@@ -182,8 +182,8 @@ TEST_CASE("weight sums: a weight that is none is named with its row and place") 
   std::vector<double> far(10'000, 1);
   far[9'000] = -1;
   const Row rows[] = {
-      {npy_as<int>("<i4", {1, 2, -3}), "weight of row 2 is -3, expected a finite number from 0 on",
-       128 + 8},
+      {npy_as<int>("<i4", {1, 2, -3}),
+       "weight of row 2 is -3, expected a finite number of at least 0", 128 + 8},
       {npy_as<int>("|i1", {-128}), "weight of row 0 is -128, expected", 128},
       {npy_as<double>("<f8", {1, -0.25}), "weight of row 1 is -0.25, expected", 128 + 8},
       {npy_as<double>("<f8", {-5e-324}), "weight of row 0 is -5e-324, expected", 128},
@@ -200,7 +200,7 @@ TEST_CASE("weight sums: a weight that is none is named with its row and place") 
     CHECK(error.code() == Code::schema);
     CHECK(error.message().starts_with(row.message));
     CHECK(error.offset() == row.offset);
-    CHECK(error.hint() == "give a row that is never to be drawn the weight 0");
+    CHECK(error.hint() == "give weight 0 to rows that must never be drawn");
   }
 }
 

@@ -113,7 +113,7 @@ TEST_CASE("shard reader: bases of more or fewer fields than the schema has are d
   set.shard.bases.pop_back();
   CHECK(set.refusal().code() == Code::damaged);
   set.shard.bases = {16, 16, 16};
-  CHECK(set.refusal().message().find("3 fields begin, the schema has 2") != std::string::npos);
+  CHECK(set.refusal().message().find("3 fields begin, but the schema has 2") != std::string::npos);
 }
 
 TEST_CASE("shard reader: values of no bytes lie anywhere in their file, however many they are") {

@@ -480,7 +480,7 @@ TEST_CASE("manifest: rows that do not follow from the schema are damage under a 
     std::string_view claim, from, to;
   };
   constexpr Row kRows[] = {
-      {"a stride of another dtype", "\"strides\":[1,8,4,0]", "\"strides\":[1,8,8,0]"},
+      {"a stride of the wrong dtype", "\"strides\":[1,8,4,0]", "\"strides\":[1,8,8,0]"},
       {"a stride too few", "\"strides\":[1,8,4,0]", "\"strides\":[1,8,4]"},
       {"a stride that is no number", "\"strides\":[1,8,4,0]", "\"strides\":[1,8,4,-1]"},
       {"strides that are no list", "\"strides\":[1,8,4,0]", "\"strides\":1"},

@@ -70,7 +70,7 @@ TEST_CASE("foreign rows: a bool that is none is a finding of its row and field, 
   CHECK(finding.row == 100);
   CHECK(finding.field == "flag");
   CHECK(finding.offset == sound.size() - kRows + 100);
-  CHECK(finding.message.find("2 more, the last of them in row 2000") != std::string::npos);
+  CHECK(finding.message.find("2 more, the last in row 2000") != std::string::npos);
   CHECK(report.first_findings[2].found.starts_with("2997 samples"));
 }
 

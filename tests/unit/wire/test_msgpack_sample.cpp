@@ -220,7 +220,7 @@ TEST_CASE("msgpack sample: a value of 4 GiB is refused, naming field and sample"
     CHECK(error.code() == Code::limit);
     CHECK(error.sample()->key == "k");
     CHECK(error.message() ==
-          "'mask' holds a value of 4294967296 bytes, msgpack holds at most 4294967295");
+          "'mask' holds a value of 4294967296 bytes; msgpack holds at most 4294967295");
   }
 }
 

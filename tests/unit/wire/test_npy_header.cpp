@@ -175,12 +175,12 @@ TEST_CASE("npy header: dtypes that no array of numbers can have are refused by n
     std::uint64_t offset;
   };
   constexpr Row kRows[] = {
-      {"'|O'", "dtype '|O' is of Python objects, which only pickle could read", 20},
-      {"[('a', '<i4'), ('b', 'O')]", "dtype 'O' is of Python objects, which only pickle could read",
+      {"'|O'", "dtype '|O' holds Python objects, which only pickle can read", 20},
+      {"[('a', '<i4'), ('b', 'O')]", "dtype 'O' holds Python objects, which only pickle can read",
        41},
       {"('<i4', (3,))", "npy header has a dtype that is a pair of type and shape", 20},
-      {"'<i3'", "dtype '<i3' is not one of fixed size that shale knows", 20},
-      {"[('a', '<i4', (0,))]", "elements of dtype '[('a', '<i4', (0,))]' have no bytes", 20},
+      {"'<i3'", "dtype '<i3' is not a fixed-size dtype that shale supports", 20},
+      {"[('a', '<i4', (0,))]", "elements of dtype '[('a', '<i4', (0,))]' have zero bytes", 20},
   };
   for (const Row& row : kRows) {
     CAPTURE(row.descr);

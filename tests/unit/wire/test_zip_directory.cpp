@@ -91,9 +91,9 @@ TEST_CASE("zip directory: what cannot be read is refused by name") {
   CHECK(unsupported({.name = "\xff", .data = "1"}) == "name of member '\\xff' is not UTF-8");
   const std::string zip = zip_of({{.name = "x", .data = "1"}});
   CHECK(message_of(changed(zip, zip.size() - 18, std::string_view("\1", 1)), Code::unsupported) ==
-        "zip archive is one of several disks");
+        "zip archive spans several disks");
   CHECK(message_of(changed(zip, zip.size() - 12, std::string_view("\2", 1)), Code::unsupported) ==
-        "zip archive is one of several disks");
+        "zip archive spans several disks");
 }
 
 TEST_CASE("zip directory: numbers that do not fit the file are damage") {
@@ -105,24 +105,24 @@ TEST_CASE("zip directory: numbers that do not fit the file are damage") {
   };
   const Row rows[] = {
       {end + 12, "\x7f",
-       "zip directory of 127 bytes at byte 67 does not lie in front of its end record"},
-      {end + 12, "\x5d", "zip directory ends inside of an entry"},
+       "zip directory of 127 bytes at byte 67 does not lie before its end record"},
+      {end + 12, "\x5d", "zip directory ends inside an entry"},
       {end + 16, "\x7f",
-       "zip directory of 94 bytes at byte 127 does not lie in front of its end record"},
+       "zip directory of 94 bytes at byte 127 does not lie before its end record"},
       {end + 8, {"\x03\0\x03", 3}, "zip directory of 94 bytes cannot hold 3 members"},
-      {end + 8, {"\x01\0\x01", 3}, "zip directory goes on for 47 bytes"},
-      {directory, "QK", "no zip directory entry is here"},
+      {end + 8, {"\x01\0\x01", 3}, "zip directory has 47 extra bytes"},
+      {directory, "QK", "expected a zip directory entry here"},
       {directory + 20, "\x64",
-       "member 'x' of 100 bytes at byte 0 does not lie in front of the directory"},
+       "member 'x' of 100 bytes at byte 0 does not lie before the directory"},
       {directory + 24, "\x04", "stored member 'x' of 4 bytes takes 3 in the archive"},
-      {directory + 28, "\xff\xff", "zip directory ends inside of an entry"},
+      {directory + 28, "\xff\xff", "zip directory ends inside an entry"},
       {directory + 42, "\x40",
-       "member 'x' of 3 bytes at byte 64 does not lie in front of the directory"},
-      {directory + 42, "\x01", "no local header of member 'x' is here"},
-      {0, "QK", "no local header of member 'x' is here"},
-      {28, "\xff\xff", "member 'x' of 3 bytes at byte 0 does not lie in front of the directory"},
-      {30, "z", "local header is that of 'z' (method 0), the directory's 'x' (0)"},
-      {8, "\x08", "local header is that of 'x' (method 8), the directory's 'x' (0)"},
+       "member 'x' of 3 bytes at byte 64 does not lie before the directory"},
+      {directory + 42, "\x01", "expected the local header of member 'x' here"},
+      {0, "QK", "expected the local header of member 'x' here"},
+      {28, "\xff\xff", "member 'x' of 3 bytes at byte 0 does not lie before the directory"},
+      {30, "z", "local header is for 'z' (method 0), but the directory says 'x' (0)"},
+      {8, "\x08", "local header is for 'x' (method 8), but the directory says 'x' (0)"},
   };
   for (const Row& row : rows) {
     CAPTURE(row.message);
@@ -147,9 +147,9 @@ TEST_CASE("zip directory: a zip64 end record that is not there is damage") {
   const std::size_t locator = zip.size() - 42, record = locator - 56;
   CHECK(message_of(changed(zip, locator + 8, "\xff\xff"), Code::damaged) ==
         "zip64 end record at byte 65535 lies behind its locator");
-  CHECK(message_of(changed(zip, record, "Q"), Code::damaged) == "no zip64 end record is here");
+  CHECK(message_of(changed(zip, record, "Q"), Code::damaged) == "expected a zip64 end record here");
   CHECK(message_of(changed(zip, record + 32, "\xff\xff\xff\xff\xff\xff\xff\x7f"),
-                   Code::unsupported) == "zip archive is one of several disks");
+                   Code::unsupported) == "zip archive spans several disks");
   CHECK(message_of(changed(zip, record + 24, std::string(16, '\x11')), Code::damaged) ==
         "zip directory of 47 bytes cannot hold 1229782938247303441 members");
   // Without locator the numbers are what they say.
