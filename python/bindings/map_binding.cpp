@@ -105,7 +105,7 @@ OpenMap open_map(const nb::bytes& file_name, bool is_sparse) {
     std::shared_ptr<const InputFile> file(opened, &opened->file);
     const Format* format = detect_file(*file);
     if (format == nullptr || format->open_map == nullptr) {
-      throw Error(Code::damaged, "is no map of keys").at(path);
+      throw Error(Code::damaged, "is not a map of keys").at(path);
     }
     auto map = format->open_map(file);
     return {std::move(file), std::move(map)};
@@ -183,15 +183,16 @@ bool is_database_at(const OpenCursor& self) {
 }  // namespace
 
 void bind_maps(nb::module_& module) {
-  nb::class_<OpenMap>(module, "KeyMap", "A sorted map of keys to values in a file, as it was once.")
-      .def("renewed", renewed, "The map as the file has it now.")
-      .def("facts", facts_of, "Numbers of the file's own records.")
+  nb::class_<OpenMap>(module, "KeyMap", "A sorted map of keys to values in a file, at one moment.")
+      .def("renewed", renewed, "The map as it is in the file now.")
+      .def("facts", facts_of, "Numbers from the file's own records.")
       .def("find", find, nb::arg("key").none(),
-           "The value; None without one; True for a named database.")
+           "The value; None if there is none; True for a named database.")
       .def("cursor", [](const OpenMap& self) {
         return OpenCursor{self.file, self.map->cursor()};
       });
-  nb::class_<OpenCursor>(module, "KeyCursor", "A place in a map. Moves say if there is an entry.")
+  nb::class_<OpenCursor>(module, "KeyCursor",
+                         "A place in a map. Moves return whether they found an entry.")
       .def("first", [](OpenCursor& self) { return move(self, std::mem_fn(&KeyCursor::first)); })
       .def("last", [](OpenCursor& self) { return move(self, std::mem_fn(&KeyCursor::last)); })
       .def("next", [](OpenCursor& self) { return move(self, std::mem_fn(&KeyCursor::next)); })

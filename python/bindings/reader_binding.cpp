@@ -93,7 +93,7 @@ class Reader {
   void select(const std::vector<std::string>& names, const std::vector<std::string>& decodings) {
     const Schema& schema = loader_->manifest().schema;
     if (decodings.size() != names.size()) {
-      throw Error(Code::usage, "{} names of fields, {} ways of decoding", names.size(),
+      throw Error(Code::usage, "{} names of fields, but {} ways of decoding", names.size(),
                   decodings.size());
     }
     fields_.clear();

@@ -142,10 +142,10 @@ SampleObjects::Cell SampleObjects::make_cell(const LocatedSample& sample, const 
     cell.object = empty_(field.shape, field.dtype);
     cell.bytes = memory_of_array(cell.object);
     if (cell.bytes.size() != bytes) {
-      Error error(Code::damaged, "tensor has {} bytes, its dtype and shape make {}", bytes,
+      Error error(Code::damaged, "tensor has {} bytes, but its dtype and shape make {}", bytes,
                   cell.bytes.size());
       add_place(error, loader_, sample, field.field);
-      throw error.hint("'shale index' makes the index of a shard anew");
+      throw error.hint("run 'shale index' to rebuild the index of the shard");
     }
   }
   return cell;
@@ -201,7 +201,8 @@ nb::list SampleObjects::finish(const Format& format, bool has_keys) {
       } catch (Error& error) {
         add_place(error, loader_, sample, field.field);
         if (error.code() == Code::damaged)
-          error.hint("'shale verify' tells whether the shard has changed since it was written");
+          error.hint(
+              "run 'shale verify' to find out whether the shard changed after it was written");
         throw;
       }
     }

@@ -1,4 +1,4 @@
-"""shale: training datasets in shards of any format, read in flat memory."""
+"""shale: training datasets in shards of any format, read in constant memory."""
 
 from shale._shale import io_backend
 from shale._shale import version as __version__

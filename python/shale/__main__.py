@@ -1,4 +1,4 @@
-"""The program `shale`, as the package brings it along: `shale` or `python -m shale`."""
+"""The program `shale` that the package contains: `shale` or `python -m shale`."""
 
 import os
 import signal

@@ -50,7 +50,7 @@ def field_names(value: Any) -> List[str]:
 
 
 def flag(value: Any, name: str) -> bool:
-    """True or False, also numpy's. Errors: UsageError for what would only count as one of them."""
+    """True or False, also numpy's. Errors: UsageError for other values, even if they convert to bool."""
     is_numpy_bool = getattr(getattr(value, "dtype", None), "kind", None) == "b" and value.ndim == 0
     if isinstance(value, bool) or is_numpy_bool:
         return bool(value)

@@ -28,7 +28,7 @@ class _Database:
 
 
 def check_database(db: Any, env: Any) -> None:
-    """Errors: TypeError for what is no handle; Error for that of another environment."""
+    """Errors: TypeError for an object that is not a handle; Error for a handle of another environment."""
     if db is None:
         return
     if not isinstance(db, _Database):
@@ -38,7 +38,7 @@ def check_database(db: Any, env: Any) -> None:
 
 
 class _Iterator:
-    """Steps a cursor and gives what it stands at; the first step is none."""
+    """Steps a cursor and returns its entry; the first step does not move it."""
 
     __slots__ = ("_cursor", "_get", "_move", "_is_begun")
 
@@ -91,7 +91,7 @@ class Cursor:
         self._place_or_none = None
 
     def close(self) -> None:
-        """Closes it; twice is no error."""
+        """Closes it; closing twice is not an error."""
         self._place_or_none = None
 
     def _given(self, value: bytes) -> Any:
@@ -144,7 +144,7 @@ class Cursor:
     prev_dup = prev_nodup = prev
 
     def set_key(self, key: Any, /) -> bool:
-        """To the entry of exactly this key. Errors: BadValsizeError if it is empty; TypeError if it is no bytes."""
+        """To the entry of exactly this key. Errors: BadValsizeError if it is empty; TypeError if it is not bytes."""
         place = self._place()
         if not key and is_empty(key):
             self._has_entry = False
@@ -197,9 +197,9 @@ class Cursor:
         self, keys: Iterable[Any], dupdata: bool = False, dupfixed_bytes: Optional[int] = None, keyfixed: bool = False,
         values: bool = True,
     ) -> Any:  # fmt: skip
-        """The (key, value) of each of `keys` that there is, or the keys alone with values=False.
+        """The (key, value) of each of `keys` that exists, or the keys alone with values=False.
 
-        dupdata: each run goes on to the last entry, as py-lmdb's does without duplicates. Errors: IncompatibleError for dupfixed_bytes.
+        dupdata: each run continues to the last entry, as py-lmdb's does without duplicates. Errors: IncompatibleError for dupfixed_bytes.
         """
         if dupfixed_bytes and dupfixed_bytes < 0:
             raise OverflowError("Integer argument must be >= 0")
@@ -237,19 +237,19 @@ class Cursor:
         return self._iterator(self.last, self.prev, keys, values)
 
     def iternext_dup(self, keys: bool = False, values: bool = True) -> Iterator:
-        """From here to the last entry; nothing where the cursor is at none."""
+        """From here to the last entry; nothing if the cursor is not at an entry."""
         return self._iterator(None, self.next_dup, keys, values)
 
     def iterprev_dup(self, keys: bool = False, values: bool = True) -> Iterator:
-        """From here back to the first entry; nothing where the cursor is at none."""
+        """From here back to the first entry; nothing if the cursor is not at an entry."""
         return self._iterator(None, self.prev_dup, keys, values)
 
     def iternext_nodup(self, keys: bool = True, values: bool = False) -> Iterator:
-        """As iternext(), keys alone by default."""
+        """Same as iternext(), but keys alone by default."""
         return self._iterator(self.first, self.next_nodup, keys, values)
 
     def iterprev_nodup(self, keys: bool = True, values: bool = False) -> Iterator:
-        """As iterprev(), keys alone by default."""
+        """Same as iterprev(), but keys alone by default."""
         return self._iterator(self.last, self.prev_nodup, keys, values)
 
     def _iter_from(self, k: Any, reverse: bool) -> Iterator:

@@ -37,7 +37,7 @@ class KeyExistsError(Error):
 
 
 class NotFoundError(Error):
-    """There is no database of this name. (A key that is missing is no error.)"""
+    """There is no database of this name. (A missing key is not an error.)"""
 
     CODE = -30798
 
@@ -49,7 +49,7 @@ class PageNotFoundError(Error):
 
 
 class CorruptedError(Error):
-    """Bytes of the file are not what they must be, or the file was cut: the text names file, byte and fact."""
+    """The file is damaged or truncated: the text names file, byte and fact."""
 
     CODE = -30796
 
@@ -67,7 +67,7 @@ class VersionMismatchError(Error):
 
 
 class InvalidError(Error):
-    """The file is no LMDB file."""
+    """The file is not an LMDB file."""
 
     CODE = -30793
 
@@ -79,7 +79,7 @@ class MapFullError(Error):
 
 
 class DbsFullError(Error):
-    """A named database was asked for without max_dbs."""
+    """A named database was requested without max_dbs."""
 
     CODE = -30791
 
@@ -121,7 +121,7 @@ class MapResizedError(Error):
 
 
 class IncompatibleError(Error):
-    """What only databases with sorted duplicates can do; named databases; files whose layout is another."""
+    """An operation that needs sorted duplicates; named databases; files with an unsupported layout."""
 
     CODE = -30784
 
@@ -175,13 +175,13 @@ class EnvEncryptionError(Error):
 
 
 class ReadonlyError(Error):
-    """Something would have been written: shale.lmdb reads only."""
+    """The operation would write: shale.lmdb only reads."""
 
     CODE = _errno.EACCES
 
 
 class InvalidParameterError(Error):
-    """An argument makes no sense here."""
+    """An argument is invalid here."""
 
     CODE = _errno.EINVAL
 
@@ -233,7 +233,7 @@ def refused(name: str) -> _Any:
 
 
 def check_bytes(key: _Any) -> None:
-    """Errors: TypeError for what has no bytes."""
+    """Errors: TypeError for an object without bytes."""
     if isinstance(key, str):
         raise TypeError("Won't implicitly convert Unicode to bytes; use .encode()")
     memoryview(key)

@@ -9,8 +9,8 @@ from typing import Any, Callable, Iterable, Iterator
 class SampleSequence:
     """Samples by number, many at a time.
 
-    A subclass may override ``__getitem__``, as of any map-style dataset: DataLoader, Subset and iteration then call it for each
-    sample. One that overrides ``__getitems__`` changes ``ds[i]`` too. One that overrides both is taken at its word.
+    A subclass may override ``__getitem__``, as with any map-style dataset: DataLoader, Subset and iteration then call it for each
+    sample. One that overrides ``__getitems__`` changes ``ds[i]`` too. If it overrides both, both are used as they are.
     """
 
     def __init_subclass__(cls, **more: Any) -> None:
@@ -30,7 +30,7 @@ class SampleSequence:
         return self._read([index])[0]
 
     def __getitems__(self, indices: Iterable[int]) -> list:
-        """Samples in the order asked. They are read in the order of the dataset, many at a time.
+        """Samples in the order of ``indices``. They are read in the order of the dataset, many at a time.
 
         Raises:
             IndexError: an index from ``len(self)`` on, or below ``-len(self)``.
@@ -50,7 +50,7 @@ class SampleSequence:
             yield from read(self, range(begin, min(begin + 64, size)))
 
     def __add__(self, other: Any) -> Any:
-        """Both, one after the other: torch.utils.data.ConcatDataset, as of any dataset of torch's."""
+        """Both, one after the other: a torch.utils.data.ConcatDataset, as for any torch dataset."""
         try:
             from torch.utils.data import ConcatDataset
         except ImportError:

@@ -1,4 +1,4 @@
-"""The extension module: what the Python classes of this package stand on."""
+"""The extension module, on which the Python classes of this package are built."""
 
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
@@ -27,7 +27,7 @@ class Reader:
     def notes(self) -> List[str]: ...
 
 class KeyMap:
-    """A sorted map of keys to values in a file, as it was once: what shale.lmdb reads."""
+    """A sorted map of keys to values in a file, at one moment: what shale.lmdb reads."""
 
     def renewed(self) -> KeyMap: ...
     def facts(self) -> Dict[str, Any]: ...
@@ -35,7 +35,7 @@ class KeyMap:
     def cursor(self) -> KeyCursor: ...
 
 class KeyCursor:
-    """A place in a map. Moves say if there is an entry."""
+    """A place in a map. Moves return whether they found an entry."""
 
     def first(self) -> bool: ...
     def last(self) -> bool: ...
@@ -51,7 +51,7 @@ class KeyCursor:
 def open_map(path: bytes, is_sparse: bool) -> KeyMap: ...
 def decode_rgb8(data: bytes, order: str) -> Any: ...
 def resample(words: Dict[str, Any], progress: Optional[Callable[[int, int], Any]]) -> Dict[str, Any]:
-    """`words`: the arguments of shale.resample, all of them; paths are bytes, sizes are texts, `inputs` are the words
+    """`words`: the arguments of shale.resample, all of them; paths are bytes, sizes are strings, `inputs` are the words
     that the program takes, `also` is a list of pairs. The result: the fields of shale.ResampleResult, nested
     ones as dictionaries."""
 

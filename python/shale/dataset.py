@@ -23,19 +23,19 @@ _PIXEL_ORDERS = {None: "", "pil": "", "rgb8": "hwc", "torchrgb8": "chw"}
 
 
 class Dataset(SampleSequence):
-    """The samples of a dataset, by number, in flat memory.
+    """The samples of a dataset, by number, in constant memory.
 
     ``path`` is a dataset that ``shale convert`` wrote, or an LMDB, HDF5, TFRecord or .npy file of any
-    other tool (an LMDB may be its directory). Nothing of it is mapped into memory, locked or
+    other tool (for an LMDB also its directory). Nothing of it is mapped into memory, locked or
     created: samples are read by ``pread``, at the places that the index gives, or that follow from
     the number of the row where all samples have one size (arrays, which need no index).
 
-    ``ds[i]`` is a dictionary of one entry a field, which ``torch.utils.data.default_collate`` takes:
+    ``ds[i]`` is a dictionary with one entry per field, which ``torch.utils.data.default_collate`` takes:
 
     ========= =======================================================================
     kind      becomes
     ========= =======================================================================
-    key       ``str`` (bytes that are not UTF-8 as ``surrogateescape`` has them)
+    key       ``str`` (bytes that are not UTF-8 are escaped with ``surrogateescape``)
     bytes     ``bytes``, or what ``decode`` makes of an image
     text      ``str``
     integer   ``int`` (0 and 1 for bool)
@@ -48,33 +48,34 @@ class Dataset(SampleSequence):
 
     Args:
         path: directory or file.
-        fields: names of the fields to read, or one of them; ``"key"`` is one. Default: all.
-        decode: for the fields of kind bytes, what their images become. A mapping gives it by field.
+        fields: names of the fields to read, or a single name; ``"key"`` counts as one. Default: all.
+        decode: what the images in fields of kind bytes become. A mapping sets it for each field.
             ``"pil"``: PIL.Image in mode RGB. ``"rgb8"``: uint8 array (H, W, 3).
             ``"torchrgb8"``: uint8 torch tensor (3, H, W). JPEGs are decoded by libjpeg-turbo with
-            the GIL released, to the pixels of ``Image.open(b).convert("RGB")``; all else by Pillow.
+            the GIL released, to the pixels of ``Image.open(b).convert("RGB")``; other types by Pillow.
             EXIF orientation is not applied.
         transform: called with each dictionary; what it returns is the sample.
-        verify: ``"auto"``: what has checksums is proved: the index of a shard by its hash when it is
+        verify: ``"auto"``: what has checksums is verified: the index of a shard by its hash when it is
             first touched, every key and value by its crc32c. Files of other tools without an index,
             or with one that ``shale index`` made without ``--crc``, have no checksums of values;
-            neither have arrays. True: the dataset must be proved; of arrays the hash of every block
-            of 1 MiB that a value lies in, which is read whole. False: nothing is proved. What is
+            neither have arrays. True: everything must be verified; for arrays the hash of every block
+            of 1 MiB that a value lies in, which is read whole. False: nothing is verified. What is
             wrong is read once more, past the page cache, before DamagedError is raised.
-        cache: what reading leaves in the page cache. ``"keep"``: all of it. ``"drop"``: nothing,
-            what was read is given back. ``"direct"``: it goes past the cache (as ``"drop"`` where
-            the file system refuses). Of the indexes up to 64 MiB stay in any case.
-        index_dir: for a file of another tool, where its index is; if it is missing there, or the
-            file has changed since, it is made. Default: an index beside the file is used, and
-            without one the file is indexed in memory.
-        parse: ``"msgpack"`` takes the values of an LMDB of another tool for msgpack maps, whose
+        cache: what reading leaves in the page cache. ``"keep"``: all of it. ``"drop"``: nothing;
+            what was read is dropped. ``"direct"``: reads bypass the cache (same as ``"drop"`` where
+            the file system refuses). Up to 64 MiB of the indexes stay in any case.
+        index_dir: for a file of another tool, the directory of its index; if it is missing there, or the
+            file has changed since, it is built. Default: an index beside the file is used;
+            without one, the file is indexed in memory.
+        parse: ``"msgpack"`` parses the values of an LMDB of another tool as msgpack maps, whose
             entries become fields.
 
     A dataset that is replaced or removed, or a file that is written to, while it is open raises
     MismatchError at the next read.
 
     Processes: an instance pickles to its arguments (under 4 KiB besides ``transform``). Every process
-    opens its own files when it reads, also after a fork. At most 64 descriptors are open at a time (or those of one shard that has more than 55 files).
+    opens its own files when it reads, also after a fork. At most 64 descriptors are open at a time
+    (or those of one shard that has more than 55 files).
 
     Raises:
         shale.errors.Error: the dataset cannot be opened; see its subclasses.
@@ -126,7 +127,7 @@ class Dataset(SampleSequence):
         names = tuple(kinds) if self.fields is None else self.fields
         for name in names:
             if name not in kinds:
-                raise NotFoundError(f"{self.path}: there is no field {name!r}, there are {', '.join(kinds)}")
+                raise NotFoundError(f"{self.path}: no field {name!r}; the fields are {', '.join(kinds)}")
         decode = self.decode
         if not isinstance(decode, dict):
             one_of(decode, "decode", tuple(_PIXEL_ORDERS))
@@ -134,7 +135,7 @@ class Dataset(SampleSequence):
         for name, way in decode.items():
             one_of(way, "decode", tuple(_PIXEL_ORDERS))
             if name not in names or (way is not None and kinds[name] != "bytes"):
-                raise UsageError(f"decode names {name!r}, which is no field of kind bytes that is read")
+                raise UsageError(f"decode names {name!r}, which is not a field of kind bytes that is read")
         ways = {name: decode.get(name) for name in names}
         reader.select(list(names), [_PIXEL_ORDERS[way] for way in ways.values()])
         self._finishers = [
@@ -175,11 +176,11 @@ class Dataset(SampleSequence):
     def find(self, key: Union[str, bytes]) -> int:
         """The row of the first sample with this key.
 
-        The first call reads the key hashes of the whole index (8 bytes a sample). The key of a row
+        The first call reads the key hashes of the whole index (8 bytes per sample). The key of a row
         of an array is its number, and nothing is read.
 
         Raises:
-            KeyError: there is none.
+            KeyError: no sample has this key.
         """
         row = None
         if isinstance(key, bytes):
@@ -199,11 +200,11 @@ class Dataset(SampleSequence):
         ``name`` is a field of kind integer (int64) or real (float64), or any other column that
         the index has: ``"image.length"`` (uint64), ``"key_hash"`` (uint64) ...
 
-        Of arrays, which have no index, it is a field of kind integer or real, read from the shards
+        For arrays, which have no index, it is a field of kind integer or real, read from the shards
         in the dtype that it is stored in (``schema[name]["dtype"]``).
 
         Raises:
-            shale.errors.NotFoundError: there is no such column; it lists those there are.
+            shale.errors.NotFoundError: no such column; the message lists the columns.
         """
         return self._reader().column(text(name, "name"))
 
@@ -212,7 +213,7 @@ class Dataset(SampleSequence):
     @functools.cached_property
     def schema(self) -> dict:
         """The fields by name: ``{"image": {"kind": "bytes"}, "x": {"kind": "tensor", "dtype": "<f4",
-        "shape": (3, 4)}}``. Of arrays integers and reals have a dtype and the shape () too."""
+        "shape": (3, 4)}}``. For arrays, integers and reals also have a dtype and the shape ()."""
         return {
             field["name"]: {name: field[name] for name in field if name != "name"}
             for field in self._reader().schema
@@ -264,7 +265,7 @@ def _pillow():
     try:
         from PIL import Image
     except ImportError:
-        raise UnsupportedError("is no JPEG, and Pillow, which decodes all else, is not installed") from None
+        raise UnsupportedError("is not a JPEG, and Pillow, which decodes other types, is not installed") from None
     return Image
 
 
@@ -277,7 +278,7 @@ def _to_pil(value: Optional[bytes]) -> Any:
 
 
 def _to_rgb8(value: Any) -> Any:
-    """(H, W, 3) uint8. A JPEG comes decoded, what is none as bytes."""
+    """(H, W, 3) uint8. A JPEG arrives decoded, any other image as bytes."""
     if not isinstance(value, bytes):
         return value
     import numpy

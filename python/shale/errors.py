@@ -1,4 +1,4 @@
-"""What can go wrong, by kind. Every error says where: file, byte, sample."""
+"""The errors of shale, by kind. Each says where: file, byte, sample."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Optional
 
 
 class Error(Exception):
-    """An error of shale. Its text has place, fact and hint; the attributes have them one by one.
+    """The base of all errors of shale. Its text has place, fact and hint; the attributes hold them one by one.
 
     Attributes (None where unknown):
         file: path of the file that the fact is about.
@@ -14,7 +14,7 @@ class Error(Exception):
         shard: name of the shard.
         sample: row of the sample, counted over the dataset from 0.
         key: key of the sample.
-        hint: one thing to do.
+        hint: what to do about it.
     """
 
     file: Optional[str] = None
@@ -33,27 +33,27 @@ class Error(Exception):
 
 
 class UsageError(Error, ValueError):
-    """An argument is off."""
+    """An argument is invalid."""
 
 
 class UnsupportedError(Error):
-    """Well-formed, but nothing here can read it."""
+    """The data is well-formed, but shale cannot read it."""
 
 
 class NotFoundError(Error, LookupError):
-    """There is no such dataset, file, row or column."""
+    """No such dataset, file, row or column."""
 
 
 class StorageError(Error):
-    """The storage failed: worth another try."""
+    """The storage failed; a retry may succeed."""
 
 
 class DamagedError(Error):
-    """Bytes are not what they were, or what their format demands."""
+    """Bytes differ from what was written, or violate their format."""
 
 
 class ContentError(Error, ValueError):
-    """A sample is not what it is taken for: no image, or one that does not decode."""
+    """A sample's content is invalid: not an image, or an image that does not decode."""
 
 
 class SchemaError(Error):
@@ -61,8 +61,8 @@ class SchemaError(Error):
 
 
 class LimitError(Error):
-    """A size is above its limit."""
+    """A size exceeds its limit."""
 
 
 class MismatchError(Error):
-    """Two things that should agree do not: an index and its file, an unfinished dataset."""
+    """Two things that should agree do not, such as an index and its file; or the dataset is unfinished."""

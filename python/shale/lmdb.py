@@ -1,8 +1,9 @@
 """py-lmdb's read side in flat memory: `import shale.lmdb as lmdb`, or `shale.lmdb.install()` before others import lmdb.
 
 Reads LMDB files that anyone wrote, page by page with pread: nothing is mapped, locked, created or unlinked, so the resident set
-does not grow with the file, a cut file raises CorruptedError instead of killing the process, and environments pickle and work in
-forked and spawned workers. Names, arguments, results and errors are those of py-lmdb 3.0 (1.x and 2.x have a part of them).
+does not grow with the file, a truncated file raises CorruptedError instead of killing the process, and environments pickle and
+work in forked and spawned workers. Names, arguments, results and errors are those of py-lmdb 3.0 (1.x and 2.x have a part of
+them).
 
 What differs: nothing can be written (ReadonlyError); named databases and sorted duplicates are not read (IncompatibleError);
 with buffers=True a memoryview owns its bytes and outlives the transaction; a file may be open any number of times. docs/lmdb.md.
@@ -68,8 +69,8 @@ def install() -> _types.ModuleType:
     present = _sys.modules.get("lmdb")
     if present is not None and present is not here:
         raise RuntimeError(
-            f"lmdb is imported already ({getattr(present, '__file__', 'built in')}); "
-            "call shale.lmdb.install() before whatever imports lmdb"
+            f"lmdb is already imported ({getattr(present, '__file__', 'built in')}); "
+            "call shale.lmdb.install() before anything imports lmdb"
         )
     _sys.modules["lmdb"] = here
     # py-lmdb's implementation, which code names that must have this one: `from lmdb import cpython`.
@@ -109,12 +110,12 @@ class Environment:
     readahead: True leaves the kernel's readahead as it is; False tells it that reads are random (POSIX_FADV_RANDOM), which is right
         for shuffled training (cold values of 100 KB: 15 times as many a second as py-lmdb, whose pages fault in one by one).
     readonly, lock, map_size (bytes), metasync, sync, map_async, mode, create, writemap, meminit, max_readers, max_dbs,
-        max_spare_txns, lib_version: taken and reported as py-lmdb does; nothing depends on them.
+        max_spare_txns, lib_version: accepted and reported as py-lmdb does, without effect.
 
     Memory: a few MiB of pages, whatever the file's size. Thread-safe. Pickles as path and settings; a process that was forked or
-    spawned opens the file anew, at the first transaction.
+    spawned reopens the file, at the first transaction.
     Errors: Error with the system's code if the file cannot be opened; ReadonlyError if it would have to be made;
-    InvalidError if it is no LMDB file; IncompatibleError for sorted duplicates, and other LMDB versions and machines;
+    InvalidError if it is not an LMDB file; IncompatibleError for sorted duplicates, and other LMDB versions and machines;
     CorruptedError.
     """
 
@@ -183,7 +184,7 @@ class Environment:
         self.close()
 
     def close(self) -> None:
-        """Closes it: transactions, cursors and iterators of it raise Error from then on. Closing twice is no error."""
+        """Closes it: transactions, cursors and iterators of it raise Error from then on. Closing twice is not an error."""
         self._is_closed, self._map = True, None
 
     def _check_open(self) -> None:
@@ -228,17 +229,17 @@ class Environment:
         return self._max_readers
 
     def readers(self) -> str:
-        """The text of an empty table: readers are not registered."""
+        """An empty table as a string: readers are not registered."""
         self._check_open()
         return "(no reader locks)\n"
 
     def reader_check(self) -> int:
-        """0: there is no table with dead readers in it."""
+        """0: there is no reader table, so no dead readers."""
         self._check_open()
         return 0
 
     def lib_version(self) -> tuple:
-        """As version()."""
+        """Same as version()."""
         return version()
 
     def set_mapsize(self, map_size: int) -> None:
@@ -247,7 +248,7 @@ class Environment:
         self._map_size = _not_negative(map_size)
 
     def sync(self, force: bool = False) -> None:
-        """Nothing to do. Errors: ReadonlyError with readonly=True, as py-lmdb."""
+        """Does nothing. Errors: ReadonlyError with readonly=True, as py-lmdb."""
         self._check_open()
         if self.readonly:
             raise ReadonlyError("mdb_env_sync", ReadonlyError.CODE)
@@ -371,8 +372,8 @@ class Transaction:
     def get(self, key: Any, default: Any = None, db: Optional[_Database] = None) -> Any:
         """The value of `key`, or `default`. One read of a page or two, and one of the value.
 
-        Errors: BadValsizeError for an empty key; TypeError for one that is no bytes; IncompatibleError if it names a database;
-        CorruptedError, with file and byte, for a page or value that is damaged or not there.
+        Errors: BadValsizeError for an empty key; TypeError for a key that is not bytes; IncompatibleError if it names a database;
+        CorruptedError, with file and byte, for a page or value that is damaged or missing.
         """
         tree = self._map
         if tree is None or self._env._is_closed:
@@ -400,7 +401,7 @@ class Transaction:
         return Cursor(_Database(self._env), self)
 
     def stat(self, db: Optional[_Database] = None) -> dict:
-        """As Environment.stat(), for the transaction's state."""
+        """Same as Environment.stat(), for the transaction's state."""
         tree = self._tree()
         check_database(db, self._env)
         return _stat_of(tree)
@@ -415,7 +416,7 @@ class Transaction:
         self._map = None
 
     def abort(self) -> None:
-        """Ends it; no error if it has ended."""
+        """Ends it; ending it twice is not an error."""
         self._map = None
 
     put, delete, replace = refused("put"), refused("delete"), refused("replace")

@@ -10,14 +10,14 @@ from shale.errors import UsageError
 
 
 def decode_rgb8(data: Any, order: str = "hwc") -> Any:
-    """A JPEG as a uint8 array, (H, W, 3) or with ``order="chw"`` (3, H, W).
+    """Decodes a JPEG to a uint8 array of shape (H, W, 3), or (3, H, W) with ``order="chw"``.
 
-    The pixels are those of ``PIL.Image.open(...).convert("RGB")``. ``data`` is bytes, or anything with a buffer, which is copied.
+    The pixels are those of ``PIL.Image.open(...).convert("RGB")``. ``data`` is bytes, or any object with a buffer, which is copied.
     libjpeg-turbo decodes, with the GIL released.
 
     Raises:
         shale.errors.ContentError: not a JPEG, or one that is truncated or damaged.
-        shale.errors.UsageError: an argument is off.
+        shale.errors.UsageError: an argument is invalid.
     """
     one_of(order, "order", ("hwc", "chw"))
     if not isinstance(data, bytes):

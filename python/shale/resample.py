@@ -1,4 +1,4 @@
-"""Draws of rows: `shale resample` as a function."""
+"""`shale resample` as a function: draws rows of arrays."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class ResampledArray:
     file_bytes: int
     strategy: str  #: ``"memory"``, ``"gather"`` (rows are read where they lie) or ``"buckets"``
     passes: int  #: over the bytes, from the source to the output
-    read_bytes: int  #: about so many
-    written_bytes: int  #: the same
+    read_bytes: int  #: approximately
+    written_bytes: int  #: approximately
     scratch_bytes: int  #: at most, at any moment
 
 
@@ -49,18 +49,18 @@ class ResampledDataset:
     samples: int
     shards: int
     file_bytes: int
-    was_complete: bool  #: it was there from an earlier run of the same call: nothing was done
+    was_complete: bool  #: an earlier run of the same call had finished it: nothing was done
 
 
 @dataclass(frozen=True)
 class ResampleResult:
-    """What came of it."""
+    """The result of ``resample``."""
 
     output: str
     rows: int
     source_rows: int
     arrays: Tuple[ResampledArray, ...]  #: the output, those of ``also``, the indices
-    dataset: Optional[ResampledDataset]  #: an output of shards: in the place of the first array
+    dataset: Optional[ResampledDataset]  #: an output of shards, instead of the first array
     notes: Tuple[str, ...]
 
 
@@ -88,56 +88,56 @@ def resample(
     io: str = "auto",
     progress: Optional[Callable[[int, int], Any]] = None,
 ) -> ResampleResult:
-    """Draws rows of an array of shape (n, ...) into another one, (rows, ...), or into shards, both of any size.
+    """Draws rows of an array of shape (n, ...) into another array, of shape (rows, ...), or into shards. Any size.
 
-    ``out[s] == source[row of slot s]``, dtype and bytes of a row are kept. Which rows are drawn depends on
-    n, ``rows``, ``seed`` and ``weights`` only, and is what the program draws: the files are equal, byte
-    by byte. By default all rows come, each once, in a shuffled order; ``rows`` alone takes fewer of them.
+    ``out[s] == source[row of slot s]``; dtype and bytes of a row are kept. Which rows are drawn depends on
+    n, ``rows``, ``seed`` and ``weights`` only. The program draws the same rows: the files are equal, byte
+    for byte. By default all rows are taken, each once, in a shuffled order; ``rows`` alone takes fewer.
 
     Args:
-        source: an .npy or .npz file, a dataset of arrays, or a list of arrays that follow one another.
+        source: an .npy or .npz file, a dataset of arrays, or a list of arrays to concatenate.
             A mapping of names to paths makes columns: ``{"x": "a.npy", "y": ["b.npy", "c.npy"]}``.
         output: an .npy file; any other name is a directory of shards in the format ``to``.
-        rows: of the output. Default: n, or as many as ``indices`` has.
-        replace: draw with replacement, each row alike.
-        permute: insist on all n rows, each once: another number in ``rows`` is refused.
+        rows: number of rows of the output. Default: n, or the length of ``indices``.
+        replace: draw with replacement, each row equally likely.
+        permute: require all n rows, each once: any other number in ``rows`` is an error.
         indices: take these rows, in this order: an .npy file of shape (rows,), any integer dtype, or
             an array or a sequence of integers. Negative ones count from the end.
         weights: draw with replacement in proportion to these numbers: an .npy file, array or sequence
             of shape (n,) of bool, integers or floats. Arrays and sequences go through a file in ``tmp``,
             which is removed.
-        seed: another one is another draw.
-        memory: budget, bytes or a text as ``"64MiB"``, at least 16 MiB. Default: 256 MiB, or a quarter
-            of what SLURM, cgroup and machine grant, if that is less.
-        jobs: threads, 1 to 1024. Default: what SLURM, affinity and cgroup grant.
-        tmp: folder where rows are put in order. Default: that of the output (for arrays given as
+        seed: a different seed gives a different draw.
+        memory: memory budget: bytes, or a string such as ``"64MiB"``; at least 16 MiB. Default: 256 MiB, or a quarter
+            of the memory that SLURM, the cgroup and the machine allow, if that is less.
+        jobs: number of threads, 1 to 1024. Default: as many as SLURM, the CPU affinity and the cgroup allow.
+        tmp: folder for temporary files. Default: that of the output (for arrays given as
             ``indices`` or ``weights``: the system's).
         save_indices: an .npy file for the numbers of the drawn rows, (rows,) int64.
-        also: ``{"y.npy": "y-out.npy"}``: the same draw of arrays of equal length.
-        fields: of a dataset or of arrays: only these, in this order.
+        also: ``{"y.npy": "y-out.npy"}``: applies the same draw to more arrays, of equal length.
+        fields: take only these fields of a dataset or of arrays, in this order.
         to: format of the shards; see ``shale formats``.
-        shard_size: no file of a shard is larger: bytes or a text. Default: 1 GiB.
-        shard_samples: no shard has more samples.
-        overwrite: replace what the outputs hold.
-        dry_run: tell what would be written, and write nothing.
-        io: ``"direct"`` writes past the page cache, ``"buffered"`` through it.
-        progress: called as ``progress(done, total)``, rows over all passes and all outputs, from the calling
+        shard_size: the maximum size of any file of a shard: bytes, or a string such as ``"64MiB"``. Default: 1 GiB.
+        shard_samples: the maximum number of samples in a shard.
+        overwrite: replace existing outputs.
+        dry_run: report what would be written, and write nothing.
+        io: ``"direct"`` writes bypass the page cache, ``"buffered"`` ones use it; ``"auto"`` chooses.
+        progress: called as ``progress(done, total)``, in rows over all passes and all outputs, from the calling
             thread, at most ten times a second and once with ``done == total``, before the outputs get
-            their names (not at all if there is nothing to move). What it raises stops the run, and is
+            their names (never if there is nothing to move). An exception that it raises stops the run and is
             raised here.
 
-    Outputs come to their names when all are whole and durable. A call that is stopped, by an error, an
-    exception in ``progress`` or KeyboardInterrupt, leaves no array; of a dataset whole shards may stay,
-    which the same call continues from. The GIL is released; threads may run several calls at once.
+    Outputs get their names when all are complete and durable. A call that is stopped, by an error, an
+    exception in ``progress`` or KeyboardInterrupt, leaves no array; complete shards of a dataset may remain,
+    from which the same call continues. The GIL is released; several threads may call this at once.
 
     Raises:
-        shale.errors.UsageError: arguments that contradict one another, or a wrong one.
-        shale.errors.MismatchError: an output is there, and not to be overwritten.
-        shale.errors.SchemaError: arrays that do not fit: lengths, dtypes, indices or weights out of range.
-        shale.errors.NotFoundError, UnsupportedError, DamagedError: the source, with ``file`` and ``offset``.
-        shale.errors.StorageError: the storage failed, or has not the room.
+        shale.errors.UsageError: an argument is invalid, or contradicts another.
+        shale.errors.MismatchError: an output already exists and ``overwrite`` is False.
+        shale.errors.SchemaError: arrays do not fit: lengths, dtypes, indices or weights out of range.
+        shale.errors.NotFoundError, UnsupportedError, DamagedError: about the source, with ``file`` and ``offset``.
+        shale.errors.StorageError: the storage failed, or has too little free space.
 
-    Source: docs/sampling.md has the draws, with a program that repeats them.
+    Source: docs/sampling.md specifies the draws, with a program that reproduces them.
     """
     if progress is not None and not callable(progress):
         raise UsageError(f"progress is {progress!r}, expected a function of (done, total)")
@@ -218,7 +218,7 @@ def _all_bytes(value: Any) -> Iterator[bytes]:
 def _fields(value: Any) -> List[str]:
     names = field_names(value)
     if not names:
-        raise UsageError("fields names no field")
+        raise UsageError("fields is empty, expected names of fields")
     return names
 
 
@@ -238,7 +238,7 @@ def _paths(value: Any, name: str) -> List[bytes]:
     except TypeError:
         raise UsageError(f"{name} is {value!r}, expected a path, or a list or mapping of paths") from None
     if not paths:
-        raise UsageError(f"{name} names no file")
+        raise UsageError(f"{name} is empty, expected a path")
     return [path_bytes(path, name) for path in paths]
 
 
@@ -246,7 +246,7 @@ def _inputs(source: Any) -> List[bytes]:
     if not isinstance(source, Mapping):
         return _paths(source, "source")
     if not source:
-        raise UsageError("source names no column")
+        raise UsageError("source is empty, expected columns")
     words = []
     for name, paths in source.items():
         if not text(name, "a column of source") or "=" in name:
@@ -308,15 +308,15 @@ def _one_axis(value: Any, name: str) -> Any:
     import numpy
 
     if isinstance(value, numpy.ma.MaskedArray):
-        raise SchemaError(f"{name} are a masked array, whose masked elements are not numbers; pass {name}.compressed()")
+        raise SchemaError(f"{name} is a masked array, whose masked elements are not numbers; pass {name}.compressed()")
     try:
         array = numpy.asarray(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise SchemaError(f"{name} make no array: {error}") from error
+        raise SchemaError(f"{name} cannot be made an array: {error}") from error
     if array.ndim != 1:
-        raise SchemaError(f"{name} have the shape {array.shape}, expected one axis")
+        raise SchemaError(f"{name} has shape {array.shape}, expected one axis")
     if array.dtype.hasobject or array.dtype.kind not in "biuf":
-        raise SchemaError(f"{name} are of dtype {array.dtype}, expected numbers")
+        raise SchemaError(f"{name} has dtype {array.dtype}, expected numbers")
     # A list of nothing says nothing of its dtype; numpy takes float64.
     return array.astype("<i8") if array.size == 0 else array
 
@@ -329,11 +329,11 @@ def _saved(array: Any, name: str, tmp: Optional[Path]) -> Iterator[str]:
     try:
         folder = tempfile.TemporaryDirectory(prefix="shale-", dir=None if tmp is None else os.fsdecode(tmp))
     except OSError as error:
-        raise StorageError(f"{name} cannot be kept in a temporary folder: {error}") from error
+        raise StorageError(f"cannot create a temporary folder for {name}: {error}") from error
     with folder as at:
         path = os.path.join(at, name + ".npy")
         try:
             numpy.save(path, array, allow_pickle=False)
         except OSError as error:
-            raise StorageError(f"{name} cannot be kept in {path}: {error}") from error
+            raise StorageError(f"cannot save {name} in {path}: {error}") from error
         yield path

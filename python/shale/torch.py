@@ -1,4 +1,4 @@
-"""Stand-ins for torchvision's datasets, and shale.Dataset as a dataset of torch's. Needs Pillow; torch itself only to train."""
+"""Replacements for torchvision's datasets, and shale.Dataset as a torch dataset. Needs Pillow; torch itself only to train."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Dataset(shale.dataset.Dataset, TorchDataset):
 
 
 class ImageFolder(SampleSequence, TorchDataset):
-    """``torchvision.datasets.ImageFolder`` over a dataset of shale: one changed line.
+    """Replaces ``torchvision.datasets.ImageFolder`` by a shale dataset: one changed line.
 
     ``ds[i]`` is ``(image, label)``: a PIL.Image in mode RGB and an int, each through its transform.
     The order of the samples, the classes and the labels are those of ``ImageFolder`` on the folder
@@ -39,24 +39,24 @@ class ImageFolder(SampleSequence, TorchDataset):
         classes: names of the classes, by label.
         class_to_idx: label of each class.
         targets: int64 array of shape (len(self),), the labels.
-        samples, imgs: sequence of ``(key, label)``, read when asked; the key is the path relative to
+        samples, imgs: sequence of ``(key, label)``, read on demand; the key is the path relative to
             the folder that was converted. May be set to a list of such pairs: the samples are then
             those, in this order, with these labels.
         transform, target_transform: as given; may be set.
         loader: ``loader(key)`` is the image of a key, before the transform.
-        extensions: of torchvision's, for code that asks. Nothing depends on it.
+        extensions: torchvision's, for code that reads it. It has no effect.
 
     Args:
         root: a dataset with a field of kind bytes and an integer field, called ``image`` and
             ``label`` unless there is only one of each kind.
         transform: called with the image.
         target_transform: called with the label.
-        loader, is_valid_file: torchvision's, of files. Only None: the images are in the dataset.
-        allow_empty: torchvision's. Nothing depends on it: the classes are the dataset's.
-        verify, cache: as of ``shale.Dataset``.
+        loader, is_valid_file: torchvision's, for files. Must be None: the images are in the dataset.
+        allow_empty: torchvision's. It has no effect: the classes are the dataset's.
+        verify, cache: same as for ``shale.Dataset``.
 
     Raises:
-        shale.errors.Error: as ``shale.Dataset``; UnsupportedError for a dataset without such fields.
+        shale.errors.Error: same as ``shale.Dataset``; UnsupportedError for a dataset without such fields.
     """
 
     extensions = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
@@ -75,7 +75,7 @@ class ImageFolder(SampleSequence, TorchDataset):
     ) -> None:
         for name, given in (("loader", loader), ("is_valid_file", is_valid_file)):
             if given is not None:
-                raise UsageError(f"{name} is for files, and the images are in the dataset; use transform, or set samples")
+                raise UsageError(f"{name} is for files, but the images are in the dataset; use transform, or set samples")
         flag(allow_empty, "allow_empty")
         facts = shale.dataset.Dataset(root, fields=["key"])
         self._image = _field_of_kind(facts, "bytes", "image")
@@ -109,7 +109,7 @@ class ImageFolder(SampleSequence, TorchDataset):
         try:
             return self._dataset.find(key)
         except KeyError:
-            raise NotFoundError(f"{self.root}: there is no sample {key!r}, which `samples` was set to hold") from None
+            raise NotFoundError(f"{self.root}: no sample has key {key!r}, which `samples` was set to hold") from None
 
     def _image_of(self, sample: dict) -> Any:
         image = sample[self._image]
@@ -122,7 +122,7 @@ class ImageFolder(SampleSequence, TorchDataset):
         return self._image_of(sample), self._target_of(sample[self._label])
 
     def loader(self, key: str) -> Any:
-        """The image of a key, as `samples` has it. Errors: NotFoundError."""
+        """The image of a key from `samples`. Errors: NotFoundError."""
         return self._dataset[self._row(key)][self._image]
 
     def find_classes(self, directory: Any = None) -> Tuple[list, dict]:
@@ -178,7 +178,7 @@ class ImageFolder(SampleSequence, TorchDataset):
 
 
 class KeyedLabels(Sequence):
-    """``(key, label)`` of each sample, read when asked: a list of a million tuples would be copied into
+    """``(key, label)`` of each sample, read on demand: a list of a million tuples would be copied into
     every worker page by page."""
 
     def __init__(self, path: str, label: str) -> None:
@@ -208,5 +208,5 @@ def _field_of_kind(dataset: shale.dataset.Dataset, kind: str, usual_name: str) -
     if len(names) == 1:
         return names[0]
     raise UnsupportedError(
-        f"{dataset.path}: no field '{usual_name}' of kind {kind}, and {len(names)} fields of that kind"
+        f"{dataset.path}: no field '{usual_name}' of kind {kind}, but {len(names)} fields of that kind"
     )
