@@ -145,13 +145,13 @@ class BadImages(FaultCase):
 
     def test_more_than_max_errors_fails_and_names_the_numbers(self):
         words = ["convert", self.source, self.out, "--to", "record", "--max-errors"]
-        self.refused(*words, "4", says=["class-1/", "5 bad images", "--max-errors allows 4"])
+        self.refused(*words, "4", says=["class-1/", "5 bad images", "more than --max-errors allows (4)"])
         self.ok(*words, "5", code=4)
 
     def test_at_least_ten_bad_images_are_endured_of_a_share(self):
         for i in range(6):
             write(self.source / f"class-0/x{i}.jpg", b"")
-        says = ["class-1/", "11 bad images", "--max-errors allows 10"]
+        says = ["class-1/", "11 bad images", "more than --max-errors allows (10)"]
         self.refused("convert", self.source, self.out, "--to", "record", says=says)
         (self.source / "class-0/x5.jpg").unlink()
         self.convert(self.source, self.out, code=4)

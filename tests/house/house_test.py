@@ -441,6 +441,21 @@ class HouseRules(unittest.TestCase):
 
         self.none_of(offences(), "packages come from whatever registry the machine is set up for")
 
+    def test_no_file_points_outside_the_repository(self):
+        outside = r"\.\./shared\b|\bDESIGN\.md\b|\bDESIGN:"
+        below = ["lib", "formats", "tools", "python", "tests", "bench", "docs", "samples"]
+        listed = subprocess.run(["git", "ls-files", *below], cwd=ROOT, capture_output=True, text=True)
+        names = listed.stdout.splitlines() if listed.returncode == 0 else [relative(p) for p in files("*", below=below)]
+
+        def offences():
+            for path in (ROOT / name for name in names):
+                if path == pathlib.Path(__file__).resolve() or not path.is_file():
+                    continue
+                for line, match in cpp_text.find_all(outside, read(path)):
+                    yield f"{relative(path)}:{line}: {match[0]}"
+
+        self.none_of(offences(), "a comment says the fact itself: what it points to outside the repository no reader has")
+
     def test_links_in_documents_resolve(self):
         def offences():
             for page in documents():

@@ -84,7 +84,7 @@ def test_a_reader_gives_over_shale_what_it_gives_over_py_lmdb(reader, tmp_path):
 
 def test_install_comes_before_lmdb_or_says_so(tmp_path):
     after = "import lmdb, shale.lmdb\ntry: shale.lmdb.install()\nexcept RuntimeError as error: print(error)"
-    assert "lmdb is imported already" in child("-c", after, cwd=tmp_path)
+    assert "lmdb is already imported" in child("-c", after, cwd=tmp_path)
     first = "import shale.lmdb as s; s.install(); s.install(); import lmdb; print(lmdb is s, lmdb.open is s.Environment)"
     assert child("-c", first, cwd=tmp_path) == "True True\n"
 

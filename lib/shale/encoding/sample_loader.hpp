@@ -12,8 +12,7 @@
 namespace shale {
 
 /// Memory that a batch of payloads is read into. Kept and handed on, so that the pages stay backed:
-/// touching fresh memory costs more than the read itself (../shared/reference/baselines.md section
-/// 0).
+/// touching fresh memory costs more than the read itself.
 class ReadBuffer {
  public:
   /// At least `bytes` long; its content is undefined.

@@ -15,7 +15,7 @@ namespace shale {
 /// buffered elsewhere.
 enum class IoMode { automatic, direct, buffered };
 
-/// Files are hashed by blocks of this size (DESIGN: index.md, block lists). The last block of a
+/// Files are hashed by blocks of this size (docs/index.md, block lists). The last block of a
 /// file may be shorter.
 inline constexpr std::uint64_t kBlockBytes = 1 << 20;
 

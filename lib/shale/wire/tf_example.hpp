@@ -17,8 +17,8 @@
 //   Features: field 1 (0x0a), repeated: map entry {1: name string, 2: Feature}
 //   Feature:  1 (0x0a) BytesList {1: bytes, repeated} | 2 (0x12) FloatList | 3 (0x1a) Int64List {1:
 //   packed varints}
-// Source: tensorflow/core/example/{example,feature}.proto; ../shared/reference/formats.md
-// section 3.2.
+// Source: tensorflow/core/example/{example,feature}.proto;
+// protobuf.dev, "Encoding".
 
 namespace shale {
 

@@ -238,7 +238,7 @@ TEST_CASE("hdf5 scan: a shard of another schema is said dataset by dataset") {
   const ScannedHdf5 scanned = scan_hdf5(dir / "photos.h5", fewer);
   REQUIRE(scanned.findings.size() == 2);
   CHECK(scanned.findings[0].message == "datasets that the schema does not have");
-  CHECK(scanned.findings[1].message == "dataset 'label' has another type");
+  CHECK(scanned.findings[1].message == "dataset 'label' has a different type");
   CHECK(scanned.findings[1].found == "int64");
   CHECK(scanned.findings[1].expected == "float64");
 }
@@ -360,7 +360,7 @@ TEST_CASE("hdf5 golden: each refused file is named by what is wrong with it") {
       {"a-dataset-more", "datasets that the schema does not have", 5},
       {"offsets-descend", "no value can lie between these offsets", 5},
       {"offsets-end-early", "the last offset is not the end of the values", 5},
-      {"cut", "the superblock says another end of file", 0},
+      {"cut", "the superblock has a different end of file", 0},
       {"checksum-of-superblock", "checksum mismatch in the superblock", 0},
       {"checksum-of-dataset", "checksum mismatch in an object header", 0},
   };

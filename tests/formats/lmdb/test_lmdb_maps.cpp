@@ -385,7 +385,7 @@ TEST_CASE("lmdb survey: fields that no kind can hold, or of no valid name, are r
       {"f", mp_array({mp_int(1)}),
        "msgpack: field 'f' is an array with elements other than bytes, which no field can hold"},
       {"f", "\xcf\xff\xff\xff\xff\xff\xff\xff\xff",
-       "msgpack: field 'f' is an integer above 2^63 - 1, which no kind of field holds"},
+       "msgpack: field 'f' is an integer above 2^63 - 1, which no field can hold"},
       {"f", mp_tensor("<u2", {2, 3}, "A"),
        "msgpack: field 'f' has 1 bytes for a tensor uint16 (2, 3)"},
       {"f", mp_tensor("|O", {2, 3}, "A"),

@@ -122,7 +122,7 @@ TEST_CASE("npy encoder: a number that the column's dtype cannot hold is refused 
   const Error error = error_of([&] { (void)npy_format.encode(samples[1], kSchema, {}); });
   CHECK(error.code() == Code::schema);
   CHECK(error.sample()->key == "1");
-  CHECK(error.message() == "field 'flag' is 2 here, its dtype bool does not hold that");
+  CHECK(error.message() == "field 'flag' is 2 here, which its dtype bool cannot hold");
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ TEST_CASE("fixed value: one beyond the limits of a dtype is refused, by field an
           std::numeric_limits<std::int64_t>::max()}) {
       const Error error = error_of([&] { (void)written(number, field); });
       CHECK(error.code() == Code::schema);
-      CHECK(error.message() == fmt::format("field 'x' is {} here, its dtype {} does not hold that",
+      CHECK(error.message() == fmt::format("field 'x' is {} here, which its dtype {} cannot hold",
                                            number, dtype_text(row.dtype)));
     }
   }
