@@ -103,8 +103,8 @@ void write_field(const FoundSample& found, std::size_t field) {
   } else if (const auto* elements = std::get_if<std::vector<Bytes>>(&value)) {
     for (const Bytes element : *elements) print(as_text(element));
   } else {
-    throw Error(Code::not_found, "sample '{}' has no field '{}'", printable(found.sample.key),
-                printable(found.schema.fields[field].name))
+    throw Error(Code::not_found, "field '{}' is missing in sample '{}'",
+                printable(found.schema.fields[field].name), printable(found.sample.key))
         .hint("--json lists its fields");
   }
 }

@@ -212,7 +212,7 @@ class DirectoryReader {
     const std::optional<std::uint64_t> expected = bytes_of_sides(column, found);
     if (expected != found.data.bytes) {
       lose(finding(
-               fmt::format("dataset '{}' has bytes for a different shape", printable(column.name)),
+               fmt::format("size of dataset '{}' does not match its shape", printable(column.name)),
                found.address),
            column.name, fmt::format("{} bytes", found.data.bytes),
            expected ? fmt::format("{} bytes", *expected)

@@ -20,7 +20,7 @@ import shale_tool
 from shale_tool import NOBODY, SHALE, differences, run, snapshot, start
 
 IS_ROOT = os.geteuid() == 0
-BUG_MARKS = ("unexpected:", "terminate called", "Traceback", "Sanitizer", "this is a bug")
+BUG_MARKS = ("unexpected error:", "terminate called", "Traceback", "Sanitizer", "this is a bug")
 SEED = int(os.environ.get("FAULTS_SEED", random.SystemRandom().randrange(2**32)))
 print(f"FAULTS_SEED={SEED}", flush=True)
 # What marks a work folder as shale's (docs/layout.md).

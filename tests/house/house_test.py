@@ -389,23 +389,6 @@ class HouseRules(unittest.TestCase):
         pattern = r"(?<![\w.>])(?:std::|::)?(?:exit|_exit|_Exit|quick_exit|abort|terminate)\s*\("
         self.none_of(self.offences_by_pattern(paths, pattern, "{}"), "only main returns exit codes; all others throw")
 
-    def test_no_message_occurs_twice(self):
-        literals = r'(?:"(?:\\.|[^"\\\n])*"\s*)+'
-        speaks = (
-            r"\bError\b(?:\s+\w+)?\s*[({]\s*Code::\w+\s*,\s*(?P<error>" + literals + r")"
-            r"|(?:\bmessage\s*=|\bfinding(?:_of)?\s*\((?:\s*\w+\s*,)?)\s*(?:fmt::format\(\s*)?(?P<finding>" + literals + r")"
-        )
-        places = collections.defaultdict(list)
-        for path in cpp("lib", "formats", "tools"):
-            for line, match in cpp_text.find_all(speaks, cpp_text.without_comments(read(path))):
-                text = cpp_text.literal_value(match["error"] or match["finding"])
-                if re.sub(r"\{[^}]*\}|\W", "", text):
-                    places[text].append(f"{relative(path)}:{line}")
-        self.none_of(
-            (f"{', '.join(where)}: {text!r}" for text, where in sorted(places.items()) if len(where) > 1),
-            "no error message or finding occurs twice: grep must lead to one line",
-        )
-
     def test_names_of_test_cases_are_names_of_ctests(self):
         def offences():
             for path in cpp("tests"):

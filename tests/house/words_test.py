@@ -128,6 +128,75 @@ for _place in CLEAN:
     setattr(Words, "test_words_of_" + _place.replace(" ", "_"), lambda self, place=_place: self.check(place))
 
 
+# ---- one fact, one message -----------------------------------------------------------------------------------------------
+
+LITERALS = r'(?:"(?:\\.|[^"\\\n])*"\s*)+'
+MESSAGE = (
+    r"\bError\b(?:\s+\w+)?\s*[({]\s*Code::\w+\s*,\s*(?P<error>" + LITERALS + r")"
+    r"|(?:\bmessage\s*=|\bfinding(?:_of)?\s*\((?:\s*\w+\s*,)?)\s*(?:fmt::format\(\s*)?(?P<finding>" + LITERALS + r")"
+)
+SMALL_WORDS = set("a an the is are of it its in that this has have and or to for be at on with by now again".split())
+LIKENESS = 0.85
+
+# Pairs of messages that are nearly alike and yet are two facts.
+TWO_FACTS = {
+    # A declared shape of a dataset, and the rows that are to be unpacked: found at different times, with different numbers.
+    ("dataset '{}' claims more than 2^63 bytes", "dataset '{}' claims {} rows of {} bytes, which is more than 2^63"),
+    # A string of Python source, and a string in an HDF5 file.
+    ("a text that is not UTF-8", "text '{}' is not UTF-8"),
+}
+
+
+def messages(paths):
+    """(text, "file:line") of each message of an error or finding that is made by a literal."""
+    for path in paths:
+        for line, match in cpp_text.find_all(MESSAGE, cpp_text.without_comments(path.read_text(encoding="utf-8"))):
+            text = cpp_text.literal_value(match["error"] or match["finding"])
+            if re.sub(r"\{[^}]*\}|\W", "", text):
+                yield text, f"{path.relative_to(ROOT).as_posix()}:{line}"
+
+
+def words_of(text):
+    return set(re.findall(r"[a-z0-9-]+", re.sub(r"\{[^}]*\}", "", text.lower()))) - SMALL_WORDS
+
+
+def likeness(left, right):
+    return 2 * len(left & right) / (len(left) + len(right))
+
+
+def nearly_alike(texts):
+    """Pairs of different texts of three words and more that share nearly all of them."""
+    words = [(text, words_of(text)) for text in sorted(set(texts))]
+    words = [(text, found) for text, found in words if len(found) >= 3]
+    for at, (text, left) in enumerate(words):
+        for other, right in words[at + 1 :]:
+            if likeness(left, right) >= LIKENESS and (text, other) not in TWO_FACTS:
+                yield text, other
+
+
+class OneFactOneMessage(unittest.TestCase):
+    """Users search the web for a message: it has one wording, and one function that makes it."""
+
+    def setUp(self):
+        self.places = {}
+        for text, place in messages(files("lib/**/*.[ch]pp", "formats/**/*.[ch]pp", "tools/*.[ch]pp")):
+            self.places.setdefault(text, []).append(place)
+
+    def test_a_message_has_one_call_site(self):
+        twice = [f"{', '.join(where)}: {text!r}" for text, where in sorted(self.places.items()) if len(where) > 1]
+        self.assertEqual(twice, [], "share the function that makes the message; do not reword it")
+
+    def test_a_fact_has_one_wording(self):
+        pairs = [f"{text!r} ({self.places[text][0]})\n    {other!r} ({self.places[other][0]})" for text, other in nearly_alike(self.places)]
+        self.assertEqual(pairs, [], "one fact in two wordings: share the function that makes the message\n  " + "\n  ".join(pairs))
+
+    def test_both_see_what_they_should(self):
+        alike = ("there is no such dataset", "there is no such dataset here", "file is {} bytes long, expected {}", "the file is {} bytes long, expected {}")
+        self.assertEqual(len(list(nearly_alike(alike))), 2)
+        self.assertEqual(list(nearly_alike(["the shard is damaged", "the index is damaged", "key is missing"])), [])
+        self.assertGreater(len(self.places), 300)
+
+
 class TheTableSeesWhatItShould(unittest.TestCase):
     """Each row on small sentences: a pattern that matches nothing would always pass."""
 

@@ -248,7 +248,7 @@ def test_lists_and_what_records_lack(shale, tmp_path):
     shale("verify", path, "--deep")
     assert run_shale("cat", path, "7", "--field", "frames").stdout == b"777"
     assert run_shale("cat", path, "8", "--field", "frames").stdout == b""
-    assert b"lacks the field 'caption'" in run_shale("cat", path, "8", "--field", "caption", code=1).stderr
+    assert b"field 'caption' is missing" in run_shale("cat", path, "8", "--field", "caption", code=1).stderr
     assert json.loads(shale("cat", path, "8", "--json"))["fields"]["box"] == {"kind": "tensor", "missing": True}
     refused = run_shale("convert", path, tmp_path / "out", "--to", "lmdb", code=1)
     assert b"is absent in this sample" in refused.stderr

@@ -14,7 +14,7 @@ import numpy as np
 from shale_tool import Folder, make_photos, manifest_of, png, snapshot, start, write
 
 IN_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-BUG_MARKS = ("unexpected:", "terminate called", "Traceback", "Sanitizer", "this is a bug")
+BUG_MARKS = ("unexpected error:", "terminate called", "Traceback", "Sanitizer", "this is a bug")
 LONGEST_S = 300  # a run that takes longer hangs; the longest of these takes well under a second
 CONTAINERS = ("record", "lmdb", "hdf5")
 SUFFIX = {"record": "tfrecord", "lmdb": "lmdb", "hdf5": "h5", "npy": "npy"}

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/io/read_errors.hpp"
 
 namespace shale {
 namespace {
@@ -124,15 +125,11 @@ void RowLoader::read(std::span<const Stretch> stretches) {
     const std::uint64_t end = requests[i].offset + requests[i].into.size();
     const std::uint64_t needed = std::min(end, stretch.needed_end) - requests[i].offset;
     if (results[i].error != 0) {
-      throw Error(Code::io, "cannot read {} bytes of rows", needed)
-          .at(stretch.from.file->path(), requests[i].offset)
-          .because_errno(results[i].error);
+      throw read_failed(stretch.from.file->path(), requests[i].offset, needed, results[i].error);
     }
     if (results[i].bytes >= needed) continue;
-    throw Error(Code::damaged, "{} bytes of rows expected here, but the file ends after {} of them",
-                needed, results[i].bytes)
-        .at(stretch.from.file->path(), requests[i].offset)
-        .hint("the file was truncated while it was read; restore it from an intact copy");
+    throw read_ends_early(stretch.from.file->path(), requests[i].offset, needed, results[i].bytes)
+        .hint(kTruncatedHint);
   }
 }
 

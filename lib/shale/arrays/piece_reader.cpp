@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shale/base/error.hpp"
+#include "shale/io/read_errors.hpp"
 
 namespace shale {
 namespace {
@@ -62,16 +63,11 @@ void PieceReader::read_batch() {
   for (std::size_t i = 0; i < results.size(); ++i) {
     const ReadRequest& request = waiting_[i];
     if (results[i].error != 0) {
-      throw Error(Code::io, "cannot read {} bytes of an array", request.into.size())
-          .at(path_of(source_), request.offset)
-          .because_errno(results[i].error);
+      throw read_failed(path_of(source_), request.offset, request.into.size(), results[i].error);
     }
     if (results[i].bytes < request.into.size()) {
-      throw Error(Code::damaged,
-                  "{} bytes of an array expected here, but the file ends after {} of them",
-                  request.into.size(), results[i].bytes)
-          .at(path_of(source_), request.offset)
-          .hint("the file was truncated while it was read; restore it from an intact copy");
+      throw read_ends_early(path_of(source_), request.offset, request.into.size(), results[i].bytes)
+          .hint(kTruncatedHint);
     }
   }
   waiting_.clear();

@@ -7,6 +7,7 @@
 #include "shale/data/byte_swap.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/data/mismatch.hpp"
+#include "shale/io/read_errors.hpp"
 
 namespace shale {
 namespace {
@@ -44,10 +45,8 @@ std::vector<ReadRequest> make_requests(Batch& batch, const Schema& schema,
 void check_read(const PendingSample& sample, std::uint64_t number, const Wanted& wanted,
                 const ReadResult& result) {
   if (result.error != 0) {
-    throw Error(Code::io, "cannot read the sample")
-        .at(sample.path)
+    throw read_failed(sample.path, std::nullopt, wanted.bytes, result.error)
         .for_sample(sample.path.empty() ? sample.key : "", number)
-        .because_errno(result.error)
         .hint(
             "storage errors stop the run, so that no sample is lost; run the same command "
             "again");

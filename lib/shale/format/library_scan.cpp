@@ -190,8 +190,7 @@ class Receiver {
 
 void refuse_what_cannot_be_opened(const std::string& path) {
   const int again = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (again < 0)
-    throw Error(Code::unsupported, "the file cannot be opened again").because_errno(errno);
+  if (again < 0) throw Error(Code::unsupported, "cannot open the file again").because_errno(errno);
   ::close(again);
 }
 

@@ -19,6 +19,12 @@ Error rename_error(const std::string& from, const std::string& to, int error_num
       .because_errno(error_number);
 }
 
+Error not_durable(const std::string& directory, int error_number) {
+  return Error(Code::io, "cannot flush the folder to disk")
+      .at(directory)
+      .because_errno(error_number);
+}
+
 }  // namespace
 
 void sync_directory(const std::string& directory) {
@@ -26,14 +32,14 @@ void sync_directory(const std::string& directory) {
   if (descriptor < 0) {
     const int error = errno;
     if (error == EACCES) return;  // may be written to, but not read: there is no way to sync it
-    throw Error(Code::io, "cannot open the folder to sync it").at(directory).because_errno(error);
+    throw not_durable(directory, error);
   }
   const int error = ::fsync(descriptor) == 0 ? 0 : errno;
   ::close(descriptor);
   // EINVAL: this file system (some FUSE and SMB ones) has no fsync for folders, and nothing better
   // to offer.
   if (error != 0 && error != EINVAL) {
-    throw Error(Code::io, "cannot sync the folder").at(directory).because_errno(error);
+    throw not_durable(directory, error);
   }
 }
 

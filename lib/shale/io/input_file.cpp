@@ -12,6 +12,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/io/read_errors.hpp"
 #include "shale/io/safe_descriptor.hpp"
 
 namespace shale {
@@ -21,11 +22,8 @@ namespace {
 // look at a few bytes more.
 constexpr std::uint64_t kSmallestRead = 4096;
 
-Error too_short_error(const std::string& path, std::uint64_t offset, std::uint64_t wanted,
-                      std::uint64_t left) {
-  return Error(Code::damaged, "{} needed, but the file ends after {}",
-               format_counted(wanted, "byte", "bytes"), left)
-      .at(path, offset);
+Error size_unknown(const std::string& path, int error_number) {
+  return Error(Code::io, "cannot determine its size").at(path).because_errno(error_number);
 }
 
 }  // namespace
@@ -50,7 +48,7 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
     return;
   }
   ::close(std::exchange(descriptor_, -1));
-  if (error != 0) throw Error(Code::io, "cannot determine its size").at(path_).because_errno(error);
+  if (error != 0) throw size_unknown(path_, error);
   throw Error(Code::unsupported, "is {}, not a regular file",
               S_ISDIR(facts.st_mode) ? "a folder" : "special")
       .at(path_);
@@ -74,16 +72,13 @@ InputFile& InputFile::operator=(InputFile&& other) noexcept {
 
 std::uint64_t InputFile::size_now() const {
   struct stat facts {};
-  if (::fstat(descriptor_, &facts) != 0) {
-    const int error = errno;
-    throw Error(Code::io, "cannot determine its current size").at(path_).because_errno(error);
-  }
+  if (::fstat(descriptor_, &facts) != 0) throw size_unknown(path_, errno);
   return static_cast<std::uint64_t>(facts.st_size);
 }
 
 void InputFile::read_exact(std::uint64_t offset, std::span<std::byte> into) const {
   const std::uint64_t got = read_some(offset, into);
-  if (got < into.size()) throw too_short_error(path_, offset, into.size(), got);
+  if (got < into.size()) throw read_ends_early(path_, offset, into.size(), got);
 }
 
 std::uint64_t InputFile::read_some(std::uint64_t offset, std::span<std::byte> into) const {
@@ -98,10 +93,7 @@ std::uint64_t InputFile::read_some(std::uint64_t offset, std::span<std::byte> in
         ::pread(descriptor_, into.data() + done, wanted - done, static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
-      const int error = errno;
-      throw Error(Code::io, "cannot read {} bytes", wanted - done)
-          .at(path_, offset + done)
-          .because_errno(error);
+      throw read_failed(path_, offset + done, wanted - done, errno);
     }
     if (got == 0) break;
     done += static_cast<std::uint64_t>(got);
@@ -170,7 +162,7 @@ WindowReader::WindowReader(const InputFile& file, std::uint64_t window_bytes)
 Bytes WindowReader::view(std::uint64_t offset, std::uint64_t length) {
   // Checked against the file before memory is taken: the length may come out of a hostile header.
   const std::uint64_t left = offset < file_->size() ? file_->size() - offset : 0;
-  if (length > left) throw too_short_error(file_->path(), offset, length, left);
+  if (length > left) throw read_ends_early(file_->path(), offset, length, left);
   if (length == 0) return {};
 
   const std::uint64_t end = begin_ + filled_;
@@ -186,7 +178,7 @@ Bytes WindowReader::view(std::uint64_t offset, std::uint64_t length) {
     const std::span<std::byte> rest(buffer_.data() + kept, wanted - kept);
     const std::uint64_t got = file_->read_some(offset + kept, rest);
     filled_ = kept + got;
-    if (filled_ < length) throw too_short_error(file_->path(), offset, length, filled_);
+    if (filled_ < length) throw read_ends_early(file_->path(), offset, length, filled_);
   }
   return Bytes(buffer_).subspan(offset - begin_, length);
 }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "shale/io/read_errors.hpp"
 #include "shale/io/safe_descriptor.hpp"
 #include "shale/io/temporary_folder.hpp"
 
@@ -42,7 +43,9 @@ int NamelessFile::duplicate() const {
   const int other = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
   if (other >= 0) return other;
   const int error = errno;
-  throw Error(Code::io, "cannot reopen the scratch file").at(path_).because_errno(error);
+  throw Error(Code::io, "cannot duplicate the descriptor of the scratch file")
+      .at(path_)
+      .because_errno(error);
 }
 
 bool NamelessFile::set_direct(bool direct) const {
@@ -52,9 +55,7 @@ bool NamelessFile::set_direct(bool direct) const {
 }
 
 Error NamelessFile::read_error(std::uint64_t offset, std::uint64_t wanted, int error_number) const {
-  return Error(Code::io, "cannot read back {} scratch bytes", wanted)
-      .at(path_, offset)
-      .because_errno(error_number);
+  return read_failed(path_, offset, wanted, error_number);
 }
 
 }  // namespace shale

@@ -12,6 +12,7 @@
 #include "shale/base/error.hpp"
 #include "shale/io/aligned_buffer.hpp"
 #include "shale/io/background_writer.hpp"
+#include "shale/io/read_errors.hpp"
 #include "shale/io/safe_descriptor.hpp"
 #include "shale/io/write_fully.hpp"
 
@@ -293,10 +294,7 @@ void OutputFile::Impl::read_range(std::uint64_t offset, std::span<std::byte> int
         ::pread(descriptor, into.data() + done, on_disk - done, static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
-      const int error = got < 0 ? errno : EIO;
-      throw Error(Code::io, "cannot read back {} bytes", on_disk - done)
-          .at(path, offset + done)
-          .because_errno(error);
+      throw read_failed(path, offset + done, on_disk - done, got < 0 ? errno : EIO);
     }
     done += static_cast<std::uint64_t>(got);
   }

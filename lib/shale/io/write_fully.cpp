@@ -11,8 +11,8 @@ namespace {
 
 Error no_room_error(int descriptor, std::uint64_t wanted) {
   const std::optional<std::uint64_t> free = free_space(descriptor);
-  if (!free) return Error(Code::io, "no space for {} bytes", wanted);
-  return Error(Code::io, "no space for {} bytes, only {} available", wanted, *free);
+  return Error(Code::io, "no space for {} bytes{}", wanted,
+               free ? fmt::format(", only {} available", *free) : "");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/data/mismatch.hpp"
+#include "shale/io/read_errors.hpp"
 #include "shale/shards/index_file.hpp"
 #include "shale/shards/naming.hpp"
 
@@ -47,16 +48,11 @@ std::vector<Block> blocks_of(std::span<const Extent> extents) {
 
 void judge(const Block& block, const ReadResult& result, const Extent& about) {
   if (result.error != 0) {
-    throw Error(Code::io, "cannot read the block of {} bytes from byte {} on", block.length(),
-                block.begin())
-        .at(block.file->path(), about.offset)
-        .because_errno(result.error);
+    throw read_failed(block.file->path(), about.offset, block.length(), result.error);
   }
   if (result.bytes >= block.length()) return;
-  throw Error(Code::damaged, "the file ends {} bytes into a block of {}", result.bytes,
-              block.length())
-      .at(block.file->path(), about.offset)
-      .hint("the file was truncated while it was read; restore it from an intact copy");
+  throw read_ends_early(block.file->path(), about.offset, block.length(), result.bytes)
+      .hint(kTruncatedHint);
 }
 
 void prove(const Block& block, std::span<std::byte> bytes, const Extent& about) {

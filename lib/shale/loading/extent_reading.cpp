@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "shale/base/error.hpp"
+#include "shale/io/read_errors.hpp"
 
 namespace shale {
 namespace {
@@ -25,16 +26,11 @@ struct Run {
 
 void judge(const Extent& extent, const ReadResult& result) {
   if (result.error != 0) {
-    throw Error(Code::io, "cannot read {} bytes of a sample", extent.into.size())
-        .at(extent.file->path(), extent.offset)
-        .because_errno(result.error);
+    throw read_failed(extent.file->path(), extent.offset, extent.into.size(), result.error);
   }
   if (result.bytes == extent.into.size()) return;
-  throw Error(Code::damaged,
-              "{} bytes of a sample expected here, but the file ends after {} of them",
-              extent.into.size(), result.bytes)
-      .at(extent.file->path(), extent.offset)
-      .hint("the file was truncated while it was open; restore it from an intact copy");
+  throw read_ends_early(extent.file->path(), extent.offset, extent.into.size(), result.bytes)
+      .hint(kTruncatedHint);
 }
 
 void read_runs(std::span<const Run> runs, std::span<const Extent> extents, BatchReader& reader,

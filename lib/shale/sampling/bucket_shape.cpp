@@ -44,9 +44,8 @@ void require_room(std::uint64_t row_bytes, std::uint64_t memory_bytes) {
     throw Error(Code::bug, "buckets in {} bytes of memory, less than the minimum of {}",
                 memory_bytes, kLeastBucketMemory);
   if (row_bytes <= memory_bytes / kMostBucketRowShare) return;
-  throw Error(Code::limit,
-              "rows of {} bytes; this memory budget sorts rows of at most {} by buckets", row_bytes,
-              memory_bytes / kMostBucketRowShare)
+  throw Error(Code::limit, "rows of {} bytes are too large to sort in this memory, at most {}",
+              row_bytes, memory_bytes / kMostBucketRowShare)
       .hint("raise --memory");
 }
 
@@ -69,7 +68,7 @@ std::uint64_t choose_spans(BucketShape& shape, std::uint64_t most_fan) {
   }
   const std::uint64_t first_fan = BucketShape::count(rows, shape.spans[0]);
   if (first_fan > most_fan) {
-    throw Error(Code::limit, "{} rows; this memory budget sorts at most {} by buckets", rows,
+    throw Error(Code::limit, "{} rows are too many to sort in this memory, at most {}", rows,
                 most_fan * shape.spans[0])
         .hint("raise --memory");
   }

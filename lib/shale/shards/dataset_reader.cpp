@@ -8,6 +8,7 @@
 #include "shale/data/fixed_value.hpp"
 #include "shale/data/mismatch.hpp"
 #include "shale/io/file_summary.hpp"
+#include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
 
 namespace shale {
@@ -84,32 +85,12 @@ ShardReader::ShardReader(const DatasetPaths& paths, const Manifest& manifest, Ma
       layout_(&manifest.layout),
       columns_(manifest.schema, manifest.layout) {
   if (layout_->rows.has_index()) index_ = open_checked(paths.lists, shard_.index);
-  if (shard_.files.size() != layout_->file_suffixes.size()) {
-    throw Error(Code::damaged, "{} has {} files, but its format writes {}", shard_.name,
-                shard_.files.size(), layout_->file_suffixes.size())
-        .at(paths.manifest);
+  try {
+    check_shard_files(shard_, *schema_, *layout_);
+  } catch (Error& error) {
+    throw error.at(paths.manifest);
   }
   for (const ManifestFile& file : shard_.files) files_.push_back(open_checked(paths.shards, file));
-  if (layout_->rows.has_strides()) check_bases();
-}
-
-void ShardReader::check_bases() const {
-  if (shard_.bases.size() != schema_->fields.size()) {
-    throw Error(Code::damaged, "{} says where {} fields begin, but the schema has {}", shard_.name,
-                shard_.bases.size(), schema_->fields.size())
-        .at(files_.front().path());
-  }
-  for (std::size_t i = 0; i < schema_->fields.size(); ++i) {
-    const FixedColumn column = fixed_column(i);
-    const std::uint64_t size = column.file->size();
-    const std::uint64_t room = column.base <= size ? size - column.base : 0;
-    if (column.base <= size &&
-        (column.stride == 0 || shard_.digest.samples <= room / column.stride))
-      continue;
-    throw Error(Code::damaged, "{} values of {} bytes do not fit after byte {} of a file of {}",
-                shard_.digest.samples, column.stride, column.base, size)
-        .at(column.file->path());
-  }
 }
 
 const std::string& ShardReader::index_path() const {

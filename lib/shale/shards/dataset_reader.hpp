@@ -50,8 +50,6 @@ class ShardReader {
   [[nodiscard]] bool may_lack_values() const { return layout_->dialect != Dialect::own; }
 
  private:
-  void check_bases() const;
-
   ManifestShard shard_;
   const Schema* schema_;
   const ShardLayout* layout_;

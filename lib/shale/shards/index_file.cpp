@@ -203,15 +203,18 @@ Bytes IndexReader::row_bytes(std::uint64_t row) {
   return window.view(columns.file_bytes(row), columns.row_bytes());
 }
 
-IndexRow IndexReader::row(std::uint64_t row) {
+void IndexReader::require_row(std::uint64_t row) const {
   if (row >= rows_) throw Error(Code::bug, "row {} requested from an index of {}", row, rows_);
+}
+
+IndexRow IndexReader::row(std::uint64_t row) {
+  require_row(row);
   if (FixedRowReader* fixed = std::get_if<FixedRowReader>(&from_)) return fixed->row(row);
   return std::get<IndexFile>(from_).columns.decode(row_bytes(row));
 }
 
 FieldPlace IndexReader::place(std::uint64_t row, std::uint64_t position) {
-  if (row >= rows_)
-    throw Error(Code::bug, "place in row {} requested from an index of {}", row, rows_);
+  require_row(row);
   return std::get<IndexFile>(from_).columns.decode_place_at(row_bytes(row), position);
 }
 

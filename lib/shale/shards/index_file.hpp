@@ -99,6 +99,7 @@ class IndexReader {
     IndexColumns columns;
     WindowReader window;
   };
+  void require_row(std::uint64_t row) const;
   [[nodiscard]] Bytes row_bytes(std::uint64_t row);
 
   std::uint64_t rows_;

@@ -118,12 +118,9 @@ void check_fixed_rows(const ManifestShard& shard, const Schema& schema, const Sh
 // What a shard's line says must agree with what the head says of all shards.
 void check_shard(const ManifestShard& shard, std::uint64_t number, const Schema& schema,
                  const ShardLayout& layout) {
-  if (shard.files.size() != layout.file_suffixes.size()) {
-    throw Error(Code::damaged, "shard '{}' has {} files, but its format writes {}", shard.name,
-                shard.files.size(), layout.file_suffixes.size());
-  }
+  check_shard_files(shard, schema, layout);
   if (layout.dialect == Dialect::own) check_names(shard, number, layout);
-  if (layout.rows.has_strides()) return check_fixed_rows(shard, schema, layout);
+  if (layout.rows.has_strides()) return;
   if (shard.index.name.empty() || shard.index.bytes <= shard.digest.samples) {
     throw Error(Code::damaged, "shard '{}' has {} samples in an index of {} bytes", shard.name,
                 shard.digest.samples, shard.index.bytes);
@@ -154,6 +151,15 @@ bool is_self_hash(std::string_view ending) {
 }
 
 }  // namespace
+
+void check_shard_files(const ManifestShard& shard, const Schema& schema,
+                       const ShardLayout& layout) {
+  if (shard.files.size() != layout.file_suffixes.size()) {
+    throw Error(Code::damaged, "shard '{}' has {} files, its format writes {}", shard.name,
+                shard.files.size(), layout.file_suffixes.size());
+  }
+  if (layout.rows.has_strides()) check_fixed_rows(shard, schema, layout);
+}
 
 bool lists_shard_file(const Manifest& manifest, std::string_view name) {
   const ShardLayout& layout = manifest.layout;

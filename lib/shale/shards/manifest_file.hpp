@@ -47,6 +47,10 @@ inline constexpr std::uint64_t kManifestMemory = std::uint64_t{1} << 30;
     const DatasetPaths& paths, const std::function<void(const ManifestShard&)>& visit_shard = {},
     std::uint64_t memory_bytes = kManifestMemory);
 
+/// A shard has the files of its layout, and rows without an index lie inside of them. Errors:
+/// Code::damaged, without a place.
+void check_shard_files(const ManifestShard& shard, const Schema& schema, const ShardLayout& layout);
+
 /// Where the line of a shard stands in its manifest, and its first row over the dataset.
 struct ShardLine {
   std::uint64_t first_row = 0, samples = 0, offset = 0, bytes = 0;

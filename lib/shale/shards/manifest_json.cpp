@@ -79,7 +79,7 @@ const Json& member(const Json& object, const char* name) {
 std::uint64_t number_at(const Json& object, const char* name) {
   const Json& value = member(object, name);
   if (!value.is_number_unsigned())
-    throw Error(Code::damaged, "member '{}' is not a whole number", name);
+    throw Error(Code::damaged, "member '{}' is not an integer", name);
   return value.get<std::uint64_t>();
 }
 const std::string& string_at(const Json& object, const char* name) {

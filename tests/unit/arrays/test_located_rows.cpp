@@ -135,10 +135,9 @@ TEST_CASE("row loader: a file that ends too early is damaged, with place and bot
   CHECK(error.code() == Code::damaged);
   CHECK(error.file() == dir / "rows-1");
   CHECK(error.offset() == 8'192);
-  CHECK(error.message() ==
-        "2808 bytes of rows expected here, but the file ends after 1808 of them");
+  CHECK(error.message() == "2,808 bytes expected here, but the file ends after 1,808");
   CHECK(error_of([&] { (void)loader.load(whole_rows(noise, {99})); }).message() ==
-        "4944 bytes of rows expected here, but the file ends after 0 of them");
+        "4,944 bytes expected here, but the file ends after 0");
 }
 
 TEST_CASE("row loader: a file that is not there is told when it is needed") {

@@ -119,7 +119,7 @@ TEST_CASE("input file: an exact read past the end is damage, with both numbers")
 
   CHECK(error.code() == Code::damaged);
   CHECK(std::string(error.what()) ==
-        (dir / "f") + ": byte 7: 4 bytes needed, but the file ends after 3");
+        (dir / "f") + ": byte 7: 4 bytes expected here, but the file ends after 3");
 }
 
 TEST_CASE("input file: a file that shrank after it was opened is damage") {

@@ -99,7 +99,7 @@ TEST_CASE("shard reader: rows that would begin or end outside of their file are 
     CAPTURE(base);
     set.shard.bases[1] = base;
     CHECK(set.refusal().code() == Code::damaged);
-    CHECK(set.refusal().file() == set.dir / "out/shard-000000.depth.rows.toy");
+    CHECK(set.refusal().file() == set.dir / "out/dataset.json");
   }
   set.shard.bases[1] = 16;
   for (const std::uint64_t rows : {std::uint64_t{4}, ~std::uint64_t{0}, std::uint64_t{1} << 62}) {

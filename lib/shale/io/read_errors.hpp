@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "shale/base/error.hpp"
+
+namespace shale {
+
+/// The error for bytes that the storage did not hand out. Code::io, with the system's cause.
+[[nodiscard]] Error read_failed(std::string_view path, std::optional<std::uint64_t> offset,
+                                std::uint64_t bytes, int error_number);
+
+/// The error for a read that ran into the end of the file after `found` bytes. Code::damaged; the
+/// hint is the caller's: most often kTruncatedHint.
+[[nodiscard]] Error read_ends_early(std::string_view path, std::uint64_t offset,
+                                    std::uint64_t wanted, std::uint64_t found);
+
+inline constexpr std::string_view kTruncatedHint =
+    "the file was truncated while it was read; restore it from an intact copy";
+
+}  // namespace shale
