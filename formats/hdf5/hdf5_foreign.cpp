@@ -12,6 +12,7 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/format/dialect_error.hpp"
 #include "shale/format/finding_draft.hpp"
 #include "shale/format/value_checksum.hpp"
 
@@ -191,7 +192,8 @@ class ForeignScanner {
     try {
       const FieldPlace place = key_->place_of(number);
       if (place.length > kMaxKeyBytes) {
-        throw Error(Code::limit, "a key of {} bytes, more than the limit of {}", place.length, kMaxKeyBytes)
+        throw Error(Code::limit, "a key of {} bytes, more than the limit of {}", place.length,
+                    kMaxKeyBytes)
             .at(file_.path(), place.offset);
       }
       const Bytes key = payload_.view(place);
@@ -242,9 +244,7 @@ class ForeignScanner {
 }  // namespace
 
 Survey survey_hdf5_file(const InputFile& file, Dialect dialect, const WalkProgress& progress) {
-  if (dialect == Dialect::msgpack)
-    throw Error(Code::usage, "--parse msgpack is for LMDB files, but this is an HDF5 file")
-        .at(file.path());
+  if (dialect == Dialect::msgpack) throw msgpack_needs_lmdb(file, "an HDF5 file");
   Hdf5ForeignColumns columns = find_hdf5_columns(probe_hdf5_file(file, progress), file);
   WalkPace pace(progress, file.size());
   for (Hdf5ForeignColumn& column : columns.fields) survey_values(columns, file, pace, column);

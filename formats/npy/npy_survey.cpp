@@ -6,6 +6,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/format/dialect_error.hpp"
 #include "shale/wire/npy_header.hpp"
 
 namespace shale {
@@ -84,9 +85,7 @@ std::string text_of(const Field& field, std::uint64_t rows, std::uint64_t base) 
 }  // namespace
 
 Survey survey_npy(const InputFile& file, Dialect dialect, const WalkProgress&) {
-  if (dialect == Dialect::msgpack)
-    throw Error(Code::usage, "--parse msgpack is for LMDB files, but this is an .npy file")
-        .at(file.path());
+  if (dialect == Dialect::msgpack) throw msgpack_needs_lmdb(file, "an .npy file");
   PlainArray array = describe_array(file);
   return Survey::of_columns({.fields = {std::move(array.field)}}, array.rows, {array.base});
 }

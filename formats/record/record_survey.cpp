@@ -9,6 +9,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/format/dialect_error.hpp"
 #include "shale/wire/tf_example.hpp"
 
 #include "formats/record/record_compression.hpp"
@@ -297,8 +298,7 @@ void refuse_compressed(const InputFile& file) {
 
 Survey survey_record_file(const InputFile& file, Dialect dialect, const WalkProgress& progress) {
   if (dialect == Dialect::msgpack) {
-    throw Error(Code::usage, "--parse msgpack is for LMDB files, but this is a TFRecord file")
-        .at(file.path());
+    throw msgpack_needs_lmdb(file, "a TFRecord file");
   }
   refuse_compressed(file);
   return RecordSurvey(file, progress).run();

@@ -240,7 +240,7 @@ def check_bytes(key: _Any) -> None:
 
 
 def is_empty(key: _Any) -> bool:
-    """Whether a key that is false is bytes without a byte. What is no bytes at all is refused by who reads it."""
+    """Whether a falsy key is bytes of length 0. An object that is not bytes is refused where it is read."""
     try:
         return memoryview(key).nbytes == 0
     except TypeError:

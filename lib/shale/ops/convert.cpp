@@ -256,15 +256,9 @@ void refuse_other_run(const ConvertRequest& request, const WorkFolder& work,
 void prepare_overwrite(const ConvertRequest& request, const SourceInfo& source,
                        const Events& events) {
   const std::uint64_t needed = source.manifest.bytes;
-  const std::optional<std::uint64_t> free = free_space(request.output);
-  if (free && *free < needed) {
-    throw Error(Code::io, "needs {} of free space for samples, only {} available",
-                format_size(needed), format_size(*free))
-        .at(request.output)
-        .hint(
-            "the old dataset stays until the new one is complete: free space for both, or remove "
-            "the old one yourself");
-  }
+  require_free_space(request.output, needed,
+                     "the old dataset stays until the new one is complete: free space for both, or "
+                     "remove the old one yourself");
   const std::string size = needed == 0 ? "" : ", " + format_size(needed) + " of samples";
   events.say(fmt::format("the dataset in {} stays until the new one{} is complete",
                          printable(request.output), size));

@@ -156,6 +156,11 @@ void prove_value(Bytes value, const FieldPlace& place, const InputFile& file) {
       .hint("run 'shale verify' to list all the damage");
 }
 
+Error sample_over_limit(std::uint64_t bytes, std::uint64_t limit_bytes) {
+  return Error(Code::limit, "sample is {} bytes, more than the {} that may be held in memory",
+               bytes, limit_bytes);
+}
+
 LoadedSample load_sample(const ShardReader& shard, const IndexRow& row, const Schema& schema,
                          const Format& format, std::uint64_t limit_bytes) {
   std::uint64_t wanted = row.key.length;
@@ -166,8 +171,7 @@ LoadedSample load_sample(const ShardReader& shard, const IndexRow& row, const Sc
       wanted += place.length;
     }
     if (wanted > limit_bytes || place.length > limit_bytes) {
-      throw Error(Code::limit, "sample is {} bytes, more than the {} that may be held in memory",
-                  wanted, limit_bytes)
+      throw sample_over_limit(wanted, limit_bytes)
           .at(shard.file_of_field(i).path())
           .hint("pass a larger --memory");
     }

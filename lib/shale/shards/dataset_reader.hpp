@@ -71,6 +71,9 @@ void prove_other_files(const DatasetPaths& paths, const Manifest& manifest);
 /// Proves the checksum of a value that was read. Errors: Code::damaged with file and offset.
 void prove_value(Bytes value, const FieldPlace& place, const InputFile& file);
 
+/// The error for a sample that is larger than the memory for one. The hint is the caller's.
+[[nodiscard]] Error sample_over_limit(std::uint64_t bytes, std::uint64_t limit_bytes);
+
 /// The bytes a row of the index stands for, read from the shard: a Sample and the memory it points
 /// into.
 struct LoadedSample {

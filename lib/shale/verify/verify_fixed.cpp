@@ -83,8 +83,7 @@ DeepResult verify_fixed_rows(const ShardCheck& shard, std::uint64_t begin, std::
   const std::vector<FixedColumn> columns = shard.reader.fixed_columns();
   const std::uint64_t row_bytes = row_bytes_of(columns);
   if (row_bytes > limits.large_bytes) {
-    throw Error(Code::limit, "a row is {} bytes, more than the {} that may be held in memory",
-                row_bytes, limits.large_bytes)
+    throw sample_over_limit(row_bytes, limits.large_bytes)
         .at(shard.reader.files()[0].path())
         .hint("pass a larger --memory, at least twice the size of a row");
   }
