@@ -258,7 +258,7 @@ TEST_CASE("fortran rows: a scratch folder with too little room is refused with b
 
   CHECK(error.code() == Code::io);
   CHECK(error.file() == "/proc");
-  CHECK(error.message() == "5.72 MiB are needed here, 0 B are free");
+  CHECK(error.message() == "needs 5.72 MiB of free space, only 0 B available");
 }
 
 TEST_CASE("fortran rows: the first of two passes stops when it is asked to") {

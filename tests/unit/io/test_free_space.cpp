@@ -33,7 +33,8 @@ TEST_CASE(
   CHECK(free_space(InputFile("/proc/self/status").descriptor()) == 0);
   CHECK_FALSE(free_space(-1));
   const Error error = error_of([] { require_free_space("/proc", 1, "use another disk"); });
-  CHECK(std::string(error.what()).find("1 B are needed here, 0 B are free") != std::string::npos);
+  CHECK(std::string(error.what()).find("needs 1 B of free space, only 0 B available") !=
+        std::string::npos);
   CHECK(error.hint() == "use another disk");
 }
 
