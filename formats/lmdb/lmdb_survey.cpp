@@ -86,8 +86,8 @@ class MapSurvey {
       refuse(entry, fmt::format("its 'key' is {}, not a string", name_of(key->type)));
     }
     if (keys == 1 && key->length > kMaxKeyBytes) {
-      refuse(entry,
-             fmt::format("its 'key' has {} bytes, more than the limit of {}", key->length, kMaxKeyBytes));
+      refuse(entry, fmt::format("its 'key' has {} bytes, more than the limit of {}", key->length,
+                                kMaxKeyBytes));
     }
     if (count_ > 0 && keys != keys_) {
       refuse(entry, fmt::format("a 'key' is {} this map, unlike in those before it",

@@ -290,7 +290,7 @@ class TreeWalk {
     for (const Row& row : rows) {
       if (row.found == row.recorded) continue;
       walk_.draft.report(walk_.meta.offset,
-                         fmt::format("{} of {} do not match its record", row.what, name_),
+                         fmt::format("record of {} disagrees on its {}", name_, row.what),
                          fmt::to_string(row.found), fmt::to_string(row.recorded));
     }
   }
@@ -319,9 +319,9 @@ class FreePages {
     if (entry.key.size() == sizeof(std::uint64_t)) {
       const std::uint64_t transaction = ByteReader(entry.key).read_u64();
       if (transaction <= walk_.meta.transaction) return;
-      walk_.draft.report(
-          entry.key_offset, "pages were freed by a transaction in the future",
-          fmt::to_string(transaction), fmt::format("{} or less", walk_.meta.transaction));
+      walk_.draft.report(entry.key_offset, "pages were freed by a transaction in the future",
+                         fmt::to_string(transaction),
+                         fmt::format("{} or less", walk_.meta.transaction));
       return;
     }
     walk_.draft.report(entry.key_offset, "key in the tree of free pages is not a transaction",
@@ -387,9 +387,9 @@ void check_own(Walk& walk, bool has_loss) {
   }
   if (!has_loss && walk.pages.taken() != walk.pages.pages()) {
     const std::uint64_t lost = walk.pages.first_free();
-    walk.draft.report(lost * meta.page_bytes, fmt::format("page {} is neither in use nor free", lost),
-                      fmt::format("{} pages in use", walk.pages.taken()),
-                      fmt::to_string(walk.pages.pages()));
+    walk.draft.report(
+        lost * meta.page_bytes, fmt::format("page {} is neither in use nor free", lost),
+        fmt::format("{} pages in use", walk.pages.taken()), fmt::to_string(walk.pages.pages()));
   }
 }
 

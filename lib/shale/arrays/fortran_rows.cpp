@@ -473,9 +473,10 @@ class PanelRows final : public CountedRows {
 std::shared_ptr<ScratchFile> write_panels(const FortranArray& array, const Sizes& sizes,
                                           const Method& method, const std::string& folder,
                                           std::span<std::byte> memory, const Events& events) {
-  require_free_space(folder, sizes.all_bytes,
-                     "an array in Fortran order is put in order here: make room, or raise --memory "
-                     "until one pass over the array is enough");
+  require_free_space(
+      folder, sizes.all_bytes,
+      "an array in Fortran order is put in order here: free some space, or raise --memory "
+      "until one pass over the array is enough");
   auto scratch = std::make_shared<ScratchFile>(folder);
   TileReader reader(array, sizes);
   const std::uint64_t panel_bytes = method.panel_columns * sizes.item_bytes;  // of one row

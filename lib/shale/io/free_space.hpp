@@ -23,6 +23,7 @@ struct ScratchNeed {
 /// asked, the first write will tell.
 void require_free_space(
     const std::string& folder, std::uint64_t bytes,
-    std::string_view hint = "make room, or choose another folder; --tmp moves what is temporary");
+    std::string_view hint =
+        "free some space, or choose another folder; --tmp moves temporary files");
 
 }  // namespace shale

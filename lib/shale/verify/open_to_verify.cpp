@@ -107,7 +107,7 @@ bool check_state_of_file(const VerifyRequest& request, const std::string& file, 
   }
   if (!manifest.layout.has_checksums) {
     log.report().proves_payload = false;
-    log.note(fmt::format("{}; '{}' adds them", no_checksums({}).message(), command()));
+    log.note(fmt::format("{}; run '{}' to add them", no_checksums({}).message(), command()));
   }
   return true;
 }
