@@ -52,9 +52,10 @@ void check_read(const PendingSample& sample, std::uint64_t number, const Wanted&
             "again");
   }
   if (result.bytes == wanted.bytes) return;
-  throw Error(Code::io, "file has {} {} bytes, it had {} when it was listed",
-              result.bytes < wanted.bytes ? "only" : "over",
-              result.bytes < wanted.bytes ? result.bytes : wanted.bytes, wanted.bytes)
+  throw Error(
+      Code::io, "file has {}: it had {} bytes when it was listed",
+      result.bytes < wanted.bytes ? fmt::format("shrunk to {} bytes", result.bytes) : "grown",
+      wanted.bytes)
       .at(sample.path)
       .for_sample(sample.path.empty() ? sample.key : "", number)
       .hint(

@@ -34,7 +34,7 @@ std::uint64_t all_files_of(std::span<const std::uint64_t> data_files, std::uint6
 }
 
 Error sample_too_large(std::uint64_t shard_bytes, std::uint64_t limit_bytes) {
-  return Error(Code::limit, "a shard with this sample alone takes {} bytes, --shard-size is {}",
+  return Error(Code::limit, "a shard with this sample alone takes {} bytes, but --shard-size is {}",
                shard_bytes, limit_bytes)
       .hint(fmt::format("pass --shard-size {} or more", shard_bytes));
 }

@@ -105,8 +105,8 @@ class MapParser {
     // on them.
     const std::uint64_t least = header.is_container() ? header.inner_values() : header.length;
     if (least > end_ - header.contents) {
-      throw Error(Code::damaged, "msgpack value claims {} bytes or more, {} are left", least,
-                  end_ - header.contents)
+      throw Error(Code::damaged, "msgpack value claims {} bytes or more, but only {} are left",
+                  least, end_ - header.contents)
           .at(where_, offset);
     }
     return header;
