@@ -5,7 +5,7 @@
 #include "formats/npy/npy_format.hpp"
 #include "formats/record/record_format.hpp"
 
-// The whole registry: one line a format.
+// The whole registry: one line per format.
 
 namespace shale {
 namespace {

@@ -71,7 +71,7 @@ Hdf5RunWalk::Hdf5RunWalk(const Hdf5Dataset& dataset, const Hdf5Block& block)
     strides_[i] = stride;
     stride *= dataset.shape[i];
   }
-  // Sides behind the last one that is cut are in the run, and so is that one.
+  // Sides after the last one that is split are in the run, and so is that one.
   std::size_t cut = sides_.size() - 1;
   while (cut > 0 && sides_[cut] == dataset.shape[cut]) --cut;
   outer_ = cut;

@@ -54,7 +54,7 @@ class Hdf5RunWalk {
  private:
   std::vector<std::uint64_t> origin_, sides_, strides_;  // strides in bytes
   std::vector<std::uint64_t> at_;                        // of the run, within the block
-  std::size_t outer_ = 0;                                // sides that are cut
+  std::size_t outer_ = 0;                                // sides that are split
   std::uint64_t run_bytes_ = 0;
   bool is_done_ = false;
 };

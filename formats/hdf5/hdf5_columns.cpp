@@ -15,8 +15,8 @@
 // The head of a shard:
 //
 //  +0    superblock, 48 bytes
-//  +48   object header of the root group: group info, link info, a link a column
-//  then  an object header a column: dataspace, datatype, fill value, layout
+//  +48   object header of the root group: group info, link info, one link per column
+//  then  an object header per column: dataspace, datatype, fill value, layout
 //  then  zeros up to a multiple of 64, where the streamed column begins
 //
 // Its size depends on names and types only: sides and addresses have a fixed width. So it is

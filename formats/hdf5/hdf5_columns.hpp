@@ -22,15 +22,15 @@ inline constexpr std::size_t kMaxHdf5Axes = 31;
 /// Every column begins at a multiple of this: no element lies across two cache lines.
 inline constexpr std::uint64_t kColumnAlignment = 64;
 
-/// Columns, if values are of one size and keys no more than numbers: then a dataset a field is all
-/// there is.
+/// Columns, if values are of one size and keys no more than numbers: then one dataset per field is
+/// all there is.
 [[nodiscard]] RowStorage hdf5_row_storage(const Schema& schema);
 
 /// One dataset of a shard. The parts of a record: 0 the key, 1 + i field i; where rows are fixed i
 /// field i, and none the key.
 struct Hdf5Column {
   enum class Role {
-    rows,    ///< a row a sample, all of one size
+    rows,    ///< one row per sample, all of one size
     flat,    ///< values of any size, one behind the other
     offsets  ///< where each value of a flat column begins, and where the last one ends
   };

@@ -21,7 +21,7 @@
 namespace shale {
 namespace {
 
-// Columns are few. A root with more objects is one dataset (or group) a sample.
+// Columns are few. A root with more objects has one dataset (or group) per sample.
 constexpr std::size_t kMostObjects = 1024;
 // Chunks are asked for one after the other; where nearly all are missing, by their index, which
 // takes the library longer with each.
@@ -34,7 +34,7 @@ constexpr std::string_view kNewerHint =
     "if a newer HDF5 wrote it: h5py.File(..., libver=('v108', 'v110')), or h5repack -j 1 -k 2 OLD "
     "NEW";
 
-// What failed, with the reason that the library gives. A version that it does not know is no
+// What failed, with the reason that the library gives. A version that it does not know is not
 // damage.
 template <class... Args>
 Error failure(fmt::format_string<Args...> format, Args&&... args) {

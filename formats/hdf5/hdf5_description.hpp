@@ -47,7 +47,7 @@ struct Hdf5Dataset {
   std::vector<std::string> filters;
   std::vector<std::uint64_t> chunk;  ///< sides of a chunk
   /// Where rows lie, ascending, as offsets in the file. Contiguous storage is one chunk of all
-  /// rows. Empty where a chunk does not hold whole rows as they are (filters, other sides cut).
+  /// rows. Empty where a chunk does not hold whole rows as they are (filters, other sides split).
   std::vector<Hdf5ChunkRun> runs;
 
   /// Rows that one chunk of `runs` holds.

@@ -14,7 +14,7 @@ namespace shale {
 /// What the metadata of a shard says, once all of it has been checked.
 struct ShardDirectory {
   std::uint64_t samples = 0;
-  std::vector<ColumnExtent> extents;  ///< one a column of the plan
+  std::vector<ColumnExtent> extents;  ///< one per column of the plan
 };
 
 /// Reads the metadata of a shard without the HDF5 library. Datasets may come in any order, at any

@@ -235,7 +235,7 @@ class ForeignScanner {
   WalkPace pace_;
   PayloadReader payload_;
   Hdf5ForeignColumns columns_;
-  std::deque<Hdf5Values> fields_;  // one a field of the schema
+  std::deque<Hdf5Values> fields_;  // one per field of the schema
   std::optional<Hdf5Values> key_;
 
   IndexRow row_;  // at hand

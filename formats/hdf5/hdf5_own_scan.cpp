@@ -195,7 +195,7 @@ class OwnScanner {
   const Hdf5Plan& plan_;
   const ViewColumn& view_column_;
   WalkPace pace_;
-  std::vector<ColumnWalk> walks_;  // one a part
+  std::vector<ColumnWalk> walks_;  // one per part
   std::uint64_t row_number_ = 0;
 };
 

@@ -14,7 +14,7 @@ namespace shale {
 
 /// Scans a shard that shale wrote, without the HDF5 library; one of fixed rows by scan_fixed_hdf5,
 /// any other so: the metadata first (see
-/// read_shard_directory), and no rows if it is not as the schema says; then a row a sample, its
+/// read_shard_directory), and no rows if it is not as the schema says; then one row per sample, its
 /// places as the offsets say. A value whose offsets make no sense is missing in its row. Findings:
 /// of the metadata; offsets that do not begin with 0, descend, exceed or do not reach the end of
 /// their values; keys longer than 64 KiB. Memory: 16 MiB for windows (4 KiB a column, if there are

@@ -34,10 +34,10 @@ class Hdf5Rows {
   /// The bytes of a row that exists; valid until the next call. Errors: Code::damaged, Code::io.
   [[nodiscard]] Bytes bytes(std::uint64_t row);
   /// A number that exists, of an integer dataset; uint64 above 2^63 as its negative twin. Errors:
-  /// as bytes().
+  /// same as bytes().
   [[nodiscard]] std::int64_t integer(std::uint64_t row);
-  /// A number that exists; `field` is the integer or real that the dataset is. Errors: as bytes();
-  /// Code::damaged for a bool that is neither 0 nor 1.
+  /// A number that exists; `field` is the integer or real that the dataset is. Errors: same as
+  /// bytes(); Code::damaged for a bool that is neither 0 nor 1.
   [[nodiscard]] IndexCell number(std::uint64_t row, const Field& field);
 
  private:

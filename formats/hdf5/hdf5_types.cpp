@@ -5,7 +5,7 @@
 #include "shale/base/error.hpp"
 
 // The body of a datatype message (HDF5 File Format Specification 3.0, section IV.A.2.d):
-//  +0  u8   version << 4 | class         +1  u24 bits of the class       +4  u32 bytes an element
+//  +0  u8   version << 4 | class         +1  u24 bits of the class       +4  u32 bytes per element
 //  class 0, integer   bits: 0 big-endian, 1-2 padding, 3 signed
 //                     +8  u16 first bit, u16 bits
 //  class 1, float     bits: 0 and 6 byte order, 1-3 padding, 4-5 normalization (2: the leading 1 is

@@ -23,7 +23,7 @@
 #include "formats/hdf5/hdf5_types.hpp"
 
 //  The plain file:
-//  +0    superblock, root group, an object header a dataset (hdf5_metadata.cpp)
+//  +0    superblock, root group, an object header per dataset (hdf5_metadata.cpp)
 //  then  the datasets, one after the other, each at a multiple of 64; of those of variable length
 //        the references: u32 length, u64 address, u32 1
 //  then  their values, each in a collection of the global heap that holds nothing else:

@@ -22,7 +22,7 @@ class Hdf5Values {
 
   /// Where the value of a row lies; kMissing if it was never written. Its bytes are inside the
   /// file. Errors: Code::damaged with the offset of what is wrong; Code::unsupported for a value
-  /// that is cut over several chunks; Code::io.
+  /// that is split over several chunks; Code::io.
   [[nodiscard]] FieldPlace place_of(std::uint64_t row);
 
   /// Rows of the dataset itself, for numbers.

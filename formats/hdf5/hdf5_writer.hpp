@@ -19,8 +19,9 @@ namespace shale {
                                                             const OptionSet& options);
 
 /// Streams what is likely the largest column (Hdf5Plan::streamed) into the file, keeps the others
-/// in a scratch file beside it, and writes the metadata at the end into the room left at the front.
-/// Calls no library: the bytes do not depend on which one is installed. Memory: see ColumnSpill.
+/// in a scratch file beside it, and writes the metadata at the end into the space left at the
+/// front. Calls no library: the bytes do not depend on which one is installed. Memory: see
+/// ColumnSpill.
 [[nodiscard]] std::unique_ptr<ShardWriter> create_hdf5_shard(std::span<OutputFile> files,
                                                              const Schema& schema,
                                                              const OptionSet& options,

@@ -302,7 +302,7 @@ class LmdbCursor final : public KeyCursor {
 };
 
 // The meta page that counts. Two that contradict each other may be those of two moments, if the
-// file is being written to: they are read anew a few times before they are called damaged.
+// file is being written to: they are reread a few times before they are called damaged.
 MetaPage read_settled_meta(const InputFile& file) {
   constexpr int kAttempts = 4;
   for (int attempt = 1;; ++attempt) {

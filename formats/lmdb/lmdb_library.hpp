@@ -16,7 +16,8 @@ namespace shale::lmdb {
 /// looked up with mdb_get besides, and their number compared with mdb_stat's. Maps the file: in a
 /// child process only, for it is killed where the file ends early (SIGBUS) or lies about a place.
 /// Memory: the pages that were walked are given back by and by.
-/// Errors: Code::damaged for what liblmdb refuses; Code::limit if there is no room to map it.
+/// Errors: Code::damaged for what liblmdb refuses; Code::limit if there are not enough addresses to
+/// map it.
 void walk_by_liblmdb(const std::string& path, std::uint64_t file_bytes, const EntrySink& entries,
                      const FindingSink& findings);
 

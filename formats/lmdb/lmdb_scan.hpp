@@ -25,8 +25,8 @@ void scan_lmdb_shard(const ShardInput& input, const OptionSet& options, const Ro
 /// msgpack: the fields that the maps of all entries have; a str is text where it is UTF-8 of at
 /// most 4096 bytes in all of them, else bytes; an entry "key" of the map is the sample's key.
 /// Errors: Code::unsupported, by name, for named databases, sorted duplicates, layouts of other
-/// LMDB versions, the first value that is no map like those before it, and the field that no kind
-/// can hold; Code::schema for a field's name; Code::damaged; Code::usage for Dialect::own.
+/// LMDB versions, the first value that is not a map like those before it, and the field that no
+/// kind can hold; Code::schema for a field's name; Code::damaged; Code::usage for Dialect::own.
 [[nodiscard]] Survey survey_lmdb_file(const InputFile& file, Dialect dialect,
                                       const WalkProgress& progress = {});
 

@@ -181,7 +181,7 @@ class MapSurvey {
   std::uint64_t count_ = 0;
   std::size_t keys_ = 0;  // entries 'key' of a map: 0 or 1
   Schema schema_;
-  std::vector<bool> is_text_;  // one a field
+  std::vector<bool> is_text_;  // one per field
 };
 
 void refuse_named_database(const TreeEntry& entry, const InputFile& file) {

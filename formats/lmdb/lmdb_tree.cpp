@@ -20,7 +20,7 @@ namespace {
 // What of a value is read without its payload: a map's head and what follows the contents.
 constexpr std::uint64_t kValueEndsBytes = 4096;
 
-// A bit a page of the file: which are in use.
+// One bit per page of the file: which are in use.
 class PageMap {
  public:
   explicit PageMap(std::uint64_t pages) : bits_(pages) {}
@@ -176,7 +176,7 @@ class TreeWalk {
                const KeyRange& range) {
     const std::vector<PageNode>& nodes = contents.nodes;
     for (const PageNode& node : nodes) {
-      // What is no page of the file gets its finding when its turn comes.
+      // A page outside the file gets its finding when its turn comes.
       if (node.child < walk_.pages.pages())
         walk_.file.prefetch(offset_of(node.child), walk_.meta.page_bytes);
     }
@@ -360,7 +360,7 @@ class FreePages {
         return;
       }
       before = page;
-      // Pages behind the end of a file that was cut are as free as they were.
+      // Pages beyond the end of a truncated file are as free as they were.
       if (page < walk_.pages.pages() && walk_.pages.take(page, 1)) {
         walk_.draft.report(at, fmt::format("page {} is free and in use", page));
         return;

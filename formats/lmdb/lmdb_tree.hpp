@@ -31,9 +31,9 @@ struct TreeEntry {
 using EntrySink = std::function<void(const TreeEntry&)>;
 
 struct TreeWalkOptions {
-  /// What shale writes: no page is free, lost or cut off, and there is none behind the last one.
+  /// What shale writes: no page is free, lost or truncated, and there is none behind the last one.
   bool is_own = false;
-  /// One read a value that is not in a leaf: the overflow pages' header is checked too.
+  /// One read per value that is not in a leaf: the overflow pages' header is checked too.
   bool reads_overflow_headers = false;
   /// The entries' values will be looked at: the kernel is told before the sink is.
   bool prefetches_values = false;
@@ -48,7 +48,7 @@ struct TreeTotals {
 };
 
 /// Walks the main tree in key order, then the free one, each page once, and hands out the entries
-/// of the main tree. Findings: pages that are no pages of a tree, lie outside the file or are met
+/// of the main tree. Findings: pages that are not tree pages, lie outside the file or are met
 /// twice; nodes outside their page or on top of each other; keys out of order or outside what their
 /// parent says; leaves at another depth; totals that differ from the tree's own; free pages that
 /// are in use. A damaged page loses its entries only: the walk goes on with the next. Memory: a bit

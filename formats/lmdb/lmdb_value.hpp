@@ -51,7 +51,7 @@ struct TensorValue {
   FieldPlace data;
 };
 /// Nullopt for a map of anything else; if not `is_own`, in any order, and str or bin all the same.
-/// Errors: as parse_msgpack_map.
+/// Errors: same as parse_msgpack_map.
 [[nodiscard]] std::optional<TensorValue> read_tensor(const ViewBytes& view,
                                                      const MsgpackEntry& entry, bool is_own);
 

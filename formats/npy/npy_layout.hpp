@@ -4,7 +4,7 @@
 
 namespace shale {
 
-/// One file a field, fixed rows, no keys. Errors: Code::unsupported, by field, for a name that is
+/// One file per field, fixed rows, no keys. Errors: Code::unsupported, by field, for a name that is
 /// too long for a file's and for a tensor of more than 63 axes; for samples without fields.
 [[nodiscard]] ShardLayout npy_layout(const Schema& schema, const OptionSet& options);
 

@@ -15,7 +15,7 @@ namespace shale {
 [[nodiscard]] std::unique_ptr<ShardSizer> create_npy_sizer(const Schema& schema,
                                                            const OptionSet& options);
 
-/// Writes one .npy file a field: header, then the rows as they come. Memory: none of its own.
+/// Writes one .npy file per field: header, then the rows as they come. Memory: none of its own.
 [[nodiscard]] std::unique_ptr<ShardWriter> create_npy_shard(std::span<OutputFile> files,
                                                             const Schema& schema,
                                                             const OptionSet& options,

@@ -231,7 +231,7 @@ class ForeignRecordScanner {
   // Of the frame at hand; kept here so that their memory is.
   std::uint64_t row_number_ = 0;
   std::vector<ParsedFeature> parsed_;
-  std::vector<const ParsedFeature*> chosen_;  // one a field; null where the record has none
+  std::vector<const ParsedFeature*> chosen_;  // one per field; null where the record has none
   const ParsedFeature* chosen_key_ = nullptr;
   std::vector<FieldPlace*> targets_;
   std::vector<FieldPlace> places_;

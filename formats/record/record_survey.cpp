@@ -90,7 +90,7 @@ class RecordSurvey {
   }
 
  private:
-  // Why the record is no Example; nullopt if it is one, or is damaged, which says nothing.
+  // Why the record is not an Example; nullopt if it is one, or is damaged, which says nothing.
   std::optional<std::string> add(const RecordFrame& frame) {
     if (frame.bytes() <= kStructureWindow) (void)window_.view(frame.begin, frame.bytes());
     const std::optional<std::string> fault = parse(frame);

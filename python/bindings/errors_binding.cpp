@@ -61,7 +61,7 @@ nb::object exception_of(const Error& error, const std::string& shard) {
   return made;
 }
 
-// What a signal's handler raised meanwhile goes first.
+// What a signal's handler has raised in the meantime goes first.
 void set_python_error(const Error& error, const std::string& shard) {
   if (PyErr_Occurred() != nullptr) return;
   const nb::object made = exception_of(error, shard);

@@ -6,7 +6,7 @@
 #include "python/bindings/resample_binding.hpp"
 
 NB_MODULE(_shale, module) {
-  // Workers of a DataLoader end without a tidy interpreter: what is alive then is no leak.
+  // Workers of a DataLoader end without a tidy interpreter: what is alive then is not a leak.
   nanobind::set_leak_warnings(false);
   module.attr("version") = SHALE_VERSION;
   shale::python::bind_errors();

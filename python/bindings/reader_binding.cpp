@@ -119,7 +119,7 @@ class Reader {
     }
   }
 
-  // In the order asked; read in the order of the dataset, a part after the other.
+  // In the order requested; read in the order of the dataset, a part after the other.
   [[nodiscard]] nb::list read(const std::vector<std::uint64_t>& rows) {
     std::vector<std::size_t> order(rows.size());
     std::iota(order.begin(), order.end(), std::size_t{0});

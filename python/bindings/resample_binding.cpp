@@ -108,7 +108,7 @@ ResampleRequest request_of(const Arguments& arguments) {
   return request;
 }
 
-// What a run tells the thread that called it, which does not hold the interpreter's lock meanwhile.
+// What a run tells the thread that called it, which does not hold the interpreter's lock during it.
 class Watch {
  public:
   explicit Watch(nb::object progress) : progress_(std::move(progress)) {}

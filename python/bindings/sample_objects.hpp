@@ -16,7 +16,7 @@
 
 namespace shale::python {
 
-/// What becomes of the images among the values.
+/// What images among the values are turned into.
 enum class Decoding { none, rgb_hwc, rgb_chw };
 
 [[nodiscard]] constexpr PixelOrder pixel_order(Decoding decoding) {
@@ -75,9 +75,9 @@ class SampleObjects {
   SampleObjects& operator=(const SampleObjects&) = delete;
 
   [[nodiscard]] std::span<const Fetch> fetches() const { return fetches_; }
-  /// JPEGs become arrays in three steps, the first and the last without the GIL. What is no JPEG
-  /// stays bytes. Errors: Code::bad_content naming the sample, for one that does not decode;
-  /// Code::interrupted.
+  /// JPEGs become arrays in three steps, the first and the last without the GIL. Anything that is
+  /// not a JPEG stays bytes. Errors: Code::bad_content naming the sample, for one that does not
+  /// decode; Code::interrupted.
   void open_images();
   void make_pixels();
   void decode_images(const Events& events);
@@ -92,7 +92,8 @@ class SampleObjects {
     nanobind::object object;  // bytes or array that is being filled; null: in the scratch memory
     std::span<std::byte> bytes;
   };
-  /// A value that is to be decoded. The decoder is none once it has done its work, or for no JPEG.
+  /// A value that is to be decoded. There is no decoder once it has done its work, or if it is not
+  /// a JPEG.
   struct Image {
     std::size_t cell;
     std::uint64_t row;

@@ -27,8 +27,8 @@ struct ArrayColumns {
 
 /// What `inputs` are, if they are arrays: each an .npy file, whose column is "x", an .npz archive,
 /// whose arrays are columns of their names, or "name=file". Inputs of one name follow one another.
-/// A path that exists is a path, whatever it looks like. Nullopt for inputs that are no arrays at
-/// all. `fields`: only these columns, in this order; empty: all. Errors: as open_arrays;
+/// A path that exists is a path, whatever it looks like. Nullopt for inputs that are not arrays at
+/// all. `fields`: only these columns, in this order; empty: all. Errors: same as open_arrays;
 /// Code::usage for arrays among other inputs, an archive of several arrays under one name, a field
 /// that is not there; Code::schema, with both, for arrays of one column that differ in dtype or
 /// shape, and for columns that differ in length.

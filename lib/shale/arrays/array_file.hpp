@@ -11,7 +11,7 @@
 #include "shale/io/input_file.hpp"
 #include "shale/wire/zip_directory.hpp"
 
-// NumPy's files: an .npy file is one array, an .npz archive a zip file with one .npy file an array
+// NumPy's files: an .npy file is one array, an .npz archive a zip file with one .npy file per array
 // (numpy.savez stores them, numpy.savez_compressed deflates them).
 
 namespace shale {
@@ -38,7 +38,7 @@ struct ArrayFile {
 /// The arrays of one file, in its order.
 struct ArrayFiles {
   std::vector<ArrayFile> arrays;      ///< at least one
-  std::vector<std::string> left_out;  ///< members of the archive that are no .npy file
+  std::vector<std::string> left_out;  ///< members of the archive that are not .npy files
 };
 
 /// True for what begins like an .npy file or a zip archive.
@@ -46,9 +46,10 @@ struct ArrayFiles {
 [[nodiscard]] bool is_array_file(const InputFile& file);
 
 /// The array of an .npy file, or those of an .npz archive. The file is exactly as long as header
-/// and shape say, and so is each member. Errors: as InputFile; Code::damaged, with file and offset,
-/// and the member of an archive; Code::unsupported for 0-d arrays, for dtypes that are not of fixed
-/// size, for encrypted members, for archives without an array; Code::limit as parse_npy_header.
+/// and shape say, and so is each member. Errors: same as InputFile; Code::damaged, with file and
+/// offset, and the member of an archive; Code::unsupported for 0-d arrays, for dtypes that are not
+/// of fixed size, for encrypted members, for archives without an array; Code::limit as
+/// parse_npy_header.
 [[nodiscard]] ArrayFiles open_arrays(const std::string& path);
 
 /// The elements of an archive's member from the first on, in its own order of axes and bytes. What

@@ -30,12 +30,13 @@ class ArrayRows {
   [[nodiscard]] std::vector<std::string> notes(std::uint64_t memory_bytes) const;
 
   /// Adds the rows [row, row + rows) to the run: where they lie, or themselves. Streams are read in
-  /// order. Errors: as open_fortran and open_member; Code::interrupted.
+  /// order. Errors: same as open_fortran and open_member; Code::interrupted.
   void take(std::uint64_t row, std::uint64_t rows, std::uint64_t memory_bytes, PendingSample& run,
             const Events& events);
   /// What locate() takes.
   [[nodiscard]] ScratchNeed scratch_need(std::uint64_t memory_bytes) const;
-  /// Where its rows lie; those of a stream are written into a nameless file first. Errors: as take.
+  /// Where its rows lie; those of a stream are written into a nameless file first. Errors: same as
+  /// take.
   [[nodiscard]] LocatedRows::Segment locate(std::uint64_t memory_bytes, const Events& events);
 
  private:

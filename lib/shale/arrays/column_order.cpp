@@ -60,7 +60,7 @@ void ColumnOrder::place_row(Bytes items, std::span<std::byte> row) const {
 }
 
 /// Planes of the two axes that run fastest in the file; lines are runs along the first of them. A
-/// line at either end may be cut.
+/// line at either end may be partial.
 void ColumnOrder::place_part(Bytes items, std::uint64_t first_column,
                              std::span<std::byte> row) const {
   const Axis& along = axes_[0];

@@ -15,7 +15,7 @@
 
 // A column is one combination of the indices behind the first: all its items, one of each row, lie
 // together in the file. A row needs one item of every column. So
-//   one pass    reads a range of rows of all columns, in one piece a column, and transposes it;
+//   one pass    reads a range of rows of all columns, in one piece per column, and transposes it;
 //   two passes  where such pieces would be tiny: tiles of some columns and many rows are read and
 //               transposed, and become panels in a scratch file. A panel holds some columns of all
 //               rows, row by row:
@@ -145,7 +145,7 @@ Method choose_method(const Sizes& sizes, std::uint64_t memory) {
   return two_passes(sizes, memory - kScratchBufferBytes);
 }
 
-/// Some columns, cut to some rows. In memory they lie as in the file: column by column.
+/// Some rows of some columns. In memory they lie as in the file: column by column.
 struct Tile {
   std::uint64_t first_column = 0;
   std::uint64_t columns = 0;
@@ -329,7 +329,7 @@ class ColumnRows final : public CountedRows {
   }
 
   /// The next rows of the chunk, with the columns as in the file. The disk has the next chunk to
-  /// read meanwhile.
+  /// read in the meantime.
   void transpose_next(std::uint64_t rows, std::span<std::byte> into) {
     transpose(rows_of(chunk_, rows, sizes().item_bytes),
               staging_.subspan(done_ * sizes().item_bytes), into);

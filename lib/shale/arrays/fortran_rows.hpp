@@ -41,7 +41,7 @@ struct FortranPlan {
 /// here, with a nameless scratch file in `scratch_folder`, which is not touched otherwise. `events`
 /// is asked whether to stop, and not kept.
 /// Errors: Code::damaged with both numbers if the array reaches past the end of its file;
-/// Code::io, also if the scratch folder has too little room; Code::interrupted; Code::bug for less
+/// Code::io, also if the scratch folder has too little space; Code::interrupted; Code::bug for less
 /// memory, or a shape without axes.
 [[nodiscard]] std::unique_ptr<RowStream> open_fortran(FortranArray array,
                                                       std::uint64_t memory_bytes,

@@ -61,7 +61,7 @@ class LocatedRows {
 };
 
 /// Reads rows past the page cache, many reads in flight, into memory that it keeps. Not
-/// thread-safe: one a thread.
+/// thread-safe: one per thread.
 class RowLoader {
  public:
   /// No more than `memory_bytes` are read at once, at least 64 KiB. `rows` must outlive it.

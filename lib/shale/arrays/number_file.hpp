@@ -17,8 +17,8 @@ class NumberFile {
  public:
   enum class Kind { boolean, signed_integer, unsigned_integer, real };
 
-  /// Errors: as open_arrays; Code::unsupported for an archive; Code::schema for more axes than one,
-  /// and for a dtype other than bool, integers, and floats of 2, 4 and 8 bytes.
+  /// Errors: same as open_arrays; Code::unsupported for an archive; Code::schema for more axes than
+  /// one, and for a dtype other than bool, integers, and floats of 2, 4 and 8 bytes.
   explicit NumberFile(const std::string& path);
 
   [[nodiscard]] const std::string& path() const { return array_.file->path(); }
@@ -38,7 +38,7 @@ class NumberFile {
 
   using Visit = std::function<void(std::uint64_t first, std::span<const std::uint64_t> numbers)>;
   /// All numbers as `read` gives them, in order, 64 KiB of them at a time; `events` is asked in
-  /// between whether to stop. Errors: as read; Code::interrupted; what `visit` throws.
+  /// between whether to stop. Errors: same as read; Code::interrupted; what `visit` throws.
   void walk(const Events& events, const Visit& visit) const;
 
  private:

@@ -28,7 +28,7 @@ class PieceReader {
  public:
   explicit PieceReader(PieceSource source);
 
-  /// `into` will be filled from `offset` when finish() returns. Errors: as finish().
+  /// `into` will be filled from `offset` when finish() returns. Errors: same as finish().
   void add(std::uint64_t offset, std::span<std::byte> into);
   /// Errors: Code::damaged if the file ends before; Code::io; both with file and offset.
   void finish();

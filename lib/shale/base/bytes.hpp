@@ -50,7 +50,7 @@ void append_big_endian(std::string& into, T value) {
 /// Reads integers and runs of bytes out of untrusted memory; never past its end.
 /// `where` names what is read (a file's path) and `base` is the offset of bytes[0] in it: both go
 /// into the errors. The bytes are borrowed.
-/// Errors: Code::damaged, with file and offset, when fewer bytes are left than asked for.
+/// Errors: Code::damaged, with file and offset, when fewer bytes are left than requested.
 class ByteReader {
  public:
   explicit ByteReader(Bytes bytes, std::string_view where = {}, std::uint64_t base = 0)

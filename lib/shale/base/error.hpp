@@ -11,15 +11,15 @@
 
 namespace shale {
 
-/// What went wrong, by kind: it decides the exit code and what --on-error may do about it.
+/// The kind of an error: it decides the exit code and what --on-error may do about it.
 enum class Code {
   usage,        ///< the command's words are off (exit 2)
   unsupported,  ///< well-formed, but nothing here can do it
   not_found,    ///< no such file, key or row
-  exists,       ///< the target is taken
-  io,           ///< the storage failed: never skipped, always worth another try
-  damaged,      ///< bytes are not what they were, or what their format demands (exit 3)
-  bad_content,  ///< a sample of the input is not what it claims: what --on-error decides about
+  exists,       ///< the target already exists
+  io,           ///< the storage failed: never skipped, always worth a retry
+  damaged,      ///< bytes differ from what was written, or violate their format (exit 3)
+  bad_content,  ///< a sample of the input is invalid: --on-error decides what happens
   schema,       ///< a sample does not fit the schema
   limit,        ///< a size, count or budget is exceeded
   mismatch,     ///< two things that should agree do not (other options, other inputs)
@@ -33,7 +33,7 @@ struct SampleId {
   std::optional<std::uint64_t> index;  ///< 0-based, over the dataset
 };
 
-/// The exception of the house: thrown where the fact is known, enriched with place and hint on the
+/// The exception of shale: thrown where the fact is known, enriched with place and hint on the
 /// way up. The hint is printed on a line of its own.
 /// what() reads "file: byte N: sample 'key': message: cause".
 class Error : public std::exception {
@@ -42,7 +42,7 @@ class Error : public std::exception {
   Error(Code code, fmt::format_string<Args...> format, Args&&... args)
       : Error(code, fmt::format(format, std::forward<Args>(args)...), 0) {}
 
-  /// Sets the place, unless one nearer to the fact is set already; fills in an offset only for the
+  /// Sets the place, unless a more specific one is already set; fills in an offset only for the
   /// same file.
   Error& at(std::string_view file, std::optional<std::uint64_t> offset = std::nullopt);
   Error& for_sample(std::string_view key, std::optional<std::uint64_t> index = std::nullopt);

@@ -9,12 +9,12 @@
 
 namespace shale {
 
-/// One thing that is wrong with a dataset. Findings are collected, errors stop: see Error.
+/// One fault of a dataset. Findings are collected, errors stop the work: see Error.
 struct Finding {
   std::string message;                  ///< the fact, in words
   std::string file;                     ///< the file it is in, relative to the dataset
   std::optional<std::uint64_t> offset;  ///< byte in that file
-  std::optional<std::uint64_t> length;  ///< bytes that are in doubt from there on
+  std::optional<std::uint64_t> length;  ///< the number of doubtful bytes from there on
   std::string shard;                    ///< "shard-000007", empty if it is not about one shard
   std::optional<std::uint64_t> row;     ///< 0-based row in that shard
   std::optional<SampleId> sample;

@@ -11,8 +11,8 @@ namespace shale {
 
 enum class Compression : std::uint8_t { gzip, zlib };
 
-/// Fills `into` with the first bytes that a compressed stream stands for, of which `head` is the
-/// beginning. Returns how many there were; 0 for anything that is no such stream. Computed by
+/// Decompresses the first bytes of a compressed stream into `into`; `head` is the
+/// beginning. Returns how many there were; 0 for anything that is not such a stream. Computed by
 /// isa-l.
 [[nodiscard]] std::size_t inflate_beginning(Compression compression, Bytes head,
                                             std::span<std::byte> into);
@@ -32,9 +32,9 @@ class Inflater {
     bool has_ended = false;
   };
   /// Fills `into` from the next piece of the stream: it stops when `into` is full, all of the piece
-  /// is taken, or the stream has ended. What was taken may also be given out by a later call, even
-  /// one with an empty piece.
-  /// Errors: Code::damaged, without place, for what is no deflate stream.
+  /// is consumed, or the stream has ended. What was consumed may also be output by a later call,
+  /// even one with an empty piece. Errors: Code::damaged, without place, for an invalid deflate
+  /// stream.
   [[nodiscard]] Progress inflate(Bytes piece, std::span<std::byte> into);
   /// Bytes of the stream so far; once it has ended, its exact length, which may be a few bytes less
   /// than were taken.

@@ -30,7 +30,7 @@ struct LiteralOrigin {
 /// Reads a Python literal of strings, lengths and brackets as repr() writes it: the caller asks for
 /// what must come next, so no text makes it recurse. White space between words is skipped. Text and
 /// origin are borrowed.
-/// Errors: Code::damaged, with file and offset, when the text goes on otherwise.
+/// Errors: Code::damaged, with file and offset, when the text continues differently.
 class PythonScanner {
  public:
   enum class Encoding : std::uint8_t { latin1, utf8 };

@@ -42,7 +42,8 @@ struct DatasetDigest {
 
 /// The digests of many samples of a schema with has_fixed_fields(), from their columns: a field
 /// each, the values of `rows` samples one after the other, as they are stored. The same as of each
-/// sample by digest_of, but for `keys`, which stays zero. Errors: as read_number, naming the row.
+/// sample by digest_of, but for `keys`, which stays zero. Errors: same as read_number, naming the
+/// row.
 [[nodiscard]] DatasetDigest digest_of_rows(std::span<const Bytes> columns, std::uint64_t rows,
                                            const Schema& schema);
 

@@ -52,7 +52,7 @@ bool is_time_unit(std::string_view unit) {
   return is_listed(kTimeUnits, unit.substr(digits));
 }
 
-// The bytes of an element whose dtype is `letter` and then `width`; nullopt for what is no such
+// The bytes of an element whose dtype is `letter` and then `width`; nullopt for any other
 // dtype.
 std::optional<std::uint64_t> bytes_of_item(char letter, std::string_view width) {
   for (const NumberType& number : kNumbers) {
@@ -69,7 +69,7 @@ std::optional<std::uint64_t> bytes_of_item(char letter, std::string_view width) 
   return *count * 4;  // UCS-4
 }
 
-// A type as it is read: the text of its little-endian form, and what lies otherwise.
+// A type as it is read: the string of its little-endian form, and what is stored differently.
 struct Element {
   std::string descr;
   std::uint64_t bytes = 0;

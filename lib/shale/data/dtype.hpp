@@ -26,11 +26,11 @@ class DType {
   DType() = default;
   /// Takes either text; a list in any spelling that Python takes for the same.
   /// Errors: Code::unsupported, by column, for what is not of fixed size, is an object, or is not
-  /// little-endian; Code::damaged for a list that is none, or that names a column twice;
-  /// Code::limit for texts above kMostTextBytes and for more than kMostLevels of lists.
+  /// little-endian; Code::damaged for an invalid list, or one that names a column twice;
+  /// Code::limit for strings above kMostTextBytes and for more than kMostLevels of lists.
   [[nodiscard]] static DType parse(std::string_view descr);
   /// The structured type of columns (name, plain type) that lie one after the other.
-  /// Errors: as parse; Code::bug for a name that is not UTF-8.
+  /// Errors: same as parse; Code::bug for a name that is not UTF-8.
   [[nodiscard]] static DType packed(
       std::span<const std::pair<std::string, std::string>> names_and_types);
 
@@ -60,8 +60,8 @@ struct StoredDType {
 };
 
 /// As DType::parse, for any byte order: '<', '>', and '=' as a little-endian machine means it. The
-/// halves of a complex number are turned apart, and the characters of a text.
-/// Errors: as DType::parse; Code::limit for more than 65,536 swaps an element.
+/// halves of a complex number are turned apart, and the characters of a string.
+/// Errors: same as DType::parse; Code::limit for more than 65,536 swaps an element.
 [[nodiscard]] StoredDType parse_stored_dtype(std::string_view descr);
 /// The same out of a longer literal, where a plain type is a string. Errors have its place.
 [[nodiscard]] StoredDType read_stored_dtype(PythonScanner& from);

@@ -46,7 +46,7 @@ std::optional<float> narrowed(double number) {
                                 short_fraction);
   }
   const bool is_finite = (bits >> 52 & 0x7ff) != 0x7ff;
-  // A finite double that is too large for a float is not to be cast.
+  // A finite double that is too large for a float must not be cast.
   if (is_finite &&
       (number > std::numeric_limits<float>::max() || number < std::numeric_limits<float>::lowest()))
     return std::nullopt;

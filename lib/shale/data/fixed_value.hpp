@@ -31,7 +31,7 @@ namespace shale {
 [[nodiscard]] std::vector<std::uint64_t> shape_of_column(const Field& field, std::uint64_t rows);
 
 /// Bytes of each value of a field; nullopt for bytes, text and lists, whose values differ in size.
-/// Errors: as Field::tensor_bytes.
+/// Errors: same as Field::tensor_bytes.
 [[nodiscard]] std::optional<std::uint64_t> fixed_bytes_of(const Field& field);
 /// True if every field has values of one size, and there is one.
 [[nodiscard]] bool has_fixed_fields(const Schema& schema);

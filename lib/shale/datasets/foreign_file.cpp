@@ -142,7 +142,7 @@ class Indexing {
       return nameless_output();
     };
     locate_rows(format, create_list);
-    // In memory the index of one sample after the other is all there is room for.
+    // There is only memory for the index of one sample at a time.
     const bool is_in_memory = request_.scratch_folder.empty();
     if (request_.with_checksums && !(is_in_memory && manifest_.layout.rows.has_index()))
       digest_rows(format, create_list, kNamelessFolder);

@@ -28,12 +28,12 @@ namespace shale {
 struct ForeignRequest {
   std::string file;
   std::string index_folder;  ///< of FILE.index.npy and the rest; empty: beside the file
-  /// Nullopt: as the index that is there was made, and plain if there is none.
+  /// Nullopt: as the existing index was made, and plain if there is none.
   std::optional<Dialect> dialect = {};
   bool with_checksums = false;  ///< reads the payload: crc32c columns, block list, digests
   std::string generator;
   std::uint64_t memory_bytes = 256 << 20;  ///< for one sample at a time, with checksums
-  /// An index that is there and still right stays as it is, however it was made.
+  /// An index that exists and is still right stays as it is, however it was made.
   bool keeps_fresh = false;
   std::string scratch_folder = {};  ///< for index_without_name
 };
@@ -48,10 +48,10 @@ struct ForeignRequest {
 /// reads such files.
 [[nodiscard]] const Format& format_of_file(const InputFile& file);
 
-/// Indexes a file, replacing an index that is there. Nothing is written if the file is damaged or
-/// cannot be indexed. Memory: one window, and with checksums one sample or 4 MiB. Errors: as
+/// Indexes a file, replacing an existing index. Nothing is written if the file is damaged or
+/// cannot be indexed. Memory: one window, and with checksums one sample or 4 MiB. Errors: same as
 /// Format::survey; Code::damaged with the first finding; Code::mismatch if the file changes
-/// meanwhile; Code::io.
+/// in the meantime; Code::io.
 struct IndexedFile {
   Manifest manifest;
   std::vector<std::string> notes;
@@ -78,11 +78,11 @@ struct NamelessIndex {
 [[nodiscard]] std::optional<std::string> change_since_index(
     const InputFile& file, const Manifest& manifest,
     const std::optional<ManifestShard>& only_shard);
-/// The error for such an index: it would point into the wrong bytes.
+/// The error for such an index, which would point to the wrong bytes.
 [[nodiscard]] Error stale_index(const std::string& file, const std::string& index_folder,
                                 const Manifest& manifest, std::string_view change);
 
-/// The command that makes this index again, with all that shapes it, for hints.
+/// The command that rebuilds this index, with all options that shape it, for hints.
 [[nodiscard]] std::string index_command(const std::string& file, const std::string& index_folder,
                                         Dialect dialect, bool with_checksums);
 

@@ -41,8 +41,9 @@ struct OpenedDataset {
 };
 
 /// Errors: Code::not_found; Code::mismatch for an unfinished dataset, or a file that has changed
-/// since it was indexed; Code::unsupported for what is no dataset; as read_manifest and index_file;
-/// Code::damaged for a file that the checksums of its container prove so.
+/// since it was indexed; Code::unsupported for anything that is not a dataset; same as
+/// read_manifest and index_file; Code::damaged for a file that the checksums of its container prove
+/// so.
 [[nodiscard]] OpenedDataset open_dataset(const DatasetRequest& request, const Events& events);
 
 /// Refuses --index-dir and --parse for an input that is not a file of another tool, but `kind`.
@@ -52,7 +53,7 @@ void refuse_file_options(const std::string& path, std::string_view kind,
 inline constexpr std::string_view kOwnDataset = "a shale dataset";
 
 /// The row that a key stands for where keys are the numbers of rows, 0 to rows - 1; nullopt for
-/// what is no such number as it is written.
+/// anything else, also for the number in another spelling.
 [[nodiscard]] std::optional<std::uint64_t> row_of_number(std::string_view key, std::uint64_t rows);
 
 }  // namespace shale

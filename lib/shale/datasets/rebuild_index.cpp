@@ -85,7 +85,7 @@ class Rebuilding {
     return files;
   }
 
-  // The shard's own bytes come first: an index of a changed shard would vouch for damage.
+  // The shard's own bytes come first: an index of a changed shard would make damage look right.
   [[nodiscard]] std::vector<Hash128> hash_files(const ManifestShard& shard,
                                                 const std::vector<InputFile>& files) const {
     std::vector<Hash128> blocks;

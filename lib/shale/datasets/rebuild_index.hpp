@@ -22,7 +22,7 @@ struct RebuildReport {
   std::uint64_t rebuilt = 0, whole = 0, failed = 0;
 };
 
-/// Makes the lost or damaged indexes and block lists of a finished dataset anew, from its shards.
+/// Rebuilds the lost or damaged indexes and block lists of a finished dataset from its shards.
 /// What is made must have the size and hash that the manifest gives, byte for byte, before it takes
 /// its final name; otherwise the shard itself has changed, nothing is written for it, and its
 /// `fault` says so. Memory: one window a file and the block list of one shard. Errors:

@@ -24,7 +24,7 @@ class BatchCutter {
   };
   BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs, Runs runs);
 
-  /// The next batch, if there is one, if the budget has room for it and if fewer than two a job
+  /// The next batch, if there is one, if the budget has room for it and if fewer than two per job
   /// (and two) are `in_flight`. With nothing in flight there is always room. Errors: Code::limit
   /// naming a sample that is larger than the budget.
   [[nodiscard]] std::optional<Batch> next(std::size_t in_flight);

@@ -38,8 +38,8 @@ struct EncodedBatch {
 };
 
 /// Reads, probes, checks, hashes and encodes the samples of a batch: all that can be done out of
-/// order. Pure but for the reading; runs in the workers. Errors: as load_batch; Code::bad_content
-/// under OnError::fail; Code::schema; Code::limit. In the order of the samples.
+/// order. Pure but for the reading; runs in the workers. Errors: same as load_batch;
+/// Code::bad_content under OnError::fail; Code::schema; Code::limit. In the order of the samples.
 [[nodiscard]] EncodedBatch encode_batch(Batch batch, const SourceInfo& source,
                                         const Encoding& encoding, BatchReader& reader);
 

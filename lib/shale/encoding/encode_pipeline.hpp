@@ -17,8 +17,8 @@ struct PipelineLimits {
 };
 
 /// Reads and encodes all samples of a source, with many workers, and hands them to `commit` in the
-/// order of the source, in the calling thread. Errors: as encode_batch, BatchCutter and `commit`:
-/// the first in input order; Code::interrupted.
+/// order of the source, in the calling thread. Errors: same as encode_batch, BatchCutter and
+/// `commit`: the first in input order; Code::interrupted.
 void encode_all(Source& source, const Encoding& encoding, const PipelineLimits& limits,
                 const Events& events, const std::function<void(const EncodedSample&)>& commit);
 

@@ -44,7 +44,7 @@ struct Record {
 /// What a shard will hold, known before it is begun: only for formats with can.needs_plan.
 struct ShardPlan {
   std::uint64_t samples = 0;
-  std::vector<std::uint64_t> part_bytes;  ///< sum over the records, one a part
+  std::vector<std::uint64_t> part_bytes;  ///< sum over the records, one per part
 };
 
 /// Arithmetic on the sizes of a shard's files; touches no file. Bounds every file by --shard-size.
@@ -63,7 +63,7 @@ struct ClosedShard {
   std::vector<std::uint64_t>
       late_offsets;  ///< as append() returns them, for records that it still owed
   std::vector<std::uint64_t>
-      part_bases;  ///< to add to every offset, one a part; empty: offsets were absolute
+      part_bases;  ///< to add to every offset, one per part; empty: offsets were absolute
                    ///< (where rows are fixed: where the first value of each part lies)
 };
 
@@ -177,7 +177,8 @@ struct Format {
   /// a file that survey() and scan() read. Returns what is left out, a sentence each; nullopt if
   /// nothing of the file has to be unpacked. Null if the format has no such files. Memory: a
   /// quarter of `memory_bytes` here, all of it in a child. Errors: Code::unsupported by name;
-  /// Code::limit; Code::damaged; Code::io, before anything is written, if there is no room.
+  /// Code::limit; Code::damaged; Code::io, before anything is written, if there is not enough
+  /// space.
   std::optional<std::vector<std::string>> (*unpack)(const UnpackRequest&) = nullptr;
   /// Walks a shard's files, bounds-checked, and hands out its index rows in order: shards of its
   /// own, and those that survey() describes, as layout.dialect says. A value that is absent has
@@ -209,8 +210,8 @@ struct Format {
 /// The registry. Defined in formats/table.cpp; tests link their own.
 [[nodiscard]] std::span<const Format* const> all_formats();
 
-/// Errors: Code::usage, listing the formats there are, one a line in the hint; an empty name means
-/// that none was given.
+/// Errors: Code::usage, listing the available formats, one per line in the hint; an empty name
+/// means that none was given.
 [[nodiscard]] const Format& format_named(std::string_view name);
 
 /// Errors: Code::schema for a schema that is not valid; Code::unsupported, by field and format, for
@@ -220,7 +221,7 @@ void check_schema_fits(const Format& format, const Schema& schema);
 /// The format with the highest bid for a file; null if none bids.
 [[nodiscard]] const Format* detect_format(const Probe& probe);
 
-/// A sample of fixed rows as a record: a part a field, as it is stored. What Format::encode is
+/// A sample of fixed rows as a record: one part per field, as it is stored. What Format::encode is
 /// there. Errors: Code::schema, naming field and sample, for a number that its dtype cannot hold.
 [[nodiscard]] Record encode_fixed_row(const Sample& sample, const Schema& schema);
 

@@ -34,10 +34,10 @@ struct KeyMapEntry {
 };
 
 /// A place in a map. It moves as LMDB's cursors do: a move that finds nothing leaves no current
-/// entry, but keeps the place that the next move starts from. Memory: a page a level. One thread at
-/// a time; a clone is another cursor, for another thread.
-/// Errors, of every move: Code::damaged with file and offset; Code::io. Its place is then not
-/// specified: move a clone where that matters.
+/// entry, but keeps the place that the next move starts from. Memory: one page per level. One
+/// thread at a time; a clone is another cursor, for another thread. Errors, of every move:
+/// Code::damaged with file and offset; Code::io. Its place is then not specified: move a clone
+/// where that matters.
 class KeyCursor {
  public:
   virtual ~KeyCursor() = default;
@@ -52,10 +52,10 @@ class KeyCursor {
   /// The entry of exactly this key. Errors: Code::damaged also if there is none, but the file has
   /// been written to so often since the map was opened that this may be wrong.
   virtual bool seek(Bytes key) = 0;
-  /// The first entry whose key is this one or follows it. Errors: as seek.
+  /// The first entry whose key is this one or follows it. Errors: same as seek.
   virtual bool seek_range(Bytes key) = 0;
   /// Nullopt where the last move found nothing. Errors: Code::damaged for a value outside the
-  /// file; Code::unsupported for one that is no run of bytes.
+  /// file; Code::unsupported for one that is not a run of bytes.
   [[nodiscard]] virtual std::optional<KeyMapEntry> current() const = 0;
   [[nodiscard]] virtual std::unique_ptr<KeyCursor> clone() const = 0;
 };
@@ -67,12 +67,12 @@ class KeyMap {
  public:
   virtual ~KeyMap() = default;
   [[nodiscard]] virtual const KeyMapFacts& facts() const = 0;
-  /// The entry of exactly this key. Errors: as KeyCursor.
+  /// The entry of exactly this key. Errors: same as KeyCursor.
   [[nodiscard]] virtual std::optional<KeyMapEntry> find(Bytes key) const = 0;
   /// A fresh cursor, which keeps what it needs of the map.
   [[nodiscard]] virtual std::unique_ptr<KeyCursor> cursor() const = 0;
   /// The map as the file has it now; if nothing was written since, this one.
-  /// Errors: as Format::open_map.
+  /// Errors: same as Format::open_map.
   [[nodiscard]] virtual std::shared_ptr<const KeyMap> renewed() const = 0;
 };
 

@@ -18,8 +18,8 @@ namespace {
 // What the child sends is one stream, whose messages may end anywhere, of
 //   u8 1, row        key, u64 hash of the key, u64 offset and u64 length of the record, cells
 //   u8 2, u32 length, finding
-// A place is u64 offset, u64 length, u32 crc32c, u32 count; a cell a place, i64 and f64; a text u32
-// length and bytes.
+// A place is u64 offset, u64 length, u32 crc32c, u32 count; a cell a place, i64 and f64; a string
+// u32 length and bytes.
 enum class Part : std::uint8_t { row = 1, finding = 2 };
 constexpr std::uint64_t kPlaceBytes = 24, kCellBytes = kPlaceBytes + 16,
                         kRowBytes = kPlaceBytes + 24;

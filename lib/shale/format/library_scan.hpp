@@ -23,7 +23,7 @@ struct LibraryScan {
 };
 
 /// Runs a scan of the first file of a shard in a child process; rows and findings cross the pipe.
-/// Errors: as Format::scan_by_library.
+/// Errors: same as Format::scan_by_library.
 [[nodiscard]] LibraryReading scan_in_child(const ShardInput& input, const LibraryScan& scan,
                                            const RowSink& rows, const FindingSink& findings,
                                            const std::function<void()>& ask);

@@ -7,7 +7,7 @@
 #include "shale/format/format.hpp"
 
 // Looks into the table of formats. In a file of its own, so that a format's library, which needs
-// the rest of this room, does not need the table that it is part of.
+// the rest of this module, does not need the table that it is part of.
 
 namespace shale {
 

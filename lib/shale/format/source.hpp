@@ -49,7 +49,7 @@ struct SourceInfo {
       false;       ///< in the order of next(): a loader without shuffle would see class after class
   Hash128 labels;  ///< xxh3-128 of all labels in order; zero where they are part of the samples'
                    ///< digests
-  std::uint64_t ignored = 0;  ///< entries that are no samples
+  std::uint64_t ignored = 0;  ///< entries that are not samples
   std::uint64_t skipped = 0;  ///< samples that the conversion which wrote this dataset left out
   std::string hidden;         ///< that conversion's policy; empty: the input is not a dataset
   /// Of a folder: when the last one of its files was modified, in nanoseconds since 1970; else 0.

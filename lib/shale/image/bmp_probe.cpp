@@ -78,8 +78,8 @@ const char* color_name(const HeaderView& view, const BmpHeader& bmp) {
   return bmp.pixel_bits == 1 ? "bilevel" : "gray";
 }
 
-// Where run-length coded pixels end; beyond the view's end if they are cut. The end-of-image escape
-// may be missing once every pixel has been there.
+// Where run-length coded pixels end; beyond the view's end if they are truncated. The end-of-image
+// escape may be missing once every pixel has been there.
 std::uint64_t end_of_runs(const HeaderView& view, const BmpHeader& bmp) {
   const std::uint64_t pixel_count = capped_product(bmp.width, bmp.height);
   std::uint64_t pixels = 0, at = bmp.pixels_begin;

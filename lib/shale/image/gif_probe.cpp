@@ -24,7 +24,7 @@ std::uint64_t table_bytes(std::uint8_t flags) {
   return (flags & 0x80U) != 0 ? std::uint64_t{3} << ((flags & 7U) + 1) : 0;
 }
 
-// Where the sub-blocks that begin at `at` end; beyond the view's end if they are cut.
+// Where the sub-blocks that begin at `at` end; beyond the view's end if they are truncated.
 std::uint64_t end_of_sub_blocks(const HeaderView& view, std::uint64_t at) {
   while (at < view.size()) {
     const std::uint64_t length = view.u8(at);

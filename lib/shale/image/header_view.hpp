@@ -10,8 +10,9 @@
 namespace shale {
 
 /// Integers at given offsets of untrusted bytes. What lies beyond the end reads as zero, so that no
-/// input needs an exception: a dataset may hold a million cut images, and a throw costs more than a
-/// whole probe. Whether a place exists is asked with has(). The bytes are borrowed. Errors: none.
+/// input needs an exception: a dataset may hold a million truncated images, and a throw costs more
+/// than a whole probe. Whether a place exists is asked with has(). The bytes are borrowed. Errors:
+/// none.
 class HeaderView {
  public:
   explicit HeaderView(Bytes bytes, std::endian order = std::endian::little)

@@ -12,7 +12,7 @@
 
 namespace shale {
 
-/// A libjpeg decompressor that reads from memory, for the sources of this room only. (The libjpeg
+/// A libjpeg decompressor that reads from memory, for the sources of this module only. (The libjpeg
 /// API: unlike TurboJPEG it decodes in stripes, tells one objection from another by number, and
 /// does not turn down unusual chroma subsampling.) libjpeg reports by a callback that must not
 /// return, so errors jump to the one setjmp in guarded().

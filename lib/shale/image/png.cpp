@@ -63,7 +63,7 @@ void read_header(PngReader& reader) {
   png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
   png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
   // Text, color profiles and the like are checked by their CRC and passed over: that a profile is
-  // not to libpng's taste is no damage, and a compressed text may unpack to gigabytes.
+  // not to libpng's taste is not damage, and a compressed text may unpack to gigabytes.
   png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
   png_read_info(png, reader.info);
 }

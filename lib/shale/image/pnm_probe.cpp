@@ -1,8 +1,8 @@
 //  PNM           "P1".."P6", then in decimal, between white space and #comments: width, height and
 //                (not P1, P4) the largest level
-//  P1 P2 P3      plain: levels in decimal, P1 single digits 0 and 1; P3 three a pixel
+//  P1 P2 P3      plain: levels in decimal, P1 single digits 0 and 1; P3 three per pixel
 //  P4 P5 P6      raw: one white space byte, then rows of packed bits, of u8, or of u16 (big-endian,
-//                if the largest level is above 255); P6 three a pixel. Another image may follow.
+//                if the largest level is above 255); P6 three per pixel. Another image may follow.
 //  Source: Netpbm, pbm(5), pgm(5), ppm(5).
 
 #include <fmt/format.h>

@@ -35,7 +35,7 @@ bool ends_with(std::string_view name, std::string_view lower_suffix) {
   });
 }
 
-// "BM" and "P3" begin many a text, so a BMP must go on with a header size that exists, a PNM with
+// "BM" and "P3" begin many texts, so a BMP must continue with a valid header size, a PNM with
 // white space.
 bool begins_bmp(const HeaderView& view) {
   constexpr std::uint32_t kHeaderSizes[] = {12, 16, 40, 52, 56, 64, 108, 124};

@@ -1,9 +1,9 @@
 //  How the pixels go:
 //  gray, YCbCr, RGB  -> HWC  libjpeg writes RGB straight into the result
-//                    -> CHW  libjpeg writes stripes of R G B x, which are cut into planes
-//  CMYK, YCCK        -> stripes of C M Y K, made R G B x in place, then packed or cut into planes
-//  A stripe is a few rows that stay in the cache. Four bytes a pixel, not three: cutting them up is
-//  then shifts and masks of whole words, which the compiler vectorises for any machine.
+//                    -> CHW  libjpeg writes stripes of R G B x, which are split into planes
+//  CMYK, YCCK        -> stripes of C M Y K, made R G B x in place, then packed or split into planes
+//  A stripe is a few rows that stay in the cache. Four bytes per pixel, not three: splitting them
+//  is then shifts and masks of whole words, which the compiler vectorises for any machine.
 
 #include "shale/image/rgb.hpp"
 
@@ -79,10 +79,10 @@ void read_rgb(jpeg_decompress_struct& state, JSAMPLE* into) {
 }
 
 // libjpeg-turbo writes rows that are aligned for SIMD past the cache; ours are read at once. Off by
-// this much they stay in the cache: 1.20 instead of 1.45 ms a photo (200 of ImageNet, AMD EPYC).
+// this much they stay in the cache: 1.20 instead of 1.45 ms per photo (200 of ImageNet, AMD EPYC).
 constexpr JDIMENSION kMisalignment = 4;
 
-// By stripes of four bytes a pixel.
+// By stripes of four bytes per pixel.
 void read_stripes(jpeg_decompress_struct& state, PixelOrder order, JSAMPLE* into) {
   state.out_color_space = is_cmyk(state) ? JCS_CMYK : JCS_EXT_RGBX;
   jpeg_start_decompress(&state);
@@ -176,7 +176,7 @@ void RgbDecoder::decode(PixelOrder order, std::span<std::byte> into) && {
   });
   if (was_decoded) {
     // Reads on to the EOI. As in Pillow, segments on the way must be sound, but with all pixels
-    // there a missing EOI is no damage.
+    // there a missing EOI is not damage.
     const bool was_finished = guarded(
         decompressor, [](jpeg_decompress_struct& state) { jpeg_finish_decompress(&state); });
     if (was_finished || decompressor.message_code == JWRN_JPEG_EOF) return;

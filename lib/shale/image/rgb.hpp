@@ -16,8 +16,8 @@ struct ImageExtent {
 /// How the bytes of an RGB image lie in memory: (height, width, 3) or (3, height, width), C order.
 enum class PixelOrder { hwc, chw };
 
-/// One JPEG on its way to RGB pixels: open() reads its header, so that the caller can make room;
-/// decode() fills that room. One object an image, one thread at a time; nothing is shared between
+/// One JPEG on its way to RGB pixels: open() reads its header, so that the caller can allocate
+/// memory; decode() fills it. One object per image, one thread at a time; nothing is shared between
 /// objects.
 /// Pixels: those of Pillow's Image.open(...).convert("RGB"), whose choices these are: accurate
 /// integer DCT, smooth chroma upsampling, CMYK and YCCK taken as inverted (Adobe's way), EXIF
@@ -27,7 +27,7 @@ enum class PixelOrder { hwc, chw };
 class RgbDecoder {
  public:
   /// Reads the header. The bytes are borrowed until decode() is done.
-  /// Returns nullopt if the content is no JPEG (it does not begin with FF D8 FF).
+  /// Returns nullopt if the content is not a JPEG (it does not begin with FF D8 FF).
   /// Errors: Code::bad_content if the header is damaged, is of a kind that libjpeg-turbo does not
   /// decode to RGB (12 bits, lossless, two channels), or if the pixels need more than
   /// `limit_bytes`. std::bad_alloc.
@@ -44,11 +44,11 @@ class RgbDecoder {
   /// Fills `into`, which has exactly size() bytes. May be called once: std::move(decoder).decode().
   /// Besides `into` it takes memory for a few rows; for a progressive JPEG all coefficients, at
   /// most `limit_bytes`.
-  /// Errors: Code::bad_content, with libjpeg's words as cause, if the file is cut before its
-  /// last pixel or is damaged beyond what libjpeg patches over (as Pillow, it takes
-  /// smaller damage for gray patches; `decode_and_discard` tells), or if it needs more than
-  /// `limit_bytes` or has more than 500 scans; `into` is then filled in part. Code::bug if `into`
-  /// has another size.
+  /// Errors: Code::bad_content, with libjpeg's message as cause, if the file is truncated before
+  /// its last pixel or is damaged beyond what libjpeg patches over (as Pillow, it takes smaller
+  /// damage for gray patches; `decode_and_discard` tells), or if it needs more than `limit_bytes`
+  /// or has more than 500 scans; `into` is then filled in part. Code::bug if `into` has another
+  /// size.
   void decode(PixelOrder order, std::span<std::byte> into) &&;
 
  private:

@@ -24,8 +24,8 @@ struct BackgroundWriter::Ring {
 };
 
 BackgroundWriter::BackgroundWriter(std::uint32_t slots) : ring_(std::make_unique<Ring>()) {
-  // Whatever the reason of a refusal (EPERM or ENOSYS in sandboxes, ENOMEM under old memlock
-  // limits, no thread left for the kernel's worker), plain writes do.
+  // Whatever the reason for a refusal (EPERM or ENOSYS in sandboxes, ENOMEM under old memlock
+  // limits, no thread left for the kernel's worker), plain writes work.
   const bool is_made = ::io_uring_queue_init(std::max(slots, 1U), &ring_->uring, 0) == 0;
   if (is_made && ring_worker_refusal(ring_->uring) == 0) return;
   if (is_made) ::io_uring_queue_exit(&ring_->uring);

@@ -169,7 +169,7 @@ void Ring::start(std::size_t index, const ReadRequest& request) {
 
 void Ring::submit_and_wait() {
   // The kernel may take fewer than all, for want of memory. What it leaves must not stay: the next
-  // chains need the room.
+  // chains need the space.
   do {
     const int submitted = ::io_uring_submit_and_wait(&uring_, 1);
     const bool can_try_again = submitted == -EINTR || submitted == -EAGAIN || submitted == -EBUSY;
@@ -191,7 +191,8 @@ void Ring::read(std::span<const ReadRequest> requests, std::span<ReadResult> res
   std::size_t started = 0;
   std::size_t settled = 0;
   while (settled < requests.size()) {
-    // The submission queue has room for a chain in every slot, so no chain is ever cut by a submit.
+    // The submission queue has room for a chain in every slot, so no chain is ever split by a
+    // submit.
     while (started < requests.size() && !free_slots_.empty()) {
       start(started, requests[started]);
       ++started;

@@ -28,7 +28,7 @@ struct ReadResult {
 /// Reads many small extents at once, through the page cache, with many reads in flight.
 /// Uses io_uring (open, read and close of a file as one chain), or a few threads with plain system
 /// calls where the kernel refuses io_uring, or has no thread left to serve it; both give the same
-/// results. One batch at a time: not thread-safe, make one a thread.
+/// results. One batch at a time: not thread-safe, make one per thread.
 class BatchReader {
  public:
   enum class Backend { automatic, io_uring, threads };
@@ -37,7 +37,7 @@ class BatchReader {
     std::uint32_t threads = 4;  ///< of the fallback, the calling one among them
     Backend backend = Backend::automatic;
   };
-  /// Errors: Code::unsupported if io_uring was asked for by name and is refused.
+  /// Errors: Code::unsupported if io_uring was requested by name and is refused.
   explicit BatchReader(const Options& options);
   ~BatchReader();
   BatchReader(BatchReader&&) noexcept;

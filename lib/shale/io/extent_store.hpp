@@ -16,7 +16,8 @@ namespace shale {
 /// A nameless scratch file of extents of one size, written past the page cache (where the file
 /// system lets us) from buffers of its own, many writes in flight, in any order. Extents that are
 /// given back are used again, so the file holds no more than is alive at once.
-/// Buffers are one thread's at a time; extents may be read and given back by any thread meanwhile.
+/// Buffers are one thread's at a time; extents may be read and given back by any thread at the same
+/// time.
 class ExtentStore {
  public:
   /// `extent_bytes`, also of each of the `buffers`, is a multiple of kDirectAlignment. Room on the
@@ -31,8 +32,8 @@ class ExtentStore {
   /// Of the file, at most so far.
   [[nodiscard]] std::uint64_t bytes() const;
 
-  /// A buffer to be filled; waits for a write if none is free. Errors: as write; Code::bug if all
-  /// are taken.
+  /// A buffer to be filled; waits for a write if none is free. Errors: same as write; Code::bug if
+  /// all are taken.
   [[nodiscard]] std::uint32_t take_buffer();
   [[nodiscard]] std::span<std::byte> buffer(std::uint32_t buffer) {
     return buffers_.subspan(buffer * extent_bytes_, extent_bytes_);
@@ -43,7 +44,7 @@ class ExtentStore {
   /// Errors: Code::io, of any write before; a full disk says how many bytes were wanted and are
   /// free. Nothing can be written after one.
   [[nodiscard]] std::uint32_t write(std::uint32_t buffer, std::uint64_t begin, std::uint64_t end);
-  /// Waits for all writes: extents may be read from now on. Errors: as write.
+  /// Waits for all writes: extents may be read from now on. Errors: same as write.
   void settle();
   /// Gives the memory of the buffers back. After settle(); nothing is written any more.
   void drop_buffers();

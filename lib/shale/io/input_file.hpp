@@ -73,7 +73,7 @@ class SparseReading {
 };
 
 /// The whole file, which must not be larger than `limit`.
-/// Errors: as InputFile; Code::limit with both numbers.
+/// Errors: same as InputFile; Code::limit with both numbers.
 [[nodiscard]] std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit);
 
 /// A moving window over a file, for parsers that go forward through small pieces: `view` returns

@@ -8,7 +8,7 @@
 
 namespace shale {
 
-/// A number and who said so: "2 (cgroup cpu.max)".
+/// A number and where it comes from: "2 (cgroup cpu.max)".
 struct Limit {
   std::uint64_t value;
   std::string source;
@@ -30,12 +30,12 @@ struct Limit {
 /// 16 MiB.
 [[nodiscard]] Limit default_memory_budget();
 
-/// The threads that were asked for, else usable_cpus(). Errors: Code::usage for 0 and for more than
+/// The threads that were requested, else usable_cpus(). Errors: Code::usage for 0 and for more than
 /// 1024.
 [[nodiscard]] Limit granted_jobs(std::optional<std::uint64_t> asked);
 
-/// The memory that was asked for, a size text, else default_memory_budget(). Errors: Code::usage
-/// for less than 16 MiB; as parse_size.
+/// The memory that was requested, as a size string, else default_memory_budget(). Errors:
+/// Code::usage for less than 16 MiB; same as parse_size.
 [[nodiscard]] Limit granted_memory(std::optional<std::string_view> asked);
 
 /// What the functions above look at. A test names another one.

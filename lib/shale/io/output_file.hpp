@@ -64,10 +64,10 @@ class OutputFile {
   /// it waits for the writes under way. Errors: Code::bug if [offset, offset + bytes.size()) was
   /// not appended; Code::io.
   void patch(std::uint64_t offset, Bytes bytes);
-  /// Reads back bytes that were appended before. Errors: as patch.
+  /// Reads back bytes that were appended before. Errors: same as patch.
   void read_back(std::uint64_t offset, std::span<std::byte> into);
-  /// Writes the rest, cuts the file to size(), makes it durable (fdatasync) and closes it. Call
-  /// once.
+  /// Writes the rest, truncates the file to size(), makes it durable (fdatasync) and closes it.
+  /// Call once.
   [[nodiscard]] FileSummary finish();
 
  private:

@@ -4,12 +4,12 @@
 
 namespace shale {
 
-/// Where files go that are nobody's business: $TMPDIR, or /tmp where that is unset or empty. It is
-/// not looked at: whoever makes a file there finds out whether that is possible, and whoever makes
-/// none need not care.
+/// Where temporary files go: $TMPDIR, or /tmp if that is unset or empty. The folder is not
+/// checked: creating a file there shows whether that is possible, and a run that creates none
+/// does not care.
 [[nodiscard]] std::string temporary_folder();
 
-/// What to do about a folder in which no file can be made, if it is that one; else "".
+/// The hint for a folder in which no file can be created, if it is that one; else "".
 [[nodiscard]] const char* temporary_folder_hint(const std::string& folder);
 
 }  // namespace shale

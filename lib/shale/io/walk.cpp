@@ -30,9 +30,9 @@ bool needs_stat(const dirent& entry) {
 /// One folder being read: closed before the next is opened, so depth costs no descriptors.
 class OpenFolder {
  public:
-  /// Errors: as walk_folder; a folder that is missing is Code::not_found only if it `is_root`.
+  /// Errors: same as walk_folder; a folder that is missing is Code::not_found only if it `is_root`.
   OpenFolder(const std::string& path, bool is_root) : path_(path) {
-    // Not by opendir: O_NONBLOCK and O_DIRECTORY are wanted, so that a FIFO put there meanwhile
+    // Not by opendir: O_NONBLOCK and O_DIRECTORY are wanted, so that a FIFO put there in between
     // cannot block.
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
     stream_.reset(descriptor >= 0 ? ::fdopendir(descriptor) : nullptr);

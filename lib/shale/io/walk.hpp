@@ -38,11 +38,11 @@ struct WalkCounts {
 };
 
 /// Walks a folder, following links to files and folders; a link to a folder that is its own
-/// ancestor is cut (counted). A broken link is an error. The order is unspecified: whoever needs
-/// one sorts. Calls `visit` on each file. Memory: the names of the folders still to be entered on
-/// each level; one descriptor, whatever the depth. Stats each wanted file once, and each link.
-/// Errors: Code::not_found if the root is missing; Code::io with the path of what could not be read
-/// (a path longer than the system's PATH_MAX, 4096 bytes, included).
+/// ancestor is not followed (counted). A broken link is an error. The order is unspecified: whoever
+/// needs one sorts. Calls `visit` on each file. Memory: the names of the folders still to be
+/// entered on each level; one descriptor, whatever the depth. Stats each wanted file once, and each
+/// link. Errors: Code::not_found if the root is missing; Code::io with the path of what could not
+/// be read (a path longer than the system's PATH_MAX, 4096 bytes, included).
 WalkCounts walk_folder(const std::string& root, const WalkOptions& options,
                        const std::function<void(const WalkedFile&)>& visit);
 
@@ -52,7 +52,7 @@ struct FolderEntry {
   bool is_directory;  ///< after following links
 };
 /// The entries of one folder that `keeps` is true of, or all; hidden ones included, sorted
-/// bytewise. Memory: what is kept. Errors: as walk_folder.
+/// bytewise. Memory: what is kept. Errors: same as walk_folder.
 [[nodiscard]] std::vector<FolderEntry> list_folder(
     const std::string& folder, const std::function<bool(const FolderEntry&)>& keeps = {});
 

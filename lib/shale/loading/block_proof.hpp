@@ -31,7 +31,7 @@ class BlockHashes {
 /// Extent::blocks says; a wrong one is read once more, past the page cache. For files with
 /// go_direct() or without. The extents must be in the order of files and offsets. Memory: the
 /// arena, up to 16 MiB.
-/// Errors: Code::damaged at the first extent that lies in a wrong block, with both hashes; as
+/// Errors: Code::damaged at the first extent that lies in a wrong block, with both hashes; same as
 /// read_extents.
 void read_proved(std::span<const Extent> extents, BatchReader& reader, AlignedBuffer& arena);
 

@@ -19,7 +19,7 @@ struct Extent {
   std::span<const Hash128> blocks = {};  ///< of the whole file, for read_proved
 };
 
-/// Reads one. Errors: as read_extents.
+/// Reads one. Errors: same as read_extents.
 void read_extent(const Extent& extent);
 
 /// Reads them all, many at a time. They must be in the order of files and offsets. Small ones that
@@ -33,7 +33,7 @@ void read_extents_direct(std::span<const Extent> extents, BatchReader& reader,
                          AlignedBuffer& arena);
 
 /// One extent as it stands on the disk, whatever the page cache holds, as far as the file system
-/// allows that. Errors: as read_extents.
+/// allows that. Errors: same as read_extents.
 void read_past_cache(const Extent& extent);
 
 }  // namespace shale

@@ -210,8 +210,8 @@ std::string Loader::key_of(std::uint64_t row) const {
   return key;
 }
 
-// Looks for replaced files when the work is done, so that nothing read meanwhile is handed out, and
-// before any other error: what looks like damage then is not.
+// Looks for replaced files when the work is done, so that nothing read in the meantime is handed
+// out, and before any other error: what looks like damage then is not.
 template <class Work>
 void Loader::watching(Work work) const {
   try {
@@ -277,7 +277,7 @@ void Loader::locate_in_shard(std::span<LocatedSample* const> samples,
     check_places(*samples[i], reader, manifest());
   }
 } catch (Error& error) {
-  // Where the whole shard cannot be read, the first sample that was asked of it stands for all.
+  // Where the whole shard cannot be read, the first sample requested from it stands for all.
   if (!error.sample()) error.for_sample({}, samples.front()->row);
   throw;
 }

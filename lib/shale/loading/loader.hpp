@@ -24,7 +24,7 @@ namespace shale {
 class LoaderState;
 
 /// Random access to the samples of a dataset, by the index, with pread alone: nothing is created,
-/// locked, mapped or unlinked, whatever is read. Memory: 32 bytes a shard; indexes stay on the
+/// locked, mapped or unlinked, whatever is read. Memory: 32 bytes per shard; indexes stay on the
 /// disk. Where rows are fixed there is none: places are computed. At most 64 descriptors, whatever
 /// the number of shards: the least recently used are closed; or those of one shard, if it has more
 /// than 55 files. To verify fixed rows: 16 bytes for each MiB of the open shards besides.
@@ -35,8 +35,8 @@ class Loader {
  public:
   /// Reads the manifest; shards are opened when they are touched.
   /// Errors: Code::not_found; Code::mismatch for an unfinished dataset, or a file that has changed
-  /// since it was indexed; Code::unsupported for what is no dataset, or to verify without
-  /// checksums; Code::damaged.
+  /// since it was indexed; Code::unsupported for anything that is not a dataset, or to verify
+  /// without checksums; Code::damaged.
   Loader(const LoaderRequest& request, const Events& events);
   ~Loader();
   Loader(const Loader&) = delete;
@@ -48,14 +48,14 @@ class Loader {
   /// The name of the shard that a row lies in. Errors: Code::not_found; Code::damaged; Code::io.
   [[nodiscard]] std::string shard_name_of(std::uint64_t row) const;
 
-  /// The key of a row. Errors: as locate and fetch.
+  /// The key of a row. Errors: same as locate and fetch.
   [[nodiscard]] std::string key_of(std::uint64_t row) const;
 
-  /// The index rows of samples, in the order asked; where rows are fixed, their integers and reals
-  /// are read for it, many at a time: those of the fields marked in `wanted` (empty: all), the
-  /// others stay 0. Errors: Code::not_found for a row from size() on;
-  /// Code::damaged with the file, for an index that is not this dataset's, places outside of their
-  /// file, or numbers that are none or whose block is wrong; Code::io.
+  /// The index rows of samples, in the order requested; where rows are fixed, their integers and
+  /// reals are read for it, many at a time: those of the fields marked in `wanted` (empty: all),
+  /// the others stay 0. Errors: Code::not_found for a row from size() on; Code::damaged with the
+  /// file, for an index that is not this dataset's, places outside of their file, or invalid
+  /// numbers or ones whose block is wrong; Code::io.
   [[nodiscard]] std::vector<LocatedSample> locate(std::span<const std::uint64_t> rows,
                                                   const std::vector<bool>& wanted = {}) const;
   /// Bytes of one value, 0 for a missing one.
@@ -72,13 +72,13 @@ class Loader {
 
   /// One column of the index, of rows [begin, begin + into.size() / bytes of an element), as it
   /// stands there; where rows are fixed, of an integer or real, in the dtype that it is stored in.
-  /// Errors: Code::not_found, naming the columns there are; as locate.
+  /// Errors: Code::not_found, naming the columns there are; same as locate.
   [[nodiscard]] ColumnPlace column(std::string_view name) const;
   void read_column(const ColumnPlace& column, std::uint64_t begin, std::span<std::byte> into) const;
 
   /// The first row with this key. The first call reads the hashes of all keys; up to 4 Mi samples
   /// they are kept (16 bytes each), above that each call reads them again.
-  /// Errors: as locate; Code::interrupted.
+  /// Errors: same as locate; Code::interrupted.
   [[nodiscard]] std::optional<std::uint64_t> find(std::string_view key,
                                                   const Events& events = {}) const;
 

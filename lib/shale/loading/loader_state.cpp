@@ -23,7 +23,7 @@ constexpr std::size_t kOtherDescriptors = 3 + 2 * kMostContexts;
 // A small index is asked for whole when its shard is first touched: the rows of an epoch then cost
 // no random reads of their own.
 constexpr std::uint64_t kSmallIndexBytes = 4 << 20;
-// Indexes that are larger altogether are given back as the payload is, where that is asked for: 64
+// Indexes that are larger altogether are given back as the payload is, where that is requested: 64
 // MiB stay in the page cache at most, however many processes read.
 constexpr std::uint64_t kMostIndexBytesKept = 64 << 20;
 constexpr std::uint32_t kReadsInFlight = 64;
@@ -148,8 +148,8 @@ OpenShardPointer LoaderState::shard_while_locked(std::uint64_t number, Lock& loc
   return {entry->shard.get(), [this](const OpenShard* shard) { give_back(shard); }};
 }
 
-// Without the lock: other threads read other shards meanwhile. It is held again at the end, however
-// it ends.
+// Without the lock: other threads read other shards in the meantime. It is held again at the end,
+// however it ends.
 void LoaderState::open_entry(Entry& entry, Lock& lock) {
   while (entry.shard == nullptr) {
     lock.unlock();

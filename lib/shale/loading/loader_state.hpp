@@ -62,9 +62,9 @@ class LoaderState {
   /// those that were opened: a set that was replaced or removed, a file of another tool that has
   /// other content now.
   void refuse_changes();
-  /// Reads extents of data files, as the cache policy says, and proves blocks if that is asked for.
+  /// Reads extents of data files, as the cache policy says, and proves blocks if that is requested.
   /// They must be in the order of files and offsets, and their shards held by the caller.
-  /// Errors: as read_extents and read_proved.
+  /// Errors: same as read_extents and read_proved.
   void read(std::span<const Extent> extents, bool is_direct);
   /// In a forked child: gives back the descriptors that came with the fork. Nothing else of the
   /// state may be touched there, it may have been caught in the middle of a change.
@@ -72,7 +72,7 @@ class LoaderState {
 
   /// Stays open as long as the pointer lives. Waits while other threads use all that may be open,
   /// so the caller must hold no other one than this. Where no more descriptors can be had, those
-  /// that nobody uses are closed. Errors: as ShardReader, prove_file and refuse_changes.
+  /// that nobody uses are closed. Errors: same as ShardReader, prove_file and refuse_changes.
   [[nodiscard]] OpenShardPointer shard(std::uint64_t number);
   /// The same for a caller that holds others: null instead of waiting, or for want of descriptors.
   [[nodiscard]] OpenShardPointer try_shard(std::uint64_t number);

@@ -43,7 +43,7 @@ bool stands(const std::string& path) {
   return ::lstat(path.c_str(), &facts) == 0;
 }
 
-// A kill may have cut it short.
+// A kill may have truncated it.
 std::optional<std::string> read_promise(const std::string& path) {
   struct stat facts {};
   if (::lstat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return std::nullopt;

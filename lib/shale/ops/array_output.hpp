@@ -17,7 +17,7 @@ namespace shale {
 /// The folder that a file is in.
 [[nodiscard]] std::string folder_of_file(const std::string& path);
 
-/// Errors: Code::exists for an output that is there, and is not to be overwritten, or a folder.
+/// Errors: Code::exists for an output that exists and must not be overwritten, or a folder.
 void refuse_taken_output(const std::string& output, bool overwrite);
 
 /// The field that an input's array would hold. `are_chosen`: the fields were named one by one.
@@ -33,7 +33,7 @@ void clear_left_array(const std::string& output) noexcept;
 /// unless it was published; what a kill leaves is removed by the next run of the same output.
 class TemporaryArray {
  public:
-  /// Errors: as WorkFolder::of_file; Code::exists if a run was killed while this output, with
+  /// Errors: same as WorkFolder::of_file; Code::exists if a run was killed while this output, with
   /// others, got its name.
   TemporaryArray(const std::string& output, bool overwrite);
   /// What such a run left, to be finished.
@@ -75,14 +75,14 @@ using TemporaryArrays = std::vector<std::unique_ptr<TemporaryArray>>;
 
 /// Gives files that belong together their names: an error leaves what was there before. A reader
 /// never finds a new one beside an old one: while names change, old ones are missing. A kill is
-/// finished by finish_killed_run. Errors: as TemporaryArray::publish.
+/// finished by finish_killed_run. Errors: same as TemporaryArray::publish.
 void publish_together(const TemporaryArrays& arrays);
 
 /// What the work folders of these outputs say until all of them have their names.
 [[nodiscard]] std::string promise_of(const std::vector<std::string>& outputs);
 
 /// Finishes what a run left that was killed within publish_together of these outputs. True if there
-/// was one. Errors: as publish_together; Code::exists if its outputs were other ones.
+/// was one. Errors: same as publish_together; Code::exists if its outputs were other ones.
 bool finish_killed_run(const std::vector<std::string>& outputs, bool overwrite);
 
 }  // namespace shale

@@ -18,7 +18,7 @@ struct OutputOptions {
 
 /// Puts format and bounds of the shards of `request.output` into the request. Errors: Code::usage
 /// for options of shards, or another format than npy, where the output is one array; for an output
-/// of shards without a format, or one that nobody knows; for shards of no samples; as
+/// of shards without a format, or one that nobody knows; for shards of no samples; same as
 /// refuse_stream.
 void choose_output(ConvertRequest& request, const OutputOptions& options);
 

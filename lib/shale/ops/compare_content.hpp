@@ -21,7 +21,7 @@ namespace shale {
 /// Encodes the whole input as a conversion would, without writing, and compares each sample with
 /// the finished dataset at `request.output`, which is that of this very command. Memory:
 /// request.memory_bytes. Errors: Code::exists with the first sample (where rows are fixed: the
-/// shard) that differs; as encode_all and prove_input.
+/// shard) that differs; same as encode_all and prove_input.
 void refuse_changed_content(const ConvertRequest& request, const Events& events,
                             const Format& format, Source& source);
 

@@ -195,7 +195,8 @@ void refuse_strange_output(const ConvertRequest& request, Place place) {
   }
 }
 
-// All that a finished set needs, by name and size: a manifest alone is no reason to go on with it.
+// All that a finished set needs, by name and size: a manifest alone is not a reason to continue
+// with it.
 void refuse_incomplete(const std::string& output) {
   const auto require = [&](const ManifestFile& file) {
     if (file.name.empty()) return;
@@ -252,7 +253,7 @@ void refuse_other_run(const ConvertRequest& request, const WorkFolder& work,
   }
 }
 
-// Nothing of the old set goes before the new one is complete: there must be room for both.
+// Nothing of the old set is removed before the new one is complete: there must be space for both.
 void prepare_overwrite(const ConvertRequest& request, const SourceInfo& source,
                        const Events& events) {
   const std::uint64_t needed = source.manifest.bytes;

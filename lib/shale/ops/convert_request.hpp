@@ -14,8 +14,8 @@
 
 namespace shale {
 
-/// How many bad samples a run endures: a number, or a share of all samples (of which at least 10
-/// are endured).
+/// How many bad samples a run tolerates: a number, or a share of all samples (at least 10 are
+/// always tolerated).
 struct ErrorAllowance {
   bool is_share = true;
   double share = 0.01;
@@ -25,7 +25,7 @@ struct ErrorAllowance {
 /// "25" or "1%" or "0.5%". Errors: Code::usage.
 [[nodiscard]] ErrorAllowance parse_error_allowance(std::string_view text);
 
-/// A conversion as it was asked for: plain data, nothing opened yet.
+/// A conversion as requested: plain data, nothing opened yet.
 struct ConvertRequest : InputRequest {
   std::string format;
   std::uint64_t shard_bytes = std::uint64_t{1} << 30;
@@ -36,7 +36,7 @@ struct ConvertRequest : InputRequest {
   ErrorAllowance max_errors;
 };
 
-/// What came of it.
+/// The result.
 struct ConvertReport {
   Manifest manifest;
   std::uint64_t file_bytes = 0;  ///< of all shards, with their indexes

@@ -28,7 +28,7 @@ DrawRequest draw_request(const DrawOptions& options) {
   std::optional<DrawMode> chosen;
   for (const Way& way : ways) {
     if (!way.is_given) continue;
-    // Weights draw with replacement: to say so is no contradiction.
+    // Weights draw with replacement: to say so is not a contradiction.
     const bool is_implied = chosen == DrawMode::replace && way.mode == DrawMode::weights;
     if (chosen && !is_implied)
       throw Error(Code::usage, "--{} and --{} exclude each other", name_of(*chosen),

@@ -21,7 +21,7 @@ struct DatasetInfo {
   std::uint64_t file_bytes = 0, largest_file = 0;  ///< of shards with their indexes and block lists
   std::vector<std::string> notes;                  ///< what of a file is left out
 };
-/// Errors: as open_dataset.
+/// Errors: same as open_dataset.
 [[nodiscard]] DatasetInfo inspect(const DatasetRequest& request, const Events& events);
 
 /// One sample of a dataset, found by its row or by its key, and read by the index with its

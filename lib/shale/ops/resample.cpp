@@ -252,7 +252,7 @@ class Resampling {
   }
 
   [[nodiscard]] TemporaryArrays write_arrays() {
-    // All of them first: what a killed run left of them takes no room any more.
+    // All of them first: what a killed run left of them takes no more space.
     TemporaryArrays written;
     SpaceNeeds space;
     const auto make = [&](const ResampledArray& array) {

@@ -12,10 +12,10 @@
 
 namespace shale {
 
-/// A resampling as it was asked for: plain data, nothing opened yet.
+/// A resampling as requested: plain data, nothing opened yet.
 struct ResampleRequest {
-  /// Input, output, draw, jobs, memory, scratch folder. An output that is no is_array_name() is a
-  /// dataset of `conversion.format`.
+  /// Input, output, draw, jobs, memory, scratch folder. An output that is not an is_array_name() is
+  /// a dataset of `conversion.format`.
   ConvertRequest conversion;
   /// More arrays, "y.npy", and where the same draw of each goes, an .npy file.
   std::vector<std::pair<std::string, std::string>> also;
@@ -32,7 +32,7 @@ struct ResampledArray {
   DrawPlan plan;
 };
 
-/// What came of it.
+/// The result.
 struct ResampleReport {
   std::uint64_t source_rows = 0;
   std::uint64_t rows = 0;
@@ -42,7 +42,7 @@ struct ResampleReport {
   std::vector<std::string> notes;
 };
 
-/// Errors: Code::usage for an output of `also` or of the indices that is no is_array_name().
+/// Errors: Code::usage for an output of `also` or of the indices that is not an is_array_name().
 void require_array_names(const ResampleRequest& request);
 
 /// Draws rows of an array into another one, or into shards, both of any size: which rows depends on
@@ -52,11 +52,11 @@ void require_array_names(const ResampleRequest& request);
 /// `events.progress` counts rows, over all outputs and over all passes from one to the next, so it
 /// grows and ends with all of them, before any array has its name.
 /// Memory: conversion.memory_bytes, whatever the sizes, also of a row that is larger.
-/// Errors: Code::exists for an output that is there, without `overwrite`; Code::usage for an output
+/// Errors: Code::exists for an existing output, without `overwrite`; Code::usage for an output
 /// that is an input, lies in one or is named twice, for a permutation of fewer rows than there are;
 /// Code::schema for an array of `also` of another length; Code::limit for more rows than any file
-/// holds; Code::io, before anything is written, if outputs and scratch files have not the room; as
-/// open_row_table, make_draw and open_drawn_rows.
+/// holds; Code::io, before anything is written, if there is not enough space for outputs and
+/// scratch files; same as open_row_table, make_draw and open_drawn_rows.
 [[nodiscard]] ResampleReport resample(const ResampleRequest& request, const Events& events);
 
 }  // namespace shale

@@ -56,7 +56,7 @@ class BucketDealer {
   };
   /// Errors: Code::io; Code::bug for a slot that there is not.
   void deal(std::span<const Run> runs);
-  /// Deals whole entries of a bucket, whose slots these are. Errors: as deal.
+  /// Deals whole entries of a bucket, whose slots these are. Errors: same as deal.
   void deal_again(Bytes entries);
 
   /// Starts to write what is left: settle the store before it is read. No more deal() after it.

@@ -7,7 +7,7 @@
 
 namespace shale {
 
-/// The least memory that rows can be put in order with by way of buckets, and the largest row, as a
+/// The least memory that rows can be put in order with through buckets, and the largest row, as a
 /// share of the memory.
 inline constexpr std::uint64_t kLeastBucketMemory = 2 << 20;
 inline constexpr std::uint64_t kMostBucketRowShare = 16;
@@ -17,7 +17,7 @@ using BucketTag = std::uint32_t;
 
 /// How rows are dealt to buckets: in one level, or in levels whose buckets are dealt to smaller
 /// ones in turn. The memory holds, one after the other,
-///   dealing:  the buffers, one a bucket and those being written | whatever the rows come from
+///   dealing:  the buffers, one per bucket and those being written | whatever the rows come from
 ///   ordering: kOutputs buckets of rows                          | an arena for each reader
 /// and dealing a bucket again, the buffers and the arenas.
 struct BucketShape {

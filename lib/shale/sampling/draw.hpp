@@ -24,7 +24,7 @@ class Draw {
   [[nodiscard]] virtual std::uint64_t rows() const = 0;
 
   /// About what it takes to look up a slot, and to make a step of the sweep, in nanoseconds of one
-  /// of two threads: in bytes that a disk of 2 GB/s moves meanwhile.
+  /// of two threads: in bytes that a disk of 2 GB/s moves in that time.
   struct Costs {
     std::uint64_t slot = 0, step = 0;
   };
@@ -37,12 +37,12 @@ class Draw {
   /// What prepare_sweep() will take in a scratch folder; what is kept, the draw keeps.
   [[nodiscard]] virtual ScratchNeed sweep_scratch() const { return {}; }
   /// Before the first sweep(), by one thread; again, it does nothing.
-  /// Errors: as rows_of; Code::interrupted.
+  /// Errors: same as rows_of; Code::interrupted.
   virtual void prepare_sweep(const Events& events) const { (void)events; }
   /// The sweep is a list of steps; each yields one place, or none.
   [[nodiscard]] virtual std::uint64_t sweep_steps() const = 0;
   /// The places of the steps [first, last), ascending by row, and none below those of the steps
-  /// before. All steps together yield each slot once. Errors: as rows_of.
+  /// before. All steps together yield each slot once. Errors: same as rows_of.
   [[nodiscard]] virtual std::vector<DrawnPlace> sweep(std::uint64_t first,
                                                       std::uint64_t last) const = 0;
 };

@@ -20,9 +20,9 @@ constexpr std::uint64_t kPageMargin = 2 * kDirectAlignment;
 constexpr std::uint64_t kRowsAtOnce = 4096;
 constexpr std::uint64_t kLeastLoaderMemory = 64 << 10;
 
-// How the output is cut into pieces: rows, or a part of one row.
+// How the output is divided into pieces: rows, or a part of one row.
 struct Cut {
-  std::uint64_t rows = 0;        // of a piece; 0: a row is cut into parts
+  std::uint64_t rows = 0;        // of a piece; 0: a row is divided into parts
   std::uint64_t part_bytes = 0;  // of one row
   std::uint64_t parts = 0;       // of one row
 

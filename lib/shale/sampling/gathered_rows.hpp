@@ -28,8 +28,8 @@ struct GatherLimits {
 /// The drawn rows, read where they lie: the rows of a few MiB of the output at a time, in the order
 /// of the source, with many reads in flight. Rows larger than the memory come in parts; a small
 /// source may be read once instead. `rows`, `draw` and `events` must outlive the result.
-/// Errors: as RowLoader and Draw::rows_of; Code::limit for big-endian rows whose single elements
-/// are larger than the memory; Code::interrupted.
+/// Errors: same as RowLoader and Draw::rows_of; Code::limit for big-endian rows whose single
+/// elements are larger than the memory; Code::interrupted.
 [[nodiscard]] std::unique_ptr<DrawnRows> open_gathered_rows(const LocatedRows& rows,
                                                             const Draw& draw,
                                                             const GatherLimits& limits,

@@ -42,7 +42,7 @@ struct DrawLimits {
 inline constexpr std::uint64_t kLeastDrawMemory = 2 << 20;
 
 /// The cheapest strategy, by the bytes that move, and those that could move while the draw is
-/// asked: one random read counts as much as kSeekBytes in a row. Errors: as plan_buckets.
+/// asked: one random read counts as much as kSeekBytes in a row. Errors: same as plan_buckets.
 [[nodiscard]] DrawPlan plan_drawn_rows(std::uint64_t row_bytes, std::uint64_t source_rows,
                                        std::uint64_t rows, std::uint64_t memory_bytes,
                                        Draw::Costs costs = {});
@@ -55,8 +55,8 @@ inline constexpr std::uint64_t kSeekBytes = 128 << 10;
 [[nodiscard]] ScratchNeed scratch_of(const DrawPlan& plan, const Draw& draw);
 
 /// The drawn rows by the strategy that is planned. `rows`, `draw` and `events` must outlive the
-/// result. Errors: Code::io if the scratch folder has not the room; as open_gathered_rows and
-/// open_bucketed_rows.
+/// result. Errors: Code::io if the scratch folder has too little space; same as open_gathered_rows
+/// and open_bucketed_rows.
 [[nodiscard]] std::unique_ptr<DrawnRows> open_drawn_rows(const LocatedRows& rows, const Draw& draw,
                                                          const DrawLimits& limits,
                                                          const Events& events);

@@ -24,7 +24,7 @@ struct RowBuilder {
   std::exception_ptr failure = nullptr;
 
   void end_field(std::string_view text) {
-    row_bytes += text.size() + sizeof(std::string);  // empty fields take room, too
+    row_bytes += text.size() + sizeof(std::string);  // empty fields take memory, too
     limit(row_bytes);
     if (!failure) fields.emplace_back(text);
   }

@@ -22,7 +22,7 @@ void read_csv(
 
 /// Without the blanks around it: those of ASCII, and the no-break space that spreadsheets write.
 [[nodiscard]] std::string_view trimmed(std::string_view text);
-/// Without the byte order mark of UTF-8 in front of a text.
+/// Without the byte order mark of UTF-8 in front of a string.
 [[nodiscard]] std::string_view without_byte_order_mark(std::string_view text);
 
 /// A list beside the dataset that exists only if it has a row. Raw bytes; fields are quoted where

@@ -63,9 +63,10 @@ class ShardReader {
 /// before each block, and may throw, to stop. Errors: Code::damaged with both hashes; Code::io.
 void prove_file(const InputFile& file, const ManifestFile& expected,
                 const std::function<void(std::uint64_t bytes)>& progress = {});
-/// The block list of a shard, if it has one. Errors: as prove_file; Code::not_found.
+/// The block list of a shard, if it has one. Errors: same as prove_file; Code::not_found.
 void prove_block_list(const DatasetPaths& paths, const ManifestShard& shard);
-/// What stands beside the shards: skipped.csv and the like. Errors: as prove_file; Code::not_found.
+/// What stands beside the shards: skipped.csv and the like. Errors: same as prove_file;
+/// Code::not_found.
 void prove_other_files(const DatasetPaths& paths, const Manifest& manifest);
 
 /// Proves the checksum of a value that was read. Errors: Code::damaged with file and offset.

@@ -26,7 +26,7 @@ struct FixedColumn {
 class FixedRun {
  public:
   FixedRun(std::uint64_t begin, std::uint64_t rows) : begin_(begin), rows_(rows) {}
-  /// Reads the values of the next column. Errors: as InputFile::read_exact.
+  /// Reads the values of the next column. Errors: same as InputFile::read_exact.
   Bytes read(const FixedColumn& column);
   [[nodiscard]] std::uint64_t rows() const { return rows_; }
   /// Of all that has been read.

@@ -14,7 +14,7 @@
 #include "shale/wire/npy_header.hpp"
 
 // clang-format off
-// shard-000000.index.npy: a NumPy structured array, one row a sample, packed, little-endian.
+// shard-000000.index.npy: a NumPy structured array, one row per sample, packed, little-endian.
 // docs/index.md gives the bytes:
 //   key.offset u64, key.length u64, key.crc32c u32, key_hash u64    containers that hold keys
 //   F.offset u64, F.length u64, F.crc32c u32 [, F.count u32]        each located field F [a list]
@@ -80,7 +80,7 @@ class IndexWriter {
 };
 
 /// Reads rows of an index through a window of a few hundred rows, or makes them where rows are
-/// fixed. Not thread-safe: one a thread (cheap).
+/// fixed. Not thread-safe: one per thread (cheap).
 class IndexReader {
  public:
   /// Errors: Code::damaged if header, dtype or size are not those of `columns` with `rows` rows.

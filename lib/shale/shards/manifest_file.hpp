@@ -61,11 +61,11 @@ struct ManifestOutline {
   std::vector<ShardLine> shards;
 };
 /// Proves the self-hash, parses all but the shards, and finds their lines: 10^5 in a tenth of a
-/// second. Errors: as read_manifest.
+/// second. Errors: same as read_manifest.
 [[nodiscard]] ManifestOutline read_manifest_outline(const InputFile& file,
                                                     std::uint64_t memory_bytes = kManifestMemory);
-/// One shard of it. Errors: Code::damaged for a line that says what the head does not, or speaks of
-/// another number of samples than when the outline was made.
+/// One shard of it. Errors: Code::damaged for a line that contradicts the head, or that has
+/// a different number of samples than when the outline was made.
 [[nodiscard]] ManifestShard read_shard_line(const InputFile& file, const ManifestOutline& outline,
                                             std::uint64_t number);
 
@@ -90,7 +90,7 @@ class ShardList {
   }
   /// The shard that a row of the dataset lies in; the row must exist.
   [[nodiscard]] std::uint64_t holding(std::uint64_t row) const;
-  /// Errors: as read_shard_line.
+  /// Errors: same as read_shard_line.
   [[nodiscard]] ManifestShard operator[](std::uint64_t number) const;
 
   /// The shard of a file of another tool, which has one; nullopt for another number of them.
@@ -119,7 +119,7 @@ class ShardList {
   std::shared_ptr<const ManifestShard> only_shard_;  // null: it stands in the file
 };
 
-/// Errors: as read_manifest.
+/// Errors: same as read_manifest.
 [[nodiscard]] ShardList open_shard_list(const DatasetPaths& paths,
                                         std::uint64_t memory_bytes = kManifestMemory);
 

@@ -9,7 +9,7 @@
 #include "shale/data/manifest.hpp"
 
 // The members of a manifest as JSON and back. docs/manifest.md gives every member. What is read is
-// hostile: nesting, members and memory are bounded, texts are made printable, and numbers that
+// hostile: nesting, members and memory are bounded, strings are made printable, and numbers that
 // contradict one another are damage.
 
 namespace shale {

@@ -33,7 +33,7 @@ class OpenShards {
   OpenShards(const DatasetPaths& paths, const Manifest& manifest, const ShardList& shards,
              std::function<void(const ShardReader&)> prove = {});
 
-  /// Valid until kMost others have been asked for. Errors: as ShardReader and ShardList; what
+  /// Valid until kMost others have been asked for. Errors: same as ShardReader and ShardList; what
   /// `prove` throws.
   [[nodiscard]] ShardCursor& at(std::uint64_t number);
 

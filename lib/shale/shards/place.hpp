@@ -6,8 +6,8 @@
 
 namespace shale {
 
-/// What stands at a path where a dataset may be. A `dataset.json` or `.shale` of somebody else
-/// makes no dataset. Memory: none, however many entries there are.
+/// What is at a path where a dataset may be. A `dataset.json` or `.shale` that shale did not write
+/// is not a dataset. Memory: none, however many entries there are.
 enum class Place { absent, empty_folder, dataset, unfinished, other_folder, other_file };
 [[nodiscard]] Place look_at(const std::string& path);
 

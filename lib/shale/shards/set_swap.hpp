@@ -33,8 +33,8 @@ void refuse_foreign_files(const SetPlace& place, const std::vector<std::string>&
 
 /// Puts the set in work.path(), whose manifest was written last, in its place: moves the old
 /// manifest into the work folder, removes the files that it lists, moves the new ones, then the new
-/// manifest. Nothing is replaced but by these steps. Errors: as above; Code::io. After an error, or
-/// a kill, finish_swap() goes on.
+/// manifest. Nothing is replaced but by these steps. Errors: same as above; Code::io. After an
+/// error, or a kill, finish_swap() goes on.
 void put_in_place(const SetPlace& place, const WorkFolder& work);
 
 /// True if the new set is complete and not in its place yet.
@@ -43,7 +43,7 @@ void put_in_place(const SetPlace& place, const WorkFolder& work);
 /// The same by path, without the lock: of the dataset that stands, or stood, in a directory.
 [[nodiscard]] bool is_swapping(const std::string& directory);
 
-/// Finishes a swap that was interrupted. False if there was none. Errors: as put_in_place;
+/// Finishes a swap that was interrupted. False if there was none. Errors: same as put_in_place;
 /// Code::damaged if the new set's manifest is.
 bool finish_swap(const SetPlace& place, const WorkFolder& work);
 

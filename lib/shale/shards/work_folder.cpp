@@ -22,7 +22,7 @@
 #include "shale/shards/naming.hpp"
 
 // The folder holds: `lock` (the marker, flock), `journal` (line 1: the command's description; then
-// one shard a line), `new/` (the files of the output), and while an old set makes room for a new
+// one shard per line), `new/` (the files of the output), and while an old set makes room for a new
 // one `old.json` (set_swap.cpp).
 
 namespace shale {
@@ -247,7 +247,7 @@ Error WorkFolder::error(int error_number, std::string_view what) const {
 std::string WorkFolder::previous_request() const {
   std::ifstream in(join_path(path_, kJournalName), std::ios::binary);
   std::string line;
-  // A line without its end was cut by the kill: the run had not begun.
+  // A line without its end was truncated by the kill: the run had not begun.
   return std::getline(in, line) && !in.eof() ? line : std::string();
 }
 

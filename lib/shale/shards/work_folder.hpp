@@ -28,7 +28,7 @@ class WorkFolder {
   /// Code::io.
   explicit WorkFolder(const std::string& directory);
   /// Of a file that stands in a folder which exists. `wait` is called again and again while another
-  /// process works there (it may throw); null: that is refused. Errors: as above.
+  /// process works there (it may throw); null: that is refused. Errors: same as above.
   [[nodiscard]] static WorkFolder of_file(const std::string& file,
                                           const std::function<void()>& wait = {});
   /// Where of_file makes the folder.

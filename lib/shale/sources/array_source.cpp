@@ -99,8 +99,8 @@ class ArraySource final : public Source {
     return hex_of(fingerprint_of(*array.file));
   }
 
-  // Paths and times are no part of the facts; names, types, order, sizes and samples of the content
-  // are.
+  // Paths and times are not part of the facts; names, types, order, sizes and samples of the
+  // content are.
   void open(const ArrayColumn& column, std::uint64_t stride, std::string& facts) {
     OpenColumn& opened = columns_.emplace_back();
     std::uint64_t rows = 0;

@@ -20,7 +20,7 @@ constexpr std::uint64_t kLargestTableBytes = 64 << 20;
 // Of a name in a manifest, beside its text, which is there twice while it is parsed.
 constexpr std::uint64_t kNameBytes = 96;
 
-// Names as lines of a text.
+// Names as lines of a string.
 std::vector<std::string> names_in(std::string_view text, const std::string& path,
                                   std::uint64_t memory_bytes) {
   ClassAllowance allowance(memory_bytes, path);

@@ -33,7 +33,7 @@ struct DatasetSelection {
                                                           const DatasetSelection& selection);
 
 /// Proves the files that hold these fields in a shard, by their hashes: for rows that are fixed,
-/// and have no checksum of their own. `stop_if_asked` is called before each block. Errors: as
+/// and have no checksum of their own. `stop_if_asked` is called before each block. Errors: same as
 /// prove_file.
 void prove_files_of(const ShardReader& shard, const ShardLayout& layout,
                     std::span<const std::size_t> fields,

@@ -11,7 +11,7 @@ namespace shale {
 
 /// The rows of a table that a draw takes, in its order, as samples in runs. The draw's files are
 /// read here; rows are read, and put in order, when the first ones are asked for. `limits` are
-/// shared by all fields. `events` must outlive the source. Errors: as make_draw.
+/// shared by all fields. `events` must outlive the source. Errors: same as make_draw.
 [[nodiscard]] std::unique_ptr<Source> make_drawn_source(RowTable table, const DrawRequest& draw,
                                                         const DrawLimits& limits,
                                                         const Events& events);

@@ -20,9 +20,10 @@ namespace shale {
 class LabelList {
  public:
   /// `stop_if_asked` is called for each row, and may throw.
-  /// Errors: Code::bad_content, with the row, for a file that is not CSV, a row without two fields,
-  /// an empty path or label, labels of which only some are integers, a path that comes twice;
-  /// Code::limit for more names than a manifest may hold that `all_memory_bytes` must do for.
+  /// Errors: Code::bad_content, with the row, for an invalid CSV file, a row without exactly two
+  /// fields, an empty path or label, labels of which only some are integers, a path that comes
+  /// twice; Code::limit for more names than a manifest may hold that `all_memory_bytes` must do
+  /// for.
   LabelList(const std::string& path, const std::string& scratch_folder, std::uint64_t memory_bytes,
             std::uint64_t all_memory_bytes, bool has_class_table,
             const std::function<void()>& stop_if_asked);

@@ -13,17 +13,18 @@ namespace shale {
   return memory_bytes / 8;
 }
 
-/// Finds out what an input is, by content, and opens it. `scratch_folder` is for lists that outgrow
-/// their memory, and for arrays whose rows have to be put together. `events` must outlive the
-/// source: its stop is obeyed while a folder is listed. Memory: list_memory(), or what the source
-/// says. Errors: Code::not_found; Code::unsupported, by name, for kinds that shale knows of but
-/// does not read yet; Code::mismatch for an unfinished dataset; what the source itself finds wrong.
+/// Determines what an input is, by content, and opens it. `scratch_folder` is for lists that
+/// outgrow their memory, and for arrays whose rows have to be put together. `events` must outlive
+/// the source: its stop is obeyed while a folder is listed. Memory: list_memory(), or what the
+/// source says. Errors: Code::not_found; Code::unsupported, by name, for kinds that shale knows of
+/// but does not read yet; Code::mismatch for an unfinished dataset; what the source itself finds
+/// wrong.
 [[nodiscard]] std::unique_ptr<Source> open_input(const InputRequest& request,
                                                  const std::string& scratch_folder,
                                                  const Events& events);
 
-/// The same for an input that is to be read in any order. Errors: as open_input; Code::unsupported
-/// for samples that differ in size.
+/// The same for an input that is to be read in any order. Errors: same as open_input;
+/// Code::unsupported for samples that differ in size.
 [[nodiscard]] RowTable open_row_table(const InputRequest& request,
                                       const std::string& scratch_folder, const Events& events);
 

@@ -18,7 +18,7 @@ struct RowColumn {
   ScratchNeed scratch;  ///< of locate()
   /// Where they lie. Called once, by who holds what the table was opened with: what does not lie in
   /// rows (compressed, in Fortran order) is written into a nameless scratch file, and the files of
-  /// a dataset are proved by their hashes. Errors: as ArrayRows::locate; Code::damaged.
+  /// a dataset are proved by their hashes. Errors: same as ArrayRows::locate; Code::damaged.
   std::function<std::unique_ptr<const LocatedRows>(const Events&)> locate;
 };
 
@@ -31,10 +31,11 @@ struct RowTable {
   [[nodiscard]] std::uint64_t row_bytes(std::size_t field) const;
 };
 
-/// Reads no rows. Errors: as open_array_source.
+/// Reads no rows. Errors: same as open_array_source.
 [[nodiscard]] RowTable table_of_arrays(const ArrayRequest& request);
 
-/// nullopt for a dataset whose rows differ in size. Errors: as make_dataset_source; as ShardReader.
+/// nullopt for a dataset whose rows differ in size. Errors: same as make_dataset_source; same as
+/// ShardReader.
 [[nodiscard]] std::optional<RowTable> table_of_dataset(const OpenedDataset& dataset,
                                                        const std::vector<std::string>& fields);
 

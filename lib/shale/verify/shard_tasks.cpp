@@ -26,7 +26,7 @@ void ShardTasks::settle() {
   pipeline_.settle();
 }
 
-// The next result. A task that damage has stopped (a file that shrinks meanwhile) is a finding
+// The next result. A task that damage has stopped (a file that shrinks) is a finding
 // like any other, and those after it are still of this shard.
 template <class Result>
 std::optional<Result> ShardTasks::take_result(OrderedPipeline<Result>& pipeline,
@@ -107,7 +107,7 @@ void ShardTasks::take_ranges(const ShardCheck& check, StraddlingJoin& join, std:
 void ShardTasks::prove_digests(const std::shared_ptr<ShardCheck>& check) {
   const std::uint64_t rows = check->reader.shard().digest.samples;
   DatasetDigest digest;
-  // Half of the memory for the small samples, one a worker; half for one large sample at a time.
+  // Half of the memory for the small samples, one per worker; half for one large sample at a time.
   check->limits.large_bytes = request_.memory_bytes / 2;
   check->limits.small_bytes = check->limits.large_bytes / jobs_;
   const bool is_fixed = check->manifest.layout.rows.takes_runs();

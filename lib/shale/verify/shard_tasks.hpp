@@ -31,8 +31,8 @@ class ShardTasks {
   /// For ShardCheck: nobody waits for its tasks any more.
   [[nodiscard]] const std::atomic<bool>& is_over() const { return is_over_; }
 
-  /// Blocks and values, one task a range; beside them, on a thread of its own, the walk through the
-  /// container. What the walk finds comes last, so that the order of the findings is always the
+  /// Blocks and values, one task per range; beside them, on a thread of its own, the walk through
+  /// the container. What the walk finds comes last, so that the order of the findings is always the
   /// same. Errors: Code::interrupted; Code::io.
   void prove_bytes(const std::shared_ptr<ShardCheck>& check);
   /// The digests of all samples, and their images. Errors: Code::interrupted; Code::limit;

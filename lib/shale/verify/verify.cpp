@@ -96,7 +96,7 @@ class Verification {
     if (damage() == damage_before) ask_library(*check);
   }
 
-  // Images that were bad when they were written are no damage.
+  // Images that were bad when they were written are not damage.
   [[nodiscard]] std::uint64_t damage() const {
     return log_.findings() - log_.report().bad_when_written;
   }

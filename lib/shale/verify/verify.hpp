@@ -5,7 +5,7 @@
 
 namespace shale {
 
-/// Proves a dataset whole, or says exactly what is not. Damage is a finding and never ends the
+/// Verifies a dataset, and reports exactly what is damaged. Damage is a finding and never ends the
 /// work. Findings go to `sink` as they are made: shard by shard, the same whatever the number of
 /// jobs; where there are thousands in one place only the first of them do, and the report has the
 /// number of all. A stop is heard within a fraction of a second. Errors: Code::not_found;

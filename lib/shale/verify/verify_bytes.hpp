@@ -30,8 +30,8 @@ struct RangeResult {
   std::uint64_t bytes = 0;
 };
 
-/// Reads a range once, past no cache and through no mapping, and checks every block hash and the
-/// crc32c of every value in it. Memory: 256 KiB and two windows on the index. Thread-safe.
+/// Reads a range once, through the page cache and without a mapping; checks every block hash and
+/// the crc32c of every value in it. Memory: 256 KiB and two windows on the index. Thread-safe.
 [[nodiscard]] RangeResult verify_range(const ShardCheck& shard, const ByteRange& range);
 
 /// Joins the pieces of values that lie across ranges, in the order of the ranges, and checks them
@@ -42,7 +42,7 @@ class StraddlingJoin {
                                          const std::vector<StraddlingPiece>& pieces);
 
  private:
-  std::vector<StraddlingPiece> open_;  // at most one a column
+  std::vector<StraddlingPiece> open_;  // at most one per column
 };
 
 }  // namespace shale

@@ -20,7 +20,8 @@ std::string name_of_file(const ShardCheck& shard, std::size_t field) {
   return shard.reader.shard().files[layout.part_file[layout.field_part[field]]].name;
 }
 
-// Only a bool can be no number. One finding a field: damage of a whole block would make a million.
+// Only a bool can be an invalid number. One finding per field: a damaged block would make a
+// million.
 void find_wrong_numbers(const ShardCheck& shard, std::size_t field, Bytes stored,
                         std::uint64_t begin, std::vector<bool>& is_wrong, DeepResult& result) {
   const FixedColumn column = shard.reader.fixed_column(field);

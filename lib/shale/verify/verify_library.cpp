@@ -49,7 +49,8 @@ class LibraryComparison {
     verdict_.first_findings.push_back(std::move(finding));
   }
 
-  // A library that ended early has said so, and why: then the rows it lacks are no more findings.
+  // A library that ended early has said so, and why: then the rows it lacks are not further
+  // findings.
   void finish() {
     if (!index_ || rows_ == index_->rows() || verdict_.findings > 0) return;
     Finding finding =

@@ -8,7 +8,7 @@
 
 namespace shale {
 
-/// How much of a dataset is proved. Each depth includes the one before.
+/// How much of a dataset is verified. Each depth includes the one before.
 enum class VerifyDepth {
   quick,  ///< manifest and its self-hash, sizes of all files, shape of indexes and block lists
   full,  ///< every block of every file, every field's crc32c, the container's structure against the
@@ -20,7 +20,8 @@ enum class VerifyDepth {
 struct VerifyRequest {
   std::string dataset;
   VerifyDepth depth = VerifyDepth::full;
-  /// What must hold the same samples: a folder, a dataset, or arrays ("name=file"); empty: none.
+  /// The source that must hold the same samples: a folder, a dataset, or arrays ("name=file");
+  /// empty: none.
   std::vector<std::string> against;
   std::string labels_file;   ///< the labels of a flat folder to compare with
   std::string index_folder;  ///< of a file of another tool

@@ -66,8 +66,8 @@ inline constexpr std::uint64_t kMaxMsgpackDepth = 32;        ///< arrays and map
 /// ends. Looks at headers, names and numbers, at most 64 bytes at a time (a name: its length):
 /// contents are stepped over. Memory: 8 MiB at most. Time: linear in the bytes that are not
 /// contents. Errors: Code::damaged with `where` and the offset (also for bytes left over);
-/// Code::limit beyond the limits above; Code::unsupported for what is no map, and for a name that
-/// is neither text nor bytes; what `view` throws.
+/// Code::limit beyond the limits above; Code::unsupported for anything but a map, and for a name
+/// that is neither text nor bytes; what `view` throws.
 [[nodiscard]] std::vector<MsgpackEntry> parse_msgpack_map(const ViewBytes& view,
                                                           std::uint64_t begin, std::uint64_t length,
                                                           std::string_view where);

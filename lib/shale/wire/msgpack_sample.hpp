@@ -10,7 +10,7 @@
 
 // One sample as one msgpack map. Its entries, in this order, each in its shortest form:
 //   "key"     bin       the key's raw bytes
-//   <field>   one entry a field, in schema order:
+//   <field>   one entry per field, in schema order:
 //     bytes   bin
 //     text    str
 //     integer int

@@ -11,7 +11,7 @@
 // the text, padded with spaces and one newline; the data. The text is a Python dict literal,
 // latin-1 (1, 2) or UTF-8 (3):
 //   {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
-// Source: numpy/lib/_format_impl.py 2.x; reference/formats.md section 8.1.
+// Source: numpy/lib/_format_impl.py 2.x.
 
 namespace shale {
 
@@ -38,7 +38,7 @@ inline constexpr std::uint64_t kNpyPrefixBytes = 12;
 [[nodiscard]] std::vector<std::byte> npy_header_bytes(const NpyHeader& header);
 
 /// Bytes of the header, of which `prefix` holds at least the first kNpyPrefixBytes (or all of a
-/// shorter file). Errors: as parse_npy_header.
+/// shorter file). Errors: same as parse_npy_header.
 [[nodiscard]] std::uint64_t npy_header_length(Bytes prefix, std::string_view where);
 
 /// Parses the header at the front of `bytes` (versions 1, 2, 3), which need hold no more than the

@@ -11,7 +11,7 @@
 //   +8            u32  masked crc32c of the 8 length bytes
 //   +12           ...  payload
 //   +12 + length  u32  masked crc32c of the payload
-// No trailer: a cut between frames is invisible here; the manifest's byte count reveals it.
+// No trailer: truncation between frames is invisible here; the manifest's byte count reveals it.
 // Source: tensorflow/core/lib/io/record_writer.h.
 
 namespace shale {
