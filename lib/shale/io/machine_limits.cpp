@@ -90,7 +90,8 @@ std::vector<std::string> cgroup_folders(const MachineView& machine, std::string_
       add_with_ancestors(mounts + "/unified", group, folders);
     } else if (lists(controllers, controller)) {
       add_with_ancestors(fmt::format("{}/{}", mounts, controller), group, folders);
-      if (controllers != controller) add_with_ancestors(mounts + "/" + controllers, group, folders);
+      if (controllers != controller)
+        add_with_ancestors(fmt::format("{}/{}", mounts, controllers), group, folders);
     }
   }
   return folders;
