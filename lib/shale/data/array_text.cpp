@@ -44,7 +44,8 @@ std::string shape_text(std::span<const std::uint64_t> shape) {
 }
 
 std::string array_text(const DType& dtype, std::span<const std::uint64_t> shape) {
-  return dtype_text(dtype) + (shape.empty() ? "" : " " + shape_text(shape));
+  if (shape.empty()) return dtype_text(dtype);
+  return fmt::format("{} {}", dtype_text(dtype), shape_text(shape));
 }
 
 }  // namespace shale
