@@ -181,14 +181,14 @@ class FaultCase(unittest.TestCase):
     def paused_after_listing(self, source, out, *words, **options):
         """A conversion that has listed its input and read none of it.
 
-        Its stderr is a pipe with just enough room for the first note; the second, about sorted labels, comes between listing
+        Its stderr is a pipe with just enough room for the first note (--verbose); the second, about sorted labels, comes between listing
         and reading, and blocks. `source` must have at least two classes and the run no --shuffle.
         """
         reader, writer = os.pipe()
         capacity = fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
         filler = capacity - 128
         os.write(writer, b"." * filler)
-        words = ("convert", source, out, "--to", "record", "--jobs", "2", "--memory", "64MiB", *words)
+        words = ("convert", source, out, "--to", "record", "--jobs", "2", "--memory", "64MiB", "--verbose", *words)
         process = start(*words, stderr=writer, **options)
         os.close(writer)
         return PausedRun(self, process, reader, filler)

@@ -189,13 +189,13 @@ class InputsThatChangeDuringTheRun(FaultCase):
 
     def test_a_file_that_shrinks(self):
         size = len(self.content)
-        self.fails_after(lambda: os.truncate(self.victim, 10), "only 10 bytes", f"it had {size}")
+        self.fails_after(lambda: os.truncate(self.victim, 10), "has shrunk to 10 bytes", f"it had {size}")
 
     def test_a_file_that_is_emptied(self):
-        self.fails_after(lambda: os.truncate(self.victim, 0), "only 0 bytes", f"it had {len(self.content)}")
+        self.fails_after(lambda: os.truncate(self.victim, 0), "has shrunk to 0 bytes", f"it had {len(self.content)}")
 
     def test_a_file_that_grows(self):
-        self.fails_after(lambda: self.victim.write_bytes(self.content + b"x"), f"over {len(self.content)} bytes")
+        self.fails_after(lambda: self.victim.write_bytes(self.content + b"x"), f"has grown: it had {len(self.content)} bytes")
 
     def test_a_file_that_becomes_a_folder(self):
         def change():

@@ -126,7 +126,7 @@ class Environment(FaultCase):
             for empty in range(words):
                 code, err = self.tried([name, *["" if i == empty else "nowhere" for i in range(words)]])
                 self.assertEqual(code, 2, self.story)
-                self.assertIn(f"word {empty + 1} of the command is empty", err, self.story)
+                self.assertIn(f"argument {empty + 1} is empty", err, self.story)
         self.assertGreater(count, 40, "the options were not found in the help")
 
     def test_a_wrong_TMPDIR_stops_only_what_needs_it(self):

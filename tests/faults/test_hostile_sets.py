@@ -81,7 +81,7 @@ class HostileManifests(FaultCase):
         for words in (["convert", array, self.out, "--to", "npy"], ["convert", array, self.out, "--to", "record", "--dry-run"], ["convert", array, self.folder / "o.npy"],
                       ["convert", array, self.out, "--to", "hdf5", "--shuffle"], ["resample", array, self.folder / "o.npy"], ["resample", array, self.out, "--to", "npy"],
                       ["index", array], ["info", array], ["verify", array], ["cat", array, "1"]):  # fmt: skip
-            self.refused(*words, *(few if words[0] not in ("info", "cat") else ()), says=[f"{rows} rows of no bytes"], preexec_fn=limited)
+            self.refused(*words, *(few if words[0] not in ("info", "cat") else ()), says=[f"{rows} rows of zero bytes"], preexec_fn=limited)
         self.ok("convert", self.folder / "y.npy", dataset, "--to", "npy")
         text = (dataset / "dataset.json").read_bytes().replace(b'"samples":6', b'"samples":%d' % rows).replace(b'"samples": 6', b'"samples": %d' % rows)
         commands = [["verify", dataset], ["verify", dataset, "--deep"], ["cat", dataset, "1", "--json"], ["convert", dataset, self.out, "--to", "record"]]

@@ -141,7 +141,7 @@ class ForeignNames(FaultCase):
             big = self.folder / "big.npy"
             write(big, numbers(range(40_000)))
             with self.untouched(disk):
-                self.refused("convert", big, disk / "set", "--to", "npy", "--overwrite", says=["needs ", " of free space for samples, only "])
+                self.refused("convert", big, disk / "set", "--to", "npy", "--overwrite", says=["needs ", " of free space, only ", "free space for both"])
 
 
 class InputsAsOutputs(FaultCase):

@@ -286,10 +286,10 @@ TEST_CASE("lmdb scan: trees that lie about themselves are named, page and number
   };
   const Lie rows[] = {
       {"", [](std::string&) {}},
-      {"a.lmdb: byte 512: depth of the tree of entries do not match its record: found 2, "
+      {"a.lmdb: byte 512: record of the tree of entries disagrees on its depth: found 2, "
        "expected 3",
        [](std::string& b) { test::set_number(b, kMeta + 94, std::uint16_t{3}); }},
-      {"a.lmdb: byte 512: entries of the tree of entries do not match its record: found 60, "
+      {"a.lmdb: byte 512: record of the tree of entries disagrees on its entries: found 60, "
        "expected 61",
        [](std::string& b) { test::set_number(b, kMeta + 120, std::uint64_t{61}); }},
       {"a.lmdb: byte 512: page 14 of the tree of entries is not in the file: found 14, expected 2 "
