@@ -240,7 +240,7 @@ def test_a_manifest_with_any_wrong_byte_is_damage(victim):
 def test_what_is_no_dataset_is_refused_by_name(victim, tmp_path):
     folder, _, _ = victim
     (folder / "dataset.json").unlink()
-    with pytest.raises(errors.UnsupportedError):
+    with pytest.raises(errors.MismatchError, match="holds shards, but no dataset.json"):
         Dataset(folder)
     (folder / ".shale").mkdir()
     (folder / ".shale/lock").write_text("shale works here: this folder goes when its run ends\n")

@@ -67,7 +67,7 @@ rows = [0, 9_999, 10_000, 29_999]
 labels = [sample["label"] for sample in ds.__getitems__(rows)] + [ds[29_999]["label"]]
 grown = dataset_workers.resident_bytes("VmHWM") - before
 try: ds[999_999_999]
-except shale.errors.NotFoundError as error: missing = error.file
+except shale.errors.DamagedError as error: missing = error.file
 print(json.dumps([len(ds), labels, os.path.basename(missing), grown, seconds]))
 """
 

@@ -27,6 +27,18 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kProbeBytes = 4096, kIndexBufferBytes = 256 * 1024, kDigestBytes = 4 << 20;
 
+// A few entries tell: a folder may have millions.
+bool has_shards(const std::string& folder) {
+  constexpr int kMostLookedAt = 1000;
+  std::error_code error;
+  int looked_at = 0;
+  for (fs::directory_iterator entry(folder, error), end;
+       !error && entry != end && looked_at < kMostLookedAt; entry.increment(error), ++looked_at) {
+    if (shard_of_file(entry->path().filename().string())) return true;
+  }
+  return false;
+}
+
 std::uint64_t mtime_ns_of(const InputFile& file) {
   struct stat status {};
   if (::fstat(file.descriptor(), &status) != 0) {
@@ -415,6 +427,13 @@ const Format* detect_file(const InputFile& file) {
 }
 
 Error unrecognized(const std::string& path) {
+  if (has_shards(path)) {
+    return Error(Code::mismatch,
+                 "holds shards, but no dataset.json: the copy is not complete, or the manifest is "
+                 "lost")
+        .at(path)
+        .hint("copy dataset.json as well, or convert the source again");
+  }
   return Error(Code::unsupported,
                "is neither a shale dataset nor a file in a format that shale recognizes")
       .at(path)

@@ -2,6 +2,7 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/format/format.hpp"
+#include "shale/shards/place.hpp"
 
 namespace shale {
 namespace {
@@ -22,6 +23,7 @@ void refuse_shards(const OutputOptions& options, const std::string& output) {
 }  // namespace
 
 void refuse_stream(const std::string& output) {
+  if (const std::optional<Error> error = url_error(output)) throw *error;
   if (output != "-") return;
   throw Error(Code::usage, "'-' as output is not supported: no format is written to a stream")
       .hint("name a directory, or a file ending in .npy; for a directory named '-' write './-'");

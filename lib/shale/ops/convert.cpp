@@ -220,8 +220,21 @@ void refuse_incomplete(const std::string& output) {
   for (const ManifestFile& file : manifest.files) require(file);
 }
 
+// An earlier run may have been allowed to leave out more.
+void refuse_too_many_skipped(const ConvertRequest& request, const SourceInfo& source,
+                             std::uint64_t skipped) {
+  const std::uint64_t limit = request.max_errors.limit(source.manifest.samples);
+  const std::uint64_t bad = skipped - std::min(skipped, source.skipped);
+  if (bad <= limit) return;
+  throw Error(Code::limit, "the finished dataset left out {}, more than --max-errors allows ({})",
+              format_counted(bad, "bad image", "bad images"), limit)
+      .at(join_path(request.output, kSkippedName))
+      .hint("fix or remove the images that it lists, then convert again with --overwrite");
+}
+
 // The output is a finished set: of this very command, or of another one.
-ConvertReport already_complete(const ConvertRequest& request, const Manifest& wanted) {
+ConvertReport already_complete(const ConvertRequest& request, const Manifest& wanted,
+                               const SourceInfo& source) {
   ConvertReport report;
   report.manifest = read_manifest(request.output);
   report.was_compared = has_other_content(report.manifest.source, wanted.source);
@@ -236,6 +249,7 @@ ConvertReport already_complete(const ConvertRequest& request, const Manifest& wa
   refuse_incomplete(request.output);
   report.was_complete = true;
   report.skipped = report.manifest.skipped;
+  refuse_too_many_skipped(request, source, report.skipped);
   return report;
 }
 
@@ -335,7 +349,7 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
         was_swapping &&
         !first_difference(identity_of(read_manifest(request.output)), identity_of(wanted));
     if (replaces && (is_this_run || !request.overwrite)) {
-      ConvertReport report = already_complete(request, wanted);
+      ConvertReport report = already_complete(request, wanted, source->info());
       if (report.was_compared) refuse_changed_content(request, events, format, *source);
       source.reset();
       work.remove();
@@ -392,7 +406,7 @@ ConvertReport convert(const ConvertRequest& request, const Events& events) {
     check_schema_fits(format, source->info().schema);
     Manifest wanted = wanted_manifest(request, source->info());
     if (is_finished) {
-      report = already_complete(request, wanted);
+      report = already_complete(request, wanted, source->info());
       const bool is_newer = has_newer_input(request, source->info());
       if (is_newer || report.was_compared) {
         events.say(is_newer ? "the input is newer than the dataset; comparing its content"

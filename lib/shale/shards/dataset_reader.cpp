@@ -14,8 +14,24 @@
 namespace shale {
 namespace {
 
-InputFile open_checked(const std::string& directory, const ManifestFile& file) {
-  InputFile opened(join_path(directory, file.name));
+constexpr std::string_view kCopyFile = "copy it from an intact copy of the dataset",
+                           kRebuildList =
+                               "run 'shale index' on the dataset to build what is missing again";
+
+// `hint`: what to do about a file that is not there.
+InputFile open_checked(const std::string& directory, const ManifestFile& file,
+                       std::string_view hint) {
+  const std::string path = join_path(directory, file.name);
+  InputFile opened = [&] {
+    try {
+      return InputFile(path);
+    } catch (const Error& error) {
+      if (error.code() != Code::not_found) throw;
+      throw Error(Code::damaged, "is missing, but the manifest lists it")
+          .at(path)
+          .hint(std::string(hint));
+    }
+  }();
   if (opened.size() != file.bytes) {
     throw file_size_mismatch(opened.size(), file.bytes)
         .error()
@@ -84,13 +100,15 @@ ShardReader::ShardReader(const DatasetPaths& paths, const Manifest& manifest, Ma
       schema_(&manifest.schema),
       layout_(&manifest.layout),
       columns_(manifest.schema, manifest.layout) {
-  if (layout_->rows.has_index()) index_ = open_checked(paths.lists, shard_.index);
+  if (layout_->rows.has_index()) index_ = open_checked(paths.lists, shard_.index, kRebuildList);
   try {
     check_shard_files(shard_, *schema_, *layout_);
   } catch (Error& error) {
     throw error.at(paths.manifest);
   }
-  for (const ManifestFile& file : shard_.files) files_.push_back(open_checked(paths.shards, file));
+  for (const ManifestFile& file : shard_.files) {
+    files_.push_back(open_checked(paths.shards, file, kCopyFile));
+  }
 }
 
 const std::string& ShardReader::index_path() const {
@@ -140,11 +158,13 @@ void prove_file(const InputFile& file, const ManifestFile& expected,
 }
 
 void prove_block_list(const DatasetPaths& paths, const ManifestShard& shard) {
-  if (!shard.blocks.name.empty()) prove_file(open_checked(paths.lists, shard.blocks), shard.blocks);
+  if (!shard.blocks.name.empty())
+    prove_file(open_checked(paths.lists, shard.blocks, kRebuildList), shard.blocks);
 }
 
 void prove_other_files(const DatasetPaths& paths, const Manifest& manifest) {
-  for (const ManifestFile& file : manifest.files) prove_file(open_checked(paths.lists, file), file);
+  for (const ManifestFile& file : manifest.files)
+    prove_file(open_checked(paths.lists, file, kCopyFile), file);
 }
 
 void prove_value(Bytes value, const FieldPlace& place, const InputFile& file) {

@@ -41,7 +41,22 @@ bool holds_dataset(const std::string& folder) try {
   return false;
 }
 
-Error absent(const std::string& path) { return Error(Code::not_found, "does not exist").at(path); }
+std::optional<Error> url_error(std::string_view path) {
+  constexpr std::string_view kSchemeLetters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-";
+  const std::size_t end = path.find_first_not_of(kSchemeLetters);
+  if (end == 0 || end == std::string_view::npos || !path.substr(end).starts_with("://"))
+    return std::nullopt;
+  return Error(Code::unsupported, "{}:// is not supported yet", path.substr(0, end))
+      .at(path)
+      .hint(
+          "use a path on a local disk, and copy datasets with the tools of your storage "
+          "(docs/cloud.md)");
+}
+
+Error absent(const std::string& path) {
+  return url_error(path).value_or(Error(Code::not_found, "does not exist").at(path));
+}
 
 Error unfinished(const std::string& path) {
   return Error(Code::mismatch, "is an unfinished dataset: it has no dataset.json yet")

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "shale/base/error.hpp"
 
@@ -13,6 +15,10 @@ enum class Place { absent, empty_folder, dataset, unfinished, other_folder, othe
 
 /// True if look_at would say dataset or unfinished. False also for what cannot be looked at.
 [[nodiscard]] bool holds_dataset(const std::string& folder);
+
+/// The error for a URL such as s3://bucket/set: nothing is read or written there yet. Nullopt for
+/// any other path, "./s3://x" among them.
+[[nodiscard]] std::optional<Error> url_error(std::string_view path);
 
 /// The error for Place::absent.
 [[nodiscard]] Error absent(const std::string& path);

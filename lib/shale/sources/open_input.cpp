@@ -28,13 +28,6 @@ Error not_read_yet(const std::string& input, std::string_view kind) {
           "shale datasets, and LMDB, HDF5 and TFRecord files");
 }
 
-Error not_found(const std::string& input) {
-  if (const std::size_t scheme = input.find("://"); scheme != std::string::npos) {
-    return not_read_yet(input, input.substr(0, scheme + 3));
-  }
-  return absent(input);
-}
-
 // A dataset brings its labels and classes along: an option that would change nothing is refused,
 // not ignored.
 void refuse_folder_options(const InputRequest& request) {
@@ -108,7 +101,7 @@ bool is_folder(const InputRequest& request) {
   const Place place = look_at(input);
   switch (place) {
     case Place::absent:
-      throw not_found(input);
+      throw absent(input);
     case Place::unfinished:
       throw unfinished(input);
     case Place::other_file:
@@ -124,9 +117,11 @@ bool is_folder(const InputRequest& request) {
 
 Error rows_differ(const std::string& input) {
   return Error(Code::unsupported,
-               "its samples differ in size, but only rows of equal size can be drawn")
+               "its samples are not stored as rows of one size, and only such rows can be drawn")
       .at(input)
-      .hint("run 'shale convert --shuffle' to write any samples in a shuffled order");
+      .hint(
+          "run 'shale convert --shuffle' to write any samples in a shuffled order; where all have "
+          "one size, convert them with --to npy first");
 }
 
 // A shuffle of rows of one size is a draw too.

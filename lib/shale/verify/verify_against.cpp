@@ -296,7 +296,6 @@ void compare_fact(std::string_view what, const std::string& found, const std::st
   if (found == expected) return;
   Finding finding;
   finding.message = fmt::format("{} differs from {}", what, of);
-  finding.file = kManifestName;
   finding.found = found;
   finding.expected = expected;
   sink(std::move(finding));
@@ -346,6 +345,13 @@ void compare_digests(const Manifest& ours, const VerifyRequest& request, const F
   }
 }
 
+std::string against_example(const Schema& schema) {
+  std::string text;
+  for (const Field& field : schema.fields)
+    text += fmt::format("{}--against {}=FILE.npy", text.empty() ? "" : " ", printable(field.name));
+  return text;
+}
+
 // Arrays have no digests: those of their rows are computed.
 void compare_arrays(const Manifest& ours, const VerifyRequest& request, ArrayColumns arrays,
                     const FindingSink& sink, const Events& events,
@@ -360,8 +366,7 @@ void compare_arrays(const Manifest& ours, const VerifyRequest& request, ArrayCol
     throw Error(Code::usage, "the arrays are {}, but the dataset has {}", fields_text(info.schema),
                 fields_text(ours.schema))
         .at(request.dataset)
-        .hint(
-            "give each array the name of its field: --against images=a.npy --against labels=b.npy");
+        .hint("give each array the name of its field: " + against_example(ours.schema));
   }
   const Format& format = format_of(ours);
   const OptionSet options(format.options);

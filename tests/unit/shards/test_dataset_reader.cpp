@@ -37,11 +37,11 @@ TEST_CASE("shard reader: a file of another size than the manifest's is damage, b
   }
 }
 
-TEST_CASE("shard reader: a file that is not there is not found, by its name") {
+TEST_CASE("shard reader: a file that is not there is damage, by its name") {
   const OpenSet open;
   std::filesystem::remove(open.dir / "out/shard-000000.body.toy");
   const Error error = error_of([&] { (void)open.reader(); });
-  CHECK(error.code() == Code::not_found);
+  CHECK(error.code() == Code::damaged);
   CHECK(error.file() == open.dir / "out/shard-000000.body.toy");
 }
 
