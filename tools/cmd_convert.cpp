@@ -16,38 +16,10 @@
 namespace shale::tools {
 namespace {
 
-const Command& self() { return commands()[0]; }
-
 // They do nothing for an output that is one array.
 constexpr const char* kImageOptions[] = {"on-error", "max-errors"};
 
-void add_options(CommandLine& line) {
-  add_output_options(line);
-  line.add()  //
-      ("labels", po::value<std::string>()->value_name("FILE"),
-       "labels of a flat folder: CSV or TSV of path,label, with class names or integers")  //
-      ("classes-from", po::value<std::string>()->value_name("DATASET|FILE"),
-       "take the class table from another dataset, or from a file with one name per line")  //
-      ("shuffle", po::bool_switch(), "write the samples in a shuffled order")               //
-      ("seed", po::value<std::string>()->default_value("0")->value_name("N"),
-       "seed of --shuffle")  //
-      ("parse", po::value<std::string>()->value_name("plain|msgpack"),
-       "(LMDB files only) each value is one field, or a msgpack map whose entries are the fields; "
-       "default: what the index of the file says, or plain")  //
-      ("hidden", po::value<std::string>()->value_name("skip|keep"),
-       "files and folders that begin with a dot; default: skip, but refuse a hidden folder with "
-       "images")  //
-      ("allow-empty", po::bool_switch(),
-       "accept classes without images, and an input without images")  //
-      ("on-error", po::value<std::string>()->default_value("skip")->value_name("skip|keep|fail"),
-       "what to do with images that are empty, truncated or not images")  //
-      ("max-errors", po::value<std::string>()->default_value("1%")->value_name("N|P%"),
-       "fail if more than this many images are bad (with P%, at least 10 are tolerated)")  //
-      ("verify", po::bool_switch(), "verify the result (as verify --full does) before finishing");
-}
-
 ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) {
-  constexpr std::string_view kOnError[] = {"skip", "keep", "fail"}, kHidden[] = {"skip", "keep"};
   ConvertRequest request = read_output_options(line, common);
   if (is_array_name(request.output)) refuse_for_array(line, kImageOptions, request.output);
   if (line.has("labels")) request.labels_file = line.text("labels");
@@ -59,10 +31,10 @@ ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) 
   if (line.has("seed") && !request.is_shuffled)
     throw Error(Code::usage, "--seed has no effect without --shuffle");
   if (line.has("hidden")) {
-    request.hidden = line.choice("hidden", kHidden) == 0 ? HiddenPolicy::skip : HiddenPolicy::keep;
+    request.hidden = line.choice("hidden") == 0 ? HiddenPolicy::skip : HiddenPolicy::keep;
   }
   request.allow_empty = line.flag("allow-empty");
-  request.on_error = static_cast<OnError>(line.choice("on-error", kOnError));
+  request.on_error = static_cast<OnError>(line.choice("on-error"));
   request.max_errors = parse_error_allowance(line.text("max-errors"));
   request.verify = line.flag("verify");
   return request;
@@ -144,11 +116,33 @@ std::string report_text(const ConvertReport& report, const ConvertRequest& reque
 
 }  // namespace
 
-int run_convert(const std::vector<std::string>& words) {
-  CommandLine line(self(), kAllCommon | kVerboseOption);
-  add_options(line);
+void declare_convert(CommandLine& line) {
+  add_output_options(line);
+  line.add()  //
+      ("labels", po::value<std::string>()->value_name("FILE"),
+       "labels of a flat folder: CSV or TSV of path,label, with class names or integers")  //
+      ("classes-from", po::value<std::string>()->value_name("DATASET|FILE"),
+       "take the class table from another dataset, or from a file with one name per line")  //
+      ("shuffle", po::bool_switch(), "write the samples in a shuffled order")               //
+      ("seed", po::value<std::string>()->default_value("0")->value_name("N"),
+       "seed of --shuffle")  //
+      ("parse", po::value<std::string>()->value_name("plain|msgpack"),
+       "(LMDB files only) each value is one field, or a msgpack map whose entries are the fields; "
+       "default: what the index of the file says, or plain")  //
+      ("hidden", po::value<std::string>()->value_name("skip|keep"),
+       "files and folders that begin with a dot; default: skip, but refuse a hidden folder with "
+       "images")  //
+      ("allow-empty", po::bool_switch(),
+       "accept classes without images, and an input without images")  //
+      ("on-error", po::value<std::string>()->default_value("skip")->value_name("skip|keep|fail"),
+       "what to do with images that are empty, truncated or not images")  //
+      ("max-errors", po::value<std::string>()->default_value("1%")->value_name("N|P%"),
+       "fail if more than this many images are bad (with P%, at least 10 are tolerated)")  //
+      ("verify", po::bool_switch(), "verify the result (as verify --full does) before finishing");
   add_index_dir(line);
-  if (!line.parse(words)) return kDone;
+}
+
+int run_convert(const CommandLine& line) {
   const CommonOptions common = line.common();
   const ConvertRequest request = request_of(line, common);
   Progress progress(common.progress, "convert");

@@ -119,8 +119,7 @@ int index_files(const CommandLine& line, const CommonOptions& common, const Even
 
 }  // namespace
 
-int run_index(const std::vector<std::string>& words) {
-  CommandLine line(commands()[5], kMemoryOption | kProgressOptions);
+void declare_index(CommandLine& line) {
   add_index_dir(line);
   line.add()  //
       ("crc", po::bool_switch(),
@@ -129,7 +128,9 @@ int run_index(const std::vector<std::string>& words) {
       ("parse", po::value<std::string>()->value_name("plain|msgpack"),
        "(LMDB files only) each value is one field, or a msgpack map whose entries are the fields; "
        "default: what the existing index says, or plain");
-  if (!line.parse(words)) return kDone;
+}
+
+int run_index(const CommandLine& line) {
   line.require_words_at_least(1);
   const CommonOptions common = line.common();
   Progress progress(common.progress, "index");

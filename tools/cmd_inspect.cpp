@@ -111,10 +111,7 @@ void write_field(const FoundSample& found, std::size_t field) {
 
 }  // namespace
 
-int run_info(const std::vector<std::string>& words) {
-  CommandLine line(commands()[2], kNoCommon);
-  add_index_dir(line);
-  if (!line.parse(words)) return kDone;
+int run_info(const CommandLine& line) {
   line.require_words(1);
   const bool is_json = line.common().is_json;
   const DatasetRequest request = dataset_request(line);
@@ -128,15 +125,16 @@ int run_info(const std::vector<std::string>& words) {
   return kDone;
 }
 
-int run_cat(const std::vector<std::string>& words) {
-  CommandLine line(commands()[3], kMemoryOption);
+void declare_cat(CommandLine& line) {
   add_index_dir(line);
   line.add()  //
       ("key", po::value<std::string>()->value_name("KEY"),
        "find the sample by its key instead of its row")  //
       ("field", po::value<std::string>()->value_name("F"),
        "field to write, or 'key'; default: the first field");
-  if (!line.parse(words)) return kDone;
+}
+
+int run_cat(const CommandLine& line) {
   const CommonOptions common = line.common();
   line.require_words(line.has("key") ? 1 : 2);
   const std::string& dataset = line.words()[0];
@@ -165,9 +163,7 @@ int run_cat(const std::vector<std::string>& words) {
   return kDone;
 }
 
-int run_formats(const std::vector<std::string>& words) {
-  CommandLine line(commands()[4], kNoCommon);
-  if (!line.parse(words)) return kDone;
+int run_formats(const CommandLine& line) {
   line.require_words(0);
   Json json = Json::array();
   std::string text;

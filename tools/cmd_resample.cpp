@@ -12,29 +12,6 @@
 namespace shale::tools {
 namespace {
 
-const Command& self() { return commands()[6]; }
-
-void add_options(CommandLine& line) {
-  add_output_options(line);
-  line.add()  //
-      ("rows", po::value<std::string>()->value_name("N"),
-       "number of rows to write; default: as many as the source has")                           //
-      ("permute", po::bool_switch(), "(default) all rows, each once, in a shuffled order")      //
-      ("replace", po::bool_switch(), "draw with replacement, each row with equal probability")  //
-      ("weights", po::value<std::string>()->value_name("FILE.npy"),
-       "draw with replacement, in proportion to one weight per row")  //
-      ("indices", po::value<std::string>()->value_name("FILE.npy"),
-       "take the rows with these numbers, in this order; negative numbers count from the end")  //
-      ("seed", po::value<std::string>()->default_value("0")->value_name("N"),
-       "seed of the draw")  //
-      ("also", po::value<std::vector<std::string>>()->value_name("SRC.npy=OUT.npy"),
-       "apply the same draw to another array of the same length; may be given several times")  //
-      ("save-indices", po::value<std::string>()->value_name("OUT.npy"),
-       "write the numbers of the drawn rows, as int64")  //
-      ("tmp", po::value<std::string>()->value_name("DIR"),
-       "directory of the scratch file; default: that of the output");
-}
-
 DrawOptions draw_options_of(const CommandLine& line) {
   DrawOptions options;
   options.permute = line.flag("permute");
@@ -123,10 +100,28 @@ std::string report_text(const ResampleReport& report, const ResampleRequest& req
 
 }  // namespace
 
-int run_resample(const std::vector<std::string>& words) {
-  CommandLine line(self(), kAllCommon | kVerboseOption);
-  add_options(line);
-  if (!line.parse(words)) return kDone;
+void declare_resample(CommandLine& line) {
+  add_output_options(line);
+  line.add()  //
+      ("rows", po::value<std::string>()->value_name("N"),
+       "number of rows to write; default: as many as the source has")                           //
+      ("permute", po::bool_switch(), "(default) all rows, each once, in a shuffled order")      //
+      ("replace", po::bool_switch(), "draw with replacement, each row with equal probability")  //
+      ("weights", po::value<std::string>()->value_name("FILE.npy"),
+       "draw with replacement, in proportion to one weight per row")  //
+      ("indices", po::value<std::string>()->value_name("FILE.npy"),
+       "take the rows with these numbers, in this order; negative numbers count from the end")  //
+      ("seed", po::value<std::string>()->default_value("0")->value_name("N"),
+       "seed of the draw")  //
+      ("also", po::value<std::vector<std::string>>()->value_name("SRC.npy=OUT.npy"),
+       "apply the same draw to another array of the same length; may be given several times")  //
+      ("save-indices", po::value<std::string>()->value_name("OUT.npy"),
+       "write the numbers of the drawn rows, as int64")  //
+      ("tmp", po::value<std::string>()->value_name("DIR"),
+       "directory of the scratch file; default: that of the output");
+}
+
+int run_resample(const CommandLine& line) {
   const CommonOptions common = line.common();
   const ResampleRequest request = request_of(line, common);
   Progress progress(common.progress, "resample");

@@ -13,8 +13,6 @@
 namespace shale::tools {
 namespace {
 
-const Command& self() { return commands()[1]; }
-
 constexpr std::uint64_t kToldFindings = 1000;
 
 VerifyRequest request_of(const CommandLine& line, const CommonOptions& common) {
@@ -89,8 +87,7 @@ std::string_view hint_for(const VerifyReport& report) {
 
 }  // namespace
 
-int run_verify(const std::vector<std::string>& words) {
-  CommandLine line(self(), kAllCommon);
+void declare_verify(CommandLine& line) {
   line.add()  //
       ("quick", po::bool_switch(),
        "check the manifest, sizes and index shapes; do not read the payload")  //
@@ -102,7 +99,9 @@ int run_verify(const std::vector<std::string>& words) {
       ("labels", po::value<std::string>()->value_name("FILE"),
        "labels of the flat folder given with --against");
   add_index_dir(line);
-  if (!line.parse(words)) return kDone;
+}
+
+int run_verify(const CommandLine& line) {
   const CommonOptions common = line.common();
   const VerifyRequest request = request_of(line, common);
   Progress progress(common.progress, "verify");

@@ -1,35 +1,138 @@
 #include "tools/command.hpp"
 
 #include <algorithm>
+#include <sstream>
+#include <utility>
 
+#include "shale/base/nearest_word.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 
 namespace shale::tools {
 namespace {
 
+constexpr std::string_view kInputs = "INPUT|FILE|DIR", kDataset = "DATASET|FILE";
+
 constexpr Command kCommands[] = {
-    {"convert", "shale convert INPUT OUTPUT --to FORMAT [options]",
-     "turn an image folder, a dataset, an LMDB, HDF5 or TFRecord file into shards", run_convert},
-    {"verify", "shale verify DATASET [--quick|--full|--deep] [--against SOURCE]",
-     "verify that a dataset is intact, or say exactly what is damaged", run_verify},
-    {"info", "shale info DATASET", "show what a dataset holds", run_info},
-    {"cat", "shale cat DATASET ROW | --key KEY [--field F]",
-     "write one field of one sample to stdout", run_cat},
-    {"formats", "shale formats", "list the formats and what each can hold", run_formats},
-    {"index", "shale index DATASET|FILE... [--index-dir DIR] [--crc] [--parse msgpack]",
-     "index files written by other tools; rebuild lost indexes and block lists", run_index},
-    {"resample", "shale resample SRC... OUT.npy [--rows N] [--replace|--indices F|--weights F]",
-     "draw rows of an array, or shuffle them, into an array of any size", run_resample},
+    {.name = "convert",
+     .usage = "shale convert INPUT... OUTPUT --to FORMAT [options]",
+     .summary =
+         "turn an image folder, arrays, a dataset, an LMDB, HDF5 or TFRecord file into shards",
+     .examples = "shale convert photos out --to record\n"
+                 "shale convert x=images.npy y=labels.npy out --to hdf5 --shard-size 4GiB",
+     .operands = kInputs,
+     .common_set = kAllCommon | kVerboseOption,
+     .declare = declare_convert,
+     .run = run_convert},
+    {.name = "verify",
+     .usage = "shale verify DATASET [--quick|--full|--deep] [--against SOURCE]",
+     .summary = "verify that a dataset is intact, or say exactly what is damaged",
+     .examples = "shale verify out\n"
+                 "shale verify out --deep --against photos",
+     .operands = kDataset,
+     .common_set = kAllCommon,
+     .declare = declare_verify,
+     .run = run_verify},
+    {.name = "info",
+     .usage = "shale info DATASET",
+     .summary = "show what a dataset holds",
+     .examples = "shale info out\n"
+                 "shale info out --json",
+     .operands = kDataset,
+     .common_set = kNoCommon,
+     .declare = add_index_dir,
+     .run = run_info},
+    {.name = "cat",
+     .usage = "shale cat DATASET ROW | --key KEY [--field F]",
+     .summary = "write one field of one sample to stdout",
+     .examples = "shale cat out 42 > photo.jpg\n"
+                 "shale cat out --key cats/a.jpg --json",
+     .operands = kDataset,
+     .common_set = kMemoryOption,
+     .declare = declare_cat,
+     .run = run_cat},
+    {.name = "formats",
+     .usage = "shale formats",
+     .summary = "list the formats and what each can hold",
+     .examples = "shale formats --json",
+     .operands = "",
+     .common_set = kNoCommon,
+     .declare = nullptr,
+     .run = run_formats},
+    {.name = "index",
+     .usage = "shale index DATASET|FILE... [--index-dir DIR] [--crc] [--parse plain|msgpack]",
+     .summary = "index files written by other tools; rebuild lost indexes and block lists",
+     .examples = "shale index train.lmdb --index-dir indexes --crc\n"
+                 "shale index out",
+     .operands = kDataset,
+     .common_set = kMemoryOption | kProgressOptions,
+     .declare = declare_index,
+     .run = run_index},
+    {.name = "resample",
+     .usage = "shale resample SRC... (OUT.npy | OUTPUT --to FORMAT) [--rows N] "
+              "[--permute|--replace|--indices F|--weights F]",
+     .summary = "draw rows of an array, or shuffle them, into an array of any size",
+     .examples = "shale resample x.npy shuffled.npy --also y.npy=shuffled_y.npy\n"
+                 "shale resample x.npy boot.npy --replace --seed 7",
+     .operands = kInputs,
+     .common_set = kAllCommon | kVerboseOption,
+     .declare = declare_resample,
+     .run = run_resample},
+    {.name = "completion",
+     .usage = "shale completion bash|zsh|fish",
+     .summary = "print a script that completes commands, options and values in a shell",
+     .examples = "source <(shale completion bash)",
+     .operands = "bash|zsh|fish",
+     .common_set = kNoJson,
+     .declare = nullptr,
+     .run = run_completion},
 };
+
+// Alias, name.
+constexpr std::pair<std::string_view, std::string_view> kAliases[] = {{"inspect", "info"}};
 
 std::vector<std::string> unrecognized_words(const po::parsed_options& parsed) {
   return po::collect_unrecognized(parsed.options, po::include_positional);
 }
 
+// Where a word is among those in the name of a value; `what` is what it was given as.
+std::size_t position_of(const std::string& word, std::string_view value_name,
+                        std::string_view what) {
+  std::vector<std::string> choices;
+  for (const std::string_view choice : choices_in(value_name)) choices.emplace_back(choice);
+  const auto found = std::find(choices.begin(), choices.end(), word);
+  if (found == choices.end()) {
+    throw Error(Code::usage, "{} '{}' is not one of {}", what, printable(word),
+                fmt::join(choices, ", "))
+        .hint(did_you_mean(word, choices));
+  }
+  return static_cast<std::size_t>(found - choices.begin());
+}
+
 }  // namespace
 
 std::span<const Command> commands() { return kCommands; }
+
+const Command& command_named(const std::string& name) {
+  std::string_view wanted = name;
+  std::vector<std::string> names = {"help"};
+  for (const auto& [alias, of] : kAliases) {
+    if (name == alias) wanted = of;
+    names.emplace_back(alias);
+  }
+  for (const Command& command : kCommands) {
+    if (command.name == wanted) return command;
+    names.emplace_back(command.name);
+  }
+  throw Error(Code::usage, "'{}' is not a command", printable(name))
+      .hint(did_you_mean(name, names))
+      .hint("'shale --help' lists the commands");
+}
+
+int run_command(const Command& command, const std::vector<std::string>& words) {
+  CommandLine line(command);
+  return line.parse(words) ? command.run(line) : kDone;
+}
 
 int exit_code_of(Code code) {
   switch (code) {
@@ -53,29 +156,79 @@ void say_limits(const CommonOptions& common, const Events& events) {
                          format_size(common.memory.value), common.memory.source));
 }
 
-CommandLine::CommandLine(const Command& command, unsigned common_set)
-    : command_(command), common_set_(common_set) {
-  if ((common_set & kJobsOption) != 0) {
+std::vector<std::string_view> choices_in(std::string_view value_name) {
+  std::vector<std::string_view> choices;
+  while (!value_name.empty()) {
+    const std::size_t end = std::min(value_name.find('|'), value_name.size());
+    const std::string_view word = value_name.substr(0, end);
+    const bool is_choice =
+        std::all_of(word.begin(), word.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+    if (is_choice) choices.push_back(word);
+    value_name.remove_prefix(std::min(end + 1, value_name.size()));
+  }
+  return choices;
+}
+
+CommandLine::CommandLine(const Command& command) : command_(command) {
+  if (command.declare != nullptr) command.declare(*this);
+  if (has_common(kJobsOption)) {
     common_.add_options()(
         "jobs", po::value<std::string>()->value_name("N"),
         "number of threads; default: as many as SLURM, CPU affinity and cgroup allow");
   }
-  if ((common_set & kMemoryOption) != 0) {
+  if (has_common(kMemoryOption)) {
     common_.add_options()("memory", po::value<std::string>()->value_name("SIZE"),
                           "memory budget, at least 16MiB; default: 256MiB, or a quarter of the "
                           "limit if that is less");
   }
-  if ((common_set & kProgressOptions) != 0) {
-    common_.add_options()("progress",
-                          po::value<std::string>()->default_value("auto")->value_name("HOW"),
-                          "auto (a bar on a terminal), plain (lines), none");
+  if (has_common(kProgressOptions)) {
+    common_.add_options()(
+        "progress", po::value<std::string>()->default_value("auto")->value_name("auto|plain|none"),
+        "auto (a bar on a terminal), plain (lines), none");
     common_.add_options()("quiet", po::bool_switch(), "no progress, no notes, no report");
   }
-  if ((common_set & kVerboseOption) != 0)
+  if (has_common(kVerboseOption))
     common_.add_options()("verbose", po::bool_switch(),
                           "print how many threads and how much memory are used");
-  common_.add_options()("json", po::bool_switch(), "one JSON object on stdout instead of text");
+  if (!has_common(kNoJson))
+    common_.add_options()("json", po::bool_switch(), "one JSON object on stdout instead of text");
   common_.add_options()("help", po::bool_switch(), "print this help (also -h)");
+}
+
+std::vector<OptionText> CommandLine::options() const {
+  std::vector<OptionText> texts;
+  for (const po::options_description* group : {&own_, &common_}) {
+    for (const auto& option : group->options()) {
+      const bool takes_value = option->semantic()->max_tokens() > 0;
+      const std::string value = option->semantic()->name();  // "SIZE (=1GiB)"
+      texts.push_back({option->long_name(), takes_value ? value.substr(0, value.find(" (")) : "",
+                       option->description()});
+    }
+  }
+  return texts;
+}
+
+Error CommandLine::unknown_option(const std::string& word) const {
+  const std::string name = word.substr(std::min<std::size_t>(word.find_first_not_of('-'), 2));
+  std::vector<std::string> names;
+  for (const OptionText& option : options()) names.push_back(option.name);
+  return Error(Code::usage, "unknown option '{}' of shale {}", printable(word), command_.name)
+      .hint(did_you_mean(name.substr(0, name.find('=')), names, "--"))
+      .hint(fmt::format("'shale {} --help' lists them", command_.name));
+}
+
+std::string CommandLine::help() const {
+  std::ostringstream options;
+  if (!own_.options().empty()) options << own_ << "\n";
+  options << common_;
+  std::string examples =
+      command_.examples.find('\n') == std::string_view::npos ? "\nexample:\n  " : "\nexamples:\n  ";
+  for (const char letter : command_.examples) {
+    examples += letter;
+    if (letter == '\n') examples += "  ";
+  }
+  return fmt::format("usage: {}\n\n{}\n\n{}{}\n", command_.usage, command_.summary, options.str(),
+                     examples);
 }
 
 bool CommandLine::parse(const std::vector<std::string>& words) {
@@ -91,11 +244,7 @@ bool CommandLine::parse(const std::vector<std::string>& words) {
     const po::parsed_options parsed =
         po::command_line_parser(words).options(all).style(style).allow_unregistered().run();
     for (const po::option& option : parsed.options) {
-      if (option.unregistered) {
-        throw Error(Code::usage, "unknown option '{}' of shale {}",
-                    printable(option.original_tokens.at(0)), command_.name)
-            .hint(fmt::format("'shale {} --help' lists them", command_.name));
-      }
+      if (option.unregistered) throw unknown_option(option.original_tokens.at(0));
     }
     words_ = unrecognized_words(parsed);
     asks_for_help = take_short_words(words);
@@ -106,11 +255,7 @@ bool CommandLine::parse(const std::vector<std::string>& words) {
     throw Error(Code::usage, "{}", error.what()).hint(fmt::format("usage: {}", command_.usage));
   }
   if (!asks_for_help && !flag("help")) return true;
-  std::string text = fmt::format("usage: {}\n\n{}\n\n", command_.usage, command_.summary);
-  std::ostringstream options;
-  if (!own_.options().empty()) options << own_ << "\n";
-  options << common_;
-  print(text + options.str());
+  print(help());
   return false;
 }
 
@@ -160,13 +305,16 @@ void CommandLine::require_words_at_least(std::size_t count) const {
       .hint(fmt::format("usage: {}", command_.usage));
 }
 
-std::size_t CommandLine::choice(const char* option, std::span<const std::string_view> words) const {
-  const auto found = std::find(words.begin(), words.end(), text(option));
-  if (found == words.end()) {
-    throw Error(Code::usage, "--{} '{}' is not one of {}", option, printable(text(option)),
-                fmt::join(words, ", "));
-  }
-  return static_cast<std::size_t>(found - words.begin());
+std::size_t CommandLine::choice(const char* option) const {
+  const std::vector<OptionText> all = options();
+  const auto described = std::find_if(all.begin(), all.end(),
+                                      [&](const OptionText& one) { return one.name == option; });
+  return position_of(text(option), described->value, fmt::format("--{}", option));
+}
+
+std::size_t CommandLine::operand_choice() const {
+  require_words(1);
+  return position_of(words_[0], command_.operands, "argument");
 }
 
 void add_index_dir(CommandLine& line) {
@@ -175,23 +323,19 @@ void add_index_dir(CommandLine& line) {
 }
 
 std::optional<Dialect> dialect_option(const CommandLine& line) {
-  constexpr std::string_view kWords[] = {"plain", "msgpack"};
   if (!line.has("parse")) return std::nullopt;
-  return line.choice("parse", kWords) == 0 ? Dialect::plain : Dialect::msgpack;
+  return line.choice("parse") == 0 ? Dialect::plain : Dialect::msgpack;
 }
 
 CommonOptions CommandLine::common() const {
   CommonOptions common;
   common.is_json = flag("json");
-  common.is_quiet = (common_set_ & kProgressOptions) != 0 && flag("quiet");
-  common.is_verbose = (common_set_ & kVerboseOption) != 0 && flag("verbose");
-  constexpr std::string_view kModes[] = {"auto", "plain", "none"};
+  common.is_quiet = has_common(kProgressOptions) && flag("quiet");
+  common.is_verbose = has_common(kVerboseOption) && flag("verbose");
   constexpr Progress::Mode kModeValues[] = {Progress::Mode::automatic, Progress::Mode::plain,
                                             Progress::Mode::none};
-  if ((common_set_ & kProgressOptions) != 0) {
-    common.progress =
-        common.is_quiet ? Progress::Mode::none : kModeValues[choice("progress", kModes)];
-  }
+  if (has_common(kProgressOptions))
+    common.progress = common.is_quiet ? Progress::Mode::none : kModeValues[choice("progress")];
   common.jobs =
       granted_jobs(has("jobs") ? std::optional(parse_count(text("jobs"), "--jobs")) : std::nullopt);
   common.memory = granted_memory(has("memory") ? std::optional<std::string_view>(text("memory"))

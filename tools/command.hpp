@@ -19,15 +19,36 @@ namespace shale::tools {
 
 namespace po = boost::program_options;
 
-/// One line of the command table.
+class CommandLine;
+
+/// Which of the common options a command has; --json and --help are for all.
+enum CommonSet : unsigned {
+  kNoCommon = 0,
+  kJobsOption = 1,
+  kMemoryOption = 2,
+  kProgressOptions = 4,
+  kAllCommon = 7,
+  kVerboseOption = 8,
+  kNoJson = 16
+};
+
+/// One line of the command table: help, parsing and completion follow from it.
 struct Command {
   std::string_view name, usage, summary;
-  /// Returns the exit code. `words` are those after the command's name.
-  int (*run)(const std::vector<std::string>& words);
+  std::string_view examples;  ///< one per line
+  /// What its words are, spelled as the name of an option's value: "DATASET|FILE", "bash|zsh".
+  std::string_view operands;
+  unsigned common_set;
+  void (*declare)(CommandLine& line);   ///< adds the command's own options; may be null
+  int (*run)(const CommandLine& line);  ///< returns the exit code
 };
 
 /// All commands, in the order of the help.
 [[nodiscard]] std::span<const Command> commands();
+/// The command of this name, or alias (`inspect` is `info`). Errors: Code::usage with the nearest.
+[[nodiscard]] const Command& command_named(const std::string& name);
+/// Parses the words after the command's name, and runs it. Returns the exit code.
+[[nodiscard]] int run_command(const Command& command, const std::vector<std::string>& words);
 
 // The exit codes of the contract (man shale, EXIT STATUS).
 inline constexpr int kDone = 0, kFailed = 1, kUsage = 2, kDamaged = 3, kSomeSkipped = 4, kBug = 70,
@@ -45,21 +66,24 @@ struct CommonOptions {
 /// the user did not choose makes either less than usual.
 void say_limits(const CommonOptions& common, const Events& events);
 
-/// Which of the common options a command has; --json and --help are for all.
-enum CommonSet : unsigned {
-  kNoCommon = 0,
-  kJobsOption = 1,
-  kMemoryOption = 2,
-  kProgressOptions = 4,
-  kAllCommon = 7,
-  kVerboseOption = 8
+/// An option as its help shows it.
+struct OptionText {
+  std::string name;   ///< without the dashes
+  std::string value;  ///< "SIZE", "auto|direct|buffered"; empty: it takes none
+  std::string description;
 };
+
+/// The lower-case words of the name of a value, or of operands: of "skip|keep" both, of "N|P%"
+/// none.
+[[nodiscard]] std::vector<std::string_view> choices_in(std::string_view value_name);
 
 /// The options of one command: its own, the common ones, and the words that are none.
 class CommandLine {
  public:
-  CommandLine(const Command& command, unsigned common_set);
+  explicit CommandLine(const Command& command);
 
+  /// All options, in the order of the help.
+  [[nodiscard]] std::vector<OptionText> options() const;
   /// Where the command adds its own options.
   [[nodiscard]] po::options_description_easy_init add() { return own_.add_options(); }
   /// Parses. False if help was asked for, and given. Errors: Code::usage naming the word that is
@@ -81,17 +105,20 @@ class CommandLine {
   [[nodiscard]] const std::vector<std::string>& texts(const char* option) const {
     return values_[option].as<std::vector<std::string>>();
   }
-  /// The value of an option that takes one of a few words. Errors: Code::usage listing them.
-  [[nodiscard]] std::size_t choice(const char* option,
-                                   std::span<const std::string_view> words) const;
+  /// Which of the words in the name of an option's value it has. Errors: Code::usage listing them.
+  [[nodiscard]] std::size_t choice(const char* option) const;
+  /// The same for the only word of a command. Errors: Code::usage, also for more words, or none.
+  [[nodiscard]] std::size_t operand_choice() const;
   [[nodiscard]] CommonOptions common() const;
 
  private:
   [[nodiscard]] bool take_short_words(const std::vector<std::string>& words) const;
   void refuse_empty_values(const po::parsed_options& parsed) const;
+  [[nodiscard]] Error unknown_option(const std::string& word) const;
+  [[nodiscard]] std::string help() const;
+  [[nodiscard]] bool has_common(CommonSet set) const { return (command_.common_set & set) != 0; }
 
   const Command& command_;
-  unsigned common_set_;
   po::options_description own_{"options"}, common_{"common options"};
   po::variables_map values_;
   std::vector<std::string> words_;
@@ -102,12 +129,18 @@ void add_index_dir(CommandLine& line);
 /// --parse. Nullopt: it was not given. Errors: Code::usage for a word that it does not take.
 [[nodiscard]] std::optional<Dialect> dialect_option(const CommandLine& line);
 
-int run_convert(const std::vector<std::string>& words);
-int run_verify(const std::vector<std::string>& words);
-int run_info(const std::vector<std::string>& words);
-int run_cat(const std::vector<std::string>& words);
-int run_formats(const std::vector<std::string>& words);
-int run_resample(const std::vector<std::string>& words);
-int run_index(const std::vector<std::string>& words);
+void declare_convert(CommandLine& line);
+void declare_verify(CommandLine& line);
+void declare_cat(CommandLine& line);
+void declare_index(CommandLine& line);
+void declare_resample(CommandLine& line);
+int run_convert(const CommandLine& line);
+int run_verify(const CommandLine& line);
+int run_info(const CommandLine& line);
+int run_cat(const CommandLine& line);
+int run_formats(const CommandLine& line);
+int run_resample(const CommandLine& line);
+int run_index(const CommandLine& line);
+int run_completion(const CommandLine& line);
 
 }  // namespace shale::tools

@@ -19,26 +19,29 @@ namespace {
 
 std::string help_text() {
   std::string text =
-      "shale: the ffmpeg of training datasets\n"
+      "shale converts datasets for training between formats, verifies every byte, and draws rows\n"
       "\n"
       "usage: shale COMMAND ... [--help]\n"
       "\n";
   for (const Command& command : commands())
-    text += fmt::format("  {:<10}{}\n", command.name, command.summary);
-  return text + "\n'shale COMMAND --help' lists the options of a command; see also 'man shale'.\n";
+    text += fmt::format("  {:<12}{}\n", command.name, command.summary);
+  return text +
+         "\n"
+         "examples:\n"
+         "  shale convert photos out --to record     a folder of images into shards\n"
+         "  shale verify out --against photos        every byte, and the photos themselves\n"
+         "  shale resample x.npy shuffled.npy        rows in a random order, of any size\n"
+         "\n"
+         "'shale help COMMAND' lists the options of a command; see also 'man shale'.\n";
 }
 
-const Command& find_command(const std::string& name) {
-  for (const Command& command : commands()) {
-    if (command.name == name) return command;
-  }
-  throw Error(Code::usage, "'{}' is not a command", printable(name))
-      .hint("'shale --help' lists the commands");
-}
-
-int run_command(const std::vector<std::string>& words) {
-  const bool asks_for_help = words.empty() || words[0] == "--help" || words[0] == "-h";
-  if (asks_for_help || (words[0] == "help" && words.size() == 1)) {
+int run_words(const std::vector<std::string>& words) {
+  const bool asks_for_help =
+      words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help";
+  const bool names_command =
+      asks_for_help && words.size() > 1 && !words[1].starts_with('-') && words[1] != "help";
+  if (names_command) return run_command(command_named(words[1]), {"--help"});
+  if (asks_for_help) {
     print(help_text());
     return kDone;
   }
@@ -46,8 +49,7 @@ int run_command(const std::vector<std::string>& words) {
     print(std::string(kGenerator) + "\n");
     return kDone;
   }
-  if (words[0] == "help") return find_command(words[1]).run({"--help"});
-  return find_command(words[0]).run({words.begin() + 1, words.end()});
+  return run_command(command_named(words[0]), {words.begin() + 1, words.end()});
 }
 
 // A file opened while one of the standard descriptors is closed would get its number: messages
@@ -102,7 +104,7 @@ int main(int argc, char** argv) {
   shale::tools::occupy_standard_descriptors();
   shale::tools::raise_file_limit();
   try {
-    return shale::tools::run_command(words);
+    return shale::tools::run_words(words);
   } catch (const shale::Error& error) {
     return report_error(error, words);
   } catch (const std::bad_alloc&) {

@@ -58,7 +58,6 @@ void add_output_options(CommandLine& line) {
 }
 
 ConvertRequest read_output_options(const CommandLine& line, const CommonOptions& common) {
-  constexpr std::string_view kIo[] = {"auto", "direct", "buffered"};
   line.require_words_at_least(2);
   ConvertRequest request;
   request.inputs.assign(line.words().begin(), line.words().end() - 1);
@@ -66,7 +65,7 @@ ConvertRequest read_output_options(const CommandLine& line, const CommonOptions&
   choose_output(request, output_options_of(line));
   if (line.has("fields")) request.fields = split_fields(line.text("fields"));
   request.generator = kGenerator;
-  request.io = static_cast<IoMode>(line.choice("io", kIo));
+  request.io = static_cast<IoMode>(line.choice("io"));
   request.overwrite = line.flag("overwrite");
   request.is_dry_run = line.flag("dry-run");
   request.jobs = static_cast<unsigned>(common.jobs.value);

@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "shale/base/error.hpp"
+#include "shale/base/nearest_word.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/format/format.hpp"
 
@@ -13,8 +16,10 @@ namespace shale {
 
 const Format& format_named(std::string_view name) {
   std::size_t width = 0;
+  std::vector<std::string> names;
   for (const Format* format : all_formats()) {
     if (format->name == name) return *format;
+    names.emplace_back(format->name);
     width = std::max(width, format->name.size());
   }
   std::string chooser = "the formats for --to are";
@@ -22,7 +27,9 @@ const Format& format_named(std::string_view name) {
     chooser += fmt::format("\n  {:<{}}  {}", format->name, width, format->summary);
   }
   if (name.empty()) throw Error(Code::usage, "no format was chosen").hint(chooser);
-  throw Error(Code::usage, "unknown format '{}'", printable(name)).hint(chooser);
+  throw Error(Code::usage, "unknown format '{}'", printable(name))
+      .hint(did_you_mean(name, names))
+      .hint(chooser);
 }
 
 const Format* detect_format(const Probe& probe) {

@@ -1,0 +1,49 @@
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "shale/base/nearest_word.hpp"
+
+namespace shale {
+namespace {
+
+const std::vector<std::string> kWords = {"convert", "verify",       "info", "cat", "formats",
+                                         "index",   "shard-size",   "jobs", "ls",  "seed",
+                                         "shuffle", "save-indices", "x"};
+
+}  // namespace
+
+TEST_CASE("nearest word: a typing error finds the word that was meant") {
+  constexpr std::string_view kPairs[][2] = {
+      {"convrt", "convert"},        {"convertt", "convert"}, {"cnovert", "convert"},
+      {"verifi", "verify"},         {"cta", "cat"},          {"job", "jobs"},
+      {"shrad-siez", "shard-size"}, {"format", "formats"},   {"sl", "ls"},
+      {"shardsize", "shard-size"},  {"sed", "seed"}};
+  for (const auto& [word, meant] : kPairs) {
+    CAPTURE(word);
+    CHECK(nearest_word(word, kWords) == meant);
+  }
+}
+
+TEST_CASE("nearest word: the beginning of one word finds it, of two does not") {
+  CHECK(nearest_word("shu", kWords) == "shuffle");
+  CHECK(nearest_word("save", kWords) == "save-indices");
+  CHECK(!nearest_word("sh", kWords));
+}
+
+TEST_CASE("nearest word: what is far from every word, or is one of them, is not guessed at") {
+  for (const std::string_view word :
+       {"", "x", "frobnicate", "merge", "part", "dog", "convert", "delete", "informatics"}) {
+    CAPTURE(word);
+    CHECK(!nearest_word(word, kWords));
+  }
+  CHECK(!nearest_word(std::string(100'000, 'c'), kWords));
+}
+
+TEST_CASE("did you mean: the word is quoted, and nothing is said without one") {
+  CHECK(did_you_mean("shufle", kWords, "--") == "did you mean '--shuffle'?");
+  CHECK(did_you_mean("frobnicate", kWords).empty());
+}
+
+}  // namespace shale
