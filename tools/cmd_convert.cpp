@@ -155,7 +155,7 @@ int run_convert(const CommandLine& line) {
   } else if (!common.is_quiet) {
     print(report_text(report, request));
   }
-  for (const Finding& finding : report.verification.first_findings) tell(describe(finding));
+  for (const Finding& finding : report.verification.first_findings) progress.finding(finding);
   if (report.verification.findings > 0) return kDamaged;
   // A set that was finished before is simply there: who made it was told what was skipped.
   return report.skipped > 0 && !report.was_complete ? kSomeSkipped : kDone;

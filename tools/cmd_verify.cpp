@@ -108,8 +108,7 @@ int run_verify(const CommandLine& line) {
   std::uint64_t told = 0;
   const FindingSink sink = [&](const Finding& finding) {
     if (++told > kToldFindings || common.is_json) return;
-    progress.clear();
-    tell(describe(finding));
+    progress.finding(finding);
   };
   const VerifyReport report = verify(request, sink, events_for(progress, common.is_quiet));
   progress.clear();
@@ -117,8 +116,7 @@ int run_verify(const CommandLine& line) {
     print(verify_facts(report).dump() + "\n");
   } else {
     const std::uint64_t shown = std::min(told, kToldFindings);
-    if (report.findings > shown)
-      tell(fmt::format("... and {} more findings", format_count(report.findings - shown)));
+    if (report.findings > shown) progress.more_findings(report.findings - shown);
     std::string text;
     for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
     text += report.findings == 0
@@ -136,7 +134,7 @@ int run_verify(const CommandLine& line) {
   }
   if (report.findings == 0) return kDone;
   if (!common.is_json && !common.is_quiet) {
-    tell(fmt::format("hint: {}", hint_for(report)));
+    progress.hint(hint_for(report));
   }
   // Images that were bad when they were written are no damage of the dataset.
   return report.findings == report.bad_when_written ? kSomeSkipped : kDamaged;

@@ -47,7 +47,8 @@ struct Command {
 [[nodiscard]] std::span<const Command> commands();
 /// The command of this name, or alias (`inspect` is `info`). Errors: Code::usage with the nearest.
 [[nodiscard]] const Command& command_named(const std::string& name);
-/// Parses the words after the command's name, and runs it. Returns the exit code.
+/// Parses the words after the command's name, and runs it. Returns the exit code. With --progress
+/// json errors are events; otherwise they are thrown.
 [[nodiscard]] int run_command(const Command& command, const std::vector<std::string>& words);
 
 // The exit codes of the contract (man shale, EXIT STATUS).
@@ -55,11 +56,18 @@ inline constexpr int kDone = 0, kFailed = 1, kUsage = 2, kDamaged = 3, kSomeSkip
                      kInterrupted = 130;
 [[nodiscard]] int exit_code_of(Code code);
 
+/// The exception that is being handled, as an Error.
+[[nodiscard]] Error current_error();
+/// An error that brings no hint of its own gets the one for its kind.
+[[nodiscard]] Error with_usual_hint(Error error, std::string_view command);
+/// The error as the JSON object that stands for a result.
+void print_error(const Error& error);
+
 /// The options that every command has, as they were given.
 struct CommonOptions {
   bool is_json = false, is_quiet = false, is_verbose = false;
   Progress::Mode progress = Progress::Mode::automatic;
-  Limit jobs, memory;
+  Limit jobs{}, memory{};  ///< of commands that have the option
 };
 
 /// Notes "2 threads (affinity), 256 MiB of memory (default)", with --verbose and where a limit that
@@ -105,11 +113,13 @@ class CommandLine {
   [[nodiscard]] const std::vector<std::string>& texts(const char* option) const {
     return values_[option].as<std::vector<std::string>>();
   }
-  /// Which of the words in the name of an option's value it has. Errors: Code::usage listing them.
-  [[nodiscard]] std::size_t choice(const char* option) const;
+  /// Which of the words in the name of an option's value it has. If it was not given, `variable` of
+  /// the environment says so (not if empty). Errors: Code::usage listing the words.
+  [[nodiscard]] std::size_t choice(const char* option, const char* variable = nullptr) const;
   /// The same for the only word of a command. Errors: Code::usage, also for more words, or none.
   [[nodiscard]] std::size_t operand_choice() const;
   [[nodiscard]] CommonOptions common() const;
+  [[nodiscard]] Progress::Mode progress_mode() const;
 
  private:
   [[nodiscard]] bool take_short_words(const std::vector<std::string>& words) const;

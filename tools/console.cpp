@@ -1,14 +1,18 @@
 #include "tools/console.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "shale/base/size_text.hpp"
+
+#include "tools/facts.hpp"
 
 namespace shale::tools {
 namespace {
@@ -17,7 +21,28 @@ volatile std::sig_atomic_t g_signal = 0;  // the one global: a signal handler ca
 
 extern "C" void note_signal(int signal) { g_signal = signal; }
 
-constexpr std::chrono::milliseconds kBarInterval{100}, kLineInterval{2000};
+constexpr std::uint64_t kEventsVersion = 1;
+
+constexpr ProgressMeter::Clock::duration interval_of(Progress::Mode mode, bool is_terminal) {
+  if (mode == Progress::Mode::plain) return std::chrono::seconds(2);
+  if (mode == Progress::Mode::json) return std::chrono::seconds(1);
+  // Logs of batch systems and of CI stay short.
+  return is_terminal ? std::chrono::milliseconds(100) : std::chrono::minutes(1);
+}
+
+// https://no-color.org: set and not empty, whatever its value.
+bool has_colors() {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  const bool is_refused = no_color != nullptr && *no_color != '\0';
+  const bool is_able = terminal != nullptr && std::string_view(terminal) != "dumb";
+  return !is_refused && is_able && ::isatty(STDERR_FILENO) != 0;
+}
+
+// SGR parameters: bold red, bold, ...
+std::string colored(std::string_view word, std::string_view sgr) {
+  return has_colors() ? fmt::format("\x1b[{}m{}\x1b[0m", sgr, word) : std::string(word);
+}
 
 }  // namespace
 
@@ -39,8 +64,16 @@ void tell(std::string_view line) {
 }
 
 void tell_error(const Error& error) {
-  tell(fmt::format("shale: {}", error.what()));
-  if (!error.hint().empty()) tell(fmt::format("hint: {}", error.hint()));
+  tell(fmt::format("{} {}", colored("shale:", "1;31"), error.what()));
+  if (!error.hint().empty()) tell_hint(error.hint());
+}
+
+void tell_hint(std::string_view what) { tell(fmt::format("{} {}", colored("hint:", "1"), what)); }
+
+void tell_event(std::string_view command, std::string_view event, const Json& facts) {
+  Json json = {{"version", kEventsVersion}, {"event", event}, {"command", command}};
+  if (!facts.is_null()) json.update(facts);
+  tell(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 bool was_interrupted() {
@@ -59,35 +92,64 @@ bool was_interrupted() {
   return is_installed && g_signal != 0;
 }
 
-Progress::Progress(Mode mode, std::string_view what)
-    : mode_(mode), what_(what), begin_(std::chrono::steady_clock::now()), last_(begin_) {
-  if (mode_ == Mode::automatic && ::isatty(STDERR_FILENO) == 0) mode_ = Mode::none;
-}
+Progress::Progress(Mode mode, std::string_view command)
+    : mode_(mode),
+      command_(command),
+      is_terminal_(::isatty(STDERR_FILENO) != 0),
+      meter_(interval_of(mode, is_terminal_), mode == Mode::json, ProgressMeter::Clock::now()) {}
 
 Progress::~Progress() { clear(); }
 
-void Progress::show(std::uint64_t done, std::uint64_t all, std::uint64_t bytes) {
+void Progress::show(std::uint64_t done, std::uint64_t total, std::uint64_t bytes) {
   if (mode_ == Mode::none) return;
-  const auto now = std::chrono::steady_clock::now();
-  if (now - last_ < (mode_ == Mode::plain ? kLineInterval : kBarInterval)) return;
-  last_ = now;
-  const double seconds = std::chrono::duration<double>(now - begin_).count();
-  const double share = all == 0 ? 1.0 : static_cast<double>(done) / static_cast<double>(all);
-  const double left = share > 0 ? seconds / share - seconds : 0;
-  const std::string rate =
-      format_size(static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds));
-  if (mode_ == Mode::plain) {
-    tell(fmt::format("{}: {:.0f}% ({} of {}), {}/s, {:.0f} s left", what_, share * 100, done, all,
-                     rate, left));
-    return;
+  const auto view = meter_.report(done, total, bytes, ProgressMeter::Clock::now());
+  if (!view) return;
+  if (mode_ == Mode::json) {
+    Json facts = {{"done", view->done},       {"total", view->total},
+                  {"bytes", view->bytes},     {"share", view->share},
+                  {"seconds", view->seconds}, {"bytes_per_second", view->bytes_per_second}};
+    if (view->seconds_left) facts["seconds_left"] = *view->seconds_left;
+    tell_event(command_, "progress", facts);
+  } else if (mode_ == Mode::automatic && is_terminal_) {
+    draw_bar(*view);
+  } else {
+    tell(fmt::format("{}: {:.0f}% ({} of {}), {}/s, {:.0f} s left", command_, view->share * 100,
+                     done, total, format_size(view->bytes_per_second),
+                     view->seconds_left.value_or(0)));
   }
+}
+
+void Progress::draw_bar(const ProgressView& view) {
   constexpr int kWidth = 30;
-  const int filled = static_cast<int>(share * kWidth);
+  const int filled = static_cast<int>(view.share * kWidth);
   const std::string bar =
-      fmt::format("\r{} [{:=<{}}{:{}}] {:3.0f}%  {}/s  {:.0f} s left\x1b[K", what_, "", filled, "",
-                  kWidth - filled, share * 100, rate, left);
+      fmt::format("\r{} [{:=<{}}{:{}}] {:3.0f}%  {}/s  {:.0f} s left\x1b[K", command_, "", filled,
+                  "", kWidth - filled, view.share * 100, format_size(view.bytes_per_second),
+                  view.seconds_left.value_or(0));
   std::fwrite(bar.data(), 1, bar.size(), stderr);
   is_drawn_ = true;
+}
+
+void Progress::note(std::string_view sentence) {
+  clear();
+  if (mode_ == Mode::json) return tell_event(command_, "note", {{"message", sentence}});
+  tell(fmt::format("note: {}", sentence));
+}
+
+void Progress::finding(const Finding& finding) {
+  clear();
+  if (mode_ == Mode::json) return tell_event(command_, "finding", finding_facts(finding));
+  tell(describe(finding));
+}
+
+void Progress::more_findings(std::uint64_t count) {
+  if (mode_ == Mode::json) return tell_event(command_, "more_findings", {{"count", count}});
+  tell(fmt::format("... and {} more findings", format_count(count)));
+}
+
+void Progress::hint(std::string_view what) {
+  if (mode_ == Mode::json) return tell_event(command_, "hint", {{"message", what}});
+  tell_hint(what);
 }
 
 void Progress::clear() {
@@ -106,10 +168,7 @@ Events until_interrupted() {
 Events events_for(Progress& progress, bool is_quiet) {
   Events events = until_interrupted();
   if (!is_quiet) {
-    events.note = [&progress](std::string_view sentence) {
-      progress.clear();
-      tell(fmt::format("note: {}", sentence));
-    };
+    events.note = [&progress](std::string_view sentence) { progress.note(sentence); };
     events.progress = [&progress](std::uint64_t done, std::uint64_t all, std::uint64_t bytes) {
       progress.show(done, all, bytes);
     };

@@ -1,14 +1,20 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include <nlohmann/json.hpp>
+
 #include "shale/base/error.hpp"
 #include "shale/base/events.hpp"
+#include "shale/base/finding.hpp"
+#include "shale/base/progress_meter.hpp"
 
 namespace shale::tools {
+
+using Json = nlohmann::ordered_json;
 
 /// Results, to stdout. Errors: Code::io; Code::interrupted, if a signal came while it waited.
 void print(std::string_view text);
@@ -16,28 +22,40 @@ void print(std::string_view text);
 void tell(std::string_view line);
 /// "shale: what" and, if there is one, "hint: what to do".
 void tell_error(const Error& error);
+/// "hint: what to do".
+void tell_hint(std::string_view what);
+/// One line of --progress json: {"version", "event", "command"} and the members of `facts`.
+void tell_event(std::string_view command, std::string_view event, const Json& facts = {});
 /// True once SIGINT, SIGTERM or SIGHUP has come. The first call installs the handlers, but for
 /// signals that the parent has set to be ignored.
 [[nodiscard]] bool was_interrupted();
 
-/// How far a command has got, on stderr: a bar on a terminal, lines elsewhere if asked for.
+/// What a command says on stderr while it runs: notes, findings, and how far it has got.
 class Progress {
  public:
-  enum class Mode { automatic, plain, none };
-  Progress(Mode mode, std::string_view what);
+  /// automatic: a bar on a terminal, elsewhere a line per minute. json: everything is an event.
+  enum class Mode { automatic, plain, json, none };
+  Progress(Mode mode, std::string_view command);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void show(std::uint64_t done, std::uint64_t all, std::uint64_t bytes);
+  void show(std::uint64_t done, std::uint64_t total, std::uint64_t bytes);
+  void note(std::string_view sentence);
+  void finding(const Finding& finding);
+  /// What follows the findings: how many more there are.
+  void more_findings(std::uint64_t count);
+  void hint(std::string_view what);
   /// Takes the bar away, so that a line can be written.
   void clear();
 
  private:
+  void draw_bar(const ProgressView& view);
+
   Mode mode_;
-  std::string what_;
-  bool is_drawn_ = false;
-  std::chrono::steady_clock::time_point begin_, last_;
+  std::string command_;
+  bool is_terminal_, is_drawn_ = false;
+  ProgressMeter meter_;
 };
 
 /// The callbacks of a command that says nothing while it runs: a signal stops it.

@@ -4,8 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/rebuild_index.hpp"
 #include "shale/ops/convert.hpp"
@@ -13,12 +11,12 @@
 #include "shale/ops/resample.hpp"
 #include "shale/verify/verify.hpp"
 
+#include "tools/console.hpp"
+
 // What commands report under --json. Keys, paths and names are escaped as in the text output (\n,
 // \t, \\, \xNN), so that any bytes make valid JSON.
 
 namespace shale::tools {
-
-using Json = nlohmann::ordered_json;
 
 inline constexpr std::string_view kGenerator = "shale " SHALE_VERSION;
 

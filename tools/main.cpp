@@ -1,11 +1,9 @@
 #include <algorithm>
 #include <csignal>
-#include <exception>
 #include <string>
 #include <vector>
 
 #include <fcntl.h>
-#include <nlohmann/json.hpp>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -73,50 +71,28 @@ void raise_file_limit() {
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-int report_error(Error error, const std::vector<std::string>& words) {
-  // For errors that bring no hint of their own.
-  if (error.code() == Code::usage && !words.empty()) {
-    error.hint(fmt::format("'shale {} --help' lists the options", printable(words[0])));
-  }
-  if (error.code() == Code::io)
-    error.hint("fix the problem reported by the system, then rerun the command");
-  if (error.code() == Code::not_found)
-    error.hint("check the path; relative paths start at the current directory");
+int report_error(const Error& error, const std::vector<std::string>& words) {
   tell_error(error);
-  if (std::find(words.begin(), words.end(), "--json") != words.end()) {
-    try {
-      print(error_facts(error).dump() + "\n");
-    } catch (const Error&) {  // stdout itself may be what failed; the exit code tells
-    }
-  }
+  if (std::find(words.begin(), words.end(), "--json") != words.end()) print_error(error);
   return exit_code_of(error.code());
 }
 
 }  // namespace
 }  // namespace shale::tools
 
+namespace tools = shale::tools;
+
 int main(int argc, char** argv) {
-  using shale::tools::report_error;
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   // A file that outgrows the limit of ulimit -f is an error with place and hint, not a silent
   // death.
   std::signal(SIGXFSZ, SIG_IGN);
-  shale::tools::occupy_standard_descriptors();
-  shale::tools::raise_file_limit();
+  tools::occupy_standard_descriptors();
+  tools::raise_file_limit();
   try {
-    return shale::tools::run_words(words);
-  } catch (const shale::Error& error) {
-    return report_error(error, words);
-  } catch (const std::bad_alloc&) {
-    return report_error(
-        shale::Error(shale::Code::limit, "out of memory")
-            .hint(
-                "pass a smaller --memory or fewer --jobs, or raise the limit (ulimit -v, cgroup)"),
-        words);
-  } catch (const std::exception& error) {
-    return report_error(
-        shale::Error(shale::Code::bug, "unexpected error: {}", error.what())
-            .hint("this is a bug in shale; report it with the command and its output"),
-        words);
+    return tools::run_words(words);
+  } catch (...) {
+    return tools::report_error(
+        tools::with_usual_hint(tools::current_error(), words.empty() ? "" : words[0]), words);
   }
 }

@@ -14,7 +14,8 @@ namespace {
 OutputOptions output_options_of(const CommandLine& line) {
   OutputOptions options;
   if (line.has("to")) options.format = line.text("to");
-  if (line.has("shard-size")) options.shard_bytes = parse_size(line.text("shard-size"));
+  if (line.has("shard-size"))
+    options.shard_bytes = parse_size(line.text("shard-size"), "--shard-size");
   if (line.has("shard-samples"))
     options.shard_samples = parse_count(line.text("shard-samples"), "--shard-samples");
   return options;
@@ -65,7 +66,7 @@ ConvertRequest read_output_options(const CommandLine& line, const CommonOptions&
   choose_output(request, output_options_of(line));
   if (line.has("fields")) request.fields = split_fields(line.text("fields"));
   request.generator = kGenerator;
-  request.io = static_cast<IoMode>(line.choice("io"));
+  request.io = static_cast<IoMode>(line.choice("io", "SHALE_IO"));
   request.overwrite = line.flag("overwrite");
   request.is_dry_run = line.flag("dry-run");
   request.jobs = static_cast<unsigned>(common.jobs.value);

@@ -107,9 +107,9 @@ def resample(
             of shape (n,) of bool, integers or floats. Arrays and sequences go through a file in ``tmp``,
             which is removed.
         seed: a different seed gives a different draw.
-        memory: memory budget: bytes, or a string such as ``"64MiB"``; at least 16 MiB. Default: 256 MiB, or a quarter
+        memory: memory budget: bytes, or a string such as ``"64MiB"``; at least 16 MiB. Default: ``SHALE_MEMORY``, or 256 MiB, or a quarter
             of the memory that SLURM, the cgroup and the machine allow, if that is less.
-        jobs: number of threads, 1 to 1024. Default: as many as SLURM, the CPU affinity and the cgroup allow.
+        jobs: number of threads, 1 to 1024. Default: ``SHALE_JOBS``, or as many as SLURM, the CPU affinity and the cgroup allow.
         tmp: folder for temporary files. Default: that of the output (for arrays given as
             ``indices`` or ``weights``: the system's).
         save_indices: an .npy file for the numbers of the drawn rows, (rows,) int64.

@@ -92,8 +92,8 @@ def arrays():
 def normalized(text):
     text = re.sub(rf"\b{re.escape(VERSION)}\b", "{version}", text)
     # Kept where they were given on the command line.
-    text = re.sub(r"\d+ threads? \((?!--jobs\))[^()]*\)", "{threads}", text)
-    return re.sub(r"[\d.]+ [KMGT]?i?B of memory \((?!--memory\))[^()]*\)", "{memory}", text)
+    text = re.sub(r"\d+ threads? \((?!--jobs|SHALE_)[^()]*\)", "{threads}", text)
+    return re.sub(r"[\d.]+ [KMGT]?i?B of memory \((?!--memory|SHALE_)[^()]*\)", "{memory}", text)
 
 
 class Case:

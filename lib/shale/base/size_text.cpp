@@ -57,24 +57,25 @@ std::optional<std::uint64_t> number_of(std::string_view digits) {
   return number;
 }
 
-std::uint64_t unit_bytes(std::string_view suffix, std::string_view text) {
+std::uint64_t unit_bytes(std::string_view suffix, std::string_view text, std::string_view what) {
   for (const Unit& unit : kUnits) {
     if (unit.suffix == suffix) return unit.bytes;
   }
-  throw Error(Code::usage, "size '{}' has an unknown unit: '{}'", printable(text),
+  throw Error(Code::usage, "{}: '{}' has an unknown unit: '{}'", what, printable(text),
               printable(suffix))
       .hint(kUnitsHint);
 }
 
 // The bytes of 0.digits units.
-std::uint64_t fraction_bytes(std::string_view digits, std::uint64_t unit, std::string_view text) {
+std::uint64_t fraction_bytes(std::string_view digits, std::uint64_t unit, std::string_view text,
+                             std::string_view what) {
   while (!digits.empty() && digits.back() == '0') digits.remove_suffix(1);
   if (digits.empty()) return 0;
   Wide divisor = 1;
   for (std::size_t i = 0; i < digits.size() && i < kMostFractionDigits; ++i) divisor *= 10;
   const Wide dividend = Wide{number_of(digits.substr(0, kMostFractionDigits)).value()} * unit;
   if (digits.size() > kMostFractionDigits || dividend % divisor != 0) {
-    throw Error(Code::usage, "size '{}' is not a whole number of bytes", printable(text))
+    throw Error(Code::usage, "{}: '{}' has a fraction of a byte", what, printable(text))
         .hint("use a smaller unit, or fewer digits after the point");
   }
   return static_cast<std::uint64_t>(dividend / divisor);
@@ -82,7 +83,7 @@ std::uint64_t fraction_bytes(std::string_view digits, std::uint64_t unit, std::s
 
 }  // namespace
 
-std::uint64_t parse_size(std::string_view text) {
+std::uint64_t parse_size(std::string_view text, std::string_view what) {
   std::string_view rest = text, fraction;
   const std::string_view whole = take_digits(rest);
   bool is_number = !whole.empty();
@@ -92,15 +93,15 @@ std::uint64_t parse_size(std::string_view text) {
     is_number = !fraction.empty();
   }
   if (!is_number) {
-    throw Error(Code::usage, "'{}' is not a size", printable(text)).hint(kUnitsHint);
+    throw Error(Code::usage, "{}: '{}' is not a size", what, printable(text)).hint(kUnitsHint);
   }
-  const std::uint64_t unit = unit_bytes(rest, text);
+  const std::uint64_t unit = unit_bytes(rest, text, what);
   const std::optional<std::uint64_t> units = number_of(whole);
   constexpr Wide kLimit = Wide{1} << 63;
   const Wide bytes =
-      units ? Wide{*units} * unit + fraction_bytes(fraction, unit, text) : Wide{kLimit};
+      units ? Wide{*units} * unit + fraction_bytes(fraction, unit, text, what) : Wide{kLimit};
   if (bytes >= kLimit) {
-    throw Error(Code::usage, "size '{}' is 2^63 bytes or more", printable(text));
+    throw Error(Code::usage, "{}: '{}' is 2^63 bytes or more", what, printable(text));
   }
   return static_cast<std::uint64_t>(bytes);
 }

@@ -140,11 +140,18 @@ std::uint64_t ram_bytes() {
   return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
 }
 
+std::optional<std::string> environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+}
+
+// An empty variable is one that is not set.
+std::optional<std::string> variable_set(const char* name) {
+  const std::optional<std::string> value = environment(name);
+  return value && !value->empty() ? value : std::nullopt;
+}
+
 MachineView this_machine() {
-  const auto environment = [](const char* name) -> std::optional<std::string> {
-    const char* value = std::getenv(name);
-    return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
-  };
   return {.root = "",
           .environment = environment,
           .all_cpus = static_cast<std::uint64_t>(std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L)),
@@ -199,17 +206,23 @@ Limit usable_memory() { return usable_memory_of(this_machine()); }
 Limit default_memory_budget() { return default_memory_budget_of(usable_memory()); }
 
 Limit granted_jobs(std::optional<std::uint64_t> asked) {
-  Limit jobs = asked ? Limit{*asked, "--jobs"} : usable_cpus();
+  const std::optional<std::string> set = variable_set("SHALE_JOBS");
+  const Limit jobs = asked ? Limit{*asked, "--jobs"}
+                     : set ? Limit{parse_count(*set, "SHALE_JOBS"), "SHALE_JOBS"}
+                           : usable_cpus();
   if (jobs.value == 0 || jobs.value > kMostJobs)
-    throw Error(Code::usage, "--jobs {} is not between 1 and {}", jobs.value, kMostJobs);
+    throw Error(Code::usage, "{} {} is not between 1 and {}", jobs.source, jobs.value, kMostJobs);
   return jobs;
 }
 
 Limit granted_memory(std::optional<std::string_view> asked) {
-  if (!asked) return default_memory_budget();
-  Limit memory{parse_size(*asked), "--memory"};
+  const std::optional<std::string> set = variable_set("SHALE_MEMORY");
+  if (!asked && !set) return default_memory_budget();
+  const std::string text(asked ? *asked : *set);
+  const std::string source = asked ? "--memory" : "SHALE_MEMORY";
+  const Limit memory{parse_size(text, source), source};
   if (memory.value < kLeastBudget) {
-    throw Error(Code::usage, "--memory {} is less than the minimum, {}", printable(*asked),
+    throw Error(Code::usage, "{} {} is less than the minimum, {}", source, printable(text),
                 format_size(kLeastBudget));
   }
   return memory;

@@ -30,12 +30,13 @@ struct Limit {
 /// 16 MiB.
 [[nodiscard]] Limit default_memory_budget();
 
-/// The threads that were requested, else usable_cpus(). Errors: Code::usage for 0 and for more than
-/// 1024.
+/// The threads that were requested, else those that SHALE_JOBS says, else usable_cpus(). Errors:
+/// Code::usage for 0 and for more than 1024, naming the variable if it is at fault.
 [[nodiscard]] Limit granted_jobs(std::optional<std::uint64_t> asked);
 
-/// The memory that was requested, as a size string, else default_memory_budget(). Errors:
-/// Code::usage for less than 16 MiB; same as parse_size.
+/// The memory that was requested, as a size string, else what SHALE_MEMORY says, else
+/// default_memory_budget(). Errors: Code::usage for less than 16 MiB, naming the variable if it is
+/// at fault; same as parse_size.
 [[nodiscard]] Limit granted_memory(std::optional<std::string_view> asked);
 
 /// What the functions above look at. A test names another one.

@@ -79,13 +79,13 @@ TEST_CASE("parse_size: anything else is a usage error that quotes it") {
 }
 
 TEST_CASE("parse_size: the three ways to be wrong are told apart") {
-  CHECK(error_of([] { (void)parse_size("ten"); }).message() == "'ten' is not a size");
+  CHECK(error_of([] { (void)parse_size("ten"); }).message() == "size: 'ten' is not a size");
   CHECK(error_of([] { (void)parse_size("1KB"); }).message() ==
-        "size '1KB' has an unknown unit: 'KB'");
+        "size: '1KB' has an unknown unit: 'KB'");
   CHECK(error_of([] { (void)parse_size("0.1GiB"); }).message() ==
-        "size '0.1GiB' is not a whole number of bytes");
+        "size: '0.1GiB' has a fraction of a byte");
   CHECK(error_of([] { (void)parse_size("8388608TiB"); }).message() ==
-        "size '8388608TiB' is 2^63 bytes or more");
+        "size: '8388608TiB' is 2^63 bytes or more");
 }
 
 TEST_CASE("format_size: three digits, and never 1024 of a unit") {

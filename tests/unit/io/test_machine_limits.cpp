@@ -1,3 +1,4 @@
+#include <cstdlib>
 #include <map>
 
 #include <doctest/doctest.h>
@@ -45,6 +46,22 @@ struct FakeMachine {
     const Limit limit = usable_memory_of(view());
     return std::to_string(limit.value >> 20) + " " + limit.source;
   }
+};
+
+/// A variable of the environment, until the end of the scope.
+class SetVariable {
+ public:
+  SetVariable(const char* name, const char* value) : name_(name) {
+    if (const char* old = std::getenv(name)) old_ = old;
+    ::setenv(name, value, 1);
+  }
+  ~SetVariable() { old_ ? ::setenv(name_, old_->c_str(), 1) : ::unsetenv(name_); }
+  SetVariable(const SetVariable&) = delete;
+  SetVariable& operator=(const SetVariable&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> old_;
 };
 
 }  // namespace
@@ -144,6 +161,24 @@ TEST_CASE("machine limits: this machine has at least one CPU and some memory") {
   CHECK(usable_cpus().value >= 1);
   CHECK(usable_memory().value > 0);
   CHECK(default_memory_budget().value <= 256 << 20);
+}
+
+TEST_CASE("machine limits: SHALE_JOBS and SHALE_MEMORY are defaults, and a wrong one is named") {
+  const SetVariable jobs("SHALE_JOBS", "3"), memory("SHALE_MEMORY", "32MiB");
+  CHECK(granted_jobs(std::nullopt).value == 3);
+  CHECK(granted_jobs(std::nullopt).source == "SHALE_JOBS");
+  CHECK(granted_jobs(2).value == 2);
+  CHECK(granted_memory(std::nullopt).value == 32 << 20);
+  CHECK(granted_memory("64MiB").source == "--memory");
+  const SetVariable no_jobs("SHALE_JOBS", "0"), little_memory("SHALE_MEMORY", "1MiB");
+  CHECK(error_of([] { (void)granted_jobs(std::nullopt); }).message() ==
+        "SHALE_JOBS 0 is not between 1 and 1024");
+  CHECK(error_of([] { (void)granted_memory(std::nullopt); }).message() ==
+        "SHALE_MEMORY 1MiB is less than the minimum, 16 MiB");
+  CHECK(granted_jobs(1).value == 1);  // what is not needed is not looked at
+  const SetVariable empty_jobs("SHALE_JOBS", ""), empty_memory("SHALE_MEMORY", "");
+  CHECK(granted_jobs(std::nullopt).value == usable_cpus().value);
+  CHECK(granted_memory(std::nullopt).source == default_memory_budget().source);
 }
 
 TEST_CASE("machine limits: what was asked for is granted between its bounds") {

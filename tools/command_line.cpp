@@ -1,0 +1,237 @@
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "shale/base/nearest_word.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+
+#include "tools/command.hpp"
+
+namespace shale::tools {
+namespace {
+
+std::vector<std::string> unrecognized_words(const po::parsed_options& parsed) {
+  return po::collect_unrecognized(parsed.options, po::include_positional);
+}
+
+// Where a word is among those in the name of a value; `what` is what it was given as.
+std::size_t position_of(const std::string& word, std::string_view value_name,
+                        std::string_view what) {
+  std::vector<std::string> choices;
+  for (const std::string_view choice : choices_in(value_name)) choices.emplace_back(choice);
+  const auto found = std::find(choices.begin(), choices.end(), word);
+  if (found == choices.end()) {
+    throw Error(Code::usage, "{} '{}' is not one of {}", what, printable(word),
+                fmt::join(choices, ", "))
+        .hint(did_you_mean(word, choices));
+  }
+  return static_cast<std::size_t>(found - choices.begin());
+}
+
+}  // namespace
+
+std::vector<std::string_view> choices_in(std::string_view value_name) {
+  std::vector<std::string_view> choices;
+  while (!value_name.empty()) {
+    const std::size_t end = std::min(value_name.find('|'), value_name.size());
+    const std::string_view word = value_name.substr(0, end);
+    const bool is_choice = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+      return c >= 'a' && c <= 'z';
+    });
+    if (is_choice) choices.push_back(word);
+    value_name.remove_prefix(std::min(end + 1, value_name.size()));
+  }
+  return choices;
+}
+
+CommandLine::CommandLine(const Command& command) : command_(command) {
+  if (command.declare != nullptr) command.declare(*this);
+  if (has_common(kJobsOption)) {
+    common_.add_options()(
+        "jobs", po::value<std::string>()->value_name("N"),
+        "number of threads; default: as many as SLURM, CPU affinity and cgroup allow");
+  }
+  if (has_common(kMemoryOption)) {
+    common_.add_options()("memory", po::value<std::string>()->value_name("SIZE"),
+                          "memory budget, at least 16MiB; default: 256MiB, or a quarter of the "
+                          "limit if that is less");
+  }
+  if (has_common(kProgressOptions)) {
+    common_.add_options()(
+        "progress",
+        po::value<std::string>()->default_value("auto")->value_name("auto|plain|json|none"),
+        "auto (a bar on a terminal, elsewhere a line per minute), plain (lines), json (events), "
+        "none");
+    common_.add_options()("quiet", po::bool_switch(), "no progress, no notes, no report");
+  }
+  if (has_common(kVerboseOption))
+    common_.add_options()("verbose", po::bool_switch(),
+                          "print how many threads and how much memory are used");
+  if (!has_common(kNoJson))
+    common_.add_options()("json", po::bool_switch(), "one JSON object on stdout instead of text");
+  common_.add_options()("help", po::bool_switch(), "print this help (also -h)");
+}
+
+std::vector<OptionText> CommandLine::options() const {
+  std::vector<OptionText> texts;
+  for (const po::options_description* group : {&own_, &common_}) {
+    for (const auto& option : group->options()) {
+      const bool takes_value = option->semantic()->max_tokens() > 0;
+      const std::string value = option->semantic()->name();  // "SIZE (=1GiB)"
+      texts.push_back({option->long_name(), takes_value ? value.substr(0, value.find(" (")) : "",
+                       option->description()});
+    }
+  }
+  return texts;
+}
+
+Error CommandLine::unknown_option(const std::string& word) const {
+  const std::string name = word.substr(std::min<std::size_t>(word.find_first_not_of('-'), 2));
+  std::vector<std::string> names;
+  for (const OptionText& option : options()) names.push_back(option.name);
+  return Error(Code::usage, "unknown option '{}' of shale {}", printable(word), command_.name)
+      .hint(did_you_mean(name.substr(0, name.find('=')), names, "--"))
+      .hint(fmt::format("'shale {} --help' lists them", command_.name));
+}
+
+std::string CommandLine::help() const {
+  std::ostringstream options;
+  if (!own_.options().empty()) options << own_ << "\n";
+  options << common_;
+  std::string examples =
+      command_.examples.find('\n') == std::string_view::npos ? "\nexample:\n  " : "\nexamples:\n  ";
+  for (const char letter : command_.examples) {
+    examples += letter;
+    if (letter == '\n') examples += "  ";
+  }
+  return fmt::format("usage: {}\n\n{}\n\n{}{}\n", command_.usage, command_.summary, options.str(),
+                     examples);
+}
+
+bool CommandLine::parse(const std::vector<std::string>& words) {
+  po::options_description all;
+  all.add(own_).add(common_);
+  bool asks_for_help = false;
+  try {
+    // Long options must be written out: a guess at an abbreviation would change its meaning when
+    // options are added.
+    const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing &
+                      ~po::command_line_style::allow_short;
+    po::positional_options_description none;
+    const po::parsed_options parsed =
+        po::command_line_parser(words).options(all).style(style).allow_unregistered().run();
+    for (const po::option& option : parsed.options) {
+      if (option.unregistered) throw unknown_option(option.original_tokens.at(0));
+    }
+    words_ = unrecognized_words(parsed);
+    asks_for_help = take_short_words(words);
+    refuse_empty_values(parsed);
+    po::store(parsed, values_);
+    po::notify(values_);
+  } catch (const po::error& error) {
+    throw Error(Code::usage, "{}", error.what()).hint(fmt::format("usage: {}", command_.usage));
+  }
+  if (!asks_for_help && !flag("help")) return true;
+  print(help());
+  return false;
+}
+
+// True for -h. Errors: any other word with one dash that is not the value of an option.
+bool CommandLine::take_short_words(const std::vector<std::string>& words) const {
+  bool asks_for_help = false;
+  const auto separator = std::find(words.begin(), words.end(), "--");
+  for (auto word = words.begin(); word != separator; ++word) {
+    if (word->size() < 2 || (*word)[0] != '-' || (*word)[1] == '-') continue;
+    if (std::find(words_.begin(), words_.end(), *word) == words_.end())
+      continue;  // the value of an option
+    asks_for_help = asks_for_help || *word == "-h";
+    if (*word == "-h") continue;
+    throw Error(Code::usage, "unknown option '{}': options are long, with two dashes",
+                printable(*word))
+        .hint(
+            fmt::format("'shale {} --help' lists them; put a name that begins with a dash after --",
+                        command_.name));
+  }
+  return asks_for_help;
+}
+
+// "$UNSET" in a script must not count as an option that was not given, or as the current folder.
+void CommandLine::refuse_empty_values(const po::parsed_options& parsed) const {
+  constexpr const char* kHint =
+      "check whether a variable in the script is unset, or leave the option out";
+  for (const po::option& option : parsed.options) {
+    const bool is_named = option.position_key < 0;
+    if (std::find(option.value.begin(), option.value.end(), "") == option.value.end()) continue;
+    if (is_named) throw Error(Code::usage, "--{} is empty", option.string_key).hint(kHint);
+    throw Error(Code::usage, "argument {} is empty", static_cast<unsigned>(option.position_key) + 1)
+        .hint(fmt::format("usage: {}", command_.usage));
+  }
+}
+
+void CommandLine::require_words(std::size_t count) const {
+  if (words_.size() == count) return;
+  throw Error(Code::usage, "{} given, expected {}",
+              format_counted(words_.size(), "argument", "arguments"), count)
+      .hint(fmt::format("usage: {}", command_.usage));
+}
+
+void CommandLine::require_words_at_least(std::size_t count) const {
+  if (words_.size() >= count) return;
+  throw Error(Code::usage, "{} given, expected at least {}",
+              format_counted(words_.size(), "argument", "arguments"), count)
+      .hint(fmt::format("usage: {}", command_.usage));
+}
+
+std::size_t CommandLine::choice(const char* option, const char* variable) const {
+  const std::vector<OptionText> all = options();
+  const auto described = std::find_if(all.begin(), all.end(),
+                                      [&](const OptionText& one) { return one.name == option; });
+  const char* value = variable == nullptr || has(option) ? nullptr : std::getenv(variable);
+  const bool is_from_variable = value != nullptr && *value != '\0';
+  return position_of(is_from_variable ? value : text(option), described->value,
+                     is_from_variable ? variable : fmt::format("--{}", option));
+}
+
+std::size_t CommandLine::operand_choice() const {
+  require_words(1);
+  return position_of(words_[0], command_.operands, "argument");
+}
+
+void add_index_dir(CommandLine& line) {
+  line.add()("index-dir", po::value<std::string>()->value_name("DIR"),
+             "directory of the index of an LMDB, HDF5 or TFRecord file; default: beside the file");
+}
+
+std::optional<Dialect> dialect_option(const CommandLine& line) {
+  if (!line.has("parse")) return std::nullopt;
+  return line.choice("parse") == 0 ? Dialect::plain : Dialect::msgpack;
+}
+
+Progress::Mode CommandLine::progress_mode() const {
+  constexpr Progress::Mode kModes[] = {Progress::Mode::automatic, Progress::Mode::plain,
+                                       Progress::Mode::json, Progress::Mode::none};
+  if (!has_common(kProgressOptions)) return Progress::Mode::none;
+  const Progress::Mode mode = kModes[choice("progress", "SHALE_PROGRESS")];
+  return flag("quiet") ? Progress::Mode::none : mode;
+}
+
+CommonOptions CommandLine::common() const {
+  CommonOptions common;
+  common.is_json = flag("json");
+  common.is_quiet = has_common(kProgressOptions) && flag("quiet");
+  common.is_verbose = has_common(kVerboseOption) && flag("verbose");
+  common.progress = progress_mode();
+  if (has_common(kJobsOption))
+    common.jobs = granted_jobs(has("jobs") ? std::optional(parse_count(text("jobs"), "--jobs"))
+                                           : std::nullopt);
+  if (has_common(kMemoryOption))
+    common.memory = granted_memory(has("memory") ? std::optional<std::string_view>(text("memory"))
+                                                 : std::nullopt);
+  return common;
+}
+
+}  // namespace shale::tools
