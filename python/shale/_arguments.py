@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 import os
-from typing import Any, List, Optional, Sequence
+from typing import Any, List, Mapping, Optional, Sequence, Union
 
 from shale.errors import UsageError
+
+Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+Paths = Union[Path, Sequence[Path]]
+
+_MOST = 2**64 - 1
 
 
 def is_path(value: Any) -> bool:
@@ -47,6 +53,61 @@ def field_names(value: Any) -> List[str]:
         if name in names[:place]:
             raise UsageError(f"fields names {name!r} twice")
     return names
+
+
+def chosen_fields(value: Any) -> List[str]:
+    """The value of ``fields``, at least one name; none for None. Errors: UsageError."""
+    names = [] if value is None else field_names(value)
+    if value is not None and not names:
+        raise UsageError("fields is empty, expected names of fields")
+    return names
+
+
+def path_list(value: Any, name: str) -> List[bytes]:
+    """One path, or several. Errors: UsageError."""
+    if is_path(value):
+        return [path_bytes(value, name)]
+    try:
+        paths = list(value)
+    except TypeError:
+        raise UsageError(f"{name} is {value!r}, expected a path, or a list or mapping of paths") from None
+    if not paths:
+        raise UsageError(f"{name} is empty, expected a path")
+    return [path_bytes(path, name) for path in paths]
+
+
+def inputs(value: Any, name: str) -> List[bytes]:
+    """Inputs as the program takes them: paths, or ``column=path`` for each path of a mapping. Errors: UsageError."""
+    if not isinstance(value, Mapping):
+        return path_list(value, name)
+    if not value:
+        raise UsageError(f"{name} is empty, expected columns")
+    words = []
+    for column, paths in value.items():
+        if not text(column, f"a column of {name}") or "=" in column:
+            raise UsageError(f"{name} names a column {column!r}, expected a name without '='")
+        words += [os.fsencode(column) + b"=" + path for path in path_list(paths, f"column {column!r}")]
+    return words
+
+
+def whole_number(value: Any, name: str) -> Optional[int]:
+    """A number from 0 to 2^64 - 1, or None. Errors: UsageError."""
+    if value is None:
+        return None
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise UsageError(f"{name} is {value!r}, expected a whole number") from None
+    if not 0 <= number <= _MOST:
+        raise UsageError(f"{name} is {number}, expected 0 to {_MOST}")
+    return number
+
+
+def byte_size(value: Any, name: str) -> Optional[str]:
+    """A size as the program takes it: a number of bytes, or a string such as ``"64MiB"``; or None. Errors: UsageError."""
+    if value is None:
+        return None
+    return text(value, name) if isinstance(value, str) else str(whole_number(value, name))
 
 
 def flag(value: Any, name: str) -> bool:

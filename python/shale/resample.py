@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import operator
 import os
 import re
 import tempfile
@@ -11,18 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from shale import _shale
-from shale._arguments import field_names, flag, is_path, path_bytes, text
+from shale._arguments import Path, Paths, byte_size, chosen_fields, flag, inputs, is_path, path_bytes, text, whole_number
+from shale._program import Translation, is_of_the_program
 from shale.errors import Error, SchemaError, StorageError, UsageError
-
-Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
-Paths = Union[Path, Sequence[Path]]
-
-# An option of the program, where its errors and notes name one.
-_OPTION = re.compile(
-    r"(?<![^\s(])--(rows|replace|permute|indices|weights|seed|memory|jobs|tmp|save-indices|also|fields|to"
-    r"|shard-size|shard-samples|overwrite|dry-run|io)(?![\w./-])"
-)
-_MOST = 2**64 - 1
 
 
 @dataclass(frozen=True)
@@ -144,40 +134,39 @@ def resample(
     with contextlib.ExitStack() as files:
         kept = _Lists(files, tmp)
         words = {
-            "inputs": _inputs(source),
+            "inputs": inputs(source, "source"),
             "output": path_bytes(output, "output"),
-            "rows": _count(rows, "rows"),
+            "rows": whole_number(rows, "rows"),
             "replace": flag(replace, "replace"),
             "permute": flag(permute, "permute"),
             "indices": kept.path_of(indices, "indices"),
             "weights": kept.path_of(weights, "weights"),
             # 0 is the seed of those who give none.
-            "seed": _count(seed, "seed") or None,
-            "memory": _size(memory, "memory"),
-            "jobs": _count(jobs, "jobs"),
+            "seed": whole_number(seed, "seed") or None,
+            "memory": byte_size(memory, "memory"),
+            "jobs": whole_number(jobs, "jobs"),
             "tmp": None if tmp is None else path_bytes(tmp, "tmp"),
             "save_indices": None if save_indices is None else path_bytes(save_indices, "save_indices"),
             "also": _pairs(also),
-            "fields": [] if fields is None else _fields(fields),
+            "fields": chosen_fields(fields),
             "to": None if to is None else text(to, "to"),
-            "shard_size": _size(shard_size, "shard_size"),
-            "shard_samples": _count(shard_samples, "shard_samples"),
+            "shard_size": byte_size(shard_size, "shard_size"),
+            "shard_samples": whole_number(shard_samples, "shard_samples"),
             "overwrite": flag(overwrite, "overwrite"),
             "dry_run": flag(dry_run, "dry_run"),
             "io": text(io, "io"),
         }
-        in_python = _Translation(words)
+        in_python = Translation(words)
         try:
             facts = _shale.resample(words, progress)
         except Error as error:
-            # One that Python code raised meanwhile, in `progress`, has frames below this one: it goes as it is.
-            if error.__traceback__ is not None and error.__traceback__.tb_next is None:
+            if is_of_the_program(error):
                 kept.name_arguments(error, in_python)
             raise
     return _result(facts, in_python)
 
 
-def _result(facts: dict, in_python: Callable[[str], str]) -> ResampleResult:
+def _result(facts: dict, in_python: Translation) -> ResampleResult:
     dataset = facts["dataset"]
     return ResampleResult(
         output=facts["output"],
@@ -189,37 +178,7 @@ def _result(facts: dict, in_python: Callable[[str], str]) -> ResampleResult:
     )
 
 
-class _Translation:
-    """Messages of the program, with its options as the arguments are called; paths stay as they are."""
-
-    def __init__(self, words: dict) -> None:
-        # Of a column, "x=a.npy", messages name the file alone.
-        paths = {os.fsdecode(part) for path in _all_bytes(words) for part in (path, path.partition(b"=")[2]) if part}
-        longest_first = sorted(paths, key=len, reverse=True)
-        self._paths = re.compile("(" + "|".join(map(re.escape, longest_first)) + ")")
-
-    def __call__(self, message: str) -> str:
-        parts = self._paths.split(message)
-        parts[::2] = [_OPTION.sub(lambda match: match[1].replace("-", "_"), part) for part in parts[::2]]
-        return "".join(parts)
-
-
-def _all_bytes(value: Any) -> Iterator[bytes]:
-    if isinstance(value, bytes):
-        yield value
-    elif isinstance(value, (list, tuple, dict)):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _all_bytes(part)
-
-
 # --- arguments
-
-
-def _fields(value: Any) -> List[str]:
-    names = field_names(value)
-    if not names:
-        raise UsageError("fields is empty, expected names of fields")
-    return names
 
 
 def _pairs(also: Any) -> List[Tuple[bytes, bytes]]:
@@ -228,49 +187,6 @@ def _pairs(also: Any) -> List[Tuple[bytes, bytes]]:
     if not isinstance(also, Mapping):
         raise UsageError(f"also is {also!r}, expected a mapping of sources to outputs")
     return [(path_bytes(source, "a source in also"), path_bytes(output, "an output in also")) for source, output in also.items()]
-
-
-def _paths(value: Any, name: str) -> List[bytes]:
-    if is_path(value):
-        return [path_bytes(value, name)]
-    try:
-        paths = list(value)
-    except TypeError:
-        raise UsageError(f"{name} is {value!r}, expected a path, or a list or mapping of paths") from None
-    if not paths:
-        raise UsageError(f"{name} is empty, expected a path")
-    return [path_bytes(path, name) for path in paths]
-
-
-def _inputs(source: Any) -> List[bytes]:
-    if not isinstance(source, Mapping):
-        return _paths(source, "source")
-    if not source:
-        raise UsageError("source is empty, expected columns")
-    words = []
-    for name, paths in source.items():
-        if not text(name, "a column of source") or "=" in name:
-            raise UsageError(f"source names a column {name!r}, expected a name without '='")
-        words += [os.fsencode(name) + b"=" + path for path in _paths(paths, f"column {name!r}")]
-    return words
-
-
-def _count(value: Any, name: str) -> Optional[int]:
-    if value is None:
-        return None
-    try:
-        count = operator.index(value)
-    except TypeError:
-        raise UsageError(f"{name} is {value!r}, expected a whole number") from None
-    if not 0 <= count <= _MOST:
-        raise UsageError(f"{name} is {count}, expected 0 to {_MOST}")
-    return count
-
-
-def _size(value: Any, name: str) -> Optional[str]:
-    if value is None:
-        return None
-    return text(value, name) if isinstance(value, str) else str(_count(value, name))
 
 
 class _Lists:
@@ -291,16 +207,16 @@ class _Lists:
         self._names[path] = name
         return os.fsencode(path)
 
-    def name_arguments(self, error: Error, in_python: Callable[[str], str]) -> None:
+    def name_arguments(self, error: Error, in_python: Translation) -> None:
         """Puts what the caller knows, names of arguments, into the message of an error."""
-        message, hint = str(error.args[0]), error.hint
+        message = str(error.args[0])
         for path, name in self._names.items():
             message = message.replace(path, name)
             if error.file == path:
                 error.file = error.offset = None
                 message = re.sub(rf"^{name}: byte \d+: ", f"{name}: ", message)
-        error.args = (in_python(message),)
-        error.hint = None if hint is None else in_python(hint)
+        error.args = (message,)
+        in_python.apply_to(error)
 
 
 def _one_axis(value: Any, name: str) -> Any:
