@@ -20,8 +20,8 @@ namespace {
 constexpr const char* kImageOptions[] = {"on-error", "max-errors"};
 
 ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) {
-  ConvertRequest request = read_output_options(line, common);
-  if (is_array_name(request.output)) refuse_for_array(line, kImageOptions, request.output);
+  ConvertRequest request = read_output_options(line, common, line.flag("with-index"));
+  if (is_array_name(request.output)) refuse_for_file(line, kImageOptions, request.output);
   if (line.has("labels")) request.labels_file = line.text("labels");
   if (line.has("classes-from")) request.classes_from = line.text("classes-from");
   if (line.has("index-dir")) request.index_folder = line.text("index-dir");
@@ -53,65 +53,103 @@ bool lists(const Manifest& manifest, std::string_view name) {
                      [&](const ManifestFile& file) { return file.name == name; });
 }
 
-std::string array_report(const ConvertReport& report, const std::string& output) {
-  std::string text =
-      fmt::format("{} {} to {} ({})\n", report.is_plan ? "would write" : "wrote",
-                  array_text(report.manifest.schema.fields.front(), report.manifest.digest.samples),
-                  output, format_size(report.file_bytes));
-  if (report.was_verified && report.verification.findings == 0)
-    text += "  verified: it reads back as it was written\n";
-  if (report.is_plan) return text + "next: the same command without --dry-run\n";
-  return text + fmt::format("next: {}\n", numpy_command(output));
+std::string_view verb_of(const ConvertReport& report) {
+  if (report.is_plan) return "would write";
+  return report.was_complete ? "it holds" : "wrote";
+}
+
+std::string classes_text(const Manifest& manifest) {
+  if (manifest.classes.empty()) return "";
+  return fmt::format(", {}", format_counted(manifest.classes.size(), "class", "classes"));
+}
+
+std::string file_text(const ConvertReport& report, const std::string& output) {
+  const Manifest& manifest = report.manifest;
+  if (report.verification.findings > 0)
+    return fmt::format("{} was not written: it did not read back as it was written\n", output);
+  const std::string what =
+      is_array_name(output)
+          ? array_text(manifest.schema.fields.front(), manifest.digest.samples)
+          : fmt::format("{} of {}", format_counted(manifest.digest.samples, "sample", "samples"),
+                        manifest.format);
+  return fmt::format("{} {} to {} ({}{}){}\n", verb_of(report), what, output,
+                     report.is_plan && !manifest.layout.rows.has_strides() ? "about " : "",
+                     format_size(report.file_bytes), classes_text(manifest));
+}
+
+std::string shards_text(const ConvertReport& report) {
+  const Manifest& manifest = report.manifest;
+  return fmt::format(
+      "{} {} in {} of {} ({}{} of payload{}){}\n", verb_of(report),
+      format_counted(manifest.digest.samples, "sample", "samples"),
+      format_counted(manifest.shard_count, "shard", "shards"), manifest.format,
+      report.is_plan ? "about " : "", format_size(manifest.payload_bytes),
+      report.file_bytes > 0 ? ", " + format_size(report.file_bytes) + " of files" : "",
+      classes_text(manifest));
+}
+
+std::string listed_in(const Manifest& manifest, std::string_view name) {
+  return lists(manifest, name) ? fmt::format(" (listed in {})", name) : "";
+}
+
+std::string skipped_text(const ConvertReport& report) {
+  const Manifest& manifest = report.manifest;
+  std::string text;
+  if (report.skipped > 0) {
+    text +=
+        fmt::format("  skipped: {}{}\n", format_counted(report.skipped, "bad image", "bad images"),
+                    listed_in(manifest, kSkippedName));
+    for (const SkippedSample& sample : report.first_skipped)
+      text += fmt::format("    {}: {}\n", printable(sample.key), sample.detail);
+    const std::uint64_t more = report.skipped - report.first_skipped.size();
+    if (report.is_one_file && more > 0)
+      text += fmt::format("    and {} more\n", format_count(more));
+  }
+  if (manifest.skipped > report.skipped) {
+    text += fmt::format("  skipped when the input dataset was written: {}{}\n",
+                        format_counted(manifest.skipped - report.skipped, "image", "images"),
+                        listed_in(manifest, kSkippedName));
+  }
+  return text;
+}
+
+// What to do with the result.
+std::string next_text(const ConvertReport& report, const std::string& output) {
+  if (report.is_plan) return "the same command without --dry-run";
+  if (!report.is_one_file) return "shale verify " + output;
+  if (is_array_name(output)) return numpy_command(output);
+  return report.manifest.format == "lmdb" ? lmdb_command(output) : "shale info " + output;
 }
 
 std::string report_text(const ConvertReport& report, const ConvertRequest& request) {
   const Manifest& manifest = report.manifest;
   const std::string output = printable(request.output);
   std::string text;
-  if (report.is_one_array) return array_report(report, output);
   if (report.was_complete) text += complete_text(report, request.output);
-  text += fmt::format(
-      "{} {} in {} of {} ({}{} of payload{}){}\n",
-      report.is_plan        ? "would write"
-      : report.was_complete ? "it holds"
-                            : "wrote",
-      format_counted(manifest.digest.samples, "sample", "samples"),
-      format_counted(manifest.shard_count, "shard", "shards"), manifest.format,
-      report.is_plan ? "about " : "", format_size(manifest.payload_bytes),
-      report.file_bytes > 0 ? ", " + format_size(report.file_bytes) + " of files" : "",
-      manifest.classes.empty()
-          ? ""
-          : fmt::format(", {}", format_counted(manifest.classes.size(), "class", "classes")));
+  text += report.is_one_file ? file_text(report, output) : shards_text(report);
   if (manifest.images && !manifest.images->types.empty()) {
     text += fmt::format("  images: {}\n", counts_text(manifest.images->types));
     if (!manifest.images->odd.empty()) {
-      text += fmt::format("  odd but kept: {} (listed in images.csv)\n",
-                          counts_text(manifest.images->odd));
+      text += fmt::format("  odd but kept: {}{}\n", counts_text(manifest.images->odd),
+                          listed_in(manifest, kImagesName));
     }
   }
   if (manifest.ignored > 0)
     text += fmt::format("  ignored: {}{}\n",
                         format_counted(manifest.ignored, "entry that is not a sample",
                                        "entries that are not samples"),
-                        lists(manifest, kIgnoredName) ? " (listed in ignored.csv)" : "");
-  if (report.skipped > 0) {
-    text += fmt::format("  skipped: {} (listed in skipped.csv)\n",
-                        format_counted(report.skipped, "bad image", "bad images"));
-    for (const std::string& line : report.first_skipped) text += fmt::format("    {}\n", line);
-  }
-  if (manifest.skipped > report.skipped) {
-    text +=
-        fmt::format("  skipped when the input dataset was written: {} (listed in skipped.csv)\n",
-                    format_counted(manifest.skipped - report.skipped, "image", "images"));
-  }
-  if (report.was_verified) {
+                        listed_in(manifest, kIgnoredName));
+  text += skipped_text(report);
+  if (report.was_verified && report.verification.findings == 0)
+    text += report.is_one_file ? "  verified: it reads back as it was written\n"
+                               : "  verified: every byte is as it was written\n";
+  if (report.verification.findings > 0) {
     text += fmt::format("  verified: {}\n",
-                        report.verification.findings == 0
-                            ? "every byte is as it was written"
-                            : format_counted(report.verification.findings, "finding", "findings"));
+                        format_counted(report.verification.findings, "finding", "findings"));
+    if (report.is_one_file) return text;
   }
-  if (report.is_plan) return text + "next: the same command without --dry-run\n";
-  return text + fmt::format("next: shale verify {}\n", output);
+  if (!report.index.empty()) text += fmt::format("  index: {}\n", printable(report.index));
+  return text + fmt::format("next: {}\n", next_text(report, output));
 }
 
 }  // namespace
@@ -138,6 +176,9 @@ void declare_convert(CommandLine& line) {
        "what to do with images that are empty, truncated or not images")  //
       ("max-errors", po::value<std::string>()->default_value("1%")->value_name("N|P%"),
        "fail if more than this many images are bad (with P%, at least 10 are tolerated)")  //
+      ("with-index", po::bool_switch(),
+       "(one file as output) write its index beside it in the same pass, as 'shale index --crc' "
+       "does")  //
       ("verify", po::bool_switch(), "verify the result (as verify --full does) before finishing");
   add_index_dir(line);
 }

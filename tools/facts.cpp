@@ -116,6 +116,15 @@ Json convert_facts(const ConvertReport& report, std::string_view output) {
     for (const char* digest : {"content_digest", "ordered_digest", "key_digest"})
       json.erase(digest);
   }
+  if (report.is_one_file) {
+    json["index"] = report.index.empty() ? Json(nullptr) : Json(printable(report.index));
+    json["first_skipped"] = Json::array();
+    for (const SkippedSample& sample : report.first_skipped) {
+      json["first_skipped"].push_back({{"key", printable(sample.key)},
+                                       {"reason", sample.reason},
+                                       {"detail", printable(sample.detail)}});
+    }
+  }
   if (report.was_verified) json["verification"] = verify_facts(report.verification);
   return json;
 }
@@ -254,6 +263,13 @@ std::string array_text(const Field& field, std::uint64_t rows) {
 std::string numpy_command(std::string_view path) {
   return fmt::format("python3 -c 'import numpy; print(numpy.load(\"{}\", mmap_mode=\"r\").shape)'",
                      path);
+}
+
+std::string lmdb_command(std::string_view path) {
+  return fmt::format(
+      "python3 -c 'import lmdb; print(lmdb.open(\"{}\", subdir=False, readonly=True, "
+      "lock=False).stat())'",
+      path);
 }
 
 }  // namespace shale::tools

@@ -35,17 +35,17 @@ std::vector<std::string> split_fields(const std::string& text) {
 
 }  // namespace
 
-void refuse_for_array(const CommandLine& line, std::span<const char* const> options,
-                      const std::string& output) {
+void refuse_for_file(const CommandLine& line, std::span<const char* const> options,
+                     const std::string& output) {
   for (const char* option : options) {
-    if (line.has(option)) throw does_nothing_for_array(option, output);
+    if (line.has(option)) throw does_nothing_for_file(option, output);
   }
 }
 
 void add_output_options(CommandLine& line) {
   line.add()  //
       ("to", po::value<std::string>()->value_name("FORMAT"),
-       "format of the shards (see 'shale formats')")  //
+       "format of the shards (see 'shale formats'); of one file its suffix says it")  //
       ("shard-size", po::value<std::string>()->default_value("1GiB")->value_name("SIZE"),
        "maximum size of each file of a shard")  //
       ("shard-samples", po::value<std::string>()->value_name("N"),
@@ -58,12 +58,15 @@ void add_output_options(CommandLine& line) {
       ("dry-run", po::bool_switch(), "print what would be written; write nothing");
 }
 
-ConvertRequest read_output_options(const CommandLine& line, const CommonOptions& common) {
+ConvertRequest read_output_options(const CommandLine& line, const CommonOptions& common,
+                                   bool with_index) {
   line.require_words_at_least(2);
   ConvertRequest request;
   request.inputs.assign(line.words().begin(), line.words().end() - 1);
   request.output = line.words().back();
-  choose_output(request, output_options_of(line));
+  OutputOptions options = output_options_of(line);
+  options.with_index = with_index;
+  choose_output(request, options);
   if (line.has("fields")) request.fields = split_fields(line.text("fields"));
   request.generator = kGenerator;
   request.io = static_cast<IoMode>(line.choice("io", "SHALE_IO"));

@@ -13,7 +13,7 @@
 namespace shale {
 namespace {
 
-constexpr std::string_view kSuffixes[] = {".h5"};
+constexpr std::string_view kSuffixes[] = {".h5"}, kAliases[] = {"h5"}, kMoreSuffixes[] = {".hdf5"};
 constexpr std::string_view kReserved[] = {"key_offset"};
 constexpr Kind kKinds[] = {Kind::bytes, Kind::text, Kind::integer, Kind::real, Kind::tensor};
 
@@ -49,6 +49,8 @@ const Format hdf5_format = {
     .options = {},
     .reserved_fields = kReserved,
     .can = {.kinds = kKinds, .forks = true},
+    .aliases = kAliases,
+    .more_suffixes = kMoreSuffixes,
     .bid = bid_for_hdf5,
     .layout = hdf5_layout,
     .encode = encode_hdf5,

@@ -14,7 +14,7 @@
 namespace shale {
 namespace {
 
-constexpr std::string_view kSuffixes[] = {".tfrecord"};
+constexpr std::string_view kSuffixes[] = {".tfrecord"}, kAliases[] = {"tfrecord"};
 constexpr Kind kKinds[] = {Kind::bytes, Kind::text,   Kind::integer,
                            Kind::real,  Kind::tensor, Kind::list};
 constexpr std::size_t kMaxAxes = 64;  // NumPy's limit, and what the scan compares
@@ -71,6 +71,7 @@ const Format record_format = {
     .can = {.kinds = kKinds,
             .self_checksummed = true,
             .largest_record = kMaxExampleBytes + kFrameBytes},
+    .aliases = kAliases,
     .bid = bid_for_record,
     .layout = record_layout,
     .encode = encode_record,

@@ -33,6 +33,7 @@ COVERED_BY = {
     "verify/verify_library": ("tests/contract/test_second_opinion.cpp", "second opinion: a sample that the library does not give"),
     "verify/verify_shard": ("tests/contract/test_damage.cpp", "damage: a value's damage is named by sample and field"),
     "ops/convert": ("tests/contract/test_never_half_done.cpp", "never half done: a stopped conversion leaves whole shards"),
-    "ops/join_array": ("tests/cli/cases/convert_to_array.txt", "$ shale convert"),
+    "ops/conversion": ("tests/contract/test_never_half_done.cpp", "never half done: a stopped conversion leaves whole shards"),
+    "ops/one_file": ("tests/cli/cases/convert_to_file.txt", "$ shale convert"),
     "ops/resample": ("tests/faults/test_draws.py", "test_same_bytes_for_any_jobs_memory_and_way_of_writing"),
 }

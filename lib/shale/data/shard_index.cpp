@@ -23,6 +23,13 @@ Dialect dialect_named(std::string_view name) {
   return static_cast<Dialect>(found - std::begin(kDialectNames));
 }
 
+ShardLayout as_one_file(ShardLayout layout) {
+  if (layout.file_suffixes.size() != 1)
+    throw Error(Code::bug, "{} files cannot be one", layout.file_suffixes.size());
+  layout.file_suffixes = {""};
+  return layout;
+}
+
 void move_places(IndexRow& row, std::uint64_t key_base, std::span<const std::uint64_t> field_bases,
                  std::uint64_t record_base) {
   const auto move = [](std::uint64_t& offset, std::uint64_t base) {

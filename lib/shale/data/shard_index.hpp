@@ -76,7 +76,16 @@ struct ShardLayout {
   [[nodiscard]] bool has_value_checksums() const {
     return has_checksums && rows.has_value_checksums();
   }
+  /// True for the layout of FILE, which stands alone or has its index beside it (FILE.index.npy);
+  /// false for that of a directory of shards.
+  [[nodiscard]] bool is_of_one_file() const {
+    return file_suffixes.size() == 1 && file_suffixes[0].empty();
+  }
   friend bool operator==(const ShardLayout&, const ShardLayout&) = default;
 };
+
+/// The same samples in a file of any name, instead of one that is named as a shard's. Errors:
+/// Code::bug for shards of several files.
+[[nodiscard]] ShardLayout as_one_file(ShardLayout layout);
 
 }  // namespace shale

@@ -369,17 +369,9 @@ class Indexing {
     throw;
   }
 
-  // The fingerprint tells one content from another as well as sizes and samples of it can, and does
-  // not depend on where or when.
   void describe_source() {
-    const std::string facts =
-        fmt::format("{} file\n{}\n{}\n{}\n{}\n", manifest_.format, files_[0].size(),
-                    shard_.digest.samples, shard_.payload_bytes, hex_of(fingerprint_));
-    manifest_.source = {.kind = manifest_.format + " file",
-                        .samples = shard_.digest.samples,
-                        .bytes = shard_.payload_bytes,
-                        .fingerprint = xxh3_128(as_bytes(facts)),
-                        .file = fingerprint_};
+    manifest_.source =
+        source_of_file(files_[0], manifest_.format, shard_.digest.samples, shard_.payload_bytes);
     manifest_.digest = shard_.digest;
     manifest_.payload_bytes = shard_.payload_bytes;
     manifest_.shard_count = 1;
@@ -487,6 +479,18 @@ Error stale_index(const std::string& file, const std::string& index_folder,
       .hint(fmt::format("run '{}' to index it again",
                         index_command(file, index_folder, manifest.layout.dialect,
                                       manifest.layout.has_checksums)));
+}
+
+ManifestSource source_of_file(const InputFile& file, std::string_view format, std::uint64_t samples,
+                              std::uint64_t payload_bytes) {
+  const FileFingerprint fingerprint = fingerprint_of(file);
+  const std::string facts = fmt::format("{} file\n{}\n{}\n{}\n{}\n", format, file.size(), samples,
+                                        payload_bytes, hex_of(fingerprint));
+  return {.kind = fmt::format("{} file", format),
+          .samples = samples,
+          .bytes = payload_bytes,
+          .fingerprint = xxh3_128(as_bytes(facts)),
+          .file = fingerprint};
 }
 
 std::string index_command(const std::string& file, const std::string& index_folder, Dialect dialect,

@@ -82,6 +82,11 @@ struct NamelessIndex {
 [[nodiscard]] Error stale_index(const std::string& file, const std::string& index_folder,
                                 const Manifest& manifest, std::string_view change);
 
+/// What the manifest of FILE's index says of its source: the file itself. It tells one content from
+/// another as well as sizes and samples of it can, and does not depend on where or when.
+[[nodiscard]] ManifestSource source_of_file(const InputFile& file, std::string_view format,
+                                            std::uint64_t samples, std::uint64_t payload_bytes);
+
 /// The command that rebuilds this index, with all options that shape it, for hints.
 [[nodiscard]] std::string index_command(const std::string& file, const std::string& index_folder,
                                         Dialect dialect, bool with_checksums);

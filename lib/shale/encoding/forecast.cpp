@@ -1,6 +1,7 @@
 #include "shale/encoding/forecast.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "shale/base/error.hpp"
@@ -87,6 +88,7 @@ ShardForecast forecast_runs(const SourceInfo& info, const Format& format, const 
       throw sample_too_large(*std::max_element(sizes.begin(), sizes.end()), shard_bytes)
           .for_sample(std::to_string(row), row);
     forecast.file_bytes += all_files_of(sizes, rows, columns);
+    forecast.data_bytes += std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
     ++forecast.shards;
   }
   return forecast;
@@ -129,7 +131,7 @@ ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_
   };
   ShardForecast forecast;
   std::unique_ptr<ShardSizer> sizer;
-  std::uint64_t samples = 0, shard_total = 0;
+  std::uint64_t samples = 0, shard_total = 0, shard_data = 0;
   for (std::uint64_t number = 0; const std::optional<PendingSample> pending = next(number);
        ++number) {
     const std::vector<std::uint64_t> parts =
@@ -147,16 +149,19 @@ ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_
       }
       if (!fits) {
         forecast.file_bytes += shard_total;
+        forecast.data_bytes += shard_data;
         continue;
       }
       forecast.shards += is_new ? 1 : 0;
       shard_total = all_files_of(sizes, samples + 1, columns);
+      shard_data = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
       break;
     }
     sizer->add(parts);
     ++samples;
   }
   forecast.file_bytes += shard_total;
+  forecast.data_bytes += shard_data;
   return forecast;
 }
 

@@ -15,6 +15,7 @@ void refuse_too_large(const SourceInfo& info, const Format& format, std::uint64_
 /// How many shards a source would give, and of how many bytes with their indexes and block lists.
 struct ShardForecast {
   std::uint64_t shards = 0, file_bytes = 0;
+  std::uint64_t data_bytes = 0;  ///< without indexes and block lists
 };
 
 /// Computed from sizes alone: no payload is read. Exact but for a few bytes of length prefixes a

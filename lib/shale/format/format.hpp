@@ -155,6 +155,8 @@ struct Format {
   std::span<const std::string_view>
       reserved_fields;  ///< field names it refuses besides the common ones
   Capabilities can;
+  std::span<const std::string_view> aliases = {};        ///< other names for --to: "tfrecord"
+  std::span<const std::string_view> more_suffixes = {};  ///< of single files: ".hdf5"
 
   /// Bits of evidence that a file is of this format: 0 none, 8 per byte of magic or checksum that
   /// fits.
@@ -210,8 +212,8 @@ struct Format {
 /// The registry. Defined in formats/table.cpp; tests link their own.
 [[nodiscard]] std::span<const Format* const> all_formats();
 
-/// Errors: Code::usage, listing the available formats, one per line in the hint; an empty name
-/// means that none was given.
+/// By its name or an alias. Errors: Code::usage, listing the available formats, one per line in the
+/// hint; an empty name means that none was given.
 [[nodiscard]] const Format& format_named(std::string_view name);
 
 /// Errors: Code::schema for a schema that is not valid; Code::unsupported, by field and format, for

@@ -18,7 +18,8 @@ const Format& format_named(std::string_view name) {
   std::size_t width = 0;
   std::vector<std::string> names;
   for (const Format* format : all_formats()) {
-    if (format->name == name) return *format;
+    if (format->name == name || std::ranges::find(format->aliases, name) != format->aliases.end())
+      return *format;
     names.emplace_back(format->name);
     width = std::max(width, format->name.size());
   }

@@ -14,18 +14,20 @@ namespace shale {
 struct OutputOptions {
   std::optional<std::string> format = {};
   std::optional<std::uint64_t> shard_bytes = {}, shard_samples = {};
+  bool with_index = false;
 };
 
-/// Puts format and bounds of the shards of `request.output` into the request. Errors: Code::usage
-/// for options of shards, or another format than npy, where the output is one array; for an output
-/// of shards without a format, or one that nobody knows; for shards of no samples; same as
-/// refuse_stream.
+/// Puts format, bounds of the shards and the rest into the request, as the name of `request.output`
+/// has it: one file, or a directory of shards. Errors: Code::usage for options of shards, or
+/// another format than that of its suffix, where the output is one file; for an output of shards
+/// without a format, or one that nobody knows; for shards of no samples, or with_index, which they
+/// have; same as refuse_stream and format_of_output.
 void choose_output(ConvertRequest& request, const OutputOptions& options);
 
-/// Errors: Code::usage for '-', which stands for a stream.
+/// Errors: Code::usage for '-', which stands for a stream; Code::unsupported for a URL.
 void refuse_stream(const std::string& output);
 
-/// The error for an option that would do nothing, as the output is one array.
-[[nodiscard]] Error does_nothing_for_array(std::string_view option, const std::string& output);
+/// The error for an option that would do nothing, as the output is one file.
+[[nodiscard]] Error does_nothing_for_file(std::string_view option, const std::string& output);
 
 }  // namespace shale

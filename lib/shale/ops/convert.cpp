@@ -16,8 +16,9 @@
 #include "shale/io/free_space.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/ops/compare_content.hpp"
+#include "shale/ops/conversion.hpp"
 #include "shale/ops/identity.hpp"
-#include "shale/ops/join_array.hpp"
+#include "shale/ops/one_file.hpp"
 #include "shale/shards/csv.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
@@ -34,153 +35,6 @@ namespace shale {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t kShownSkips = 10;
-
-// --memory, divided: the list of files, or what else the source holds; the write buffers; and what
-// is left for samples in flight.
-std::uint64_t memory_for_samples(std::uint64_t memory_bytes, const SourceInfo& source) {
-  const std::uint64_t of_source = std::max(list_memory(memory_bytes), source.memory_bytes);
-  return memory_bytes - of_source - ShardSetWriter::buffer_bytes(memory_bytes);
-}
-
-// A run under way: one source, one set of shards.
-class Conversion {
- public:
-  Conversion(const ConvertRequest& request, const Events& events, const Format& format,
-             Source& source, WorkFolder& work)
-      : request_(request),
-        events_(events),
-        format_(format),
-        format_options_(format.options),
-        source_(source),
-        work_(work),
-        writer_(format, source.info().schema, format_options_, work,
-                {.limit_bytes = request.shard_bytes,
-                 .limit_samples = request.shard_samples,
-                 .io = request.io,
-                 .memory_bytes = request.memory_bytes,
-                 .keys_are_unique = source.info().keys_are_unique}),
-        skipped_list_(work.path(), std::string(kSkippedName), {"key", "reason", "detail"}),
-        ignored_list_(work.path(), std::string(kIgnoredName), {"entry", "reason"}),
-        images_list_(work.path(), std::string(kImagesName),
-                     {"key", "odd", "type", "width", "height", "color"}) {
-    if (source.info().holds_images) images_.emplace();
-    source.list_skipped([this](const SkippedSample& sample) {
-      skipped_list_.add({sample.key, sample.reason, sample.detail});
-    });
-  }
-
-  void run() {
-    const Encoding encoding{format_, format_options_, writer_.layout(), request_.on_error};
-    encode_all(source_, encoding,
-               {.jobs = request_.jobs,
-                .memory_bytes = memory_for_samples(request_.memory_bytes, source_.info()),
-                .rows_a_shard = writer_.rows_a_shard()},
-               events_, [this](const EncodedSample& sample) { commit(sample); });
-  }
-
-  // The shards are written: everything that stands beside them, the manifest last.
-  ConvertReport finish(Manifest manifest) {
-    const ShardSetWriter::Summary written = writer_.finish();
-    const SourceInfo& source = source_.info();
-    if (written.digest.samples + skipped_ != source.manifest.samples) {
-      throw Error(Code::bug, "{} samples written and {} skipped, but the input has {}",
-                  written.digest.samples, skipped_, source.manifest.samples);
-    }
-    prove_input(source, read_, request_.inputs.front());
-    manifest.layout = writer_.layout();
-    manifest.skipped = source.skipped + skipped_;
-    manifest.ignored = source.ignored;
-    source_.list_ignored([this](std::string_view entry, std::string_view reason) {
-      ignored_list_.add({std::string(entry), std::string(reason)});
-    });
-    manifest.images = images_;
-    manifest.digest = written.digest;
-    manifest.payload_bytes = written.payload_bytes;
-    manifest.shard_count = written.shards;
-    for (CsvList* list : {&skipped_list_, &ignored_list_, &images_list_}) {
-      if (std::optional<ManifestFile> file = list->finish()) manifest.files.push_back(*file);
-    }
-    const auto for_each_shard = [this](const ShardVisitor& visit) { work_.for_each_shard(visit); };
-    if (format_.write_native_index != nullptr) add_native_index(manifest, for_each_shard);
-    write_manifest(work_.path(), manifest, for_each_shard);
-    ConvertReport report;
-    report.manifest = std::move(manifest);
-    report.file_bytes = written.file_bytes;
-    report.first_skipped = first_skipped_;
-    report.skipped = skipped_;
-    return report;
-  }
-
- private:
-  void commit(const EncodedSample& sample) {
-    ++done_;
-    read_.append(sample.read);
-    if (sample.image && (sample.record || !sample.image->fault.empty())) report_image(sample);
-    if (!sample.fault.empty()) endure(sample);
-    if (sample.record) writer_.append(*sample.record);
-  }
-
-  void report_image(const EncodedSample& sample) {
-    const ImageInfo& image = *sample.image;
-    if (!sample.record) return;
-    ++images_->types[std::string(name_of(image.type))];
-    std::string odd;
-    for (const std::string_view what : image.odd) {
-      ++images_->odd[std::string(what)];
-      odd.append(odd.empty() ? "" : " ").append(what);
-    }
-    if (!image.fault.empty()) {
-      ++images_->odd["kept-bad"];
-      odd.append(odd.empty() ? "" : " ").append("kept-bad");
-    }
-    if (odd.empty()) return;
-    images_list_.add({sample.key, odd, std::string(name_of(image.type)),
-                      std::to_string(image.width), std::to_string(image.height), image.color});
-  }
-
-  // A sample with bad content: listed, counted, and too many of them end the run.
-  void endure(const EncodedSample& sample) {
-    ++bad_;
-    if (!sample.record) {
-      ++skipped_;
-      skipped_list_.add({sample.key, std::string(name_of(sample.fault.code)), sample.fault.text});
-      if (first_skipped_.size() < kShownSkips) {
-        first_skipped_.push_back(printable(sample.key) + ": " + sample.fault.text);
-      }
-    }
-    const std::uint64_t limit = request_.max_errors.limit(source_.info().manifest.samples);
-    if (bad_ > limit) {
-      throw Error(Code::limit, "{}, more than --max-errors allows ({}); the last one {}",
-                  format_counted(bad_, "bad image", "bad images"), limit, sample.fault.text)
-          .for_sample(sample.key, done_ - 1)
-          .hint("check the input; if this many bad images are expected, raise --max-errors");
-    }
-  }
-
-  void add_native_index(Manifest& manifest,
-                        const std::function<void(const ShardVisitor&)>& for_each_shard) {
-    for (const std::string& name :
-         format_.write_native_index(manifest, for_each_shard, work_.path())) {
-      const FileSummary file = summarize_file(InputFile(join_path(work_.path(), name)));
-      manifest.files.push_back({name, file.bytes, file.hash});
-    }
-  }
-
-  const ConvertRequest& request_;
-  const Events& events_;
-  const Format& format_;
-  OptionSet format_options_;
-  Source& source_;
-  WorkFolder& work_;
-  ShardSetWriter writer_;
-  CsvList skipped_list_, ignored_list_, images_list_;
-  std::optional<ImageReport> images_;
-  DatasetDigest read_;
-  std::vector<std::string> first_skipped_;
-  std::uint64_t done_ = 0, bad_ = 0, skipped_ = 0;
-};
 
 void refuse_strange_output(const ConvertRequest& request, Place place) {
   if (place == Place::other_file) {
@@ -289,43 +143,16 @@ void refuse_taken_names(const ConvertRequest& request, const Format& format,
   refuse_foreign_files(SetPlace::of_dataset(request.output), suffixes);
 }
 
-Manifest wanted_manifest(const ConvertRequest& request, const SourceInfo& source) {
-  Manifest manifest;
-  manifest.generator = request.generator;
-  manifest.format = request.format;
-  manifest.options = shaping_options(request, source);
-  manifest.schema = source.schema;
-  manifest.classes = source.classes;
-  manifest.source = source.manifest;
-  return manifest;
+ShardSetWriter::Options shards_of(const ConvertRequest& request) {
+  return {.limit_bytes = request.shard_bytes, .limit_samples = request.shard_samples};
 }
 
-void say_notes(const SourceInfo& source, const Events& events) {
-  for (const std::string& note : source.notes) events.say(note);
-  if (!source.labels_are_sorted) return;
-  events.say(
-      "samples are sorted by label: a sequential reader would see one class at a time; "
-      "pass --shuffle to write a shuffled order");
-}
-
-ConvertReport dry_run(const ConvertRequest& request, const Format& format, Source& source,
-                      Manifest manifest) {
-  refuse_too_large(source.info(), format, request.shard_bytes,
-                   memory_for_samples(request.memory_bytes, source.info()));
-  ConvertReport report;
-  report.is_plan = true;
-  report.notes = source.info().notes;
-  manifest.layout = format.layout(source.info().schema, OptionSet(format.options));
-  const ShardForecast plan =
-      forecast_shards(source, format, request.shard_bytes, request.shard_samples);
-  manifest.shard_count = plan.shards;
-  manifest.digest.samples = source.info().manifest.samples;
-  manifest.payload_bytes = source.info().manifest.bytes;
-  manifest.ignored = source.info().ignored;
-  manifest.skipped = source.info().skipped;
-  report.file_bytes = plan.file_bytes;
-  report.manifest = std::move(manifest);
-  return report;
+void add_native_index(Manifest& manifest, const Format& format, const WorkFolder& work,
+                      const std::function<void(const ShardVisitor&)>& for_each_shard) {
+  for (const std::string& name : format.write_native_index(manifest, for_each_shard, work.path())) {
+    const FileSummary file = summarize_file(InputFile(join_path(work.path(), name)));
+    manifest.files.push_back({name, file.bytes, file.hash});
+  }
 }
 
 // What was decided before the lock was taken may be wrong by now: all is looked at again.
@@ -368,9 +195,14 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
   work.begin(identity_line(identity_of(wanted)));
   ConvertReport report;
   try {
-    Conversion conversion(request, events, format, *source, work);
+    Conversion conversion(request, events, format, *source, work, shards_of(request));
     conversion.run();
     report = conversion.finish(std::move(wanted));
+    conversion.finish_lists(report.manifest);
+    const auto for_each_shard = [&](const ShardVisitor& visit) { work.for_each_shard(visit); };
+    if (format.write_native_index != nullptr)
+      add_native_index(report.manifest, format, work, for_each_shard);
+    write_manifest(work.path(), report.manifest, for_each_shard);
   } catch (...) {
     // Not one shard is whole, or there is the old set: nothing to continue from, so nothing in the
     // way of a run with other options.
@@ -391,7 +223,7 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
 }  // namespace
 
 ConvertReport convert(const ConvertRequest& request, const Events& events) {
-  if (is_array_name(request.output)) return join_into_array(request, events);
+  if (format_of_output(request.output) != nullptr) return convert_into_file(request, events);
   const Format& format = format_named(request.format);
   const Place place = look_at(request.output);
   refuse_strange_output(request, place);
@@ -416,7 +248,8 @@ ConvertReport convert(const ConvertRequest& request, const Events& events) {
       }
       if (!request.is_dry_run) WorkFolder::clear_left(request.output);
     } else {
-      report = dry_run(request, format, *source, std::move(wanted));
+      report = plan_conversion(request, format, *source, std::move(wanted),
+                               {request.shard_bytes, request.shard_samples});
     }
   } else {
     report = convert_into(request, events, format);

@@ -6,17 +6,37 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/format/format.hpp"
 
 namespace shale {
 namespace {
 
 constexpr std::uint64_t kLeastEndured = 10;
+// They will be single files, too; as names of directories they would mislead.
+constexpr std::string_view kPlannedSuffixes[] = {".npz", ".pt", ".safetensors"};
+
+bool ends_in_one_of(std::string_view output, std::span<const std::string_view> suffixes) {
+  return std::ranges::any_of(suffixes,
+                             [&](std::string_view suffix) { return output.ends_with(suffix); });
+}
 
 }  // namespace
 
 std::uint64_t ErrorAllowance::limit(std::uint64_t samples) const {
   if (!is_share) return count;
   return std::max(kLeastEndured, static_cast<std::uint64_t>(share * static_cast<double>(samples)));
+}
+
+const Format* format_of_output(std::string_view output) {
+  for (const Format* format : all_formats()) {
+    if (ends_in_one_of(output, format->suffixes) || ends_in_one_of(output, format->more_suffixes))
+      return format;
+  }
+  if (!ends_in_one_of(output, kPlannedSuffixes)) return nullptr;
+  throw Error(Code::unsupported, "outputs that end in {} are not supported yet",
+              output.substr(output.rfind('.')))
+      .at(output)
+      .hint("choose .npy, .lmdb, .h5 or .tfrecord, or a directory for shards");
 }
 
 ErrorAllowance parse_error_allowance(std::string_view text) {

@@ -8,11 +8,14 @@
 
 #include "shale/data/manifest.hpp"
 #include "shale/encoding/encode_batch.hpp"
+#include "shale/format/source.hpp"
 #include "shale/io/output_file.hpp"
 #include "shale/sources/input_request.hpp"
 #include "shale/verify/verify_request.hpp"
 
 namespace shale {
+
+struct Format;
 
 /// How many bad samples a run tolerates: a number, or a share of all samples (at least 10 are
 /// always tolerated).
@@ -31,6 +34,7 @@ struct ConvertRequest : InputRequest {
   std::uint64_t shard_bytes = std::uint64_t{1} << 30;
   std::uint64_t shard_samples = ~std::uint64_t{0};
   bool overwrite = false, verify = false, is_dry_run = false;
+  bool with_index = false;  ///< of an output that is one file: its index comes to stand beside it
   IoMode io = IoMode::automatic;
   OnError on_error = OnError::skip;
   ErrorAllowance max_errors;
@@ -39,15 +43,17 @@ struct ConvertRequest : InputRequest {
 /// The result.
 struct ConvertReport {
   Manifest manifest;
-  std::uint64_t file_bytes = 0;  ///< of all shards, with their indexes
+  std::uint64_t file_bytes = 0;  ///< of all shards, with their indexes; of the one file
+  std::uint64_t data_bytes = 0;  ///< of a plan: without indexes and block lists
   bool was_complete = false;     ///< the output was finished before: nothing was done
   bool was_compared =
       false;  ///< and the input is newer or another file: its content was found to be the same
-  bool is_one_array = false;  ///< the output is an .npy file, not a dataset
-  bool is_plan = false;  ///< --dry-run: nothing was written; shard_count is computed from sizes
+  bool is_one_file = false;  ///< the output is a file, not a directory of shards
+  std::string index = {};    ///< of one file: the manifest that stands beside it; empty: none
+  bool is_plan = false;      ///< --dry-run: nothing was written; shard_count is computed from sizes
   std::vector<std::string> notes;
   std::uint64_t skipped = 0;  ///< by this run; manifest.skipped counts those before it too
-  std::vector<std::string> first_skipped;  ///< "key: reason", at most 10
+  std::vector<SkippedSample> first_skipped;  ///< at most 10; where there is no list, 1000
   bool was_verified = false;
   VerifyReport verification;
 };
@@ -56,5 +62,10 @@ struct ConvertReport {
 [[nodiscard]] inline bool is_array_name(std::string_view output) {
   return output.ends_with(".npy");
 }
+
+/// The format of an output that is one file, by the suffix of its name (.npy .lmdb .h5 .hdf5
+/// .tfrecord); null for any other name, which is a directory of shards. Errors: Code::unsupported
+/// for the suffix of a format that is not there yet.
+[[nodiscard]] const Format* format_of_output(std::string_view output);
 
 }  // namespace shale

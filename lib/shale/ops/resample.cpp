@@ -14,9 +14,9 @@
 #include "shale/data/fixed_value.hpp"
 #include "shale/flow/ordered_pipeline.hpp"
 #include "shale/io/temporary_folder.hpp"
-#include "shale/ops/array_output.hpp"
 #include "shale/ops/choose_output.hpp"
 #include "shale/ops/convert.hpp"
+#include "shale/ops/file_output.hpp"
 #include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/sources/open_input.hpp"
@@ -122,7 +122,7 @@ class Resampling {
     if (is_dataset && !is_late) report.dataset = write_dataset();
     for (const std::string& note : report.notes) events_.say(note);
     if (!conversion_.is_dry_run) {
-      const TemporaryArrays arrays = write_arrays();
+      const TemporaryOutputs arrays = write_arrays();
       if (is_dataset && is_late) report.dataset = write_dataset();
       if (!arrays.empty()) publish_together(arrays);
     }
@@ -157,7 +157,7 @@ class Resampling {
   void clear_left(const std::vector<std::string>& outputs) const {
     if (finish_killed_run(outputs, conversion_.overwrite))
       events_.say("finished the outputs of a run that was killed at its end");
-    for (const std::string& output : outputs) clear_left_array(output);
+    for (const std::string& output : outputs) clear_left_output(output);
   }
 
   void open_targets() {
@@ -251,12 +251,12 @@ class Resampling {
     return written;
   }
 
-  [[nodiscard]] TemporaryArrays write_arrays() {
+  [[nodiscard]] TemporaryOutputs write_arrays() {
     // All of them first: what a killed run left of them takes no more space.
-    TemporaryArrays written;
+    TemporaryOutputs written;
     SpaceNeeds space;
     const auto make = [&](const ResampledArray& array) {
-      written.push_back(std::make_unique<TemporaryArray>(array.path, conversion_.overwrite));
+      written.push_back(std::make_unique<TemporaryOutput>(array.path, conversion_.overwrite));
       space.keep(folder_of_file(array.path), array.file_bytes);
     };
     ScratchNeed sweep = draw_->sweep_scratch();  // of the first that is dealt

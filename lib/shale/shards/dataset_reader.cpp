@@ -68,7 +68,11 @@ void check_layout(const Format& format, const Manifest& manifest) {
   }
   const auto expected = [&] {
     check_schema_fits(format, manifest.schema);
-    return format.layout(manifest.schema, OptionSet(format.options));
+    ShardLayout made = format.layout(manifest.schema, OptionSet(format.options));
+    if (!layout.is_of_one_file()) return made;
+    made = as_one_file(std::move(made));
+    made.has_checksums = layout.has_checksums;
+    return made;
   };
   try {
     if (layout == expected()) return;

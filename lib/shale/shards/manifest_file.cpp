@@ -119,7 +119,7 @@ void check_fixed_rows(const ManifestShard& shard, const Schema& schema, const Sh
 void check_shard(const ManifestShard& shard, std::uint64_t number, const Schema& schema,
                  const ShardLayout& layout) {
   check_shard_files(shard, schema, layout);
-  if (layout.dialect == Dialect::own) check_names(shard, number, layout);
+  if (!layout.is_of_one_file()) check_names(shard, number, layout);
   if (layout.rows.has_strides()) return;
   if (shard.index.name.empty() || shard.index.bytes <= shard.digest.samples) {
     throw Error(Code::damaged, "shard '{}' has {} samples in an index of {} bytes", shard.name,
@@ -164,7 +164,7 @@ void check_shard_files(const ManifestShard& shard, const Schema& schema,
 bool lists_shard_file(const Manifest& manifest, std::string_view name) {
   const ShardLayout& layout = manifest.layout;
   const std::optional<std::uint64_t> number = shard_of_file(name);
-  if (!number || *number >= manifest.shard_count || layout.dialect != Dialect::own) return false;
+  if (!number || *number >= manifest.shard_count || layout.is_of_one_file()) return false;
   const std::string_view suffix = name.substr(name.find('.'));
   return suffix == kBlocksSuffix || (suffix == kIndexSuffix && layout.rows.has_index()) ||
          std::find(layout.file_suffixes.begin(), layout.file_suffixes.end(), suffix) !=

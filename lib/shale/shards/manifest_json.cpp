@@ -41,6 +41,8 @@ Json digest_to_json(const DatasetDigest& digest, bool was_read) {
 
 // What only a reader that knows of it can read.
 constexpr std::string_view kFixedRows = "fixed_rows";
+// The index of a single FILE that shale itself wrote: its samples lie as in a shard.
+constexpr std::string_view kOwnFile = "own_file";
 // The keys of the samples are stored, and are no more than their numbers.
 constexpr std::string_view kNumbers = "numbers";
 
@@ -63,7 +65,7 @@ Json layout_to_json(const ShardLayout& layout, const Schema& schema) {
     json["strides"] = Json::array();
     for (const Field& field : schema.fields) json["strides"].push_back(*fixed_bytes_of(field));
   }
-  if (layout.dialect != Dialect::own) {
+  if (layout.is_of_one_file()) {
     json["dialect"] = name_of(layout.dialect);
     json["has_checksums"] = layout.has_checksums;
   }
@@ -198,8 +200,7 @@ ShardLayout layout_from_json(const Json& json, const Schema& schema) {
   if (json.contains("dialect")) {
     layout.dialect = dialect_named(text_at(json, "dialect"));
     layout.has_checksums = flag_at(json, "has_checksums");
-    if (layout.dialect == Dialect::own || layout.file_suffixes != std::vector{std::string()})
-      throw Error(Code::damaged, "layout does not match a file of another tool");
+    if (!layout.is_of_one_file()) throw Error(Code::damaged, "layout does not match a single file");
   }
   if (layout.field_part.size() != schema.fields.size()) {
     throw Error(Code::damaged, "layout places {} fields, but the schema has {}",
@@ -279,7 +280,7 @@ Manifest manifest_from_json(const Json& json) {
         .hint("use the version of shale that wrote it: " + text_at(json, "generator"));
   }
   for (const Json& requirement : array_at(json, "requires")) {
-    if (requirement == kFixedRows) continue;
+    if (requirement == kFixedRows || requirement == kOwnFile) continue;
     if (!requirement.is_string()) throw Error(Code::damaged, "a requirement is not a string");
     throw Error(Code::unsupported, "requires '{}', which this version of shale does not support",
                 printable(requirement.get_ref<const std::string&>()));
@@ -323,6 +324,9 @@ Json head_to_json(const Manifest& manifest) {
   json["format_version"] = kManifestVersion;
   json["requires"] = Json::array();
   if (manifest.layout.rows.has_strides()) json["requires"].push_back(kFixedRows);
+  const ShardLayout& layout = manifest.layout;
+  if (layout.is_of_one_file() && layout.dialect == Dialect::own)
+    json["requires"].push_back(kOwnFile);
   json["generator"] = manifest.generator;
   json["format"] = manifest.format;
   json["options"] = Json::object();

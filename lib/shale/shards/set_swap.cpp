@@ -26,6 +26,15 @@
 //   work/new/MANIFEST, no     files of the new set are on their way to their names
 //     work/old.json, no MANIFEST
 //   MANIFEST                  the new set stands
+//
+// Of a file that comes to its name together with its index:
+//
+//   work/new/FILE                   the old file stands; work/old.json: its index is away, and
+//   comes
+//                                   back
+//   no work/new/FILE                the new file stands, and the rest goes as above, to the end
+//   also
+//                                   if there is no work/new/MANIFEST
 
 namespace shale {
 namespace {
@@ -150,6 +159,33 @@ void remove_old_set(const SetPlace& place, const WorkFolder& work, const std::st
   sync_directory(work.root());
 }
 
+// The manifest that stands goes to the work folder.
+void put_away(const SetPlace& place, const WorkFolder& work) {
+  rename_file(join_path(place.folder, place.manifest), join_path(work.root(), kOldName));
+  sync_directory(work.root());
+  sync_directory(place.folder);
+}
+
+void put_back(const SetPlace& place, const WorkFolder& work) {
+  const std::string old = join_path(work.root(), kOldName);
+  if (!stands(old)) return;
+  // Whoever has indexed the file in the meantime has replaced its lists, too.
+  if (!rename_to_free_name(old, join_path(place.folder, place.manifest))) ::unlink(old.c_str());
+  sync_directory(place.folder);
+}
+
+// FILE has its name: its index follows.
+bool finish_file(const SetPlace& place, const WorkFolder& work) {
+  if (is_swapping(place, work)) {
+    put_in_place(place, work);
+    return true;
+  }
+  const std::string old = join_path(work.root(), kOldName);
+  if (!stands(old)) return false;
+  remove_old_set(place, work, old);
+  return true;
+}
+
 void move_to_free_name(const SetPlace& place, const WorkFolder& work, const std::string& name) {
   const std::string from = join_path(work.path(), name), to = join_path(place.folder, name);
   if (!stands(from)) return;  // moved before
@@ -201,11 +237,7 @@ void put_in_place(const SetPlace& place, const WorkFolder& work) {
         taken.look_at(name);
     });
     taken.refuse();
-    if (stands(standing)) {
-      rename_file(standing, old);
-      sync_directory(work.root());
-      sync_directory(place.folder);
-    }
+    if (stands(standing)) put_away(place, work);
   }
   if (stands(old)) remove_old_set(place, work, old);
   (void)visit_own_names(place, next,
@@ -225,7 +257,31 @@ bool is_swapping(const std::string& directory) {
          stands(join_path(join_path(work, WorkFolder::kNewName), kManifestName));
 }
 
+void put_file_in_place(const SetPlace& place, const WorkFolder& work,
+                       const std::function<void()>& take_name) {
+  if (is_swapping(place, work)) {
+    refuse_foreign_files(place, {std::string(kIndexSuffix), std::string(kBlocksSuffix)});
+  }
+  const bool has_old = is_manifest(join_path(place.folder, place.manifest));
+  if (has_old) {
+    (void)StandingSet(place);  // it can be read: what it lists can be removed
+    put_away(place, work);
+  }
+  try {
+    take_name();
+  } catch (...) {
+    put_back(place, work);
+    throw;
+  }
+  (void)finish_file(place, work);
+}
+
 bool finish_swap(const SetPlace& place, const WorkFolder& work) {
+  if (!place.indexed_file.empty()) {
+    if (!stands(join_path(work.path(), place.indexed_file))) return finish_file(place, work);
+    put_back(place, work);
+    return false;
+  }
   if (!is_swapping(place, work)) return false;
   put_in_place(place, work);
   return true;

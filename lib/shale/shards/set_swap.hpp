@@ -43,8 +43,17 @@ void put_in_place(const SetPlace& place, const WorkFolder& work);
 /// The same by path, without the lock: of the dataset that stands, or stood, in a directory.
 [[nodiscard]] bool is_swapping(const std::string& directory);
 
-/// Finishes a swap that was interrupted. False if there was none. Errors: same as put_in_place;
-/// Code::damaged if the new set's manifest is.
+/// Gives a new file its name, and replaces the index that stands beside the old one by that in the
+/// work folder, or by nothing. `take_name` renames FILE from work.path(). A reader finds no index
+/// beside a file that is not its own: it is away while the name changes. Errors: same as
+/// put_in_place, and those of `take_name`: all is then as before. After a kill finish_swap() goes
+/// on, or back.
+void put_file_in_place(const SetPlace& place, const WorkFolder& work,
+                       const std::function<void()>& take_name);
+
+/// Finishes a swap that was interrupted, or undoes that of a file which had not got its name. False
+/// if there was none to finish. Errors: same as put_in_place; Code::damaged if the new set's
+/// manifest is.
 bool finish_swap(const SetPlace& place, const WorkFolder& work);
 
 }  // namespace shale

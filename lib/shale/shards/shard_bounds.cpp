@@ -54,7 +54,12 @@ std::optional<std::uint64_t> rows_within(const ShardLimits& limits, const Format
     }
     return largest_file_of(empty->size_with(parts, rows), rows, columns) <= limits.bytes;
   };
-  std::uint64_t most = std::min(limits.samples, kMostRows), least = 0;
+  // Sums of all fields are within 64 bits, too.
+  std::uint64_t row_bytes = 1;
+  for (const Field& field : schema.fields)
+    row_bytes += std::min(fixed_bytes_of(field).value(),
+                          kMostRows / std::max<std::size_t>(1, schema.fields.size()));
+  std::uint64_t most = std::min(limits.samples, kMostRows / row_bytes), least = 0;
   while (least < most) {
     const std::uint64_t middle = most - (most - least) / 2;
     if (fits(middle)) {

@@ -16,6 +16,10 @@ struct ShardLimits {
   std::uint64_t samples;  ///< of it
 };
 
+/// The limits of a file of any size: more than any file system holds, and less than what a
+/// ShardSizer says where nothing fits.
+inline constexpr std::uint64_t kAnySize = (std::uint64_t{1} << 62) - 1;
+
 /// The bytes of the largest file of a shard of so many samples, with data files of these sizes:
 /// index and block list among them.
 [[nodiscard]] std::uint64_t largest_file_of(std::span<const std::uint64_t> data_files,

@@ -16,6 +16,7 @@ std::span<const std::uint64_t> ShardPlaces::field_bases(std::span<const std::uin
 }
 
 void ShardPlaces::place(std::span<const std::uint64_t> offsets) {
+  if (!index_) return;
   const std::size_t parts = layout_.part_file.size();
   for (; !offsets.empty(); offsets = offsets.subspan(parts)) {
     if (offsets.size() < parts || unplaced_.empty()) {
@@ -36,6 +37,7 @@ void ShardPlaces::finish(const ClosedShard& closed, ManifestShard& shard) {
                 unplaced_.size());
   }
   const std::span<const std::uint64_t> bases = closed.part_bases;
+  if (!index_ && layout_.rows.has_index()) return;
   if (!index_) {
     const std::span<const std::uint64_t> of_fields = field_bases(bases);
     shard.bases.assign(of_fields.begin(), of_fields.end());

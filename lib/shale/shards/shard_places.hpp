@@ -18,7 +18,7 @@ namespace shale {
 /// each sample, written as soon as its place is known, or where each field begins.
 class ShardPlaces {
  public:
-  /// `layout` and `format` outlive it. No `index`: rows are not indexed.
+  /// `layout` and `format` outlive it. No `index`: rows are fixed, or nobody wants one.
   ShardPlaces(const ShardLayout& layout, std::string_view format, std::optional<IndexWriter> index)
       : layout_(layout), format_(format), index_(std::move(index)) {}
 

@@ -98,15 +98,22 @@ struct ShardSetWriter::Impl {
         schema(the_schema),
         format_options(set),
         work(folder),
-        options(the_options),
+        options(std::move(the_options)),
         layout(format.layout(schema, format_options)),
         columns(schema, layout) {
     if (format.can.needs_plan) spool.emplace(work.path(), columns);
     if (layout.has_keys && !options.keys_are_unique) key_check.emplace(work.path());
-    rows_a_shard =
-        rows_within({options.limit_bytes, options.limit_samples}, format, schema, format_options);
+    if (is_one_file()) {
+      layout = as_one_file(std::move(layout));
+      options.limit_bytes = options.limit_samples = kAnySize;
+    } else {
+      rows_a_shard =
+          rows_within({options.limit_bytes, options.limit_samples}, format, schema, format_options);
+    }
     start_shard();
   }
+
+  [[nodiscard]] bool is_one_file() const { return !options.file_name.empty(); }
 
   void start_shard() {
     sizer = format.create_sizer(schema, format_options);
@@ -127,6 +134,12 @@ struct ShardSetWriter::Impl {
     const bool is_full = plan.samples + samples > options.limit_samples ||
                          largest_file_with(parts, samples) > options.limit_bytes;
     if (plan.samples > 0 && is_full) {
+      if (is_one_file()) {
+        throw Error(Code::limit, "one {} file holds no more than {} samples", format.name,
+                    plan.samples)
+            .for_sample(record.key, plan.samples)
+            .hint("write shards: choose an output without a suffix, and pass --to");
+      }
       commit_shard();
       start_shard();
     }
@@ -157,7 +170,7 @@ struct ShardSetWriter::Impl {
 
   void open_shard(const ShardPlan* shard_plan) {
     open.emplace();
-    open->name = shard_name(summary.shards);
+    open->name = is_one_file() ? options.file_name : shard_name(summary.shards);
     for (std::size_t i = 0; i < layout.file_suffixes.size(); ++i) {
       open->files.emplace_back(join_path(work.path(), open->name + layout.file_suffixes[i]),
                                file_options(i));
@@ -167,7 +180,7 @@ struct ShardSetWriter::Impl {
   }
 
   [[nodiscard]] std::optional<IndexWriter> create_index() const {
-    if (!layout.rows.has_index()) return std::nullopt;
+    if (!layout.rows.has_index() || !options.writes_index) return std::nullopt;
     const std::string path = join_path(work.path(), open->name + std::string(kIndexSuffix));
     return IndexWriter(
         OutputFile(path, {.io = options.io, .buffer_bytes = kIndexBufferBytes, .buffers = 1}),
@@ -207,6 +220,8 @@ struct ShardSetWriter::Impl {
     if (spool) {
       open_shard(&plan);
       spool->drain([&](const Record& record) { write(record); });
+    } else if (!open) {
+      open_shard(nullptr);  // one file of no samples
     }
     const ClosedShard closed = open->writer->close();
     ManifestShard shard;
@@ -265,7 +280,7 @@ OutputFile::Options data_file_options(IoMode io, std::uint64_t memory_bytes) {
 
 ShardSetWriter::ShardSetWriter(const Format& format, const Schema& schema,
                                const OptionSet& format_options, WorkFolder& work, Options options)
-    : impl_(std::make_unique<Impl>(format, schema, format_options, work, options)) {}
+    : impl_(std::make_unique<Impl>(format, schema, format_options, work, std::move(options))) {}
 
 ShardSetWriter::~ShardSetWriter() = default;
 
@@ -276,7 +291,7 @@ std::optional<std::uint64_t> ShardSetWriter::rows_a_shard() const { return impl_
 void ShardSetWriter::append(const Record& record) { impl_->append(record); }
 
 ShardSetWriter::Summary ShardSetWriter::finish() {
-  if (impl_->plan.samples > 0) impl_->commit_shard();
+  if (impl_->plan.samples > 0 || impl_->is_one_file()) impl_->commit_shard();
   impl_->plan.samples = 0;
   if (impl_->key_check) impl_->key_check->finish();
   return impl_->summary;

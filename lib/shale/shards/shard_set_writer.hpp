@@ -33,6 +33,10 @@ class ShardSetWriter {
         64 << 20;  ///< for write buffers and the check of keys: see buffer_bytes()
     bool keys_are_unique =
         false;  ///< promised by the source (paths of a tree); else it is checked, at finish
+    /// Not empty: one file of this name and of any size, instead of shards; the limits do not
+    /// count.
+    std::string file_name = {};
+    bool writes_index = true;  ///< where rows are not fixed
   };
 
   /// `work` has begun its journal; it outlives the writer, as do format, schema and options.
@@ -44,11 +48,11 @@ class ShardSetWriter {
 
   [[nodiscard]] const ShardLayout& layout() const;
   /// Where rows are fixed: how many a shard holds, but the last one; no record may go across its
-  /// end. Nullopt elsewhere.
+  /// end. Nullopt elsewhere, and for one file.
   [[nodiscard]] std::optional<std::uint64_t> rows_a_shard() const;
 
-  /// Errors: Code::limit naming the sample if it cannot fit a shard, before anything of it is
-  /// written; Code::io.
+  /// Errors: Code::limit naming the sample if it cannot fit a shard, or the one file, before
+  /// anything of it is written; Code::io.
   void append(const Record& record);
 
   struct Summary {

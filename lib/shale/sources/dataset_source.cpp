@@ -98,8 +98,8 @@ class DatasetSource final : public Source {
   }
 
   void describe_manifest(const DatasetSelection& selection) {
-    const bool is_ours = manifest_.layout.dialect == Dialect::own;
-    if (is_ours) {
+    const bool is_set = !manifest_.layout.is_of_one_file();
+    if (is_set) {
       const Hash128 all =
           manifest_.layout.has_keys ? manifest_.digest.keys : manifest_.digest.ordered;
       const ManifestSource& source = manifest_.source;
@@ -123,7 +123,7 @@ class DatasetSource final : public Source {
       info_.digest = manifest_.digest;
       if (order_) info_.digest->ordered = {};
     }
-    info_.keys_are_unique = is_ours || !manifest_.layout.has_keys;
+    info_.keys_are_unique = is_set || !manifest_.layout.has_keys;
   }
 
   void describe_samples() {

@@ -165,7 +165,7 @@ std::unique_ptr<Source> open_input(const InputRequest& request, const std::strin
     }
     if (request.draw) throw rows_differ(request.inputs.front());
     const auto stop_if_asked = [&events] { events.stop_if_asked(); };
-    if (dataset.manifest.layout.dialect != Dialect::own && dataset.manifest.layout.has_keys)
+    if (dataset.manifest.layout.is_of_one_file() && dataset.manifest.layout.has_keys)
       refuse_equal_keys(dataset, scratch, stop_if_asked);
     return make_dataset_source(std::move(dataset), {.is_shuffled = request.is_shuffled,
                                                     .seed = request.seed,

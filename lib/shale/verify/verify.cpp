@@ -34,7 +34,7 @@ class Verification {
     VerifyReport& report = log_.report();
     report.has_images = dataset_.manifest.images.has_value();
     verify_totals(dataset_, log_);
-    if (layout().dialect == Dialect::own) files_.check_beside_shards();
+    if (!layout().is_of_one_file()) files_.check_beside_shards();
     for (const ManifestShard& shard : dataset_.shards) {
       log_.events().stop_if_asked();
       check_shard(shard);

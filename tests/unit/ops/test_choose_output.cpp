@@ -26,15 +26,25 @@ const std::string kGrid = "grid";  // the format of these tests
 
 }  // namespace
 
-TEST_CASE("choose output: an array takes no format but npy, and no option of shards") {
-  CHECK(chosen("out.npy", {}).format.empty());
-  CHECK(chosen("out.npy", {.format = "npy"}).output == "out.npy");
-  CHECK(refusal("out.npy", {.format = kGrid}) ==
-        "--to " + kGrid + " for an output that is one .npy array");
-  CHECK(refusal("out.npy", {.shard_bytes = 1}) ==
-        "--shard-size has no effect on an output that is one .npy array");
-  CHECK(refusal("out.npy", {.shard_samples = 1}) ==
-        "--shard-samples has no effect on an output that is one .npy array");
+TEST_CASE("choose output: a suffix makes it one file of that format, without options of shards") {
+  CHECK(chosen("out.grid", {}).format == kGrid);
+  CHECK(chosen("out.grid", {.format = kGrid}).format == kGrid);
+  CHECK(chosen("out.grid", {.with_index = true}).with_index);
+  CHECK(refusal("out.grid", {.format = "grid2"}) == "unknown format 'grid2'");
+  CHECK(refusal("out.grid", {.shard_bytes = 1}) ==
+        "--shard-size has no effect on an output that is one file");
+  CHECK(refusal("out.grid", {.shard_samples = 1}) ==
+        "--shard-samples has no effect on an output that is one file");
+}
+
+TEST_CASE("choose output: a name with a slash at its end is a directory, whatever its suffix") {
+  CHECK(refusal("out.grid/", {}) == "no format was chosen");
+  CHECK(chosen("out.grid/", {.format = kGrid}).format == kGrid);
+}
+
+TEST_CASE("choose output: shards take no index of their own") {
+  CHECK(refusal("out", {.format = kGrid, .with_index = true}) ==
+        "--with-index is for an output that is one file; shards always have one");
 }
 
 TEST_CASE("choose output: shards have a format, and bounds that were given or usual ones") {

@@ -4,6 +4,7 @@
 
 #include "shale/ops/convert_request.hpp"
 
+#include "tests/support/grid_format.hpp"
 #include "tests/support/temp_dir.hpp"
 
 namespace shale {
@@ -37,6 +38,21 @@ TEST_CASE("convert request: an output that ends in .npy is one array") {
   CHECK(is_array_name("a/x.npy"));
   CHECK_FALSE(is_array_name("a.npy/out"));
   CHECK_FALSE(is_array_name("x.npz"));
+}
+
+TEST_CASE("convert request: an output with the suffix of a format is one file of it") {
+  CHECK(format_of_output("a/x.grid") == &test::grid_format);
+  for (const std::string_view name : {"x", "x.grid/", "a.grid/x", "grid", "x.GRID"}) {
+    CAPTURE(name);
+    CHECK(format_of_output(name) == nullptr);
+  }
+}
+
+TEST_CASE("convert request: files of formats that are to come are not directories of that name") {
+  for (const std::string_view name : {"x.pt", "x.safetensors"}) {
+    CAPTURE(name);
+    CHECK(error_of([&] { (void)format_of_output(name); }).code() == Code::unsupported);
+  }
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "shale/ops/array_output.hpp"
+#include "shale/ops/file_output.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -15,6 +15,7 @@
 #include "shale/io/input_file.hpp"
 #include "shale/io/output_file.hpp"
 #include "shale/shards/naming.hpp"
+#include "shale/shards/place.hpp"
 
 namespace shale {
 
@@ -67,9 +68,10 @@ void refuse_taken_output(const std::string& output, bool overwrite) {
   // A link that leads nowhere has the name, too.
   if (!fs::exists(fs::symlink_status(output, error))) return;
   if (fs::is_directory(output, error)) {
-    throw Error(Code::exists, "is a directory, but an array is one file")
+    throw Error(Code::exists, "is a directory{}, but an output with this suffix is one file",
+                look_at(output) == Place::dataset ? " with a dataset" : "")
         .at(output)
-        .hint("to write shards, choose a directory whose name does not end in .npy");
+        .hint(fmt::format("choose another name; or write the shards to '{}/'", printable(output)));
   }
   if (!overwrite) throw already_exists(output);
 }
@@ -98,63 +100,81 @@ const Field& only_array_field(const SourceInfo& info, const std::string& output,
       .at(output);
 }
 
-TemporaryArray::TemporaryArray(OfKilledRun /*unused*/, const std::string& output, bool overwrite)
+TemporaryOutput::TemporaryOutput(OfKilledRun /*unused*/, const std::string& output, bool overwrite)
     : output_(output),
       overwrite_(overwrite),
+      place_(SetPlace::of_file(DatasetPaths::of_file(output, "").manifest,
+                               fs::path(output).filename().string())),
       work_(WorkFolder::of_file(output)),
       path_(join_path(work_.path(), fs::path(output).filename().string())),
       old_path_(join_path(work_.root(), kOldName)),
       promise_path_(join_path(work_.root(), kPromiseName)) {}
 
-TemporaryArray::TemporaryArray(const std::string& output, bool overwrite)
-    : TemporaryArray(OfKilledRun{}, output, overwrite) {
+TemporaryOutput::TemporaryOutput(const std::string& output, bool overwrite)
+    : TemporaryOutput(OfKilledRun{}, output, overwrite) {
   if (const auto left = promised()) throw belongs_to_killed_run(output, *left);
+  (void)finish_swap(place_, work_);
   work_.clear();
 }
 
-void clear_left_array(const std::string& output) noexcept {
-  if (!stands(join_path(WorkFolder::path_beside(output), kPromiseName)))
+void clear_left_output(const std::string& output) noexcept try {
+  const std::string folder = WorkFolder::path_beside(output);
+  if (stands(join_path(folder, kPromiseName))) return;
+  if (work_folder_at(folder) == WorkFolderState::ours) {
+    const TemporaryOutput finished(output, true);
+  } else {
     WorkFolder::clear_left_of_file(output);
-}
-
-TemporaryArray::~TemporaryArray() {
-  if (!stands(promise_path_)) work_.remove();
-}
-
-void TemporaryArray::publish() {
-  if (overwrite_) {
-    rename_file(path_, output_);
-  } else if (!rename_to_free_name(path_, output_)) {
-    throw already_exists(output_);
   }
-  sync_directory(folder_of_file(output_));
+} catch (...) {
+  return;  // another process works there, or nothing can be written
 }
 
-std::optional<std::string> TemporaryArray::promised() const { return read_promise(promise_path_); }
+TemporaryOutput::~TemporaryOutput() {
+  if (!stands(promise_path_) && !is_index_due_) work_.remove();
+}
 
-void TemporaryArray::promise(std::string_view promise) {
+void TemporaryOutput::drop_index() noexcept {
+  ::unlink(join_path(work_.path(), place_.manifest).c_str());
+}
+
+void TemporaryOutput::publish() {
+  put_file_in_place(place_, work_, [this] {
+    if (overwrite_) {
+      rename_file(path_, output_);
+    } else if (!rename_to_free_name(path_, output_)) {
+      throw already_exists(output_);
+    }
+    sync_directory(folder_of_file(output_));
+    is_index_due_ = true;
+  });
+  is_index_due_ = false;
+}
+
+std::optional<std::string> TemporaryOutput::promised() const { return read_promise(promise_path_); }
+
+void TemporaryOutput::promise(std::string_view promise) {
   OutputFile file(promise_path_, {.io = IoMode::buffered, .buffer_bytes = 4096, .buffers = 1});
   file.append(as_bytes(promise));
   (void)file.finish();
   sync_directory(work_.root());
 }
 
-void TemporaryArray::withdraw_promise() noexcept { ::unlink(promise_path_.c_str()); }
+void TemporaryOutput::withdraw_promise() noexcept { ::unlink(promise_path_.c_str()); }
 
-void TemporaryArray::move_old_away() {
+void TemporaryOutput::move_old_away() {
   if (!stands(path_) || !stands(output_)) return;  // has its name; or there is no old one
   refuse_taken_output(output_, overwrite_);
   if (!rename_to_free_name(output_, old_path_)) throw already_exists(output_);
 }
 
-void TemporaryArray::take_name() {
+void TemporaryOutput::take_name() {
   if (!stands(path_)) return;
   if (!rename_to_free_name(path_, output_)) throw already_exists(output_);
   has_name_ = true;
   sync_directory(folder_of_file(output_));
 }
 
-void TemporaryArray::undo() noexcept try {
+void TemporaryOutput::undo() noexcept try {
   if (std::exchange(has_name_, false)) rename_file(output_, path_);
   if (stands(old_path_)) (void)rename_to_free_name(old_path_, output_);
   sync_directory(folder_of_file(output_));
@@ -162,7 +182,7 @@ void TemporaryArray::undo() noexcept try {
   return;  // the error that led here is the one to be told
 }
 
-void TemporaryArray::settle() noexcept { ::unlink(old_path_.c_str()); }
+void TemporaryOutput::settle() noexcept { ::unlink(old_path_.c_str()); }
 
 std::string promise_of(const std::vector<std::string>& outputs) {
   std::string promise;
@@ -171,7 +191,7 @@ std::string promise_of(const std::vector<std::string>& outputs) {
   return promise;
 }
 
-void publish_together(const TemporaryArrays& arrays) {
+void publish_together(const TemporaryOutputs& arrays) {
   if (arrays.size() == 1) return arrays.front()->publish();
   std::vector<std::string> outputs;
   for (const auto& array : arrays) outputs.push_back(array->output());
@@ -204,10 +224,10 @@ bool finish_killed_run(const std::vector<std::string>& outputs, bool overwrite) 
     was_killed = true;
   }
   if (!was_killed) return false;
-  TemporaryArrays arrays;
+  TemporaryOutputs arrays;
   for (const std::string& output : outputs) {
     arrays.push_back(
-        std::make_unique<TemporaryArray>(TemporaryArray::OfKilledRun{}, output, overwrite));
+        std::make_unique<TemporaryOutput>(TemporaryOutput::OfKilledRun{}, output, overwrite));
   }
   const bool is_decided = arrays.front()->promised() == promise;
   if (is_decided) {

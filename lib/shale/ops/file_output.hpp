@@ -8,9 +8,10 @@
 
 #include "shale/data/schema.hpp"
 #include "shale/format/source.hpp"
+#include "shale/shards/set_swap.hpp"
 #include "shale/shards/work_folder.hpp"
 
-// What the commands share that write one .npy file.
+// What the commands share that write one file.
 
 namespace shale {
 
@@ -25,29 +26,36 @@ void refuse_taken_output(const std::string& output, bool overwrite);
 [[nodiscard]] const Field& only_array_field(const SourceInfo& info, const std::string& output,
                                             bool are_chosen);
 
-/// Removes the work folder that a run left which was killed when its output stood already; not that
-/// of one which finish_killed_run() finishes.
-void clear_left_array(const std::string& output) noexcept;
+/// Removes the work folder that a run left which was killed when its output stood already, and
+/// finishes its index; not that of one which finish_killed_run() finishes.
+void clear_left_output(const std::string& output) noexcept;
 
 /// An output in a work folder beside it, held by this process alone. Removed by the destructor
 /// unless it was published; what a kill leaves is removed by the next run of the same output.
-class TemporaryArray {
+class TemporaryOutput {
  public:
   /// Errors: same as WorkFolder::of_file; Code::exists if a run was killed while this output, with
   /// others, got its name.
-  TemporaryArray(const std::string& output, bool overwrite);
+  TemporaryOutput(const std::string& output, bool overwrite);
   /// What such a run left, to be finished.
   struct OfKilledRun {};
-  TemporaryArray(OfKilledRun, const std::string& output, bool overwrite);
-  ~TemporaryArray();
-  TemporaryArray(const TemporaryArray&) = delete;
-  TemporaryArray& operator=(const TemporaryArray&) = delete;
+  TemporaryOutput(OfKilledRun, const std::string& output, bool overwrite);
+  ~TemporaryOutput();
+  TemporaryOutput(const TemporaryOutput&) = delete;
+  TemporaryOutput& operator=(const TemporaryOutput&) = delete;
 
   /// Where the file is to be created.
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const std::string& output() const { return output_; }
-  /// Gives the file its name, durably; it is whole and durable itself. Errors: Code::exists for a
-  /// name that was taken in the meantime, unless it is to be overwritten; Code::io.
+  [[nodiscard]] WorkFolder& work() { return work_; }
+  /// Where its index would stand.
+  [[nodiscard]] const SetPlace& place() const { return place_; }
+  /// The file comes without the index in work().path().
+  void drop_index() noexcept;
+  /// Gives the file its name, durably; it is whole and durable itself. An index in work().path(),
+  /// whose manifest was written last, comes with it; that of a file which is replaced goes. Errors:
+  /// Code::exists for a name that was taken in the meantime, unless it is to be overwritten;
+  /// Code::io.
   void publish();
 
   // The steps of publish_together. Each may be done twice.
@@ -66,17 +74,19 @@ class TemporaryArray {
  private:
   const std::string output_;
   const bool overwrite_;
+  const SetPlace place_;
   WorkFolder work_;
   const std::string path_, old_path_, promise_path_;
-  bool has_name_ = false;  // this process gave it
+  bool has_name_ = false;      // this process gave it
+  bool is_index_due_ = false;  // the file has its name, but what is beside it is not in place
 };
 
-using TemporaryArrays = std::vector<std::unique_ptr<TemporaryArray>>;
+using TemporaryOutputs = std::vector<std::unique_ptr<TemporaryOutput>>;
 
 /// Gives files that belong together their names: an error leaves what was there before. A reader
 /// never finds a new one beside an old one: while names change, old ones are missing. A kill is
-/// finished by finish_killed_run. Errors: same as TemporaryArray::publish.
-void publish_together(const TemporaryArrays& arrays);
+/// finished by finish_killed_run. Errors: same as TemporaryOutput::publish.
+void publish_together(const TemporaryOutputs& arrays);
 
 /// What the work folders of these outputs say until all of them have their names.
 [[nodiscard]] std::string promise_of(const std::vector<std::string>& outputs);

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "shale/ops/array_output.hpp"
+#include "shale/ops/file_output.hpp"
 
 #include "tests/support/written_set.hpp"
 
@@ -34,7 +34,7 @@ struct Group {
     for (const auto& [name, text] : kNew) {
       outputs.push_back(dir / name);
       if (overwrite) write_file(outputs.back(), kOld.at(name));
-      arrays.push_back(std::make_unique<TemporaryArray>(outputs.back(), overwrite));
+      arrays.push_back(std::make_unique<TemporaryOutput>(outputs.back(), overwrite));
       write_file(arrays.back()->path(), text);
     }
   }
@@ -45,10 +45,10 @@ struct Group {
 
   TempDir dir;
   std::vector<std::string> outputs;
-  TemporaryArrays arrays;
+  TemporaryOutputs arrays;
 };
 
-TEST_CASE("array output: files that belong together get their names together") {
+TEST_CASE("file output: files that belong together get their names together") {
   for (const bool overwrite : {false, true}) {
     Group group(overwrite);
     publish_together(group.arrays);
@@ -56,7 +56,7 @@ TEST_CASE("array output: files that belong together get their names together") {
   }
 }
 
-TEST_CASE("array output: one that cannot get its name leaves all as they were") {
+TEST_CASE("file output: one that cannot get its name leaves all as they were") {
   for (const bool overwrite : {false, true}) {
     for (const std::size_t taken : {0U, 1U, 2U}) {
       CAPTURE(overwrite);
@@ -84,7 +84,7 @@ std::vector<std::function<void()>> steps_of(Group& group) {
   return steps;
 }
 
-TEST_CASE("array output: killed at any step, all old ones stand or the next run gives all names") {
+TEST_CASE("file output: killed at any step, all old ones stand or the next run gives all names") {
   constexpr std::size_t kSteps = 12, kDecided = 3;
   for (const bool overwrite : {false, true}) {
     for (std::size_t done = 1; done <= kSteps; ++done) {
@@ -98,7 +98,7 @@ TEST_CASE("array output: killed at any step, all old ones stand or the next run 
 
       for (const std::string& output : group.outputs) {
         if (!fs::exists(fs::path(WorkFolder::path_beside(output)) / "promise")) continue;
-        const Error error = error_of([&] { TemporaryArray array(output, true); });
+        const Error error = error_of([&] { TemporaryOutput array(output, true); });
         CHECK(error.code() == Code::exists);
         CHECK(error.cause().find(group.outputs[0]) != std::string::npos);
       }
@@ -110,7 +110,7 @@ TEST_CASE("array output: killed at any step, all old ones stand or the next run 
   }
 }
 
-TEST_CASE("array output: a promise that a kill cut short is nobody's") {
+TEST_CASE("file output: a promise that a kill cut short is nobody's") {
   for (const std::size_t bytes : {0U, 5U}) {
     Group group(true);
     const std::string begin = promise_of(group.outputs).substr(0, bytes);
@@ -121,14 +121,14 @@ TEST_CASE("array output: a promise that a kill cut short is nobody's") {
   }
 }
 
-TEST_CASE("array output: a run of other outputs does not finish what is not its own") {
+TEST_CASE("file output: a run of other outputs does not finish what is not its own") {
   Group group(false);
   for (auto array = group.arrays.rbegin(); array != group.arrays.rend(); ++array)
     (*array)->promise(promise_of(group.outputs));
   group.arrays.clear();
   const std::vector<std::string> others = {group.outputs[1], group.outputs[0]};
   CHECK(error_of([&] { (void)finish_killed_run(others, true); }).code() == Code::exists);
-  clear_left_array(group.outputs[1]);
+  clear_left_output(group.outputs[1]);
   CHECK(finish_killed_run(group.outputs, false));
   CHECK(content_of(group.dir.path()) == kNew);
 }

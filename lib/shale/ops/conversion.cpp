@@ -1,0 +1,182 @@
+#include "shale/ops/conversion.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/encoding/encode_pipeline.hpp"
+#include "shale/encoding/forecast.hpp"
+#include "shale/ops/identity.hpp"
+#include "shale/shards/naming.hpp"
+#include "shale/sources/open_input.hpp"
+
+namespace shale {
+namespace {
+
+// The rest is in skipped.csv; one file has no list beside it.
+constexpr std::size_t kShownSkips = 10, kShownSkipsOfFile = 1000;
+
+ShardSetWriter::Options writer_options(ShardSetWriter::Options options,
+                                       const ConvertRequest& request, const SourceInfo& source) {
+  options.io = request.io;
+  options.memory_bytes = request.memory_bytes;
+  options.keys_are_unique = source.keys_are_unique;
+  return options;
+}
+
+}  // namespace
+
+std::uint64_t memory_for_samples(std::uint64_t memory_bytes, const SourceInfo& source) {
+  const std::uint64_t of_source = std::max(list_memory(memory_bytes), source.memory_bytes);
+  return memory_bytes - of_source - ShardSetWriter::buffer_bytes(memory_bytes);
+}
+
+Manifest wanted_manifest(const ConvertRequest& request, const SourceInfo& source) {
+  Manifest manifest;
+  manifest.generator = request.generator;
+  manifest.format = request.format;
+  manifest.options = shaping_options(request, source);
+  manifest.schema = source.schema;
+  manifest.classes = source.classes;
+  manifest.source = source.manifest;
+  return manifest;
+}
+
+void say_notes(const SourceInfo& source, const Events& events) {
+  for (const std::string& note : source.notes) events.say(note);
+  if (!source.labels_are_sorted) return;
+  events.say(
+      "samples are sorted by label: a sequential reader would see one class at a time; "
+      "pass --shuffle to write a shuffled order");
+}
+
+ConvertReport plan_conversion(const ConvertRequest& request, const Format& format, Source& source,
+                              Manifest manifest, const ShardLimits& limits) {
+  refuse_too_large(source.info(), format, limits.bytes,
+                   memory_for_samples(request.memory_bytes, source.info()));
+  ConvertReport report;
+  report.is_plan = true;
+  report.notes = source.info().notes;
+  manifest.layout = format.layout(source.info().schema, OptionSet(format.options));
+  const ShardForecast plan = forecast_shards(source, format, limits.bytes, limits.samples);
+  manifest.shard_count = plan.shards;
+  manifest.digest.samples = source.info().manifest.samples;
+  manifest.payload_bytes = source.info().manifest.bytes;
+  manifest.ignored = source.info().ignored;
+  manifest.skipped = source.info().skipped;
+  report.file_bytes = plan.file_bytes;
+  report.data_bytes = plan.data_bytes;
+  report.manifest = std::move(manifest);
+  return report;
+}
+
+Conversion::Conversion(const ConvertRequest& request, const Events& events, const Format& format,
+                       Source& source, WorkFolder& work, ShardSetWriter::Options options)
+    : request_(request),
+      events_(events),
+      format_(format),
+      format_options_(format.options),
+      source_(source),
+      shown_skips_(options.file_name.empty() ? kShownSkips : kShownSkipsOfFile),
+      writer_(format, source.info().schema, format_options_, work,
+              writer_options(std::move(options), request, source.info())),
+      skipped_list_(work.path(), std::string(kSkippedName), {"key", "reason", "detail"}),
+      ignored_list_(work.path(), std::string(kIgnoredName), {"entry", "reason"}),
+      images_list_(work.path(), std::string(kImagesName),
+                   {"key", "odd", "type", "width", "height", "color"}) {
+  if (source.info().holds_images) images_.emplace();
+  source.list_skipped([this](const SkippedSample& sample) {
+    skipped_list_.add({sample.key, sample.reason, sample.detail});
+  });
+}
+
+void Conversion::run() {
+  const Encoding encoding{format_, format_options_, writer_.layout(), request_.on_error};
+  encode_all(source_, encoding,
+             {.jobs = request_.jobs,
+              .memory_bytes = memory_for_samples(request_.memory_bytes, source_.info()),
+              .rows_a_shard = writer_.rows_a_shard()},
+             events_, [this](const EncodedSample& sample) { commit(sample); });
+}
+
+ConvertReport Conversion::finish(Manifest manifest) {
+  const ShardSetWriter::Summary written = writer_.finish();
+  const SourceInfo& source = source_.info();
+  if (written.digest.samples + skipped_ != source.manifest.samples) {
+    throw Error(Code::bug, "{} samples written and {} skipped, but the input has {}",
+                written.digest.samples, skipped_, source.manifest.samples);
+  }
+  prove_input(source, read_, request_.inputs.front());
+  manifest.layout = writer_.layout();
+  manifest.skipped = source.skipped + skipped_;
+  manifest.ignored = source.ignored;
+  manifest.images = images_;
+  manifest.digest = written.digest;
+  manifest.payload_bytes = written.payload_bytes;
+  manifest.shard_count = written.shards;
+  ConvertReport report;
+  report.manifest = std::move(manifest);
+  report.notes = source.notes;
+  report.file_bytes = written.file_bytes;
+  report.first_skipped = std::move(first_skipped_);
+  report.skipped = skipped_;
+  return report;
+}
+
+void Conversion::finish_lists(Manifest& manifest) {
+  source_.list_ignored([this](std::string_view entry, std::string_view reason) {
+    ignored_list_.add({std::string(entry), std::string(reason)});
+  });
+  for (CsvList* list : {&skipped_list_, &ignored_list_, &images_list_}) {
+    if (std::optional<ManifestFile> file = list->finish()) manifest.files.push_back(*file);
+  }
+}
+
+void Conversion::commit(const EncodedSample& sample) {
+  ++done_;
+  read_.append(sample.read);
+  if (sample.image && (sample.record || !sample.image->fault.empty())) report_image(sample);
+  if (!sample.fault.empty()) tolerate(sample);
+  if (sample.record) writer_.append(*sample.record);
+}
+
+void Conversion::report_image(const EncodedSample& sample) {
+  const ImageInfo& image = *sample.image;
+  if (!sample.record) return;
+  ++images_->types[std::string(name_of(image.type))];
+  std::string odd;
+  for (const std::string_view what : image.odd) {
+    ++images_->odd[std::string(what)];
+    odd.append(odd.empty() ? "" : " ").append(what);
+  }
+  if (!image.fault.empty()) {
+    ++images_->odd["kept-bad"];
+    odd.append(odd.empty() ? "" : " ").append("kept-bad");
+  }
+  if (odd.empty()) return;
+  images_list_.add({sample.key, odd, std::string(name_of(image.type)), std::to_string(image.width),
+                    std::to_string(image.height), image.color});
+}
+
+// A sample with bad content: listed, counted, and too many of them end the run.
+void Conversion::tolerate(const EncodedSample& sample) {
+  ++bad_;
+  if (!sample.record)
+    skip({sample.key, std::string(name_of(sample.fault.code)), sample.fault.text});
+  const std::uint64_t limit = request_.max_errors.limit(source_.info().manifest.samples);
+  if (bad_ > limit) {
+    throw Error(Code::limit, "{}, more than --max-errors allows ({}); the last one {}",
+                format_counted(bad_, "bad image", "bad images"), limit, sample.fault.text)
+        .for_sample(sample.key, done_ - 1)
+        .hint("check the input; if this many bad images are expected, raise --max-errors");
+  }
+}
+
+void Conversion::skip(const SkippedSample& sample) {
+  ++skipped_;
+  skipped_list_.add({sample.key, sample.reason, sample.detail});
+  if (first_skipped_.size() < shown_skips_) first_skipped_.push_back(sample);
+}
+
+}  // namespace shale

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shale/base/events.hpp"
+#include "shale/encoding/encode_batch.hpp"
+#include "shale/format/format.hpp"
+#include "shale/format/source.hpp"
+#include "shale/ops/convert_request.hpp"
+#include "shale/shards/csv.hpp"
+#include "shale/shards/shard_bounds.hpp"
+#include "shale/shards/shard_set_writer.hpp"
+#include "shale/shards/work_folder.hpp"
+
+// What a conversion into a dataset and one into a single file have in common: all but where the
+// result comes to stand.
+
+namespace shale {
+
+/// Of request.memory_bytes, divided: what is left for samples in flight after the list of files, or
+/// what else the source holds, and the write buffers.
+[[nodiscard]] std::uint64_t memory_for_samples(std::uint64_t memory_bytes,
+                                               const SourceInfo& source);
+
+/// What the manifest says of a conversion before it has begun.
+[[nodiscard]] Manifest wanted_manifest(const ConvertRequest& request, const SourceInfo& source);
+
+/// Notes of the source, and that its samples are sorted by label.
+void say_notes(const SourceInfo& source, const Events& events);
+
+/// What a conversion would write: nothing is written. Errors: same as refuse_too_large and
+/// forecast_shards.
+[[nodiscard]] ConvertReport plan_conversion(const ConvertRequest& request, const Format& format,
+                                            Source& source, Manifest manifest,
+                                            const ShardLimits& limits);
+
+/// A run under way: one source, one set of shards, or one file, in a work folder.
+class Conversion {
+ public:
+  /// All arguments outlive it; `work` has begun its journal. `options`: what the request does not
+  /// say.
+  Conversion(const ConvertRequest& request, const Events& events, const Format& format,
+             Source& source, WorkFolder& work, ShardSetWriter::Options options);
+
+  /// Errors: same as encode_all and ShardSetWriter; Code::limit for more bad samples than
+  /// request.max_errors.
+  void run();
+  /// Finishes the shards: the manifest, without lists, and what else there is to say. Errors:
+  /// Code::damaged for an input that is not what its own manifest says; same as
+  /// ShardSetWriter::finish.
+  [[nodiscard]] ConvertReport finish(Manifest manifest);
+  /// Writes the lists that stand beside shards, and names them in the manifest.
+  void finish_lists(Manifest& manifest);
+
+ private:
+  void commit(const EncodedSample& sample);
+  void report_image(const EncodedSample& sample);
+  void tolerate(const EncodedSample& sample);
+  void skip(const SkippedSample& sample);
+
+  const ConvertRequest& request_;
+  const Events& events_;
+  const Format& format_;
+  OptionSet format_options_;
+  Source& source_;
+  const std::size_t shown_skips_;
+  ShardSetWriter writer_;
+  CsvList skipped_list_, ignored_list_, images_list_;
+  std::optional<ImageReport> images_;
+  DatasetDigest read_;
+  std::vector<SkippedSample> first_skipped_;
+  std::uint64_t done_ = 0, bad_ = 0, skipped_ = 0;
+};
+
+}  // namespace shale

@@ -1,0 +1,114 @@
+#include "shale/ops/one_file.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/datasets/foreign_file.hpp"
+#include "shale/encoding/forecast.hpp"
+#include "shale/io/temporary_folder.hpp"
+#include "shale/ops/conversion.hpp"
+#include "shale/ops/file_output.hpp"
+#include "shale/shards/manifest_file.hpp"
+#include "shale/shards/refuse_nested.hpp"
+#include "shale/shards/set_swap.hpp"
+#include "shale/sources/open_input.hpp"
+#include "shale/verify/verify.hpp"
+
+namespace shale {
+namespace {
+
+// Its shard is one file per field.
+constexpr std::string_view kArrayFormat = "npy";
+
+void refuse_schema(const ConvertRequest& request, const Format& format, const SourceInfo& source) {
+  if (format.name == kArrayFormat)
+    (void)only_array_field(source, request.output, !request.fields.empty());
+  check_schema_fits(format, source.schema);
+  refuse_too_large(source, format, kAnySize, memory_for_samples(request.memory_bytes, source));
+}
+
+// Options of shards did not shape it.
+void drop_shard_options(Manifest& manifest) {
+  std::erase_if(manifest.options,
+                [](const auto& option) { return option.first.starts_with("shard_"); });
+}
+
+ConvertReport plan_file(const ConvertRequest& request, const Events& events, const Format& format,
+                        Source& source) {
+  const SourceInfo& info = source.info();
+  for (const std::string& note : info.notes) events.say(note);
+  ConvertReport report = plan_conversion(request, format, source, wanted_manifest(request, info),
+                                         {kAnySize, kAnySize});
+  drop_shard_options(report.manifest);
+  report.file_bytes = report.data_bytes;
+  return report;
+}
+
+// What stands beside the file, or is only there to verify it.
+void write_file_manifest(TemporaryOutput& output, Manifest& manifest) {
+  std::string origin =
+      manifest.source.origin.empty() ? manifest.source.kind : manifest.source.origin;
+  manifest.source = source_of_file(InputFile(output.path()), manifest.format,
+                                   manifest.digest.samples, manifest.payload_bytes);
+  manifest.source.origin = std::move(origin);
+  write_manifest_file(join_path(output.work().path(), output.place().manifest), manifest,
+                      [&](const ShardVisitor& visit) { output.work().for_each_shard(visit); });
+}
+
+void verify_file(const ConvertRequest& request, const std::string& path, const Events& events,
+                 ConvertReport& report) {
+  VerifyRequest verification;
+  verification.dataset = path;
+  verification.jobs = request.jobs;
+  verification.memory_bytes = request.memory_bytes;
+  report.verification = verify(verification, {}, events);
+  report.was_verified = true;
+}
+
+ConvertReport write_file(const ConvertRequest& request, const Events& events, const Format& format,
+                         Source& source, TemporaryOutput& output) {
+  const bool has_index = request.with_index || request.verify;
+  say_notes(source.info(), events);
+  output.work().begin("");
+  Conversion conversion(request, events, format, source, output.work(),
+                        {.file_name = output.place().indexed_file, .writes_index = has_index});
+  conversion.run();
+  ConvertReport report = conversion.finish(wanted_manifest(request, source.info()));
+  drop_shard_options(report.manifest);
+  const ManifestSource input = report.manifest.source;
+  if (has_index) write_file_manifest(output, report.manifest);
+  if (request.verify) verify_file(request, output.path(), events, report);
+  if (has_index && !request.with_index) output.drop_index();
+  report.manifest.source = input;
+  report.file_bytes = InputFile(output.path()).size();
+  return report;
+}
+
+}  // namespace
+
+ConvertReport convert_into_file(const ConvertRequest& request, const Events& events) {
+  const Format& format = *format_of_output(request.output);
+  if (!request.is_dry_run) clear_left_output(request.output);
+  refuse_taken_output(request.output, request.overwrite);
+  refuse_nested({request.output}, inputs_of(request));
+  ConvertRequest of_format = request;
+  of_format.format = format.name;
+  std::optional<TemporaryOutput> output;
+  if (!request.is_dry_run) output.emplace(request.output, request.overwrite);
+  const std::unique_ptr<Source> source =
+      open_input(of_format, output ? output->work().path() : temporary_folder(), events);
+  refuse_schema(of_format, format, source->info());
+  ConvertReport report = output ? write_file(of_format, events, format, *source, *output)
+                                : plan_file(of_format, events, format, *source);
+  report.is_one_file = true;
+  if (output && report.verification.findings == 0) {
+    output->publish();
+    if (request.with_index) report.index = DatasetPaths::of_file(request.output, "").manifest;
+  }
+  return report;
+}
+
+}  // namespace shale
