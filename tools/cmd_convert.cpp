@@ -164,9 +164,6 @@ void declare_convert(CommandLine& line) {
       ("shuffle", po::bool_switch(), "write the samples in a shuffled order")               //
       ("seed", po::value<std::string>()->default_value("0")->value_name("N"),
        "seed of --shuffle")  //
-      ("parse", po::value<std::string>()->value_name("plain|msgpack"),
-       "(LMDB files only) each value is one field, or a msgpack map whose entries are the fields; "
-       "default: what the index of the file says, or plain")  //
       ("hidden", po::value<std::string>()->value_name("skip|keep"),
        "files and folders that begin with a dot; default: skip, but refuse a hidden folder with "
        "images")  //
@@ -180,7 +177,7 @@ void declare_convert(CommandLine& line) {
        "(one file as output) write its index beside it in the same pass, as 'shale index --crc' "
        "does")  //
       ("verify", po::bool_switch(), "verify the result (as verify --full does) before finishing");
-  add_index_dir(line);
+  add_file_options(line);
 }
 
 int run_convert(const CommandLine& line) {

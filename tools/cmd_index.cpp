@@ -120,14 +120,11 @@ int index_files(const CommandLine& line, const CommonOptions& common, const Even
 }  // namespace
 
 void declare_index(CommandLine& line) {
-  add_index_dir(line);
+  add_file_options(line);
   line.add()  //
       ("crc", po::bool_switch(),
        "(files of other tools only) read the payload too, to add checksums, block hashes and "
-       "digests")  //
-      ("parse", po::value<std::string>()->value_name("plain|msgpack"),
-       "(LMDB files only) each value is one field, or a msgpack map whose entries are the fields; "
-       "default: what the existing index says, or plain");
+       "digests");
 }
 
 int run_index(const CommandLine& line) {

@@ -76,14 +76,6 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
   return text;
 }
 
-DatasetRequest dataset_request(const CommandLine& line) {
-  DatasetRequest request;
-  request.path = line.words()[0];
-  if (line.has("index-dir")) request.index_folder = line.text("index-dir");
-  request.generator = kGenerator;
-  return request;
-}
-
 // The bytes of a field as they are; a number as a line of text.
 void write_field(const FoundSample& found, std::size_t field) {
   const Value& value = found.sample.values[field];

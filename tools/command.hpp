@@ -11,6 +11,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/data/shard_index.hpp"
+#include "shale/datasets/open_dataset.hpp"
 #include "shale/io/machine_limits.hpp"
 
 #include "tools/console.hpp"
@@ -136,18 +137,24 @@ class CommandLine {
 
 /// --index-dir, for commands that read a file of another tool.
 void add_index_dir(CommandLine& line);
+/// --index-dir and --parse.
+void add_file_options(CommandLine& line);
+/// The dataset, or the file, that is the first word.
+[[nodiscard]] DatasetRequest dataset_request(const CommandLine& line);
 /// --parse. Nullopt: it was not given. Errors: Code::usage for a word that it does not take.
 [[nodiscard]] std::optional<Dialect> dialect_option(const CommandLine& line);
 
 void declare_convert(CommandLine& line);
 void declare_verify(CommandLine& line);
 void declare_cat(CommandLine& line);
+void declare_ls(CommandLine& line);
 void declare_index(CommandLine& line);
 void declare_resample(CommandLine& line);
 int run_convert(const CommandLine& line);
 int run_verify(const CommandLine& line);
 int run_info(const CommandLine& line);
 int run_cat(const CommandLine& line);
+int run_ls(const CommandLine& line);
 int run_formats(const CommandLine& line);
 int run_resample(const CommandLine& line);
 int run_index(const CommandLine& line);

@@ -10,6 +10,7 @@
 #include "shale/base/size_text.hpp"
 
 #include "tools/command.hpp"
+#include "tools/facts.hpp"
 
 namespace shale::tools {
 namespace {
@@ -204,6 +205,22 @@ std::size_t CommandLine::operand_choice() const {
 void add_index_dir(CommandLine& line) {
   line.add()("index-dir", po::value<std::string>()->value_name("DIR"),
              "directory of the index of an LMDB, HDF5 or TFRecord file; default: beside the file");
+}
+
+void add_file_options(CommandLine& line) {
+  add_index_dir(line);
+  line.add()("parse", po::value<std::string>()->value_name("plain|msgpack"),
+             "(LMDB files only) each value is one field, or a msgpack map whose entries are the "
+             "fields; default: what its index says, or plain");
+}
+
+DatasetRequest dataset_request(const CommandLine& line) {
+  DatasetRequest request;
+  request.path = line.words()[0];
+  if (line.has("index-dir")) request.index_folder = line.text("index-dir");
+  request.dialect = dialect_option(line);
+  request.generator = kGenerator;
+  return request;
 }
 
 std::optional<Dialect> dialect_option(const CommandLine& line) {

@@ -1,0 +1,162 @@
+#include "shale/ops/sample_list.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/io/batch_reader.hpp"
+#include "shale/loading/block_proof.hpp"
+#include "shale/loading/extent_reading.hpp"
+#include "shale/shards/dataset_reader.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kRowsAtOnce = 1024;
+constexpr std::uint64_t kKeyBytesAtOnce = 1 << 20;
+
+// A shard that is being listed.
+struct ListedShard {
+  ListedShard(const OpenedDataset& dataset, std::uint64_t number, const Events& events)
+      : reader(dataset.paths, dataset.manifest, dataset.shards[number]),
+        index(reader.open_index()) {
+    const ShardLayout& layout = dataset.manifest.layout;
+    reader.prove_index([&](auto) { events.stop_if_asked(); });
+    if (layout.has_keys) reader.file_of_key().expect_random_reads();
+    if (layout.has_checksums && !layout.rows.has_value_checksums())
+      blocks.emplace(dataset.paths, reader.shard());
+  }
+
+  ShardReader reader;
+  IndexReader index;
+  std::optional<BlockHashes> blocks;  // where they are what proves a value
+};
+
+}  // namespace
+
+struct SampleList::Impl {
+  Impl(const DatasetRequest& request, const Events& the_events)
+      : events(the_events), dataset(open_dataset(request, events)), memory(request.memory_bytes) {
+    const Schema& schema = dataset.manifest.schema;
+    label = schema.find("label");
+    if (label && schema.fields[*label].kind != Kind::integer) label.reset();
+  }
+
+  void prove_labels(ListedShard& shard, std::uint64_t first, std::uint64_t count);
+  [[nodiscard]] std::uint64_t bytes_of(const IndexRow& row) const;
+  void read_keys(const ListedShard& shard, std::vector<ListedSample>& samples,
+                 const std::vector<FieldPlace>& places);
+
+  const Events& events;
+  OpenedDataset dataset;
+  std::uint64_t memory;
+  std::uint64_t row = 0, end = 0;
+  std::optional<std::size_t> label;
+  std::uint64_t shard_number = 0;
+  std::unique_ptr<ListedShard> shard;
+  BatchReader reader{{}};
+  AlignedBuffer arena;
+};
+
+// The number in the index of fixed rows is the one in the shard, which has no checksum of its own.
+void SampleList::Impl::prove_labels(ListedShard& shard_to_prove, std::uint64_t first,
+                                    std::uint64_t count) {
+  if (!label || !shard_to_prove.blocks) return;
+  const ShardLayout& layout = dataset.manifest.layout;
+  const FixedColumn column = shard_to_prove.reader.fixed_column(*label);
+  std::vector<std::byte> values(count * column.stride);
+  const Extent extent{column.file, column.place(first).offset, values,
+                      shard_to_prove.blocks->of_file(layout.part_file[layout.field_part[*label]])};
+  read_proved({&extent, 1}, reader, arena);
+}
+
+std::uint64_t SampleList::Impl::bytes_of(const IndexRow& place) const {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < place.cells.size(); ++i) {
+    const bool counts = is_located(dataset.manifest.schema.fields[i].kind) &&
+                        place.cells[i].place.offset != kMissing;
+    if (counts) bytes += place.cells[i].place.length;
+  }
+  return bytes;
+}
+
+void SampleList::Impl::read_keys(const ListedShard& from, std::vector<ListedSample>& samples,
+                                 const std::vector<FieldPlace>& places) {
+  const InputFile& file = from.reader.file_of_key();
+  std::vector<Extent> extents;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (places[i].offset == kMissing) {
+      samples[i].key = std::to_string(samples[i].row);
+      continue;
+    }
+    samples[i].key.resize(places[i].length);
+    extents.push_back({&file, places[i].offset, std::as_writable_bytes(std::span(samples[i].key))});
+  }
+  std::sort(extents.begin(), extents.end(),
+            [](const Extent& left, const Extent& right) { return left.offset < right.offset; });
+  read_extents(extents, reader, arena);
+  if (!from.reader.has_checksums()) return;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (places[i].offset != kMissing) prove_value(as_bytes(samples[i].key), places[i], file);
+  }
+}
+
+SampleList::SampleList(const DatasetRequest& request, std::uint64_t first, std::uint64_t end,
+                       const Events& events)
+    : impl_(std::make_unique<Impl>(request, events)) {
+  impl_->end = std::min(end, impl_->dataset.manifest.digest.samples);
+  impl_->row = std::min(first, impl_->end);
+}
+
+SampleList::~SampleList() = default;
+
+const Manifest& SampleList::manifest() const { return impl_->dataset.manifest; }
+bool SampleList::has_labels() const { return impl_->label.has_value(); }
+const std::vector<std::string>& SampleList::notes() const { return impl_->dataset.notes; }
+
+std::vector<ListedSample> SampleList::next() {
+  Impl& list = *impl_;
+  list.events.stop_if_asked();
+  std::vector<ListedSample> samples;
+  if (list.row == list.end) return samples;
+  const ShardList& shards = list.dataset.shards;
+  const std::uint64_t number = shards.holding(list.row);
+  if (!list.shard || list.shard_number != number) {
+    list.shard.reset();
+    list.shard = std::make_unique<ListedShard>(list.dataset, number, list.events);
+    list.shard_number = number;
+  }
+  const bool has_keys = list.dataset.manifest.layout.has_keys;
+  const std::uint64_t first = list.row - shards.first_row(number);
+  const std::uint64_t count =
+      std::min({kRowsAtOnce, list.end - list.row, shards.samples(number) - first});
+  list.prove_labels(*list.shard, first, count);
+  std::vector<FieldPlace> keys;
+  std::uint64_t key_bytes = 0;
+  for (std::uint64_t i = 0; i < count && key_bytes < kKeyBytesAtOnce; ++i) {
+    const IndexRow place = list.shard->index.row(first + i);
+    ListedSample& sample = samples.emplace_back();
+    sample.row = list.row + i;
+    sample.bytes = list.bytes_of(place);
+    if (list.label) sample.label = place.cells[*list.label].integer;
+    keys.push_back(has_keys ? place.key : FieldPlace{});
+    if (keys.back().offset == kMissing) continue;
+    const InputFile& file = list.shard->reader.file_of_key();
+    if (place.key.length > file.size() || place.key.offset > file.size() - place.key.length) {
+      throw Error(Code::damaged, "the key lies outside the file's {} bytes", file.size())
+          .at(file.path(), place.key.offset);
+    }
+    key_bytes += place.key.length;
+    if (place.key.length > list.memory)
+      throw sample_over_limit(place.key.length, list.memory).hint("pass a larger --memory");
+  }
+  if (has_keys) {
+    list.read_keys(*list.shard, samples, keys);
+  } else {
+    for (ListedSample& sample : samples) sample.key = std::to_string(sample.row);
+  }
+  list.row += samples.size();
+  return samples;
+}
+
+}  // namespace shale
