@@ -28,12 +28,13 @@ PATIENCE_S = 60
 BASH_ASK = """
 source ./script; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _shale; printf '%s\\n' "${COMPREPLY[@]}"
 """
-# ^X^D writes the line as it is edited into a file.
+# ^X^D writes the line as it is edited into a file. Keys that come before the line editor has begun would be lost.
 ZSH_SET_UP = r"""
 PS1=; unsetopt beep; setopt no_auto_menu; autoload -Uz compinit; compinit -u -d dump; source ./script
 keep() { print -r -- "$BUFFER" > line.new; mv line.new line; BUFFER=; }
 zle -N keep; bindkey '^X^D' keep; bindkey '^I' complete-word
-print ready
+zle-line-init() { : > started }
+zle -N zle-line-init
 """
 
 
@@ -127,14 +128,13 @@ class Zsh(Completion, unittest.TestCase):
 
     def setUp(self):
         super().setUp()
+        (self.folder / ".zshrc").write_text(ZSH_SET_UP)
         self.child, self.terminal = pty.fork()
         if self.child == 0:
             os.chdir(self.folder)
-            os.execvpe("zsh", ["zsh", "-f", "-i"], {**os.environ, "TERM": "dumb", "HOME": str(self.folder), "LC_ALL": "C.UTF-8"})
+            os.execvpe("zsh", ["zsh", "-d", "-i"], {**os.environ, "TERM": "dumb", "ZDOTDIR": str(self.folder), "LC_ALL": "C.UTF-8"})
         self.addCleanup(self.end)
-        (self.folder / "set-up").write_text(ZSH_SET_UP)
-        self.type("source ./set-up\n")
-        self.read_until(lambda text: "\nready" in text)
+        self.read_until(lambda _: (self.folder / "started").exists())
 
     def end(self):
         os.close(self.terminal)
