@@ -9,6 +9,8 @@
 namespace shale::tools {
 namespace {
 
+constexpr std::uint64_t kInfoVersion = 1;
+
 template <class Value>
 void put(Json& json, const char* name, const std::optional<Value>& value) {
   if (value) json[name] = *value;
@@ -159,8 +161,14 @@ Json verify_facts(const VerifyReport& report) {
 }
 
 Json info_facts(const DatasetInfo& info) {
-  if (!info.is_complete) return {{"complete", false}};
-  Json json = manifest_facts(info.manifest);
+  // docs/json.md: what may change without another version.
+  Json json = {{"version", kInfoVersion}};
+  if (!info.is_complete) {
+    json["complete"] = false;
+    return json;
+  }
+  json["kind"] = info.manifest.layout.dialect == Dialect::own ? "dataset" : "file";
+  json.update(manifest_facts(info.manifest));
   json["complete"] = true;
   json["indexed"] = info.is_indexed;
   json["file_bytes"] = info.file_bytes;

@@ -1,0 +1,158 @@
+"""What shale prints as JSON is what docs/json.schema.json says, member by member: sets of every format, files of other tools, failures."""
+
+import copy
+import json
+
+import foreign_files
+import json_tables
+import jsonschema
+import numpy as np
+import pytest
+from conftest import run_shale
+
+FORMATS = [one["name"] for one in json.loads(run_shale("formats", "--json").stdout)["formats"]]
+
+
+def strict(definitions):
+    """The same definitions, but nothing may be there that they do not name."""
+    closed = copy.deepcopy(definitions)
+    for definition in closed.values():
+        if "properties" in definition:
+            definition["additionalProperties"] = False
+    return closed
+
+
+DEFINITIONS = json_tables.definitions()
+STRICT = strict(DEFINITIONS)
+
+
+def check(name, facts):
+    jsonschema.Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": STRICT}).validate(facts)
+    return facts
+
+
+def printed(name, *words, code=0, cwd=None):
+    """What a command prints with --json, validated as `name`."""
+    done = run_shale(*words, "--json", code=code, cwd=cwd)
+    assert done.stdout.count(b"\n") == 1
+    return check(name, json.loads(done.stdout))
+
+
+@pytest.fixture(scope="module")
+def arrays(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("arrays")
+    np.save(folder / "x.npy", np.arange(60, dtype="u1").reshape(10, 2, 3))
+    np.save(folder / "label.npy", np.arange(10, dtype="i4"))
+    np.save(folder / "real.npy", np.linspace(0, 1, 10))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory):
+    from PIL import Image
+
+    folder = tmp_path_factory.mktemp("photos")
+    for name in ("cats/a.jpg", "cats/b.jpg", "dogs/c.jpg"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        Image.new("L" if "b" in name else "RGB", (8, 6)).save(folder / name)
+    (folder / "dogs/bad.jpg").write_bytes(b"")
+    (folder / "README.txt").write_text("not a sample")
+    return folder
+
+
+def test_the_schema_is_one_and_every_member_is_described():
+    jsonschema.Draft202012Validator.check_schema({"$defs": DEFINITIONS})
+    for name, definition in DEFINITIONS.items():
+        assert definition["description"], name
+        for member, facts in definition.get("properties", {}).items():
+            assert facts["description"], f"{name}.{member}"
+
+
+def test_the_page_is_made_from_the_schema():
+    assert json_tables.PAGE.read_text(encoding="utf-8") == json_tables.page(), "run tests/interop/json_tables.py"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_datasets_of_arrays(name, arrays, tmp_path):
+    columns = [f"{field}={arrays / field}.npy" for field in ("x", "label", "real")]
+    printed("convert", "convert", *columns, tmp_path / "out", "--to", name, "--dry-run")
+    convert = printed("convert", "convert", *columns, tmp_path / "out", "--to", name, "--verify")
+    info = printed("info", "info", tmp_path / "out")
+    assert (info["version"], info["kind"], info["samples"], info["bytes"]) == (1, "dataset", 10, 60)
+    assert [field["name"] for field in info["fields"]] == ["x", "label", "real"]
+    assert info["content_digest"] == convert["content_digest"]
+    assert len(printed("ls", "ls", tmp_path / "out")["rows"]) == 10
+    printed("cat", "cat", tmp_path / "out", "3")
+    printed("verify", "verify", tmp_path / "out", "--deep")
+    printed("index_of_dataset", "index", tmp_path / "out")
+    assert printed("convert", "convert", *columns, tmp_path / "out", "--to", name)["was_complete"]
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "npy"])
+def test_datasets_of_images(name, photos, tmp_path):
+    printed("convert", "convert", photos, tmp_path / "out", "--to", name, "--max-errors", "1", code=4)
+    info = printed("info", "info", tmp_path / "out")
+    assert (info["classes"], info["class_names"], info["skipped"], info["ignored"]) == (2, ["cats", "dogs"], 1, 1)
+    assert info["images"] == {"types": {"jpeg": 3}, "odd": {"gray": 1}}
+    rows = printed("ls", "ls", tmp_path / "out")["rows"]
+    assert [(row["key"], row["label"], row["class"]) for row in rows[1:]] == [("cats/b.jpg", 0, "cats"), ("dogs/c.jpg", 1, "dogs")]
+    assert sum(row["bytes"] for row in rows) == info["bytes"]
+    printed("cat", "cat", tmp_path / "out", "--key", "dogs/c.jpg")
+
+
+@pytest.mark.parametrize("maker", foreign_files.MAKERS, ids=lambda maker: maker.__name__)
+def test_files_of_other_tools(maker, tmp_path):
+    foreign = maker(tmp_path)
+    scanned = printed("info", "info", foreign.file)
+    assert (scanned["kind"], scanned["indexed"]) == ("file", scanned["format"] == "npy")
+    for crc in ([], ["--crc"]):
+        (indexed,) = printed("index_of_files", "index", foreign.file, *foreign.options, *crc)["files"]
+        info = printed("info", "info", foreign.file)
+        assert info["indexed"] and info["samples"] == indexed["samples"]
+        assert (info["content_digest"] is None) == (not crc)
+    rows = printed("ls", "ls", foreign.file)["rows"]
+    assert len(rows) == info["samples"]
+    printed("cat", "cat", foreign.file, "0")
+    printed("verify", "verify", foreign.file)
+
+
+def test_arrays_as_they_are(arrays, tmp_path):
+    assert printed("info", "info", arrays / "x.npy")["fields"] == [{"name": "x", "kind": "tensor", "dtype": "|u1", "shape": [2, 3]}]
+    printed("ls", "ls", arrays / "x.npy")
+    printed("resample", "resample", arrays / "x.npy", tmp_path / "out.npy")
+    printed("resample", "resample", f"x={arrays / 'x.npy'}", tmp_path / "out", "--to", "npy")
+    printed("convert", "convert", arrays / "x.npy", tmp_path / "one.npy")
+
+
+def test_failures_and_damage(photos, tmp_path):
+    printed("failure", "info", tmp_path / "nowhere", code=1)
+    printed("failure", "convert", photos, tmp_path / "out", "--to", "tar", code=2)
+    out = tmp_path / "out"
+    run_shale("convert", photos, out, "--to", "record", "--max-errors", "1", code=4)
+    shard = out / "shard-000000.tfrecord"
+    content = bytearray(shard.read_bytes())
+    content[200] ^= 1
+    shard.write_bytes(content)
+    assert not printed("verify", "verify", out, code=3)["ok"]
+    printed("failure", "cat", out, "0", code=3)
+    index = out / "shard-000000.index.npy"
+    index.write_bytes(index.read_bytes()[:-1] + b"?")
+    assert printed("ls", "ls", out, code=3)["error"]["code"] == "damaged"
+
+
+def test_events(photos, tmp_path):
+    out = tmp_path / "out"
+    runs = [
+        run_shale("convert", photos, out, "--to", "record", "--max-errors", "1", "--progress", "json", "--verbose", code=4),
+        run_shale("verify", out, "--progress", "json"),
+        run_shale("index", out, "--progress", "json"),
+        run_shale("verify", tmp_path / "nowhere", "--progress", "json", code=1),
+    ]
+    shard = out / "shard-000000.tfrecord"
+    shard.write_bytes(shard.read_bytes()[:-40] + bytes(40))
+    runs.append(run_shale("verify", out, "--progress", "json", code=3))
+    seen = set()
+    for run in runs:
+        for line in run.stderr.splitlines():
+            seen.add(check("event", json.loads(line))["event"])
+    assert seen == {"start", "note", "progress", "finding", "hint", "error", "end"}
