@@ -92,7 +92,7 @@ nb::object value_of(const InputFile& file, const KeyMapEntry& entry) {
   const auto size = static_cast<Py_ssize_t>(entry.value_bytes);
   nb::object bytes = nb::steal(PyBytes_FromStringAndSize(nullptr, size));
   if (!bytes.is_valid()) throw nb::python_error();
-  auto* begin = reinterpret_cast<std::byte*>(PyBytes_AS_STRING(bytes.ptr()));
+  auto* begin = reinterpret_cast<std::byte*>(PyBytes_AsString(bytes.ptr()));
   unlocked([&] { file.read_exact(entry.value_offset, {begin, entry.value_bytes}); });
   return bytes;
 }

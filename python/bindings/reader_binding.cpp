@@ -136,8 +136,8 @@ class Reader {
       for (const std::size_t place : places) part.push_back(rows[place]);
       const nb::list made = read_part(part, events);
       for (std::size_t i = 0; i < places.size(); ++i) {
-        PyList_SET_ITEM(samples.ptr(), static_cast<Py_ssize_t>(places[i]),
-                        nb::object(made[i]).release().ptr());
+        PyList_SetItem(samples.ptr(), static_cast<Py_ssize_t>(places[i]),
+                       nb::object(made[i]).release().ptr());
       }
       if (or_parked(PyErr_CheckSignals) != 0) throw nb::python_error();
     }

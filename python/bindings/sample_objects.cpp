@@ -137,7 +137,7 @@ SampleObjects::Cell SampleObjects::make_cell(const LocatedSample& sample, const 
   } else if (field.kind == Kind::bytes) {
     cell.object = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(bytes)));
     if (!cell.object.is_valid()) throw nb::python_error();
-    cell.bytes = {reinterpret_cast<std::byte*>(PyBytes_AS_STRING(cell.object.ptr())), bytes};
+    cell.bytes = {reinterpret_cast<std::byte*>(PyBytes_AsString(cell.object.ptr())), bytes};
   } else {
     cell.object = empty_(field.shape, field.dtype);
     cell.bytes = memory_of_array(cell.object);

@@ -66,7 +66,7 @@ struct ImageReport {
 
 /// Everything dataset.json says but the shards, which are streamed: a set may have 10^5 of them.
 struct Manifest {
-  std::string generator;  ///< "shale 0.1.0"
+  std::string generator;  ///< "shale 0.2.0"
   std::string format;     ///< name of the format's row
   std::vector<std::pair<std::string, std::string>>
       options;  ///< those that shaped the bytes, in a fixed order

@@ -63,7 +63,7 @@ std::uint64_t address_space_bytes() {
   return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-void limit(__rlimit_resource resource, std::uint64_t soft, std::uint64_t hard) {
+void limit(decltype(RLIMIT_AS) resource, std::uint64_t soft, std::uint64_t hard) {
   const rlimit both{soft, hard};
   ::setrlimit(resource, &both);
 }
@@ -185,9 +185,19 @@ std::optional<int> wait_for(pid_t pid) {
   return got == pid ? std::optional<int>(status) : std::nullopt;
 }
 
+// Those that end a child; sigabbrev_np knows all, and only glibc 2.32 and later has it.
 std::string signal_name(int number) {
-  const char* name = ::sigabbrev_np(number);
-  return name == nullptr ? "unknown" : "SIG" + std::string(name);
+  constexpr std::pair<int, std::string_view> kNames[] = {
+      {SIGABRT, "SIGABRT"}, {SIGALRM, "SIGALRM"}, {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},
+      {SIGHUP, "SIGHUP"},   {SIGILL, "SIGILL"},   {SIGINT, "SIGINT"},   {SIGKILL, "SIGKILL"},
+      {SIGPIPE, "SIGPIPE"}, {SIGQUIT, "SIGQUIT"}, {SIGSEGV, "SIGSEGV"}, {SIGSYS, "SIGSYS"},
+      {SIGTERM, "SIGTERM"}, {SIGTRAP, "SIGTRAP"}, {SIGUSR1, "SIGUSR1"}, {SIGUSR2, "SIGUSR2"},
+      {SIGXCPU, "SIGXCPU"}, {SIGXFSZ, "SIGXFSZ"},
+  };
+  for (const auto& [known, name] : kNames) {
+    if (known == number) return std::string(name);
+  }
+  return "unknown";
 }
 
 // The child ended without saying so.
