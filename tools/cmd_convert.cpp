@@ -80,10 +80,10 @@ std::string file_text(const ConvertReport& report, const std::string& output) {
 std::string shards_text(const ConvertReport& report) {
   const Manifest& manifest = report.manifest;
   return fmt::format(
-      "{} {} in {} of {} ({}{} of payload{}){}\n", verb_of(report),
+      "{} {} in {} of {} ({}{}{}){}\n", verb_of(report),
       format_counted(manifest.digest.samples, "sample", "samples"),
       format_counted(manifest.shard_count, "shard", "shards"), manifest.format,
-      report.is_plan ? "about " : "", format_size(manifest.payload_bytes),
+      report.is_plan && manifest.payload_bytes > 0 ? "about " : "", payload_text(manifest),
       report.file_bytes > 0 ? ", " + format_size(report.file_bytes) + " of files" : "",
       classes_text(manifest));
 }

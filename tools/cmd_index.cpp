@@ -47,9 +47,9 @@ std::string report_text(const IndexedFile& indexed, const std::string& file,
   for (const Field& field : manifest.schema.fields)
     fields += fmt::format("{}{}", fields.empty() ? "" : ", ", printable(field.name));
   std::string text = fmt::format(
-      "{}: {} of {} ({}), {} of payload{}\n", printable(file),
+      "{}: {} of {} ({}), {}{}\n", printable(file),
       format_counted(manifest.digest.samples, "sample", "samples"), manifest.format, fields,
-      format_size(manifest.payload_bytes),
+      payload_text(manifest),
       manifest.layout.has_checksums ? ", with checksums" : " (not read; --crc reads it)");
   for (const std::string& note : indexed.notes) text += fmt::format("note: {}\n", note);
   return text + fmt::format("  index: {}\n", printable(paths.manifest));
@@ -71,6 +71,7 @@ int rebuild(const CommandLine& line, const CommonOptions& common, const Events& 
             Progress& progress) {
   refuse_file_options(line.words()[0], kOwnDataset,
                       line.has("index-dir") ? line.text("index-dir") : "", dialect_option(line));
+  if (line.flag("crc")) throw for_files_only("--crc", line.words()[0], kOwnDataset);
   const RebuildReport report = rebuild_index(line.words()[0], events);
   progress.clear();
   if (common.is_json) {

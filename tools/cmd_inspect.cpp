@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "shale/base/nearest_word.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/data/fixed_value.hpp"
@@ -40,10 +41,9 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
   const auto add = [&](std::string_view what, const std::string& value) {
     text += fmt::format("  {:<9}{}\n", what, value);
   };
-  add("samples",
-      fmt::format("{}, {} of payload; source: {}, {}", format_count(manifest.digest.samples),
-                  format_size(manifest.payload_bytes), manifest.source.kind,
-                  format_count(manifest.source.samples)));
+  add("samples", fmt::format("{}, {}; source: {}, {}", format_count(manifest.digest.samples),
+                             payload_text(manifest), manifest.source.kind,
+                             format_count(manifest.source.samples)));
   add("shards", fmt::format("{}, {} of files, the largest {}", format_count(manifest.shard_count),
                             format_size(info.file_bytes), format_size(info.largest_file)));
   add("fields", fields_text(manifest.schema, manifest.layout.rows));
@@ -147,8 +147,11 @@ int run_cat(const CommandLine& line) {
   }
   const std::optional<std::size_t> position = found.schema.find(field);
   if (!position) {
+    std::vector<std::string> names = {"key"};
+    for (const Field& one : found.schema.fields) names.push_back(one.name);
     throw Error(Code::not_found, "the dataset has no field '{}'", printable(field))
         .at(dataset)
+        .hint(did_you_mean(field, names))
         .hint("the fields are key, " + fields_text(found.schema, RowStorage::indexed()));
   }
   write_field(found, *position);

@@ -61,13 +61,14 @@ std::string_view manner_text(DrawMode mode) {
 }
 
 std::string plan_text(const DrawPlan& plan) {
-  const std::string_view strategy =
-      plan.strategy == DrawStrategy::memory   ? "the source fits in memory"
-      : plan.strategy == DrawStrategy::gather ? "rows are read in place"
-                                              : "rows are dealt into buckets";
-  return fmt::format("  {}: {}, {} read, {} written, {} of scratch space\n", strategy,
-                     format_counted(plan.passes, "pass", "passes"), format_size(plan.read_bytes),
-                     format_size(plan.written_bytes), format_size(plan.scratch_bytes));
+  const std::string_view meaning = plan.strategy == DrawStrategy::memory ? "the source is read once"
+                                   : plan.strategy == DrawStrategy::gather
+                                       ? "rows are read in place"
+                                       : "rows are dealt into buckets";
+  return fmt::format("  strategy: {} ({}), {}, {} read, {} written, {} of scratch space\n",
+                     name_of(plan.strategy), meaning, format_counted(plan.passes, "pass", "passes"),
+                     format_size(plan.read_bytes), format_size(plan.written_bytes),
+                     format_size(plan.scratch_bytes));
 }
 
 std::string report_text(const ResampleReport& report, const ResampleRequest& request) {

@@ -203,8 +203,9 @@ std::size_t CommandLine::operand_choice() const {
 }
 
 void add_index_dir(CommandLine& line) {
-  line.add()("index-dir", po::value<std::string>()->value_name("DIR"),
-             "directory of the index of an LMDB, HDF5 or TFRecord file; default: beside the file");
+  line.add()(
+      "index-dir", po::value<std::string>()->value_name("DIR"),
+      "(files of other tools only) directory that holds the index of the file; default: beside it");
 }
 
 void add_file_options(CommandLine& line) {

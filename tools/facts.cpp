@@ -1,8 +1,11 @@
 #include "tools/facts.hpp"
 
+#include <algorithm>
+
 #include <fmt/ranges.h>
 
 #include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
 
@@ -262,6 +265,13 @@ Json resample_facts(const ResampleReport& report, const ResampleRequest& request
   }
   if (report.dataset) json["dataset"] = convert_facts(*report.dataset, conversion.output);
   return json;
+}
+
+std::string payload_text(const Manifest& manifest) {
+  const std::vector<Field>& fields = manifest.schema.fields;
+  const bool has_payload = std::any_of(fields.begin(), fields.end(),
+                                       [](const Field& field) { return is_located(field.kind); });
+  return has_payload ? format_size(manifest.payload_bytes) + " of payload" : "numbers only";
 }
 
 std::string array_text(const Field& field, std::uint64_t rows) {

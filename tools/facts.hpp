@@ -34,6 +34,8 @@ inline constexpr std::string_view kGenerator = "shale " SHALE_VERSION;
 [[nodiscard]] Json rebuild_facts(const RebuildReport& report);
 [[nodiscard]] Json resample_facts(const ResampleReport& report, const ResampleRequest& request);
 
+/// "21 MiB of payload"; of samples that are all numbers, "numbers only".
+[[nodiscard]] std::string payload_text(const Manifest& manifest);
 /// "float32 (10, 3)", of an array whose rows are values of a field.
 [[nodiscard]] std::string array_text(const Field& field, std::uint64_t rows);
 /// A command that opens an array with NumPy.

@@ -51,7 +51,7 @@ void add_output_options(CommandLine& line) {
       ("shard-samples", po::value<std::string>()->value_name("N"),
        "maximum number of samples per shard")  //
       ("fields", po::value<std::string>()->value_name("A,B"),
-       "(datasets and arrays only) convert only these fields, in this order")  //
+       "(datasets and arrays only) write only these fields, in this order")  //
       ("io", po::value<std::string>()->default_value("auto")->value_name("auto|direct|buffered"),
        "bypass the page cache, or write through it")                //
       ("overwrite", po::bool_switch(), "replace existing outputs")  //

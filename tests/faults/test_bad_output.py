@@ -63,11 +63,11 @@ class TargetsThatExist(FaultCase):
     def test_a_finished_dataset_of_another_command_is_refused_with_the_difference(self):
         self.ok(*self.words)
         changes = {
-            "shard_size was 1073741824, is 50000": ["--shard-size", 50000],
-            "shard_samples was 4, is 5": ["--shard-samples", 5],
-            "shuffle was no, is yes": ["--shuffle"],
-            "on_error was skip, is keep": ["--on-error", "keep"],
-            "hidden was unset, is keep": ["--hidden", "keep"],
+            "shard_size: 1073741824 before, 50000 now": ["--shard-size", 50000],
+            "shard_samples: 4 before, 5 now": ["--shard-samples", 5],
+            "shuffle: no before, yes now": ["--shuffle"],
+            "on_error: skip before, keep now": ["--on-error", "keep"],
+            "hidden: unset before, keep now": ["--hidden", "keep"],
         }
         for difference, words in changes.items():
             with self.untouched(self.folder.path):
@@ -79,7 +79,7 @@ class TargetsThatExist(FaultCase):
         self.ok(*self.words)
         write(self.source / "class-0/new.png", png(5, 5))
         with self.untouched(self.folder.path):
-            self.refused(*self.words, says=["input samples was 9, is 10"])
+            self.refused(*self.words, says=["input samples: 9 before, 10 now"])
             self.refused("verify", self.out, "--labels", "x", code=2)
         (self.source / "class-0/new.png").unlink()
         (self.source / "class-0/00000.png").write_bytes(png(50, 50))
@@ -112,7 +112,7 @@ class TargetsThatExist(FaultCase):
     def test_an_unfinished_run_of_another_command_is_refused_with_the_difference(self):
         self.leave_unfinished()
         with self.untouched(self.folder.path):
-            says = [f"{self.out}: ", "unfinished run of another command", "shuffle was no, is yes", "--overwrite"]
+            says = [f"{self.out}: ", "unfinished run of another command", "shuffle: no before, yes now", "--overwrite"]
             self.refused(*self.words, "--shuffle", says=says)
         self.ok(*self.words, "--shuffle", "--overwrite")
         self.ok("verify", self.out, "--against", self.source)

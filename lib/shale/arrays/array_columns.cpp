@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "shale/base/error.hpp"
+#include "shale/base/nearest_word.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/data/array_text.hpp"
@@ -104,8 +105,11 @@ std::vector<ArrayColumn> selected(const std::vector<ArrayColumn>& columns,
   for (const std::string& field : fields) {
     const auto column = find_in(columns, field);
     if (column == columns.end() || find_in(chosen, field) != chosen.end()) {
+      std::vector<std::string> names;
+      for (const ArrayColumn& other : columns) names.push_back(other.name);
       throw Error(Code::usage, "--fields: '{}' is {}", printable(field),
-                  column == columns.end() ? "not one of the arrays" : "ambiguous")
+                  column == columns.end() ? "not one of the arrays" : "named twice")
+          .hint(did_you_mean(field, names))
           .hint("the input has " + names_of(columns));
     }
     chosen.push_back(*column);

@@ -165,13 +165,16 @@ OpenedDataset open_dataset(const DatasetRequest& request, const Events& events) 
   return dataset;
 }
 
+Error for_files_only(std::string_view option, const std::string& path, std::string_view kind) {
+  return Error(Code::usage, "{} is for files of other tools, but the input is {}", option, kind)
+      .at(path)
+      .hint("leave out the option");
+}
+
 void refuse_file_options(const std::string& path, std::string_view kind,
                          const std::string& index_folder, std::optional<Dialect> dialect) {
   const std::string_view option = !index_folder.empty() ? "--index-dir" : dialect ? "--parse" : "";
-  if (option.empty()) return;
-  throw Error(Code::usage, "{} is for files of other tools, but the input is {}", option, kind)
-      .at(path)
-      .hint("leave out the option");
+  if (!option.empty()) throw for_files_only(option, path, kind);
 }
 
 std::optional<std::uint64_t> row_of_number(std::string_view key, std::uint64_t rows) {

@@ -46,6 +46,9 @@ struct OpenedDataset {
 /// so.
 [[nodiscard]] OpenedDataset open_dataset(const DatasetRequest& request, const Events& events);
 
+/// An option that is for files of other tools, where the input is none but `kind`.
+[[nodiscard]] Error for_files_only(std::string_view option, const std::string& path,
+                                   std::string_view kind);
 /// Refuses --index-dir and --parse for an input that is not a file of another tool, but `kind`.
 /// Errors: Code::usage.
 void refuse_file_options(const std::string& path, std::string_view kind,

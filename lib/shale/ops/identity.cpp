@@ -108,7 +108,10 @@ std::optional<std::string> first_difference(const Identity& was, const Identity&
       return "it was made by another version of shale";
     }
     if (was[i].second != is[i].second) {
-      return fmt::format("{} was {}, is {}", was[i].first, printable(was[i].second),
+      // Two hashes say no more than that they differ.
+      if (Hash128::from_hex(was[i].second) && Hash128::from_hex(is[i].second))
+        return fmt::format("not the same {}", was[i].first);
+      return fmt::format("{}: {} before, {} now", was[i].first, printable(was[i].second),
                          printable(is[i].second));
     }
   }

@@ -7,6 +7,7 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/nearest_word.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/flow/permutation.hpp"
@@ -86,9 +87,14 @@ class DatasetSource final : public Source {
           field && std::find(fields_.begin(), fields_.end(), *field) != fields_.end();
       if (!field || is_twice) {
         std::string there;
-        for (const Field& one : all) there += (there.empty() ? "" : ", ") + printable(one.name);
+        std::vector<std::string> words;
+        for (const Field& one : all) {
+          there += (there.empty() ? "" : ", ") + printable(one.name);
+          words.push_back(one.name);
+        }
         throw Error(Code::usage, "--fields names '{}', which is {}", printable(name),
                     is_twice ? "named twice" : "not a field of the dataset")
+            .hint(did_you_mean(name, words))
             .hint("its fields are " + there);
       }
       fields_.push_back(*field);
