@@ -35,7 +35,7 @@ class Translation:
 
 
 def is_of_the_program(error: Error) -> bool:
-    """False for an error that Python code raised meanwhile, such as a callback: it has frames below the one that caught it."""
+    """False for an error that Python code raised, such as a callback: it has frames below the one that caught it."""
     return error.__traceback__ is not None and error.__traceback__.tb_next is None
 
 

@@ -83,7 +83,7 @@ class TargetsThatExist(FaultCase):
             self.refused("verify", self.out, "--labels", "x", code=2)
         (self.source / "class-0/new.png").unlink()
         (self.source / "class-0/00000.png").write_bytes(png(50, 50))
-        self.refused(*self.words, says=["input bytes was"])
+        self.refused(*self.words, says=["input bytes: "])
 
     def test_overwrite_replaces_the_dataset_and_nothing_else(self):
         self.ok(*self.words)
