@@ -10,6 +10,7 @@
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/format/format.hpp"
 #include "shale/ops/inspect.hpp"
+#include "shale/shards/naming.hpp"
 #include "shale/shards/place.hpp"
 
 #include "tools/command.hpp"
@@ -31,13 +32,19 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
   const std::string& name = request.path;
   const Manifest& manifest = info.manifest;
   const bool is_ours = manifest.layout.dialect == Dialect::own;
+  const bool is_set = !manifest.layout.is_of_one_file();
+  const auto list = [&](std::string_view list_name) {
+    return is_set ? fmt::format(" ({})", list_name) : std::string();
+  };
   const std::string_view without =
       manifest.layout.rows.has_index() ? "not indexed" : "needs no index";
   std::string text =
-      is_ours ? fmt::format("{}: a complete {} dataset by {}\n", printable(name), manifest.format,
-                            manifest.generator)
-              : fmt::format("{}: a file of another tool, {}\n", printable(name),
-                            info.is_indexed ? "indexed by " + manifest.generator : without);
+      is_set ? fmt::format("{}: a complete {} dataset by {}\n", printable(name), manifest.format,
+                           manifest.generator)
+             : fmt::format("{}: {}, {}\n", printable(name),
+                           is_ours ? fmt::format("one {} file of shale", manifest.format)
+                                   : "a file of another tool",
+                           info.is_indexed ? "indexed by " + manifest.generator : without);
   const auto add = [&](std::string_view what, const std::string& value) {
     text += fmt::format("  {:<9}{}\n", what, value);
   };
@@ -56,14 +63,13 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
         fmt::format("{}: {}{}", format_count(manifest.classes.size()), fmt::join(first, ", "),
                     manifest.classes.size() > first.size() ? " ..." : ""));
   }
-  if (manifest.skipped > 0)
-    add("skipped", fmt::format("{} (skipped.csv)", format_count(manifest.skipped)));
+  if (manifest.skipped > 0) add("skipped", format_count(manifest.skipped) + list(kSkippedName));
   if (manifest.images && !manifest.images->odd.empty()) {
     std::string odd;
     for (const auto& [what, count] : manifest.images->odd) {
       odd += fmt::format("{}{} {}", odd.empty() ? "" : ", ", format_count(count), what);
     }
-    add("odd", odd + " (images.csv)");
+    add("odd", odd + list(kImagesName));
   }
   if (manifest.layout.has_checksums) {
     add("content", manifest.digest.content.hex());

@@ -38,7 +38,11 @@ VerifyRequest request_of(const CommandLine& line, const CommonOptions& common) {
 }
 
 std::string_view proof_of(const VerifyRequest& request, const VerifyReport& report) {
-  if (!report.proves_payload) return "the container's structure is intact (payload not checked)";
+  if (!report.proves_payload) {
+    return request.against.empty()
+               ? "the container's structure is intact (payload not checked)"
+               : "the container's structure is intact, and the source holds the same samples";
+  }
   if (!request.against.empty())
     return "every byte is as it was written, and the source holds the same samples";
   switch (request.depth) {

@@ -5,6 +5,7 @@
 
 #include "formats/lmdb/lmdb_cursor.hpp"
 #include "formats/lmdb/lmdb_page.hpp"
+#include "formats/lmdb/lmdb_recognize.hpp"
 #include "formats/lmdb/lmdb_scan.hpp"
 #include "formats/lmdb/lmdb_shape.hpp"
 #include "formats/lmdb/lmdb_writer.hpp"
@@ -100,6 +101,7 @@ const Format lmdb_format = {
     .encode = encode_lmdb,
     .create_sizer = create_lmdb_sizer,
     .create_shard = create_lmdb_shard,
+    .recognize = recognize_own_lmdb,
     .survey = survey_lmdb_file,
     .scan = scan_lmdb_shard,
     .scan_by_library = scan_lmdb_by_library,

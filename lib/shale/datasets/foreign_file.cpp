@@ -102,7 +102,7 @@ class Indexing {
       : request_(request),
         events_(events),
         paths_(DatasetPaths::of_file(request.file, request.index_folder)),
-        dialect_(request.dialect.value_or(Dialect::plain)) {
+        dialect_(request.dialect) {
     files_.emplace_back(request.file);
     mtime_ns_ = mtime_ns_of(files_[0]);
     fingerprint_ = fingerprint_of(files_[0]);
@@ -127,7 +127,7 @@ class Indexing {
 
   void make_index(const SetPlace& place, WorkFolder& work) {
     work.clear();
-    adopt_dialect();
+    adopt_old_index();
     const Format& format = describe_file();
     std::vector<std::string> suffixes;
     if (manifest_.layout.rows.has_index()) suffixes.emplace_back(kIndexSuffix);
@@ -179,13 +179,19 @@ class Indexing {
     return !change_since_index(files_[0], shards.manifest(), shards.only());
   }
 
-  // An index that is made again keeps the way in which its samples are read. One that cannot be
-  // read has none.
-  void adopt_dialect() {
+  // An index that is made again keeps the way in which its samples are read, and what shale knew
+  // when it wrote the file. One that cannot be read has neither.
+  void adopt_old_index() {
     if (request_.dialect) return;
     try {
-      const Dialect found = read_manifest(paths_).layout.dialect;
-      if (found != Dialect::own) dialect_ = found;
+      const ShardList shards = open_shard_list(paths_);
+      const Manifest& manifest = shards.manifest();
+      dialect_ = manifest.layout.dialect;
+      if (dialect_ == Dialect::own && !change_since_index(files_[0], manifest, shards.only())) {
+        known_ = manifest;
+        shard_.bases = shards.only()->bases;
+        shard_.digest.samples = shards.only()->digest.samples;
+      }
     } catch (const Error&) {
     }
   }
@@ -226,7 +232,11 @@ class Indexing {
   const Format& describe_file() {
     events_.stop_if_asked();
     const Format& format = format_of_file(files_[0]);
-    Survey survey = format.survey(files_[0], dialect_, events_.of_walk());
+    if (known_) {
+      adopt_known();
+      return format;
+    }
+    Survey survey = survey_file(format, files_[0], dialect_, events_.of_walk());
     validate_schema(survey.schema);
     if (survey.layout.rows.has_strides()) refuse_empty_rows(survey.schema, survey.samples);
     survey.layout.has_checksums = request_.with_checksums;
@@ -240,6 +250,16 @@ class Indexing {
     shard_.digest.samples = survey.samples;
     notes_ = std::move(survey.notes);
     return format;
+  }
+
+  // All but what reading the file again tells.
+  void adopt_known() {
+    manifest_ = *known_;
+    manifest_.generator = request_.generator;
+    manifest_.layout.has_checksums = request_.with_checksums;
+    origin_ = known_->source.origin;
+    shard_.name = name_;
+    shard_.files = {{name_, files_[0].size(), {}}};
   }
 
   void refuse(const Finding& finding) const {
@@ -372,6 +392,7 @@ class Indexing {
   void describe_source() {
     manifest_.source =
         source_of_file(files_[0], manifest_.format, shard_.digest.samples, shard_.payload_bytes);
+    manifest_.source.origin = origin_;
     manifest_.digest = shard_.digest;
     manifest_.payload_bytes = shard_.payload_bytes;
     manifest_.shard_count = 1;
@@ -392,7 +413,9 @@ class Indexing {
   DatasetPaths paths_;
   std::vector<InputFile> files_;  // one: what a scan takes
   std::string name_;
-  Dialect dialect_;
+  std::optional<Dialect> dialect_;
+  std::optional<Manifest> known_;  // of the old index, which shale made with the file
+  std::string origin_;
   std::uint64_t mtime_ns_ = 0;
   FileFingerprint fingerprint_;
   std::vector<std::string> notes_;
@@ -448,6 +471,20 @@ const Format& format_of_file(const InputFile& file) {
         .hint("shards that 'shale convert' wrote are read by the directory they are in");
   }
   return *format;
+}
+
+Survey survey_file(const Format& format, const InputFile& file, std::optional<Dialect> dialect,
+                   const WalkProgress& progress) {
+  const bool may_be_own = dialect.value_or(Dialect::own) == Dialect::own;
+  if (may_be_own && format.recognize != nullptr) {
+    if (std::optional<Schema> schema = format.recognize(file, progress)) {
+      Survey survey;
+      survey.layout = as_one_file(format.layout(*schema, OptionSet(format.options)));
+      survey.schema = std::move(*schema);
+      return survey;
+    }
+  }
+  return format.survey(file, may_be_own ? Dialect::plain : *dialect, progress);
 }
 
 IndexedFile index_file(const ForeignRequest& request, const Events& events) {

@@ -28,7 +28,8 @@ namespace shale {
 struct ForeignRequest {
   std::string file;
   std::string index_folder;  ///< of FILE.index.npy and the rest; empty: beside the file
-  /// Nullopt: as the existing index was made, and plain if there is none.
+  /// Nullopt: as the existing index was made; if there is none, as shale wrote the file, else
+  /// plain.
   std::optional<Dialect> dialect = {};
   bool with_checksums = false;  ///< reads the payload: crc32c columns, block list, digests
   std::string generator;
@@ -47,6 +48,11 @@ struct ForeignRequest {
 /// As detect_file, if the format reads files of other tools. Errors: Code::unsupported if none
 /// reads such files.
 [[nodiscard]] const Format& format_of_file(const InputFile& file);
+
+/// What a file holds. `dialect` nullopt or own: as shale wrote it, if it did, else plain. Errors:
+/// same as Format::recognize and Format::survey.
+[[nodiscard]] Survey survey_file(const Format& format, const InputFile& file,
+                                 std::optional<Dialect> dialect, const WalkProgress& progress);
 
 /// Indexes a file, replacing an existing index. Nothing is written if the file is damaged or
 /// cannot be indexed. Memory: one window, and with checksums one sample or 4 MiB. Errors: same as

@@ -123,13 +123,13 @@ OpenedDataset open_file(const DatasetRequest& request, const std::string& file,
                         const Events& events) {
   OpenedDataset dataset;
   dataset.paths = DatasetPaths::of_file(file, request.index_folder);
-  Dialect dialect = request.dialect.value_or(Dialect::plain);
+  std::optional<Dialect> dialect = request.dialect;
   if (is_manifest(dataset.paths.manifest)) {
     read_into(dataset, request.memory_bytes);
     refuse_stale(dataset, file, request.index_folder);
     const ShardLayout& layout = dataset.manifest.layout;
-    dialect = request.dialect.value_or(layout.dialect);
-    if (layout.dialect == dialect && (!request.with_checksums || layout.has_checksums))
+    if (!dialect) dialect = layout.dialect;
+    if (layout.dialect == *dialect && (!request.with_checksums || layout.has_checksums))
       return dataset;
     dataset.shards = {};
   }

@@ -18,7 +18,8 @@ namespace shale {
 struct DatasetRequest {
   std::string path;
   std::string index_folder = {};  ///< where the index of a file is looked for; empty: beside it
-  std::optional<Dialect> dialect = {};  ///< of a file: nullopt: as its index says, else plain
+  std::optional<Dialect> dialect = {};  ///< of a file: nullopt: as its index says, else as
+                                        ///< shale wrote it, else plain
   bool with_checksums = false;          ///< of a file: crc32c and digests are wanted
   std::string generator = {};
   std::uint64_t memory_bytes = 256 << 20;

@@ -170,6 +170,10 @@ struct Format {
   /// `files` and `schema` outlive the writer; `plan` is null unless can.needs_plan.
   std::unique_ptr<ShardWriter> (*create_shard)(std::span<OutputFile> files, const Schema& schema,
                                                const OptionSet&, const ShardPlan* plan) = nullptr;
+  /// The schema of a single file that shale itself wrote, which is then read as a shard is; nullopt
+  /// for any other. Null: such files are read as those of other tools are. Errors: Code::damaged,
+  /// Code::io.
+  std::optional<Schema> (*recognize)(const InputFile& file, const WalkProgress& progress) = nullptr;
   /// What a file of another tool holds; payload is not read where that can be helped. Null if only
   /// shards of shale are read. Errors: Code::unsupported, by name, for what cannot be located (a
   /// filter, a sample in several pieces) or has no meaning here; Code::usage for a dialect that the

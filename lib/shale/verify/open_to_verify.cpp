@@ -62,7 +62,7 @@ void check_unindexed(const VerifyRequest& request, const std::string& file,
   report.shards = 1;
   report.proves_payload = false;
   try {
-    Survey survey = format.survey(files[0], Dialect::plain, progress);
+    Survey survey = survey_file(format, files[0], std::nullopt, progress);
     for (std::string& note : survey.notes) log.note(std::move(note));
     format.scan(
         {files, survey.schema, survey.layout, request.depth == VerifyDepth::deep, survey.samples,

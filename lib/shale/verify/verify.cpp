@@ -8,7 +8,10 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/datasets/foreign_file.hpp"
+#include "shale/datasets/open_dataset.hpp"
 #include "shale/shards/dataset_reader.hpp"
+#include "shale/shards/place.hpp"
 #include "shale/verify/open_to_verify.hpp"
 #include "shale/verify/shard_tasks.hpp"
 #include "shale/verify/verify_against.hpp"
@@ -115,7 +118,8 @@ class Verification {
   // Only about shards that are whole: what it says is then news, and damage does not kill it. No
   // task is under way.
   void ask_library(const ShardCheck& check) {
-    if (format_.scan_by_library == nullptr || layout().dialect != Dialect::own) return;
+    const bool can_compare = layout().dialect == Dialect::own && layout().has_checksums;
+    if (format_.scan_by_library == nullptr || !can_compare) return;
     tasks_.settle();
     const LibraryVerdict verdict =
         verify_by_library(check, format_, [this] { log_.events().stop_if_asked(); });
@@ -142,12 +146,31 @@ class Verification {
   ShardTasks tasks_;      // last: its tasks use the others
 };
 
+// Of a file without an index there is nothing to verify but its structure, which is done; yet its
+// samples can be compared.
+void compare_unindexed(const VerifyRequest& request, VerifyLog& log) {
+  const std::string& against = request.against.front();
+  const bool is_folder = look_at(against) == Place::other_folder && !file_of_path(against);
+  const OpenedDataset dataset = open_dataset({.path = request.dataset,
+                                              .index_folder = request.index_folder,
+                                              .with_checksums = !is_folder,
+                                              .generator = request.generator,
+                                              .memory_bytes = request.memory_bytes},
+                                             log.events());
+  verify_against(
+      request, dataset, [&](Finding finding) { log.add(std::move(finding)); }, log.events(),
+      log.report().notes);
+}
+
 }  // namespace
 
 VerifyReport verify(const VerifyRequest& request, const FindingSink& sink, const Events& events) {
   VerifyLog log(sink, events);
-  if (const std::optional<OpenedDataset> dataset = open_to_verify(request, log))
+  if (const std::optional<OpenedDataset> dataset = open_to_verify(request, log)) {
     Verification(request, *dataset, log).run();
+  } else if (!request.against.empty() && log.findings() == 0) {
+    compare_unindexed(request, log);
+  }
   return std::move(log.report());
 }
 

@@ -249,7 +249,9 @@ class Comparison {
       const bool has_name = label >= 0 && static_cast<std::uint64_t>(label) < classes.size();
       return has_name ? classes[static_cast<std::size_t>(label)] : std::to_string(label);
     };
-    const bool is_number = source_classes_.empty();
+    // A single file has no room for names of classes: its index has them.
+    const bool is_number =
+        source_classes_.empty() || (manifest_.classes.empty() && manifest_.layout.is_of_one_file());
     if (is_number ? expected == found
                   : text(source_classes_, expected) == text(manifest_.classes, found))
       return;
@@ -387,8 +389,8 @@ void compare_arrays(const Manifest& ours, const VerifyRequest& request, ArrayCol
 bool is_of_flat_folder(const OpenedDataset& dataset) {
   const Manifest& manifest = dataset.manifest;
   const ManifestSource& source = manifest.source;
-  if (source.kind != kDatasetKind) return source.kind == kFlatFolder;
   if (!source.origin.empty()) return source.origin == kFlatFolder;
+  if (source.kind != kDatasetKind) return source.kind == kFlatFolder;
   // A copy made before origins were recorded: its first key tells whether folders are classes.
   if (dataset.shards.size() == 0 || !manifest.layout.has_keys) return false;
   const ShardReader shard(dataset.paths, manifest, dataset.shards[0]);
@@ -405,6 +407,15 @@ HiddenPolicy hidden_policy_of(const Manifest& manifest) {
     if (name == "hidden" && value == "keep") return HiddenPolicy::keep;
   }
   return HiddenPolicy::skip;
+}
+
+// Whoever wrote the file: what a folder becomes.
+bool holds_images_of_folder(const Manifest& manifest) {
+  if (!manifest.layout.is_of_one_file()) return true;
+  const Schema& schema = manifest.schema;
+  const std::optional<std::size_t> image = schema.find("image"), label = schema.find("label");
+  return manifest.layout.has_keys && image && schema.fields[*image].kind == Kind::bytes &&
+         (!label || schema.fields[*label].kind == Kind::integer);
 }
 
 }  // namespace
@@ -426,7 +437,7 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
     compare_digests(manifest, request, sink, events);
     return;
   }
-  if (manifest.layout.dialect != Dialect::own) {
+  if (!holds_images_of_folder(manifest)) {
     throw Error(Code::unsupported, "a {} cannot be compared with a folder", manifest.source.kind)
         .at(request.dataset)
         .hint("convert it, and compare the result");
