@@ -44,7 +44,7 @@ int run_words(const std::vector<std::string>& words) {
     return kDone;
   }
   if (words[0] == "--version") {
-    print(std::string(kGenerator) + "\n");
+    print(std::string(kGenerator) + "\n\nbuilt by " SHALE_COMPILER " with\n" SHALE_LIBRARIES "\n");
     return kDone;
   }
   return run_command(command_named(words[0]), {words.begin() + 1, words.end()});

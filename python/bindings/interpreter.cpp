@@ -1,5 +1,6 @@
 #include "python/bindings/interpreter.hpp"
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace nb = nanobind;
@@ -32,7 +33,7 @@ NoCollection::~NoCollection() = default;
 #endif
 
 bool CallingThread::was_interrupted() {
-  if (::gettid() != ::getpid()) return false;
+  if (::syscall(SYS_gettid) != ::getpid()) return false;
   const Clock::time_point now = Clock::now();
   if (now - last_look_ < kSignalInterval) return false;
   last_look_ = now;

@@ -30,7 +30,7 @@ import shale_tool
 from shale_tool import CMYK_JPEG, GRAY_JPEG, RGB_JPEG, SHALE, npy, png, write
 
 CASES = HERE / "cases"
-VERSION = subprocess.run([SHALE, "--version"], capture_output=True, text=True).stdout.split()[-1]
+VERSION = subprocess.run([SHALE, "--version"], capture_output=True, text=True).stdout.split()[1]
 
 
 def make_inputs(root):

@@ -58,7 +58,6 @@ THIRD_PARTIES = {
     "jpeglib.h": ["lib/shale/image/"],
     "jerror.h": ["lib/shale/image/"],
     "png.h": ["lib/shale/image/"],
-    "csv.h": ["lib/shale/shards/"],
     "nlohmann/": ["lib/shale/shards/", "tools/"],
     "boost/program_options": ["tools/"],
     "msgpack": ["lib/shale/wire/"],

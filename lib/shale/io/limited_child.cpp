@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -84,15 +85,23 @@ void shed_what_was_inherited(pid_t parent) {
   for (int standard = 0; standard <= 2; ++standard) ::dup2(nowhere, standard);
 }
 
+// By its number: the function of that name is of glibc 2.34. Kernels before 5.9 do not know it.
+void close_numbers(unsigned first, unsigned last) {
+  if (::syscall(SYS_close_range, first, last, 0U) == 0) return;
+  const auto limit = static_cast<unsigned>(std::max(0L, ::sysconf(_SC_OPEN_MAX)));
+  for (unsigned number = first; number <= last && number < limit; ++number)
+    ::close(static_cast<int>(number));
+}
+
 void close_all_but(std::vector<int> kept) {
   std::sort(kept.begin(), kept.end());
   unsigned next = 3;  // behind the standard ones
   for (const int descriptor : kept) {
     const auto number = static_cast<unsigned>(descriptor);
-    if (number > next) (void)::close_range(next, number - 1, 0);
+    if (number > next) close_numbers(next, number - 1);
     next = std::max(next, number + 1);
   }
-  (void)::close_range(next, ~0U, 0);
+  close_numbers(next, ~0U);
 }
 
 void take_limits(const ChildLimits& limits) {

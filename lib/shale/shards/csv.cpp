@@ -1,9 +1,8 @@
 #include "shale/shards/csv.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
-
-#include <csv.h>
 
 #include "shale/base/error.hpp"
 #include "shale/io/input_file.hpp"
@@ -15,39 +14,101 @@ namespace {
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF", kNoBreakSpace = "\xC2\xA0";
 constexpr std::uint64_t kChunkBytes = 256 * 1024, kLargestRowBytes = 1 << 20;
 
-// libcsv calls back through C: the first exception waits here until csv_parse has returned.
-struct RowBuilder {
-  const std::function<void(std::uint64_t, const std::vector<std::string>&)>& use;
-  const std::string& path;
-  std::vector<std::string> fields = {};
-  std::uint64_t row = 0, row_bytes = 0;
-  std::exception_ptr failure = nullptr;
+// Bytes in, rows out: quotes as RFC 4180 has them, nothing else. CR, LF and both end a row; lines
+// without a byte are skipped.
+class RowParser {
+ public:
+  using Use = std::function<void(std::uint64_t, const std::vector<std::string>&)>;
+  RowParser(const std::string& path, char delimiter, const Use& use)
+      : path_(path), delimiter_(delimiter), use_(use) {}
 
-  void end_field(std::string_view text) {
-    row_bytes += text.size() + sizeof(std::string);  // empty fields take memory, too
-    limit(row_bytes);
-    if (!failure) fields.emplace_back(text);
+  void take(std::string_view bytes) {
+    for (const char byte : bytes) take(byte);
   }
-  void limit(std::uint64_t bytes) {
-    if (bytes <= kLargestRowBytes || failure) return;
-    Error error(Code::bad_content, "row {} takes more than {} bytes of memory", row + 1,
-                kLargestRowBytes);
-    error.at(path).hint("a quote that is never closed joins all rows after it into one field");
-    failure = std::make_exception_ptr(error);
+  void finish() {
+    if (state_ == State::quoted) refuse();
+    if (state_ != State::row_begin) end_row();
+  }
+
+ private:
+  enum class State { row_begin, field_begin, plain, quoted, quote_in_quoted };
+
+  void take(char byte) {
+    const bool ends_row = byte == '\n' || byte == '\r';
+    switch (state_) {
+      case State::quoted:
+        if (byte == '"') {
+          state_ = State::quote_in_quoted;
+        } else {
+          append(byte);
+        }
+        return;
+      case State::quote_in_quoted:
+        if (byte == '"') return append(byte, State::quoted);
+        if (byte != delimiter_ && !ends_row) refuse();
+        break;
+      case State::plain:
+        if (byte == '"') refuse();
+        break;
+      case State::row_begin:
+        if (ends_row) return;
+        [[fallthrough]];
+      case State::field_begin:
+        if (byte == '"') {
+          state_ = State::quoted;
+          return;
+        }
+        break;
+    }
+    if (ends_row) return end_row();
+    if (byte == delimiter_) return end_field();
+    append(byte, State::plain);
+  }
+  void append(char byte) {
+    field_ += byte;
+    limit();
+  }
+  void append(char byte, State next) {
+    append(byte);
+    state_ = next;
+  }
+  void end_field() {
+    row_bytes_ += sizeof(std::string) + field_.size();  // empty fields take memory, too
+    fields_.push_back(std::exchange(field_, {}));
+    limit();
+    state_ = State::field_begin;
   }
   void end_row() {
-    ++row;
-    row_bytes = 0;
-    try {
-      if (!failure) use(row, fields);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    fields.clear();
+    end_field();
+    ++row_;
+    use_(row_, fields_);
+    fields_.clear();
+    row_bytes_ = 0;
+    state_ = State::row_begin;
   }
+  void limit() const {
+    if (row_bytes_ + field_.size() <= kLargestRowBytes) return;
+    throw Error(Code::bad_content, "row {} takes more than {} bytes of memory", row_ + 1,
+                kLargestRowBytes)
+        .at(path_)
+        .hint("a quote that is never closed joins all rows after it into one field");
+  }
+  [[noreturn]] void refuse() const {
+    throw Error(Code::bad_content, "row {} is not valid CSV", row_ + 1)
+        .at(path_)
+        .hint("double each quote inside a quoted field");
+  }
+
+  const std::string& path_;
+  const char delimiter_;
+  const Use& use_;
+  State state_ = State::row_begin;
+  std::string field_;
+  std::vector<std::string> fields_;
+  std::uint64_t row_ = 0, row_bytes_ = 0;
 };
 
-unsigned char delimiter_of(const InputFile& file) {
+char delimiter_of(const InputFile& file) {
   std::string line(std::min<std::uint64_t>(file.size(), 64 * 1024), '\0');
   file.read_exact(0, std::as_writable_bytes(std::span(line)));
   line.resize(std::min(line.find('\n'), line.size()));
@@ -89,35 +150,15 @@ std::string_view without_byte_order_mark(std::string_view text) {
 void read_csv(const std::string& path,
               const std::function<void(std::uint64_t, const std::vector<std::string>&)>& use) {
   const InputFile file(path);
-  csv_parser parser;
-  if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0)
-    throw Error(Code::bug, "libcsv did not start");
-  const std::unique_ptr<csv_parser, void (*)(csv_parser*)> freed(&parser, csv_free);
-  csv_set_delim(&parser, delimiter_of(file));
-  csv_set_space_func(&parser,
-                     [](unsigned char) { return 0; });  // blanks around a name belong to it
-
-  RowBuilder builder{.use = use, .path = path};
-  const auto end_field = [](void* text, std::size_t length, void* data) {
-    static_cast<RowBuilder*>(data)->end_field({static_cast<const char*>(text), length});
-  };
-  const auto end_row = [](int, void* data) { static_cast<RowBuilder*>(data)->end_row(); };
-  const auto check = [&](bool parsed) {
-    builder.limit(csv_get_buffer_size(&parser));
-    if (builder.failure) std::rethrow_exception(builder.failure);
-    if (parsed) return;
-    throw Error(Code::bad_content, "row {} is not valid CSV", builder.row + 1)
-        .at(path)
-        .hint("double each quote inside a quoted field");
-  };
-  std::vector<std::byte> chunk(kChunkBytes);
+  RowParser parser(path, delimiter_of(file), use);
+  std::string chunk(kChunkBytes, '\0');
   for (std::uint64_t offset = begin_of_rows(file); offset < file.size();) {
-    const std::uint64_t read = file.read_some(offset, chunk);
+    const std::uint64_t read = file.read_some(offset, std::as_writable_bytes(std::span(chunk)));
     if (read == 0) break;
     offset += read;
-    check(csv_parse(&parser, chunk.data(), read, end_field, end_row, &builder) == read);
+    parser.take(std::string_view(chunk).substr(0, read));
   }
-  check(csv_fini(&parser, end_field, end_row, &builder) == 0);
+  parser.finish();
 }
 
 CsvList::CsvList(std::string folder, std::string name, std::vector<std::string> header)
@@ -134,16 +175,16 @@ void CsvList::add(const std::vector<std::string>& fields) {
 }
 
 void CsvList::write_row(const std::vector<std::string>& fields) {
-  std::string row, quoted;
+  std::string row;
   for (const std::string& field : fields) {
     if (!row.empty() || &field != &fields.front()) row += ',';
     if (field.find_first_of(",\"\r\n") == std::string::npos) {
       row += field;
       continue;
     }
-    quoted.resize(csv_write(nullptr, 0, field.data(), field.size()));
-    csv_write(quoted.data(), quoted.size(), field.data(), field.size());
-    row += quoted;
+    row += '"';
+    for (const char byte : field) row.append(byte == '"' ? 2 : 1, byte);
+    row += '"';
   }
   row += '\n';
   file_->append(as_bytes(row));

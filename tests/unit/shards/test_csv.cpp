@@ -42,6 +42,11 @@ TEST_CASE("csv: rows are split as RFC 4180 has it, and by tabs where the first l
        "a,b\n",
        {{"a", "b"}}},
       {"k\xFF\xE9,1\n", {{"k\xFF\xE9", "1"}}},
+      {"\n\r\n\na\r\n\nb\r\r", {{"a"}, {"b"}}},
+      {",\n\"\",", {{"", ""}, {"", ""}}},
+      {"\"\"\"\"", {{"\""}}},
+      {" \v a \n", {{" \v a "}}},
+      {std::string("a\0b\n", 4), {{std::string("a\0b", 3)}}},
   };
   for (const Case& one : cases) {
     CAPTURE(one.content);
@@ -50,13 +55,32 @@ TEST_CASE("csv: rows are split as RFC 4180 has it, and by tabs where the first l
 }
 
 TEST_CASE("csv: a quote that is never closed, a row above 1 MiB and UTF-16 are refused") {
-  for (const std::string& content :
-       {std::string("a,b\n\"1,2\n"), "a," + std::string((1 << 20) + 1, 'x') + "\n",
-        std::string("\xFF\xFE"
-                    "a\0,\0",
-                    6)}) {
+  const std::string refused[] = {"a,b\n\"1,2\n",
+                                 "a\"b\n",
+                                 "\"a\" ,b\n",
+                                 "\"a\"b",
+                                 std::string(40'000, ','),
+                                 std::string((1 << 20) + 1, 'x'),
+                                 std::string("\xFF\xFE"
+                                             "a\0,\0",
+                                             6)};
+  for (const std::string& content : refused) {
     CHECK(error_of([&] { (void)rows_of(content); }).code() == Code::bad_content);
   }
+}
+
+TEST_CASE("csv: nothing depends on where the file is cut into reads") {
+  // Reads are of 256 KiB: each cut is inside of another part of `marks`.
+  const std::string marks = "\"q\"\"\r\n\",\r\n\"";
+  for (std::size_t i = 0; i <= marks.size(); ++i) {
+    const std::string before(256 * 1024 - i, 'x');
+    CHECK(rows_of(before + "," + marks + "end\"") == Rows{{before, "q\"\r\n", ""}, {"end"}});
+  }
+}
+
+TEST_CASE("csv: an error names the row, counted without empty lines") {
+  const Error error = error_of([] { (void)rows_of("a,b\n\n1,2\n3,\"x\"y\n"); });
+  CHECK(std::string(error.what()).find("row 3 is not valid CSV") != std::string::npos);
 }
 
 TEST_CASE("csv: blanks around a text are those of ASCII and the no-break space") {
