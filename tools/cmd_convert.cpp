@@ -20,7 +20,9 @@ namespace {
 constexpr const char* kImageOptions[] = {"on-error", "max-errors"};
 
 ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) {
-  ConvertRequest request = read_output_options(line, common, line.flag("with-index"));
+  FileOptions file{.with_index = line.flag("with-index")};
+  if (line.has("compress")) file.compression = line.text("compress");
+  ConvertRequest request = read_output_options(line, common, file);
   if (is_array_name(request.output)) refuse_for_file(line, kImageOptions, request.output);
   if (line.has("labels")) request.labels_file = line.text("labels");
   if (line.has("classes-from")) request.classes_from = line.text("classes-from");
@@ -113,14 +115,6 @@ std::string skipped_text(const ConvertReport& report) {
   return text;
 }
 
-// What to do with the result.
-std::string next_text(const ConvertReport& report, const std::string& output) {
-  if (report.is_plan) return "the same command without --dry-run";
-  if (!report.is_one_file) return "shale verify " + output;
-  if (is_array_name(output)) return numpy_command(output);
-  return report.manifest.format == "lmdb" ? lmdb_command(output) : "shale info " + output;
-}
-
 std::string report_text(const ConvertReport& report, const ConvertRequest& request) {
   const Manifest& manifest = report.manifest;
   const std::string output = printable(request.output);
@@ -149,7 +143,7 @@ std::string report_text(const ConvertReport& report, const ConvertRequest& reque
     if (report.is_one_file) return text;
   }
   if (!report.index.empty()) text += fmt::format("  index: {}\n", printable(report.index));
-  return text + fmt::format("next: {}\n", next_text(report, output));
+  return text + fmt::format("next: {}\n", next_command(report, output));
 }
 
 }  // namespace
@@ -176,6 +170,8 @@ void declare_convert(CommandLine& line) {
       ("with-index", po::bool_switch(),
        "(one file as output) write its index beside it in the same pass, as 'shale index --crc' "
        "does")  //
+      ("compress", po::value<std::string>()->value_name("none|deflate"),
+       "(.npz as output) compress the arrays; default: none")  //
       ("verify", po::bool_switch(), "verify the result (as verify --full does) before finishing");
   add_file_options(line);
 }

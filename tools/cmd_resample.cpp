@@ -82,10 +82,14 @@ std::string report_text(const ResampleReport& report, const ResampleRequest& req
                       manner_text(conversion.draw->mode));
   if (report.dataset && !report.dataset->was_complete) {
     const Manifest& manifest = report.dataset->manifest;
-    text += fmt::format("{} {} in {} of {} to {} ({})\n", is_plan ? "would write" : "wrote",
-                        format_counted(manifest.digest.samples, "sample", "samples"),
-                        format_counted(manifest.shard_count, "shard", "shards"), manifest.format,
-                        printable(conversion.output), format_size(report.dataset->file_bytes));
+    const std::string shards =
+        report.dataset->is_one_file
+            ? ""
+            : " in " + format_counted(manifest.shard_count, "shard", "shards");
+    text += fmt::format("{} {}{} of {} to {} ({})\n", is_plan ? "would write" : "wrote",
+                        format_counted(manifest.digest.samples, "sample", "samples"), shards,
+                        manifest.format, printable(conversion.output),
+                        format_size(report.dataset->file_bytes));
   }
   for (const ResampledArray& array : report.arrays) {
     text += fmt::format("{} {} to {} ({})\n", is_plan ? "would write" : "wrote",
@@ -95,7 +99,7 @@ std::string report_text(const ResampleReport& report, const ResampleRequest& req
   }
   const std::string output = printable(conversion.output);
   return text + fmt::format("next: {}\n", is_plan          ? "the same command without --dry-run"
-                                          : report.dataset ? "shale verify " + output
+                                          : report.dataset ? next_command(*report.dataset, output)
                                                            : numpy_command(output));
 }
 

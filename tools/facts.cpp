@@ -283,11 +283,17 @@ std::string numpy_command(std::string_view path) {
                      path);
 }
 
-std::string lmdb_command(std::string_view path) {
+std::string next_command(const ConvertReport& report, const std::string& output) {
+  if (report.is_plan) return "the same command without --dry-run";
+  if (!report.is_one_file) return "shale verify " + output;
+  if (is_array_name(output)) return numpy_command(output);
+  if (is_archive_name(output))
+    return fmt::format("python3 -c 'import numpy; print(numpy.load(\"{}\").files)'", output);
+  if (report.manifest.format != "lmdb") return "shale info " + output;
   return fmt::format(
       "python3 -c 'import lmdb; print(lmdb.open(\"{}\", subdir=False, readonly=True, "
       "lock=False).stat())'",
-      path);
+      output);
 }
 
 }  // namespace shale::tools

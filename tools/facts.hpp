@@ -40,7 +40,7 @@ inline constexpr std::string_view kGenerator = "shale " SHALE_VERSION;
 [[nodiscard]] std::string array_text(const Field& field, std::uint64_t rows);
 /// A command that opens an array with NumPy.
 [[nodiscard]] std::string numpy_command(std::string_view path);
-/// Python that opens an LMDB file with py-lmdb.
-[[nodiscard]] std::string lmdb_command(std::string_view path);
+/// What to do next with the result of a conversion; `output` as it is printed.
+[[nodiscard]] std::string next_command(const ConvertReport& report, const std::string& output);
 
 }  // namespace shale::tools

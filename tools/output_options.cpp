@@ -59,13 +59,14 @@ void add_output_options(CommandLine& line) {
 }
 
 ConvertRequest read_output_options(const CommandLine& line, const CommonOptions& common,
-                                   bool with_index) {
+                                   const FileOptions& file) {
   line.require_words_at_least(2);
   ConvertRequest request;
   request.inputs.assign(line.words().begin(), line.words().end() - 1);
   request.output = line.words().back();
   OutputOptions options = output_options_of(line);
-  options.with_index = with_index;
+  options.with_index = file.with_index;
+  options.compression = file.compression;
   choose_output(request, options);
   if (line.has("fields")) request.fields = split_fields(line.text("fields"));
   request.generator = kGenerator;

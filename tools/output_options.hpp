@@ -9,12 +9,18 @@
 
 namespace shale::tools {
 
+/// What only an output that is one file has.
+struct FileOptions {
+  bool with_index = false;
+  std::optional<std::string> compression = {};
+};
+
 void add_output_options(CommandLine& line);
 
 /// Errors: Code::usage, also for options of shards where the output is one file.
 [[nodiscard]] ConvertRequest read_output_options(const CommandLine& line,
                                                  const CommonOptions& common,
-                                                 bool with_index = false);
+                                                 const FileOptions& file = {});
 
 /// Refuses options that would do nothing for an output that is one file. Errors: Code::usage.
 void refuse_for_file(const CommandLine& line, std::span<const char* const> options,

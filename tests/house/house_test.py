@@ -53,6 +53,7 @@ THIRD_PARTIES = {
     "xxh": ["lib/shale/base/"],
     "isa-l.h": ["lib/shale/base/"],
     "isa-l/": ["lib/shale/base/"],
+    "zlib.h": ["lib/shale/base/"],
     "liburing.h": ["lib/shale/io/"],
     "turbojpeg.h": ["lib/shale/image/", "samples/"],
     "jpeglib.h": ["lib/shale/image/"],

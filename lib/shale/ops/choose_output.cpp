@@ -7,15 +7,41 @@
 namespace shale {
 namespace {
 
+constexpr std::string_view kArchive = "npz";
+
+// The name of the format is its suffix, or another name of it.
+bool agrees(const std::string& chosen, const std::string& output, const Format& format) {
+  if (is_archive_name(output)) return chosen == kArchive;
+  return &format_named(chosen) == &format;
+}
+
 void refuse_shards(const OutputOptions& options, const std::string& output, const Format& format) {
-  if (options.format && &format_named(*options.format) != &format) {
+  if (options.format && !agrees(*options.format, output, format)) {
     throw Error(Code::usage, "--to {} for an output that is one {} file by its name",
-                printable(*options.format), format.name)
+                printable(*options.format), is_archive_name(output) ? kArchive : format.name)
         .at(output)
         .hint("leave out --to, or choose an output with another suffix, or with none for shards");
   }
   if (options.shard_bytes) throw does_nothing_for_file("shard-size", output);
   if (options.shard_samples) throw does_nothing_for_file("shard-samples", output);
+  if (options.with_index && is_archive_name(output)) {
+    throw Error(Code::usage, "--with-index: an .npz archive has no index; NumPy reads it as it is")
+        .at(output)
+        .hint("leave it out");
+  }
+}
+
+bool is_deflate(const OutputOptions& options, const std::string& output) {
+  if (!options.compression) return false;
+  if (!is_archive_name(output)) {
+    throw Error(Code::usage, "--compress is for .npz outputs: all others are read in place")
+        .at(output)
+        .hint("leave it out");
+  }
+  if (*options.compression == "deflate") return true;
+  if (*options.compression == "none") return false;
+  throw Error(Code::usage, "--compress '{}' is neither none nor deflate",
+              printable(*options.compression));
 }
 
 }  // namespace
@@ -25,7 +51,8 @@ void refuse_stream(const std::string& output) {
   if (output != "-") return;
   throw Error(Code::usage, "'-' as output is not supported: no format is written to a stream")
       .hint(
-          "name a directory, or a file ending in .npy, .lmdb, .h5 or .tfrecord; for a directory "
+          "name a directory, or a file ending in .npy, .npz, .lmdb, .h5 or .tfrecord; for a "
+          "directory "
           "named '-' write './-'");
 }
 
@@ -35,6 +62,11 @@ void choose_output(ConvertRequest& request, const OutputOptions& options) {
     refuse_shards(options, request.output, *format);
     request.format = format->name;
   } else {
+    if (options.format == kArchive) {
+      throw Error(Code::usage, "--to npz: an archive is one file, and '{}' would be a directory",
+                  printable(request.output))
+          .hint("choose an output that ends in .npz; shards of arrays are --to npy");
+    }
     // format_named("") lists the formats: the chooser.
     request.format = format_named(options.format.value_or("")).name;
     if (options.with_index) {
@@ -45,6 +77,7 @@ void choose_output(ConvertRequest& request, const OutputOptions& options) {
     }
   }
   request.with_index = options.with_index;
+  request.is_deflated = is_deflate(options, request.output);
   if (options.shard_samples == std::uint64_t{0})
     throw Error(Code::usage, "--shard-samples 0: a shard holds at least one sample");
   request.shard_bytes = options.shard_bytes.value_or(request.shard_bytes);

@@ -14,14 +14,16 @@ namespace shale {
 struct OutputOptions {
   std::optional<std::string> format = {};
   std::optional<std::uint64_t> shard_bytes = {}, shard_samples = {};
+  std::optional<std::string> compression = {};  ///< "none" or "deflate"
   bool with_index = false;
 };
 
 /// Puts format, bounds of the shards and the rest into the request, as the name of `request.output`
 /// has it: one file, or a directory of shards. Errors: Code::usage for options of shards, or
 /// another format than that of its suffix, where the output is one file; for an output of shards
-/// without a format, or one that nobody knows; for shards of no samples, or with_index, which they
-/// have; same as refuse_stream and format_of_output.
+/// without a format, or one that nobody knows; for compression of anything but an .npz archive; for
+/// shards of no samples, or with_index, which they have; same as refuse_stream and
+/// format_of_output.
 void choose_output(ConvertRequest& request, const OutputOptions& options);
 
 /// Errors: Code::usage for '-', which stands for a stream; Code::unsupported for a URL.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kLeastEndured = 10;
 // They will be single files, too; as names of directories they would mislead.
-constexpr std::string_view kPlannedSuffixes[] = {".npz", ".pt", ".safetensors"};
+constexpr std::string_view kPlannedSuffixes[] = {".pt", ".safetensors"};
 
 bool ends_in_one_of(std::string_view output, std::span<const std::string_view> suffixes) {
   return std::ranges::any_of(suffixes,
@@ -28,6 +28,7 @@ std::uint64_t ErrorAllowance::limit(std::uint64_t samples) const {
 }
 
 const Format* format_of_output(std::string_view output) {
+  if (is_archive_name(output)) return &format_named("npy");
   for (const Format* format : all_formats()) {
     if (ends_in_one_of(output, format->suffixes) || ends_in_one_of(output, format->more_suffixes))
       return format;
@@ -36,7 +37,7 @@ const Format* format_of_output(std::string_view output) {
   throw Error(Code::unsupported, "outputs that end in {} are not supported yet",
               output.substr(output.rfind('.')))
       .at(output)
-      .hint("choose .npy, .lmdb, .h5 or .tfrecord, or a directory for shards");
+      .hint("choose .npy, .npz, .lmdb, .h5 or .tfrecord, or a directory for shards");
 }
 
 ErrorAllowance parse_error_allowance(std::string_view text) {

@@ -34,7 +34,8 @@ struct ConvertRequest : InputRequest {
   std::uint64_t shard_bytes = std::uint64_t{1} << 30;
   std::uint64_t shard_samples = ~std::uint64_t{0};
   bool overwrite = false, verify = false, is_dry_run = false;
-  bool with_index = false;  ///< of an output that is one file: its index comes to stand beside it
+  bool is_deflated = false;  ///< of an .npz archive: its members are compressed
+  bool with_index = false;   ///< of an output that is one file: its index comes to stand beside it
   IoMode io = IoMode::automatic;
   OnError on_error = OnError::skip;
   ErrorAllowance max_errors;
@@ -63,9 +64,14 @@ struct ConvertReport {
   return output.ends_with(".npy");
 }
 
+/// True for the name of an output that is an archive of arrays: it ends in .npz.
+[[nodiscard]] inline bool is_archive_name(std::string_view output) {
+  return output.ends_with(".npz");
+}
+
 /// The format of an output that is one file, by the suffix of its name (.npy .lmdb .h5 .hdf5
-/// .tfrecord); null for any other name, which is a directory of shards. Errors: Code::unsupported
-/// for the suffix of a format that is not there yet.
+/// .tfrecord; of the members of .npz: npy); null for any other name, which is a directory of
+/// shards. Errors: Code::unsupported for the suffix of a format that is not there yet.
 [[nodiscard]] const Format* format_of_output(std::string_view output);
 
 }  // namespace shale

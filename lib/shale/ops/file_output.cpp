@@ -76,13 +76,16 @@ void refuse_taken_output(const std::string& output, bool overwrite) {
   if (!overwrite) throw already_exists(output);
 }
 
+void refuse_images(const SourceInfo& info, const std::string& output, bool are_chosen) {
+  if (!info.holds_images || are_chosen) return;
+  throw Error(Code::unsupported, "images differ in size, so they cannot form an array")
+      .at(output)
+      .hint("write shards: choose an output directory and pass --to");
+}
+
 const Field& only_array_field(const SourceInfo& info, const std::string& output, bool are_chosen) {
   const Schema& schema = info.schema;
-  if (info.holds_images && !are_chosen) {
-    throw Error(Code::unsupported, "images differ in size, so they cannot form an array")
-        .at(output)
-        .hint("write shards: choose an output directory and pass --to");
-  }
+  refuse_images(info, output, are_chosen);
   if (schema.fields.size() != 1) {
     std::string names;
     for (const Field& field : schema.fields)

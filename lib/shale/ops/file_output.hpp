@@ -21,6 +21,10 @@ namespace shale {
 /// Errors: Code::exists for an output that exists and must not be overwritten, or a folder.
 void refuse_taken_output(const std::string& output, bool overwrite);
 
+/// Errors: Code::unsupported for images, which no array holds. `are_chosen`: the fields were named
+/// one by one.
+void refuse_images(const SourceInfo& info, const std::string& output, bool are_chosen);
+
 /// The field that an input's array would hold. `are_chosen`: the fields were named one by one.
 /// Errors: Code::usage for several, naming them; Code::unsupported for values that differ in size.
 [[nodiscard]] const Field& only_array_field(const SourceInfo& info, const std::string& output,

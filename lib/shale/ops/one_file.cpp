@@ -5,9 +5,11 @@
 #include <string>
 #include <utility>
 
+#include "shale/arrays/npz_writer.hpp"
 #include "shale/base/error.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/encoding/forecast.hpp"
+#include "shale/io/file_summary.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/ops/conversion.hpp"
 #include "shale/ops/file_output.hpp"
@@ -20,11 +22,13 @@
 namespace shale {
 namespace {
 
-// Its shard is one file per field.
-constexpr std::string_view kArrayFormat = "npy";
+// Of what becomes an archive, in the work folder: no output ends so.
+constexpr std::string_view kArrayName = "array";
 
 void refuse_schema(const ConvertRequest& request, const Format& format, const SourceInfo& source) {
-  if (format.name == kArrayFormat)
+  if (is_archive_name(request.output))
+    refuse_images(source, request.output, !request.fields.empty());
+  if (is_array_name(request.output))
     (void)only_array_field(source, request.output, !request.fields.empty());
   check_schema_fits(format, source.schema);
   refuse_too_large(source, format, kAnySize, memory_for_samples(request.memory_bytes, source));
@@ -68,8 +72,46 @@ void verify_file(const ConvertRequest& request, const std::string& path, const E
   report.was_verified = true;
 }
 
+// One array per field, in the work folder, and then in the archive.
+ConvertReport write_archive(const ConvertRequest& request, const Events& events,
+                            const Format& format, Source& source, TemporaryOutput& output) {
+  say_notes(source.info(), events);
+  output.work().begin("");
+  Conversion conversion(request, events, format, source, output.work(),
+                        {.file_name = std::string(kArrayName), .keeps_suffixes = true});
+  conversion.run();
+  ConvertReport report = conversion.finish(wanted_manifest(request, source.info()));
+  drop_shard_options(report.manifest);
+  report.manifest.format = "npz";
+  std::vector<NpzMember> members;
+  for (const Field& field : report.manifest.schema.fields) {
+    const std::string name = field.name + ".npy";
+    members.push_back(
+        {name, join_path(output.work().path(), fmt::format("{}.{}", kArrayName, name))});
+  }
+  OutputFile archive(output.path(), data_file_options(request.io, request.memory_bytes));
+  write_npz(archive, members, request.is_deflated, [&] { events.stop_if_asked(); });
+  const FileSummary written = archive.finish();
+  report.file_bytes = written.bytes;
+  if (!request.verify) return report;
+  report.was_verified = true;
+  report.verification.bytes = written.bytes;
+  const FileSummary found = summarize_file(InputFile(output.path()));
+  if (found.hash == written.hash) return report;
+  Finding finding;
+  finding.message = "the bytes read back differ from those written";
+  finding.file = request.output;
+  finding.found = "xxh3-128 " + found.hash.hex();
+  finding.expected = written.hash.hex();
+  report.verification.findings = 1;
+  report.verification.first_findings.push_back(std::move(finding));
+  return report;
+}
+
 ConvertReport write_file(const ConvertRequest& request, const Events& events, const Format& format,
                          Source& source, TemporaryOutput& output) {
+  if (is_archive_name(request.output))
+    return write_archive(request, events, format, source, output);
   const bool has_index = request.with_index || request.verify;
   say_notes(source.info(), events);
   output.work().begin("");

@@ -104,7 +104,7 @@ struct ShardSetWriter::Impl {
     if (format.can.needs_plan) spool.emplace(work.path(), columns);
     if (layout.has_keys && !options.keys_are_unique) key_check.emplace(work.path());
     if (is_one_file()) {
-      layout = as_one_file(std::move(layout));
+      if (!options.keeps_suffixes) layout = as_one_file(std::move(layout));
       options.limit_bytes = options.limit_samples = kAnySize;
     } else {
       rows_a_shard =

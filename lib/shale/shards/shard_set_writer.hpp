@@ -36,7 +36,8 @@ class ShardSetWriter {
     /// Not empty: one file of this name and of any size, instead of shards; the limits do not
     /// count.
     std::string file_name = {};
-    bool writes_index = true;  ///< where rows are not fixed
+    bool keeps_suffixes = false;  ///< its files keep those of a shard behind this name
+    bool writes_index = true;     ///< where rows are not fixed
   };
 
   /// `work` has begun its journal; it outlives the writer, as do format, schema and options.
