@@ -18,6 +18,7 @@ from inputs import convert, shell
 
 TINY_CLASSES, TINY_PER_CLASS = 1000, 2000
 BUDGETS_MIB = (16, 64, 256)
+ONE_FILE = {"record": "one.tfrecord", "lmdb": "one.lmdb", "hdf5": "one.h5"}
 ALLOWED_ABOVE_BUDGET_MIB = 64
 # A JPEG of one pixel, 286 bytes.
 TINY_JPEG = base64.b64decode(
@@ -88,6 +89,7 @@ def bench_packing(to):
         blob = inputs.made_once(work / "blob", lambda path: inputs.write_blob(photos, path))
         steps = [
             Step("shale", convert(arguments, photos, work / "out", to), [photos], work / "out"),
+            Step("shale, one file", convert(arguments, photos, work / ONE_FILE[to], to), [photos], work / ONE_FILE[to]),
             *packing_peers(arguments, photos, to),
             Step("dd oflag=direct", ["dd", f"if={blob}", f"of={work / 'copy'}", "bs=4M", "oflag=direct"], [blob], work / "copy"),
         ]

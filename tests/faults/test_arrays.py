@@ -1,6 +1,7 @@
 """Arrays: equal bytes, kills, full disks, inputs that change, and memory that does not grow with them."""
 
 import os
+import pathlib
 import random
 import resource
 import shutil
@@ -106,6 +107,25 @@ class ArrayJoins(FaultCase):
         self.ok(*self.words)
         self.assertEqual(self.array.read_bytes(), whole)
         self.assertEqual([name for name in os.listdir(self.folder.path) if name.startswith(".")], [])
+
+    def test_killed_at_any_moment_an_index_fits_its_file(self):
+        first, second = self.folder / "a.npy", self.folder / "b.npy"
+        write(first, npy("<u4", (20_000,), bytes(80_000)))
+        write(second, npy("<u4", (20_000,), bytes(range(250)) * 320))
+        output = self.folder / "o.lmdb"
+        words = {name: ["convert", source, output, "--overwrite", "--with-index"] for name, source in (("a", first), ("b", second))}
+        with self.measured():
+            self.ok(*words["a"])
+        for turn in range(6 if IS_SANITIZED else 20):
+            self.interrupted(words["ab"[turn % 2]], signal.SIGKILL)
+            # No index, or its own: neither an old one nor half of one.
+            self.ok("info", output)
+            if pathlib.Path(f"{output}.dataset.json").exists():
+                self.ok("verify", output)
+        self.ok(*words["b"])
+        self.ok("verify", output, "--deep")
+        self.assertEqual(sorted(name for name in os.listdir(self.folder.path) if "o.lmdb" in name),
+                         ["o.lmdb", "o.lmdb.blocks.npy", "o.lmdb.dataset.json", "o.lmdb.index.npy"])  # fmt: skip
 
     def test_an_error_leaves_nothing_and_what_was_there(self):
         write(self.array, b"mine")

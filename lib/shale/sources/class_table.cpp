@@ -93,8 +93,11 @@ std::optional<std::int64_t> ClassTable::label_of(std::string_view name) const {
 ClassTable load_class_table(const std::string& path, std::uint64_t memory_bytes) {
   std::vector<std::string> names;
   std::error_code error;  // what is wrong with the path shows when it is opened
+  const DatasetPaths of_file = DatasetPaths::of_file(path, "");
   if (std::filesystem::is_directory(path, error)) {
     names = read_manifest(DatasetPaths(path), nullptr, memory_bytes).classes;
+  } else if (is_manifest(of_file.manifest)) {
+    names = read_manifest(of_file, nullptr, memory_bytes).classes;
   } else {
     const std::vector<std::byte> bytes =
         read_file(path, std::min(kLargestTableBytes, memory_bytes));
