@@ -60,12 +60,12 @@ std::string_view manner_text(DrawMode mode) {
   return "";
 }
 
-std::string plan_text(const DrawPlan& plan) {
+std::string plan_text(std::string_view what, const DrawPlan& plan) {
   const std::string_view meaning = plan.strategy == DrawStrategy::memory ? "the source is read once"
                                    : plan.strategy == DrawStrategy::gather
                                        ? "rows are read in place"
                                        : "rows are dealt into buckets";
-  return fmt::format("  strategy: {} ({}), {}, {} read, {} written, {} of scratch space\n",
+  return fmt::format("  {}: {} ({}), {}, {} read, {} written, {} of scratch space\n", what,
                      name_of(plan.strategy), meaning, format_counted(plan.passes, "pass", "passes"),
                      format_size(plan.read_bytes), format_size(plan.written_bytes),
                      format_size(plan.scratch_bytes));
@@ -90,12 +90,13 @@ std::string report_text(const ResampleReport& report, const ResampleRequest& req
                         format_counted(manifest.digest.samples, "sample", "samples"), shards,
                         manifest.format, printable(conversion.output),
                         format_size(report.dataset->file_bytes));
+    for (const auto& [field, plan] : report.field_plans) text += plan_text(printable(field), plan);
   }
   for (const ResampledArray& array : report.arrays) {
     text += fmt::format("{} {} to {} ({})\n", is_plan ? "would write" : "wrote",
                         array_text(array.field, array.rows), printable(array.path),
                         format_size(array.file_bytes));
-    if (is_plan && array.path != request.indices_output) text += plan_text(array.plan);
+    if (is_plan && array.path != request.indices_output) text += plan_text("strategy", array.plan);
   }
   const std::string output = printable(conversion.output);
   return text + fmt::format("next: {}\n", is_plan          ? "the same command without --dry-run"

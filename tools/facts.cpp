@@ -43,6 +43,14 @@ Json schema_facts(const Manifest& manifest) {
   return fields;
 }
 
+Json plan_facts(const DrawPlan& plan) {
+  return {{"strategy", name_of(plan.strategy)},
+          {"passes", plan.passes},
+          {"read_bytes", plan.read_bytes},
+          {"written_bytes", plan.written_bytes},
+          {"scratch_bytes", plan.scratch_bytes}};
+}
+
 }  // namespace
 
 Json error_facts(const Error& error) {
@@ -253,15 +261,17 @@ Json resample_facts(const ResampleReport& report, const ResampleRequest& request
   json["dry_run"] = conversion.is_dry_run;
   json["arrays"] = Json::array();
   for (const ResampledArray& array : report.arrays) {
-    json["arrays"].push_back({{"path", printable(array.path)},
-                              {"dtype", printable(dtype_of_column(array.field).descr())},
-                              {"shape", shape_of_column(array.field, array.rows)},
-                              {"file_bytes", array.file_bytes},
-                              {"strategy", name_of(array.plan.strategy)},
-                              {"passes", array.plan.passes},
-                              {"read_bytes", array.plan.read_bytes},
-                              {"written_bytes", array.plan.written_bytes},
-                              {"scratch_bytes", array.plan.scratch_bytes}});
+    Json facts = {{"path", printable(array.path)},
+                  {"dtype", printable(dtype_of_column(array.field).descr())},
+                  {"shape", shape_of_column(array.field, array.rows)},
+                  {"file_bytes", array.file_bytes}};
+    facts.update(plan_facts(array.plan));
+    json["arrays"].push_back(std::move(facts));
+  }
+  for (const auto& [field, plan] : report.field_plans) {
+    Json facts = {{"field", printable(field)}};
+    facts.update(plan_facts(plan));
+    json["field_plans"].push_back(std::move(facts));
   }
   if (report.dataset) json["dataset"] = convert_facts(*report.dataset, conversion.output);
   return json;

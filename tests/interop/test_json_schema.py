@@ -120,6 +120,8 @@ def test_arrays_as_they_are(arrays, tmp_path):
     assert printed("info", "info", arrays / "x.npy")["fields"] == [{"name": "x", "kind": "tensor", "dtype": "|u1", "shape": [2, 3]}]
     printed("ls", "ls", arrays / "x.npy")
     printed("resample", "resample", arrays / "x.npy", tmp_path / "out.npy")
+    planned = printed("resample", "resample", f"x={arrays / 'x.npy'}", tmp_path / "out", "--to", "npy", "--dry-run")
+    assert [plan["field"] for plan in planned["field_plans"]] == ["x"]
     printed("resample", "resample", f"x={arrays / 'x.npy'}", tmp_path / "out", "--to", "npy")
     printed("convert", "convert", arrays / "x.npy", tmp_path / "one.npy")
 

@@ -19,6 +19,7 @@
 #include "shale/ops/file_output.hpp"
 #include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/shard_set_writer.hpp"
+#include "shale/sources/drawn_source.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/wire/npy_header.hpp"
 
@@ -118,7 +119,11 @@ class Resampling {
     // A dataset that replaces another comes last but one: with the arrays that go with it.
     const bool is_dataset = !is_array_name(conversion_.output);
     const bool is_late = conversion_.overwrite && !conversion_.is_dry_run;
-    if (is_dataset) all_steps_ += draw_->rows();
+    if (is_dataset) {
+      all_steps_ += draw_->rows();
+      if (conversion_.is_dry_run) plan_fields(report);
+      shard_table_.reset();  // convert opens its own
+    }
     if (is_dataset && !is_late) report.dataset = write_dataset();
     for (const std::string& note : report.notes) events_.say(note);
     if (!conversion_.is_dry_run) {
@@ -164,9 +169,9 @@ class Resampling {
     if (is_array_name(conversion_.output)) {
       add_target(conversion_, conversion_.output);
     } else {
-      const SourceInfo info = open_row_table(conversion_, scratch_folder_, events_).info;
-      source_rows_ = info.manifest.samples;
-      shard_row_bytes_ = info.row_bytes.value_or(0);
+      shard_table_.emplace(open_row_table(conversion_, scratch_folder_, events_));
+      source_rows_ = shard_table_->info.manifest.samples;
+      shard_row_bytes_ = shard_table_->info.row_bytes.value_or(0);
     }
     for (const auto& [input, output] : request_.also) {
       ConvertRequest of_array = conversion_;
@@ -216,15 +221,18 @@ class Resampling {
     array.plan =
         plan_drawn_rows(row_bytes, *source_rows_, array.rows, row_memory(), draw_->costs());
     target.dealing_bytes = array.plan.scratch_bytes;
-    // What has to be put into rows first is read and written once more.
-    const ScratchNeed& need = target.table.columns.front().scratch;
-    array.plan.read_bytes += need.most;
-    array.plan.written_bytes += need.most;
-    array.plan.scratch_bytes = std::max(need.most, need.kept + scratch_of(array.plan, *draw_).most);
+    array.plan = with_source(array.plan, target.table.columns.front().scratch, *draw_);
     array.file_bytes = header_of(array).size() + array.rows * row_bytes;
     all_steps_ += array.rows * array.plan.passes;
     report.notes.insert(report.notes.end(), target.table.info.notes.begin(),
                         target.table.info.notes.end());
+  }
+
+  void plan_fields(ResampleReport& report) const {
+    const std::vector<DrawPlan> plans =
+        plan_drawn_source(*shard_table_, *draw_, array_memory(conversion_.memory_bytes));
+    for (std::size_t i = 0; i < plans.size(); ++i)
+      report.field_plans.emplace_back(shard_table_->info.schema.fields[i].name, plans[i]);
   }
 
   [[nodiscard]] ResampledArray plan_numbers() {
@@ -338,6 +346,7 @@ class Resampling {
   const Events& events_;
   const std::string scratch_folder_;
   std::optional<std::uint64_t> source_rows_;  // nullopt: no input has been opened
+  std::optional<RowTable> shard_table_;       // of an output of shards, until it is written
   std::uint64_t shard_row_bytes_ = 0;         // of an output of shards
   std::vector<Target> targets_;
   std::optional<ResampledArray> numbers_;

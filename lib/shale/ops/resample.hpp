@@ -39,6 +39,8 @@ struct ResampleReport {
   std::vector<ResampledArray> arrays;  ///< the output, those of `also`, the indices
   std::optional<ConvertReport>
       dataset;  ///< of an output of shards: in the place of the first array
+  /// Of a dataset that is only planned: how each field would be put in order.
+  std::vector<std::pair<std::string, DrawPlan>> field_plans;
   std::vector<std::string> notes;
 };
 

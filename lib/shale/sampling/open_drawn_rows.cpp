@@ -43,6 +43,13 @@ ScratchNeed scratch_of(const DrawPlan& plan, const Draw& draw) {
   return {.most = std::max(sweep.most, sweep.kept + plan.scratch_bytes), .kept = sweep.kept};
 }
 
+DrawPlan with_source(DrawPlan plan, const ScratchNeed& source, const Draw& draw) {
+  plan.read_bytes += source.most;
+  plan.written_bytes += source.most;
+  plan.scratch_bytes = std::max(source.most, source.kept + scratch_of(plan, draw).most);
+  return plan;
+}
+
 std::unique_ptr<DrawnRows> open_drawn_rows(const LocatedRows& rows, const Draw& draw,
                                            const DrawLimits& limits, const Events& events) {
   const DrawPlan plan = plan_drawn_rows(rows.row_bytes(), rows.rows(), draw.rows(),

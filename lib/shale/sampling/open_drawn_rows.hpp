@@ -54,6 +54,10 @@ inline constexpr std::uint64_t kSeekBytes = 128 << 10;
 /// What the strategy takes in the scratch folder, with what the draw itself needs for it.
 [[nodiscard]] ScratchNeed scratch_of(const DrawPlan& plan, const Draw& draw);
 
+/// The plan with what its source takes: one that has to be put into rows first is read and written
+/// once more.
+[[nodiscard]] DrawPlan with_source(DrawPlan plan, const ScratchNeed& source, const Draw& draw);
+
 /// The drawn rows by the strategy that is planned. `rows`, `draw` and `events` must outlive the
 /// result. Errors: Code::io if the scratch folder has too little space; same as open_gathered_rows
 /// and open_bucketed_rows.

@@ -56,6 +56,41 @@ class DrawnColumn {
   std::uint64_t offset_ = 0;              // where the next ones lie in it
 };
 
+// How the memory is divided among the fields that are put in order.
+class MemoryShares {
+ public:
+  MemoryShares(const RowTable& table, const Draw& draw, std::uint64_t memory_bytes)
+      : table_(table), memory_(memory_bytes - memory_bytes / 4) {
+    // Small fields take less than their share. Where it is not enough, the fields are put in order
+    // one after the other, each with all of the memory: another pass over the bytes.
+    const std::uint64_t rows = draw.source_rows() + draw.rows();
+    std::uint64_t taken = 0;
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+      taken += std::min(share_of(i), rows * table.row_bytes(i));
+    are_settled_ = table.columns.size() > 1 && taken > memory_;
+  }
+
+  /// The fields are written to a scratch file one after the other.
+  [[nodiscard]] bool are_settled() const { return are_settled_; }
+  [[nodiscard]] std::uint64_t of(std::size_t field) const {
+    return are_settled_ ? std::max(memory_, kLeastDrawMemory) : share_of(field);
+  }
+
+ private:
+  // The least that a field can do with, and of the rest as much as its bytes are.
+  [[nodiscard]] std::uint64_t share_of(std::size_t field) const {
+    const std::uint64_t least = table_.columns.size() * kLeastDrawMemory;
+    const double share = static_cast<double>(table_.row_bytes(field)) /
+                         static_cast<double>(std::max<std::uint64_t>(1, *table_.info.row_bytes));
+    const double rest = static_cast<double>(memory_ - std::min(memory_, least));
+    return kLeastDrawMemory + static_cast<std::uint64_t>(share * rest);
+  }
+
+  const RowTable& table_;
+  std::uint64_t memory_;
+  bool are_settled_ = false;
+};
+
 class DrawnSource final : public Source {
  public:
   DrawnSource(RowTable table, const DrawRequest& draw, const DrawLimits& limits,
@@ -100,39 +135,18 @@ class DrawnSource final : public Source {
 
  private:
   void open_columns() {
-    const std::uint64_t memory = limits_.memory_bytes - limits_.memory_bytes / 4;
-    const bool are_settled = !fit_side_by_side(memory);
-    if (are_settled) require_free_space(limits_.scratch_folder, info_.manifest.bytes);
+    const MemoryShares shares(table_, *draw_, limits_.memory_bytes);
+    if (shares.are_settled()) require_free_space(limits_.scratch_folder, info_.manifest.bytes);
     const auto scratch =
-        are_settled ? std::make_shared<ScratchFile>(limits_.scratch_folder) : nullptr;
+        shares.are_settled() ? std::make_shared<ScratchFile>(limits_.scratch_folder) : nullptr;
     for (std::size_t i = 0; i < table_.columns.size(); ++i) {
       DrawLimits limits = limits_;
-      limits.memory_bytes = are_settled ? std::max(memory, kLeastDrawMemory) : share_of(i, memory);
+      limits.memory_bytes = shares.of(i);
       const RowColumn& column = table_.columns[i];
       require_free_space(limits_.scratch_folder, column.scratch.most);
       columns_.emplace_back(column.locate(events_), *draw_, limits, quiet_);
-      if (are_settled) columns_.back().settle(scratch);
+      if (shares.are_settled()) columns_.back().settle(scratch);
     }
-  }
-
-  // A field's share is the least that it can do with, and of the rest as much as its bytes are.
-  [[nodiscard]] std::uint64_t share_of(std::size_t field, std::uint64_t memory) const {
-    const std::uint64_t least = table_.columns.size() * kLeastDrawMemory;
-    const double share = static_cast<double>(table_.row_bytes(field)) /
-                         static_cast<double>(std::max<std::uint64_t>(1, *info_.row_bytes));
-    const double rest = static_cast<double>(memory - std::min(memory, least));
-    return kLeastDrawMemory + static_cast<std::uint64_t>(share * rest);
-  }
-
-  // Small fields take less than their share. Where it is not enough, the fields are put in order
-  // one after the other, each with all of the memory: another pass over the bytes.
-  [[nodiscard]] bool fit_side_by_side(std::uint64_t memory) const {
-    if (table_.columns.size() == 1) return true;
-    const std::uint64_t rows = draw_->source_rows() + draw_->rows();
-    std::uint64_t taken = 0;
-    for (std::size_t i = 0; i < table_.columns.size(); ++i)
-      taken += std::min(share_of(i, memory), rows * table_.row_bytes(i));
-    return taken <= memory;
   }
 
   RowTable table_;
@@ -146,6 +160,24 @@ class DrawnSource final : public Source {
 };
 
 }  // namespace
+
+std::vector<DrawPlan> plan_drawn_source(const RowTable& table, const Draw& draw,
+                                        std::uint64_t memory_bytes) {
+  const MemoryShares shares(table, draw, memory_bytes);
+  std::vector<DrawPlan> plans;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const std::uint64_t row_bytes = table.row_bytes(i), bytes = draw.rows() * row_bytes;
+    DrawPlan& plan = plans.emplace_back(with_source(
+        plan_drawn_rows(row_bytes, draw.source_rows(), draw.rows(), shares.of(i), draw.costs()),
+        table.columns[i].scratch, draw));
+    if (!shares.are_settled()) continue;
+    plan.passes += 1;
+    plan.read_bytes += bytes;
+    plan.written_bytes += bytes;
+    plan.scratch_bytes += bytes;
+  }
+  return plans;
+}
 
 std::unique_ptr<Source> make_drawn_source(RowTable table, const DrawRequest& draw,
                                           const DrawLimits& limits, const Events& events) {

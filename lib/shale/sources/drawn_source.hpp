@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "shale/format/source.hpp"
 #include "shale/sampling/make_draw.hpp"
@@ -8,6 +10,10 @@
 #include "shale/sources/row_table.hpp"
 
 namespace shale {
+
+/// How make_drawn_source would put each field in order. `memory_bytes` as in its limits.
+[[nodiscard]] std::vector<DrawPlan> plan_drawn_source(const RowTable& table, const Draw& draw,
+                                                      std::uint64_t memory_bytes);
 
 /// The rows of a table that a draw takes, in its order, as samples in runs. The draw's files are
 /// read here; rows are read, and put in order, when the first ones are asked for. `limits` are

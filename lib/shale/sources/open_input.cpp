@@ -42,8 +42,6 @@ void refuse_folder_options(const InputRequest& request) {
 }
 
 // For arrays in Fortran order; the rest of --memory is for writing and for samples in flight.
-std::uint64_t array_memory(std::uint64_t memory_bytes) { return memory_bytes / 2; }
-
 constexpr std::string_view kSingleFile = "a single file";
 
 std::string_view kind_of_file(const std::string& path) {

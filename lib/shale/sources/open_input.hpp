@@ -13,6 +13,11 @@ namespace shale {
   return memory_bytes / 8;
 }
 
+/// The share of --memory in which rows of arrays are read, and put in order.
+[[nodiscard]] constexpr std::uint64_t array_memory(std::uint64_t memory_bytes) {
+  return memory_bytes / 2;
+}
+
 /// Determines what an input is, by content, and opens it. `scratch_folder` is for lists that
 /// outgrow their memory, and for arrays whose rows have to be put together. `events` must outlive
 /// the source: its stop is obeyed while a folder is listed. Memory: list_memory(), or what the
