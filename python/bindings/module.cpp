@@ -4,6 +4,7 @@
 #include "python/bindings/map_binding.hpp"
 #include "python/bindings/reader_binding.hpp"
 #include "python/bindings/resample_binding.hpp"
+#include "python/bindings/writer_binding.hpp"
 
 NB_MODULE(_shale, module) {
   // Workers of a DataLoader end without a tidy interpreter: what is alive then is not a leak.
@@ -13,4 +14,5 @@ NB_MODULE(_shale, module) {
   shale::python::bind_maps(module);
   shale::python::bind_reader(module);
   shale::python::bind_resample(module);
+  shale::python::bind_writer(module);
 }

@@ -6,6 +6,7 @@ from shale.dataset import Dataset
 from shale.errors import Error
 from shale.pixels import decode_rgb8
 from shale.resample import ResampledArray, ResampledDataset, ResampleResult, resample
+from shale.writer import Writer, WriteResult, from_iterable
 
 __all__ = [
     "Dataset",
@@ -13,8 +14,11 @@ __all__ = [
     "ResampleResult",
     "ResampledArray",
     "ResampledDataset",
+    "WriteResult",
+    "Writer",
     "__version__",
     "decode_rgb8",
+    "from_iterable",
     "io_backend",
     "resample",
 ]

@@ -23,6 +23,7 @@ COVERED_BY = {
     "datasets/rebuild_index": ("tests/contract/test_scan_and_rebuild.cpp", "rebuild: lost and damaged indexes and block lists"),
     "loading/loader": ("tests/contract/test_loading.cpp", "loading: samples come as they were written"),
     "loading/loader_state": ("tests/contract/test_loading.cpp", "loading: two loaders in a daemon that closed all"),
+    "encoding/batch_feed": ("tests/unit/encoding/test_batch_cutter.cpp", "batch cutter: a sample larger than the budget is named"),
     "sources/dataset_source": ("tests/contract/test_conversion_pairs.cpp", "conversion: digests survive between all ordered pairs"),
     "sources/drawn_source": ("tests/contract/test_stopping.cpp", "stopping: drawing from a dataset is stopped"),
     "sources/open_input": ("tests/cli/cases/inputs_said_by_name.txt", "$ shale convert"),
@@ -34,6 +35,9 @@ COVERED_BY = {
     "verify/verify_shard": ("tests/contract/test_damage.cpp", "damage: a value's damage is named by sample and field"),
     "ops/convert": ("tests/contract/test_never_half_done.cpp", "never half done: a stopped conversion leaves whole shards"),
     "ops/conversion": ("tests/contract/test_never_half_done.cpp", "never half done: a stopped conversion leaves whole shards"),
+    "ops/dataset_output": ("tests/contract/test_sample_writer.cpp", "sample writer: a folder that is not a dataset is refused"),
+    "ops/sample_writer": ("tests/contract/test_sample_writer.cpp", "sample writer: the shards are those of a conversion"),
+    "ops/sample_output": ("tests/contract/test_sample_writer.cpp", "sample writer: what is dropped leaves nothing"),
     "ops/one_file": ("tests/cli/cases/convert_to_file.txt", "$ shale convert"),
     "ops/resample": ("tests/faults/test_draws.py", "test_same_bytes_for_any_jobs_memory_and_way_of_writing"),
 }

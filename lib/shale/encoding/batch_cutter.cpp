@@ -20,13 +20,6 @@ std::size_t open_shards_a_batch(std::size_t most_in_flight) {
   return std::max<std::size_t>(1, (limit.rlim_cur - kOwnFiles) / (kFilesAShard * most_in_flight));
 }
 
-constexpr std::uint64_t kLeastBatchBytes = 256 * 1024, kMostBatchBytes = 2 << 20;
-
-// Of a sample, or of a run that is one record.
-std::uint64_t overhead(std::size_t fields) {
-  return std::max(kSampleOverheadBytes, fields * kFieldOverheadBytes);
-}
-
 // Of each further record of a run.
 std::uint64_t record_overhead(std::size_t fields) {
   return std::max(kSampleOverheadBytes, fields * kRecordFieldBytes);
@@ -34,7 +27,7 @@ std::uint64_t record_overhead(std::size_t fields) {
 
 std::uint64_t cost(const PendingSample& sample, std::uint64_t records) {
   const std::size_t fields = sample.cells.size();
-  return sample.bytes + 2 * sample.key.size() + overhead(fields) +
+  return sample.bytes + 2 * sample.key.size() + sample_overhead(fields) +
          (records - 1) * record_overhead(fields);
 }
 
@@ -47,10 +40,7 @@ Error over_budget(const PendingSample& sample, std::uint64_t memory_bytes) {
         .for_sample(sample.key)
         .hint("pass a larger --memory, or fewer fields");
   }
-  return Error(Code::limit, "sample is {} bytes, but --memory leaves {} for samples", sample.bytes,
-               memory_bytes)
-      .for_sample(sample.key)
-      .hint("pass a larger --memory, or leave the sample out of the input");
+  return sample_over_memory(sample.bytes, memory_bytes).for_sample(sample.key);
 }
 
 }  // namespace
@@ -63,8 +53,8 @@ BatchCutter::BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs, Ru
     : source_(source),
       runs_(runs),
       budget_(budget),
-      most_in_flight_(std::size_t{jobs} * 2 + 2),
-      batch_bytes_(std::clamp(budget.limit() / most_in_flight_, kLeastBatchBytes, kMostBatchBytes)),
+      most_in_flight_(most_batches_in_flight(jobs)),
+      batch_bytes_(bytes_of_batch(budget.limit(), jobs)),
       most_shards_(open_shards_a_batch(most_in_flight_)) {}
 
 std::optional<Batch> BatchCutter::next(std::size_t in_flight) {
@@ -86,7 +76,7 @@ std::uint64_t BatchCutter::most_rows() const {
   const std::optional<std::uint64_t> row_bytes = source_.info().row_bytes;
   if (!row_bytes) return 1;
   const std::size_t fields = source_.info().schema.fields.size();
-  const std::uint64_t a_run = overhead(fields);
+  const std::uint64_t a_run = sample_overhead(fields);
   const std::uint64_t a_row = *row_bytes + (runs_.are_encoded_whole ? 0 : record_overhead(fields));
   // A run of very many columns is worth its overhead.
   const std::uint64_t room = std::max({batch_bytes_, std::min(budget_.limit(), 2 * a_run),

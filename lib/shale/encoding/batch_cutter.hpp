@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "shale/encoding/sample_loader.hpp"
+#include "shale/encoding/batch_feed.hpp"
 #include "shale/flow/memory_budget.hpp"
 #include "shale/format/source.hpp"
 
@@ -15,7 +15,7 @@ void refuse_over_budget(const PendingSample& sample, std::uint64_t memory_bytes)
 
 /// Cuts a source into batches of consecutive samples and takes the lease of each, in input order. A
 /// sample larger than a batch is a batch alone. Results never depend on where batches are cut.
-class BatchCutter {
+class BatchCutter final : public BatchFeed {
  public:
   /// How runs of fixed rows are taken.
   struct Runs {
@@ -27,9 +27,8 @@ class BatchCutter {
   /// The next batch, if there is one, if the budget has room for it and if fewer than two per job
   /// (and two) are `in_flight`. With nothing in flight there is always room. Errors: Code::limit
   /// naming a sample that is larger than the budget.
-  [[nodiscard]] std::optional<Batch> next(std::size_t in_flight);
-  /// Takes back a batch that is done with: its lease ends, its buffer is used again.
-  void recycle(Batch batch);
+  [[nodiscard]] std::optional<Batch> next(std::size_t in_flight) override;
+  void recycle(Batch batch) override;
 
  private:
   void gather();

@@ -107,7 +107,8 @@ EncodedBatch encode_batch(Batch batch, const SourceInfo& source, const Encoding&
       }
     }
   } else {
-    const std::vector<Sample> samples = load_batch(batch, source, reader);
+    const std::vector<Sample> samples =
+        batch.pending.empty() ? std::exchange(batch.held, {}) : load_batch(batch, source, reader);
     encoded.samples.reserve(samples.size());
     for (std::size_t i = 0; i < samples.size(); ++i)
       encoded.samples.push_back(encode_sample(samples[i], batch.first + i, source, encoding));

@@ -13,18 +13,23 @@ namespace shale {
 void encode_all(Source& source, const Encoding& encoding, const PipelineLimits& limits,
                 const Events& events, const std::function<void(const EncodedSample&)>& commit) {
   MemoryBudget budget(limits.memory_bytes);
-  std::vector<BatchReader> readers;
-  for (unsigned i = 0; i < limits.jobs; ++i) readers.emplace_back(BatchReader::Options{});
   BatchCutter cutter(source, budget, limits.jobs,
                      {.are_encoded_whole = encoding.layout.rows.takes_runs(),
                       .rows_a_shard = limits.rows_a_shard});
+  encode_all(cutter, source.info(), encoding, limits.jobs, events, commit);
+}
+
+void encode_all(BatchFeed& feed, const SourceInfo& info, const Encoding& encoding, unsigned jobs,
+                const Events& events, const std::function<void(const EncodedSample&)>& commit) {
+  std::vector<BatchReader> readers;
+  for (unsigned i = 0; i < jobs; ++i) readers.emplace_back(BatchReader::Options{});
   std::uint64_t done = 0, done_bytes = 0;
-  OrderedPipeline<EncodedBatch> pipeline(limits.jobs);
+  OrderedPipeline<EncodedBatch> pipeline(jobs);
   for (;;) {
-    while (std::optional<Batch> batch = cutter.next(pipeline.pending())) {
+    while (std::optional<Batch> batch = feed.next(pipeline.pending())) {
       auto shared = std::make_shared<Batch>(std::move(*batch));  // a std::function must be copyable
-      pipeline.submit([&source, &encoding, &readers, shared](unsigned worker) {
-        return encode_batch(std::move(*shared), source.info(), encoding, readers[worker]);
+      pipeline.submit([&info, &encoding, &readers, shared](unsigned worker) {
+        return encode_batch(std::move(*shared), info, encoding, readers[worker]);
       });
     }
     if (pipeline.pending() == 0) return;
@@ -35,9 +40,9 @@ void encode_all(Source& source, const Encoding& encoding, const PipelineLimits& 
     }
     done_bytes += encoded.batch.bytes;
     encoded.samples.clear();
-    cutter.recycle(std::move(encoded.batch));
+    feed.recycle(std::move(encoded.batch));
     events.stop_if_asked();
-    events.report(done, source.info().manifest.samples, done_bytes);
+    events.report(done, info.manifest.samples, done_bytes);
   }
 }
 

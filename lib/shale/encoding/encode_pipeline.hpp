@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "shale/base/events.hpp"
+#include "shale/encoding/batch_feed.hpp"
 #include "shale/encoding/encode_batch.hpp"
 
 namespace shale {
@@ -20,6 +21,10 @@ struct PipelineLimits {
 /// order of the source, in the calling thread. Errors: same as encode_batch, BatchCutter and
 /// `commit`: the first in input order; Code::interrupted.
 void encode_all(Source& source, const Encoding& encoding, const PipelineLimits& limits,
+                const Events& events, const std::function<void(const EncodedSample&)>& commit);
+
+/// The same for batches that come from elsewhere; `info` says what they are of.
+void encode_all(BatchFeed& feed, const SourceInfo& info, const Encoding& encoding, unsigned jobs,
                 const Events& events, const std::function<void(const EncodedSample&)>& commit);
 
 /// Proves what was read of the input, before it is committed: by the digests of all its samples,

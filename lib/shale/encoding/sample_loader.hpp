@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -25,10 +26,12 @@ class ReadBuffer {
   std::uint64_t capacity_ = 0;
 };
 
-/// Consecutive samples of a source that are read and worked on as one.
+/// Consecutive samples that are worked on as one: those of a source, still to be read, or those of
+/// a stream, which came with their payload.
 struct Batch {
   std::vector<PendingSample> pending;
-  std::uint64_t first = 0;  ///< number of pending[0] in the source
+  std::vector<Sample> held;  ///< instead of pending: their payload is in the buffer
+  std::uint64_t first = 0;   ///< number of the first one in the input
   std::uint64_t bytes = 0;
   Lease lease;
   ReadBuffer buffer;
@@ -39,6 +42,9 @@ struct Batch {
 /// structs; the peaks with 2,000 fields bear it out. The rows of a run share all but the record.
 inline constexpr std::uint64_t kSampleOverheadBytes = 1024, kFieldOverheadBytes = 400,
                                kRecordFieldBytes = 120;
+[[nodiscard]] constexpr std::uint64_t sample_overhead(std::size_t fields) {
+  return std::max(kSampleOverheadBytes, fields * kFieldOverheadBytes);
+}
 
 /// Reads the payload of all samples of a batch into its buffer, with many reads in flight, and
 /// returns them as samples that point into it. Errors: Code::io naming the sample for a file that

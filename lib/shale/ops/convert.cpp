@@ -17,6 +17,7 @@
 #include "shale/io/temporary_folder.hpp"
 #include "shale/ops/compare_content.hpp"
 #include "shale/ops/conversion.hpp"
+#include "shale/ops/dataset_output.hpp"
 #include "shale/ops/identity.hpp"
 #include "shale/ops/one_file.hpp"
 #include "shale/shards/csv.hpp"
@@ -35,19 +36,6 @@ namespace shale {
 namespace {
 
 namespace fs = std::filesystem;
-
-void refuse_strange_output(const ConvertRequest& request, Place place) {
-  if (place == Place::other_file) {
-    throw Error(Code::exists, "is a file, not a directory")
-        .at(request.output)
-        .hint("choose another output");
-  }
-  if (place == Place::other_folder) {
-    throw Error(Code::exists, "is not empty and holds no shale dataset")
-        .at(request.output)
-        .hint("choose another output, or empty the directory yourself");
-  }
-}
 
 // All that a finished set needs, by name and size: a manifest alone is not a reason to continue
 // with it.
@@ -107,52 +95,8 @@ ConvertReport already_complete(const ConvertRequest& request, const Manifest& wa
   return report;
 }
 
-void refuse_other_run(const ConvertRequest& request, const WorkFolder& work,
-                      const Manifest& wanted) {
-  const std::string previous = work.previous_request();
-  if (!request.overwrite && !previous.empty()) {
-    const std::optional<std::string> difference =
-        first_difference(identity_from_line(previous), identity_of(wanted));
-    if (difference) {
-      throw Error(Code::exists, "holds an unfinished run of another command: {}", *difference)
-          .at(request.output)
-          .hint("run that command again to finish it, or pass --overwrite to discard it");
-    }
-  }
-}
-
-// Nothing of the old set is removed before the new one is complete: there must be space for both.
-void prepare_overwrite(const ConvertRequest& request, const SourceInfo& source,
-                       const Events& events) {
-  const std::uint64_t needed = source.manifest.bytes;
-  require_free_space(request.output, needed,
-                     "the old dataset stays until the new one is complete: free space for both, or "
-                     "remove the old one yourself");
-  const std::string size = needed == 0 ? "" : ", " + format_size(needed) + " of samples";
-  events.say(fmt::format("the dataset in {} stays until the new one{} is complete",
-                         printable(request.output), size));
-}
-
-// Refuses files of somebody else under the names of shards.
-void refuse_taken_names(const ConvertRequest& request, const Format& format,
-                        const SourceInfo& source) {
-  std::vector<std::string> suffixes =
-      format.layout(source.schema, OptionSet(format.options)).file_suffixes;
-  suffixes.emplace_back(kIndexSuffix);
-  suffixes.emplace_back(kBlocksSuffix);
-  refuse_foreign_files(SetPlace::of_dataset(request.output), suffixes);
-}
-
 ShardSetWriter::Options shards_of(const ConvertRequest& request) {
   return {.limit_bytes = request.shard_bytes, .limit_samples = request.shard_samples};
-}
-
-void add_native_index(Manifest& manifest, const Format& format, const WorkFolder& work,
-                      const std::function<void(const ShardVisitor&)>& for_each_shard) {
-  for (const std::string& name : format.write_native_index(manifest, for_each_shard, work.path())) {
-    const FileSummary file = summarize_file(InputFile(join_path(work.path(), name)));
-    manifest.files.push_back({name, file.bytes, file.hash});
-  }
 }
 
 // What was decided before the lock was taken may be wrong by now: all is looked at again.
@@ -166,7 +110,7 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
   std::unique_ptr<Source> source;
   Manifest wanted;
   try {
-    refuse_strange_output(request, place);
+    refuse_strange_output(request.output, place);
     source = open_input(request, work.path(), events);
     check_schema_fits(format, source->info().schema);
     refuse_too_large(source->info(), format, request.shard_bytes,
@@ -183,9 +127,9 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
       return report;
     }
     refuse_other_run(request, work, wanted);
-    refuse_taken_names(request, format, source->info());
+    refuse_taken_names(request.output, format, source->info().schema);
     work.clear();
-    if (replaces) prepare_overwrite(request, source->info(), events);
+    if (replaces) prepare_overwrite(request.output, source->info().manifest.bytes, events);
   } catch (...) {
     source.reset();
     if (place != Place::unfinished || work.previous_request().empty()) work.abandon();
@@ -199,10 +143,7 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
     conversion.run();
     report = conversion.finish(std::move(wanted));
     conversion.finish_lists(report.manifest);
-    const auto for_each_shard = [&](const ShardVisitor& visit) { work.for_each_shard(visit); };
-    if (format.write_native_index != nullptr)
-      add_native_index(report.manifest, format, work, for_each_shard);
-    write_manifest(work.path(), report.manifest, for_each_shard);
+    write_set_manifest(report.manifest, format, work);
   } catch (...) {
     // Not one shard is whole, or there is the old set: nothing to continue from, so nothing in the
     // way of a run with other options.
@@ -226,7 +167,7 @@ ConvertReport convert(const ConvertRequest& request, const Events& events) {
   if (format_of_output(request.output) != nullptr) return convert_into_file(request, events);
   const Format& format = format_named(request.format);
   const Place place = look_at(request.output);
-  refuse_strange_output(request, place);
+  refuse_strange_output(request.output, place);
   refuse_nested({request.output}, inputs_of(request));
   ConvertReport report;
   const bool is_finished =

@@ -25,15 +25,6 @@ namespace {
 // Of what becomes an archive, in the work folder: no output ends so.
 constexpr std::string_view kArrayName = "array";
 
-void refuse_schema(const ConvertRequest& request, const Format& format, const SourceInfo& source) {
-  if (is_archive_name(request.output))
-    refuse_images(source, request.output, !request.fields.empty());
-  if (is_array_name(request.output))
-    (void)only_array_field(source, request.output, !request.fields.empty());
-  check_schema_fits(format, source.schema);
-  refuse_too_large(source, format, kAnySize, memory_for_samples(request.memory_bytes, source));
-}
-
 // Options of shards did not shape it.
 void drop_shard_options(Manifest& manifest) {
   std::erase_if(manifest.options,
@@ -72,16 +63,9 @@ void verify_file(const ConvertRequest& request, const std::string& path, const E
   report.was_verified = true;
 }
 
-// One array per field, in the work folder, and then in the archive.
-ConvertReport write_archive(const ConvertRequest& request, const Events& events,
-                            const Format& format, Source& source, TemporaryOutput& output) {
-  say_notes(source.info(), events);
-  output.work().begin("");
-  Conversion conversion(request, events, format, source, output.work(),
-                        {.file_name = std::string(kArrayName), .keeps_suffixes = true});
-  conversion.run();
-  ConvertReport report = conversion.finish(wanted_manifest(request, source.info()));
-  drop_shard_options(report.manifest);
+// Packs the arrays, one per field, that are in the work folder.
+void finish_archive(const ConvertRequest& request, const Events& events, TemporaryOutput& output,
+                    ConvertReport& report) {
   report.manifest.format = "npz";
   std::vector<NpzMember> members;
   for (const Field& field : report.manifest.schema.fields) {
@@ -93,11 +77,11 @@ ConvertReport write_archive(const ConvertRequest& request, const Events& events,
   write_npz(archive, members, request.is_deflated, [&] { events.stop_if_asked(); });
   const FileSummary written = archive.finish();
   report.file_bytes = written.bytes;
-  if (!request.verify) return report;
+  if (!request.verify) return;
   report.was_verified = true;
   report.verification.bytes = written.bytes;
   const FileSummary found = summarize_file(InputFile(output.path()));
-  if (found.hash == written.hash) return report;
+  if (found.hash == written.hash) return;
   Finding finding;
   finding.message = "the bytes read back differ from those written";
   finding.file = request.output;
@@ -105,31 +89,51 @@ ConvertReport write_archive(const ConvertRequest& request, const Events& events,
   finding.expected = written.hash.hex();
   report.verification.findings = 1;
   report.verification.first_findings.push_back(std::move(finding));
-  return report;
 }
 
 ConvertReport write_file(const ConvertRequest& request, const Events& events, const Format& format,
                          Source& source, TemporaryOutput& output) {
-  if (is_archive_name(request.output))
-    return write_archive(request, events, format, source, output);
-  const bool has_index = request.with_index || request.verify;
   say_notes(source.info(), events);
   output.work().begin("");
   Conversion conversion(request, events, format, source, output.work(),
-                        {.file_name = output.place().indexed_file, .writes_index = has_index});
+                        division_of_file(request, output));
   conversion.run();
   ConvertReport report = conversion.finish(wanted_manifest(request, source.info()));
+  finish_file(request, events, output, report);
+  return report;
+}
+
+}  // namespace
+
+void refuse_unfit_file(const ConvertRequest& request, const Format& format, const SourceInfo& source) {
+  if (is_archive_name(request.output))
+    refuse_images(source, request.output, !request.fields.empty());
+  if (is_array_name(request.output))
+    (void)only_array_field(source, request.output, !request.fields.empty());
+  check_schema_fits(format, source.schema);
+  refuse_too_large(source, format, kAnySize, memory_for_samples(request.memory_bytes, source));
+}
+
+ShardSetWriter::Options division_of_file(const ConvertRequest& request,
+                                         const TemporaryOutput& output) {
+  if (is_archive_name(request.output))
+    return {.file_name = std::string(kArrayName), .keeps_suffixes = true};
+  return {.file_name = output.place().indexed_file,
+          .writes_index = request.with_index || request.verify};
+}
+
+void finish_file(const ConvertRequest& request, const Events& events, TemporaryOutput& output,
+                 ConvertReport& report) {
   drop_shard_options(report.manifest);
+  if (is_archive_name(request.output)) return finish_archive(request, events, output, report);
+  const bool has_index = request.with_index || request.verify;
   const ManifestSource input = report.manifest.source;
   if (has_index) write_file_manifest(output, report.manifest);
   if (request.verify) verify_file(request, output.path(), events, report);
   if (has_index && !request.with_index) output.drop_index();
   report.manifest.source = input;
   report.file_bytes = InputFile(output.path()).size();
-  return report;
 }
-
-}  // namespace
 
 ConvertReport convert_into_file(const ConvertRequest& request, const Events& events) {
   const Format& format = *format_of_output(request.output);
@@ -142,7 +146,7 @@ ConvertReport convert_into_file(const ConvertRequest& request, const Events& eve
   if (!request.is_dry_run) output.emplace(request.output, request.overwrite);
   const std::unique_ptr<Source> source =
       open_input(of_format, output ? output->work().path() : temporary_folder(), events);
-  refuse_schema(of_format, format, source->info());
+  refuse_unfit_file(of_format, format, source->info());
   ConvertReport report = output ? write_file(of_format, events, format, *source, *output)
                                 : plan_file(of_format, events, format, *source);
   report.is_one_file = true;

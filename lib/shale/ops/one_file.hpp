@@ -1,7 +1,10 @@
 #pragma once
 
 #include "shale/base/events.hpp"
+#include "shale/format/format.hpp"
 #include "shale/ops/convert_request.hpp"
+#include "shale/ops/file_output.hpp"
+#include "shale/shards/shard_set_writer.hpp"
 
 namespace shale {
 
@@ -16,5 +19,19 @@ namespace shale {
 /// naming them; Code::unsupported for a field that the format cannot hold; same as open_input and
 /// Conversion.
 [[nodiscard]] ConvertReport convert_into_file(const ConvertRequest& request, const Events& events);
+
+/// Errors: Code::usage, Code::schema, Code::unsupported, Code::limit for samples that one file of
+/// the format cannot hold.
+void refuse_unfit_file(const ConvertRequest& request, const Format& format,
+                       const SourceInfo& source);
+
+/// What the request of a set of shards does not say of one file.
+[[nodiscard]] ShardSetWriter::Options division_of_file(const ConvertRequest& request,
+                                                       const TemporaryOutput& output);
+
+/// With the samples written: packs them, if it is an archive; writes the index, if it was requested, verifies all of it, if
+/// so, and completes the report. Not published yet.
+void finish_file(const ConvertRequest& request, const Events& events, TemporaryOutput& output,
+                 ConvertReport& report);
 
 }  // namespace shale

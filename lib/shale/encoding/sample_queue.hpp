@@ -1,0 +1,80 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "shale/base/events.hpp"
+#include "shale/encoding/batch_feed.hpp"
+#include "shale/flow/memory_budget.hpp"
+#include "shale/format/source.hpp"
+
+namespace shale {
+
+/// A stream of samples on its way to a pipeline, which runs in a thread of its own: whoever has
+/// the samples pushes them, in order. Their bytes are copied, once, into batches that the budget
+/// covers; a full batch is handed over as a whole. How batches are cut depends on time, and changes
+/// nothing of the result.
+class SampleQueue final : public BatchFeed {
+ public:
+  /// `info`: of the stream before its first sample. `memory_bytes`: for all samples under way.
+  SampleQueue(SourceInfo info, std::uint64_t memory_bytes, unsigned jobs);
+
+  // For whoever has the samples: any thread, one sample at a time. A sample without key gets its
+  // number for one. After an error of try_add() or add() the sample is not in the stream.
+
+  /// False if there is no room, or another thread is adding: nothing has happened then. Errors:
+  /// Code::limit for a sample that is more than the whole budget; Code::usage after finish(); what
+  /// fail() was told.
+  [[nodiscard]] bool try_add(const Sample& sample);
+  /// Waits for room. Errors: same as try_add; Code::interrupted, as `events` says.
+  void add(const Sample& sample, const Events& events);
+  /// There are no more samples.
+  void finish();
+  /// The pipeline is to end, with Code::interrupted.
+  void stop() noexcept;
+  /// How many there are so far.
+  [[nodiscard]] std::uint64_t samples() const { return samples_; }
+
+  // For the pipeline.
+
+  /// Its totals are those of the batches that next() has handed out.
+  [[nodiscard]] const SourceInfo& info() const { return info_; }
+  [[nodiscard]] std::optional<Batch> next(std::size_t in_flight) override;
+  void recycle(Batch batch) override;
+  /// The pipeline has ended with an error: adding another sample throws it.
+  void fail(std::exception_ptr error) noexcept;
+
+ private:
+  [[nodiscard]] bool make_room(const Sample& sample);
+  void put(const Sample& sample);
+  void hand_over();
+  void rethrow_failure();
+
+  SourceInfo info_;  // its totals: the pipeline's thread alone
+  const std::size_t most_in_flight_;
+  MemoryBudget budget_;
+  const std::uint64_t batch_bytes_;
+
+  std::timed_mutex adding_;
+  std::optional<Batch> open_;  // the batch that is being filled
+  std::uint64_t open_cost_ = 0;
+  bool is_closed_ = false;
+  std::atomic<std::uint64_t> samples_ = 0;
+
+  std::mutex mutex_;
+  std::condition_variable is_ready_, has_room_;
+  std::deque<Batch> ready_;
+  std::vector<ReadBuffer> buffers_;
+  std::exception_ptr failure_;
+  std::atomic<bool> has_failed_ = false;
+  bool is_finished_ = false, is_stopped_ = false;
+  std::uint64_t recycled_ = 0;
+};
+
+}  // namespace shale

@@ -1,0 +1,75 @@
+#include "shale/ops/dataset_output.hpp"
+
+#include <optional>
+#include <vector>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/io/file_summary.hpp"
+#include "shale/io/free_space.hpp"
+#include "shale/ops/identity.hpp"
+#include "shale/shards/manifest_file.hpp"
+#include "shale/shards/naming.hpp"
+#include "shale/shards/set_swap.hpp"
+
+namespace shale {
+
+void refuse_strange_output(const std::string& output, Place place) {
+  if (place == Place::other_file) {
+    throw Error(Code::exists, "is a file, not a directory")
+        .at(output)
+        .hint("choose another output");
+  }
+  if (place == Place::other_folder) {
+    throw Error(Code::exists, "is not empty and holds no shale dataset")
+        .at(output)
+        .hint("choose another output, or empty the directory yourself");
+  }
+}
+
+void refuse_other_run(const ConvertRequest& request, const WorkFolder& work,
+                      const Manifest& wanted) {
+  const std::string previous = work.previous_request();
+  if (!request.overwrite && !previous.empty()) {
+    const std::optional<std::string> difference =
+        first_difference(identity_from_line(previous), identity_of(wanted));
+    if (difference) {
+      throw Error(Code::exists, "holds an unfinished run of another command: {}", *difference)
+          .at(request.output)
+          .hint("run that command again to finish it, or pass --overwrite to discard it");
+    }
+  }
+}
+
+// Nothing of the old set is removed before the new one is complete: there must be space for both.
+void prepare_overwrite(const std::string& output, std::uint64_t needed, const Events& events) {
+  require_free_space(output, needed,
+                     "the old dataset stays until the new one is complete: free space for both, or "
+                     "remove the old one yourself");
+  const std::string size = needed == 0 ? "" : ", " + format_size(needed) + " of samples";
+  events.say(fmt::format("the dataset in {} stays until the new one{} is complete",
+                         printable(output), size));
+}
+
+void refuse_taken_names(const std::string& output, const Format& format, const Schema& schema) {
+  std::vector<std::string> suffixes =
+      format.layout(schema, OptionSet(format.options)).file_suffixes;
+  suffixes.emplace_back(kIndexSuffix);
+  suffixes.emplace_back(kBlocksSuffix);
+  refuse_foreign_files(SetPlace::of_dataset(output), suffixes);
+}
+
+void write_set_manifest(Manifest& manifest, const Format& format, const WorkFolder& work) {
+  const auto for_each_shard = [&](const ShardVisitor& visit) { work.for_each_shard(visit); };
+  if (format.write_native_index != nullptr) {
+    for (const std::string& name :
+         format.write_native_index(manifest, for_each_shard, work.path())) {
+      const FileSummary file = summarize_file(InputFile(join_path(work.path(), name)));
+      manifest.files.push_back({name, file.bytes, file.hash});
+    }
+  }
+  write_manifest(work.path(), manifest, for_each_shard);
+}
+
+}  // namespace shale

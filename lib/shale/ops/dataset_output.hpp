@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "shale/base/events.hpp"
+#include "shale/format/format.hpp"
+#include "shale/ops/convert_request.hpp"
+#include "shale/shards/place.hpp"
+#include "shale/shards/work_folder.hpp"
+
+// What the commands share that write a directory of shards.
+
+namespace shale {
+
+/// Errors: Code::exists for what is neither a dataset nor free.
+void refuse_strange_output(const std::string& output, Place place);
+
+/// Errors: Code::exists for an unfinished run of another command, unless it is to be overwritten.
+void refuse_other_run(const ConvertRequest& request, const WorkFolder& work,
+                      const Manifest& wanted);
+
+/// Says that the old set stays until the new one, of so many bytes (0: not known), is complete.
+/// Errors: Code::io if there is no space for both.
+void prepare_overwrite(const std::string& output, std::uint64_t needed, const Events& events);
+
+/// Errors: Code::exists for files of somebody else under the names of shards.
+void refuse_taken_names(const std::string& output, const Format& format, const Schema& schema);
+
+/// Writes what the format's own readers want beside the shards, and the manifest, last.
+void write_set_manifest(Manifest& manifest, const Format& format, const WorkFolder& work);
+
+}  // namespace shale

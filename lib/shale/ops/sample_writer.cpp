@@ -1,0 +1,179 @@
+#include "shale/ops/sample_writer.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/encoding/encode_pipeline.hpp"
+#include "shale/encoding/sample_queue.hpp"
+#include "shale/ops/conversion.hpp"
+#include "shale/ops/sample_output.hpp"
+#include "shale/shards/shard_bounds.hpp"
+#include "shale/shards/shard_set_writer.hpp"
+
+namespace shale {
+namespace {
+
+// How long a signal may have to wait to be looked at.
+constexpr std::chrono::milliseconds kPatience{50};
+
+// What a container adds to a sample is less than this, and so much for each field.
+constexpr std::uint64_t kMostAdded = 64 * 1024, kMostAddedAField = 4 * 1024;
+
+// A stream has no list to make a fingerprint of: its samples say what it was.
+Hash128 fingerprint_of_stream(const DatasetDigest& digest) {
+  Hasher128 hasher;
+  hasher.update(as_bytes(fmt::format("{}\n{}\n{}\n{}\n", kProgramKind, digest.samples,
+                                     digest.ordered.hex(), digest.keys.hex())));
+  return hasher.digest();
+}
+
+}  // namespace
+
+struct SampleWriter::Impl {
+  const ConvertRequest request;
+  const Format& format;
+  const OptionSet format_options;
+  std::unique_ptr<SampleOutput> output;
+  Manifest wanted;
+  std::optional<SampleQueue> queue;
+  std::unique_ptr<ShardSizer> sizer;  // of a shard with no sample yet
+  std::optional<IndexColumns> columns;
+  std::uint64_t most_bytes = 0;  // of a file of a shard
+  std::mutex ending;
+  std::future<ConvertReport> result;
+  std::jthread thread;
+
+  explicit Impl(const ConvertRequest& the_request)
+      : request(the_request),
+        format(format_named(request.format)),
+        format_options(format.options),
+        output(take_output(request, format)) {}
+
+  void begin(Schema schema, std::vector<std::string> classes) {
+    SourceInfo info;
+    info.manifest.kind = kProgramKind;
+    info.schema = std::move(schema);
+    info.classes = std::move(classes);
+    info.keys_are_unique = !info.schema.has_keys;
+    check_schema_fits(format, info.schema);
+    wanted = wanted_manifest(request, info);
+    wanted.layout = format.layout(info.schema, format_options);
+    if (info.schema.has_keys && !wanted.layout.has_keys) {
+      throw Error(Code::unsupported, "format '{}' holds no keys for such fields", format.name)
+          .hint("leave out keys, or choose another format");
+    }
+    output->begin(info, wanted);
+    const std::uint64_t memory_bytes = memory_for_samples(request.memory_bytes, info);
+    most_bytes = output->division().limit_bytes;
+    if (!output->division().file_name.empty()) most_bytes = kAnySize;
+    sizer = format.create_sizer(info.schema, format_options);
+    columns.emplace(info.schema, wanted.layout);
+    queue.emplace(std::move(info), memory_bytes, request.jobs);
+    std::packaged_task<ConvertReport()> task([this] { return run(); });
+    result = task.get_future();
+    thread = std::jthread(std::move(task));
+  }
+
+  ConvertReport run() {
+    try {
+      ConvertReport report = write_samples();
+      output->publish(report);
+      output.reset();  // another writer may take the output now
+      return report;
+    } catch (...) {
+      output.reset();
+      queue->fail(std::current_exception());
+      throw;
+    }
+  }
+
+  ConvertReport write_samples() {
+    ShardSetWriter::Options options = output->division();
+    options.io = request.io;
+    options.memory_bytes = request.memory_bytes;
+    options.keys_are_unique = queue->info().keys_are_unique;
+    ShardSetWriter shards(format, queue->info().schema, format_options, output->work(),
+                          std::move(options));
+    const Encoding encoding{format, format_options, shards.layout(), OnError::fail};
+    encode_all(*queue, queue->info(), encoding, request.jobs, {},
+               [&](const EncodedSample& sample) { shards.append(*sample.record); });
+    const ShardSetWriter::Summary written = shards.finish();
+    ConvertReport report;
+    report.file_bytes = written.file_bytes;
+    report.manifest = wanted;
+    report.manifest.layout = shards.layout();
+    report.manifest.source = queue->info().manifest;
+    report.manifest.source.fingerprint = fingerprint_of_stream(written.digest);
+    report.manifest.digest = written.digest;
+    report.manifest.payload_bytes = written.payload_bytes;
+    report.manifest.shard_count = written.shards;
+    return report;
+  }
+
+  // Here, and not by the threads, for which it would be too late to leave out one sample.
+  void refuse_too_large(const Sample& sample) const {
+    std::uint64_t bytes = sample.key.size();
+    for (const Value& value : sample.values) {
+      if (const Bytes* run = std::get_if<Bytes>(&value)) bytes += run->size();
+      if (const auto* list = std::get_if<std::vector<Bytes>>(&value)) {
+        for (const Bytes element : *list) bytes += element.size() + sizeof(std::uint64_t);
+      }
+    }
+    const std::uint64_t limit = std::min(most_bytes, format.can.largest_record);
+    if (bytes + kMostAdded + kMostAddedAField * sample.values.size() <= limit) return;
+    std::vector<std::uint64_t> parts;
+    for (const Blob& part : format.encode(sample, queue->info().schema, format_options).parts)
+      parts.push_back(part.size());
+    const std::uint64_t needed = largest_file_of(sizer->size_with(parts), 1, *columns);
+    if (needed > most_bytes)
+      throw sample_too_large(needed, most_bytes).for_sample(sample.key, queue->samples());
+  }
+};
+
+SampleWriter::SampleWriter(const ConvertRequest& request)
+    : impl_(std::make_unique<Impl>(request)) {}
+
+SampleWriter::~SampleWriter() { abandon(); }
+
+void SampleWriter::begin(Schema schema, std::vector<std::string> classes) {
+  impl_->begin(std::move(schema), std::move(classes));
+}
+
+bool SampleWriter::try_add(const Sample& sample) {
+  impl_->refuse_too_large(sample);
+  return impl_->queue->try_add(sample);
+}
+
+void SampleWriter::add(const Sample& sample, const Events& events) {
+  impl_->refuse_too_large(sample);
+  impl_->queue->add(sample, events);
+}
+
+std::uint64_t SampleWriter::samples() const { return impl_->queue->samples(); }
+
+ConvertReport SampleWriter::finish(const Events& events) {
+  const std::lock_guard lock(impl_->ending);
+  impl_->queue->finish();
+  while (impl_->result.wait_for(kPatience) != std::future_status::ready) events.stop_if_asked();
+  impl_->thread.join();
+  return impl_->result.get();
+}
+
+void SampleWriter::abandon() noexcept {
+  if (!impl_) return;
+  const std::lock_guard lock(impl_->ending);
+  if (impl_->thread.joinable()) {
+    impl_->queue->stop();
+    impl_->thread.join();
+  }
+  if (!impl_->queue) impl_->output.reset();
+}
+
+}  // namespace shale

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "shale/base/events.hpp"
+#include "shale/data/sample.hpp"
+#include "shale/ops/convert_request.hpp"
+
+namespace shale {
+
+/// ManifestSource::kind of what a program wrote sample by sample.
+inline constexpr std::string_view kProgramKind = "program";
+
+/// Writes the samples that a program has, one by one, into a dataset: the same shards, indexes and
+/// hashes as a conversion of the same samples. Reads, hashes and writes in threads of its own. No
+/// dataset is there before finish() has returned. Killed, it leaves an unfinished one, which the
+/// next writer with the same options clears. Memory: request.memory_bytes.
+class SampleWriter {
+ public:
+  /// Takes the output. Of the request: output, format and bounds of the shards, overwrite, verify,
+  /// io, jobs, memory, generator. Errors: Code::exists for an output that is taken, or where
+  /// another process works; Code::io.
+  explicit SampleWriter(const ConvertRequest& request);
+  /// Abandons what is not finished.
+  ~SampleWriter();
+  SampleWriter(const SampleWriter&) = delete;
+  SampleWriter& operator=(const SampleWriter&) = delete;
+
+  /// Before the first sample. Errors: Code::schema, Code::unsupported for a schema that the format
+  /// cannot hold; Code::exists for an unfinished run of another command, or names that are taken.
+  void begin(Schema schema, std::vector<std::string> classes);
+
+  // As SampleQueue has them. Errors besides: Code::limit for a sample that no shard can hold; those
+  // of the threads, such as Code::io.
+
+  [[nodiscard]] bool try_add(const Sample& sample);
+  void add(const Sample& sample, const Events& events);
+  [[nodiscard]] std::uint64_t samples() const;
+
+  /// Waits until the dataset is complete, durable, in its place, and verified if so requested.
+  /// Errors: Code::schema naming a key that two samples have; those of the threads;
+  /// Code::interrupted, as `events` says. After an error there is no dataset, or the old one.
+  [[nodiscard]] ConvertReport finish(const Events& events);
+  /// Leaves no dataset and no files. Waits for the threads.
+  void abandon() noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace shale

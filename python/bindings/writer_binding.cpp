@@ -1,0 +1,192 @@
+#include "python/bindings/writer_binding.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <unistd.h>
+
+#include "shale/base/error.hpp"
+#include "shale/data/fixed_value.hpp"
+#include "shale/ops/choose_output.hpp"
+#include "shale/ops/sample_writer.hpp"
+
+#include "python/bindings/arguments.hpp"
+#include "python/bindings/errors_binding.hpp"
+#include "python/bindings/interpreter.hpp"
+#include "python/bindings/plain_objects.hpp"
+#include "python/bindings/sample_values.hpp"
+#include "python/bindings/watch.hpp"
+
+namespace nb = nanobind;
+using nb::literals::operator""_a;
+
+namespace shale::python {
+namespace {
+
+// More than this is copied without the interpreter's lock.
+constexpr std::uint64_t kMostLockedBytes = 512 << 10;
+
+ConvertRequest request_of(const Arguments& arguments) {
+  ConvertRequest request;
+  request.output = raw(arguments.get<nb::bytes>("output"));
+  OutputOptions options = arguments.output_options();
+  if (!options.format && format_of_output(request.output) == nullptr) options.format = "record";
+  options.with_index = arguments.get<bool>("with_index");
+  choose_output(request, options);
+  request.generator = "shale " SHALE_VERSION;
+  request.overwrite = arguments.get<bool>("overwrite");
+  request.verify = arguments.get<bool>("verify");
+  request.io = arguments.io();
+  request.jobs = arguments.jobs();
+  request.memory_bytes = arguments.memory_bytes();
+  return request;
+}
+
+// (name, kind) or (name, dtype as NumPy writes it, shape, numpy.dtype).
+InputField field_of(const nb::tuple& described) {
+  InputField field;
+  auto name = nb::cast<std::string>(described[0]);
+  field.name = nb::borrow(described[0]);
+  if (nb::len(described) == 2) {
+    field.field.kind = kind_named(nb::cast<std::string>(described[1]));
+    field.field.name = std::move(name);
+    return field;
+  }
+  field.field = field_of_column(std::move(name), DType::parse(nb::cast<std::string>(described[1])),
+                                nb::cast<std::vector<std::uint64_t>>(described[2]));
+  field.shape = nb::tuple(described[2]);
+  field.dtype = nb::borrow(described[3]);
+  return field;
+}
+
+nb::object digest_text(const Hash128& hash) {
+  return hash == Hash128{} ? nb::none() : nb::object(nb::str(hash.hex().c_str()));
+}
+
+nb::dict facts_of(const ConvertReport& report, const std::string& output) {
+  const Manifest& manifest = report.manifest;
+  nb::dict facts;
+  facts["path"] = fs_text(output);
+  facts["format"] = manifest.format;
+  facts["samples"] = manifest.digest.samples;
+  facts["shards"] = manifest.shard_count;
+  facts["payload_bytes"] = manifest.payload_bytes;
+  facts["file_bytes"] = report.file_bytes;
+  facts["content_digest"] = manifest.digest.content.hex();
+  facts["ordered_digest"] = manifest.digest.ordered.hex();
+  facts["keys_digest"] = digest_text(manifest.digest.keys);
+  return facts;
+}
+
+// A writer and the process that it belongs to: a child has its memory, but none of its threads.
+class Handle {
+ public:
+  explicit Handle(const nb::dict& words) : pid_(::getpid()) {
+    const ConvertRequest request = request_of(Arguments(words));
+    output_ = request.output;
+    const Unlocked unlocked;
+    writer_ = std::make_unique<SampleWriter>(request);
+  }
+  ~Handle() {
+    if (!is_mine()) {
+      (void)writer_.release();  // its threads and its files are the parent's
+      return;
+    }
+    const Unlocked unlocked;
+    writer_.reset();
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+  void begin(const nb::list& fields, bool has_keys, const nb::list& classes,
+             nb::object class_labels) {
+    refuse_other_process();
+    Schema schema;
+    for (const nb::handle described : fields) {
+      fields_.push_back(field_of(nb::borrow<nb::tuple>(described)));
+      schema.fields.push_back(fields_.back().field);
+    }
+    has_keys_ = schema.has_keys = has_keys;
+    class_labels_ = std::move(class_labels);
+    std::vector<std::string> names;
+    for (const nb::handle name : classes) names.push_back(raw(nb::cast<nb::bytes>(name)));
+    const Unlocked unlocked;
+    writer_->begin(std::move(schema), std::move(names));
+  }
+
+  void write(nb::handle sample) {
+    refuse_other_process();
+    const SampleValues values(sample, fields_, has_keys_, class_labels_, writer_->samples());
+    if (values.bytes() <= kMostLockedBytes && writer_->try_add(values.sample())) return;
+    Watch watch{nb::none()};
+    const Events events = watch.events();
+    try {
+      const Unlocked unlocked;
+      writer_->add(values.sample(), events);
+    } catch (const Error& error) {
+      raise_as_python(error, {});
+    }
+  }
+
+  nb::dict close() {
+    refuse_other_process();
+    Watch watch{nb::none()};
+    const Events events = watch.events();
+    ConvertReport report;
+    try {
+      const Unlocked unlocked;
+      try {
+        report = writer_->finish(events);
+      } catch (...) {
+        writer_->abandon();
+        throw;
+      }
+    } catch (const Error& error) {
+      raise_as_python(error, {});
+    }
+    return facts_of(report, output_);
+  }
+
+  void abandon() {
+    if (!is_mine()) return;
+    const Unlocked unlocked;
+    writer_->abandon();
+  }
+
+  [[nodiscard]] std::uint64_t samples() const { return writer_->samples(); }
+
+ private:
+  [[nodiscard]] bool is_mine() const { return ::getpid() == pid_; }
+
+  void refuse_other_process() const {
+    if (is_mine()) return;
+    throw Error(Code::usage, "the writer belongs to process {}, this is {}", pid_, ::getpid())
+        .at(output_)
+        .hint("write in the process that made the writer, or make one for each process");
+  }
+
+  const pid_t pid_;
+  std::string output_;
+  std::unique_ptr<SampleWriter> writer_;
+  std::vector<InputField> fields_;
+  bool has_keys_ = true;
+  nb::object class_labels_ = nb::none();
+};
+
+}  // namespace
+
+void bind_writer(nb::module_& module) {
+  nb::class_<Handle>(module, "SampleWriter")
+      .def(nb::init<const nb::dict&>(), "words"_a)
+      .def("begin", &Handle::begin, "fields"_a, "has_keys"_a, "classes"_a, "labels"_a.none())
+      .def("write", &Handle::write, "sample"_a)
+      .def("close", &Handle::close)
+      .def("abandon", &Handle::abandon)
+      .def_prop_ro("samples", &Handle::samples);
+}
+
+}  // namespace shale::python

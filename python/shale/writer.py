@@ -1,0 +1,333 @@
+"""Writes samples that a program makes, one by one, into a dataset."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from dataclasses import dataclass
+from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+
+from shale import _shale
+from shale._arguments import Path, byte_size, flag, path_bytes, text, whole_number
+from shale._program import Translation
+from shale.errors import Error, SchemaError, UsageError
+
+_KINDS = {
+    "bytes": "bytes",
+    "str": "text",
+    "text": "text",
+    "int": "integer",
+    "integer": "integer",
+    "float": "real",
+    "real": "real",
+    "list": "list",
+    bytes: "bytes",
+    str: "text",
+    int: "integer",
+    float: "real",
+    list: "list",
+}
+
+
+@dataclass(frozen=True)
+class WriteResult:
+    """A dataset that was written."""
+
+    path: str
+    format: str
+    samples: int
+    shards: int  #: 1 for an output that is one file
+    payload_bytes: int  #: of the values, without numbers
+    file_bytes: int
+    content_digest: str  #: docs/digests.md: the same for the same samples, in any order and any format
+    ordered_digest: str  #: the same for the same samples in the same order
+    keys_digest: Optional[str]  #: of keys and content; None if there are no keys
+
+
+class Writer:
+    """Writes samples into a dataset: the same shards, indexes, hashes and manifest as ``shale convert`` of the same samples.
+
+    ::
+
+        with shale.Writer("out", schema={"image": "bytes", "label": "int"}, classes=["cat", "dog"]) as writer:
+            writer.write({"key": "a.jpg", "image": data, "label": "dog"})
+
+    Args:
+        out: a directory, which must not exist or be empty; or one file, ``train.lmdb``, ``.h5``, ``.tfrecord``
+            or ``.npy``, whose suffix is the format.
+        to: format of the shards; see ``shale formats``. Default: ``"record"``, or what the suffix of ``out`` says.
+        schema: the fields of every sample, in order: ``{name: kind}``. A kind is ``"bytes"``, ``"str"``, ``"int"``
+            (64 bits), ``"float"`` (64 bits), ``"list"`` (of bytes), one of the types ``bytes``, ``str``,
+            ``int``, ``float`` and ``list``, or ``(dtype, shape)`` for numpy arrays of one dtype and shape:
+            ``("float32", (3, 224, 224))``, ``("int32", ())``. ``"first"`` takes the schema from the first
+            sample, and holds all others to it.
+        classes: names of the classes, by label. The samples then have an int field ``label``: an index, or a name of this list.
+        keys: whether samples have keys. Default: only where a field is of another kind than numbers and arrays of one size.
+        shard_size: the maximum size of any file of a shard: bytes, or a string such as ``"64MiB"``. Default: 1 GiB.
+        shard_samples: the maximum number of samples in a shard.
+        jobs: number of threads, 1 to 1024. Default: ``SHALE_JOBS``, or as many as SLURM, the CPU affinity and the cgroup allow.
+        memory: memory budget for samples under way: bytes, or a string such as ``"64MiB"``; at least 16 MiB.
+            Default: ``SHALE_MEMORY``, or 256 MiB, or a quarter of the memory that SLURM, the cgroup and the machine allow, if
+            that is less.
+        io: ``"direct"`` writes bypass the page cache, ``"buffered"`` ones use it; ``"auto"`` chooses.
+        overwrite: replace an existing dataset, when the new one is complete.
+        verify: read everything back at the end, and compare it with its hashes.
+        with_index: put the index of an output that is one file beside it, so that ``Dataset`` opens it at once.
+
+    The dataset is there when ``close()`` has returned, or the ``with`` block has ended: complete, durable, with its
+    manifest. An exception inside the block, or a writer that is dropped without ``close()``, leaves nothing. Hashing, encoding
+    and writing run in threads without the GIL; ``write()`` copies the values, and waits only where the disk is slower.
+    Several threads may write; the order of the samples is that of their calls. A forked child may not.
+
+    Raises:
+        shale.errors.UsageError: an argument is invalid, or contradicts another.
+        shale.errors.MismatchError: the output already exists and ``overwrite`` is False, or another process writes it.
+        shale.errors.SchemaError: the format cannot hold such fields.
+        shale.errors.StorageError: the storage failed, or is full.
+    """
+
+    def __init__(
+        self,
+        out: Path,
+        to: Optional[str] = None,
+        schema: Union[None, str, Mapping[str, Any]] = None,
+        *,
+        classes: Optional[Sequence[str]] = None,
+        keys: Optional[bool] = None,
+        shard_size: Union[None, int, str] = None,
+        shard_samples: Optional[int] = None,
+        jobs: Optional[int] = None,
+        memory: Union[None, int, str] = None,
+        io: str = "auto",
+        overwrite: bool = False,
+        verify: bool = False,
+        with_index: bool = False,
+    ) -> None:
+        words = {
+            "output": path_bytes(out, "out"),
+            "to": None if to is None else text(to, "to"),
+            "shard_size": byte_size(shard_size, "shard_size"),
+            "shard_samples": whole_number(shard_samples, "shard_samples"),
+            "jobs": whole_number(jobs, "jobs"),
+            "memory": byte_size(memory, "memory"),
+            "io": text(io, "io"),
+            "overwrite": flag(overwrite, "overwrite"),
+            "verify": flag(verify, "verify"),
+            "with_index": flag(with_index, "with_index"),
+        }
+        fields = None if _is_first(schema) else _fields_of(schema)
+        self._keys = None if keys is None else flag(keys, "keys")
+        self._classes = None if classes is None else _class_names(classes)
+        self._in_python = Translation(words)
+        self._has_begun = self._is_closed = False
+        with _Translated(self._in_python):
+            self._native = _shale.SampleWriter(words)
+            # Also at the end of the interpreter, before its threads are gone.
+            self._abandon = weakref.finalize(self, self._native.abandon)
+            if fields is not None:
+                self._begin(fields)
+
+    def write(self, sample: Mapping[str, Any]) -> None:
+        """Adds a sample.
+
+        Args:
+            sample: ``{name: value}`` with a value for each field of the schema: bytes (also bytearray, memoryview, arrays of
+                bytes), str, int, float, a numpy array of the dtype and shape, a list of bytes. ``"key"``, a str
+                or bytes, names the sample; no two may have the same, which ``close()`` finds out. Default: its number, ``"00000000"``.
+
+        Raises:
+            shale.errors.SchemaError: the sample does not fit; it is not written, and the writer goes on.
+            shale.errors.LimitError: it is larger than a shard or the memory may be; the same.
+            shale.errors.StorageError: the storage failed, or is full; there will be no dataset.
+        """
+        if type(sample) is not dict and isinstance(sample, Mapping):
+            sample = dict(sample)
+        try:
+            if not self._has_begun or self._is_closed:
+                self._first(sample)
+            self._native.write(sample)
+        except Error as error:
+            self._in_python.apply_to(error)
+            raise
+
+    def close(self) -> WriteResult:
+        """Finishes the dataset: waits until it is complete and durable. Called again, it returns the same.
+
+        Raises:
+            shale.errors.SchemaError: two samples have the same key, or there is no sample to take the schema from.
+            shale.errors.StorageError: the storage failed, or is full.
+            shale.errors.DamagedError: ``verify`` found damage.
+        """
+        if not self._is_closed:
+            self._is_closed = True
+            self._result: Optional[WriteResult] = None
+            if not self._has_begun:
+                self._abandon()
+                raise SchemaError("no sample was written, and the first one was to say what the schema is")
+            try:
+                with _Translated(self._in_python):
+                    self._result = WriteResult(**self._native.close())
+            finally:
+                self._abandon()
+        if self._result is None:
+            raise UsageError("the writer was closed without a dataset")
+        return self._result
+
+    @property
+    def samples(self) -> int:
+        """How many samples have been written so far."""
+        return self._native.samples if self._has_begun else 0
+
+    def __len__(self) -> int:
+        return self.samples
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
+        if kind is None:
+            self.close()
+        elif not self._is_closed:
+            self._is_closed = True
+            self._result = None
+            self._abandon()
+
+    def _first(self, sample: Any) -> None:
+        if self._is_closed:
+            raise UsageError("the writer is closed")
+        if not isinstance(sample, dict):
+            raise SchemaError(f"a sample is {type(sample).__name__}, expected a dict")
+        self._begin([_guessed(name, value, self._classes) for name, value in sample.items() if name != "key"])
+
+    def _begin(self, fields: List[tuple]) -> None:
+        has_keys = self._keys
+        if has_keys is None:
+            has_keys = any(len(field) == 2 and field[1] in ("bytes", "text", "list") for field in fields)
+        labels = None
+        if self._classes is not None:
+            labels = {name: label for label, name in enumerate(self._classes)}
+            if not any(field[0] == "label" and (field[1:] == ("integer",) or field[2:3] == ((),)) for field in fields):
+                raise UsageError("classes is for samples with an int field 'label', and the schema has none")
+        self._native.begin(fields, has_keys, [os.fsencode(name) for name in self._classes or ()], labels)
+        self._has_begun = True
+
+
+def from_iterable(
+    samples: Iterable[Mapping[str, Any]],
+    out: Path,
+    to: Optional[str] = None,
+    schema: Union[None, str, Mapping[str, Any]] = None,
+    **options: Any,
+) -> WriteResult:
+    """Writes all samples of an iterable into a dataset: ``Writer`` in one call.
+
+    Args:
+        samples: dictionaries, as ``Writer.write`` takes them.
+        out, to, schema: as ``Writer`` has them.
+        options: those of ``Writer``: classes, keys, shard_size, shard_samples, jobs, memory, io, overwrite, verify,
+            with_index.
+
+    An exception that the iterable raises, or a sample that does not fit, is raised here, and leaves no dataset.
+
+    Raises:
+        As ``Writer``, ``Writer.write`` and ``Writer.close``.
+    """
+    with Writer(out, to, schema, **options) as writer:
+        for sample in samples:
+            writer.write(sample)
+    return writer.close()
+
+
+class _Translated:
+    """Errors in the block name arguments, not options of the program."""
+
+    def __init__(self, in_python: Translation) -> None:
+        self._in_python = in_python
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
+        if isinstance(value, Error):
+            self._in_python.apply_to(value)
+
+
+# --- schema and classes
+
+
+def _is_first(schema: Any) -> bool:
+    if isinstance(schema, Mapping):
+        return False
+    if isinstance(schema, str) and schema == "first":
+        return True
+    found = "missing" if schema is None else repr(schema)
+    raise UsageError(f'schema is {found}, expected a mapping such as {{"image": "bytes", "label": "int"}}, or "first"')
+
+
+def _fields_of(schema: Any) -> List[tuple]:
+    return [_field_of(text(name, "a field of the schema"), kind) for name, kind in schema.items()]
+
+
+def _field_of(name: str, kind: Any) -> tuple:
+    if isinstance(kind, (str, type)) and kind in _KINDS:
+        return (name, _KINDS[kind])
+    if isinstance(kind, (tuple, list)) and len(kind) == 2:
+        return _array_field(name, *kind)
+    raise UsageError(
+        f"field {name!r} of the schema is {kind!r}, expected 'bytes', 'str', 'int', 'float', 'list' or a pair (dtype, shape)"
+    )
+
+
+def _array_field(name: str, dtype: Any, shape: Any) -> Tuple[str, str, Tuple[int, ...], Any]:
+    import numpy
+
+    try:
+        dtype = numpy.dtype(dtype).newbyteorder("<")
+    except TypeError as error:
+        raise UsageError(f"field {name!r} of the schema has dtype {dtype!r}: {error}") from None
+    if dtype.hasobject:
+        raise UsageError(f"field {name!r} of the schema has dtype {dtype}, which holds Python objects")
+    sides = shape if isinstance(shape, (tuple, list)) else (shape,)
+    counted = tuple(whole_number(side, f"a side of the shape of field {name!r}") for side in sides)
+    descr = numpy.lib.format.dtype_to_descr(dtype)
+    return (name, descr if isinstance(descr, str) else repr(descr), counted, dtype)  # type: ignore[return-value]
+
+
+def _guessed(name: Any, value: Any, classes: Optional[List[str]]) -> tuple:
+    """The field that a value of the first sample makes."""
+    if not isinstance(name, str):
+        raise SchemaError(f"a field is called {name!r}, expected a string")
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        import numpy
+
+        array = numpy.asarray(value)
+        return _array_field(name, array.dtype, array.shape)
+    if classes is not None and name == "label" and isinstance(value, str):
+        return (name, "integer")
+    kinds = [
+        ((bytes, bytearray, memoryview), "bytes"),
+        (str, "text"),
+        (int, "integer"),
+        (float, "real"),
+        ((list, tuple), "list"),
+    ]
+    for types, kind in kinds:
+        if isinstance(value, types):  # type: ignore[arg-type]
+            return (name, kind)
+    raise SchemaError(f"field {name!r} of the first sample is {type(value).__name__}, expected bytes, str, int, float, a list of bytes or an array")
+
+
+def _class_names(classes: Any) -> List[str]:
+    if isinstance(classes, (str, bytes)):
+        raise UsageError(f"classes is {classes!r}, expected a list of names")
+    names = list(classes)
+    seen = set()
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise UsageError(f"classes holds {name!r}, expected names")
+        if name in seen:
+            raise UsageError(f"classes holds {name!r} twice")
+        seen.add(name)
+    if not names:
+        raise UsageError("classes is empty, expected names")
+    return names

@@ -1,0 +1,425 @@
+"""shale.Writer: the bytes that the program writes, read by the readers of each container, and nothing left behind when it goes wrong."""
+
+import filecmp
+import json
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from conftest import run_shale
+from documented_code import blocks_of, bytes_left_by
+
+shale_package = pytest.importorskip("shale")
+from shale import Dataset, Writer, errors, from_iterable
+
+MIB = 1 << 20
+PHOTO = {"image": "bytes", "label": "int"}
+
+
+def names_in(folder):
+    return sorted(path.name for path in pathlib.Path(folder).iterdir())
+
+
+def photo_samples(photos):
+    for label, folder in enumerate(sorted(photos.iterdir())):
+        for path in sorted(folder.iterdir()):
+            yield {"key": f"{folder.name}/{path.name}", "image": path.read_bytes(), "label": label}
+
+
+def manifest_of(folder):
+    return json.loads((folder / "dataset.json").read_text())
+
+
+# ---- the bytes of the program
+
+
+@pytest.mark.parametrize("to", ["record", "lmdb", "hdf5"])
+def test_a_writer_writes_the_bytes_of_a_conversion(photos, tmp_path, to):
+    run_shale("convert", photos, tmp_path / "converted", "--to", to, "--shard-size", "1300KiB", "--quiet")
+    classes = names_in(photos)
+    written = from_iterable(photo_samples(photos), tmp_path / "written", to, PHOTO, classes=classes, shard_size="1300KiB", verify=True)
+    expected, found = manifest_of(tmp_path / "converted"), manifest_of(tmp_path / "written")
+    assert found["classes"] == expected["classes"] and found["digest"] == expected["digest"]
+    assert found["shards"] == expected["shards"] and written.shards == len(found["shards"]) > 1
+    assert {name for name in expected if found.get(name) != expected[name]} <= {"options", "source", "images", "files", "hash", "self_hash"}
+    for name in names_in(tmp_path / "written"):
+        if name != "dataset.json":
+            assert filecmp.cmp(tmp_path / "written" / name, tmp_path / "converted" / name, shallow=False), name
+    assert written.content_digest == expected["digest"]["content"] and written.ordered_digest == expected["digest"]["ordered"]
+    run_shale("verify", tmp_path / "written", "--deep")
+
+
+@pytest.mark.parametrize("name", ["train.lmdb", "train.h5", "train.tfrecord"])
+def test_a_suffix_makes_it_the_one_file_of_a_conversion(photos, tmp_path, name):
+    run_shale("convert", photos, tmp_path / name, "--quiet")
+    written = from_iterable(photo_samples(photos), tmp_path / f"w-{name}", schema=PHOTO, classes=names_in(photos), with_index=True)
+    assert written.shards == 1 and written.samples == 61
+    assert filecmp.cmp(tmp_path / name, tmp_path / f"w-{name}", shallow=False)
+    assert Dataset(tmp_path / f"w-{name}")[60]["image"] == (photos / "n02" / names_in(photos / "n02")[-1]).read_bytes()
+
+
+def test_to_must_agree_with_the_suffix(tmp_path):
+    with pytest.raises(errors.UsageError, match="to lmdb for an output that is one hdf5 file"):
+        Writer(tmp_path / "a.h5", "lmdb", PHOTO)
+    assert names_in(tmp_path) == []
+
+
+def test_jobs_memory_and_batches_change_nothing(tmp_path):
+    def write(name, **options):
+        samples = ({"key": f"k{n}", "x": bytes([n % 256]) * (n * 37 % 5000)} for n in range(3000))
+        return from_iterable(samples, tmp_path / name, schema={"x": "bytes"}, shard_samples=1300, **options)
+
+    assert write("a", jobs=1, memory="16MiB").ordered_digest == write("b", jobs=4, io="buffered").ordered_digest
+    for name in names_in(tmp_path / "a"):
+        assert filecmp.cmp(tmp_path / "a" / name, tmp_path / "b" / name, shallow=False), name
+
+
+# ---- what real readers find
+
+EVERY_KIND = {
+    "image": "bytes",
+    "caption": "str",
+    "label": "int",
+    "score": float,
+    "frames": "list",
+    "depth": ("uint16", (2, 3)),
+    "small": ("int8", ()),
+}
+
+
+def every_kind(number):
+    return {
+        "image": bytes([number]) * number,
+        "caption": f"ein Bild № {number}",
+        "label": -number,
+        "score": number / 7,
+        "frames": [b"a" * number, b""],
+        "depth": np.full((2, 3), number, "u2"),
+        "small": number,
+    }
+
+
+@pytest.mark.parametrize("schema", [EVERY_KIND, "first"])
+def test_samples_of_every_kind_come_back(tmp_path, schema):
+    first = every_kind(0) | {"small": np.int8(0)}
+    from_iterable([first, *map(every_kind, range(1, 20))], tmp_path / "out", schema=schema)
+    dataset = Dataset(tmp_path / "out")
+    for number in range(20):
+        found, expected = dataset[number], every_kind(number)
+        assert found.pop("key") == f"{number:08}"
+        assert np.array_equal(found.pop("depth"), expected.pop("depth"))
+        assert found == expected
+
+
+def test_lmdb_reads_what_was_written(tmp_path):
+    lmdb, msgpack = pytest.importorskip("lmdb"), pytest.importorskip("msgpack")
+    with Writer(tmp_path / "x.lmdb", schema={"t": "str", "n": "int"}) as writer:
+        writer.write({"key": "a", "t": "text", "n": 7})
+    with lmdb.open(str(tmp_path / "x.lmdb"), subdir=False, readonly=True, lock=False) as env, env.begin() as txn:
+        ((_, value),) = txn.cursor()
+        assert msgpack.unpackb(value) == {"key": b"a", "t": "text", "n": 7} or msgpack.unpackb(value)["t"] == "text"
+
+
+def test_h5py_and_numpy_read_rows_of_one_size(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    rows = [{"x": np.full((2, 2), n, "f4"), "y": n, "s": n / 3} for n in range(500)]
+    schema = {"x": ("float32", (2, 2)), "y": ("int32", ()), "s": ("float32", ())}
+    from_iterable(rows, tmp_path / "x.h5", schema=schema)
+    with h5py.File(tmp_path / "x.h5") as file:
+        assert file["x"].shape == (500, 2, 2) and file["y"].dtype == "<i4"
+        assert np.array_equal(file["s"][:], (np.arange(500) / 3).astype("f4"))
+    written = from_iterable(rows, tmp_path / "npy", "npy", schema)
+    assert np.array_equal(np.load(tmp_path / "npy/shard-000000.x.npy"), np.stack([row["x"] for row in rows]))
+    assert written.keys_digest is None
+    from_iterable(({"x": row["x"]} for row in rows), tmp_path / "x.npy", schema={"x": ("f4", (2, 2))})
+    assert np.array_equal(np.load(tmp_path / "x.npy")[499], rows[499]["x"])
+
+
+def test_tfrecord_reads_what_was_written(tmp_path):
+    reader = pytest.importorskip("tfrecord.reader")
+    from_iterable([{"image": b"\xff\xd8", "label": 3}], tmp_path / "x.tfrecord", schema=PHOTO)
+    (found,) = reader.tfrecord_loader(str(tmp_path / "x.tfrecord"), None, {"image": "byte", "label": "int"})
+    assert bytes(found["image"]) == b"\xff\xd8" and found["label"][0] == 3
+
+
+# ---- samples that do not fit
+
+BAD = {
+    "a dict": (7, "a sample is int"),
+    "missing": ({"image": b""}, "field 'label' is missing, expected int"),
+    "extra": ({"image": b"", "label": 0, "lable": 1}, "'lable' is not a field of the schema"),
+    "str for bytes": ({"image": "x", "label": 0}, "field 'image' is str, expected bytes"),
+    "None": ({"image": None, "label": 0}, "field 'image' is None, expected bytes"),
+    "float for int": ({"image": b"", "label": 1.0}, "field 'label' is float, expected int"),
+    "large": ({"image": b"", "label": 2**63}, "field 'label' is 9223372036854775808, expected"),
+    "wide": ({"image": np.zeros(3), "label": 0}, r"field 'image' is an array of float64 \(3,\), expected bytes"),
+    "key": ({"image": b"", "label": 0, "key": 5}, "the key is int, expected str or bytes"),
+    "empty key": ({"image": b"", "label": 0, "key": ""}, "the key is empty"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_sample_that_does_not_fit_is_named_and_left_out(tmp_path, case):
+    sample, message = BAD[case]
+    with Writer(tmp_path / "out", schema=PHOTO) as writer:
+        writer.write({"image": b"first", "label": 1})
+        with pytest.raises(errors.SchemaError, match=message) as caught:
+            writer.write(sample)
+        assert caught.value.sample == 1 and "sample 1" in str(caught.value)
+        writer.write({"image": b"second", "label": 2})
+    assert [s["image"] for s in Dataset(tmp_path / "out")] == [b"first", b"second"]
+
+
+ODD_VALUES = [
+    ("x", "str", "\ud800", "str with surrogates, expected valid Unicode"),
+    ("x", "int", True, None),
+    ("x", "int", np.uint8(3), None),
+    ("x", "float", float("nan"), None),
+    ("x", "float", 3, None),
+    ("x", "float", "3", "is str, expected float"),
+    ("x", "bytes", bytearray(b"a"), None),
+    ("x", "bytes", np.frombuffer(b"ab", "u1"), None),
+    ("x", "list", b"ab", "is bytes, expected a list of bytes"),
+    ("x", "list", [b"a", "b"], "is str, expected a list of bytes"),
+    ("x", ("u1", ()), 256, "256"),
+    ("x", ("i4", (3,)), np.zeros(3, "i8"), r"array of int64 \(3,\), expected an array of int32 \(3,\)"),
+    ("x", ("i4", (3,)), np.zeros((3, 1), "i4"), r"array of int32 \(3, 1\), expected an array of int32 \(3,\)"),
+    ("x", ("i4", (3,)), np.arange(3, dtype=">i4"), None),
+    ("x", ("i4", (3,)), np.arange(6, dtype="i4")[::2], None),
+    ("x", ("i4", (2, 3)), np.asfortranarray(np.arange(6, dtype="i4").reshape(2, 3)), None),
+    ("x", ("i4", (3,)), [1, 2, 3], "is list, expected an array"),
+    ("x", ("M8[s]", (2,)), np.array([1, 2], "M8[s]"), None),
+    ("x", ("c8", ()), np.complex64(1j), None),
+]
+
+
+@pytest.mark.parametrize("name, kind, value, message", ODD_VALUES)
+def test_odd_values(tmp_path, name, kind, value, message):
+    with Writer(tmp_path / "out", schema={name: kind}) as writer:
+        if message is None:
+            writer.write({name: value})
+        else:
+            with pytest.raises(errors.SchemaError, match=message):
+                writer.write({name: value})
+    if message is None:
+        (found,) = Dataset(tmp_path / "out")
+        assert np.array_equal(np.asarray(found[name]), np.asarray(value), equal_nan=kind == "float") or found[name] == bytes(value)
+
+
+def test_labels_are_indices_or_names_of_the_classes(tmp_path):
+    with Writer(tmp_path / "out", schema=PHOTO, classes=["cat", "dog"]) as writer:
+        writer.write({"image": b"", "label": "dog"})
+        writer.write({"image": b"", "label": 0})
+        for label in (2, -1, "bird"):
+            with pytest.raises(errors.SchemaError, match="field 'label' is"):
+                writer.write({"image": b"", "label": label})
+    dataset = Dataset(tmp_path / "out")
+    assert [s["label"] for s in dataset] == [1, 0] and list(dataset.classes) == ["cat", "dog"]
+
+
+def test_the_schema_of_the_first_sample_is_held(tmp_path):
+    with Writer(tmp_path / "out", schema="first") as writer:
+        writer.write({"x": 1})
+        with pytest.raises(errors.SchemaError, match="field 'x' is float, expected int"):
+            writer.write({"x": 1.5})
+    with pytest.raises(errors.SchemaError, match="no sample was written"), Writer(tmp_path / "none", schema="first"):
+        pass
+    assert names_in(tmp_path) == ["out"]
+
+
+def test_two_samples_of_one_key_leave_no_dataset(tmp_path):
+    with pytest.raises(errors.SchemaError, match="the key is not unique"), Writer(tmp_path / "out", schema=PHOTO) as writer:
+        for _ in range(2):
+            writer.write({"key": "twice", "image": b"", "label": 0})
+    assert names_in(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({}, "schema is missing"),
+        ({"schema": {"x": "jpg"}}, "field 'x' of the schema is 'jpg'"),
+        ({"schema": {"x": ("object", (2,))}}, "holds Python objects"),
+        ({"schema": PHOTO, "classes": ["a", "a"]}, "classes holds 'a' twice"),
+        ({"schema": {"x": "int"}, "classes": ["a"]}, "int field 'label'"),
+        ({"schema": PHOTO, "to": "zip"}, "unknown format 'zip'"),
+        ({"schema": PHOTO, "memory": "1MiB"}, "memory"),
+        ({"schema": PHOTO, "jobs": 0}, "jobs"),
+    ],
+)
+def test_arguments_are_checked_before_anything_is_written(tmp_path, options, message):
+    with pytest.raises(errors.UsageError, match=message):
+        Writer(tmp_path / "out", **options)
+    assert names_in(tmp_path) == []
+
+
+# ---- nothing is left behind
+
+
+def write_some(writer, count=200):
+    for _ in range(count):
+        writer.write({"image": b"x" * 50_000, "label": 1})
+
+
+@pytest.mark.parametrize("out", ["out", "out.lmdb"])
+@pytest.mark.parametrize("raised", [KeyError, KeyboardInterrupt])
+def test_an_exception_in_the_block_leaves_nothing(tmp_path, out, raised):
+    options = {} if "." in out else {"shard_samples": 10}
+    with pytest.raises(raised), Writer(tmp_path / out, schema=PHOTO, **options) as writer:
+        write_some(writer)
+        raise raised
+    assert names_in(tmp_path) == []
+    with pytest.raises(errors.UsageError, match="closed"):
+        writer.write({"image": b"", "label": 0})
+
+
+def test_a_writer_that_is_dropped_leaves_nothing(tmp_path):
+    writer = Writer(tmp_path / "out", schema=PHOTO, shard_samples=10)
+    write_some(writer)
+    del writer
+    assert names_in(tmp_path) == []
+
+
+def test_an_iterable_that_raises_leaves_nothing(tmp_path):
+    def samples():
+        yield {"image": b"", "label": 0}
+        raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        from_iterable(samples(), tmp_path / "out", schema=PHOTO)
+    assert names_in(tmp_path) == []
+
+
+def test_a_dataset_is_replaced_only_if_asked(tmp_path):
+    from_iterable([{"image": b"old", "label": 0}], tmp_path / "out", schema=PHOTO)
+    with pytest.raises(errors.MismatchError, match="already holds a finished dataset") as caught:
+        Writer(tmp_path / "out", schema=PHOTO)
+    assert "overwrite" in caught.value.hint and "--" not in caught.value.hint
+    with pytest.raises(KeyError), Writer(tmp_path / "out", schema=PHOTO, overwrite=True) as writer:
+        write_some(writer)
+        raise KeyError
+    assert Dataset(tmp_path / "out")[0]["image"] == b"old"
+    from_iterable([{"image": b"new", "label": 0}], tmp_path / "out", schema=PHOTO, overwrite=True)
+    assert Dataset(tmp_path / "out")[0]["image"] == b"new"
+
+
+def run_python(code, folder, *words):
+    return subprocess.run([sys.executable, "-c", code, *words], cwd=folder, capture_output=True, text=True)
+
+
+WRITE_AND = """
+import os, resource, signal, sys
+import shale
+writer = shale.Writer("out", schema={"image": "bytes", "label": "int"}, shard_samples=10)
+for number in range(100):
+    writer.write({"image": bytes(100_000), "label": number})
+"""
+
+
+def test_the_end_of_the_interpreter_leaves_nothing(tmp_path):
+    assert run_python(WRITE_AND, tmp_path).returncode == 0
+    assert names_in(tmp_path) == []
+
+
+def test_a_killed_writer_is_cleared_by_the_next(tmp_path):
+    killed = run_python(WRITE_AND + "os.kill(os.getpid(), signal.SIGKILL)", tmp_path)
+    assert killed.returncode == -signal.SIGKILL and names_in(tmp_path / "out") == [".shale"]
+    with pytest.raises(errors.MismatchError, match="unfinished"):
+        Dataset(tmp_path / "out")
+    with pytest.raises(errors.MismatchError, match="another command: shard_samples was 10"):
+        Writer(tmp_path / "out", schema=PHOTO)
+    from_iterable([{"image": b"", "label": 0}], tmp_path / "out", schema=PHOTO, shard_samples=10)
+    run_shale("verify", tmp_path / "out")
+    assert ".shale" not in names_in(tmp_path / "out")
+
+
+def test_a_full_disk_is_a_storage_error(tmp_path):
+    code = WRITE_AND.replace("import shale", "import shale\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)") + """
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+try:
+    for number in range(10_000):
+        writer.write({"image": bytes(100_000), "label": number})
+    writer.close()
+except shale.errors.StorageError as error:
+    print("full", os.path.exists("out"))
+"""
+    done = run_python(code, tmp_path)
+    assert done.stdout == "full False\n", done.stderr
+    assert names_in(tmp_path) == []
+
+
+def test_a_signal_ends_a_write_that_waits(tmp_path):
+    code = """
+import os, signal, threading, shale
+signal.setitimer(signal.ITIMER_REAL, 0.2, 0.05)
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+try:
+    with shale.Writer("out", schema={"x": "bytes"}, memory="16MiB", io="direct") as writer:
+        while True:
+            writer.write({"x": bytes(1 << 20)})
+except KeyboardInterrupt:
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    print("interrupted", os.path.exists("out"))
+"""
+    done = run_python(code, tmp_path)
+    assert done.stdout == "interrupted False\n", done.stderr
+
+
+def test_only_the_process_that_made_it_writes(tmp_path):
+    with Writer(tmp_path / "out", schema=PHOTO) as writer:
+        writer.write({"image": b"mine", "label": 0})
+        pid = os.fork()
+        if pid == 0:
+            try:
+                writer.write({"image": b"child's", "label": 0})
+            except errors.UsageError as error:
+                del writer
+                os._exit(0 if "belongs to process" in str(error) else 1)
+            os._exit(2)
+        assert os.waitpid(pid, 0)[1] == 0
+    assert [s["image"] for s in Dataset(tmp_path / "out")] == [b"mine"]
+
+
+def test_several_threads_may_write(tmp_path):
+    with Writer(tmp_path / "out", schema={"x": "bytes"}, memory="16MiB") as writer:
+
+        def write(name):
+            for number in range(200):
+                writer.write({"key": f"{name}/{number:03}", "x": name.encode() * 20_000})
+
+        threads = [threading.Thread(target=write, args=(name,)) for name in "abcd"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(writer) == writer.samples == 800
+    found = [s["key"] for s in Dataset(tmp_path / "out")]
+    for name in "abcd":
+        assert [key for key in found if key.startswith(name)] == [f"{name}/{number:03}" for number in range(200)]
+
+
+def test_memory_is_the_budget(tmp_path):
+    code = """
+import resource, shale
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+before = peak()
+with shale.Writer("out", schema={"x": "bytes", "n": "int"}, memory="64MiB") as writer:
+    for number in range(4000):
+        writer.write({"x": bytes(number % 200 * 1000), "n": number})
+print(peak() - before)
+"""
+    done = run_python(code, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) <= (64 + 64) * MIB
+
+
+@pytest.mark.parametrize("block", blocks_of(["docs/python.md"], "writer"))
+def test_the_lines_in_the_document_write_a_dataset(block, dataset, tmp_path):
+    assert b"second" in bytes_left_by(block, dataset, tmp_path)
