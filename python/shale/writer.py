@@ -273,9 +273,7 @@ def _field_of(name: str, kind: Any) -> tuple:
         return (name, _KINDS[kind])
     if isinstance(kind, (tuple, list)) and len(kind) == 2:
         return _array_field(name, *kind)
-    raise UsageError(
-        f"field {name!r} of the schema is {kind!r}, expected 'bytes', 'str', 'int', 'float', 'list' or a pair (dtype, shape)"
-    )
+    raise UsageError(f"field {name!r} of the schema is {kind!r}, expected 'bytes', 'str', 'int', 'float', 'list' or a pair (dtype, shape)")
 
 
 def _array_field(name: str, dtype: Any, shape: Any) -> Tuple[str, str, Tuple[int, ...], Any]:
@@ -314,7 +312,9 @@ def _guessed(name: Any, value: Any, classes: Optional[List[str]]) -> tuple:
     for types, kind in kinds:
         if isinstance(value, types):  # type: ignore[arg-type]
             return (name, kind)
-    raise SchemaError(f"field {name!r} of the first sample is {type(value).__name__}, expected bytes, str, int, float, a list of bytes or an array")
+    raise SchemaError(
+        f"field {name!r} of the first sample is {type(value).__name__}, expected bytes, str, int, float, a list of bytes or an array"
+    )
 
 
 def _class_names(classes: Any) -> List[str]:

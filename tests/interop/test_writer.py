@@ -339,7 +339,9 @@ def test_a_killed_writer_is_cleared_by_the_next(tmp_path):
 
 
 def test_a_full_disk_is_a_storage_error(tmp_path):
-    code = WRITE_AND.replace("import shale", "import shale\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)") + """
+    code = (
+        WRITE_AND.replace("import shale", "import shale\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)")
+        + """
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 try:
     for number in range(10_000):
@@ -348,6 +350,7 @@ try:
 except shale.errors.StorageError as error:
     print("full", os.path.exists("out"))
 """
+    )
     done = run_python(code, tmp_path)
     assert done.stdout == "full False\n", done.stderr
     assert names_in(tmp_path) == []
