@@ -105,7 +105,8 @@ ConvertReport write_file(const ConvertRequest& request, const Events& events, co
 
 }  // namespace
 
-void refuse_unfit_file(const ConvertRequest& request, const Format& format, const SourceInfo& source) {
+void refuse_unfit_file(const ConvertRequest& request, const Format& format,
+                       const SourceInfo& source) {
   if (is_archive_name(request.output))
     refuse_images(source, request.output, !request.fields.empty());
   if (is_array_name(request.output))

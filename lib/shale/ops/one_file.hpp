@@ -29,8 +29,8 @@ void refuse_unfit_file(const ConvertRequest& request, const Format& format,
 [[nodiscard]] ShardSetWriter::Options division_of_file(const ConvertRequest& request,
                                                        const TemporaryOutput& output);
 
-/// With the samples written: packs them, if it is an archive; writes the index, if it was requested, verifies all of it, if
-/// so, and completes the report. Not published yet.
+/// With the samples written: packs them, if it is an archive; writes the index, if it was
+/// requested, verifies all of it, if so, and completes the report. Not published yet.
 void finish_file(const ConvertRequest& request, const Events& events, TemporaryOutput& output,
                  ConvertReport& report);
 
