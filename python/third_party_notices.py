@@ -1,4 +1,4 @@
-"""Writes THIRD_PARTY.txt into an unpacked wheel: name, version and licence of everything in it that is not shale's.
+"""Writes THIRD_PARTY_LICENSES into an unpacked wheel: name, version and licence of everything in it that is not shale's.
 
     python third_party_notices.py UNPACKED
 
@@ -78,7 +78,7 @@ def main(unpacked):
     for text, names in titles.items():
         lines += ["", "=" * 80, " ".join(names), "=" * 80, text]
     (dist_info / "licenses").mkdir(exist_ok=True)
-    (dist_info / "licenses" / "THIRD_PARTY.txt").write_text("\n".join(lines), encoding="utf-8")
+    (dist_info / "licenses" / "THIRD_PARTY_LICENSES").write_text("\n".join(lines), encoding="utf-8")
 
 
 if __name__ == "__main__":

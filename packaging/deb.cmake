@@ -1,0 +1,33 @@
+# The Debian package: `cpack -G DEB` in a build tree, or packaging/deb.sh. Its Depends are those of the libraries that are linked.
+set(doc ${CMAKE_INSTALL_DATADIR}/doc/shale)
+install(FILES LICENSE DESTINATION ${doc} RENAME copyright)
+install(FILES CHANGELOG.md DESTINATION ${doc})
+set(SHALE_THIRD_PARTY_LICENSES "" CACHE FILEPATH "What packaging/third_party.py printed, to be installed too")
+if(SHALE_THIRD_PARTY_LICENSES)
+  install(FILES ${SHALE_THIRD_PARTY_LICENSES} DESTINATION ${doc})
+endif()
+# Where Debian's shells look. The program prints what its options are.
+set(shells "bash:bash-completion/completions/shale;zsh:zsh/vendor-completions/_shale;fish:fish/vendor_completions.d/shale.fish")
+foreach(shell ${shells})
+  string(REPLACE ":" ";" shell ${shell})
+  list(GET shell 0 name)
+  list(GET shell 1 file)
+  set(script ${PROJECT_BINARY_DIR}/completion.${name})
+  get_filename_component(folder ${file} DIRECTORY)
+  get_filename_component(file ${file} NAME)
+  install(CODE "execute_process(COMMAND \"$<TARGET_FILE:shale>\" completion ${name} OUTPUT_FILE \"${script}\"
+                                COMMAND_ERROR_IS_FATAL ANY)")
+  install(FILES ${script} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder} RENAME ${file})
+endforeach()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_CONTACT "the shale developers <shale@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION "shale converts datasets for training between formats, verifies every byte, and draws rows.")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/deb_gzip.cmake)  # Debian has its man pages compressed
+include(CPack)
