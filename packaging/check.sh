@@ -60,6 +60,12 @@ in_nothing() {
   round_trip "$work/nothing"
 }
 
+# Where this machine takes Debian from.
+mirror() {
+  # shellcheck disable=SC2016 # apt-get's own names
+  apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Component: main' 'Origin: Debian' | grep -v security | head -1
+}
+
 # A fresh copy of SUITE's smallest system.
 system() { # SUITE ROOT
   local base=$cache/debian-$1
@@ -67,7 +73,7 @@ system() { # SUITE ROOT
   command -v debootstrap >/dev/null || { printf 'left out: no debootstrap\n' && return 1; }
   if [[ ! -e $base/complete ]]; then
     rm -rf "$base"
-    debootstrap --variant=minbase "$1" "$base" http://deb.debian.org/debian >"$work/debootstrap.log" 2>&1 ||
+    debootstrap --variant=minbase "$1" "$base" "$(mirror)" >"$work/debootstrap.log" 2>&1 ||
       { printf 'left out: debootstrap %s: %s\n' "$1" "$(tail -1 "$work/debootstrap.log")" && return 1; }
     : >"$base/complete"
   fi

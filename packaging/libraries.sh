@@ -38,10 +38,10 @@ fetch_sources() {
   sed '/^#/d' "$here/libraries.txt" | while read -r name version; do
     if ! compgen -G "$cache/sources/${name}_${version#*:}.dsc" >/dev/null; then
       if [[ ! -e $apt/updated ]]; then
-        cat >"$apt/sources.list" <<END
-deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main
-deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian-security bookworm-security main
-END
+        # The machine's own mirrors of Debian, for sources.
+        # shellcheck disable=SC2016 # apt-get's own names
+        apt-get indextargets --format 'deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(REPO_URI) $(RELEASE) main' \
+          'Created-By: Packages' 'Component: main' 'Origin: Debian' | sort -u >"$apt/sources.list"
         printf 'Dir::Etc::sourcelist "%s"; Dir::Etc::sourceparts "-"; Dir::State::lists "%s"; Dir::Cache "%s";\n' \
           "$apt/sources.list" "$apt/lists" "$apt" >"$apt/apt.conf"
         APT_CONFIG=$apt/apt.conf apt-get update -q
