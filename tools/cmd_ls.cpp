@@ -127,7 +127,10 @@ int print_json(SampleList& list, const std::string& path) {
   } catch (const Error& error) {
     const Error told = with_usual_hint(error, "ls");
     tell_error(told);
-    print(text + "],\"error\":" + error_facts(told)["error"].dump() + "}\n");
+    try {
+      print(text + "],\"error\":" + error_facts(told)["error"].dump() + "}\n");
+    } catch (const Error&) {  // stdout itself may be what failed; the exit code tells
+    }
     return exit_code_of(told.code());
   }
   print(text + "]}\n");

@@ -46,6 +46,13 @@ class Listing(unittest.TestCase):
                 self.assertEqual(process.stderr.read(), b"")
                 self.assertEqual(process.wait(), -signal.SIGPIPE)
 
+    def test_a_full_disk_is_told_once(self):
+        for form in ([], ["--tsv"], ["--json"]):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([SHALE, "ls", self.array, *form], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.stderr.count("cannot write to stdout"), 1, done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
