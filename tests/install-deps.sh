@@ -12,7 +12,7 @@ build_packages=(
   g++ cmake ninja-build pkg-config
   libboost-program-options-dev libfmt-dev libisal-dev libjpeg62-turbo-dev libpng-dev libturbojpeg0-dev
   libhdf5-dev liblmdb-dev libmsgpack-cxx-dev
-  liburing-dev libxxhash-dev nlohmann-json3-dev doctest-dev
+  liburing-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev doctest-dev
   python3 python3-dev python3-venv strace bindfs
 )
 ci_packages=(clang clang-format clang-tidy libclang-rt-14-dev shellcheck mandoc strace slurm-wlm munge zsh fish)
