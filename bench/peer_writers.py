@@ -1,6 +1,7 @@
 """Packs an image folder with a peer's own writer, used as its documents show; runs in the peers' environment.
 
 peer_writers.py webdataset|mds|lmdb|hdf5|ffcv FOLDER OUT    (ffcv: in the environment of bench/loader.py)
+peer_writers.py shale FOLDER OUT                  the same loop with shale.Writer, for bench/writer.py
 peer_writers.py lmdb-values COUNT OUT             an LMDB of COUNT values of 100 KiB, for bench/scan.py
 """
 
@@ -58,6 +59,14 @@ def write_mds(folder, out):
     with MDSWriter(out=out, columns=columns, size_limit=64 << 20, hashes=["xxh3_64"]) as sink:
         for path, label in samples(folder):
             sink.write({"image": read(path), "label": label})
+
+
+def write_shale(folder, out):
+    import shale
+
+    with shale.Writer(out, "record", {"image": "bytes", "label": "int"}, classes=sorted(os.listdir(folder))) as writer:
+        for path, label in samples(folder):
+            writer.write({"key": os.path.relpath(path, folder), "image": read(path), "label": label})
 
 
 def write_lmdb(folder, out):
@@ -142,6 +151,7 @@ WRITERS = {
     "lmdb": write_lmdb,
     "lmdb-values": write_lmdb_values,
     "hdf5": write_hdf5,
+    "shale": write_shale,
 }
 
 if __name__ == "__main__":
