@@ -5,7 +5,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "shale/shards/manifest_file.hpp"
 #include "shale/shards/set_swap.hpp"
+#include "shale/shards/shard_set_writer.hpp"
 
 #include "tests/support/toy_format.hpp"
 #include "tests/support/toy_rows_format.hpp"
@@ -187,6 +189,78 @@ TEST_CASE("set swap: an old manifest that is not whole, or not of shale, is refu
         error_of([&] { (void)finish_swap(SetPlace::of_dataset(dir / "out"), work); });
     CHECK(error.code() == Code::exists);
     CHECK(content_of(dir / "out") == before);
+  }
+}
+
+// x.toy with its index, complete in the work folder beside it. Returns the file's bytes.
+std::string complete_beside_file(const std::string& file, std::size_t samples) {
+  WorkFolder work = WorkFolder::of_file(file);
+  work.clear();
+  work.begin("");
+  const Schema schema{
+      .fields = {{.name = "x", .kind = Kind::tensor, .dtype = DType::parse("|u1"), .shape = {3}}},
+      .has_keys = false};
+  const SampleSet set = plain_samples(schema, samples, 3);
+  const OptionSet options(toy_rows_format.options);
+  ShardSetWriter writer(toy_rows_format, set.schema, options, work, {.file_name = "x.toy"});
+  for (const Sample& sample : set.samples) {
+    Record record = toy_rows_format.encode(sample, set.schema, options);
+    record.digest.add(digest_of(sample, set.schema));
+    writer.append(record);
+  }
+  const ShardSetWriter::Summary written = writer.finish();
+  Manifest manifest;
+  manifest.format = toy_rows_format.name;
+  manifest.schema = set.schema;
+  manifest.layout = writer.layout();
+  manifest.digest = written.digest;
+  manifest.payload_bytes = written.payload_bytes;
+  manifest.shard_count = 1;
+  manifest.source.samples = samples;
+  write_manifest_file(join_path(work.path(), "x.toy.dataset.json"), manifest,
+                      [&](const auto& visit) { work.for_each_shard(visit); });
+  return read_text(join_path(work.path(), "x.toy"));
+}
+
+void put_beside(const std::string& file) {
+  const SetPlace place = SetPlace::of_file(file + ".dataset.json", "x.toy");
+  WorkFolder work = WorkFolder::of_file(file);
+  if (finish_swap(place, work)) return;
+  put_file_in_place(place, work, [&] { fs::rename(join_path(work.path(), "x.toy"), file); });
+}
+
+TEST_CASE("set swap: killed at any step, no index stands beside a file that is not its own" *
+          doctest::test_suite("slow")) {
+  bool was_stopped = true;
+  for (int step = 0; was_stopped; ++step) {
+    CAPTURE(step);
+    REQUIRE(step < 200);
+    const TempDir run;
+    const std::string file = run / "x.toy", manifest = file + ".dataset.json";
+    std::map<std::uint64_t, std::string> bytes;
+    bytes[5] = complete_beside_file(file, 5);
+    put_beside(file);
+    bytes[9] = complete_beside_file(file, 9);
+    const std::string end = text_from_child([&]() -> std::string {
+      fault = Fault::kill;
+      calls_before_fault = step;
+      put_beside(file);
+      return "done";
+    });
+    was_stopped = end != "done";
+    const auto check = [&] {
+      if (!fs::exists(manifest)) return;
+      const std::uint64_t samples = read_manifest(DatasetPaths::of_file(file, "")).digest.samples;
+      CHECK(read_text(file) == bytes[samples]);
+    };
+    check();
+    {
+      WorkFolder work = WorkFolder::of_file(file);
+      (void)finish_swap(SetPlace::of_file(manifest, "x.toy"), work);
+    }
+    check();
+    CHECK(fs::exists(manifest));
+    CHECK(fs::exists(file + ".blocks.npy"));
   }
 }
 
