@@ -18,19 +18,10 @@ nb::object checked(PyObject* made) {
 
 }  // namespace
 
-void park() noexcept {
-  for (;;) ::pause();
-}
-
-#if PY_VERSION_HEX >= 0x030A0000
 NoCollection::NoCollection() : was_on_(PyGC_Disable() != 0) {}
 NoCollection::~NoCollection() {
   if (was_on_) PyGC_Enable();
 }
-#else
-NoCollection::NoCollection() : was_on_(false) {}
-NoCollection::~NoCollection() = default;
-#endif
 
 bool CallingThread::was_interrupted() {
   if (::syscall(SYS_gettid) != ::getpid()) return false;

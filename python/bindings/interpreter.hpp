@@ -2,18 +2,17 @@
 
 #include <chrono>
 #include <functional>
+#include <type_traits>
 #include <utility>
 
-#include <cxxabi.h>
 #include <nanobind/nanobind.h>
+
+#include "python/bindings/run_or_park.hpp"
 
 // All that takes the interpreter's lock or runs Python code goes through here: nowhere else may a
 // thread be ended by the interpreter. tests/house looks for it.
 
 namespace shale::python {
-
-/// Waits for the end of the process.
-[[noreturn]] void park() noexcept;
 
 /// Runs functions of Python's C interface that may run Python code or wait for the interpreter's
 /// lock; `call` makes no C++ object.
@@ -21,15 +20,23 @@ namespace shale::python {
 /// CPython before 3.14 ends a thread that asks for the lock after the interpreter has begun to end,
 /// by pthread_exit(). That unwinds the stack: destructors would change reference counts without the
 /// lock, and frames that are noexcept, as nanobind's are, abort the process. So the unwinding stops
-/// where it reaches C++, and the thread waits, as it does in CPython 3.14. It holds no lock of
-/// Python's then. There is no moment too late to look whether the interpreter is ending, because
-/// nothing looks.
+/// before it reaches them (run_or_park), and the thread waits, as it does in CPython 3.14. It holds
+/// no lock of Python's then. There is no moment too late to look whether the interpreter is ending,
+/// because nothing looks.
 template <class Call>
 auto or_parked(Call call) {
-  try {
-    return call();
-  } catch (const abi::__forced_unwind&) {
-    park();
+  using Result = std::invoke_result_t<Call&>;
+  if constexpr (std::is_void_v<Result>) {
+    run_or_park([](void* data) { (*static_cast<Call*>(data))(); }, &call);
+  } else {
+    std::pair<Call*, Result> both{&call, Result{}};
+    run_or_park(
+        [](void* data) {
+          auto* both = static_cast<std::pair<Call*, Result>*>(data);
+          both->second = (*both->first)();
+        },
+        &both);
+    return both.second;
   }
 }
 
