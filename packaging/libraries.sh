@@ -118,7 +118,7 @@ libraries() {
   cp -r liburing/src/include/. "$prefix/include"
   pkg_config liburing "$(upstream "$uring")" -luring
 
-  archive xxhash xxhash/xxhash.c
+  archive xxhash xxhash/xxhash.c xxhash/xxh_x86dispatch.c
   cp xxhash/xxh*.h "$prefix/include"
   pkg_config libxxhash "$(upstream "$xxhash")" -lxxhash
 
