@@ -137,7 +137,7 @@ libraries() {
   pkg_config libaec "$(upstream "$(installed libaec-dev)")" -laec
 
   cflags="-Wno-implicit-int -Wno-implicit-function-declaration" cmake_library hdf5 \
-    -DHDF5_BUILD_{HL_LIB,CPP_LIB,TOOLS,EXAMPLES,FORTRAN,JAVA,UTILS}=OFF -DBUILD_TESTING=OFF -DHDF5_ENABLE_ROS3_VFD=OFF \
+    -DHDF5_BUILD_{HL_LIB,CPP_LIB,TOOLS,EXAMPLES,FORTRAN,JAVA,UTILS}=OFF -DBUILD_TESTING=OFF -DHDF5_ENABLE_ROS3_VFD=OFF -DHDF5_ENABLE_EMBEDDED_LIBINFO=OFF \
     -DHDF5_ENABLE_Z_LIB_SUPPORT=ON -DHDF5_ENABLE_SZIP_SUPPORT=ON -DHDF5_ENABLE_SZIP_ENCODING=ON \
     -DZLIB_LIBRARY="$prefix/lib/libz.a" -DZLIB_INCLUDE_DIR="$prefix/include" -DSZIP_LIBRARY="$prefix/lib/libsz.a" \
     -DSZIP_INCLUDE_DIR="$prefix/include"

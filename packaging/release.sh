@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes a release from this tree, and checks it.
-#   packaging/release.sh [OUTDIR]     OUTDIR: where the products go (default dist); its files are replaced
+#   packaging/release.sh [OUTDIR]     OUTDIR: where the products go (default dist); products that lie there are replaced
 #   SHALE_RELEASE_CACHE  tools, third-party libraries and compilers, kept between runs (default ~/.cache/shale-release)
 #   SHALE_RELEASE_JOBS   compilers at once (default: the CPUs)
 #   SHALE_RELEASE_CHECK  no: build only; packaging/check.sh OUTDIR checks
@@ -92,8 +92,15 @@ wheel_for() { # PYTHON API
   python -m wheel pack --dest-dir "$out" "$work"/unpacked/* >>"$work/pack.log"
 }
 
-rm -rf "$out"
 mkdir -p "$out" "$build"
+rm -f "$out"/shale-*.whl "$out"/shale_*.deb "$out"/{shale-linux-x86_64,THIRD_PARTY_LICENSES,SHA256SUMS}
+
+say "libraries, musl"
+settings x86_64-linux-musl
+say "shale-linux-x86_64"
+cmake -G Ninja -S . -B "$build/musl" "${defines[@]/#/-D}" >"$build/musl.log"
+ninja -C "$build/musl" -j "$jobs" shale >>"$build/musl.log" || { tail -60 "$build/musl.log" >&2 && exit 1; }
+strip -o "$out/shale-linux-x86_64" "$build/musl/shale"
 
 say "libraries, glibc 2.28"
 settings x86_64-linux-gnu.2.28
@@ -109,20 +116,17 @@ for api in cp311 cp312-abi3 cp310; do
   fi
 done
 
-say "libraries, musl"
-settings x86_64-linux-musl
-say "shale-linux-x86_64"
-cmake -G Ninja -S . -B "$build/musl" "${defines[@]/#/-D}" >"$build/musl.log"
-ninja -C "$build/musl" -j "$jobs" shale >>"$build/musl.log" || { tail -60 "$build/musl.log" >&2 && exit 1; }
-strip -o "$out/shale-linux-x86_64" "$build/musl/shale"
-
 say "Debian package"
 unset PKG_CONFIG_LIBDIR
 "$here/deb.sh" "$out" "$build/deb" "$jobs" >"$build/deb.log" 2>&1 || { tail -60 "$build/deb.log" >&2 && exit 1; }
 
-(cd "$out" && sha256sum -- * >SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS)
+cd "$out"
+products=(shale-*.whl shale-linux-x86_64 shale_*.deb THIRD_PARTY_LICENSES)
+sha256sum "${products[@]}" >SHA256SUMS
 say "built"
-(cd "$out" && stat -c '%10s %n' -- * && cat SHA256SUMS)
+stat -c '%10s %n' "${products[@]}"
+cat SHA256SUMS
+cd "$root"
 if [[ ${SHALE_RELEASE_CHECK:-yes} != no ]]; then
   SHALE_RELEASE_CACHE=$cache "$here/check.sh" "$out"
   say "checked"

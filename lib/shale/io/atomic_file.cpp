@@ -4,7 +4,9 @@
 #include <cstdio>
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
@@ -48,7 +50,9 @@ void rename_file(const std::string& from, const std::string& to) {
 }
 
 bool rename_to_free_name(const std::string& from, const std::string& to) {
-  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  // By its number: musl has no function of that name.
+  if (::syscall(SYS_renameat2, AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0)
+    return true;
   if (errno == EEXIST) return false;
   if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) throw rename_error(from, to, errno);
   // FUSE and NFS: the next best.
