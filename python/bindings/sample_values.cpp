@@ -64,6 +64,12 @@ void expect_python_error(PyObject* type) {
   PyErr_Clear();
 }
 
+// NumPy's bool is no index, unlike Python's.
+bool is_numpy_bool(nb::handle value) {
+  return nb::hasattr(value, "dtype") && nb::hasattr(value, "ndim") &&
+         text_of_object(value.attr("dtype")) == "bool" && nb::cast<int>(value.attr("ndim")) == 0;
+}
+
 std::int64_t integer_of(nb::handle value, const InputField& field, nb::handle classes) {
   if (!classes.is_none() && PyUnicode_Check(value.ptr())) {
     const nb::handle label = PyDict_GetItemWithError(classes.ptr(), value.ptr());
@@ -71,9 +77,12 @@ std::int64_t integer_of(nb::handle value, const InputField& field, nb::handle cl
     if (PyErr_Occurred() != nullptr) throw nb::python_error();
     throw does_not_fit(field, "'" + text_of_object(value) + "'", "the name of one of the classes");
   }
-  const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
+  nb::object index = nb::steal(PyNumber_Index(value.ptr()));
   if (!index.is_valid()) {
     expect_python_error(PyExc_TypeError);
+    if (is_numpy_bool(value)) index = nb::steal(PyLong_FromLong(PyObject_IsTrue(value.ptr())));
+  }
+  if (!index.is_valid()) {
     throw does_not_fit(field, found_in(value), classes.is_none() ? "int" : "int or a class's name");
   }
   const long long number = PyLong_AsLongLong(index.ptr());

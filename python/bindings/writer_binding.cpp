@@ -1,5 +1,6 @@
 #include "python/bindings/writer_binding.hpp"
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -86,8 +87,10 @@ nb::dict facts_of(const ConvertReport& report, const std::string& output) {
 class Handle {
  public:
   explicit Handle(const nb::dict& words) : pid_(::getpid()) {
-    const ConvertRequest request = request_of(Arguments(words));
+    ConvertRequest request = request_of(Arguments(words));
     output_ = request.output;
+    // The working directory may change before the last sample.
+    request.output = std::filesystem::absolute(output_).string();
     const Unlocked unlocked;
     writer_ = std::make_unique<SampleWriter>(request);
   }
@@ -106,6 +109,7 @@ class Handle {
              nb::object class_labels) {
     refuse_other_process();
     Schema schema;
+    fields_.clear();  // of a first sample that was refused
     for (const nb::handle described : fields) {
       fields_.push_back(field_of(nb::borrow<nb::tuple>(described)));
       schema.fields.push_back(fields_.back().field);

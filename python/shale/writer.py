@@ -125,7 +125,11 @@ class Writer:
             # Also at the end of the interpreter, before its threads are gone.
             self._abandon = weakref.finalize(self, self._native.abandon)
             if fields is not None:
-                self._begin(fields)
+                try:
+                    self._begin(fields)
+                except BaseException:
+                    self._abandon()  # now, and not when the traceback goes
+                    raise
 
     def write(self, sample: Mapping[str, Any]) -> None:
         """Adds a sample.
@@ -206,7 +210,7 @@ class Writer:
         labels = None
         if self._classes is not None:
             labels = {name: label for label, name in enumerate(self._classes)}
-            if not any(field[0] == "label" and (field[1:] == ("integer",) or field[2:3] == ((),)) for field in fields):
+            if not any(field[0] == "label" and _is_integer(field) for field in fields):
                 raise UsageError("classes is for samples with an int field 'label', and the schema has none")
         self._native.begin(fields, has_keys, [os.fsencode(name) for name in self._classes or ()], labels)
         self._has_begun = True
@@ -291,11 +295,18 @@ def _array_field(name: str, dtype: Any, shape: Any) -> Tuple[str, str, Tuple[int
     return (name, descr if isinstance(descr, str) else repr(descr), counted, dtype)  # type: ignore[return-value]
 
 
+def _is_integer(field: tuple) -> bool:
+    if len(field) == 2:
+        return field[1] == "integer"
+    return field[2] == () and field[3].kind in "biu" and field[3] != "u8"
+
+
 def _guessed(name: Any, value: Any, classes: Optional[List[str]]) -> tuple:
     """The field that a value of the first sample makes."""
     if not isinstance(name, str):
         raise SchemaError(f"a field is called {name!r}, expected a string")
-    if hasattr(value, "dtype") and hasattr(value, "shape"):
+    is_text = isinstance(value, (bytes, str))  # also NumPy's
+    if hasattr(value, "dtype") and hasattr(value, "shape") and not is_text:
         import numpy
 
         array = numpy.asarray(value)

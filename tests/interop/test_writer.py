@@ -179,6 +179,9 @@ ODD_VALUES = [
     ("x", "str", "\ud800", "str with surrogates, expected valid Unicode"),
     ("x", "int", True, None),
     ("x", "int", np.uint8(3), None),
+    ("x", "int", np.bool_(True), None),
+    ("x", ("bool", ()), np.bool_(True), None),
+    ("x", ("bool", ()), 2, "2"),
     ("x", "float", float("nan"), None),
     ("x", "float", 3, None),
     ("x", "float", "3", "is str, expected float"),
@@ -259,6 +262,25 @@ def test_arguments_are_checked_before_anything_is_written(tmp_path, options, mes
 
 
 # ---- nothing is left behind
+
+
+def test_the_working_directory_may_change(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    with Writer("out", schema=PHOTO, shard_samples=10) as writer:
+        write_some(writer, 25)
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        write_some(writer, 25)
+    assert writer.close().path == "out" and names_in(tmp_path) == ["elsewhere", "out"] and names_in(tmp_path / "elsewhere") == []
+    assert len(Dataset(tmp_path / "out")) == 50
+
+
+def test_a_first_sample_that_the_format_cannot_hold_is_refused(tmp_path):
+    with Writer(tmp_path / "out", "npy", schema="first") as writer:
+        with pytest.raises(errors.UnsupportedError, match="format 'npy' cannot hold field 'x' of kind bytes"):
+            writer.write({"x": b"1"})
+        writer.write({"x": 1})
+    assert np.load(tmp_path / "out/shard-000000.x.npy") == [1]
 
 
 def write_some(writer, count=200):

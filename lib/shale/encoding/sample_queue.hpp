@@ -38,6 +38,7 @@ class SampleQueue final : public BatchFeed {
   void finish();
   /// The pipeline is to end, with Code::interrupted.
   void stop() noexcept;
+  [[nodiscard]] bool is_stopped() const { return is_stopped_; }
   /// How many there are so far.
   [[nodiscard]] std::uint64_t samples() const { return samples_; }
 
@@ -73,7 +74,8 @@ class SampleQueue final : public BatchFeed {
   std::vector<ReadBuffer> buffers_;
   std::exception_ptr failure_;
   std::atomic<bool> has_failed_ = false;
-  bool is_finished_ = false, is_stopped_ = false;
+  std::atomic<bool> is_stopped_ = false;
+  bool is_finished_ = false;
   std::uint64_t recycled_ = 0;
 };
 

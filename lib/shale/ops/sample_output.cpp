@@ -74,7 +74,7 @@ class ShardFolder final : public SampleOutput {
     return {.limit_bytes = request_.shard_bytes, .limit_samples = request_.shard_samples};
   }
 
-  void publish(ConvertReport& report) override {
+  void publish(ConvertReport& report, const Events& events) override {
     write_set_manifest(report.manifest, format_, work_);
     is_whole_ = true;
     put_in_place(set_, work_);
@@ -84,7 +84,7 @@ class ShardFolder final : public SampleOutput {
     verification.dataset = request_.output;
     verification.jobs = request_.jobs;
     verification.memory_bytes = request_.memory_bytes;
-    report.verification = verify(verification, {}, {});
+    report.verification = verify(verification, {}, events);
     report.was_verified = true;
     refuse_findings(report.verification, request_.output);
   }
@@ -119,8 +119,8 @@ class SingleFile final : public SampleOutput {
     return division_of_file(request_, output_);
   }
 
-  void publish(ConvertReport& report) override {
-    finish_file(request_, {}, output_, report);
+  void publish(ConvertReport& report, const Events& events) override {
+    finish_file(request_, events, output_, report);
     refuse_findings(report.verification, request_.output);
     output_.publish();
   }

@@ -21,8 +21,9 @@ class SampleOutput {
   /// How it is divided.
   [[nodiscard]] virtual ShardSetWriter::Options division() const = 0;
   /// Writes what stands beside the samples, which are written, and puts all of it in its place;
-  /// verifies it, if that is requested. Errors: Code::damaged; Code::exists; Code::io.
-  virtual void publish(ConvertReport& report) = 0;
+  /// verifies it, if that is requested. Errors: Code::damaged; Code::exists; Code::io;
+  /// Code::interrupted.
+  virtual void publish(ConvertReport& report, const Events& events) = 0;
 };
 
 /// Takes `request.output`; the request outlives it. Errors: Code::exists for an output that is

@@ -82,9 +82,11 @@ struct SampleWriter::Impl {
   }
 
   ConvertReport run() {
+    Events events;
+    events.should_stop = [this] { return queue->is_stopped(); };
     try {
-      ConvertReport report = write_samples();
-      output->publish(report);
+      ConvertReport report = write_samples(events);
+      output->publish(report, events);
       output.reset();  // another writer may take the output now
       return report;
     } catch (...) {
@@ -94,7 +96,7 @@ struct SampleWriter::Impl {
     }
   }
 
-  ConvertReport write_samples() {
+  ConvertReport write_samples(const Events& events) {
     ShardSetWriter::Options options = output->division();
     options.io = request.io;
     options.memory_bytes = request.memory_bytes;
@@ -102,7 +104,7 @@ struct SampleWriter::Impl {
     ShardSetWriter shards(format, queue->info().schema, format_options, output->work(),
                           std::move(options));
     const Encoding encoding{format, format_options, shards.layout(), OnError::fail};
-    encode_all(*queue, queue->info(), encoding, request.jobs, {},
+    encode_all(*queue, queue->info(), encoding, request.jobs, events,
                [&](const EncodedSample& sample) { shards.append(*sample.record); });
     const ShardSetWriter::Summary written = shards.finish();
     ConvertReport report;
