@@ -38,7 +38,7 @@ sums() { (cd "$dist" && sha256sum --check --quiet SHA256SUMS); }
 small() { (($(stat -c %s "$1") <= largest_wheel)); }
 platform() { auditwheel show "$1" | tr '\n' ' ' | grep -q '"manylinux_2_28_x86_64"'; }
 no_paths() { ! grep -rlaE "$root|$cache|/tmp/tmp\." "$1"; }
-installs() { "$1" -m venv "$2" && "$2/bin/python" -m pip install --quiet "$3"; }
+installs() { "$1" -m venv "$2" && "$2/bin/python" -m pip install --quiet --no-compile "$3"; }
 static() { ! readelf -ld "$program" | grep -E 'INTERP|NEEDED'; }
 lists_libraries() { "$1" --version | sed 1q | grep -x "shale [0-9.]*" && "$1" --version | grep '^HDF5 [0-9]'; }
 
