@@ -297,7 +297,7 @@ def _array_field(name: str, dtype: Any, shape: Any) -> Tuple[str, str, Tuple[int
 
 def _is_integer(field: tuple) -> bool:
     if len(field) == 2:
-        return field[1] == "integer"
+        return bool(field[1] == "integer")
     return bool(field[2] == () and field[3].kind in "biu" and field[3] != "u8")
 
 
