@@ -1,6 +1,8 @@
 #include "python/bindings/sample_values.hpp"
 
 #include <array>
+#include <cmath>
+#include <limits>
 #include <string_view>
 
 #include "shale/base/error.hpp"
@@ -105,8 +107,10 @@ double real_of(nb::handle value, const InputField& field) {
     throw does_not_fit(field, found_in(value), "float");
   }
   // A column of float32 rounds, as NumPy does when it stores.
-  const bool is_narrow = field.field.dtype.item_bytes() == sizeof(float);
-  return is_narrow ? static_cast<double>(static_cast<float>(number)) : number;
+  if (field.field.dtype.item_bytes() != sizeof(float)) return number;
+  const bool is_in_range =
+      std::abs(number) <= static_cast<double>(std::numeric_limits<float>::max());
+  return is_in_range ? static_cast<double>(static_cast<float>(number)) : number;
 }
 
 void refuse_number_out_of_range(const Value& value, const Field& field) {
