@@ -285,10 +285,11 @@ Bytes SampleValues::tensor_of(nb::handle value, const InputField& field) {
       throw does_not_fit(field, found_in(value), expected());
     array = call_python(import_name("numpy", "asarray"), array);
   }
+  if (nb::hasattr(array, "mask")) throw does_not_fit(field, "a masked array", expected());
   const nb::object dtype = array.attr("dtype");
   const bool is_same_type =
       is_same(dtype, field.dtype) || is_same(dtype.attr("newbyteorder")("<"), field.dtype);
-  if (!is_same_type || !is_same(array.attr("shape"), field.shape) || nb::hasattr(array, "mask"))
+  if (!is_same_type || !is_same(array.attr("shape"), field.shape))
     throw does_not_fit(field, found_in(array), expected());
   if (!is_same(dtype, field.dtype)) array = array.attr("astype")(field.dtype);
   objects_.push_back(array);

@@ -198,6 +198,7 @@ ODD_VALUES = [
     ("x", ("i4", (3,)), np.arange(3, dtype=">i4"), None),
     ("x", ("i4", (3,)), np.arange(6, dtype="i4")[::2], None),
     ("x", ("i4", (2, 3)), np.asfortranarray(np.arange(6, dtype="i4").reshape(2, 3)), None),
+    ("x", ("i4", (3,)), np.ma.masked_array(np.zeros(3, "i4"), [0, 0, 1]), "is a masked array"),
     ("x", ("i4", (3,)), [1, 2, 3], "is list, expected an array"),
     ("x", ("M8[s]", (2,)), np.array([1, 2], "M8[s]"), None),
     ("x", ("c8", ()), np.complex64(1j), None),
