@@ -176,7 +176,7 @@ TEST_CASE(
       const std::string sound = read_text(patient.path(name));
       fs::remove(patient.path(name));
       if (name == kManifestName) {
-        CHECK(error_of([&] { (void)verified(patient.directory()); }).code() == Code::unsupported);
+        CHECK(error_of([&] { (void)verified(patient.directory()); }).code() == Code::mismatch);
       } else {
         CHECK(names_file(verified(patient.directory(), VerifyDepth::quick), name));
       }
