@@ -82,7 +82,7 @@ wheel_for() { # PYTHON API
   "$venv/bin/python" -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir "$work/plain" \
     --config-settings=build-dir="$build/wheel" --config-settings=build.tool-args="-j$jobs" "${words[@]}" . \
     >"$work/build.log" 2>&1 || { tail -60 "$work/build.log" >&2 && exit 1; }
-  auditwheel repair --strip --plat manylinux_2_28_x86_64 --wheel-dir "$work/repaired" "$work"/plain/*.whl \
+  auditwheel repair --strip --plat manylinux_2_28_x86_64 --only-plat --wheel-dir "$work/repaired" "$work"/plain/*.whl \
     >"$work/repair.log" 2>&1 || { cat "$work/repair.log" >&2 && exit 1; }
   python -m wheel unpack --dest "$work/unpacked" "$work"/repaired/*.whl >"$work/pack.log"
   local -a info=("$work"/unpacked/*/*.dist-info)
