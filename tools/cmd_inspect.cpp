@@ -166,23 +166,14 @@ int run_cat(const CommandLine& line) {
 
 int run_formats(const CommandLine& line) {
   line.require_words(0);
-  Json json = Json::array();
   std::string text;
   for (const Format* format : all_formats()) {
     std::vector<std::string_view> kinds;
     for (const Kind kind : format->can.kinds) kinds.push_back(name_of(kind));
-    json.push_back({{"name", format->name},
-                    {"summary", format->summary},
-                    {"suffixes", std::vector<std::string_view>(format->suffixes.begin(),
-                                                               format->suffixes.end())},
-                    {"kinds", kinds},
-                    {"self_checksummed", format->can.self_checksummed},
-                    {"reads", true},
-                    {"writes", true}});
     text += fmt::format("{:<9}{} ({})\n         holds {}\n", format->name, format->summary,
                         fmt::join(format->suffixes, " "), fmt::join(kinds, ", "));
   }
-  print(line.common().is_json ? Json{{"formats", json}}.dump() + "\n" : text);
+  print(line.common().is_json ? formats_facts().dump() + "\n" : text);
   return kDone;
 }
 

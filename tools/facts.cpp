@@ -191,6 +191,23 @@ Json info_facts(const DatasetInfo& info) {
   return json;
 }
 
+Json formats_facts() {
+  Json formats = Json::array();
+  for (const Format* format : all_formats()) {
+    std::vector<std::string_view> kinds;
+    for (const Kind kind : format->can.kinds) kinds.push_back(shale::name_of(kind));
+    formats.push_back({{"name", format->name},
+                       {"summary", format->summary},
+                       {"suffixes", std::vector<std::string_view>(format->suffixes.begin(),
+                                                                  format->suffixes.end())},
+                       {"kinds", kinds},
+                       {"self_checksummed", format->can.self_checksummed},
+                       {"reads", true},
+                       {"writes", true}});
+  }
+  return {{"formats", formats}};
+}
+
 Json sample_facts(const FoundSample& found) {
   Json json;
   json["row"] = found.row;

@@ -13,7 +13,7 @@
 
 #include "tools/console.hpp"
 
-// What commands report under --json. Keys, paths and names are escaped as in the text output (\n,
+// What commands report under --json, and the functions of the Python package return. Keys, paths and names are escaped as in the text output (\n,
 // \t, \\, \xNN), so that any bytes make valid JSON.
 
 namespace shale::tools {
@@ -28,6 +28,8 @@ inline constexpr std::string_view kGenerator = "shale " SHALE_VERSION;
 [[nodiscard]] std::string complete_text(const ConvertReport& report, std::string_view output);
 [[nodiscard]] Json verify_facts(const VerifyReport& report);
 [[nodiscard]] Json info_facts(const DatasetInfo& info);
+/// The formats, and what each can hold.
+[[nodiscard]] Json formats_facts();
 [[nodiscard]] Json sample_facts(const FoundSample& found);
 /// What `shale index` says of a file of another tool.
 [[nodiscard]] Json indexed_file_facts(const IndexedFile& indexed, const DatasetPaths& paths);

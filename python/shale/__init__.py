@@ -1,24 +1,98 @@
 """shale: training datasets in shards of any format, read in constant memory."""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, List
+
 from shale._shale import io_backend
 from shale._shale import version as __version__
+from shale.commands import (
+    ConvertResult,
+    DatasetInfo,
+    FieldInfo,
+    Finding,
+    FormatInfo,
+    IndexedFile,
+    IndexResult,
+    RebuiltShard,
+    SecondOpinion,
+    VerifyResult,
+    convert,
+    formats,
+    index,
+    info,
+    verify,
+)
 from shale.dataset import Dataset
-from shale.errors import Error
+from shale.errors import (
+    ContentError,
+    DamagedError,
+    Error,
+    LimitError,
+    MismatchError,
+    NotFoundError,
+    SchemaError,
+    StorageError,
+    UnsupportedError,
+    UsageError,
+)
 from shale.pixels import decode_rgb8
 from shale.resample import ResampledArray, ResampledDataset, ResampleResult, resample
 from shale.writer import Writer, WriteResult, from_iterable
 
+if TYPE_CHECKING:
+    from shale import lmdb as lmdb
+    from shale import torch as torch
+
 __all__ = [
+    "ContentError",
+    "ConvertResult",
+    "DamagedError",
     "Dataset",
+    "DatasetInfo",
     "Error",
+    "FieldInfo",
+    "Finding",
+    "FormatInfo",
+    "IndexResult",
+    "IndexedFile",
+    "LimitError",
+    "MismatchError",
+    "NotFoundError",
+    "RebuiltShard",
     "ResampleResult",
     "ResampledArray",
     "ResampledDataset",
+    "SchemaError",
+    "SecondOpinion",
+    "StorageError",
+    "UnsupportedError",
+    "UsageError",
+    "VerifyResult",
     "WriteResult",
     "Writer",
     "__version__",
+    "convert",
     "decode_rgb8",
+    "formats",
     "from_iterable",
+    "index",
+    "info",
     "io_backend",
     "resample",
+    "verify",
 ]
+
+# Imported when they are first asked for: torch takes a second, and most programs need neither.
+_LAZY = ("lmdb", "torch")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return importlib.import_module(f"shale.{name}")
+    raise AttributeError(f"module 'shale' has no attribute {name!r}")
+
+
+def __dir__() -> List[str]:
+    return sorted({*globals(), *_LAZY})

@@ -25,6 +25,9 @@ folder = shale.torch.ImageFolder("set")
 classes: list[str] = folder.classes
 done = shale.resample({"x": ["a.npy"]}, "out.npy", memory="64MiB", also={"y.npy": "z.npy"}, progress=lambda done, total: None)
 path: str = done.arrays[0].path
+made: str = shale.convert("photos", "set", to="record", shard_size="1GiB").output
+count: int = shale.verify("set", deep=True).findings
+names: tuple[str, ...] = shale.info("set").class_names
 try:
     shale.lmdb.Environment("other")
 except (shale.lmdb.MapFullError, shale.lmdb.ReadersFullError, shale.lmdb.NotFoundError) as error:
@@ -35,7 +38,7 @@ except (shale.lmdb.MapFullError, shale.lmdb.ReadersFullError, shale.lmdb.NotFoun
 UNAVOIDABLE = r"""
 shale._shale.(Reader|KeyMap|KeyCursor)  # their metaclass is nanobind's, and nothing can derive from two of them
 shale._shale.(KeyMap|KeyCursor).__init__  # made by functions only: nanobind's __init__ refuses
-shale._shale.(decode_rgb8|io_backend|open_map|resample)  # a callable of a type of nanobind's, not a function
+shale._shale.(convert|decode_rgb8|file_of_path|formats|index_file|info|io_backend|open_map|rebuild_index|resample|verify)  # a callable of a type of nanobind's, not a function
 """
 
 

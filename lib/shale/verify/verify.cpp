@@ -171,6 +171,7 @@ VerifyReport verify(const VerifyRequest& request, const FindingSink& sink, const
   } else if (!request.against.empty() && log.findings() == 0) {
     compare_unindexed(request, log);
   }
+  log.step();
   return std::move(log.report());
 }
 

@@ -1,0 +1,180 @@
+#include "python/bindings/commands_binding.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/datasets/rebuild_index.hpp"
+#include "shale/ops/convert.hpp"
+#include "shale/ops/inspect.hpp"
+#include "shale/verify/verify.hpp"
+
+#include "python/bindings/arguments.hpp"
+#include "python/bindings/errors_binding.hpp"
+#include "python/bindings/interpreter.hpp"
+#include "python/bindings/plain_objects.hpp"
+#include "python/bindings/watch.hpp"
+#include "tools/facts.hpp"
+
+namespace nb = nanobind;
+using nb::literals::operator""_a;
+
+namespace shale::python {
+namespace {
+
+using tools::Json;
+
+// Runs a command without the interpreter's lock.
+template <class Command>
+auto run_unlocked(Watch& watch, const Command& command) {
+  const Events events = watch.events();
+  try {
+    const Unlocked unlocked;
+    return command(events);
+  } catch (const Error& error) {
+    raise_as_python(error, {});
+  }
+}
+
+nb::dict result_of(const Json& facts, const Watch& watch) {
+  nb::dict result;
+  result["facts"] = facts.dump();
+  result["notes"] = watch.notes();
+  return result;
+}
+
+std::optional<Dialect> dialect_of(const Arguments& arguments) {
+  const auto name = arguments.maybe<std::string>("parse");
+  if (!name) return std::nullopt;
+  return *name == "msgpack" ? Dialect::msgpack : Dialect::plain;
+}
+
+OnError on_error_named(const std::string& name) {
+  return name == "keep" ? OnError::keep : name == "fail" ? OnError::fail : OnError::skip;
+}
+
+ConvertRequest convert_request_of(const Arguments& arguments) {
+  ConvertRequest request;
+  request.inputs = arguments.paths("inputs");
+  request.output = raw(arguments.get<nb::bytes>("output"));
+  choose_output(request, arguments.output_options());
+  request.fields = arguments.get<std::vector<std::string>>("fields");
+  request.generator = tools::kGenerator;
+  request.labels_file = arguments.path("labels").value_or("");
+  request.classes_from = arguments.path("classes_from").value_or("");
+  request.index_folder = arguments.path("index_dir").value_or("");
+  request.dialect = dialect_of(arguments);
+  request.is_shuffled = arguments.get<bool>("shuffle");
+  request.seed = arguments.maybe<std::uint64_t>("seed").value_or(0);
+  if (const auto hidden = arguments.maybe<std::string>("hidden"))
+    request.hidden = *hidden == "skip" ? HiddenPolicy::skip : HiddenPolicy::keep;
+  request.allow_empty = arguments.get<bool>("allow_empty");
+  for (const char* option : {"on_error", "max_errors"}) {
+    if (is_array_name(request.output) && arguments.maybe<std::string>(option))
+      throw does_nothing_for_array(std::string(option) == "on_error" ? "on-error" : "max-errors",
+                                   request.output);
+  }
+  request.on_error = on_error_named(arguments.maybe<std::string>("on_error").value_or("skip"));
+  request.max_errors =
+      parse_error_allowance(arguments.maybe<std::string>("max_errors").value_or("1%"));
+  request.io = arguments.io();
+  request.overwrite = arguments.get<bool>("overwrite");
+  request.verify = arguments.get<bool>("verify");
+  request.is_dry_run = arguments.get<bool>("dry_run");
+  request.jobs = arguments.jobs();
+  request.memory_bytes = arguments.memory_bytes();
+  return request;
+}
+
+nb::dict run_convert(const nb::dict& words, nb::object progress) {
+  const ConvertRequest request = convert_request_of(Arguments(words));
+  Watch watch(std::move(progress));
+  const ConvertReport report =
+      run_unlocked(watch, [&](const Events& events) { return convert(request, events); });
+  nb::dict result = result_of(tools::convert_facts(report, request.output), watch);
+  nb::list skipped;
+  for (const std::string& line : report.first_skipped) skipped.append(fs_text(line));
+  result["first_skipped"] = skipped;
+  return result;
+}
+
+nb::dict run_verify(const nb::dict& words, nb::object progress) {
+  const Arguments arguments(words);
+  const auto depth = arguments.get<std::string>("depth");
+  const VerifyRequest request{
+      .dataset = raw(arguments.get<nb::bytes>("dataset")),
+      .depth = depth == "quick"  ? VerifyDepth::quick
+               : depth == "deep" ? VerifyDepth::deep
+                                 : VerifyDepth::full,
+      .against = arguments.paths("against"),
+      .labels_file = arguments.path("labels").value_or(""),
+      .index_folder = arguments.path("index_dir").value_or(""),
+      .generator = std::string(tools::kGenerator),
+      .jobs = arguments.jobs(),
+      .memory_bytes = arguments.memory_bytes(),
+  };
+  Watch watch(std::move(progress));
+  const VerifyReport report =
+      run_unlocked(watch, [&](const Events& events) { return verify(request, {}, events); });
+  return result_of(tools::verify_facts(report), watch);
+}
+
+nb::dict run_info(const nb::dict& words) {
+  const Arguments arguments(words);
+  const DatasetRequest request{.path = raw(arguments.get<nb::bytes>("dataset")),
+                               .index_folder = arguments.path("index_dir").value_or(""),
+                               .dialect = dialect_of(arguments),
+                               .generator = std::string(tools::kGenerator)};
+  Watch watch{nb::none()};
+  const DatasetInfo info =
+      run_unlocked(watch, [&](const Events& events) { return inspect(request, events); });
+  return result_of(tools::info_facts(info), watch);
+}
+
+// One dataset of shale's.
+nb::dict run_rebuild(const nb::bytes& dataset, nb::object progress) {
+  const std::string path = raw(dataset);
+  Watch watch(std::move(progress));
+  const RebuildReport report =
+      run_unlocked(watch, [&](const Events& events) { return rebuild_index(path, events); });
+  return result_of(tools::rebuild_facts(report), watch);
+}
+
+// One file of another tool.
+nb::dict run_index_file(const nb::dict& words, nb::object progress) {
+  const Arguments arguments(words);
+  const ForeignRequest request{.file = raw(arguments.get<nb::bytes>("file")),
+                               .index_folder = arguments.path("index_dir").value_or(""),
+                               .dialect = dialect_of(arguments),
+                               .with_checksums = arguments.get<bool>("crc"),
+                               .generator = std::string(tools::kGenerator),
+                               .memory_bytes = arguments.memory_bytes()};
+  Watch watch(std::move(progress));
+  const IndexedFile indexed =
+      run_unlocked(watch, [&](const Events& events) { return index_file(request, events); });
+  return result_of(
+      tools::indexed_file_facts(indexed, DatasetPaths::of_file(request.file, request.index_folder)),
+      watch);
+}
+
+// The file that a path stands for: itself, or data.mdb in the directory of an LMDB.
+nb::object find_file(const nb::bytes& path) {
+  const std::optional<std::string> file = file_of_path(raw(path));
+  return file ? nb::object(nb::bytes(file->data(), file->size())) : nb::none();
+}
+
+}  // namespace
+
+void bind_commands(nb::module_& module) {
+  module.def("convert", &run_convert, "words"_a, "progress"_a.none());
+  module.def("verify", &run_verify, "words"_a, "progress"_a.none());
+  module.def("info", &run_info, "words"_a);
+  module.def("rebuild_index", &run_rebuild, "dataset"_a, "progress"_a.none());
+  module.def("index_file", &run_index_file, "words"_a, "progress"_a.none());
+  module.def("file_of_path", &find_file, "path"_a);
+  module.def("formats", [] { return tools::formats_facts().dump(); });
+}
+
+}  // namespace shale::python

@@ -1,0 +1,325 @@
+"""The commands as functions: the bytes and the facts of the program, typed; errors are exceptions, and nothing is left behind."""
+
+import filecmp
+import inspect
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import lmdb
+import numpy as np
+import pytest
+from conftest import run_shale
+from documented_code import blocks_of, bytes_left_by
+
+shale_package = pytest.importorskip("shale")
+import shale
+from shale import errors
+
+# Arguments of the call, options of the program.
+CONVERSIONS = {
+    "record": ({"to": "record"}, ["--to", "record"]),
+    "shuffled": ({"to": "lmdb", "shuffle": True, "seed": 7}, ["--to", "lmdb", "--shuffle", "--seed", "7"]),
+    "bounded": ({"to": "hdf5", "shard_size": "2MiB"}, ["--to", "hdf5", "--shard-size", "2MiB"]),
+    "by number": (
+        {"to": "record", "shard_samples": 9, "shard_size": 2 << 20, "jobs": 1, "memory": "16MiB", "io": "buffered"},
+        ["--to", "record", "--shard-samples", "9", "--shard-size", "2097152"],
+    ),
+}
+
+
+def same_folders(left, right):
+    names = sorted(path.name for path in pathlib.Path(left).iterdir())
+    assert names == sorted(path.name for path in pathlib.Path(right).iterdir())
+    assert filecmp.cmpfiles(left, right, names, shallow=False)[0] == names
+
+
+def facts_of(*words, code=0):
+    return json.loads(run_shale(*words, "--json", code=code).stdout)
+
+
+def check_facts(result, facts, but=()):
+    """Every member of the JSON that the result has too is the same."""
+    shared = [name for name in facts if hasattr(result, name) and name not in ("fields", "notes", *but)]
+    assert len(shared) >= 5
+    for name in shared:
+        assert getattr(result, name) == facts[name], name
+    if "fields" in facts:
+        assert [(each.name, each.kind) for each in result.fields] == [(each["name"], each["kind"]) for each in facts["fields"]]
+
+
+@pytest.mark.parametrize("name", CONVERSIONS)
+def test_convert_writes_the_bytes_of_the_program_and_returns_its_facts(photos, tmp_path, name):
+    arguments, words = CONVERSIONS[name]
+    result = shale.convert(photos, tmp_path / "ours", **arguments)
+    facts = facts_of("convert", photos, tmp_path / "program", *words)
+    same_folders(tmp_path / "ours", tmp_path / "program")
+    check_facts(result, facts, but=["output"])
+    assert result.output == str(tmp_path / "ours") and len(result.content_digest) == 32
+    again = shale.convert(photos, tmp_path / "ours", **arguments)
+    assert again.was_complete and not result.was_complete
+
+
+def test_columns_and_lists_of_arrays(tmp_path):
+    np.save(tmp_path / "x.npy", np.arange(24, dtype="f4").reshape(8, 3))
+    np.save(tmp_path / "y.npy", np.arange(8))
+    result = shale.convert({"x": tmp_path / "x.npy", "y": tmp_path / "y.npy"}, tmp_path / "set", "npy")
+    assert [(each.name, each.dtype, each.shape) for each in result.fields] == [("x", "<f4", (3,)), ("y", "<i8", ())]
+    shale.convert([tmp_path / "x.npy", tmp_path / "x.npy"], tmp_path / "twice.npy")
+    assert np.array_equal(np.load(tmp_path / "twice.npy"), np.concatenate([np.load(tmp_path / "x.npy")] * 2))
+    assert shale.verify(tmp_path / "set", against={"x": tmp_path / "x.npy", "y": tmp_path / "y.npy"}).ok
+
+
+def options_of(command):
+    text = run_shale(command, "--help").stdout.decode()
+    return {word.replace("-", "_") for word in re.findall(r"^  --([a-z-]+)", text, re.MULTILINE)}
+
+
+@pytest.mark.parametrize("name", ["convert", "verify", "index", "info"])
+def test_every_option_of_the_program_is_an_argument(name):
+    # What only a terminal needs.
+    of_terminals = {"help", "json", "quiet", "verbose"}
+    arguments = set(inspect.signature(getattr(shale, name)).parameters)
+    assert options_of(name) - of_terminals - arguments == set()
+
+
+def test_each_argument_does_what_the_option_does(photos, tmp_path):
+    """Those that CONVERSIONS do not try: without its word each of them would change the outcome."""
+    bad = tmp_path / "bad"
+    shutil.copytree(photos, bad)
+    (bad / "n00/broken.jpg").write_bytes(b"\xff\xd8\xff")
+    (bad / "n00/.hidden.jpg").write_bytes((photos / "n01/n01_big.JPEG").read_bytes())
+    (bad / "empty").mkdir()
+    with pytest.raises(errors.Error, match="empty"):
+        shale.convert(bad, tmp_path / "o", "record")
+    result = shale.convert(bad, tmp_path / "skipped", "record", allow_empty=True)
+    assert (result.skipped, len(result.first_skipped), result.classes) == (1, 1, 4)
+    assert "broken.jpg" in result.first_skipped[0]
+    assert shale.convert(bad, tmp_path / "kept", "record", allow_empty=True, on_error="keep").samples == result.samples + 1
+    assert shale.convert(bad, tmp_path / "hidden", "record", allow_empty=True, hidden="keep").samples == result.samples + 1
+    with pytest.raises(errors.ContentError):
+        shale.convert(bad, tmp_path / "o", "record", allow_empty=True, on_error="fail")
+    with pytest.raises(errors.LimitError, match="max_errors"):
+        shale.convert(bad, tmp_path / "o", "record", allow_empty=True, max_errors=0)
+    assert not (tmp_path / "o").exists()
+    classes = tmp_path / "classes"
+    classes.write_text("n02\nn01\nn00\n")
+    assert shale.convert(photos, tmp_path / "renamed", "record", classes_from=classes).classes == 3
+    assert shale.info(tmp_path / "renamed").class_names == ("n02", "n01", "n00")
+    with pytest.raises(errors.MismatchError, match="already"):
+        shale.convert(photos, tmp_path / "kept", "record")
+    assert shale.convert(photos, tmp_path / "kept", "record", overwrite=True).samples == result.samples
+    plan = shale.convert(photos, tmp_path / "o", "record", dry_run=True)
+    assert plan.dry_run and plan.content_digest is None and not (tmp_path / "o").exists()
+    assert shale.convert(photos, tmp_path / "o", "record", verify=True).verification.ok
+    only = shale.convert(tmp_path / "o", tmp_path / "labels", "npy", fields="label")
+    assert [each.name for each in only.fields] == ["label"]
+    flat = tmp_path / "flat"
+    flat.mkdir()
+    shutil.copy(photos / "n01/n01_big.JPEG", flat / "a.jpg")
+    (tmp_path / "labels.csv").write_text("a.jpg,5\n")
+    assert shale.Dataset(shale.convert(flat, tmp_path / "f", "record", labels=tmp_path / "labels.csv").output)[0]["label"] == 5
+
+
+# ---- verify
+
+
+def flip(path, offset):
+    with open(path, "r+b") as file:
+        file.seek(offset)
+        byte = file.read(1)[0]
+        file.seek(offset)
+        file.write(bytes([byte ^ 1]))
+
+
+def test_verify_returns_what_the_program_finds(dataset, photos, tmp_path):
+    whole = shale.verify(dataset, deep=True, against=photos)
+    assert whole and whole.ok and whole.findings == 0 and whole.raise_if_damaged() is None
+    check_facts(whole, facts_of("verify", dataset, "--deep", "--against", photos), but=["first_findings"])
+    copy = tmp_path / "copy"
+    shutil.copytree(dataset, copy)
+    flip(copy / "shard-000000.tfrecord", 5000)
+    broken = shale.verify(copy)
+    facts = facts_of("verify", copy, code=3)
+    assert not broken and not broken.ok and shale.verify(copy, quick=True).ok
+    check_facts(broken, facts, but=["first_findings"])
+    for finding, fact in zip(broken.first_findings, facts["first_findings"]):
+        assert {name: value for name, value in vars(finding).items() if value is not None} == fact
+    with pytest.raises(errors.DamagedError, match="mismatch") as caught:
+        broken.raise_if_damaged()
+    assert (caught.value.file, caught.value.shard) == ("shard-000000.tfrecord", broken.first_findings[0].shard)
+    assert str(broken.first_findings[0]) in run_shale("verify", copy, code=3).stderr.decode()
+
+
+def test_damage_in_the_source_of_convert_is_an_error(dataset, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(dataset, copy)
+    flip(copy / "shard-000000.tfrecord", 5000)
+    with pytest.raises(errors.DamagedError) as caught:
+        shale.convert(copy, tmp_path / "out", "lmdb", verify=True)
+    assert caught.value.key.startswith("n0") and not (tmp_path / "out").exists()
+
+
+# ---- info, index, formats
+
+
+def test_info_is_that_of_the_program(dataset, photos, tmp_path):
+    check_facts(shale.info(dataset), facts_of("info", dataset), but=["class_names"])
+    assert shale.info(dataset).class_names == ("n00", "n01", "n02")
+    odd = tmp_path / "odd"
+    for name in (b"back\\slash", b"new\nline", b"latin-\xe9", "ümlaut".encode()):
+        os.makedirs(os.path.join(os.fsencode(odd), name))
+        shutil.copy(photos / "n01/n01_big.JPEG", os.path.join(os.fsencode(odd), name, b"x.jpg"))
+    shale.convert(odd, tmp_path / "out", "record")
+    assert shale.info(tmp_path / "out").class_names == tuple(shale.Dataset(tmp_path / "out").classes)
+    assert "back\\slash" in shale.info(tmp_path / "out").class_names
+    (tmp_path / "unfinished/.shale").mkdir(parents=True)
+    (tmp_path / "unfinished/.shale/lock").write_text("shale works here: this folder goes when its run ends\n")
+    assert not shale.info(tmp_path / "unfinished").complete
+
+
+def test_index_of_files_and_of_a_dataset(dataset, tmp_path):
+    with lmdb.open(str(tmp_path / "data"), map_size=1 << 20) as env, env.begin(write=True) as txn:
+        txn.put(b"a", b"xyz")
+        txn.put(b"b", b"12")
+    done = shale.index(tmp_path / "data", crc=True, index_dir=tmp_path / "indexes")
+    facts = facts_of("index", tmp_path / "data", "--crc", "--index-dir", tmp_path / "program")["files"][0]
+    check_facts(done.files[0], facts, but=["index"])
+    assert pathlib.Path(done.files[0].index).parent == tmp_path / "indexes"
+    same_folders(tmp_path / "indexes", tmp_path / "program")
+    with pytest.raises(errors.UsageError, match="two files"):
+        shale.index(tmp_path / "data", tmp_path / "data", index_dir=tmp_path / "both")
+    copy = tmp_path / "copy"
+    shutil.copytree(dataset, copy)
+    (copy / "shard-000001.index.npy").unlink()
+    done = shale.index(copy)
+    assert (done.rebuilt, done.whole) == (1, len(done.shards) - 1) and done.shards[1].index_written
+    same_folders(copy, dataset)
+    flip(copy / "shard-000000.tfrecord", 5000)
+    (copy / "shard-000000.index.npy").unlink()
+    with pytest.raises(errors.DamagedError, match="shard-000000"):
+        shale.index(copy)
+    for arguments in ({"crc": True}, {"parse": "plain"}, {"index_dir": tmp_path}):
+        with pytest.raises(errors.UsageError, match=next(iter(arguments))):
+            shale.index(copy, **arguments)
+
+
+def test_formats_are_those_of_the_program():
+    facts = json.loads(run_shale("formats", "--json").stdout)["formats"]
+    assert [(each.name, list(each.suffixes), list(each.kinds)) for each in shale.formats()] == [
+        (each["name"], each["suffixes"], each["kinds"]) for each in facts
+    ]
+
+
+# ---- errors, progress, signals
+
+
+NO_FUNCTION: Any = 1
+REFUSED = {
+    "no format": (lambda out: shale.convert("photos", out), errors.UsageError, "the formats for to"),
+    "seed": (lambda out: shale.convert("photos", out, "record", seed=1), errors.UsageError, "seed has no effect without shuffle"),
+    "size": (lambda out: shale.convert("photos", out, "record", shard_size="1X"), errors.UsageError, "1X"),
+    "option of another output": (lambda out: shale.convert("photos", f"{out}.npy", max_errors=1), errors.UsageError, "max_errors"),
+    "word": (lambda out: shale.convert("photos", out, "record", on_error="stop"), errors.UsageError, "'skip', 'keep' or 'fail'"),
+    "not there": (lambda out: shale.convert("nowhere", out, "record"), errors.NotFoundError, "nowhere"),
+    "url": (lambda out: shale.convert("s3://bucket", out, "record"), errors.UnsupportedError, "s3://"),
+    "depths": (lambda out: shale.verify("photos", quick=True, deep=True), errors.UsageError, "quick and deep"),
+    "labels": (lambda out: shale.verify("photos", labels="x"), errors.UsageError, "labels needs against"),
+    "no dataset": (lambda out: shale.verify("photos"), errors.UnsupportedError, "neither"),
+    "no files": (lambda out: shale.index(), errors.UsageError, "files is empty"),
+    "callback": (lambda out: shale.convert("photos", out, "record", progress=NO_FUNCTION), errors.UsageError, "progress is 1"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_errors_are_exceptions_in_the_words_of_python(photos, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(photos.parent)
+    os.path.exists("photos") or os.symlink(photos, "photos")
+    call, kind, words = REFUSED[name]
+    with pytest.raises(kind, match=words) as caught:
+        call(str(tmp_path / "out"))
+    assert "--" not in str(caught.value).replace("'shale convert --shuffle'", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_is_told_and_may_stop_the_run(photos, dataset, tmp_path):
+    told = []
+    result = shale.convert(photos, tmp_path / "out", "record", progress=lambda done, total: told.append((done, total)))
+    assert told[-1] == (result.samples, result.samples)
+    told.clear()
+    shale.verify(dataset, progress=lambda done, total: told.append((done, total)))
+    assert told and told[-1][0] == told[-1][1]
+
+    class Stop(Exception):
+        pass
+
+    def stop(done, total):
+        raise Stop
+
+    with pytest.raises(Stop):
+        shale.convert(photos, tmp_path / "stopped", "record", progress=stop)
+    assert not (tmp_path / "stopped").exists()
+
+
+INTERRUPTED = """
+import signal, sys, shale
+signal.signal(signal.SIGINT, signal.default_int_handler)
+try:
+    shale.convert(sys.argv[1], sys.argv[2], "record", progress=lambda *_: signal.raise_signal(signal.SIGINT))
+except KeyboardInterrupt:
+    print("stopped")
+"""
+
+
+def test_ctrl_c_stops_and_leaves_nothing(photos, tmp_path):
+    words = [sys.executable, "-c", INTERRUPTED, photos, tmp_path / "out"]
+    done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert done.stdout == "stopped\n", done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_several_threads_and_the_interpreter_goes_on(photos, tmp_path):
+    results = {}
+
+    def work(name):
+        results[name] = shale.convert(photos, tmp_path / name, "record", shuffle=True).content_digest
+
+    threads = [threading.Thread(target=work, args=(str(number),)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 4 and len(set(results.values())) == 1
+    same_folders(tmp_path / "0", tmp_path / "3")
+
+
+LAZY = """
+import sys, shale
+assert "torch" not in sys.modules and "shale.torch" not in sys.modules and "shale.lmdb" not in sys.modules
+assert {"torch", "lmdb", "convert", "DamagedError"} <= set(dir(shale))
+assert shale.lmdb.open and "shale.lmdb" in sys.modules
+assert shale.torch.ImageFolder
+assert all(hasattr(shale, name) for name in shale.__all__)
+for name in ("Error", "UsageError", "DamagedError", "StorageError", "NotFoundError"):
+    assert getattr(shale, name) is getattr(shale.errors, name)
+try: shale.nothing
+except AttributeError as error: assert "nothing" in str(error)
+"""
+
+
+def test_the_package_has_its_errors_and_loads_modules_when_asked():
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", LAZY], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("block", blocks_of(["docs/python.md"], "commands"))
+def test_the_documented_code_runs(block, dataset, photos, tmp_path):
+    os.symlink(photos, tmp_path / "photos")
+    bytes_left_by(block, dataset, tmp_path)
