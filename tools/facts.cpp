@@ -129,14 +129,13 @@ Json convert_facts(const ConvertReport& report, std::string_view output) {
     for (const char* digest : {"content_digest", "ordered_digest", "key_digest"})
       json.erase(digest);
   }
-  if (report.is_one_file) {
+  if (report.is_one_file)
     json["index"] = report.index.empty() ? Json(nullptr) : Json(printable(report.index));
-    json["first_skipped"] = Json::array();
-    for (const SkippedSample& sample : report.first_skipped) {
-      json["first_skipped"].push_back({{"key", printable(sample.key)},
-                                       {"reason", sample.reason},
-                                       {"detail", printable(sample.detail)}});
-    }
+  json["first_skipped"] = Json::array();
+  for (const SkippedSample& sample : report.first_skipped) {
+    json["first_skipped"].push_back({{"key", printable(sample.key)},
+                                     {"reason", sample.reason},
+                                     {"detail", printable(sample.detail)}});
   }
   if (report.was_verified) json["verification"] = verify_facts(report.verification);
   return json;

@@ -59,7 +59,9 @@ ConvertRequest convert_request_of(const Arguments& arguments) {
   ConvertRequest request;
   request.inputs = arguments.paths("inputs");
   request.output = raw(arguments.get<nb::bytes>("output"));
-  choose_output(request, arguments.output_options());
+  OutputOptions options = arguments.output_options();
+  options.with_index = arguments.get<bool>("with_index");
+  choose_output(request, options);
   request.fields = arguments.get<std::vector<std::string>>("fields");
   request.generator = tools::kGenerator;
   request.labels_file = arguments.path("labels").value_or("");
@@ -73,8 +75,8 @@ ConvertRequest convert_request_of(const Arguments& arguments) {
   request.allow_empty = arguments.get<bool>("allow_empty");
   for (const char* option : {"on_error", "max_errors"}) {
     if (is_array_name(request.output) && arguments.maybe<std::string>(option))
-      throw does_nothing_for_array(std::string(option) == "on_error" ? "on-error" : "max-errors",
-                                   request.output);
+      throw does_nothing_for_file(std::string(option) == "on_error" ? "on-error" : "max-errors",
+                                  request.output);
   }
   request.on_error = on_error_named(arguments.maybe<std::string>("on_error").value_or("skip"));
   request.max_errors =
@@ -93,11 +95,7 @@ nb::dict run_convert(const nb::dict& words, nb::object progress) {
   Watch watch(std::move(progress));
   const ConvertReport report =
       run_unlocked(watch, [&](const Events& events) { return convert(request, events); });
-  nb::dict result = result_of(tools::convert_facts(report, request.output), watch);
-  nb::list skipped;
-  for (const std::string& line : report.first_skipped) skipped.append(fs_text(line));
-  result["first_skipped"] = skipped;
-  return result;
+  return result_of(tools::convert_facts(report, request.output), watch);
 }
 
 nb::dict run_verify(const nb::dict& words, nb::object progress) {

@@ -75,7 +75,7 @@ def io_backend() -> str:
 
 def convert(words: Dict[str, Any], progress: Optional[Callable[[int, int], Any]]) -> Dict[str, Any]:
     """`words`: the arguments of shale.convert, as `resample` has them. The result: `facts`, the JSON of the program as text,
-    `notes` and `first_skipped`."""
+    and `notes`."""
 
 def verify(words: Dict[str, Any], progress: Optional[Callable[[int, int], Any]]) -> Dict[str, Any]: ...
 def info(words: Dict[str, Any]) -> Dict[str, Any]: ...

@@ -131,6 +131,15 @@ class DatasetInfo:
 
 
 @dataclass(frozen=True)
+class SkippedImage:
+    """An image that ``convert`` left out."""
+
+    key: str
+    reason: str  #: ``"empty"``, ``"unknown-type"``, ``"truncated"``, ``"no-pixels"``, ``"damaged"`` or ``"other"``
+    detail: str  #: in words
+
+
+@dataclass(frozen=True)
 class ConvertResult:
     """The result of ``convert``. What ``dry_run`` cannot know is None."""
 
@@ -143,9 +152,10 @@ class ConvertResult:
     fields: Tuple[FieldInfo, ...]
     classes: int
     skipped: int  #: images that were left out, by this conversion or by those before it
-    first_skipped: Tuple[str, ...]  #: ``"key: reason"`` of the first ten that this conversion left out
+    first_skipped: Tuple[SkippedImage, ...]  #: the first of those that this conversion left out: ten, or 1,000 for one file
     ignored: int  #: entries of the folder that are not samples
     images: Mapping[str, Mapping[str, int]]
+    index: Optional[str]  #: of one file, ``with_index``: the manifest that stands beside it
     dry_run: bool
     was_complete: bool  #: the output was finished before: nothing was done
     was_compared: bool  #: and the input is newer: its content was compared, and is the same
@@ -221,6 +231,7 @@ def convert(
     allow_empty: bool = False,
     on_error: Optional[str] = None,
     max_errors: Union[None, int, str] = None,
+    with_index: bool = False,
     verify: bool = False,
     io: str = "auto",
     overwrite: bool = False,
@@ -235,8 +246,9 @@ def convert(
         source: a folder with one folder of images for each class, a flat folder (with ``labels``), a dataset, a file of
             another tool, an .npy or .npz file, or a list of arrays to concatenate. A mapping of names to paths
             makes columns: ``{"x": "x.npy", "y": "y.npy"}``.
-        output: the directory to write.
-        to: the format, such as ``"record"``; see ``formats()``.
+        output: the directory of shards to write. A name that ends in .npy, .npz, .lmdb, .h5, .hdf5 or .tfrecord is one file
+            of any size instead, without a manifest.
+        to: the format, such as ``"record"``; see ``formats()``. Default: that of the suffix of ``output``.
         shard_size: the maximum size of any file of a shard: bytes, or a string such as ``"64MiB"``. Default: 1 GiB.
         shard_samples: the maximum number of samples in a shard.
         fields: take only these fields of a dataset or of arrays, in this order.
@@ -250,6 +262,7 @@ def convert(
         allow_empty: accept classes without images, and an input without images.
         on_error: what to do with images that are empty, truncated or not images: ``"skip"`` (default), ``"keep"`` or ``"fail"``.
         max_errors: fail if more images than this are bad: a number, or a share such as ``"1%"`` (default; at least 10).
+        with_index: for one file: write its index beside it in the same pass.
         verify: verify the result before returning.
         io: ``"direct"`` writes bypass the page cache, ``"buffered"`` ones use it; ``"auto"`` chooses.
         overwrite: replace an existing output.
@@ -289,6 +302,7 @@ def convert(
         "allow_empty": flag(allow_empty, "allow_empty"),
         "on_error": one_of(on_error, "on_error", (None, "skip", "keep", "fail")),
         "max_errors": None if max_errors is None else _allowance(max_errors),
+        "with_index": flag(with_index, "with_index"),
         "verify": flag(verify, "verify"),
         "io": one_of(io, "io", ("auto", "direct", "buffered")),
         "overwrite": flag(overwrite, "overwrite"),
@@ -302,7 +316,10 @@ def convert(
     made = ConvertResult(
         output=os.fsdecode(words["output"]),
         fields=_fields(facts),
-        first_skipped=tuple(result["first_skipped"]),
+        first_skipped=tuple(
+            SkippedImage(_unescaped(each["key"]), each["reason"], _unescaped(each["detail"])) for each in facts["first_skipped"]
+        ),
+        index=None if facts.get("index") is None else _unescaped(facts["index"]),
         images=facts.get("images", {}),
         was_compared=facts.get("was_compared", False),
         content_digest=facts.get("content_digest"),

@@ -46,7 +46,7 @@ def facts_of(*words, code=0):
 
 def check_facts(result, facts, but=()):
     """Every member of the JSON that the result has too is the same."""
-    shared = [name for name in facts if hasattr(result, name) and name not in ("fields", "notes", *but)]
+    shared = [name for name in facts if hasattr(result, name) and name not in ("fields", "notes", "first_skipped", *but)]
     assert len(shared) >= 5
     for name in shared:
         assert getattr(result, name) == facts[name], name
@@ -100,7 +100,9 @@ def test_each_argument_does_what_the_option_does(photos, tmp_path):
         shale.convert(bad, tmp_path / "o", "record")
     result = shale.convert(bad, tmp_path / "skipped", "record", allow_empty=True)
     assert (result.skipped, len(result.first_skipped), result.classes) == (1, 1, 4)
-    assert "broken.jpg" in result.first_skipped[0]
+    assert (result.first_skipped[0].key, result.first_skipped[0].reason) == ("n00/broken.jpg", "truncated")
+    whole = shale.convert(photos, tmp_path / "whole.lmdb", with_index=True)
+    assert pathlib.Path(whole.index).exists() and (tmp_path / "whole.lmdb").is_file()
     assert shale.convert(bad, tmp_path / "kept", "record", allow_empty=True, on_error="keep").samples == result.samples + 1
     assert shale.convert(bad, tmp_path / "hidden", "record", allow_empty=True, hidden="keep").samples == result.samples + 1
     with pytest.raises(errors.ContentError):

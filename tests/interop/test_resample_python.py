@@ -346,7 +346,7 @@ REFUSED = {
     "seed beside indices": ({"indices": [1], "seed": 1}, "seed has no effect with indices"),
     "permute of fewer": ({"permute": True, "rows": 3}, "permute takes each of 1000 rows once, but rows asks for 3"),
     "more than there are": ({"rows": 1001}, "1001 rows requested without replacement from a source of 1000"),
-    "to": ({"to": "hdf5"}, "to hdf5 for an output that is one .npy array"),
+    "to": ({"to": "hdf5"}, "to hdf5 for an output that is one npy file"),
     "shard_size": ({"shard_size": 4096}, "shard_size has no effect"),
     "shard_samples": ({"shard_samples": 4}, "shard_samples has no effect"),
     "save_indices": ({"save_indices": "rows.txt"}, "rows.txt: save_indices writes an array"),
