@@ -61,6 +61,7 @@ ConvertRequest convert_request_of(const Arguments& arguments) {
   request.output = raw(arguments.get<nb::bytes>("output"));
   OutputOptions options = arguments.output_options();
   options.with_index = arguments.get<bool>("with_index");
+  options.compression = arguments.maybe<std::string>("compress");
   choose_output(request, options);
   request.fields = arguments.get<std::vector<std::string>>("fields");
   request.generator = tools::kGenerator;

@@ -43,6 +43,11 @@ Decoding decoding_named(const std::string& name) {
   throw Error(Code::usage, "order is '{}', expected 'hwc' or 'chw'", printable(name));
 }
 
+std::optional<Dialect> dialect_named(const std::optional<std::string>& name) {
+  if (!name) return std::nullopt;
+  return *name == "msgpack" ? Dialect::msgpack : Dialect::plain;
+}
+
 // A signal is heard between two of these: the most rows and bytes that are read at once.
 constexpr std::size_t kRowsAtOnce = 512;
 constexpr std::uint64_t kBytesAtOnce = 32 << 20;
@@ -69,11 +74,11 @@ nb::object decode_rgb8(const nb::bytes& data, const std::string& order) {
 class Reader {
  public:
   Reader(const nb::bytes& path, const nb::bytes& index_folder, const std::string& cache,
-         std::optional<bool> verifies, bool parses_msgpack) {
+         std::optional<bool> verifies, const std::optional<std::string>& parse) {
     const LoaderRequest request{
         .path = raw(path),
         .index_folder = raw(index_folder),
-        .dialect = parses_msgpack ? std::optional(Dialect::msgpack) : std::nullopt,
+        .dialect = dialect_named(parse),
         .proof = !verifies   ? Proof::automatic
                  : *verifies ? Proof::all
                              : Proof::none,
@@ -270,8 +275,8 @@ class Reader {
 void bind_reader(nb::module_& module) {
   nb::class_<Reader>(module, "Reader")
       .def(nb::init<const nb::bytes&, const nb::bytes&, const std::string&, std::optional<bool>,
-                    bool>(),
-           "path"_a, "index_folder"_a, "cache"_a, "verify"_a.none(), "parse_msgpack"_a)
+                    const std::optional<std::string>&>(),
+           "path"_a, "index_folder"_a, "cache"_a, "verify"_a.none(), "parse"_a.none())
       .def("select", &Reader::select, "names"_a, "decodings"_a)
       .def("read", &Reader::read, "rows"_a)
       .def("find", &Reader::find, "key"_a)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copyreg
-from typing import Any, Callable, Iterable, Iterator
+from typing import Any, Callable, Iterable, Iterator, Mapping
+
+from shale.errors import UsageError
 
 
 class SampleSequence:
@@ -21,13 +23,30 @@ class SampleSequence:
         if one < many:
             setattr(cls, "__getitems__", _each_by(cls.__getitem__))
         elif many < one and callable(cls.__getitems__):
-            setattr(cls, "__getitem__", _first_by(cls.__getitems__))
+            setattr(cls, "__getitem__", _one_or_many_by(cls.__getitems__))
 
     def __len__(self) -> int:
         raise NotImplementedError
 
-    def __getitem__(self, index: int) -> Any:
-        return self._read([index])[0]
+    def __getitem__(self, index: Any) -> Any:
+        """The sample of a row; a negative one counts from the end.
+
+        A slice, a sequence of rows or a boolean mask of ``len(self)`` elements returns a list of samples, which are all read
+        at once; ``indices=`` makes a dataset of fewer samples without reading any.
+
+        Raises:
+            IndexError: there is no such row.
+        """
+        return self._at(index, self._read)
+
+    def _at(self, index: Any, read: Callable[[Iterable[int]], list]) -> Any:
+        if isinstance(index, slice):
+            return read(range(*index.indices(len(self))))
+        if hasattr(index, "__index__") and not getattr(index, "shape", ()):
+            return read([index])[0]
+        if isinstance(index, (str, bytes, Mapping)) or not hasattr(index, "__len__"):
+            raise TypeError(f"sample {index!r}: expected a row, a slice, or rows")
+        return read(rows_of(index, len(self)))
 
     def __getitems__(self, indices: Iterable[int]) -> list:
         """Samples in the order of ``indices``. They are read in the order of the dataset, many at a time.
@@ -69,6 +88,25 @@ def _each_by(one: Callable[..., Any]) -> Callable[..., list]:
     return lambda self, indices: [one(self, index) for index in indices]
 
 
-def _first_by(many: Callable[..., list]) -> Callable[..., Any]:
+def _one_or_many_by(many: Callable[..., list]) -> Callable[..., Any]:
     """The `__getitem__` of a class with this `__getitems__`."""
-    return lambda self, index: many(self, [index])[0]
+    return lambda self, index: self._at(index, lambda rows: many(self, rows))
+
+
+def rows_of(chosen: Any, size: int) -> Any:
+    """Rows that are named one by one, or by a mask of `size` elements, as a sequence of numbers. Errors: UsageError."""
+    import numpy
+
+    if isinstance(chosen, range):
+        return chosen
+    try:
+        array = numpy.asarray(chosen if hasattr(chosen, "__len__") else list(chosen))
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"rows are {chosen!r}, expected numbers of rows or a boolean mask") from error
+    if array.ndim != 1 or (array.size > 0 and array.dtype.kind not in "biu"):
+        raise UsageError(f"rows have dtype {array.dtype} and shape {array.shape}, expected whole numbers or bools of one axis")
+    if array.dtype.kind != "b":
+        return array.astype("<i8") if array.size == 0 else array
+    if len(array) != size:
+        raise UsageError(f"the mask has {len(array)} elements, but the dataset has {size} samples")
+    return numpy.flatnonzero(array)

@@ -232,6 +232,7 @@ def convert(
     on_error: Optional[str] = None,
     max_errors: Union[None, int, str] = None,
     with_index: bool = False,
+    compress: Optional[str] = None,
     verify: bool = False,
     io: str = "auto",
     overwrite: bool = False,
@@ -263,6 +264,7 @@ def convert(
         on_error: what to do with images that are empty, truncated or not images: ``"skip"`` (default), ``"keep"`` or ``"fail"``.
         max_errors: fail if more images than this are bad: a number, or a share such as ``"1%"`` (default; at least 10).
         with_index: for one file: write its index beside it in the same pass.
+        compress: of an .npz archive: ``"none"`` (default) or ``"deflate"``.
         verify: verify the result before returning.
         io: ``"direct"`` writes bypass the page cache, ``"buffered"`` ones use it; ``"auto"`` chooses.
         overwrite: replace an existing output.
@@ -303,6 +305,7 @@ def convert(
         "on_error": one_of(on_error, "on_error", (None, "skip", "keep", "fail")),
         "max_errors": None if max_errors is None else _allowance(max_errors),
         "with_index": flag(with_index, "with_index"),
+        "compress": one_of(compress, "compress", (None, "none", "deflate")),
         "verify": flag(verify, "verify"),
         "io": one_of(io, "io", ("auto", "direct", "buffered")),
         "overwrite": flag(overwrite, "overwrite"),

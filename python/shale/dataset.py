@@ -3,26 +3,48 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import io
 import operator
 import os
-from typing import Any, Callable, Iterable, List, Mapping, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Mapping, Optional, Sequence, Union
 
 from shale import _shale
 from shale._arguments import field_names, flag, one_of, path_bytes, text
-from shale._samples import SampleSequence
-from shale.errors import ContentError, NotFoundError, UnsupportedError, UsageError
+from shale._program import Translation
+from shale._samples import SampleSequence, rows_of
+from shale.commands import DatasetInfo, info
+from shale.errors import ContentError, Error, NotFoundError, UnsupportedError, UsageError
+
+if TYPE_CHECKING:
+    from torch.utils.data import Dataset as TorchDataset
+
+    class _Base(SampleSequence, TorchDataset[Any]):
+        """For type checkers a Dataset is one of torch's, which DataLoader asks for. torch itself is not imported."""
+else:
+    _Base = SampleSequence
 
 Decode = Union[None, str, Mapping[str, Optional[str]]]
 
 # What an instance has looked up, and another process looks up by itself.
-_CACHED = ("schema", "classes", "class_to_idx")
+_CACHED = ("schema", "classes", "class_to_idx", "info")
 
 # How each way of decoding has the bytes read: as they are, or as pixels in this order.
-_PIXEL_ORDERS = {None: "", "pil": "", "rgb8": "hwc", "torchrgb8": "chw"}
+_PIXEL_ORDERS = {
+    None: "",
+    "pil": "",
+    "rgb8": "hwc",
+    "gray8": "",
+    "unchanged": "",
+    "torchrgb8": "chw",
+    "tv": "chw",
+    "tv_mask": "",
+}
+
+_ROWS_AT_ONCE = 1024
 
 
-class Dataset(SampleSequence):
+class Dataset(_Base):
     """The samples of a dataset, by number, in constant memory.
 
     ``path`` is a dataset that ``shale convert`` wrote, or an LMDB, HDF5, TFRecord or .npy file of any
@@ -46,15 +68,26 @@ class Dataset(SampleSequence):
 
     A value that a sample of a foreign file lacks is None.
 
+    ``ds[2:5]``, ``ds[[7, 1]]`` and ``ds[mask]`` are lists of samples. A subset that reads nothing is a dataset with ``indices``.
+
+    Attributes:
+        path: as given, absolute, with the split.
+        fields: names of the fields that are read, a tuple.
+
     Args:
-        path: directory or file.
+        path: directory or file. For a directory that holds one dataset for each split: with ``split``.
         fields: names of the fields to read, or a single name; ``"key"`` counts as one. Default: all.
         decode: what the images in fields of kind bytes become. A mapping sets it for each field.
             ``"pil"``: PIL.Image in mode RGB. ``"rgb8"``: uint8 array (H, W, 3).
-            ``"torchrgb8"``: uint8 torch tensor (3, H, W). JPEGs are decoded by libjpeg-turbo with
-            the GIL released, to the pixels of ``Image.open(b).convert("RGB")``; other types by Pillow.
-            EXIF orientation is not applied.
-        transform: called with each dictionary; what it returns is the sample.
+            ``"gray8"``: uint8 array (H, W), the pixels of ``Image.open(b).convert("L")``.
+            ``"unchanged"``: the array of ``Image.open(b)``: (H, W) or (H, W, C), uint16 for 16 bits a channel, the
+            numbers of the colors for a palette, bool for one bit.
+            ``"torchrgb8"``: uint8 torch tensor (3, H, W). ``"tv"``: the same as ``torchvision.tv_tensors.Image``.
+            ``"tv_mask"``: a ``tv_tensors.Mask`` of the unchanged pixels, (H, W), or (C, H, W); transforms of
+            torchvision's v2 move it along with the image, and leave its values alone.
+            For RGB, JPEGs are decoded by libjpeg-turbo with the GIL released, to the pixels of
+            ``Image.open(b).convert("RGB")``; everything else by Pillow. EXIF orientation is not applied.
+        transform: called with each dictionary, or with each tuple of ``as_tuple``; what it returns is the sample.
         verify: ``"auto"``: what has checksums is verified: the index of a shard by its hash when it is
             first touched, every key and value by its crc32c. Files of other tools without an index,
             or with one that ``shale index`` made without ``--crc``, have no checksums of values;
@@ -68,7 +101,13 @@ class Dataset(SampleSequence):
             file has changed since, it is built. Default: an index beside the file is used;
             without one, the file is indexed in memory.
         parse: ``"msgpack"`` parses the values of an LMDB of another tool as msgpack maps, whose
-            entries become fields.
+            entries become fields; ``"plain"`` takes each value as it is. Default: what the index says, or the file itself
+            if shale wrote it, else ``"plain"``.
+        split: name of a split, such as ``"train"``: the dataset is ``path/split``.
+        indices: rows of the dataset, in any order, or a boolean mask: the samples are these (subsets, folds). Kept as 8 bytes
+            each, or as a range. ``find``, ``column`` and ``len`` follow it.
+        as_tuple: names of fields: a sample is a tuple of their values instead of a dictionary. Only these are read
+            unless ``fields`` names more.
 
     A dataset that is replaced or removed, or a file that is written to, while it is open raises
     MismatchError at the next read.
@@ -92,39 +131,73 @@ class Dataset(SampleSequence):
         index_dir: Union[None, str, bytes, os.PathLike] = None,
         *,
         parse: Optional[str] = None,
+        split: Optional[str] = None,
+        indices: Union[None, Sequence[int], Any] = None,
+        as_tuple: Union[None, Sequence[str]] = None,
     ) -> None:
         if transform is not None and not callable(transform):
             raise UsageError(f"transform is {transform!r}, expected a function of a sample")
-        self.path = os.path.abspath(os.fsdecode(path_bytes(path, "path")))
+        root = os.path.abspath(os.fsdecode(path_bytes(path, "path")))
+        self.path = root if split is None else _path_of_split(root, split)
         self.index_dir = None if index_dir is None else os.path.abspath(os.fsdecode(path_bytes(index_dir, "index_dir")))
-        self.fields = None if fields is None else tuple(field_names(fields))
+        self.as_tuple = None if as_tuple is None else tuple(field_names(as_tuple))
+        self.fields: tuple = () if fields is None else tuple(field_names(fields))
+        self._reads_all = fields is None and as_tuple is None
+        if fields is None and self.as_tuple is not None:
+            self.fields = self.as_tuple
+        for name in self.as_tuple or ():
+            if name not in self.fields:
+                raise UsageError(f"as_tuple names {name!r}, which fields leaves out")
         self.decode = dict(decode) if isinstance(decode, Mapping) else decode
         self.transform = transform
         self.verify = _verify(verify)
         self.cache = one_of(cache, "cache", ("keep", "drop", "direct"))
-        self.parse = one_of(parse, "parse", (None, "msgpack"))
+        self.parse = one_of(parse, "parse", (None, "plain", "msgpack"))
+        self.indices: Any = None
         self._opened: Optional[_shale.Reader] = None
+        self._is_closed = False
         self._finishers: list = []
-        self._reader()
+        size = len(self._reader())
+        if indices is not None:
+            self.indices = _checked_indices(indices, size)
 
     # --- opening
 
     def _reader(self) -> _shale.Reader:
         if self._opened is None:
-            reader = _shale.Reader(
-                os.fsencode(self.path),
-                os.fsencode(self.index_dir or ""),
-                self.cache,
-                None if isinstance(self.verify, str) else self.verify,
-                self.parse == "msgpack",
-            )
+            reader = self._open()
             self._select(reader)
             self._opened = reader
         return self._opened
 
+    def _open(self) -> _shale.Reader:
+        if self._is_closed:
+            raise UsageError(f"{self.path}: the dataset was closed")
+        words = {"path": os.fsencode(self.path), "index_dir": os.fsencode(self.index_dir or ""), "parse": self.parse}
+        proof = None if isinstance(self.verify, str) else self.verify
+        try:
+            return _shale.Reader(words["path"], words["index_dir"], self.cache, proof, self.parse)
+        except Error as error:
+            Translation(words).apply_to(error)
+            splits = _splits_in(self.path)
+            if splits and not isinstance(error, UsageError):
+                raise UsageError(f"{self.path} holds {_listed(splits)}: pass split={splits[0]!r}") from error
+            raise
+
+    def close(self) -> None:
+        """Closes the files. Reading raises UsageError from then on. A dataset that is never closed is closed with its last reference."""
+        self._opened = None
+        self._is_closed = True
+
+    def __enter__(self) -> Dataset:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
     def _select(self, reader: _shale.Reader) -> None:
         kinds = {"key": "text", **{field["name"]: field["kind"] for field in reader.schema}}
-        names = tuple(kinds) if self.fields is None else self.fields
+        names = tuple(kinds) if self._reads_all else self.fields
         for name in names:
             if name not in kinds:
                 raise NotFoundError(f"{self.path}: no field {name!r}; the fields are {', '.join(kinds)}")
@@ -136,6 +209,7 @@ class Dataset(SampleSequence):
             one_of(way, "decode", tuple(_PIXEL_ORDERS))
             if name not in names or (way is not None and kinds[name] != "bytes"):
                 raise UsageError(f"decode names {name!r}, which is not a field of kind bytes that is read")
+        self.fields = names
         ways = {name: decode.get(name) for name in names}
         reader.select(list(names), [_PIXEL_ORDERS[way] for way in ways.values()])
         self._finishers = [
@@ -151,16 +225,16 @@ class Dataset(SampleSequence):
     # --- samples
 
     def __len__(self) -> int:
-        return len(self._reader())
+        return len(self._reader()) if self.indices is None else len(self.indices)
 
     def _read(self, indices: Iterable[int]) -> list:
         return self._read_through(self.transform, indices)
 
     def _read_through(self, transform: Optional[Callable[[dict], Any]], indices: Iterable[int]) -> list:
         reader = self._opened or self._reader()
-        rows = _rows(indices, len(reader))
-        samples = reader.read(rows)
-        if not self._finishers and transform is None:
+        rows = self._rows(indices)
+        samples: list = reader.read(rows)
+        if not self._finishers and self.as_tuple is None and transform is None:
             return samples
         # One after the other: what was just decoded is still in the caches when it is transformed, and only one is held.
         for position, sample in enumerate(samples):
@@ -169,9 +243,16 @@ class Dataset(SampleSequence):
                     sample[name] = finish(sample[name])
                 except Exception as error:
                     raise self._content_error(rows[position], name, error) from error
+            if self.as_tuple is not None:
+                sample = samples[position] = tuple([sample[name] for name in self.as_tuple])
             if transform is not None:
                 samples[position] = transform(sample)
         return samples
+
+    def _rows(self, positions: Iterable[int]) -> List[int]:
+        """Rows of the dataset for positions in this."""
+        rows = _rows(positions, len(self))
+        return rows if self.indices is None else [int(self.indices[row]) for row in rows]
 
     def find(self, key: Union[str, bytes]) -> int:
         """The row of the first sample with this key.
@@ -190,23 +271,54 @@ class Dataset(SampleSequence):
                 row = self._reader().find(key.encode("utf-8", "surrogateescape"))
             except UnicodeEncodeError:
                 pass  # no key is decoded to such a string
+        if row is not None and self.indices is not None:
+            row = _position_of(self.indices, row)
         if row is None:
             raise KeyError(key)
         return row
 
     def column(self, name: str) -> Any:
-        """One column of the index as a numpy array of ``len(self)`` elements; payload is not read.
+        """All values of a field, or one column of the index, as a numpy array whose first axis has ``len(self)`` elements.
 
-        ``name`` is a field of kind integer (int64) or real (float64), or any other column that
-        the index has: ``"image.length"`` (uint64), ``"key_hash"`` (uint64) ...
+        ``name`` is a field of kind integer (int64) or real (float64), or any other column that the index has:
+        ``"image.length"`` (uint64), ``"key_hash"`` (uint64) ... These come from the index alone. For arrays,
+        which have no index, integers and reals come from the shards, in the dtype that they are stored in
+        (``schema[name]["dtype"]``).
 
-        For arrays, which have no index, it is a field of kind integer or real, read from the shards
-        in the dtype that it is stored in (``schema[name]["dtype"]``).
+        ``"key"`` and fields of kind text: an object array of ``str``. Tensors: one array of shape (len(self), ...).
+        Bytes and lists: an object array. These are read, in the order of the dataset, and take the memory of all the values.
 
         Raises:
             shale.errors.NotFoundError: no such column; the message lists the columns.
         """
-        return self._reader().column(text(name, "name"))
+        reader = self._reader()
+        kinds = {"key": "text", **{field["name"]: field["kind"] for field in reader.schema}}
+        if kinds.get(text(name, "name"), "integer") not in ("integer", "real"):
+            return self._values(name)
+        column = reader.column(name)
+        return column if self.indices is None else column[self.indices if not isinstance(self.indices, range) else _slice(self.indices)]
+
+    def _values(self, name: str) -> Any:
+        import numpy
+
+        reader = self._open()
+        reader.select([name], [""])
+        size = len(self)
+        column = None
+        for begin in range(0, size, _ROWS_AT_ONCE):
+            samples = reader.read(self._rows(range(begin, min(begin + _ROWS_AT_ONCE, size))))
+            for position, sample in enumerate(samples, begin):
+                value = sample[name]
+                if column is None:
+                    is_tensor = isinstance(value, numpy.ndarray)
+                    column = numpy.empty((size, *value.shape), value.dtype) if is_tensor else numpy.empty(size, object)
+                elif value is None and column.dtype != object:
+                    column = _of_objects(column)
+                column[position] = value
+        if column is not None:
+            return column
+        described = self.schema.get(name, {})
+        return numpy.empty((0, *described.get("shape", ())), described.get("dtype", object))
 
     # --- what the dataset is
 
@@ -229,8 +341,17 @@ class Dataset(SampleSequence):
         """Label of each class, by name."""
         return {name: label for label, name in enumerate(self.classes)}
 
+    @functools.cached_property
+    def info(self) -> DatasetInfo:
+        """What the manifest says of the dataset: format, samples, shards, digests ...; of all of it, also with ``indices``."""
+        return info(self.path, index_dir=self.index_dir, parse=self.parse)
+
     def __repr__(self) -> str:
-        return f"shale.Dataset({self.path!r}: {len(self)} samples, {self._reader().format})"
+        if self._is_closed:
+            return f"shale.Dataset({self.path!r}, closed)"
+        kinds = {field["name"]: f" ({field['kind']})" for field in self._reader().schema}
+        fields = ", ".join(name + kinds.get(name, "") for name in self.fields)
+        return f"shale.Dataset({self.path!r}: {len(self)} samples, {self._reader().format}; {fields})"
 
     def _content_error(self, row: int, field: str, error: Exception) -> ContentError:
         reader = self._reader()
@@ -251,6 +372,74 @@ def _verify(value: Any) -> Union[bool, str]:
         raise UsageError(f"verify is {value!r}, expected 'auto', True or False") from None
 
 
+def _path_of_split(root: str, split: str) -> str:
+    name = text(split, "split")
+    path = os.path.join(root, name)
+    if not name or os.path.basename(name) != name or name in (os.curdir, os.pardir):
+        raise UsageError(f"split is {split!r}, expected the name of a folder in {root}")
+    if not os.path.isdir(path):
+        splits = _splits_in(root)
+        raise NotFoundError(f"{root}: no split {split!r}; " + (f"it holds {_listed(splits)}" if splits else "it holds no splits"))
+    return path
+
+
+def _splits_in(path: str) -> List[str]:
+    """Names of the folders that hold a dataset each."""
+    try:
+        with os.scandir(path) as entries:
+            return sorted(each.name for each in entries if os.path.exists(os.path.join(each.path, "dataset.json")))
+    except OSError:
+        return []
+
+
+def _listed(splits: List[str]) -> str:
+    shown = ", ".join(splits[:10]) + (" ..." if len(splits) > 10 else "")
+    return f"the {'split' if len(splits) == 1 else 'splits'} {shown}"
+
+
+def _checked_indices(indices: Any, size: int) -> Any:
+    """Rows from 0 to size - 1, as a range or an int64 array. Errors: UsageError, IndexError."""
+    import numpy
+
+    rows = rows_of(indices, size)
+    if isinstance(rows, range):
+        if not rows or (0 <= rows[0] < size and 0 <= rows[-1] < size):
+            return rows
+        rows = numpy.arange(rows.start, rows.stop, rows.step)
+    if rows.size and rows.dtype.kind == "u" and rows.max() >= size:
+        raise IndexError(f"indices name sample {rows.max()} of {size}")
+    rows = rows.astype(numpy.int64)
+    wrong = rows[(rows < -size) | (rows >= size)]
+    if wrong.size:
+        raise IndexError(f"indices name sample {wrong[0]} of {size}")
+    return numpy.where(rows < 0, rows + size, rows)
+
+
+def _position_of(indices: Any, row: int) -> Optional[int]:
+    """The first position of a row in indices; None if it is not among them."""
+    import numpy
+
+    if isinstance(indices, range):
+        return indices.index(row) if row in indices else None
+    found = numpy.flatnonzero(indices == row)
+    return int(found[0]) if found.size else None
+
+
+def _slice(rows: range) -> slice:
+    stop: Optional[int] = rows.stop
+    return slice(rows.start, None if stop is not None and stop < 0 else stop, rows.step)
+
+
+def _of_objects(column: Any) -> Any:
+    """The same values, in an array that can also hold None."""
+    import numpy
+
+    objects = numpy.empty(len(column), object)
+    for position, value in enumerate(column):
+        objects[position] = value
+    return objects
+
+
 def _rows(indices: Iterable[int], size: int) -> List[int]:
     rows = []
     for index in indices:
@@ -265,7 +454,7 @@ def _pillow():
     try:
         from PIL import Image
     except ImportError:
-        raise UnsupportedError("is not a JPEG, and Pillow, which decodes other types, is not installed") from None
+        raise UnsupportedError("Pillow, which decodes all but JPEGs in RGB, is not installed") from None
     return Image
 
 
@@ -286,6 +475,26 @@ def _to_rgb8(value: Any) -> Any:
     return numpy.array(_to_pil(value))
 
 
+def _to_gray8(value: Optional[bytes]) -> Any:
+    """(H, W) uint8."""
+    if value is None:
+        return None
+    import numpy
+
+    with _pillow().open(io.BytesIO(value)) as image:
+        return numpy.array(image.convert("L"))
+
+
+def _to_unchanged(value: Optional[bytes]) -> Any:
+    """(H, W) or (H, W, C), in the dtype of the pixels."""
+    if value is None:
+        return None
+    import numpy
+
+    with _pillow().open(io.BytesIO(value)) as image:
+        return numpy.array(image)
+
+
 def _to_torchrgb8(value: Any) -> Any:
     """(3, H, W) uint8 tensor."""
     if value is None:
@@ -298,4 +507,39 @@ def _to_torchrgb8(value: Any) -> Any:
     return torch.from_numpy(value)
 
 
-_FINISHERS = {"pil": _to_pil, "rgb8": _to_rgb8, "torchrgb8": _to_torchrgb8}
+def _tv_tensors() -> Any:
+    try:
+        return importlib.import_module("torchvision.tv_tensors")
+    except ImportError:
+        raise UnsupportedError("torchvision, whose tv_tensors decode='tv' makes, is not installed") from None
+
+
+def _to_tv(value: Any) -> Any:
+    """(3, H, W) uint8 tv_tensors.Image."""
+    return None if value is None else _tv_tensors().Image(_to_torchrgb8(value))
+
+
+def _to_tv_mask(value: Optional[bytes]) -> Any:
+    """(H, W) or (C, H, W) tv_tensors.Mask: uint8, bool, or int32 for 16 bits, with which torch computes little."""
+    if value is None:
+        return None
+    import numpy
+    import torch
+
+    pixels = _to_unchanged(value)
+    if pixels.dtype == numpy.uint16:
+        pixels = pixels.astype(numpy.int32)
+    if pixels.ndim == 3:
+        pixels = numpy.ascontiguousarray(pixels.transpose(2, 0, 1))
+    return _tv_tensors().Mask(torch.from_numpy(pixels))
+
+
+_FINISHERS = {
+    "pil": _to_pil,
+    "rgb8": _to_rgb8,
+    "gray8": _to_gray8,
+    "unchanged": _to_unchanged,
+    "torchrgb8": _to_torchrgb8,
+    "tv": _to_tv,
+    "tv_mask": _to_tv_mask,
+}

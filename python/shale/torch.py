@@ -23,6 +23,9 @@ else:
             """What torch.utils.data.Dataset would be."""
 
 
+__all__ = ["Dataset", "ImageFolder"]
+
+
 class Dataset(shale.dataset.Dataset, TorchDataset):
     """shale.Dataset for code that insists on a torch.utils.data.Dataset. DataLoader takes either."""
 
@@ -47,13 +50,13 @@ class ImageFolder(SampleSequence, TorchDataset):
         extensions: torchvision's, for code that reads it. It has no effect.
 
     Args:
-        root: a dataset with a field of kind bytes and an integer field, called ``image`` and
-            ``label`` unless there is only one of each kind.
+        root: a dataset, or a file of another tool, with a field of kind bytes and an integer field.
         transform: called with the image.
         target_transform: called with the label.
         loader, is_valid_file: torchvision's, for files. Must be None: the images are in the dataset.
         allow_empty: torchvision's. It has no effect: the classes are the dataset's.
-        verify, cache: same as for ``shale.Dataset``.
+        verify, cache, index_dir, parse: same as for ``shale.Dataset``.
+        image, label: names of the two fields. Default: ``image`` and ``label``, or the only ones of their kinds.
 
     Raises:
         shale.errors.Error: same as ``shale.Dataset``; UnsupportedError for a dataset without such fields.
@@ -72,18 +75,22 @@ class ImageFolder(SampleSequence, TorchDataset):
         *,
         verify: Union[bool, str] = "auto",
         cache: str = "keep",
+        image: Optional[str] = None,
+        label: Optional[str] = None,
+        parse: Optional[str] = None,
+        index_dir: Union[None, str, bytes, os.PathLike] = None,
     ) -> None:
         for name, given in (("loader", loader), ("is_valid_file", is_valid_file)):
             if given is not None:
                 raise UsageError(f"{name} is for files, but the images are in the dataset; use transform, or set samples")
         flag(allow_empty, "allow_empty")
-        facts = shale.dataset.Dataset(root, fields=["key"])
-        self._image = _field_of_kind(facts, "bytes", "image")
-        self._label = _field_of_kind(facts, "integer", "label")
+        facts = shale.dataset.Dataset(root, fields=["key"], index_dir=index_dir, parse=parse)
+        self._image = _field_of_kind(facts, "bytes", "image", image)
+        self._label = _field_of_kind(facts, "integer", "label", label)
         self._dataset = shale.dataset.Dataset(
-            root, [self._image, self._label], {self._image: "pil"}, None, verify, cache
+            root, [self._image, self._label], {self._image: "pil"}, None, verify, cache, index_dir, parse=parse
         )
-        self._pairs: Any = KeyedLabels(facts.path, self._label)
+        self._pairs: Any = KeyedLabels(facts, self._label)
         self._given_targets: Any = None
         self.root = facts.path
         self.transform = transform
@@ -181,9 +188,12 @@ class KeyedLabels(Sequence):
     """``(key, label)`` of each sample, read on demand: a list of a million tuples would be copied into
     every worker page by page."""
 
-    def __init__(self, path: str, label: str) -> None:
-        self._pairs = shale.dataset.Dataset(path, ["key", label])
+    def __init__(self, dataset: shale.dataset.Dataset, label: str) -> None:
+        self._pairs = shale.dataset.Dataset(dataset.path, ["key", label], index_dir=dataset.index_dir, parse=dataset.parse)
         self._label = label
+
+    def __repr__(self) -> str:
+        return f"<(key, label) of {len(self)} samples of {self._pairs.path}>"
 
     def __len__(self) -> int:
         return len(self._pairs)
@@ -201,12 +211,16 @@ class KeyedLabels(Sequence):
         return [(pair["key"], pair[self._label]) for pair in self._pairs.__getitems__(indices)]
 
 
-def _field_of_kind(dataset: shale.dataset.Dataset, kind: str, usual_name: str) -> str:
+def _field_of_kind(dataset: shale.dataset.Dataset, kind: str, usual: str, given: Optional[str]) -> str:
     names: list[str] = [name for name, field in dataset.schema.items() if field["kind"] == kind]
-    if usual_name in names:
-        return usual_name
+    if given is not None:
+        if given not in names:
+            listed = f"those there are: {', '.join(names)}" if names else "there are none"
+            raise NotFoundError(f"{dataset.path}: {usual}={given!r} is not a field of kind {kind}; {listed}")
+        return given
+    if usual in names:
+        return usual
     if len(names) == 1:
         return names[0]
-    raise UnsupportedError(
-        f"{dataset.path}: no field '{usual_name}' of kind {kind}, but {len(names)} fields of that kind"
-    )
+    listed = f"; pass {usual}= with one of {', '.join(names)}" if names else ""
+    raise UnsupportedError(f"{dataset.path}: no field '{usual}' of kind {kind}, but {len(names)} fields of that kind{listed}")

@@ -40,7 +40,7 @@ REFUSED_BY_DATASET = {
     "verify: an array of one flag": {"verify": np.array([True])},
     "parse: a number": {"parse": 5},
     "parse: an array": {"parse": np.array(["msgpack", "msgpack"])},
-    "parse: another word": {"parse": "plain"},
+    "parse: another word": {"parse": "pickle"},
     "path: empty": {"path": ""},
     "path: a number": {"path": 5},
     "path: None": {"path": None},
@@ -75,7 +75,7 @@ def test_one_field_may_be_named_alone(dataset):
 
 
 def test_the_reader_below_checks_what_it_is_given(dataset):
-    reader = _shale.Reader(bytes(dataset), b"", "keep", False, False)
+    reader = _shale.Reader(bytes(dataset), b"", "keep", False, None)
     for names, decodings, error in [
         (["image", "label"], [""], errors.UsageError),
         (["image"], ["", ""], errors.UsageError),

@@ -171,7 +171,7 @@ def test_an_index_beyond_the_end_is_an_index_error(maps, index):
         maps[0].__getitems__([0, index])
 
 
-@pytest.mark.parametrize("index", [slice(0, 2), 1.0, "1", None, [1], np.float32(1)])
+@pytest.mark.parametrize("index", [1.0, "1", None, {1: 2}, np.float32(1)])
 def test_what_is_no_number_is_a_type_error(maps, index):
     with pytest.raises(TypeError):
         maps[0][index]

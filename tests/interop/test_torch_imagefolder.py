@@ -83,9 +83,9 @@ def test_a_data_loader_gives_the_same_batches(pair, photos, image_folder, method
 
 
 def test_a_dataset_without_images_is_refused(shale, tmp_path):
-    from loader_sets import make_maps
+    from loader_sets import make_tensors
     from shale.errors import UnsupportedError
 
-    make_maps(tmp_path / "maps.lmdb", 3)
-    with pytest.raises(UnsupportedError, match="label"):
-        ImageFolder(tmp_path / "maps.lmdb")
+    make_tensors(tmp_path / "tensors.h5", 3)
+    with pytest.raises(UnsupportedError, match="no field 'image' of kind bytes, but 0 fields"):
+        ImageFolder(tmp_path / "tensors.h5")

@@ -12,12 +12,19 @@ pytest.importorskip("shale")
 from shale import _lmdb_errors, _shale, lmdb
 
 USER = """
+from torch.utils.data import DataLoader
+
 import shale
 import shale.lmdb
 import shale.torch
 
 ds = shale.Dataset("set", fields=["image"], decode={"image": "rgb8"}, transform=lambda sample: sample["image"])
 row: int = ds.find("key")
+part = shale.Dataset("set", as_tuple=("image", "label"), decode="tv", split="train", indices=range(5))
+several: tuple[str, ...] = part.fields
+total: int = part.info.samples
+with shale.Dataset("set") as opened:
+    loader = DataLoader(opened, batch_size=4)
 env = shale.lmdb.open("set.lmdb", subdir=False, readonly=True, lock=False)
 with env.begin() as txn:
     value = txn.get(b"0")
@@ -36,7 +43,7 @@ except (shale.lmdb.MapFullError, shale.lmdb.ReadersFullError, shale.lmdb.NotFoun
 
 # What nanobind makes, and no stub can say.
 UNAVOIDABLE = r"""
-shale._shale.(Reader|KeyMap|KeyCursor)  # their metaclass is nanobind's, and nothing can derive from two of them
+shale._shale.(Reader|KeyMap|KeyCursor|SampleWriter)  # their metaclass is nanobind's, and nothing can derive from two of them
 shale._shale.(KeyMap|KeyCursor).__init__  # made by functions only: nanobind's __init__ refuses
 shale._shale.(convert|decode_rgb8|file_of_path|formats|index_file|info|io_backend|open_map|rebuild_index|resample|verify)  # a callable of a type of nanobind's, not a function
 """
