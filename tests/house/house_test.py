@@ -455,6 +455,10 @@ class HouseRules(unittest.TestCase):
 
         self.none_of(offences(), "a relative link leads to a file of the repository, and its anchor to a heading")
 
+    def test_the_api_page_is_what_the_docstrings_say(self):
+        run = subprocess.run([sys.executable, ROOT / "docs/make_api.py", "--check"], capture_output=True, text=True)
+        self.assertEqual(run.returncode, 0, run.stderr)
+
     def test_paths_in_documents_exist(self):
         def offences():
             for page in (page for page in documents() if page.name != "CHANGELOG.md"):  # which names what was
