@@ -49,7 +49,9 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
 }
 
 // In single quotes, for bash and zsh.
-std::string quoted(const std::string& text) { return "'" + replaced(text, "'", "'\\''") + "'"; }
+std::string quoted(const std::string& text) {
+  return fmt::format("'{}'", replaced(text, "'", "'\\''"));
+}
 
 // ---- bash ----
 
@@ -129,7 +131,7 @@ complete -F _shale shale
 // The text of a description in a spec of _arguments.
 std::string zsh_text(std::string text) {
   for (const std::string_view special : {"\\", "[", "]", ":"})
-    text = replaced(text, special, "\\" + std::string(special));
+    text = replaced(text, special, fmt::format("\\{}", special));
   return text;
 }
 
@@ -199,7 +201,7 @@ fi
 
 std::string fish_quoted(std::string text) {
   text = replaced(std::move(text), "\\", "\\\\");
-  return "'" + replaced(std::move(text), "'", "\\'") + "'";
+  return fmt::format("'{}'", replaced(std::move(text), "'", "\\'"));
 }
 
 std::string fish_offer(const Offer& offer) {
