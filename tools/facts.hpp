@@ -13,8 +13,9 @@
 
 #include "tools/console.hpp"
 
-// What commands report under --json, and the functions of the Python package return. Keys, paths and names are escaped as in the text output (\n,
-// \t, \\, \xNN), so that any bytes make valid JSON.
+// What commands report under --json, and the functions of the Python package return. Keys, paths
+// and names are escaped as in the text output (\n, \t, \\, \xNN), so that any bytes make valid
+// JSON.
 
 namespace shale::tools {
 

@@ -75,15 +75,14 @@ class Reader {
  public:
   Reader(const nb::bytes& path, const nb::bytes& index_folder, const std::string& cache,
          std::optional<bool> verifies, const std::optional<std::string>& parse) {
-    const LoaderRequest request{
-        .path = raw(path),
-        .index_folder = raw(index_folder),
-        .dialect = dialect_named(parse),
-        .proof = !verifies   ? Proof::automatic
-                 : *verifies ? Proof::all
-                             : Proof::none,
-        .cache = cache_named(cache),
-        .generator = "shale " SHALE_VERSION};
+    const LoaderRequest request{.path = raw(path),
+                                .index_folder = raw(index_folder),
+                                .dialect = dialect_named(parse),
+                                .proof = !verifies   ? Proof::automatic
+                                         : *verifies ? Proof::all
+                                                     : Proof::none,
+                                .cache = cache_named(cache),
+                                .generator = "shale " SHALE_VERSION};
     CallingThread caller;
     try {
       const Unlocked unlocked;
