@@ -213,12 +213,12 @@ Value SampleValues::value_of(nb::handle value, const InputField& field, nb::hand
     case Kind::tensor:
       return kept(tensor_of(value, field));
     case Kind::integer: {
-      const Value number = integer_of(value, field, classes);
+      Value number = integer_of(value, field, classes);
       refuse_number_out_of_range(number, field.field);
       return number;
     }
     case Kind::real: {
-      const Value number = real_of(value, field);
+      Value number = real_of(value, field);
       refuse_number_out_of_range(number, field.field);
       return number;
     }

@@ -31,7 +31,7 @@ namespace {
 // More than this is copied without the interpreter's lock.
 constexpr std::uint64_t kMostLockedBytes = 512 << 10;
 
-ConvertRequest request_of(const Arguments& arguments) {
+ConvertRequest writer_request_of(const Arguments& arguments) {
   ConvertRequest request;
   request.output = raw(arguments.get<nb::bytes>("output"));
   OutputOptions options = arguments.output_options();
@@ -68,7 +68,7 @@ nb::object digest_text(const Hash128& hash) {
   return hash == Hash128{} ? nb::none() : nb::object(nb::str(hash.hex().c_str()));
 }
 
-nb::dict facts_of(const ConvertReport& report, const std::string& output) {
+nb::dict written_facts(const ConvertReport& report, const std::string& output) {
   const Manifest& manifest = report.manifest;
   nb::dict facts;
   facts["path"] = fs_text(output);
@@ -87,7 +87,7 @@ nb::dict facts_of(const ConvertReport& report, const std::string& output) {
 class Handle {
  public:
   explicit Handle(const nb::dict& words) : pid_(::getpid()) {
-    ConvertRequest request = request_of(Arguments(words));
+    ConvertRequest request = writer_request_of(Arguments(words));
     output_ = request.output;
     // The working directory may change before the last sample.
     request.output = std::filesystem::absolute(output_).string();
@@ -152,7 +152,7 @@ class Handle {
     } catch (const Error& error) {
       raise_as_python(error, {});
     }
-    return facts_of(report, output_);
+    return written_facts(report, output_);
   }
 
   void abandon() {

@@ -17,7 +17,7 @@
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kPieceBytes = 1 << 20;
+constexpr std::uint64_t kCopiedAtOnce = 1 << 20;
 constexpr std::uint32_t kWide = 0xffff'ffff;
 // Deflate makes no member larger by more than what is left to 4 GiB.
 constexpr std::uint64_t kMostNarrowBytes = 0xf000'0000;
@@ -123,9 +123,9 @@ Entry add_member(OutputFile& archive, const NpzMember& member, bool is_deflated,
   const std::uint64_t begin = archive.size();
   const auto append = [&](Bytes bytes) { archive.append(bytes); };
   Deflater deflater;
-  std::vector<std::byte> piece(std::min(kPieceBytes, file.size()));
+  std::vector<std::byte> piece(std::min(kCopiedAtOnce, file.size()));
   for (std::uint64_t done = 0; done < file.size();) {
-    const auto some = std::span(piece).first(std::min(kPieceBytes, file.size() - done));
+    const auto some = std::span(piece).first(std::min(kCopiedAtOnce, file.size() - done));
     file.read_exact(done, some);
     done += some.size();
     entry.crc = crc32(some, entry.crc);

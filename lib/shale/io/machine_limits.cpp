@@ -207,9 +207,9 @@ Limit default_memory_budget() { return default_memory_budget_of(usable_memory())
 
 Limit granted_jobs(std::optional<std::uint64_t> asked) {
   const std::optional<std::string> set = variable_set("SHALE_JOBS");
-  const Limit jobs = asked ? Limit{*asked, "--jobs"}
-                     : set ? Limit{parse_count(*set, "SHALE_JOBS"), "SHALE_JOBS"}
-                           : usable_cpus();
+  Limit jobs = asked ? Limit{*asked, "--jobs"}
+               : set ? Limit{parse_count(*set, "SHALE_JOBS"), "SHALE_JOBS"}
+                     : usable_cpus();
   if (jobs.value == 0 || jobs.value > kMostJobs)
     throw Error(Code::usage, "{} {} is not between 1 and {}", jobs.source, jobs.value, kMostJobs);
   return jobs;
@@ -220,7 +220,7 @@ Limit granted_memory(std::optional<std::string_view> asked) {
   if (!asked && !set) return default_memory_budget();
   const std::string text(asked ? *asked : *set);
   const std::string source = asked ? "--memory" : "SHALE_MEMORY";
-  const Limit memory{parse_size(text, source), source};
+  Limit memory{parse_size(text, source), source};
   if (memory.value < kLeastBudget) {
     throw Error(Code::usage, "{} {} is less than the minimum, {}", source, printable(text),
                 format_size(kLeastBudget));
