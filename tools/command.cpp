@@ -17,7 +17,7 @@ constexpr std::string_view kInputs = "INPUT|FILE|DIR", kDataset = "DATASET|FILE"
 
 constexpr Command kCommands[] = {
     {.name = "convert",
-     .usage = "shale convert INPUT... OUTPUT --to FORMAT [options]",
+     .usage = "shale convert INPUT... OUTPUT [--to FORMAT] [options]",
      .summary =
          "turn an image folder, arrays, a dataset, an LMDB, HDF5 or TFRecord file into shards",
      .examples = "shale convert photos out --to record\n"

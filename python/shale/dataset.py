@@ -211,6 +211,8 @@ class Dataset(_Base):
                 raise UsageError(f"decode names {name!r}, which is not a field of kind bytes that is read")
         self.fields = names
         ways = {name: decode.get(name) for name in names}
+        if not {"tv", "tv_mask"}.isdisjoint(map(str, ways.values())):
+            _tv_tensors()  # now, not with the first image
         reader.select(list(names), [_PIXEL_ORDERS[way] for way in ways.values()])
         self._finishers = [
             (name, _FINISHERS[way]) for name, way in ways.items() if way is not None
@@ -241,6 +243,8 @@ class Dataset(_Base):
             for name, finish in self._finishers:
                 try:
                     sample[name] = finish(sample[name])
+                except UnsupportedError:
+                    raise  # a library is missing: the image is not to blame
                 except Exception as error:
                     raise self._content_error(rows[position], name, error) from error
             if self.as_tuple is not None:
@@ -510,8 +514,8 @@ def _to_torchrgb8(value: Any) -> Any:
 def _tv_tensors() -> Any:
     try:
         return importlib.import_module("torchvision.tv_tensors")
-    except ImportError:
-        raise UnsupportedError("torchvision, whose tv_tensors decode='tv' makes, is not installed") from None
+    except Exception as error:  # a build for another torch raises RuntimeError
+        raise UnsupportedError(f"decode='tv' and 'tv_mask' take torchvision, which cannot be imported: {error}") from error
 
 
 def _to_tv(value: Any) -> Any:

@@ -144,6 +144,8 @@ class Writer:
             shale.errors.LimitError: it is larger than a shard or the memory may be; the same.
             shale.errors.StorageError: the storage failed, or is full; there will be no dataset.
         """
+        if sample is None:
+            raise SchemaError(f"sample {self.samples} is None, expected a mapping of names to values")
         if type(sample) is not dict and isinstance(sample, Mapping):
             sample = dict(sample)
         try:

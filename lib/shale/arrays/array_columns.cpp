@@ -106,6 +106,7 @@ std::vector<ArrayColumn> selected(const std::vector<ArrayColumn>& columns,
     const auto column = find_in(columns, field);
     if (column == columns.end() || find_in(chosen, field) != chosen.end()) {
       std::vector<std::string> names;
+      names.reserve(columns.size());
       for (const ArrayColumn& other : columns) names.push_back(other.name);
       throw Error(Code::usage, "--fields: '{}' is {}", printable(field),
                   column == columns.end() ? "not one of the arrays" : "named twice")

@@ -66,12 +66,18 @@ Error belongs_to_killed_run(const std::string& output, const std::string& promis
 void refuse_taken_output(const std::string& output, bool overwrite) {
   std::error_code error;
   // A link that leads nowhere has the name, too.
-  if (!fs::exists(fs::symlink_status(output, error))) return;
+  const fs::file_type type = fs::symlink_status(output, error).type();
+  if (type == fs::file_type::not_found || type == fs::file_type::none) return;
   if (fs::is_directory(output, error)) {
     throw Error(Code::exists, "is a directory{}, but an output with this suffix is one file",
                 look_at(output) == Place::dataset ? " with a dataset" : "")
         .at(output)
         .hint(fmt::format("choose another name; or write the shards to '{}/'", printable(output)));
+  }
+  if (type != fs::file_type::regular && type != fs::file_type::symlink) {
+    throw Error(Code::exists, "is a FIFO, a socket or a device, which is never replaced")
+        .at(output)
+        .hint("choose another name");
   }
   if (!overwrite) throw already_exists(output);
 }

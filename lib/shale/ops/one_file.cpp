@@ -1,5 +1,6 @@
 #include "shale/ops/one_file.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -91,9 +92,26 @@ void finish_archive(const ConvertRequest& request, const Events& events, Tempora
   report.verification.first_findings.push_back(std::move(finding));
 }
 
+// What only an index could keep.
+void say_what_is_lost(const ConvertRequest& request, const SourceInfo& source,
+                      const Events& events) {
+  if (request.with_index) return;
+  if (!source.classes.empty() && !is_array_name(request.output) && !is_archive_name(request.output))
+    events.say("the file has no place for class names; --with-index keeps them beside it");
+  const bool has_others = std::any_of(
+      source.schema.fields.begin(), source.schema.fields.end(),
+      [](const Field& field) { return field.kind == Kind::real || field.kind == Kind::tensor; });
+  if (request.format == "record" && has_others) {
+    events.say(
+        "a TFRecord file has no dtypes: reals and arrays are read back as bytes; --with-index "
+        "keeps their dtypes beside it");
+  }
+}
+
 ConvertReport write_file(const ConvertRequest& request, const Events& events, const Format& format,
                          Source& source, TemporaryOutput& output) {
   say_notes(source.info(), events);
+  say_what_is_lost(request, source.info(), events);
   output.work().begin("");
   Conversion conversion(request, events, format, source, output.work(),
                         division_of_file(request, output));
