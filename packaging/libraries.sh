@@ -42,12 +42,18 @@ fetch_sources() {
         # shellcheck disable=SC2016 # apt-get's own names
         apt-get indextargets --format 'deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(REPO_URI) $(RELEASE) main' \
           'Created-By: Packages' 'Component: main' 'Origin: Debian' | sort -u >"$apt/sources.list"
-        printf 'Dir::Etc::sourcelist "%s"; Dir::Etc::sourceparts "-"; Dir::State::lists "%s"; Dir::Cache "%s";\n' \
-          "$apt/sources.list" "$apt/lists" "$apt" >"$apt/apt.conf"
-        APT_CONFIG=$apt/apt.conf apt-get update -q
+        sed '/-security /d' "$apt/sources.list" >"$apt/plain.list"
+        for list in sources plain; do
+          printf 'Dir::Etc::sourcelist "%s"; Dir::Etc::sourceparts "-"; Dir::State::lists "%s"; Dir::Cache "%s";\n' \
+            "$apt/$list.list" "$apt/lists" "$apt" >"$apt/$list.conf"
+        done
+        APT_CONFIG=$apt/sources.conf apt-get update -q
         : >"$apt/updated"
       fi
-      (cd "$cache/sources" && APT_CONFIG=$apt/apt.conf apt-get source -q --download-only "$name=$version")
+      # A mirror's security suite may list a package that it has not got; the release has the same one then.
+      (cd "$cache/sources" && for list in sources plain; do
+        APT_CONFIG=$apt/$list.conf apt-get source -q --download-only "$name=$version" && exit
+      done; exit 1)
     fi
     dpkg-source --no-check -x "$cache/sources/${name}_${version#*:}.dsc" "$work/$name"
   done
