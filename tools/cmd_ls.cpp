@@ -30,6 +30,10 @@ RowRange range_of(const std::string& text) {
   RowRange range;
   if (colon > 0) range.first = parse_count(text.substr(0, colon), "--rows");
   if (colon + 1 < text.size()) range.end = parse_count(text.substr(colon + 1), "--rows");
+  if (range.end < range.first) {
+    throw Error(Code::usage, "--rows '{}' ends before it begins", printable(text))
+        .hint("--rows 10:20 lists the rows 10 to 19");
+  }
   return range;
 }
 

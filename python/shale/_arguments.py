@@ -42,16 +42,16 @@ def text(value: Any, name: str) -> str:
     return value
 
 
-def field_names(value: Any) -> List[str]:
+def field_names(value: Any, argument: str = "fields") -> List[str]:
     """Names of fields, or one alone. Errors: UsageError."""
     try:
         names = [value] if isinstance(value, str) else list(value)
     except TypeError:
-        raise UsageError(f"fields is {value!r}, expected names of fields") from None
+        raise UsageError(f"{argument} is {value!r}, expected names of fields") from None
     for place, name in enumerate(names):
-        text(name, "a name in fields")
+        text(name, f"a name in {argument}")
         if name in names[:place]:
-            raise UsageError(f"fields names {name!r} twice")
+            raise UsageError(f"{argument} names {name!r} twice")
     return names
 
 

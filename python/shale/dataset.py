@@ -140,7 +140,9 @@ class Dataset(_Base):
         root = os.path.abspath(os.fsdecode(path_bytes(path, "path")))
         self.path = root if split is None else _path_of_split(root, split)
         self.index_dir = None if index_dir is None else os.path.abspath(os.fsdecode(path_bytes(index_dir, "index_dir")))
-        self.as_tuple = None if as_tuple is None else tuple(field_names(as_tuple))
+        if isinstance(as_tuple, str):
+            raise UsageError(f"as_tuple is {as_tuple!r}, expected names of fields in a tuple or list")
+        self.as_tuple = None if as_tuple is None else tuple(field_names(as_tuple, "as_tuple"))
         self.fields: tuple = () if fields is None else tuple(field_names(fields))
         self._reads_all = fields is None and as_tuple is None
         if fields is None and self.as_tuple is not None:

@@ -188,6 +188,8 @@ class Writer:
         return self.samples
 
     def __enter__(self) -> Writer:
+        if self._is_closed:
+            raise UsageError("the writer is closed")
         return self
 
     def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:

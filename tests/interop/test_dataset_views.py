@@ -117,6 +117,9 @@ def test_fields_info_repr_and_the_end(dataset):
         with pytest.raises(errors.UsageError, match="closed"):
             use()
     assert "closed" in repr(ds)
+    for words in ({"parse": "msgpack"}, {"index_dir": "elsewhere"}):
+        with pytest.raises(errors.UsageError, match="for files of other tools, but the input is a shale dataset"):
+            Dataset(dataset, **words)
     assert Dataset(dataset).fields == ("key", "image", "label")
 
 
@@ -161,6 +164,9 @@ def test_tuples(dataset, pictures):
         Dataset(dataset, ["image"], as_tuple=["image", "label"])
     with pytest.raises(errors.NotFoundError, match="nothing"):
         Dataset(dataset, as_tuple=["nothing"])
+    for wrong in ("image", True):
+        with pytest.raises(errors.UsageError, match="as_tuple is"):
+            Dataset(dataset, as_tuple=wrong)
 
 
 # ---- splits

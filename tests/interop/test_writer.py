@@ -302,6 +302,8 @@ def test_an_exception_in_the_block_leaves_nothing(tmp_path, out, raised):
     assert names_in(tmp_path) == []
     with pytest.raises(errors.UsageError, match="closed"):
         writer.write({"image": b"", "label": 0})
+    with pytest.raises(errors.UsageError, match="closed"), writer:
+        pass
 
 
 def test_a_writer_that_is_dropped_leaves_nothing(tmp_path):

@@ -449,6 +449,13 @@ Error unrecognized(const std::string& path) {
         .at(path)
         .hint("copy dataset.json as well, or convert the source again");
   }
+  if (path.ends_with(".npz")) {
+    return Error(Code::unsupported,
+                 "is an archive of arrays: shale converts it, but reads no samples in place")
+        .at(path)
+        .hint(fmt::format("run 'shale convert {} OUT --to npy' (or hdf5, lmdb, record)",
+                          printable(path)));
+  }
   return Error(Code::unsupported,
                "is neither a shale dataset nor a file in a format that shale recognizes")
       .at(path)

@@ -8,6 +8,7 @@
 #include "shale/data/fixed_value.hpp"
 #include "shale/data/mismatch.hpp"
 #include "shale/io/read_errors.hpp"
+#include "shale/io/safe_descriptor.hpp"
 
 namespace shale {
 namespace {
@@ -45,7 +46,11 @@ std::vector<ReadRequest> make_requests(Batch& batch, const Schema& schema,
 void check_read(const PendingSample& sample, std::uint64_t number, const Wanted& wanted,
                 const ReadResult& result) {
   if (result.error != 0) {
-    throw read_failed(sample.path, std::nullopt, wanted.bytes, result.error)
+    const bool is_file = !sample.path.empty();
+    throw read_failed(
+        is_file ? sample.path : path_of(sample.descriptors[wanted.field]),
+        is_file ? std::nullopt : std::optional(sample.cells[wanted.field].place.offset),
+        wanted.bytes, result.error)
         .for_sample(sample.path.empty() ? sample.key : "", number)
         .hint(
             "storage errors stop the run, so that no sample is lost; run the same command "
@@ -63,12 +68,12 @@ void check_read(const PendingSample& sample, std::uint64_t number, const Wanted&
           "again");
 }
 
-void check_crc(const PendingSample& sample, std::uint64_t number, const FieldPlace& place,
-               Bytes extent) {
+void check_crc(const PendingSample& sample, std::uint64_t number, int descriptor,
+               const FieldPlace& place, Bytes extent) {
   if (const std::uint32_t found = crc32c(extent); found != place.crc32c) {
     throw checksum_mismatch(place.length, found, place.crc32c)
         .error()
-        .at({}, place.offset)
+        .at(path_of(descriptor), place.offset)
         .for_sample(sample.key, number)
         .hint("run 'shale verify' on the input to list all the damage");
   }
@@ -78,7 +83,7 @@ void check_run(const PendingSample& run, const ReadRequest& request, const ReadR
   if (result.error == 0 && result.bytes == request.into.size()) return;
   Error error(Code::io, "cannot read {} rows: only {} of their {} bytes at {} are there", run.rows,
               result.bytes, request.into.size(), request.offset);
-  error.for_sample({}, run.first_number);
+  error.at(path_of(request.descriptor)).for_sample({}, run.first_number);
   if (result.error != 0) error.because_errno(result.error);
   throw error.hint("restore the input if it was truncated, then run the same command again");
 }
@@ -115,7 +120,8 @@ std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchRead
     check_read(pending, batch.first + s, wanted[i], results[i]);
     const Bytes extent = Bytes(requests[i].into).first(bytes);
     const FieldPlace& place = pending.cells[f].place;
-    if (pending.has_crc32c) check_crc(pending, batch.first + s, place, extent);
+    if (pending.has_crc32c)
+      check_crc(pending, batch.first + s, requests[i].descriptor, place, extent);
     if (schema.fields[f].kind == Kind::list) {
       samples[s].values[f] = source.split_list(extent, place.count);
     } else {

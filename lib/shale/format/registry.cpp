@@ -23,7 +23,7 @@ const Format& format_named(std::string_view name) {
     names.emplace_back(format->name);
     width = std::max(width, format->name.size());
   }
-  std::string chooser = "the formats for --to are";
+  std::string chooser = "choose one of these with --to";
   for (const Format* format : all_formats()) {
     chooser += fmt::format("\n  {:<{}}  {}", format->name, width, format->summary);
   }

@@ -1,6 +1,8 @@
 #include "shale/io/safe_descriptor.hpp"
 
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -19,6 +21,15 @@ int above_standard_descriptors(int descriptor) noexcept {
   ::close(descriptor);
   errno = error;
   return moved;
+}
+
+std::string path_of(int descriptor) {
+  std::error_code error;
+  const std::string path =
+      std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(descriptor), error).string();
+  if (!path.starts_with('/') || path.ends_with(" (deleted)")) return {};
+  const std::string here = std::filesystem::current_path(error).string() + "/";
+  return !error && path.starts_with(here) ? path.substr(here.size()) : path;
 }
 
 }  // namespace shale

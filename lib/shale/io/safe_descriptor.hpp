@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 namespace shale {
 
 /// The same open file under a number above those of stdin, stdout and stderr, and only there; -1
@@ -7,5 +9,9 @@ namespace shale {
 /// main of ours), a file gets its number, and what libraries print, or a child that points them at
 /// /dev/null, would hit the file. Errors: -1 with errno, and the file is closed.
 [[nodiscard]] int above_standard_descriptors(int descriptor) noexcept;
+
+/// Where an open file is, for messages: relative to the working directory if it is below it. Empty
+/// if it has no name.
+[[nodiscard]] std::string path_of(int descriptor);
 
 }  // namespace shale

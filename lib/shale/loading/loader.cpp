@@ -122,6 +122,7 @@ void Loader::open(const LoaderRequest& request, const Events& events) {
       return open_file(request, *file, events);
     throw unrecognized(request.path);
   }
+  refuse_file_options(request.path, kOwnDataset, request.index_folder, request.dialect);
   paths_ = DatasetPaths(request.path);
   stamp_ = stamp_of(paths_.manifest).value_or(FileStamp{});
   const InputFile manifest_file(paths_.manifest);

@@ -1,5 +1,7 @@
 #include "shale/ops/choose_output.hpp"
 
+#include <filesystem>
+
 #include "shale/base/printable.hpp"
 #include "shale/format/format.hpp"
 #include "shale/shards/place.hpp"
@@ -44,6 +46,18 @@ bool is_deflate(const OutputOptions& options, const std::string& output) {
               printable(*options.compression));
 }
 
+// A suffix such as .mdb or .LMDB was meant to choose a format.
+void refuse_unknown_suffix(const std::string& output) {
+  const std::string suffix = std::filesystem::path(output).extension().string();
+  if (suffix.empty()) return;
+  throw Error(Code::usage, "no format was chosen, and none has the suffix {}", printable(suffix))
+      .at(output)
+      .hint(
+          "for one file end the name in .npy, .npz, .lmdb, .h5, .hdf5 or .tfrecord; for a "
+          "directory "
+          "of shards choose one of 'shale formats' with --to");
+}
+
 }  // namespace
 
 void refuse_stream(const std::string& output) {
@@ -67,6 +81,7 @@ void choose_output(ConvertRequest& request, const OutputOptions& options) {
                   printable(request.output))
           .hint("choose an output that ends in .npz; shards of arrays are --to npy");
     }
+    if (!options.format) refuse_unknown_suffix(request.output);
     // format_named("") lists the formats: the chooser.
     request.format = format_named(options.format.value_or("")).name;
     if (options.with_index) {

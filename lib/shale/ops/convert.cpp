@@ -30,7 +30,6 @@
 #include "shale/shards/work_folder.hpp"
 #include "shale/sources/class_table.hpp"
 #include "shale/sources/open_input.hpp"
-#include "shale/verify/verify.hpp"
 
 namespace shale {
 namespace {
@@ -195,14 +194,7 @@ ConvertReport convert(const ConvertRequest& request, const Events& events) {
   } else {
     report = convert_into(request, events, format);
   }
-  if (request.verify && !request.is_dry_run) {
-    VerifyRequest verification;
-    verification.dataset = request.output;
-    verification.jobs = request.jobs;
-    verification.memory_bytes = request.memory_bytes;
-    report.verification = verify(verification, {}, events);
-    report.was_verified = true;
-  }
+  if (request.verify && !request.is_dry_run) verify_output(request, report, events);
   return report;
 }
 

@@ -12,6 +12,7 @@
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/shards/set_swap.hpp"
+#include "shale/verify/verify.hpp"
 
 namespace shale {
 
@@ -58,6 +59,15 @@ void refuse_taken_names(const std::string& output, const Format& format, const S
   suffixes.emplace_back(kIndexSuffix);
   suffixes.emplace_back(kBlocksSuffix);
   refuse_foreign_files(SetPlace::of_dataset(output), suffixes);
+}
+
+void verify_output(const ConvertRequest& request, ConvertReport& report, const Events& events) {
+  VerifyRequest verification;
+  verification.dataset = request.output;
+  verification.jobs = request.jobs;
+  verification.memory_bytes = request.memory_bytes;
+  report.verification = verify(verification, {}, events);
+  report.was_verified = true;
 }
 
 void write_set_manifest(Manifest& manifest, const Format& format, const WorkFolder& work) {

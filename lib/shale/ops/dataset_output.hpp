@@ -27,6 +27,9 @@ void prepare_overwrite(const std::string& output, std::uint64_t needed, const Ev
 /// Errors: Code::exists for files of somebody else under the names of shards.
 void refuse_taken_names(const std::string& output, const Format& format, const Schema& schema);
 
+/// Verifies the finished set, for --verify: the findings are in the report.
+void verify_output(const ConvertRequest& request, ConvertReport& report, const Events& events);
+
 /// Writes what the format's own readers want beside the shards, and the manifest, last.
 void write_set_manifest(Manifest& manifest, const Format& format, const WorkFolder& work);
 

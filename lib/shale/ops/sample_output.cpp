@@ -80,12 +80,7 @@ class ShardFolder final : public SampleOutput {
     put_in_place(set_, work_);
     work_.remove();
     if (!request_.verify) return;
-    VerifyRequest verification;
-    verification.dataset = request_.output;
-    verification.jobs = request_.jobs;
-    verification.memory_bytes = request_.memory_bytes;
-    report.verification = verify(verification, {}, events);
-    report.was_verified = true;
+    verify_output(request_, report, events);
     refuse_findings(report.verification, request_.output);
   }
 

@@ -57,7 +57,7 @@ TEST_CASE("format by name: an unknown one is a usage error that lists what there
   CHECK(error.code() == Code::usage);
   CHECK(error.message() == "unknown format 'Tar\\n'");
   CHECK(error.hint() ==
-        "the formats for --to are\n"
+        "choose one of these with --to\n"
         "  mute     never bids\n"
         "  tar      a weak bidder\n"
         "  columns  a strong one\n"

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <fstream>
 #include <numeric>
 
@@ -9,6 +10,7 @@
 
 #include "shale/io/aligned_buffer.hpp"
 #include "shale/io/input_file.hpp"
+#include "shale/io/safe_descriptor.hpp"
 
 #include "child_process.hpp"
 #include "support/temp_dir.hpp"
@@ -289,4 +291,20 @@ TEST_CASE("input file: never has the number of stdin, stdout or stderr, where on
     return read_at(file, 0, 4) + (file.descriptor() > STDERR_FILENO ? " above" : " among them");
   });
   CHECK(text == "good above");
+}
+
+TEST_CASE(
+    "input file: the path of a descriptor is that of its file, and none for what has no name") {
+  TempDir dir;
+  write_file(dir / "f", "good");
+  const InputFile file(dir / "f");
+  CHECK(path_of(file.descriptor()) == std::filesystem::canonical(dir / "f").string());
+  const std::string below = text_from_child([&] {
+    if (::chdir(dir.path().c_str()) != 0) return std::string("no chdir");
+    return path_of(file.descriptor());
+  });
+  CHECK(below == "f");
+  std::filesystem::remove(dir / "f");
+  CHECK(path_of(file.descriptor()).empty());
+  CHECK(path_of(-1).empty());
 }
