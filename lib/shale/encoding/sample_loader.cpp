@@ -7,6 +7,7 @@
 #include "shale/data/byte_swap.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/data/mismatch.hpp"
+#include "shale/io/file_stamp.hpp"
 #include "shale/io/read_errors.hpp"
 #include "shale/io/safe_descriptor.hpp"
 
@@ -68,6 +69,23 @@ void check_read(const PendingSample& sample, std::uint64_t number, const Wanted&
           "again");
 }
 
+// Of a file that was listed by a run before: its size and its time must still be those.
+void check_listed(const PendingSample& sample, std::uint64_t number) {
+  if (sample.modified_ns == 0) return;
+  const std::optional<FileStamp> stamp = stamp_of(sample.path);
+  if (!stamp || *stamp == FileStamp{}) return;  // reading it says more
+  if (stamp->bytes == sample.bytes && stamp->modified_ns == sample.modified_ns) return;
+  throw Error(Code::mismatch, "file has changed since the input was listed: it {}",
+              stamp->bytes != sample.bytes
+                  ? fmt::format("had {} bytes and has {}", sample.bytes, stamp->bytes)
+                  : "was modified in between")
+      .at(sample.path)
+      .for_sample("", number)
+      .hint(
+          "restore the file as it was (size and time of modification), or pass --overwrite to "
+          "start again with the input as it is now");
+}
+
 void check_crc(const PendingSample& sample, std::uint64_t number, int descriptor,
                const FieldPlace& place, Bytes extent) {
   if (const std::uint32_t found = crc32c(extent); found != place.crc32c) {
@@ -104,6 +122,7 @@ std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchRead
 
   std::vector<Sample> samples(batch.pending.size());
   for (std::size_t s = 0; s < samples.size(); ++s) {
+    check_listed(batch.pending[s], batch.first + s);
     samples[s].key = batch.pending[s].key;
     for (std::size_t f = 0; f < schema.fields.size(); ++f) {
       const IndexCell& cell = batch.pending[s].cells[f];

@@ -10,6 +10,7 @@
 
 #include "shale/base/bytes.hpp"
 #include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
 #include "shale/data/manifest.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/data/shard_index.hpp"
@@ -27,6 +28,8 @@ struct PendingSample {
       cells;         ///< a field each: numbers as they are, located fields with offset and length
   std::string path;  ///< the small file that is the only located field; empty: the extents lie in
                      ///< open files
+  /// Of `path`, since 1970, when it was listed long ago: it must be the same now. 0: not compared.
+  std::int64_t modified_ns = 0;
   std::vector<int> descriptors;            ///< of the open file, for each field
   std::shared_ptr<const void> keeps_open;  ///< what the descriptors belong to
   /// Of a run: columns that the source had to read itself, as they were stored; null: to be read.
@@ -86,6 +89,15 @@ class Source {
   /// The next sample, or a run of at most `most_rows` where info().row_bytes is given; nullopt
   /// after the last. Errors: Code::io, Code::damaged.
   [[nodiscard]] virtual std::optional<PendingSample> next(std::uint64_t most_rows) = 0;
+  /// Passes over the samples that next() would give, reading no payload where that is possible.
+  /// Errors: same as next; Code::bug for more samples than are left.
+  virtual void skip(std::uint64_t samples) {
+    while (samples > 0) {
+      const std::optional<PendingSample> passed = next(samples);
+      if (!passed) throw Error(Code::bug, "{} samples too many to pass over", samples);
+      samples -= passed->rows;
+    }
+  }
   /// What of the input is not a sample, info().ignored entries in a fixed order, each with the
   /// reason.
   virtual void list_ignored(const ReasonSink&) {}

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <set>
 #include <span>
 #include <utility>
@@ -12,37 +13,35 @@
 #include "shale/flow/permutation.hpp"
 #include "shale/image/probe.hpp"
 #include "shale/io/external_sorter.hpp"
+#include "shale/io/file_stamp.hpp"
 #include "shale/io/walk.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/sources/class_table.hpp"
 #include "shale/sources/label_list.hpp"
+#include "shale/sources/stored_listing.hpp"
 
 // The list of files is one external sort. An entry is
 //   u32 class (big-endian, the rank of the folder's name), folder, NUL, file name, NUL, u64 bytes,
-//   i64 label (big-endian)
+//   i64 modified_ns, i64 label (big-endian)
 // so that bytewise order of entries is ImageFolder's order: NUL is less than any byte of a name,
-// hence "a" < "a-b" < "a/b". A shuffled list is sorted once more, by u64 position in front.
+// hence "a" < "a-b" < "a/b". A listing that was stored stands for it. A shuffled list is sorted
+// once more: u64 position, then the file as in a listing.
 
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kTrailerBytes = 17;  // NUL, bytes, label
+constexpr std::uint64_t kTrailerBytes = 25;  // NUL, bytes, modified_ns, label
 constexpr std::uint64_t kLeastSortMemory = 1 << 20;
-
-struct ListedFile {
-  std::string key;  // folder/name
-  std::uint64_t bytes;
-  std::int64_t label;
-};
 
 ListedFile parse_entry(std::string_view entry) {
   const std::string_view path =
       entry.substr(sizeof(std::uint32_t), entry.size() - sizeof(std::uint32_t) - kTrailerBytes);
   const std::string_view trailer = entry.substr(entry.size() - kTrailerBytes + 1);
   const std::size_t folder_end = path.find('\0');
-  return {.key = join_path(path.substr(0, folder_end), path.substr(folder_end + 1)),
+  return {.path = join_path(path.substr(0, folder_end), path.substr(folder_end + 1)),
           .bytes = read_big_endian(trailer.substr(0, 8)),
-          .label = static_cast<std::int64_t>(read_big_endian(trailer.substr(8)))};
+          .modified_ns = static_cast<std::int64_t>(read_big_endian(trailer.substr(8, 8))),
+          .label = static_cast<std::int64_t>(read_big_endian(trailer.substr(16)))};
 }
 
 bool is_hidden(std::string_view name) { return name.starts_with('.'); }
@@ -83,29 +82,22 @@ class FolderSource final : public Source {
                            {.name = "label", .kind = Kind::integer}};
     info_.holds_images = true;
     info_.keys_are_unique = true;
-    if (request_.without_labels) {
-      list_unlabelled_files();
-    } else if (request_.labels_file.empty()) {
-      list_class_folders();
-    } else {
-      list_labelled_files();
-    }
-    ignored_.finish();
+    if (!open_stored_listing()) walk();
     sum_up();
     if (request_.is_shuffled) shuffle();
-    files_.rewind();
+    rewind();
   }
 
   [[nodiscard]] const SourceInfo& info() const override { return info_; }
 
   [[nodiscard]] std::optional<PendingSample> next(std::uint64_t) override {
-    const std::optional<std::string_view> entry = files_.next();
-    if (!entry) return std::nullopt;
-    return pending_of(
-        parse_entry(request_.is_shuffled ? entry->substr(sizeof(std::uint64_t)) : *entry));
+    std::optional<ListedFile> file = is_in_order_ ? next_listed() : next_shuffled();
+    if (!file) return std::nullopt;
+    return pending_of(std::move(*file));
   }
 
   void list_ignored(const ReasonSink& sink) override {
+    if (listing_) return listing_->for_each_ignored(sink);
     ignored_.rewind();
     while (const std::optional<std::string_view> entry = ignored_.next()) {
       const std::size_t path_end = entry->find('\0');
@@ -114,11 +106,85 @@ class FolderSource final : public Source {
   }
 
  private:
+  // False if there is none, or it was made of something else: the folder has to be walked.
+  bool open_stored_listing() {
+    if (request_.stored_listing.empty()) return false;
+    listing_.emplace(request_.stored_listing, request_.all_memory_bytes / 4,
+                     request_.stop_if_asked);
+    const ListingHead& head = listing_->head();
+    if (head.facts != listing_facts(request_)) {
+      listing_.reset();
+      return false;
+    }
+    info_.manifest.kind = head.kind;
+    info_.classes = head.classes;
+    info_.notes = head.notes;
+    info_.modified_ns = head.modified_ns;
+    info_.ignored = listing_->ignored();
+    return true;
+  }
+
+  void walk() {
+    // Before anything is read: what changes in the meantime then has another stamp later.
+    ListingHead head;
+    head.facts = listing_facts(request_);
+    if (request_.without_labels) {
+      list_unlabelled_files();
+    } else if (request_.labels_file.empty()) {
+      list_class_folders();
+    } else {
+      list_labelled_files();
+    }
+    ignored_.finish();
+    if (!request_.new_listing.empty()) store_listing(std::move(head));
+  }
+
+  void store_listing(ListingHead head) {
+    head.kind = info_.manifest.kind;
+    head.classes = info_.classes;
+    head.notes = info_.notes;
+    head.modified_ns = info_.modified_ns;
+    // What a kill left of an earlier one.
+    std::error_code error;
+    std::filesystem::remove(request_.new_listing, error);
+    ListingWriter listing(request_.new_listing, head);
+    while (const std::optional<ListedFile> file = next_listed()) {
+      request_.stop_if_asked();
+      listing.add(*file);
+    }
+    list_ignored([&](std::string_view entry, std::string_view reason) {
+      request_.stop_if_asked();
+      listing.add_ignored(entry, reason);
+    });
+    listing.finish();
+    rewind();
+  }
+
+  // In the order of the list, whatever the order of the samples.
+  std::optional<ListedFile> next_listed() {
+    if (listing_) return listing_->next();
+    const std::optional<std::string_view> entry = files_.next();
+    if (!entry) return std::nullopt;
+    return parse_entry(*entry);
+  }
+
+  std::optional<ListedFile> next_shuffled() {
+    const std::optional<std::string_view> entry = files_.next();
+    if (!entry) return std::nullopt;
+    return parse_listed_file(entry->substr(sizeof(std::uint64_t)));
+  }
+
+  void rewind() {
+    if (listing_) listing_->rewind();
+    if (!listing_ || !is_in_order_) files_.rewind();
+  }
+
   [[nodiscard]] PendingSample pending_of(ListedFile file) const {
     PendingSample sample;
-    sample.path = join_path(request_.root, file.key);
-    sample.key = std::move(file.key);
+    sample.path = join_path(request_.root, file.path);
+    sample.key = std::move(file.path);
     sample.bytes = file.bytes;
+    if (listing_) sample.modified_ns = file.modified_ns;
     sample.cells.resize(2);
     sample.cells[0].place = {.offset = 0, .length = file.bytes};
     sample.cells[1].integer = file.label;
@@ -132,16 +198,17 @@ class FolderSource final : public Source {
 
   // One image of class rank `rank`, in `folder` relative to the root.
   void add(std::uint32_t rank, std::string_view folder, std::string_view name, std::uint64_t bytes,
-           std::int64_t label) {
+           std::int64_t modified_ns, std::int64_t label) {
     entry_.clear();
     append_big_endian(entry_, rank);
     entry_.append(folder).append(1, '\0').append(name).append(1, '\0');
     append_big_endian(entry_, bytes);
+    append_big_endian(entry_, modified_ns);
     append_big_endian(entry_, label);
     files_.add(entry_);
   }
 
-  // Walks `folder` (relative to the root) and calls use(folder, name, bytes) on each image; counts
+  // Walks `folder` (relative to the root) and calls use(folder, file) on each image; counts
   // the rest.
   template <class Use>
   void walk_images(const std::string& folder, Use use) {
@@ -167,7 +234,7 @@ class FolderSource final : public Source {
             return;
           }
           info_.modified_ns = std::max(info_.modified_ns, file.modified_ns);
-          use(folder_of(file.directory), file.name, file.bytes);
+          use(folder_of(file.directory), file);
         });
     cut_loops_ += counts.cut_loops;
   }
@@ -201,10 +268,10 @@ class FolderSource final : public Source {
       const std::optional<std::int64_t> label = table.label_of(classes[rank]);
       if (!label) throw unknown_class(classes[rank], join_path(request_.root, classes[rank]));
       const std::uint64_t before = files_.count();
-      walk_images(classes[rank],
-                  [&](const std::string& folder, std::string_view name, std::uint64_t bytes) {
-                    add(static_cast<std::uint32_t>(rank), folder, name, bytes, *label);
-                  });
+      walk_images(classes[rank], [&](const std::string& folder, const WalkedFile& file) {
+        add(static_cast<std::uint32_t>(rank), folder, file.name, file.bytes, file.modified_ns,
+            *label);
+      });
       if (files_.count() == before && !request_.allow_empty) {
         throw Error(Code::bad_content, "class '{}' has no images", printable(classes[rank]))
             .at(join_path(request_.root, classes[rank]))
@@ -293,8 +360,8 @@ class FolderSource final : public Source {
 
   void list_unlabelled_files() {
     info_.manifest.kind = kFlatFolder;
-    walk_images("", [&](const std::string& folder, std::string_view name, std::uint64_t bytes) {
-      add(0, folder, name, bytes, 0);
+    walk_images("", [&](const std::string& folder, const WalkedFile& file) {
+      add(0, folder, file.name, file.bytes, file.modified_ns, 0);
     });
     finish_list();
   }
@@ -304,9 +371,10 @@ class FolderSource final : public Source {
     // The walk and the labels are sorted alike, then read side by side.
     ExternalSorter found(request_.scratch_folder, request_.memory_bytes / 4);
     std::string entry;
-    walk_images("", [&](const std::string& folder, std::string_view name, std::uint64_t bytes) {
-      entry.assign(folder).append(1, '\0').append(name).append(1, '\0');
-      append_big_endian(entry, bytes);
+    walk_images("", [&](const std::string& folder, const WalkedFile& file) {
+      entry.assign(folder).append(1, '\0').append(file.name).append(1, '\0');
+      append_big_endian(entry, file.bytes);
+      append_big_endian(entry, file.modified_ns);
       found.add(entry);
     });
     found.finish();
@@ -329,8 +397,9 @@ class FolderSource final : public Source {
     std::optional<LabelList::Row> row = labels.next();
     while (const std::optional<std::string_view> entry = found.next()) {
       request_.stop_if_asked();
-      const std::string_view place = entry->substr(0, entry->size() - sizeof(std::uint64_t));
-      const std::uint64_t bytes = read_big_endian(entry->substr(place.size()));
+      const std::string_view place = entry->substr(0, entry->size() - 2 * sizeof(std::uint64_t));
+      const std::uint64_t bytes = read_big_endian(entry->substr(place.size(), 8));
+      const std::uint64_t modified_ns = read_big_endian(entry->substr(place.size() + 8));
       const std::size_t folder_end = place.find('\0');
       const std::string_view folder = place.substr(0, folder_end);
       const std::string_view name = place.substr(folder_end + 1, place.size() - folder_end - 2);
@@ -348,7 +417,7 @@ class FolderSource final : public Source {
         if (!of_class) throw unknown_class(row->text, request_.labels_file);
         label = *of_class;
       }
-      add(0, folder, name, bytes, label);
+      add(0, folder, name, bytes, static_cast<std::int64_t>(modified_ns), label);
       row = labels.next();
     }
     if (row) throw labels.unmatched(*row, request_.root);
@@ -397,19 +466,18 @@ class FolderSource final : public Source {
     std::int64_t previous = 0;
     std::optional<ListedFile> largest;
     bool is_sorted = true, is_one_class = true;
-    while (const std::optional<std::string_view> entry = files_.next()) {
+    while (std::optional<ListedFile> file = next_listed()) {
       request_.stop_if_asked();
-      const ListedFile file = parse_entry(*entry);
-      hash_text(file.key);
-      fingerprint.update(bytes_of(file.bytes));
-      labels.update(bytes_of(file.label));
-      info_.manifest.bytes += file.bytes;
+      hash_text(file->path);
+      fingerprint.update(bytes_of(file->bytes));
+      labels.update(bytes_of(file->label));
+      info_.manifest.bytes += file->bytes;
       if (info_.manifest.samples++ > 0) {
-        is_sorted = is_sorted && previous <= file.label;
-        is_one_class = is_one_class && previous == file.label;
+        is_sorted = is_sorted && previous <= file->label;
+        is_one_class = is_one_class && previous == file->label;
       }
-      previous = file.label;
-      if (!largest || file.bytes > largest->bytes) largest = file;
+      previous = file->label;
+      if (!largest || file->bytes > largest->bytes) largest = std::move(file);
     }
     if (largest) info_.largest = pending_of(std::move(*largest));
     info_.manifest.fingerprint = fingerprint.digest();
@@ -418,27 +486,56 @@ class FolderSource final : public Source {
   }
 
   void shuffle() {
-    const Permutation order(files_.count(), request_.seed);
+    const Permutation order(info_.manifest.samples, request_.seed);
     ExternalSorter shuffled(request_.scratch_folder, request_.memory_bytes / 2);
-    files_.rewind();
+    rewind();
     std::string entry;
-    for (std::uint64_t i = 0; const std::optional<std::string_view> file = files_.next(); ++i) {
+    for (std::uint64_t i = 0; const std::optional<ListedFile> file = next_listed(); ++i) {
+      request_.stop_if_asked();
       entry.clear();
       append_big_endian(entry, order.inverse(i));
-      shuffled.add(entry.append(*file));
+      append_listed_file(entry, *file);
+      shuffled.add(entry);
     }
     shuffled.finish();
     files_ = std::move(shuffled);
+    is_in_order_ = false;
   }
 
   FolderRequest request_;
   SourceInfo info_;
   ExternalSorter files_, ignored_;
+  std::optional<ListingReader> listing_;  // instead of both
+  bool is_in_order_ = true;               // files_ are those of the list, not shuffled
   std::string entry_;
   std::uint64_t loose_images_ = 0, cut_loops_ = 0;
 };
 
+// What tells one state of a file from another, or that there is none.
+std::string stamp_text(const std::string& path) {
+  if (path.empty()) return "none";
+  std::error_code error;
+  const std::string file =
+      std::filesystem::is_directory(path, error) ? join_path(path, kManifestName) : path;
+  const FileStamp stamp = stamp_of(file).value_or(FileStamp{});
+  return fmt::format("{}, {} bytes, {}", std::filesystem::absolute(file, error).string(),
+                     stamp.bytes, stamp.modified_ns);
+}
+
+std::string yes_or_no(bool claim) { return claim ? "yes" : "no"; }
+
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> listing_facts(const FolderRequest& request) {
+  std::error_code error;
+  return {{"folder", std::filesystem::weakly_canonical(request.root, error).string()},
+          {"labels", stamp_text(request.labels_file)},
+          {"classes from", stamp_text(request.classes_from)},
+          {"hidden", std::to_string(static_cast<int>(request.hidden))},
+          {"allow empty", yes_or_no(request.allow_empty)},
+          {"may mix labels", yes_or_no(request.may_mix_labels)},
+          {"without labels", yes_or_no(request.without_labels)}};
+}
 
 std::unique_ptr<Source> open_folder(const FolderRequest& request) {
   return std::make_unique<FolderSource>(request);

@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "shale/format/source.hpp"
 
@@ -37,7 +39,18 @@ struct FolderRequest {
   std::function<void()> stop_if_asked = [] {};
   /// Called for each folder below the root that is entered (WalkOptions::enters): may throw.
   std::function<void(std::uint64_t device, std::uint64_t inode)> enters = nullptr;
+  /// A listing (sources/stored_listing) that stands for the walk, if its facts are listing_facts()
+  /// of this request; files are then compared with it as they are read. Empty: none.
+  std::string stored_listing = {};
+  /// Where the list that a walk makes is written, durably; a file that is there goes. Empty:
+  /// nowhere.
+  std::string new_listing = {};
 };
+
+/// What a listing for this request says of what it was made of: the folder, the files that labels
+/// and classes come from with their sizes and times, and the options.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> listing_facts(
+    const FolderRequest& request);
 
 /// A folder of images as samples: schema (image: bytes, label: integer), key = the path relative to
 /// the root. With class folders: exactly torchvision.datasets.ImageFolder.samples, in its order,

@@ -26,6 +26,8 @@ struct InputRequest {
   std::uint64_t seed = 0;  ///< of is_shuffled
   /// The rows of an input of fixed rows that are taken, and their order; nullopt: all.
   std::optional<DrawRequest> draw = {};
+  /// Of a folder: FolderRequest has them.
+  std::string stored_listing = {}, new_listing = {};
   std::string scratch_folder;  ///< for rows that are put in order; empty: where the output is
   unsigned jobs = 1;
   std::uint64_t memory_bytes = 256 << 20;

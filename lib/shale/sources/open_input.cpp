@@ -190,7 +190,9 @@ std::unique_ptr<Source> open_input(const InputRequest& request, const std::strin
                       .memory_bytes = list_memory(request.memory_bytes),
                       .all_memory_bytes = request.memory_bytes,
                       .stop_if_asked = [&events] { events.stop_if_asked(); },
-                      .enters = refuse_folders_with(request.output, input)});
+                      .enters = refuse_folders_with(request.output, input),
+                      .stored_listing = request.stored_listing,
+                      .new_listing = request.new_listing});
 }
 
 }  // namespace shale

@@ -1,9 +1,12 @@
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <doctest/doctest.h>
+
+#include "shale/io/file_stamp.hpp"
 
 #include "tests/unit/encoding/listed_source.hpp"
 
@@ -57,6 +60,27 @@ TEST_CASE("sample loader: a file that shrank, grew or went since it was listed i
     CHECK(error.file() == dir / "1.jpg");
     CHECK(error.sample()->index == 41);
   }
+}
+
+TEST_CASE("sample loader: a file that was listed by a run before must have its size and its time") {
+  const TempDir dir;
+  ListedSource source(dir, numbered({"12345"}));
+  PendingSample& listed = source.pending[0];
+  listed.path = dir / "0.jpg";
+  listed.cells[0].place.offset = 0;
+  write_file(listed.path, "12345");
+  listed.modified_ns = stamp_of(listed.path)->modified_ns;
+  Batch batch = batch_of(source);
+  CHECK(load_all(source, batch).size() == 1);
+  const auto refusal = [&] { return error_of([&] { (void)load_all(source, batch); }); };
+  std::filesystem::last_write_time(
+      dir / "0.jpg", std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
+  CHECK(refusal().code() == Code::mismatch);
+  CHECK(refusal().file() == dir / "0.jpg");
+  write_file(dir / "0.jpg", "1234");
+  CHECK(refusal().code() == Code::mismatch);
+  std::filesystem::remove(dir / "0.jpg");
+  CHECK(refusal().code() == Code::io);
 }
 
 TEST_CASE("sample loader: bytes that have not their checksum are damage, by sample and offset") {

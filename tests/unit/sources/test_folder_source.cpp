@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "shale/io/file_stamp.hpp"
 #include "shale/sources/folder_source.hpp"
 
 #include "tests/support/temp_dir.hpp"
@@ -184,6 +185,104 @@ TEST_CASE("folder source: listing stops when it is asked to") {
   FolderRequest request = folder.request();
   request.stop_if_asked = [] { throw Error(Code::interrupted, "stopped"); };
   CHECK(refusal(request).code() == Code::interrupted);
+}
+
+// What a source says and gives, but for the times of files.
+struct Told {
+  Samples samples;
+  std::vector<std::string> classes, notes, ignored;
+  ManifestSource manifest;
+  Hash128 labels;
+  std::int64_t modified_ns;
+};
+
+Told told_by(const FolderRequest& request) {
+  const std::unique_ptr<Source> source = open_folder(request);
+  const SourceInfo& info = source->info();
+  Told told{.samples = {},
+            .classes = info.classes,
+            .notes = info.notes,
+            .ignored = {},
+            .manifest = info.manifest,
+            .labels = info.labels,
+            .modified_ns = info.modified_ns};
+  while (const auto sample = source->next(1))
+    told.samples.emplace_back(sample->key, sample->cells[1].integer);
+  source->list_ignored([&](std::string_view entry, std::string_view reason) {
+    told.ignored.push_back(std::string(entry) + ": " + std::string(reason));
+  });
+  return told;
+}
+
+TEST_CASE("folder source: a stored listing stands for the walk, in order and shuffled") {
+  const Folder folder({"a/1.jpg", "a/s/2.png", "a/note.txt", "b/3.jpg", "b/4.jpg", "loose.jpg"});
+  FolderRequest walked = folder.request(), stored = walked;
+  for (const bool is_shuffled : {false, true}) {
+    CAPTURE(is_shuffled);
+    walked.is_shuffled = stored.is_shuffled = is_shuffled;
+    walked.new_listing = stored.stored_listing = folder.dir / "listing";
+    const Told first = told_by(walked), again = told_by(stored);
+    CHECK(again.samples == first.samples);
+    CHECK(again.classes == first.classes);
+    CHECK(again.notes == first.notes);
+    CHECK(again.ignored == first.ignored);
+    CHECK(again.manifest.fingerprint == first.manifest.fingerprint);
+    CHECK(again.manifest.bytes == first.manifest.bytes);
+    CHECK(again.labels == first.labels);
+    CHECK(again.modified_ns == first.modified_ns);
+  }
+  // What was added since does not show; the walk shows it.
+  write_file(folder.dir / "in/a/5.jpg", "x");
+  CHECK(told_by(stored).samples.size() == 4);
+  CHECK(told_by(folder.request()).samples.size() == 5);
+}
+
+TEST_CASE("folder source: only files of a stored listing are compared with it") {
+  const Folder folder({"a/1.jpg"});
+  FolderRequest request = folder.request();
+  request.new_listing = folder.dir / "listing";
+  CHECK(open_folder(request)->next(1)->modified_ns == 0);
+  request.stored_listing = folder.dir / "listing";
+  const std::optional<PendingSample> sample = open_folder(request)->next(1);
+  CHECK(sample->modified_ns == stamp_of(folder.dir / "in/a/1.jpg")->modified_ns);
+}
+
+TEST_CASE("folder source: a listing that was asked for otherwise does not stand for the walk") {
+  const Folder folder({"a/1.jpg", "b/2.jpg"});
+  FolderRequest request = folder.request();
+  request.classes_from = folder.dir / "table.txt";
+  write_file(request.classes_from, "a\nb\n");
+  request.new_listing = folder.dir / "listing";
+  (void)open_folder(request);
+  request.new_listing.clear();
+  request.stored_listing = folder.dir / "listing";
+  const auto is_used = [](const FolderRequest& asked) {
+    return open_folder(asked)->next(1)->modified_ns != 0;
+  };
+  CHECK(is_used(request));
+  FolderRequest other = request;
+  other.hidden = HiddenPolicy::skip;
+  CHECK(!is_used(other));
+  other = request;
+  other.classes_from.clear();
+  CHECK(!is_used(other));
+  other = request;
+  other.root = folder.dir / "copy";
+  std::filesystem::copy(request.root, other.root, std::filesystem::copy_options::recursive);
+  CHECK(!is_used(other));
+  other = request;
+  other.root = folder.dir / "in/../in";
+  CHECK(is_used(other));
+  write_file(request.classes_from, "a\nb\nc\n");
+  CHECK(!is_used(request));
+}
+
+TEST_CASE("folder source: skipped samples are passed over") {
+  const Folder folder({"a/1.jpg", "a/2.jpg", "a/3.jpg"});
+  const std::unique_ptr<Source> source = open_folder(folder.request());
+  source->skip(2);
+  CHECK(source->next(1)->key == "a/3.jpg");
+  CHECK(error_of([&] { source->skip(1); }).code() == Code::bug);
 }
 
 }  // namespace
