@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "shale/base/size_text.hpp"
+#include "shale/io/storage_retry.hpp"
 
 #include "tools/facts.hpp"
 
@@ -98,7 +99,11 @@ Progress::Progress(Mode mode, std::string_view command)
       is_terminal_(::isatty(STDERR_FILENO) != 0),
       meter_(interval_of(mode, is_terminal_), mode == Mode::json, ProgressMeter::Clock::now()) {}
 
-Progress::~Progress() { clear(); }
+Progress::~Progress() {
+  clear();
+  if (!shows_notes_) return;
+  for (const std::string& sentence : take_retry_notes()) note(sentence);
+}
 
 void Progress::show(std::uint64_t done, std::uint64_t total, std::uint64_t bytes) {
   if (mode_ == Mode::none) return;
@@ -168,6 +173,7 @@ Events until_interrupted() {
 Events events_for(Progress& progress, bool is_quiet) {
   Events events = until_interrupted();
   if (!is_quiet) {
+    progress.show_notes();
     events.note = [&progress](std::string_view sentence) { progress.note(sentence); };
     events.progress = [&progress](std::uint64_t done, std::uint64_t all, std::uint64_t bytes) {
       progress.show(done, all, bytes);

@@ -36,12 +36,14 @@ class Progress {
   /// automatic: a bar on a terminal, elsewhere a line per minute. json: everything is an event.
   enum class Mode { automatic, plain, json, none };
   Progress(Mode mode, std::string_view command);
+  /// Says what was repeated because the storage had faults, if notes are shown.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   void show(std::uint64_t done, std::uint64_t total, std::uint64_t bytes);
   void note(std::string_view sentence);
+  void show_notes() { shows_notes_ = true; }
   void finding(const Finding& finding);
   /// What follows the findings: how many more there are.
   void more_findings(std::uint64_t count);
@@ -54,7 +56,7 @@ class Progress {
 
   Mode mode_;
   std::string command_;
-  bool is_terminal_, is_drawn_ = false;
+  bool is_terminal_, is_drawn_ = false, shows_notes_ = false;
   ProgressMeter meter_;
 };
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
+#include "shale/io/storage_retry.hpp"
 
 // Source: H5FDpublic.h of HDF5 1.10 (struct H5FD_class_t) and its "sec2" driver, whose meaning of
 // each function is kept.
@@ -19,7 +20,7 @@ namespace shale {
 struct Hdf5TrackedFile::Tracker {
   bool is_armed = false;  // raw data is not read, but its address is kept
   std::optional<std::uint64_t> address;
-  int open_error = 0;  // an errno
+  int open_error = 0, read_error = 0;  // errno values
 };
 
 namespace {
@@ -43,7 +44,7 @@ H5FD_t* open_file(const char* name, unsigned flags, hid_t access, haddr_t) {
   const auto* info = static_cast<const DriverInfo*>(H5Pget_driver_info(access));
   if (info == nullptr || (flags & H5F_ACC_RDWR) != 0) return nullptr;
   auto file = std::make_unique<DriverFile>();
-  file->descriptor = ::open(name, O_RDONLY | O_CLOEXEC);
+  file->descriptor = retried(name, [&] { return ::open(name, O_RDONLY | O_CLOEXEC); });
   if (file->descriptor < 0) {
     info->tracker->open_error = errno;
     return nullptr;
@@ -88,9 +89,13 @@ herr_t read_file(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t address, std::siz
   }
   auto* to = static_cast<char*>(into);
   while (size > 0) {
-    const ssize_t got = ::pread(self.descriptor, to, size, static_cast<off_t>(address));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return -1;
+    const ssize_t got = retried(self.descriptor, [&] {
+      return ::pread(self.descriptor, to, size, static_cast<off_t>(address));
+    });
+    if (got < 0) {
+      self.tracker->read_error = errno;
+      return -1;
+    }
     if (got == 0) {
       std::memset(to, 0, size);  // as "sec2" has it
       return 0;

@@ -1,6 +1,7 @@
 #include "python/bindings/watch.hpp"
 
 #include "shale/base/error.hpp"
+#include "shale/io/storage_retry.hpp"
 
 #include "python/bindings/plain_objects.hpp"
 
@@ -29,6 +30,7 @@ Events Watch::events() {
 nb::list Watch::notes() const {
   nb::list notes;
   for (const std::string& note : notes_) notes.append(fs_text(note));
+  for (const std::string& note : take_retry_notes()) notes.append(fs_text(note));
   return notes;
 }
 

@@ -1,7 +1,6 @@
 #include "shale/arrays/array_columns.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -11,11 +10,10 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/data/array_text.hpp"
+#include "shale/io/path_facts.hpp"
 
 namespace shale {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::string_view kLoneColumn = "x";
 
@@ -25,17 +23,16 @@ struct Word {
 };
 
 Word split_word(const std::string& input) {
-  std::error_code error;
   const std::size_t equals = input.find('=');
   const bool is_path = equals == std::string::npos || input.find("://") != std::string::npos;
-  if (is_path || fs::exists(input, error)) return {"", input};
+  if (is_path || facts_behind(input)) return {"", input};
   return {input.substr(0, equals), input.substr(equals + 1)};
 }
 
 bool is_array_word(const Word& word) {
   if (!word.name.empty()) return true;
-  std::error_code error;
-  return fs::is_regular_file(word.path, error) && is_array_file(InputFile(word.path));
+  const std::optional<struct stat> facts = facts_behind(word.path);
+  return facts && S_ISREG(facts->st_mode) && is_array_file(InputFile(word.path));
 }
 
 std::string names_of(const std::vector<ArrayColumn>& columns) {

@@ -4,11 +4,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include <unistd.h>
-
 #include "shale/base/bytes.hpp"
 #include "shale/base/checksum.hpp"
 #include "shale/base/deflate.hpp"
+#include "shale/io/atomic_file.hpp"
 #include "shale/io/input_file.hpp"
 
 // The records are drawn in wire/zip_directory.hpp, which reads them. Sizes and checksums of a
@@ -149,7 +148,7 @@ void write_npz(OutputFile& archive, const std::vector<NpzMember>& members, bool 
   ByteWriter directory;
   for (const NpzMember& member : members) {
     write_directory_entry(directory, add_member(archive, member, is_deflated, stop_if_asked));
-    ::unlink(member.path.c_str());
+    remove_file(member.path);
   }
   const std::uint64_t begin = archive.size(), bytes = directory.size();
   write_end(directory, members.size(), begin, bytes);

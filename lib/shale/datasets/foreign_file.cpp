@@ -14,6 +14,9 @@
 #include "shale/datasets/file_fingerprint.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/io/nameless_file.hpp"
+#include "shale/io/path_facts.hpp"
+#include "shale/io/storage_retry.hpp"
+#include "shale/io/walk.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/refuse_nested.hpp"
@@ -30,18 +33,22 @@ constexpr std::uint64_t kProbeBytes = 4096, kIndexBufferBytes = 256 * 1024, kDig
 // A few entries tell: a folder may have millions.
 bool has_shards(const std::string& folder) {
   constexpr int kMostLookedAt = 1000;
-  std::error_code error;
   int looked_at = 0;
-  for (fs::directory_iterator entry(folder, error), end;
-       !error && entry != end && looked_at < kMostLookedAt; entry.increment(error), ++looked_at) {
-    if (shard_of_file(entry->path().filename().string())) return true;
+  bool is_found = false;
+  try {
+    visit_names(folder, [&](const std::string& name) {
+      is_found = shard_of_file(name).has_value();
+      return !is_found && ++looked_at < kMostLookedAt;
+    });
+  } catch (const Error&) {
+    return false;
   }
-  return false;
+  return is_found;
 }
 
 std::uint64_t mtime_ns_of(const InputFile& file) {
   struct stat status {};
-  if (::fstat(file.descriptor(), &status) != 0) {
+  if (retried(file.path(), [&] { return ::fstat(file.descriptor(), &status); }) != 0) {
     throw Error(Code::io, "cannot determine its time of modification")
         .at(file.path())
         .because_errno(errno);
@@ -428,11 +435,14 @@ class Indexing {
 }  // namespace
 
 std::optional<std::string> file_of_path(const std::string& path) {
-  std::error_code error;
-  if (fs::is_regular_file(path, error)) return path;
-  const std::string data = join_path(path, "data.mdb");
-  if (fs::is_directory(path, error) && fs::is_regular_file(data, error)) return data;
-  return std::nullopt;
+  const auto is_file = [](const std::optional<struct stat>& facts) {
+    return facts && S_ISREG(facts->st_mode);
+  };
+  const std::optional<struct stat> facts = facts_behind(path);
+  if (is_file(facts)) return path;
+  if (!facts || !S_ISDIR(facts->st_mode)) return std::nullopt;
+  std::string data = join_path(path, "data.mdb");
+  return is_file(facts_behind(data)) ? std::optional(std::move(data)) : std::nullopt;
 }
 
 const Format* detect_file(const InputFile& file) {

@@ -11,6 +11,7 @@
 
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
+#include "shale/io/storage_retry.hpp"
 
 namespace shale {
 namespace {
@@ -189,7 +190,7 @@ class Receiver {
 };
 
 void refuse_what_cannot_be_opened(const std::string& path) {
-  const int again = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int again = retried(path, [&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
   if (again < 0) throw Error(Code::unsupported, "cannot open the file again").because_errno(errno);
   ::close(again);
 }

@@ -16,4 +16,7 @@ void rename_file(const std::string& from, const std::string& to);
 /// file system cannot promise it, one that appears in the same moment is replaced.)
 [[nodiscard]] bool rename_to_free_name(const std::string& from, const std::string& to);
 
+/// Removes a name: true if nothing has it any more, also if nothing had; else false, with errno.
+bool remove_file(const std::string& path) noexcept;
+
 }  // namespace shale

@@ -15,6 +15,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/io/ring_worker.hpp"
+#include "shale/io/storage_retry.hpp"
 
 namespace shale {
 namespace {
@@ -24,14 +25,12 @@ constexpr std::uint32_t kDeepest = 4096;
 // A read's length is 32 bits wide in the ring; what is left of a longer one is read plainly.
 constexpr std::uint64_t kLongestRead = std::uint64_t{1} << 30;
 
-/// Reads what `result` still lacks with plain system calls, to the end of the file.
+/// Reads what `result` still lacks with plain system calls, to the end of the file or an error.
 void read_rest(const ReadRequest& request, ReadResult& result) {
   result.error = 0;
   int descriptor = request.descriptor;
   if (request.path != nullptr) {
-    do {
-      descriptor = ::open(request.path, kOpenFlags);
-    } while (descriptor < 0 && errno == EINTR);
+    descriptor = uninterrupted([&] { return ::open(request.path, kOpenFlags); });
     if (descriptor < 0) {
       result.error = errno;
       return;
@@ -39,14 +38,36 @@ void read_rest(const ReadRequest& request, ReadResult& result) {
   }
   bool at_end = false;
   while (!at_end && result.error == 0) {
-    const ssize_t got =
-        ::pread(descriptor, request.into.data() + result.bytes, request.into.size() - result.bytes,
-                static_cast<off_t>(request.offset + result.bytes));
-    if (got < 0 && errno != EINTR) result.error = errno;
+    const ssize_t got = uninterrupted([&] {
+      return ::pread(descriptor, request.into.data() + result.bytes,
+                     request.into.size() - result.bytes,
+                     static_cast<off_t>(request.offset + result.bytes));
+    });
+    if (got < 0) result.error = errno;
     if (got > 0) result.bytes += static_cast<std::uint64_t>(got);
     at_end = got == 0 || result.bytes == request.into.size();
   }
   if (request.path != nullptr) ::close(descriptor);
+}
+
+FaultPlace place_of(const ReadRequest& request) {
+  return request.path != nullptr ? FaultPlace(request.path) : FaultPlace(request.descriptor);
+}
+
+/// Repeats the reads that ended with a hiccup, all of them after each wait, so that a batch waits
+/// no longer than a single read would. What fails in the last round fails the batch: the others
+/// that are left need not be asked any more.
+void repeat_hiccups(std::span<const ReadRequest> requests, std::span<ReadResult> results) {
+  Backoff backoff;
+  const auto has_hiccup = [](const ReadResult& result) { return is_hiccup(result.error); };
+  while (std::any_of(results.begin(), results.end(), has_hiccup) && backoff.wait()) {
+    for (std::size_t index = 0; index < results.size(); ++index) {
+      if (!has_hiccup(results[index])) continue;
+      count_retry(place_of(requests[index]), results[index].error);
+      read_rest(requests[index], results[index]);
+      if (backoff.is_last() && has_hiccup(results[index])) return;
+    }
+  }
 }
 
 /// The ring: a file is three linked entries, open into a slot of the ring's own table, read, close.
@@ -218,7 +239,10 @@ void Ring::read(std::span<const ReadRequest> requests, std::span<ReadResult> res
     ::io_uring_cq_advance(&uring_, seen);
   }
   for (std::size_t index = 0; index < requests.size(); ++index) {
-    if (!is_final(requests[index], results[index])) read_rest(requests[index], results[index]);
+    if (is_final(requests[index], results[index])) continue;
+    if (is_hiccup(results[index].error))
+      count_retry(place_of(requests[index]), results[index].error);
+    read_rest(requests[index], results[index]);
   }
 }
 
@@ -319,6 +343,7 @@ std::vector<ReadResult> BatchReader::read(std::span<const ReadRequest> requests)
   } else {
     impl_->threads->read(requests, results);
   }
+  repeat_hiccups(requests, results);
   return results;
 }
 

@@ -4,6 +4,8 @@
 
 #include <sys/stat.h>
 
+#include "shale/io/storage_retry.hpp"
+
 namespace shale {
 namespace {
 
@@ -15,7 +17,7 @@ std::int64_t nanoseconds(const timespec& time) {
 
 std::optional<FileStamp> stamp_of(const std::string& path) {
   struct stat facts {};
-  if (::stat(path.c_str(), &facts) != 0) {
+  if (retried(path, [&] { return ::stat(path.c_str(), &facts); }) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return FileStamp{};
     return std::nullopt;
   }

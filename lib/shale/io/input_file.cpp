@@ -14,6 +14,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/io/read_errors.hpp"
 #include "shale/io/safe_descriptor.hpp"
+#include "shale/io/storage_retry.hpp"
 
 namespace shale {
 namespace {
@@ -30,10 +31,8 @@ Error size_unknown(const std::string& path, int error_number) {
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
   // O_NONBLOCK: a FIFO would hang the open; on regular files it changes nothing.
-  do {
-    descriptor_ = above_standard_descriptors(
-        ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  } while (descriptor_ < 0 && errno == EINTR);
+  descriptor_ = above_standard_descriptors(retried(
+      path_, [&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); }));
   if (descriptor_ < 0) {
     const int error = errno;
     const bool is_missing = error == ENOENT || error == ENOTDIR;
@@ -42,7 +41,7 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
         .because_errno(error);
   }
   struct stat facts {};
-  const int error = ::fstat(descriptor_, &facts) == 0 ? 0 : errno;
+  const int error = retried(path_, [&] { return ::fstat(descriptor_, &facts); }) == 0 ? 0 : errno;
   if (error == 0 && S_ISREG(facts.st_mode)) {
     size_ = static_cast<std::uint64_t>(facts.st_size);
     return;
@@ -72,7 +71,8 @@ InputFile& InputFile::operator=(InputFile&& other) noexcept {
 
 std::uint64_t InputFile::size_now() const {
   struct stat facts {};
-  if (::fstat(descriptor_, &facts) != 0) throw size_unknown(path_, errno);
+  if (retried(path_, [&] { return ::fstat(descriptor_, &facts); }) != 0)
+    throw size_unknown(path_, errno);
   return static_cast<std::uint64_t>(facts.st_size);
 }
 
@@ -89,12 +89,11 @@ std::uint64_t InputFile::read_some(std::uint64_t offset, std::span<std::byte> in
   const std::uint64_t wanted = std::min<std::uint64_t>(into.size(), kLastOffset - offset);
   std::uint64_t done = 0;
   while (done < wanted) {
-    const ssize_t got =
-        ::pread(descriptor_, into.data() + done, wanted - done, static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      throw read_failed(path_, offset + done, wanted - done, errno);
-    }
+    const ssize_t got = retried(path_, [&] {
+      return ::pread(descriptor_, into.data() + done, wanted - done,
+                     static_cast<off_t>(offset + done));
+    });
+    if (got < 0) throw read_failed(path_, offset + done, wanted - done, errno);
     if (got == 0) break;
     done += static_cast<std::uint64_t>(got);
   }

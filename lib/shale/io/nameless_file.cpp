@@ -8,13 +8,16 @@
 
 #include "shale/io/read_errors.hpp"
 #include "shale/io/safe_descriptor.hpp"
+#include "shale/io/storage_retry.hpp"
 #include "shale/io/temporary_folder.hpp"
 
 namespace shale {
 namespace {
 
 int open_nameless(const std::string& folder) {
-  const int descriptor = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+  const int descriptor = retried(folder, [&] {
+    return ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+  });
   // EISDIR: a kernel or a file system (NFS, FUSE) that does not know O_TMPFILE sees a folder opened
   // for writing.
   if (descriptor >= 0 || (errno != EISDIR && errno != EOPNOTSUPP && errno != EINVAL))

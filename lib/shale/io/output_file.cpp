@@ -12,8 +12,10 @@
 #include "shale/base/error.hpp"
 #include "shale/io/aligned_buffer.hpp"
 #include "shale/io/background_writer.hpp"
+#include "shale/io/free_space.hpp"
 #include "shale/io/read_errors.hpp"
 #include "shale/io/safe_descriptor.hpp"
+#include "shale/io/storage_retry.hpp"
 #include "shale/io/write_fully.hpp"
 
 namespace shale {
@@ -55,14 +57,12 @@ class BufferedForNow {
 
 // A file of its own: never one that stands there, nor what a link leads to.
 int create_file(const std::string& path) {
-  int descriptor = -1;
-  do {
-    descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  } while (descriptor < 0 && errno == EINTR);
-  descriptor = above_standard_descriptors(descriptor);
+  const int descriptor = above_standard_descriptors(retried(path, [&] {
+    return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  }));
   if (descriptor >= 0) return descriptor;
   const int error = errno;
-  throw Error(Code::io, "cannot be created").at(path).because_errno(error);
+  throw because_of_room(Error(Code::io, "cannot be created"), path, error);
 }
 
 bool set_direct(int descriptor) {
@@ -290,9 +290,10 @@ void OutputFile::Impl::read_range(std::uint64_t offset, std::span<std::byte> int
   const BufferedForNow buffered(descriptor, is_direct && on_disk > 0);
   std::uint64_t done = 0;
   while (done < on_disk) {
-    const ssize_t got =
-        ::pread(descriptor, into.data() + done, on_disk - done, static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
+    const ssize_t got = retried(path, [&] {
+      return ::pread(descriptor, into.data() + done, on_disk - done,
+                     static_cast<off_t>(offset + done));
+    });
     if (got <= 0) {
       throw read_failed(path, offset + done, on_disk - done, got < 0 ? errno : EIO);
     }
@@ -337,16 +338,18 @@ FileSummary OutputFile::Impl::finish() {
   if (filled > 0) write_now({buffer(current), padded}, buffer_offset);
   wait_for_all();
   is_broken = true;
-  if (padded != filled && ::ftruncate(descriptor, static_cast<off_t>(bytes)) != 0) {
+  const auto truncate = [&] { return ::ftruncate(descriptor, static_cast<off_t>(bytes)); };
+  if (padded != filled && retried(path, truncate) != 0) {
     const int error = errno;
-    throw Error(Code::io, "cannot be truncated to {} bytes", bytes).at(path).because_errno(error);
+    throw because_of_room(Error(Code::io, "cannot be truncated to {} bytes", bytes), path, error);
   }
-  if (::fdatasync(descriptor) != 0) {
+  // Never a second time after an error: see retried().
+  if (uninterrupted([&] { return ::fdatasync(descriptor); }) != 0) {
     throw write_error(descriptor, path, 0, bytes, errno);
   }
   if (::close(std::exchange(descriptor, -1)) != 0 && errno != EINTR) {
     const int error = errno;
-    throw Error(Code::io, "cannot write the last bytes on close").at(path).because_errno(error);
+    throw because_of_room(Error(Code::io, "cannot write the last bytes on close"), path, error);
   }
   if (bytes % kBlockBytes != 0) blocks.push_back(hasher.digest());
   return {.bytes = bytes, .blocks = blocks, .hash = hash_of_blocks(blocks)};

@@ -10,6 +10,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/io/nameless_file.hpp"
+#include "shale/io/storage_retry.hpp"
 #include "shale/io/write_fully.hpp"
 
 namespace shale {
@@ -75,9 +76,10 @@ void ScratchFile::read_exact(std::uint64_t offset, std::span<std::byte> into) {
   }
   std::uint64_t done = 0;
   while (done < on_disk) {
-    const ssize_t got = ::pread(impl_->file.descriptor(), into.data() + done, on_disk - done,
-                                static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
+    const ssize_t got = retried(impl_->file.path(), [&] {
+      return ::pread(impl_->file.descriptor(), into.data() + done, on_disk - done,
+                     static_cast<off_t>(offset + done));
+    });
     if (got <= 0) {
       throw impl_->file.read_error(offset + done, on_disk - done, got < 0 ? errno : EIO);
     }
@@ -87,7 +89,7 @@ void ScratchFile::read_exact(std::uint64_t offset, std::span<std::byte> into) {
 
 void ScratchFile::clear() {
   const std::lock_guard lock(impl_->mutex);
-  if (::ftruncate(impl_->file.descriptor(), 0) != 0) {
+  if (retried(impl_->file.path(), [&] { return ::ftruncate(impl_->file.descriptor(), 0); }) != 0) {
     const int error = errno;
     throw Error(Code::io, "scratch file cannot be emptied")
         .at(impl_->file.path())

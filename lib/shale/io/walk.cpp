@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
+#include "shale/io/storage_retry.hpp"
 
 namespace shale {
 namespace {
@@ -34,7 +35,9 @@ class OpenFolder {
   OpenFolder(const std::string& path, bool is_root) : path_(path) {
     // Not by opendir: O_NONBLOCK and O_DIRECTORY are wanted, so that a FIFO put there in between
     // cannot block.
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+    const int descriptor = retried(path, [&] {
+      return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+    });
     stream_.reset(descriptor >= 0 ? ::fdopendir(descriptor) : nullptr);
     if (stream_) return;
     const int error = errno;
@@ -46,11 +49,13 @@ class OpenFolder {
 
   /// The next entry besides "." and "..", null after the last.
   const dirent* next() {
+    StorageRetry retry(path_);
     for (;;) {
       errno = 0;
       const dirent* entry = ::readdir(stream_.get());
       if (entry == nullptr && errno != 0) {
         const int error = errno;
+        if (retry.again(error)) continue;
         throw Error(Code::io, "folder cannot be read").at(path_).because_errno(error);
       }
       const std::string_view name = entry != nullptr ? entry->d_name : "";
@@ -60,14 +65,15 @@ class OpenFolder {
 
   [[nodiscard]] struct stat facts() const {
     struct stat facts {};
-    if (::fstat(::dirfd(stream_.get()), &facts) != 0) throw_stat_error(path_, errno);
+    if (retried(path_, [&] { return ::fstat(::dirfd(stream_.get()), &facts); }) != 0)
+      throw_stat_error(path_, errno);
     return facts;
   }
   /// Of the entry, or of what it links to.
   [[nodiscard]] struct stat facts_of(const char* name) const {
     struct stat facts {};
-    if (::fstatat(::dirfd(stream_.get()), name, &facts, 0) != 0)
-      throw_stat_error(join(path_, name), errno);
+    const auto ask = [&] { return ::fstatat(::dirfd(stream_.get()), name, &facts, 0); };
+    if (retried(path_, ask) != 0) throw_stat_error(join(path_, name), errno);
     return facts;
   }
 
@@ -204,6 +210,14 @@ std::vector<FolderEntry> list_folder(const std::string& folder,
     return left.name < right.name;
   });
   return entries;
+}
+
+void visit_names(const std::string& folder,
+                 const std::function<bool(const std::string& name)>& visit) {
+  OpenFolder open_folder(folder, true);
+  while (const dirent* entry = open_folder.next()) {
+    if (!visit(entry->d_name)) return;
+  }
 }
 
 }  // namespace shale

@@ -56,4 +56,9 @@ struct FolderEntry {
 [[nodiscard]] std::vector<FolderEntry> list_folder(
     const std::string& folder, const std::function<bool(const FolderEntry&)>& keeps = {});
 
+/// Calls `visit` with the name of each entry of a folder, links and hidden ones included, in any
+/// order, until it returns false. Errors: same as list_folder.
+void visit_names(const std::string& folder,
+                 const std::function<bool(const std::string& name)>& visit);
+
 }  // namespace shale

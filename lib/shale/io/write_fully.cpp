@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "shale/io/free_space.hpp"
+#include "shale/io/storage_retry.hpp"
 
 namespace shale {
 namespace {
@@ -20,9 +21,10 @@ Error no_room_error(int descriptor, std::uint64_t wanted) {
 WriteOutcome try_write(int descriptor, Bytes bytes, std::uint64_t offset) noexcept {
   std::uint64_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t written = ::pwrite(descriptor, bytes.data() + done, bytes.size() - done,
-                                     static_cast<off_t>(offset + done));
-    if (written < 0 && errno == EINTR) continue;
+    const ssize_t written = retried(descriptor, [&] {
+      return ::pwrite(descriptor, bytes.data() + done, bytes.size() - done,
+                      static_cast<off_t>(offset + done));
+    });
     if (written <= 0) return {done, written < 0 ? errno : EIO};
     done += static_cast<std::uint64_t>(written);
   }
@@ -34,22 +36,13 @@ Error write_error(int descriptor, const std::string& path, std::uint64_t offset,
   const auto placed = [&](Error error) {
     return error.at(path, offset).because_errno(error_number);
   };
-  switch (error_number) {
-    case ENOSPC:
-      return placed(no_room_error(descriptor, wanted))
-          .hint(
-              "free some space on this file system or choose another one, then run the same "
-              "command "
-              "again");
-    case EDQUOT:
-      return placed(no_room_error(descriptor, wanted))
-          .hint("your quota on this file system is exhausted; remove files or request more");
-    case EFBIG:
-      return placed(Error(Code::io, "{} more bytes exceed the file size limit", wanted))
-          .hint("raise the limit (ulimit -f), or make smaller shards with --shard-size");
-    default:
-      return placed(Error(Code::io, "cannot write {} bytes", wanted));
+  if (error_number == EFBIG) {
+    return placed(Error(Code::io, "{} more bytes exceed the file size limit", wanted))
+        .hint(room_hint(error_number));
   }
+  if (is_no_room(error_number))
+    return placed(no_room_error(descriptor, wanted)).hint(room_hint(error_number));
+  return placed(Error(Code::io, "cannot write {} bytes", wanted));
 }
 
 void write_fully(int descriptor, Bytes bytes, std::uint64_t offset, const std::string& path) {

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <filesystem>
+#include <cerrno>
 #include <optional>
 #include <utility>
 #include <vector>
-
-#include <sys/stat.h>
 
 #include "shale/arrays/array_columns.hpp"
 #include "shale/base/error.hpp"
@@ -15,6 +13,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
+#include "shale/io/path_facts.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/sources/open_input.hpp"
@@ -23,21 +22,19 @@ namespace shale {
 namespace {
 
 std::int64_t modified_ns(const std::string& path) {
-  struct stat facts {};
-  if (::stat(path.c_str(), &facts) != 0) {
-    const int error = errno;
+  const std::optional<struct stat> facts = facts_behind(path);
+  if (!facts) {
     throw Error(Code::io, "its time of modification cannot be determined")
         .at(path)
-        .because_errno(error);
+        .because_errno(ENOENT);
   }
-  return std::int64_t{facts.st_mtim.tv_sec} * 1'000'000'000 + facts.st_mtim.tv_nsec;
+  return std::int64_t{facts->st_mtim.tv_sec} * 1'000'000'000 + facts->st_mtim.tv_nsec;
 }
 
 // The file whose time says when an input was written: of a dataset its manifest, which comes last.
 std::string file_of_input(const std::string& input) {
   std::string manifest = DatasetPaths(input).manifest;
-  std::error_code error;
-  if (std::filesystem::exists(manifest, error)) return manifest;
+  if (facts_behind(manifest)) return manifest;
   return file_of_path(input).value_or(input);
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <utility>
 
 #include "shale/arrays/array_columns.hpp"
@@ -14,6 +13,7 @@
 #include "shale/format/format.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/io/free_space.hpp"
+#include "shale/io/path_facts.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/ops/compare_content.hpp"
 #include "shale/ops/conversion.hpp"
@@ -34,19 +34,16 @@
 namespace shale {
 namespace {
 
-namespace fs = std::filesystem;
-
 // All that a finished set needs, by name and size: a manifest alone is not a reason to continue
 // with it.
 void refuse_incomplete(const std::string& output) {
   const auto require = [&](const ManifestFile& file) {
     if (file.name.empty()) return;
     const std::string path = join_path(output, file.name);
-    std::error_code error;
-    const std::uint64_t bytes = fs::file_size(path, error);
-    if (!error && bytes == file.bytes) return;
+    const std::optional<struct stat> facts = facts_behind(path);
+    if (facts && static_cast<std::uint64_t>(facts->st_size) == file.bytes) return;
     throw Error(Code::damaged, "{}, but the finished dataset needs it with {} bytes",
-                error ? "is missing" : fmt::format("has {} bytes", bytes), file.bytes)
+                facts ? fmt::format("has {} bytes", facts->st_size) : "is missing", file.bytes)
         .at(path)
         .hint(fmt::format(
             "run 'shale verify {}' to list all the damage, or pass --overwrite to write the "

@@ -5,15 +5,13 @@
 #include <span>
 #include <utility>
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/io/output_file.hpp"
+#include "shale/io/path_facts.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/shards/place.hpp"
 
@@ -39,15 +37,10 @@ Error already_exists(const std::string& output) {
 constexpr std::string_view kPromiseName = "promise", kOldName = "old";
 constexpr std::uint64_t kMostPromiseBytes = 1 << 20;
 
-bool stands(const std::string& path) {
-  struct stat facts {};
-  return ::lstat(path.c_str(), &facts) == 0;
-}
-
 // A kill may have truncated it.
 std::optional<std::string> read_promise(const std::string& path) {
-  struct stat facts {};
-  if (::lstat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return std::nullopt;
+  const std::optional<struct stat> facts = facts_at(path);
+  if (!facts || !S_ISREG(facts->st_mode)) return std::nullopt;
   const InputFile file(path);
   std::string promise(std::min(file.size(), kMostPromiseBytes), '\0');
   file.read_exact(0, std::as_writable_bytes(std::span(promise)));
@@ -64,17 +57,17 @@ Error belongs_to_killed_run(const std::string& output, const std::string& promis
 }  // namespace
 
 void refuse_taken_output(const std::string& output, bool overwrite) {
-  std::error_code error;
   // A link that leads nowhere has the name, too.
-  const fs::file_type type = fs::symlink_status(output, error).type();
-  if (type == fs::file_type::not_found || type == fs::file_type::none) return;
-  if (fs::is_directory(output, error)) {
+  const std::optional<struct stat> facts = facts_at(output);
+  if (!facts) return;
+  const std::optional<struct stat> target = facts_behind(output);
+  if (target && S_ISDIR(target->st_mode)) {
     throw Error(Code::exists, "is a directory{}, but an output with this suffix is one file",
                 look_at(output) == Place::dataset ? " with a dataset" : "")
         .at(output)
         .hint(fmt::format("choose another name; or write the shards to '{}/'", printable(output)));
   }
-  if (type != fs::file_type::regular && type != fs::file_type::symlink) {
+  if (!S_ISREG(facts->st_mode) && !S_ISLNK(facts->st_mode)) {
     throw Error(Code::exists, "is a FIFO, a socket or a device, which is never replaced")
         .at(output)
         .hint("choose another name");
@@ -138,12 +131,14 @@ void clear_left_output(const std::string& output) noexcept try {
   return;  // another process works there, or nothing can be written
 }
 
-TemporaryOutput::~TemporaryOutput() {
-  if (!stands(promise_path_) && !is_index_due_) work_.remove();
+TemporaryOutput::~TemporaryOutput() try {
+  if (!is_index_due_ && !stands(promise_path_)) work_.remove();
+} catch (const Error&) {
+  return;  // nobody knows whether others wait for this one: the next run finds out
 }
 
 void TemporaryOutput::drop_index() noexcept {
-  ::unlink(join_path(work_.path(), place_.manifest).c_str());
+  remove_file(join_path(work_.path(), place_.manifest));
 }
 
 void TemporaryOutput::publish() {
@@ -168,7 +163,7 @@ void TemporaryOutput::promise(std::string_view promise) {
   sync_directory(work_.root());
 }
 
-void TemporaryOutput::withdraw_promise() noexcept { ::unlink(promise_path_.c_str()); }
+void TemporaryOutput::withdraw_promise() noexcept { remove_file(promise_path_); }
 
 void TemporaryOutput::move_old_away() {
   if (!stands(path_) || !stands(output_)) return;  // has its name; or there is no old one
@@ -191,7 +186,7 @@ void TemporaryOutput::undo() noexcept try {
   return;  // the error that led here is the one to be told
 }
 
-void TemporaryOutput::settle() noexcept { ::unlink(old_path_.c_str()); }
+void TemporaryOutput::settle() noexcept { remove_file(old_path_); }
 
 std::string promise_of(const std::vector<std::string>& outputs) {
   std::string promise;

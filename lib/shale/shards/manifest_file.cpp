@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <utility>
 
 #include "shale/base/error.hpp"
@@ -10,6 +9,7 @@
 #include "shale/data/fixed_value.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/output_file.hpp"
+#include "shale/io/path_facts.hpp"
 
 namespace shale {
 namespace {
@@ -187,8 +187,8 @@ std::string self_hash_of(const InputFile& file) {
 }
 
 bool is_manifest(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return false;
+  const std::optional<struct stat> facts = facts_behind(path);
+  if (!facts || !S_ISREG(facts->st_mode)) return false;
   const InputFile file(path);
   std::string begin(std::min<std::uint64_t>(kBegin.size(), file.size()), '\0');
   file.read_exact(0, std::as_writable_bytes(std::span(begin)));

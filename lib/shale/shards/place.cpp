@@ -1,37 +1,37 @@
 #include "shale/shards/place.hpp"
 
-#include <filesystem>
-
+#include "shale/io/path_facts.hpp"
+#include "shale/io/walk.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/shards/work_folder.hpp"
 
 namespace shale {
 
-namespace fs = std::filesystem;
+namespace {
+
+std::optional<struct stat> facts_to_look_at(const std::string& path) try {
+  return facts_behind(path);
+} catch (Error& error) {
+  error.hint("check the permissions of its parent folders, and look for broken links");
+  throw;
+}
+
+}  // namespace
 
 Place look_at(const std::string& path) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::not_found) return Place::absent;
-  if (status.type() == fs::file_type::none) {
-    throw Error(Code::io, "cannot be reached")
-        .at(path)
-        .because(error.message())
-        .hint("check the permissions of its parent folders, and look for broken links");
-  }
-  if (!fs::is_directory(status)) return Place::other_file;
+  const std::optional<struct stat> facts = facts_to_look_at(path);
+  if (!facts) return Place::absent;
+  if (!S_ISDIR(facts->st_mode)) return Place::other_file;
   if (is_manifest(join_path(path, kManifestName))) return Place::dataset;
   const WorkFolderState work = work_folder_at(join_path(path, kWorkFolder));
   if (work == WorkFolderState::ours) return Place::unfinished;
+  bool is_empty = true;
   // One entry is enough to know: the folder may have millions.
-  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (work == WorkFolderState::blank && entry->path().filename() == kWorkFolder) continue;
-    return Place::other_folder;
-  }
-  if (error) throw Error(Code::io, "cannot be listed").at(path).because(error.message());
-  return Place::empty_folder;
+  visit_names(path, [&](const std::string& name) {
+    return is_empty = work == WorkFolderState::blank && name == kWorkFolder;
+  });
+  return is_empty ? Place::empty_folder : Place::other_folder;
 }
 
 bool holds_dataset(const std::string& folder) try {

@@ -7,12 +7,11 @@
 #include <set>
 #include <utility>
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "shale/base/error.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/atomic_file.hpp"
+#include "shale/io/path_facts.hpp"
+#include "shale/io/walk.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
@@ -42,16 +41,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kOldName = "old.json";
-
-bool stands(const std::string& path) {
-  struct stat facts {};
-  return ::lstat(path.c_str(), &facts) == 0;
-}
-
-bool is_folder(const std::string& path) {
-  struct stat facts {};
-  return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
-}
 
 // A list beside the shards.
 bool is_list(const std::string& name) {
@@ -113,7 +102,7 @@ class StandingSet {
 
   // Of a name that stands in the folder. Folders are nobody's file.
   [[nodiscard]] bool lists(const std::string& name) const {
-    if (!manifest_ || is_folder(join_path(place_.folder, name))) return false;
+    if (!manifest_ || is_real_folder(join_path(place_.folder, name))) return false;
     return is_of_shard(name) ? lists_shard_file(*manifest_, name) : others_.contains(name);
   }
 
@@ -150,11 +139,11 @@ class TakenNames {
 void remove_old_set(const SetPlace& place, const WorkFolder& work, const std::string& old) {
   (void)visit_own_names(place, old, [&](const std::string& name) {
     const std::string path = join_path(place.folder, name);
-    if (::unlink(path.c_str()) == 0 || errno == ENOENT) return;
+    if (remove_file(path)) return;
     throw Error(Code::io, "cannot remove a file of the old dataset").at(path).because_errno(errno);
   });
   sync_directory(place.folder);
-  if (::unlink(old.c_str()) != 0)
+  if (!remove_file(old))
     throw Error(Code::io, "cannot remove the old manifest").at(old).because_errno(errno);
   sync_directory(work.root());
 }
@@ -170,7 +159,7 @@ void put_back(const SetPlace& place, const WorkFolder& work) {
   const std::string old = join_path(work.root(), kOldName);
   if (!stands(old)) return;
   // Whoever has indexed the file in the meantime has replaced its lists, too.
-  if (!rename_to_free_name(old, join_path(place.folder, place.manifest))) ::unlink(old.c_str());
+  if (!rename_to_free_name(old, join_path(place.folder, place.manifest))) remove_file(old);
   sync_directory(place.folder);
 }
 
@@ -215,14 +204,14 @@ void refuse_foreign_files(const SetPlace& place, const std::vector<std::string>&
     }
     return taken.refuse();
   }
-  for (const auto& entry : fs::directory_iterator(place.folder)) {
-    const std::string name = entry.path().filename().string();
+  visit_names(place.folder, [&](const std::string& name) {
     const bool is_needed =
         is_list(name) ||
         (shard_of_file(name) && std::find(suffixes.begin(), suffixes.end(),
                                           name.substr(name.find('.'))) != suffixes.end());
     if (is_needed) taken.look_at(name);
-  }
+    return true;
+  });
   taken.refuse();
 }
 

@@ -16,7 +16,11 @@
 
 #include "shale/base/error.hpp"
 #include "shale/io/atomic_file.hpp"
+#include "shale/io/free_space.hpp"
+#include "shale/io/path_facts.hpp"
 #include "shale/io/safe_descriptor.hpp"
+#include "shale/io/storage_retry.hpp"
+#include "shale/io/walk.hpp"
 #include "shale/io/write_fully.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
@@ -36,30 +40,40 @@ constexpr std::chrono::milliseconds kBetweenTries(20);
 // A file system without stable inode numbers must not keep us here for ever.
 constexpr int kMostTries = 100, kLooks = 10;
 
-bool is_real_folder(const std::string& path) {
-  struct stat facts {};
-  return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
-}
-
 // What FUSE and NFS make of an open file that is deleted: on its way out.
 bool is_deleted(std::string_view name) {
   return name.starts_with(".fuse_hidden") || name.starts_with(".nfs");
 }
 
-// Collected before anything is removed: a folder must not change while it is listed.
-std::vector<std::string> names_in(const std::string& folder) {
+// Collected before anything is removed: a folder must not change while it is listed. `is_whole`:
+// it could be listed to its end.
+struct NamesInFolder {
   std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    names.push_back(entry->path().filename().string());
+  bool is_whole = false;
+};
+
+NamesInFolder list_names(const std::string& folder) noexcept {
+  NamesInFolder found;
+  try {
+    visit_names(folder, [&](const std::string& name) {
+      found.names.push_back(name);
+      return true;
+    });
+    found.is_whole = true;
+  } catch (...) {
+    return found;
   }
-  return names;
+  return found;
 }
 
-bool is_gone(const std::string& path) { return ::unlink(path.c_str()) == 0 || errno == ENOENT; }
+std::vector<std::string> names_in(const std::string& folder) { return list_names(folder).names; }
 
 enum class Mark { none, unwritten, ours, foreign };
+
+// A fault of the storage does not make a folder somebody else's.
+[[noreturn]] void throw_unreadable(const std::string& path, int error_number) {
+  throw Error(Code::io, "cannot be read").at(path).because_errno(error_number);
+}
 
 Mark mark_of(int descriptor) {
   struct stat facts {};
@@ -67,7 +81,8 @@ Mark mark_of(int descriptor) {
     return Mark::foreign;
   if (facts.st_size == 0) return Mark::unwritten;
   std::array<char, kMarker.size() + 1> text{};
-  const ssize_t got = ::pread(descriptor, text.data(), text.size(), 0);
+  const ssize_t got =
+      retried(descriptor, [&] { return ::pread(descriptor, text.data(), text.size(), 0); });
   // A full disk or a kill may have stopped it halfway.
   const bool is_part =
       got > 0 && kMarker.starts_with(std::string_view(text.data(), static_cast<std::size_t>(got)));
@@ -75,27 +90,32 @@ Mark mark_of(int descriptor) {
 }
 
 Mark mark_at(const std::string& lock_path) {
-  const int descriptor = ::open(lock_path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (descriptor < 0) return errno == ENOENT ? Mark::none : Mark::foreign;
+  const int descriptor = retried(lock_path, [&] {
+    return ::open(lock_path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  });
+  if (descriptor < 0 && errno == ENOENT) return Mark::none;
+  if (descriptor < 0 && is_hiccup(errno)) throw_unreadable(lock_path, errno);
+  if (descriptor < 0) return Mark::foreign;
   const Mark mark = mark_of(descriptor);
   ::close(descriptor);
   return mark;
 }
 
 WorkFolderState look_once(const std::string& path) {
-  struct stat facts {};
-  if (::lstat(path.c_str(), &facts) != 0) return WorkFolderState::absent;
-  if (!S_ISDIR(facts.st_mode)) return WorkFolderState::foreign;
+  const std::optional<struct stat> facts = facts_at(path);
+  if (!facts) return WorkFolderState::absent;
+  if (!S_ISDIR(facts->st_mode)) return WorkFolderState::foreign;
   const Mark mark = mark_at(join_path(path, kLockName));
   if (mark == Mark::ours) return WorkFolderState::ours;
-  std::error_code error;
-  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (!is_deleted(name) && (name != kLockName || mark != Mark::unwritten))
-      return WorkFolderState::foreign;
+  bool is_blank = true;
+  try {
+    visit_names(path, [&](const std::string& name) {
+      return is_blank = is_deleted(name) || (name == kLockName && mark == Mark::unwritten);
+    });
+  } catch (const Error&) {
+    return WorkFolderState::foreign;
   }
-  return error ? WorkFolderState::foreign : WorkFolderState::blank;
+  return is_blank ? WorkFolderState::blank : WorkFolderState::foreign;
 }
 
 // What a kill may leave of a work folder.
@@ -107,12 +127,14 @@ bool is_left(const std::string& path) {
 // With the folders above it that are missing, durably. Returns those that it made.
 std::vector<std::string> make_directories(const std::string& path) {
   std::vector<std::string> missing, made;
-  std::error_code error;
-  for (fs::path at(path); !at.empty() && !fs::exists(at, error); at = at.parent_path())
+  for (fs::path at(path); !at.empty() && !facts_behind(at.string()); at = at.parent_path())
     missing.push_back(at.string());
   for (auto at = missing.rbegin(); at != missing.rend(); ++at) {
-    const bool is_new = fs::create_directory(*at, error);
-    if (error) throw Error(Code::io, "cannot make the folder").at(*at).because(error.message());
+    const bool is_new = retried(*at, [&] { return ::mkdir(at->c_str(), 0777); }) == 0;
+    const int error = errno;
+    const bool is_there = !is_new && error == EEXIST && fs::is_directory(*at);
+    if (!is_new && !is_there)
+      throw because_of_room(Error(Code::io, "cannot make the folder"), *at, error);
     if (!is_new) continue;
     made.push_back(*at);
     const std::string parent = fs::path(*at).parent_path().string();
@@ -188,8 +210,8 @@ void WorkFolder::take(const std::function<void()>& wait) try {
     std::this_thread::sleep_for(kBetweenTries);
   }
   mark();
-  if (::mkdir(new_path_.c_str(), 0777) != 0 && errno != EEXIST)
-    throw error(errno, "cannot be written");
+  const auto make_new = [&] { return ::mkdir(new_path_.c_str(), 0777); };
+  if (retried(new_path_, make_new) != 0 && errno != EEXIST) throw error(errno, "cannot be written");
   if (!is_real_folder(new_path_)) throw error(ENOTDIR, "cannot be written");
 } catch (...) {
   abandon();
@@ -197,7 +219,7 @@ void WorkFolder::take(const std::function<void()>& wait) try {
 }
 
 WorkFolder::Lock WorkFolder::try_lock() {
-  if (::mkdir(path_.c_str(), 0777) == 0) {
+  if (retried(path_, [&] { return ::mkdir(path_.c_str(), 0777); }) == 0) {
     made_folder_ = true;
   } else if (errno != EEXIST) {
     throw error(errno, "cannot be written");
@@ -208,13 +230,15 @@ WorkFolder::Lock WorkFolder::try_lock() {
         .hint("move it away, or choose another output");
   }
   const std::string lock_path = join_path(path_, kLockName);
-  lock_ = above_standard_descriptors(
-      ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
+  lock_ = above_standard_descriptors(retried(lock_path, [&] {
+    return ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+  }));
   if (lock_ < 0 && errno == ENOENT) return Lock::lost;  // the folder was removed under us
   if (lock_ < 0) throw error(errno, "cannot create its lock file");
   // Network file systems may have no locks (ENOLCK, ENOTSUP): then nothing guards against a second
   // writer.
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+  const int held_by_other = uninterrupted([&] { return ::flock(lock_, LOCK_EX | LOCK_NB); });
+  if (held_by_other != 0 && errno == EWOULDBLOCK) {
     ::close(std::exchange(lock_, -1));
     return Lock::busy;
   }
@@ -230,40 +254,37 @@ WorkFolder::Lock WorkFolder::try_lock() {
 void WorkFolder::mark() {
   if (mark_of(lock_) == Mark::ours) return;
   write_fully(lock_, as_bytes(kMarker), 0, join_path(path_, kLockName));
-  if (::fdatasync(lock_) != 0) throw error(errno, "cannot write its lock file");
+  if (uninterrupted([&] { return ::fdatasync(lock_); }) != 0)
+    throw error(errno, "cannot write its lock file");
   sync_directory(path_);
 }
 
 Error WorkFolder::error(int error_number, std::string_view what) const {
-  Error made(Code::io, "{}", what);
-  made.at(target_).because_errno(error_number);
-  if (error_number == ENOSPC || error_number == EDQUOT)
-    made.hint(
-        "free some space on this file system or choose another one, then run the same command "
-        "again");
-  return made;
+  return because_of_room(Error(Code::io, "{}", what).at(target_), path_, error_number);
 }
 
 std::string WorkFolder::previous_request() const {
   std::ifstream in(join_path(path_, kJournalName), std::ios::binary);
   std::string line;
   // A line without its end was truncated by the kill: the run had not begun.
-  return std::getline(in, line) && !in.eof() ? line : std::string();
+  const bool is_whole = std::getline(in, line) && !in.eof();
+  if (in.bad()) throw error(EIO, "cannot read its journal");
+  return is_whole ? line : std::string();
 }
 
 void WorkFolder::clear() {
   std::vector<std::string> paths{join_path(path_, kJournalName)};
   for (const std::string& name : names_in(new_path_)) paths.push_back(join_path(new_path_, name));
   for (const std::string& path : paths) {
-    if (is_gone(path) || errno == EISDIR) continue;
+    if (remove_file(path) || errno == EISDIR) continue;
     throw Error(Code::io, "cannot remove a file of an earlier run").at(path).because_errno(errno);
   }
 }
 
 void WorkFolder::begin(std::string_view request) {
   const std::string path = join_path(path_, kJournalName);
-  journal_ =
-      above_standard_descriptors(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  journal_ = above_standard_descriptors(retried(
+      path, [&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644); }));
   if (journal_ < 0) throw error(errno, "cannot create its journal");
   write_line(request);
   sync_directory(path_);
@@ -277,7 +298,8 @@ void WorkFolder::add_shard(const ManifestShard& shard) {
 void WorkFolder::write_line(std::string_view line) {
   const std::string text = std::string(line) + "\n";
   write_fully(journal_, as_bytes(text), journal_bytes_, join_path(path_, kJournalName));
-  if (::fdatasync(journal_) != 0) throw error(errno, "cannot write its journal");
+  if (uninterrupted([&] { return ::fdatasync(journal_); }) != 0)
+    throw error(errno, "cannot write its journal");
   journal_bytes_ += text.size();
 }
 
@@ -286,38 +308,39 @@ void WorkFolder::for_each_shard(const std::function<void(const ManifestShard&)>&
   std::string line;
   std::getline(in, line);
   while (std::getline(in, line)) visit(parse_shard_line(line));
+  if (in.bad()) throw error(EIO, "cannot read its journal");
 }
 
 void WorkFolder::drop_unfinished_files() noexcept {
   for (const std::string& name : names_in(new_path_)) {
     const std::optional<std::uint64_t> shard = shard_of_file(name);
-    if (!shard || *shard >= shards_) (void)is_gone(join_path(new_path_, name));
+    if (!shard || *shard >= shards_) (void)remove_file(join_path(new_path_, name));
   }
 }
 
 void WorkFolder::remove() noexcept {
   if (journal_ >= 0) ::close(std::exchange(journal_, -1));
-  for (const std::string& name : names_in(new_path_)) (void)is_gone(join_path(new_path_, name));
+  for (const std::string& name : names_in(new_path_)) (void)remove_file(join_path(new_path_, name));
   ::rmdir(new_path_.c_str());
-  (void)is_gone(join_path(path_, kJournalName));
+  (void)remove_file(join_path(path_, kJournalName));
   // A folder that must stay keeps its mark: it goes last. Its name goes before the lock does, so
   // that whoever waits for it sees that it is another's no more; where that leaves a hidden file
   // until it is closed (FUSE, NFS), the folder is the next run's to remove.
-  const std::vector<std::string> left = names_in(path_);
-  const bool is_empty = std::all_of(left.begin(), left.end(), [](const std::string& name) {
-    return name == kLockName || is_deleted(name);
-  });
-  if (is_empty) (void)is_gone(join_path(path_, kLockName));
+  const auto [left, is_whole] = list_names(path_);
+  const bool is_empty = is_whole && std::all_of(left.begin(), left.end(), [](const auto& name) {
+                          return name == kLockName || is_deleted(name);
+                        });
+  if (is_empty) (void)remove_file(join_path(path_, kLockName));
   release();
   if (!is_empty) return;
-  if (::rmdir(path_.c_str()) != 0 && is_real_folder(path_)) {
-    try {
-      sync_directory(directory_);
-    } catch (const Error&) {
-      return;
-    }
-    ::rmdir(path_.c_str());
+  if (::rmdir(path_.c_str()) == 0) return;
+  try {
+    if (!is_real_folder(path_)) return;
+    sync_directory(directory_);
+  } catch (const Error&) {
+    return;
   }
+  ::rmdir(path_.c_str());
 }
 
 void WorkFolder::abandon() noexcept {
