@@ -224,7 +224,7 @@ def test_formats_are_those_of_the_program():
 
 NO_FUNCTION: Any = 1
 REFUSED = {
-    "no format": (lambda out: shale.convert("photos", out), errors.UsageError, "the formats for to"),
+    "no format": (lambda out: shale.convert("photos", out), errors.UsageError, "choose one of these with to"),
     "seed": (lambda out: shale.convert("photos", out, "record", seed=1), errors.UsageError, "seed has no effect without shuffle"),
     "size": (lambda out: shale.convert("photos", out, "record", shard_size="1X"), errors.UsageError, "1X"),
     "option of another output": (lambda out: shale.convert("photos", f"{out}.npy", max_errors=1), errors.UsageError, "max_errors"),
