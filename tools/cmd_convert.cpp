@@ -28,6 +28,8 @@ ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) 
   if (line.has("classes-from")) request.classes_from = line.text("classes-from");
   if (line.has("index-dir")) request.index_folder = line.text("index-dir");
   request.dialect = dialect_option(line);
+  if (line.has("select")) request.choice.select_file = line.text("select");
+  if (line.has("exclude")) request.choice.exclude_file = line.text("exclude");
   request.is_shuffled = line.flag("shuffle");
   request.seed = parse_count(line.text("seed"), "--seed");
   if (line.has("seed") && !request.is_shuffled)
@@ -155,7 +157,12 @@ void declare_convert(CommandLine& line) {
        "labels of a flat folder: CSV or TSV of path,label, with class names or integers")  //
       ("classes-from", po::value<std::string>()->value_name("DATASET|FILE"),
        "take the class table from another dataset, or from a file with one name per line")  //
-      ("shuffle", po::bool_switch(), "write the samples in a shuffled order")               //
+      ("select", po::value<std::string>()->value_name("FILE"),
+       "take only the samples that FILE lists: a key or row number per line, or an .npy file of "
+       "rows")  //
+      ("exclude", po::value<std::string>()->value_name("FILE"),
+       "leave out the samples that FILE lists")                                //
+      ("shuffle", po::bool_switch(), "write the samples in a shuffled order")  //
       ("seed", po::value<std::string>()->default_value("0")->value_name("N"),
        "seed of --shuffle")  //
       ("hidden", po::value<std::string>()->value_name("skip|keep"),

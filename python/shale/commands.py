@@ -223,6 +223,8 @@ def convert(
     fields: Union[None, str, List[str], Tuple[str, ...]] = None,
     labels: Optional[Path] = None,
     classes_from: Optional[Path] = None,
+    select: Optional[Path] = None,
+    exclude: Optional[Path] = None,
     shuffle: bool = False,
     seed: Optional[int] = None,
     parse: Optional[str] = None,
@@ -255,6 +257,9 @@ def convert(
         fields: take only these fields of a dataset or of arrays, in this order.
         labels: of a flat folder: a CSV or TSV file of path,label, with class names or integers.
         classes_from: take the class table from another dataset, or from a file with one name per line.
+        select: take only the samples that this file lists, in the order of the source: a key or row number per line, or
+            an .npy file of rows. The manual page of ``shale convert`` tells how lines are read.
+        exclude: leave out the samples that this file lists.
         shuffle: write the samples in a shuffled order.
         seed: of ``shuffle``; default 0.
         parse: of an LMDB file: ``"plain"`` makes each value one field, ``"msgpack"`` the entries of the map that it holds.
@@ -296,6 +301,8 @@ def convert(
         "fields": chosen_fields(fields),
         "labels": _maybe_path(labels, "labels"),
         "classes_from": _maybe_path(classes_from, "classes_from"),
+        "select": _maybe_path(select, "select"),
+        "exclude": _maybe_path(exclude, "exclude"),
         "shuffle": flag(shuffle, "shuffle"),
         "seed": whole_number(seed, "seed"),
         "parse": one_of(parse, "parse", (None, "plain", "msgpack")),

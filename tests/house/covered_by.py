@@ -40,4 +40,5 @@ COVERED_BY = {
     "ops/sample_output": ("tests/contract/test_sample_writer.cpp", "sample writer: what is dropped leaves nothing"),
     "ops/one_file": ("tests/cli/cases/convert_to_file.txt", "$ shale convert"),
     "ops/resample": ("tests/faults/test_draws.py", "test_same_bytes_for_any_jobs_memory_and_way_of_writing"),
+    "sources/sample_choice": ("tests/interop/test_select.py", "test_rows_are_taken_in_the_order_of_the_input"),
 }

@@ -8,6 +8,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/byte_swap.hpp"
+#include "shale/wire/npy_header.hpp"
 
 namespace shale {
 namespace {
@@ -64,6 +65,10 @@ void widen(std::span<std::uint64_t> all, std::uint64_t item_bytes, bool is_signe
 }
 
 }  // namespace
+
+std::vector<std::byte> row_numbers_header(std::uint64_t count) {
+  return npy_header_bytes({.dtype = DType::parse("<u8"), .shape = {count}});
+}
 
 NumberFile::NumberFile(const std::string& path) : array_(open_list(path)), kind_(kind_of(array_)) {}
 

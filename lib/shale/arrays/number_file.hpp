@@ -4,12 +4,16 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "shale/arrays/array_file.hpp"
 #include "shale/base/events.hpp"
 #include "shale/data/array_text.hpp"
 
 namespace shale {
+
+/// What stands in front of `count` row numbers, u64, in an .npy file.
+[[nodiscard]] std::vector<std::byte> row_numbers_header(std::uint64_t count);
 
 /// An .npy file of one axis whose elements are plain numbers of at most 8 bytes, in either byte
 /// order. Thread-safe.

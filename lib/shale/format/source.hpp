@@ -52,6 +52,7 @@ struct SourceInfo {
       false;       ///< in the order of next(): a loader without shuffle would see class after class
   Hash128 labels;  ///< xxh3-128 of all labels in order; zero where they are part of the samples'
                    ///< digests
+  Hash128 chosen;  ///< of the rows, where not all of them are taken; else zero
   std::uint64_t ignored = 0;  ///< entries that are not samples
   std::uint64_t skipped = 0;  ///< samples that the conversion which wrote this dataset left out
   std::string hidden;         ///< that conversion's policy; empty: the input is not a dataset

@@ -4,6 +4,7 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/sources/sample_choice.hpp"
 
 namespace shale {
 namespace {
@@ -55,6 +56,7 @@ Identity shaping_options(const ConvertRequest& request, const SourceInfo& source
                                             ? "unlimited"
                                             : std::to_string(request.shard_samples));
   add_order(options, request, source);
+  if (source.chosen != Hash128{}) options.emplace_back(kChosenSamples, source.chosen.hex());
   options.emplace_back("hidden", source.hidden.empty() ? name_of(request.hidden) : source.hidden);
   options.emplace_back("on_error", name_of(request.on_error));
   options.emplace_back(kLabels, source.labels.hex());
@@ -103,6 +105,13 @@ Identity identity_from_line(std::string_view line) {
 }
 
 std::optional<std::string> first_difference(const Identity& was, const Identity& is) {
+  const auto chooses = [](const Identity& identity) {
+    return std::ranges::any_of(identity,
+                               [](const auto& entry) { return entry.first == kChosenSamples; });
+  };
+  if (chooses(was) != chooses(is))
+    return fmt::format("{} before, {} now", chooses(was) ? "some of the samples" : "all samples",
+                       chooses(is) ? "some" : "all");
   for (std::size_t i = 0; i < std::max(was.size(), is.size()); ++i) {
     if (i >= was.size() || i >= is.size() || was[i].first != is[i].first) {
       return "it was made by another version of shale";

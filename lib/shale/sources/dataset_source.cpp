@@ -22,12 +22,15 @@ namespace {
 class DatasetSource final : public Source {
  public:
   DatasetSource(OpenedDataset dataset, const DatasetSelection& selection)
-      : dataset_(std::move(dataset)), stop_if_asked_(selection.stop_if_asked) {
+      : dataset_(std::move(dataset)),
+        stop_if_asked_(selection.stop_if_asked),
+        chosen_(selection.chosen) {
     for (std::uint64_t number = 0; number < dataset_.shards.size(); ++number) {
       first_row_.push_back(rows_);
       rows_ += dataset_.shards.samples(number);
     }
-    if (selection.is_shuffled && rows_ > 0) order_.emplace(rows_, selection.seed);
+    samples_ = chosen_ ? chosen_->count() : rows_;
+    if (selection.is_shuffled && samples_ > 0) order_.emplace(samples_, selection.seed);
     select(selection.fields);
     describe_manifest(selection);
     describe_samples();
@@ -37,10 +40,10 @@ class DatasetSource final : public Source {
   [[nodiscard]] const SourceInfo& info() const override { return info_; }
 
   [[nodiscard]] std::optional<PendingSample> next(std::uint64_t most_rows) override {
-    if (position_ == rows_) return std::nullopt;
-    const std::uint64_t row = order_ ? order_->at(position_) : position_;
-    const auto after = std::upper_bound(first_row_.begin(), first_row_.end(), row);
-    const auto number = static_cast<std::uint64_t>(after - first_row_.begin()) - 1;
+    if (position_ == samples_) return std::nullopt;
+    const std::uint64_t place = order_ ? order_->at(position_) : position_;
+    const std::uint64_t row = chosen_ ? chosen_->at(place) : place;
+    const std::uint64_t number = shard_of(row);
     ShardCursor& shard = open_.at(number);
     const std::uint64_t shard_row = row - first_row_[number];
     if (info_.row_bytes) {
@@ -66,6 +69,27 @@ class DatasetSource final : public Source {
   }
 
  private:
+  [[nodiscard]] std::uint64_t shard_of(std::uint64_t row) const {
+    const auto after = std::upper_bound(first_row_.begin(), first_row_.end(), row);
+    return static_cast<std::uint64_t>(after - first_row_.begin()) - 1;
+  }
+
+  // What the chosen samples have in bytes: their fields, as their indexes say.
+  [[nodiscard]] std::uint64_t bytes_of_chosen() {
+    std::uint64_t bytes = 0;
+    for (std::uint64_t i = 0; i < samples_; ++i) {
+      stop_if_asked_();
+      const std::uint64_t row = chosen_->at(i), number = shard_of(row);
+      const IndexRow places = open_.at(number).index->row(row - first_row_[number]);
+      for (const std::size_t field : fields_) {
+        const bool is_there = is_located(manifest_.schema.fields[field].kind) &&
+                              places.cells[field].place.offset != kMissing;
+        if (is_there) bytes += places.cells[field].place.length;
+      }
+    }
+    return bytes;
+  }
+
   void read_list(std::string_view name,
                  const std::function<void(const std::vector<std::string>&)>& sink) const {
     const auto take = [&](std::uint64_t row, const std::vector<std::string>& fields) {
@@ -125,7 +149,13 @@ class DatasetSource final : public Source {
       for (const std::string& field : selection.fields) facts += "\n" + field;
       info_.manifest.fingerprint = xxh3_128(as_bytes(facts));
     }
-    if (selection.fields.empty() && manifest_.layout.has_checksums) {
+    if (chosen_) {
+      info_.chosen = chosen_->hash();
+      info_.manifest.samples = samples_;
+      info_.manifest.bytes = bytes_of_chosen();
+      info_.manifest.fingerprint = chosen_->fingerprint_of(info_.manifest.fingerprint);
+    }
+    if (!chosen_ && selection.fields.empty() && manifest_.layout.has_checksums) {
       info_.digest = manifest_.digest;
       if (order_) info_.digest->ordered = {};
     }
@@ -213,8 +243,9 @@ class DatasetSource final : public Source {
   std::function<void()> stop_if_asked_;
   const Manifest& manifest_ = dataset_.manifest;
   std::vector<std::uint64_t> first_row_;
-  std::vector<std::size_t> fields_;  // of the manifest's schema
-  std::uint64_t rows_ = 0, position_ = 0;
+  std::vector<std::size_t> fields_;                      // of the manifest's schema
+  std::uint64_t rows_ = 0, samples_ = 0, position_ = 0;  // of the dataset; of these the chosen
+  std::shared_ptr<ChosenRows> chosen_;
   std::optional<Permutation> order_;
   SourceInfo info_;
   OpenShards open_{dataset_.paths, manifest_, dataset_.shards,

@@ -10,6 +10,7 @@
 #include "shale/datasets/open_dataset.hpp"
 #include "shale/format/source.hpp"
 #include "shale/shards/dataset_reader.hpp"
+#include "shale/sources/sample_choice.hpp"
 
 namespace shale {
 
@@ -17,7 +18,8 @@ namespace shale {
 struct DatasetSelection {
   bool is_shuffled = false;  ///< fixed rows are not: RowTable is their shuffle
   std::uint64_t seed = 0;
-  std::vector<std::string> fields = {};  ///< only these, in this order; empty: all
+  std::vector<std::string> fields = {};          ///< only these, in this order; empty: all
+  std::shared_ptr<ChosenRows> chosen = nullptr;  ///< only these; null: all. Not of fixed rows
   /// Called while files are proved: may throw Code::interrupted.
   std::function<void()> stop_if_asked = [] {};
 };

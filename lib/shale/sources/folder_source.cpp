@@ -83,6 +83,7 @@ class FolderSource final : public Source {
     info_.holds_images = true;
     info_.keys_are_unique = true;
     if (!open_stored_listing()) walk();
+    if (request_.chosen) choose(*request_.chosen);
     sum_up();
     if (request_.is_shuffled) shuffle();
     rewind();
@@ -91,7 +92,7 @@ class FolderSource final : public Source {
   [[nodiscard]] const SourceInfo& info() const override { return info_; }
 
   [[nodiscard]] std::optional<PendingSample> next(std::uint64_t) override {
-    std::optional<ListedFile> file = is_in_order_ ? next_listed() : next_shuffled();
+    std::optional<ListedFile> file = next_file();
     if (!file) return std::nullopt;
     return pending_of(std::move(*file));
   }
@@ -168,7 +169,9 @@ class FolderSource final : public Source {
     return parse_entry(*entry);
   }
 
-  std::optional<ListedFile> next_shuffled() {
+  std::optional<ListedFile> next_file() { return is_in_order_ ? next_listed() : next_placed(); }
+
+  std::optional<ListedFile> next_placed() {
     const std::optional<std::string_view> entry = files_.next();
     if (!entry) return std::nullopt;
     return parse_listed_file(entry->substr(sizeof(std::uint64_t)));
@@ -466,7 +469,7 @@ class FolderSource final : public Source {
     std::int64_t previous = 0;
     std::optional<ListedFile> largest;
     bool is_sorted = true, is_one_class = true;
-    while (std::optional<ListedFile> file = next_listed()) {
+    while (std::optional<ListedFile> file = next_file()) {
       request_.stop_if_asked();
       hash_text(file->path);
       fingerprint.update(bytes_of(file->bytes));
@@ -485,20 +488,44 @@ class FolderSource final : public Source {
     info_.labels_are_sorted = is_sorted && !is_one_class && !request_.is_shuffled;
   }
 
+  // Of the list, those that were chosen.
+  void choose(ChosenRows& chosen) {
+    ExternalSorter files(request_.scratch_folder, request_.memory_bytes / 2);
+    std::uint64_t taken = 0;
+    for (std::uint64_t row = 0; const std::optional<ListedFile> file = next_listed(); ++row) {
+      request_.stop_if_asked();
+      if (taken < chosen.count() && chosen.at(taken) == row) add_placed(files, taken++, *file);
+    }
+    if (taken != chosen.count()) {
+      throw Error(Code::io, "has fewer images than when it was listed a moment ago")
+          .at(request_.root)
+          .hint("something is writing to the input; wait until it stops");
+    }
+    info_.chosen = chosen.hash();
+    place(std::move(files));
+  }
+
   void shuffle() {
     const Permutation order(info_.manifest.samples, request_.seed);
     ExternalSorter shuffled(request_.scratch_folder, request_.memory_bytes / 2);
     rewind();
-    std::string entry;
-    for (std::uint64_t i = 0; const std::optional<ListedFile> file = next_listed(); ++i) {
+    for (std::uint64_t i = 0; const std::optional<ListedFile> file = next_file(); ++i) {
       request_.stop_if_asked();
-      entry.clear();
-      append_big_endian(entry, order.inverse(i));
-      append_listed_file(entry, *file);
-      shuffled.add(entry);
+      add_placed(shuffled, order.inverse(i), *file);
     }
-    shuffled.finish();
-    files_ = std::move(shuffled);
+    place(std::move(shuffled));
+  }
+
+  void add_placed(ExternalSorter& files, std::uint64_t position, const ListedFile& file) {
+    entry_.clear();
+    append_big_endian(entry_, position);
+    append_listed_file(entry_, file);
+    files.add(entry_);
+  }
+
+  void place(ExternalSorter files) {
+    files.finish();
+    files_ = std::move(files);
     is_in_order_ = false;
   }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "shale/format/source.hpp"
+#include "shale/sources/sample_choice.hpp"
 
 namespace shale {
 
@@ -45,6 +46,8 @@ struct FolderRequest {
   /// Where the list that a walk makes is written, durably; a file that is there goes. Empty:
   /// nowhere.
   std::string new_listing = {};
+  /// The files that are taken, by their rows in the list; null: all.
+  std::shared_ptr<ChosenRows> chosen = nullptr;
 };
 
 /// What a listing for this request says of what it was made of: the folder, the files that labels

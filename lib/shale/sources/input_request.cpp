@@ -10,7 +10,8 @@ std::vector<std::string> inputs_of(const InputRequest& request) {
   for (const std::string& input : request.inputs) inputs.push_back(path_in_word(input));
   if (request.draw && !request.draw->file.empty()) inputs.push_back(request.draw->file);
   // A dataset may lend its classes to the one that replaces it.
-  for (const std::string& file : {request.labels_file, request.classes_from}) {
+  for (const std::string& file : {request.labels_file, request.classes_from,
+                                  request.choice.select_file, request.choice.exclude_file}) {
     const std::optional<struct stat> facts = facts_behind(file);
     if (facts && S_ISREG(facts->st_mode)) inputs.push_back(file);
   }

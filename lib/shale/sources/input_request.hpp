@@ -8,6 +8,7 @@
 #include "shale/format/options.hpp"
 #include "shale/sampling/make_draw.hpp"
 #include "shale/sources/folder_source.hpp"
+#include "shale/sources/sample_choice.hpp"
 
 namespace shale {
 
@@ -24,6 +25,7 @@ struct InputRequest {
   HiddenPolicy hidden = HiddenPolicy::unset;
   bool allow_empty = false, is_shuffled = false;
   std::uint64_t seed = 0;  ///< of is_shuffled
+  SampleChoice choice = {};
   /// The rows of an input of fixed rows that are taken, and their order; nullopt: all.
   std::optional<DrawRequest> draw = {};
   /// Of a folder: FolderRequest has them.

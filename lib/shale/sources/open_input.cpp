@@ -1,6 +1,7 @@
 #include "shale/sources/open_input.hpp"
 
 #include <filesystem>
+#include <utility>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
@@ -129,21 +130,10 @@ std::optional<DrawRequest> draw_of(const InputRequest& request) {
       .mode = DrawMode::permute, .rows = std::nullopt, .seed = request.seed, .file = {}};
 }
 
-}  // namespace
-
-RowTable open_row_table(const InputRequest& request, const std::string& scratch_folder,
-                        const Events& events) {
-  if (std::optional<ArrayColumns> arrays = find_array_columns(request.inputs, request.fields))
-    return table_of_arrays(array_request(request, std::move(*arrays), scratch_folder));
-  if (is_folder(request)) throw rows_differ(request.inputs.front());
-  std::optional<RowTable> table =
-      table_of_dataset(open_dataset_of(request, events), request.fields);
-  if (!table) throw rows_differ(request.inputs.front());
-  return std::move(*table);
-}
-
-std::unique_ptr<Source> open_input(const InputRequest& request, const std::string& scratch_folder,
-                                   const Events& events) {
+// `chosen`: the rows that are taken, but of rows of one size; null: all.
+std::unique_ptr<Source> open_samples(const InputRequest& request,
+                                     const std::shared_ptr<ChosenRows>& chosen,
+                                     const std::string& scratch_folder, const Events& events) {
   const std::string& scratch =
       request.scratch_folder.empty() ? scratch_folder : request.scratch_folder;
   const std::optional<DrawRequest> draw = draw_of(request);
@@ -168,6 +158,7 @@ std::unique_ptr<Source> open_input(const InputRequest& request, const std::strin
     return make_dataset_source(std::move(dataset), {.is_shuffled = request.is_shuffled,
                                                     .seed = request.seed,
                                                     .fields = request.fields,
+                                                    .chosen = chosen,
                                                     .stop_if_asked = stop_if_asked});
   }
   if (request.draw) throw rows_differ(request.inputs.front());
@@ -192,7 +183,63 @@ std::unique_ptr<Source> open_input(const InputRequest& request, const std::strin
                       .stop_if_asked = [&events] { events.stop_if_asked(); },
                       .enters = refuse_folders_with(request.output, input),
                       .stored_listing = request.stored_listing,
-                      .new_listing = request.new_listing});
+                      .new_listing = request.new_listing,
+                      .chosen = chosen});
+}
+
+}  // namespace
+
+RowTable open_row_table(const InputRequest& request, const std::string& scratch_folder,
+                        const Events& events) {
+  if (std::optional<ArrayColumns> arrays = find_array_columns(request.inputs, request.fields))
+    return table_of_arrays(array_request(request, std::move(*arrays), scratch_folder));
+  if (is_folder(request)) throw rows_differ(request.inputs.front());
+  std::optional<RowTable> table =
+      table_of_dataset(open_dataset_of(request, events), request.fields);
+  if (!table) throw rows_differ(request.inputs.front());
+  return std::move(*table);
+}
+
+namespace {
+
+// Rows of one size are drawn: the list of rows stands in a file that goes with the source.
+std::unique_ptr<Source> open_chosen_rows(const InputRequest& request, ChosenRows& chosen,
+                                         const std::string& scratch_folder, const Events& events) {
+  const std::string& scratch =
+      request.scratch_folder.empty() ? scratch_folder : request.scratch_folder;
+  RowTable table = open_row_table(request, scratch, events);
+  table.info.chosen = chosen.hash();
+  table.info.manifest.fingerprint = chosen.fingerprint_of(table.info.manifest.fingerprint);
+  const NamelessFile rows(scratch);
+  chosen.write_array(rows, request.is_shuffled ? std::optional(request.seed) : std::nullopt,
+                     events);
+  return make_drawn_source(
+      std::move(table),
+      {.mode = DrawMode::indices, .rows = std::nullopt, .seed = 0, .file = rows.link()},
+      {.jobs = request.jobs,
+       .memory_bytes = array_memory(request.memory_bytes),
+       .scratch_folder = scratch},
+      events);
+}
+
+}  // namespace
+
+std::unique_ptr<Source> open_input(const InputRequest& request, const std::string& scratch_folder,
+                                   const Events& events) {
+  if (request.choice.is_all()) return open_samples(request, nullptr, scratch_folder, events);
+  InputRequest whole = request;
+  whole.choice = {};
+  whole.is_shuffled = false;
+  std::unique_ptr<Source> source = open_samples(whole, nullptr, scratch_folder, events);
+  const bool is_fixed = source->info().row_bytes.has_value();
+  const auto chosen = std::make_shared<ChosenRows>(request.choice, *source, scratch_folder,
+                                                   list_memory(request.memory_bytes), events);
+  source.reset();
+  if (is_fixed) return open_chosen_rows(request, *chosen, scratch_folder, events);
+  whole.is_shuffled = request.is_shuffled;
+  // The list that was made a moment ago.
+  if (!whole.new_listing.empty()) whole.stored_listing = std::exchange(whole.new_listing, {});
+  return open_samples(whole, chosen, scratch_folder, events);
 }
 
 }  // namespace shale

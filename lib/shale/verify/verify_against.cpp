@@ -22,6 +22,7 @@
 #include "shale/shards/place.hpp"
 #include "shale/sources/array_source.hpp"
 #include "shale/sources/folder_source.hpp"
+#include "shale/sources/sample_choice.hpp"
 
 // Both sides are lists of (key, where): one of the source's files, one of the set's rows and of
 // what was skipped. Sorted by key they are joined; the pairs are compared byte by byte in the
@@ -32,6 +33,9 @@ namespace {
 
 constexpr std::uint64_t kComparedBytes = 256 * 1024;
 constexpr std::size_t kPairsAtOnce = 64;
+constexpr std::string_view kComparesAll =
+    "the dataset was made with --select or --exclude, but datasets and arrays are compared as a "
+    "whole";
 constexpr std::uint64_t kSkipped = ~std::uint64_t{0};
 
 // The key so that entries sort by it whatever follows, and whatever bytes it has: NUL is written
@@ -148,7 +152,8 @@ class Comparison {
         open_(dataset.paths, manifest_, shards_),
         pipeline_(std::max(1U, request.jobs)) {}
 
-  void run(Source& source) {
+  /// The samples of the source that a dataset of chosen samples left out.
+  [[nodiscard]] std::uint64_t run(Source& source) {
     const std::uint64_t list_bytes = std::max<std::uint64_t>(1 << 20, request_.memory_bytes / 4);
     const std::string scratch = temporary_folder();
     ExternalSorter theirs(scratch, list_bytes), ours(scratch, list_bytes);
@@ -158,6 +163,7 @@ class Comparison {
     join(theirs, ours);
     submit();
     drain(0);
+    return left_out_;
   }
 
  private:
@@ -207,8 +213,12 @@ class Comparison {
     while (source || sample) {
       events_.stop_if_asked();
       if (!sample || (source && source->sort_key < sample->sort_key)) {
-        sink_(finding_of(source->key(),
-                         "source file is not in the dataset, nor in " + std::string(kSkippedName)));
+        if (is_subset_) {
+          ++left_out_;
+        } else {
+          sink_(finding_of(source->key(), "source file is not in the dataset, nor in " +
+                                              std::string(kSkippedName)));
+        }
         source = next_entry(theirs);
       } else if (!source || sample->sort_key < source->sort_key) {
         sink_(finding_of(sample->key(), "sample is not in the source"));
@@ -282,6 +292,8 @@ class Comparison {
   const Manifest& manifest_;
   const ShardList& shards_;
   bool compares_labels_;
+  const bool is_subset_ = has_chosen_samples(manifest_);
+  std::uint64_t left_out_ = 0;
   const FindingSink& sink_;
   const Events& events_;
   OpenShards open_;
@@ -424,8 +436,10 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
                     const FindingSink& sink, const Events& events,
                     std::vector<std::string>& notes) {
   const Manifest& manifest = dataset.manifest;
-  if (std::optional<ArrayColumns> arrays = find_array_columns(request.against, {}))
+  if (std::optional<ArrayColumns> arrays = find_array_columns(request.against, {})) {
+    if (has_chosen_samples(manifest)) notes.emplace_back(kComparesAll);
     return compare_arrays(manifest, request, std::move(*arrays), sink, events, notes);
+  }
   if (request.against.size() > 1) {
     throw Error(Code::usage, "--against is given {} times, but not with arrays",
                 request.against.size())
@@ -434,6 +448,7 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
   }
   const std::string& against = request.against.front();
   if (look_at(against) == Place::dataset || file_of_path(against)) {
+    if (has_chosen_samples(manifest)) notes.emplace_back(kComparesAll);
     compare_digests(manifest, request, sink, events);
     return;
   }
@@ -457,7 +472,12 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
                    .stop_if_asked = [&] { events.stop_if_asked(); }});
   if (is_unlabelled)
     notes.push_back("labels were not compared: pass --labels with the file that has them");
-  Comparison(request, dataset, !is_unlabelled, sink, events).run(*source);
+  const std::uint64_t left_out =
+      Comparison(request, dataset, !is_unlabelled, sink, events).run(*source);
+  if (has_chosen_samples(manifest))
+    notes.push_back(fmt::format(
+        "{} of the source are not in the dataset, which was made with --select or --exclude",
+        format_counted(left_out, "sample", "samples")));
 }
 
 }  // namespace shale

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shale/base/checksum.hpp"
+#include "shale/base/events.hpp"
+#include "shale/data/manifest.hpp"
+#include "shale/format/source.hpp"
+#include "shale/io/nameless_file.hpp"
+#include "shale/io/scratch_file.hpp"
+
+namespace shale {
+
+/// Which samples of an input are taken: those that one file lists, without those that another one
+/// lists. A file that ends in .npy holds row numbers; any other file has a key or a row number in
+/// each line. Its first line may say which, `key` or `row`; if it does not, lines are row numbers
+/// where all of them are plain numbers (digits, without zeros in front), else keys. Blank lines are
+/// skipped. Rows count from 0, in the order that the input has without a shuffle.
+struct SampleChoice {
+  std::string select_file, exclude_file;  ///< empty: all, none
+
+  [[nodiscard]] bool is_all() const { return select_file.empty() && exclude_file.empty(); }
+};
+
+/// The option under which a manifest has ChosenRows::hash(); it is there only if some were left
+/// out.
+inline constexpr std::string_view kChosenSamples = "chosen samples";
+[[nodiscard]] bool has_chosen_samples(const Manifest& manifest);
+
+/// The rows that a choice takes, ascending, in a nameless scratch file. One thread.
+class ChosenRows {
+ public:
+  /// Reads the keys of `whole`, which is at its first sample and not shuffled, where the choice
+  /// lists keys; they may have a multiple. Memory: `memory_bytes`, at least 4 MiB.
+  /// Errors: Code::bad_content with file and line for a row that the input does not have, a key of
+  /// no sample, a row or key that is listed twice, a list of keys for an input whose samples have
+  /// none, a choice that leaves nothing; same as NumberFile and InputFile; Code::interrupted.
+  ChosenRows(const SampleChoice& choice, Source& whole, const std::string& scratch_folder,
+             std::uint64_t memory_bytes, const Events& events);
+
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  /// The row of the input that comes at position i < count(). Errors: Code::io.
+  [[nodiscard]] std::uint64_t at(std::uint64_t i);
+  /// Writes them as an .npy file of u64, shuffled if there is a seed. Errors: Code::io.
+  void write_array(const NamelessFile& file, std::optional<std::uint64_t> seed,
+                   const Events& events);
+  /// xxh3-128 of all rows, 8 bytes each.
+  [[nodiscard]] Hash128 hash() const { return hash_; }
+  /// Of the chosen part of an input that has this fingerprint.
+  [[nodiscard]] Hash128 fingerprint_of(const Hash128& input) const;
+
+ private:
+  std::string scratch_folder_;
+  std::uint64_t memory_bytes_;
+  ScratchFile rows_;
+  std::uint64_t count_ = 0, first_cached_ = 0;
+  std::vector<std::uint64_t> cached_;
+  Hash128 hash_;
+};
+
+}  // namespace shale

@@ -1,0 +1,97 @@
+"""Chosen samples are those that NumPy would choose: of a folder, of datasets and arrays, in and out of order."""
+
+import numpy as np
+import pytest
+from shale import Dataset, convert, errors, verify
+
+ROWS = np.array([41, 3, 7, 0, 59, 20], "i8")
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory):
+    root = tmp_path_factory.mktemp("photos")
+    for number in range(60):
+        folder = root / f"class-{number // 20}"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{number:02}.ppm").write_bytes(b"P6 1 1 255\n" + bytes([number, 1, 2]))
+    return root
+
+
+@pytest.fixture(scope="module")
+def inputs(photos, tmp_path_factory):
+    root = tmp_path_factory.mktemp("inputs")
+    x, y = np.arange(60 * 3, dtype="f4").reshape(60, 3), np.arange(60)
+    np.save(root / "x.npy", x)
+    np.save(root / "y.npy", y)
+    np.savez_compressed(root / "packed.npz", x=x, y=y)
+    np.save(root / "fortran.npy", np.asfortranarray(x))
+    made = {"folder": photos, "arrays": {"x": root / "x.npy", "y": root / "y.npy"}}
+    made |= {"archive": root / "packed.npz", "fortran": root / "fortran.npy"}
+    for name, source, words in (
+        ("record", photos, {"shard_samples": 7}),
+        ("lmdb", photos, {"shard_samples": 50}),
+        ("rows", made["arrays"], {"shard_samples": 11}),
+    ):
+        to = "npy" if name == "rows" else name
+        convert(source, root / name, to=to, **words)
+        made[name] = root / name
+    convert(photos, root / "one.lmdb")
+    return made | {"one file": root / "one.lmdb"}
+
+
+def samples_of(path):
+    return [{name: np.asarray(value).tolist() for name, value in each.items()} for each in Dataset(path)]
+
+
+def content(samples):
+    """Rows of arrays are numbered anew."""
+    return [{name: value for name, value in each.items() if name != "key" or not value.isdigit()} for each in samples]
+
+
+@pytest.mark.parametrize("listed", ["array", "lines", "exclude"])
+@pytest.mark.parametrize("name", ["folder", "record", "lmdb", "one file", "arrays", "archive", "fortran", "rows"])
+def test_rows_are_taken_in_the_order_of_the_input(inputs, tmp_path, name, listed):
+    to = "hdf5" if name in ("arrays", "archive", "fortran", "rows") else "record"
+    convert(inputs[name], tmp_path / "all", to=to)
+    everything = samples_of(tmp_path / "all")
+    if listed == "array":
+        np.save(tmp_path / "rows.npy", ROWS)
+        words = {"select": tmp_path / "rows.npy"}
+    elif listed == "lines":
+        (tmp_path / "rows").write_text("\n".join(map(str, ROWS)))
+        words = {"select": tmp_path / "rows"}
+    else:
+        (tmp_path / "rows").write_text("row\n" + "\n".join(str(row) for row in range(60) if row not in ROWS))
+        words = {"exclude": tmp_path / "rows"}
+    convert(inputs[name], tmp_path / "some", to=to, **words)
+    expected = [everything[row] for row in sorted(ROWS)]
+    assert content(samples_of(tmp_path / "some")) == content(expected)
+
+    shuffled = convert(inputs[name], tmp_path / "shuffled", to=to, shuffle=True, seed=5, **words)
+    found = content(samples_of(tmp_path / "shuffled"))
+    assert found != content(expected) and sorted(map(repr, found)) == sorted(map(repr, content(expected)))
+    again = convert(inputs[name], tmp_path / "small", to=to, shuffle=True, seed=5, memory="16MiB", jobs=1, **words)
+    assert again.ordered_digest == shuffled.ordered_digest
+    assert verify(tmp_path / "some", deep=True).findings == 0
+
+
+def test_folds_by_key_add_up_to_the_whole(inputs, tmp_path):
+    keys = Dataset(inputs["record"]).column("key")
+    (tmp_path / "fold").write_text("\n".join(keys[::5]))
+    parts = [
+        convert(inputs[name], tmp_path / f"{name}-{word}", to="lmdb", **{word: tmp_path / "fold"})
+        for name in ("folder", "record")
+        for word in ("select", "exclude")
+    ]
+    assert [part.samples for part in parts] == [12, 48, 12, 48]
+    assert parts[0].content_digest == parts[2].content_digest
+    assert parts[1].content_digest == parts[3].content_digest
+    assert list(Dataset(tmp_path / "folder-select").column("key")) == list(keys[::5])
+
+
+@pytest.mark.parametrize("array", [np.array([1.5]), np.array([True] * 60), np.array([[1]]), np.array([-1]), np.array([60], "u8")])
+def test_arrays_that_hold_no_rows_are_refused(inputs, tmp_path, array):
+    np.save(tmp_path / "rows.npy", array)
+    with pytest.raises(errors.Error, match=r"rows\.npy"):
+        convert(inputs["record"], tmp_path / "out", to="lmdb", select=tmp_path / "rows.npy")
+    assert not (tmp_path / "out").exists()
