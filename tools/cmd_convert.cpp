@@ -6,6 +6,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/format/format.hpp"
+#include "shale/ops/choose_part.hpp"
 #include "shale/ops/convert.hpp"
 #include "shale/shards/naming.hpp"
 
@@ -18,6 +19,13 @@ namespace {
 
 // They do nothing for an output that is one array.
 constexpr const char* kImageOptions[] = {"on-error", "max-errors"};
+
+void read_part_options(const CommandLine& line, ConvertRequest& request) {
+  std::optional<std::uint64_t> offset;
+  if (line.has("part-offset")) offset = parse_count(line.text("part-offset"), "--part-offset");
+  if (line.has("part")) return choose_part(request, parse_part(line.text("part"), offset));
+  if (offset) throw Error(Code::usage, "--part-offset has no effect without --part");
+}
 
 ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) {
   FileOptions file{.with_index = line.flag("with-index")};
@@ -41,6 +49,7 @@ ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) 
   request.on_error = static_cast<OnError>(line.choice("on-error"));
   request.max_errors = parse_error_allowance(line.text("max-errors"));
   request.verify = line.flag("verify");
+  read_part_options(line, request);
   return request;
 }
 
@@ -174,6 +183,11 @@ void declare_convert(CommandLine& line) {
        "what to do with images that are empty, truncated or not images")  //
       ("max-errors", po::value<std::string>()->default_value("1%")->value_name("N|P%"),
        "fail if more than this many images are bad (with P%, at least 10 are tolerated)")  //
+      ("part", po::value<std::string>()->value_name("I/N|slurm|slurm/N|mpi"),
+       "write part I of N (from 0) into OUTPUT/part-I-of-N; I and N may come from a job array or "
+       "from MPI")  //
+      ("part-offset", po::value<std::string>()->value_name("K"),
+       "(with --part slurm/N) part of task 0, where several job arrays make the parts")  //
       ("with-index", po::bool_switch(),
        "(one file as output) write its index beside it in the same pass, as 'shale index --crc' "
        "does")  //

@@ -51,6 +51,9 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
   add("samples", fmt::format("{}, {}; source: {}, {}", format_count(manifest.digest.samples),
                              payload_text(manifest), manifest.source.kind,
                              format_count(manifest.source.samples)));
+  if (manifest.part)
+    add("part",
+        fmt::format("{} of {}, counted from 0", manifest.part->index, manifest.part->count));
   add("shards", fmt::format("{}, {} of files, the largest {}", format_count(manifest.shard_count),
                             format_size(info.file_bytes), format_size(info.largest_file)));
   add("fields", fields_text(manifest.schema, manifest.layout.rows));

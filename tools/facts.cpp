@@ -103,6 +103,8 @@ Json manifest_facts(const Manifest& manifest) {
                     {"samples", manifest.source.samples},
                     {"bytes", manifest.source.bytes},
                     {"fingerprint", manifest.source.fingerprint.hex()}};
+  if (manifest.part)
+    json["part"] = {{"index", manifest.part->index}, {"count", manifest.part->count}};
   json["options"] = Json::object();
   for (const auto& [name, value] : manifest.options) json["options"][name] = value;
   // Of payload that was never read there is no digest.

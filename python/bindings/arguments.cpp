@@ -44,4 +44,11 @@ OutputOptions Arguments::output_options() const {
   return options;
 }
 
+void Arguments::choose_part(ConvertRequest& request) const {
+  const auto part = maybe<std::string>("parts");
+  const auto offset = maybe<std::uint64_t>("part_offset");
+  if (part) return shale::choose_part(request, parse_part(*part, offset));
+  if (offset) throw Error(Code::usage, "--part-offset has no effect without --part");
+}
+
 }  // namespace shale::python

@@ -11,6 +11,7 @@
 
 #include "shale/io/output_file.hpp"
 #include "shale/ops/choose_output.hpp"
+#include "shale/ops/choose_part.hpp"
 
 #include "python/bindings/plain_objects.hpp"
 
@@ -41,6 +42,8 @@ class Arguments {
   [[nodiscard]] IoMode io() const;
   /// `to`, `shard_size`, `shard_samples`.
   [[nodiscard]] OutputOptions output_options() const;
+  /// `parts` and `part_offset`.
+  void choose_part(ConvertRequest& request) const;
 
  private:
   const nanobind::dict& words_;

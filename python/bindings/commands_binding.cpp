@@ -90,6 +90,7 @@ ConvertRequest convert_request_of(const Arguments& arguments) {
   request.is_dry_run = arguments.get<bool>("dry_run");
   request.jobs = arguments.jobs();
   request.memory_bytes = arguments.memory_bytes();
+  arguments.choose_part(request);
   return request;
 }
 

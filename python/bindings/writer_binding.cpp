@@ -44,6 +44,7 @@ ConvertRequest writer_request_of(const Arguments& arguments) {
   request.io = arguments.io();
   request.jobs = arguments.jobs();
   request.memory_bytes = arguments.memory_bytes();
+  arguments.choose_part(request);
   return request;
 }
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import operator
 import os
-from typing import Any, List, Mapping, Optional, Sequence, Union
+from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
 
 from shale.errors import UsageError
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 Paths = Union[Path, Sequence[Path]]
+Parts = Union[None, str, Tuple[int, int]]
 
 _MOST = 2**64 - 1
 
@@ -108,6 +109,15 @@ def byte_size(value: Any, name: str) -> Optional[str]:
     if value is None:
         return None
     return text(value, name) if isinstance(value, str) else str(whole_number(value, name))
+
+
+def part_text(value: Any, name: str) -> Optional[str]:
+    """A part as the program takes it: ``(index, count)``, or a string such as ``"slurm"``; or None. Errors: UsageError."""
+    if value is None or isinstance(value, str):
+        return None if value is None else text(value, name)
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise UsageError(f"{name} is {value!r}, expected a pair (index, count), 'slurm', 'slurm/N' or 'mpi'")
+    return "/".join(str(whole_number(number, name) if number is not None else number) for number in value)
 
 
 def flag(value: Any, name: str) -> bool:

@@ -9,6 +9,11 @@ from typing import Any, Iterator
 from shale.errors import Error
 
 
+# Arguments that are called otherwise than the options.
+_OPTIONS = {"parts": "part"}
+_ARGUMENTS = {option: argument for argument, option in _OPTIONS.items()}
+
+
 class Translation:
     """Messages of the program, with its options as the arguments are called; paths stay as they are.
 
@@ -21,12 +26,12 @@ class Translation:
         paths = {os.fsdecode(part) for path in _all_bytes(words) for part in (path, path.partition(b"=")[2]) if part}
         longest_first = sorted(paths, key=len, reverse=True)
         self._paths = re.compile("(" + "|".join(map(re.escape, longest_first)) + ")")
-        options = "|".join(name.replace("_", "-") for name in words)
+        options = "|".join(_OPTIONS.get(name, name).replace("_", "-") for name in words)
         self._option = re.compile(rf"(?<![^\s(])--({options})(?![\w./-])")
 
     def __call__(self, message: str) -> str:
         parts = self._paths.split(message)
-        parts[::2] = [self._option.sub(lambda match: match[1].replace("-", "_"), part) for part in parts[::2]]
+        parts[::2] = [self._option.sub(lambda match: _ARGUMENTS.get(match[1], match[1].replace("-", "_")), part) for part in parts[::2]]
         return "".join(parts)
 
     def apply_to(self, error: Error) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 
 from shale import _shale
 from shale._arguments import (
+    Parts,
     Path,
     Paths,
     byte_size,
@@ -17,6 +18,7 @@ from shale._arguments import (
     flag,
     inputs,
     one_of,
+    part_text,
     path_bytes,
     path_list,
     text,
@@ -233,6 +235,8 @@ def convert(
     allow_empty: bool = False,
     on_error: Optional[str] = None,
     max_errors: Union[None, int, str] = None,
+    parts: Parts = None,
+    part_offset: Optional[int] = None,
     with_index: bool = False,
     compress: Optional[str] = None,
     verify: bool = False,
@@ -268,6 +272,10 @@ def convert(
         allow_empty: accept classes without images, and an input without images.
         on_error: what to do with images that are empty, truncated or not images: ``"skip"`` (default), ``"keep"`` or ``"fail"``.
         max_errors: fail if more images than this are bad: a number, or a share such as ``"1%"`` (default; at least 10).
+        parts: write only part ``index`` of ``count`` (from 0), ``(index, count)``, into ``part-INDEX-of-COUNT`` in ``output``;
+            ``merge`` joins the parts. A string takes both from the environment: ``"slurm"``, ``"slurm/128"`` (the number of all
+            parts, for a job array of some of them) or ``"mpi"``.
+        part_offset: with ``"slurm/N"``, the part that task 0 makes, where several job arrays make the parts.
         with_index: for one file: write its index beside it in the same pass.
         compress: of an .npz archive: ``"none"`` (default) or ``"deflate"``.
         verify: verify the result before returning.
@@ -311,6 +319,8 @@ def convert(
         "allow_empty": flag(allow_empty, "allow_empty"),
         "on_error": one_of(on_error, "on_error", (None, "skip", "keep", "fail")),
         "max_errors": None if max_errors is None else _allowance(max_errors),
+        "parts": part_text(parts, "parts"),
+        "part_offset": whole_number(part_offset, "part_offset"),
         "with_index": flag(with_index, "with_index"),
         "compress": one_of(compress, "compress", (None, "none", "deflate")),
         "verify": flag(verify, "verify"),
@@ -324,7 +334,7 @@ def convert(
     facts = result["facts"]
     verification = facts.get("verification")
     made = ConvertResult(
-        output=os.fsdecode(words["output"]),
+        output=_unescaped(facts["output"]),
         fields=_fields(facts),
         first_skipped=tuple(
             SkippedImage(_unescaped(each["key"]), each["reason"], _unescaped(each["detail"])) for each in facts["first_skipped"]

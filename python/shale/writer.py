@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from shale import _shale
-from shale._arguments import Path, byte_size, flag, path_bytes, text, whole_number
+from shale._arguments import Parts, Path, byte_size, flag, part_text, path_bytes, text, whole_number
 from shale._program import Translation
 from shale.errors import Error, SchemaError, UsageError
 
@@ -73,6 +73,11 @@ class Writer:
         overwrite: replace an existing dataset, when the new one is complete.
         verify: read everything back at the end, and compare it with its hashes.
         with_index: put the index of an output that is one file beside it, so that ``Dataset`` opens it at once.
+        parts: write only part ``index`` of ``count`` (from 0), ``(index, count)``, into ``part-INDEX-of-COUNT`` in ``out``;
+            ``merge`` joins the parts. A string takes both from the environment: ``"slurm"``, ``"slurm/128"`` (the number of all
+            parts, for a job array of some of them) or ``"mpi"``.
+        part_offset: with ``"slurm/N"``, the part that task 0 makes, where several job arrays make the parts.
+            Each writer decides which samples it writes; they need keys, and no two parts may have the same.
 
     The dataset is there when ``close()`` has returned, or the ``with`` block has ended: complete, durable, with its
     manifest. An exception inside the block, or a writer that is dropped without ``close()``, leaves nothing. Hashing, encoding
@@ -102,6 +107,8 @@ class Writer:
         overwrite: bool = False,
         verify: bool = False,
         with_index: bool = False,
+        parts: Parts = None,
+        part_offset: Optional[int] = None,
     ) -> None:
         words = {
             "output": path_bytes(out, "out"),
@@ -114,6 +121,8 @@ class Writer:
             "overwrite": flag(overwrite, "overwrite"),
             "verify": flag(verify, "verify"),
             "with_index": flag(with_index, "with_index"),
+            "parts": part_text(parts, "parts"),
+            "part_offset": whole_number(part_offset, "part_offset"),
         }
         fields = None if _is_first(schema) else _fields_of(schema)
         self._keys = None if keys is None else flag(keys, "keys")
@@ -233,7 +242,7 @@ def from_iterable(
         samples: dictionaries, as ``Writer.write`` takes them.
         out, to, schema: as ``Writer`` has them.
         options: those of ``Writer``: classes, keys, shard_size, shard_samples, jobs, memory, io, overwrite, verify,
-            with_index.
+            with_index, parts, part_offset.
 
     An exception that the iterable raises, or a sample that does not fit, is raised here, and leaves no dataset.
 

@@ -26,6 +26,8 @@ class ArrayRows {
   [[nodiscard]] std::uint64_t rows() const { return array_.shape.front(); }
   /// True if rows have to be put together from all over the file.
   [[nodiscard]] bool is_fortran() const { return is_fortran_; }
+  /// True if its rows can be read in any order.
+  [[nodiscard]] bool is_located() const { return located_ != nullptr; }
   /// What the user should know of how it is read.
   [[nodiscard]] std::vector<std::string> notes(std::uint64_t memory_bytes) const;
 

@@ -10,6 +10,7 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/data/digest.hpp"
+#include "shale/data/part_number.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/data/shard_index.hpp"
 
@@ -64,6 +65,9 @@ struct ImageReport {
   std::map<std::string, std::uint64_t> odd;    ///< "cmyk" -> count; the list is in images.csv
 };
 
+/// ManifestSource::kind of what a program wrote sample by sample.
+inline constexpr std::string_view kProgramKind = "program";
+
 /// Everything dataset.json says but the shards, which are streamed: a set may have 10^5 of them.
 struct Manifest {
   std::string generator;  ///< "shale 0.2.0"
@@ -73,7 +77,9 @@ struct Manifest {
   Schema schema;
   ShardLayout layout;
   std::vector<std::string> classes;  ///< class names (raw bytes) by label; empty: none
-  ManifestSource source;
+  ManifestSource source;  ///< of a part: that of the whole run
+  /// Which part of a run; only for those.
+  std::optional<PartNumber> part = {};
   std::uint64_t skipped = 0, ignored = 0;
   std::optional<ImageReport> images;
   std::vector<ManifestFile> files;  ///< every other file of the directory

@@ -41,9 +41,17 @@ struct PendingSample {
   std::uint64_t bytes = 0;  ///< to be read: what a lease must cover
 };
 
+/// Of a source that gives one part of an input: which, and what the whole input has.
+struct PartOfInput {
+  PartNumber number;
+  std::uint64_t samples = 0, bytes = 0;
+};
+
 /// What is known of an input before its first sample.
 struct SourceInfo {
   ManifestSource manifest;  ///< kind, samples, bytes, fingerprint
+  /// `manifest` then has the samples of the part, and about its bytes.
+  std::optional<PartOfInput> part = {};
   Schema schema;
   std::vector<std::string> classes;  ///< by label; empty: none
   bool holds_images = false;         ///< field 0 is an image file: it is probed
@@ -98,6 +106,13 @@ class Source {
       if (!passed) throw Error(Code::bug, "{} samples too many to pass over", samples);
       samples -= passed->rows;
     }
+  }
+  /// Before the first next(): passes over the samples before `first`, and prepares for no more than
+  /// `samples` from there on; the caller asks for no more, and knows that their digest is not
+  /// info().digest. Errors: same as skip.
+  virtual void narrow(std::uint64_t first, std::uint64_t samples) {
+    (void)samples;
+    skip(first);
   }
   /// What of the input is not a sample, info().ignored entries in a fixed order, each with the
   /// reason.

@@ -40,6 +40,11 @@ Manifest wanted_manifest(const ConvertRequest& request, const SourceInfo& source
   manifest.schema = source.schema;
   manifest.classes = source.classes;
   manifest.source = source.manifest;
+  if (source.part) {
+    manifest.part = source.part->number;
+    manifest.source.samples = source.part->samples;
+    manifest.source.bytes = source.part->bytes;
+  }
   return manifest;
 }
 

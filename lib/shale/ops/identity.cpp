@@ -9,7 +9,7 @@
 namespace shale {
 namespace {
 
-constexpr std::string_view kLabels = "labels";
+constexpr std::string_view kLabels = "labels", kPartMember = "part";
 
 std::string class_table_hash(const std::vector<std::string>& classes) {
   Hasher128 hasher;
@@ -78,6 +78,10 @@ Identity identity_of(const Manifest& manifest) {
   for (const auto& option : manifest.options) {
     if (option.first == kLabels) identity.push_back(option);
   }
+  if (manifest.part) {
+    identity.emplace_back(kPartMember,
+                          fmt::format("{} of {}", manifest.part->index, manifest.part->count));
+  }
   return identity;
 }
 
@@ -112,6 +116,13 @@ std::optional<std::string> first_difference(const Identity& was, const Identity&
   if (chooses(was) != chooses(is))
     return fmt::format("{} before, {} now", chooses(was) ? "some of the samples" : "all samples",
                        chooses(is) ? "some" : "all");
+  const auto is_part = [](const Identity& identity) {
+    return !identity.empty() && identity.back().first == kPartMember;
+  };
+  if (is_part(was) != is_part(is))
+    return fmt::format("{} before, {} now",
+                       is_part(was) ? "part " + was.back().second : "all of it",
+                       is_part(is) ? "part " + is.back().second : "all");
   for (std::size_t i = 0; i < std::max(was.size(), is.size()); ++i) {
     if (i >= was.size() || i >= is.size() || was[i].first != is[i].first) {
       return "it was made by another version of shale";

@@ -63,11 +63,18 @@ struct SampleWriter::Impl {
     info.classes = std::move(classes);
     info.keys_are_unique = !info.schema.has_keys;
     check_schema_fits(format, info.schema);
+    if (request.part) info.part = PartOfInput{.number = *request.part};
     wanted = wanted_manifest(request, info);
     wanted.layout = format.layout(info.schema, format_options);
     if (info.schema.has_keys && !wanted.layout.has_keys) {
       throw Error(Code::unsupported, "format '{}' holds no keys for such fields", format.name)
           .hint("leave out keys, or choose another format");
+    }
+    if (request.part && wanted.layout.has_keys && !info.schema.has_keys) {
+      throw Error(Code::usage,
+                  "parts without keys: samples would be named by their numbers, which "
+                  "are the same in each part")
+          .hint("give the samples keys that are unique in the whole dataset");
     }
     output->begin(info, wanted);
     const std::uint64_t memory_bytes = memory_for_samples(request.memory_bytes, info);

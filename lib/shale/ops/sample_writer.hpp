@@ -11,9 +11,6 @@
 
 namespace shale {
 
-/// ManifestSource::kind of what a program wrote sample by sample.
-inline constexpr std::string_view kProgramKind = "program";
-
 /// Writes the samples that a program has, one by one, into a dataset: the same shards, indexes and
 /// hashes as a conversion of the same samples. Reads, hashes and writes in threads of its own. No
 /// dataset is there before finish() has returned. Killed, it leaves an unfinished one, which the

@@ -43,6 +43,8 @@ Json digest_to_json(const DatasetDigest& digest, bool was_read) {
 constexpr std::string_view kFixedRows = "fixed_rows";
 // The index of a single FILE that shale itself wrote: its samples lie as in a shard.
 constexpr std::string_view kOwnFile = "own_file";
+// A part of a run: `source` is that of the whole.
+constexpr std::string_view kPart = "part";
 // The keys of the samples are stored, and are no more than their numbers.
 constexpr std::string_view kNumbers = "numbers";
 
@@ -242,9 +244,19 @@ std::optional<ImageReport> images_from_json(const Json& json) {
   return report;
 }
 
+PartNumber part_from_json(const Json& json) {
+  const PartNumber part{number_at(json, "index"), number_at(json, "count")};
+  if (part.count <= kMostParts && part.index < part.count) return part;
+  throw Error(Code::damaged, "there is no part {} of {}", part.index, part.count);
+}
+
 // What one member says is what others say. The shards are counted as their lines are found.
 void check_counts(const Manifest& manifest) {
-  const std::uint64_t samples = manifest.digest.samples, all = manifest.source.samples;
+  // A program knows no more than the samples of its own part.
+  const bool is_of_whole = !manifest.part || manifest.source.kind == kProgramKind;
+  const std::uint64_t samples = manifest.digest.samples,
+                      all = is_of_whole ? manifest.source.samples
+                                        : manifest.part->share_of(manifest.source.samples);
   // A copy of a dataset still knows what its own source left out.
   const bool is_copy = manifest.source.kind == kDatasetKind;
   const bool agrees = samples <= all && (is_copy ? manifest.skipped >= all - samples
@@ -280,7 +292,7 @@ Manifest manifest_from_json(const Json& json) {
         .hint("use the version of shale that wrote it: " + text_at(json, "generator"));
   }
   for (const Json& requirement : array_at(json, "requires")) {
-    if (requirement == kFixedRows || requirement == kOwnFile) continue;
+    if (requirement == kFixedRows || requirement == kOwnFile || requirement == kPart) continue;
     if (!requirement.is_string()) throw Error(Code::damaged, "a requirement is not a string");
     throw Error(Code::unsupported, "requires '{}', which this version of shale does not support",
                 printable(requirement.get_ref<const std::string&>()));
@@ -308,6 +320,7 @@ Manifest manifest_from_json(const Json& json) {
     manifest.source.file = {hash_at(file, "head"), hash_at(file, "middle"), hash_at(file, "tail")};
   }
   if (source.contains("mtime_ns")) manifest.source.mtime_ns = number_at(source, "mtime_ns");
+  if (json.contains("part")) manifest.part = part_from_json(json["part"]);
   manifest.skipped = number_at(json, "skipped");
   manifest.ignored = number_at(json, "ignored");
   manifest.images = images_from_json(json);
@@ -327,6 +340,7 @@ Json head_to_json(const Manifest& manifest) {
   const ShardLayout& layout = manifest.layout;
   if (layout.is_of_one_file() && layout.dialect == Dialect::own)
     json["requires"].push_back(kOwnFile);
+  if (manifest.part) json["requires"].push_back(kPart);
   json["generator"] = manifest.generator;
   json["format"] = manifest.format;
   json["options"] = Json::object();
@@ -344,6 +358,8 @@ Json head_to_json(const Manifest& manifest) {
   }
   if (manifest.source.mtime_ns) json["source"]["mtime_ns"] = *manifest.source.mtime_ns;
   if (!manifest.source.origin.empty()) json["source"]["origin"] = manifest.source.origin;
+  if (manifest.part)
+    json["part"] = {{"index", manifest.part->index}, {"count", manifest.part->count}};
   json["samples"] = manifest.digest.samples;
   json["payload_bytes"] = manifest.payload_bytes;
   json["shard_count"] = manifest.shard_count;

@@ -23,6 +23,24 @@ std::optional<std::uint64_t> shard_of_file(std::string_view name) {
   return stem == shard_name(number) ? std::optional(number) : std::nullopt;
 }
 
+std::string part_name(const PartNumber& part) {
+  return fmt::format("part-{:05}-of-{:05}", part.index, part.count);
+}
+
+std::optional<PartNumber> part_of_name(std::string_view name) {
+  constexpr std::string_view kBegin = "part-", kBetween = "-of-";
+  const std::size_t between = name.find(kBetween);
+  if (!name.starts_with(kBegin) || between == std::string_view::npos) return std::nullopt;
+  PartNumber part;
+  const std::string_view index = name.substr(kBegin.size(), between - kBegin.size()),
+                         count = name.substr(between + kBetween.size());
+  std::from_chars(index.data(), index.data() + index.size(), part.index);
+  std::from_chars(count.data(), count.data() + count.size(), part.count);
+  const bool is_whole =
+      part.index < part.count && part.count <= kMostParts && part_name(part) == name;
+  return is_whole ? std::optional(part) : std::nullopt;
+}
+
 bool is_dataset_file(std::string_view name) {
   return name == kManifestName || name == kSkippedName || name == kImagesName ||
          name == kIgnoredName || shard_of_file(name).has_value();

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "shale/data/part_number.hpp"
+
 // The names in a dataset's directory. docs/layout.md lists them.
 
 namespace shale {
@@ -23,6 +25,12 @@ inline constexpr std::string_view kIndexSuffix = ".index.npy", kBlocksSuffix = "
 /// The number of the shard that a file belongs to, by its name, "shard-000007.lmdb"; nullopt for
 /// any other name.
 [[nodiscard]] std::optional<std::uint64_t> shard_of_file(std::string_view name);
+
+/// "part-00003-of-00128": the directory of a part.
+[[nodiscard]] std::string part_name(const PartNumber& part);
+
+/// The part that a directory of this name is for; nullopt for any other name.
+[[nodiscard]] std::optional<PartNumber> part_of_name(std::string_view name);
 
 /// True for a name that only shale gives: a manifest, a list beside it, or a file of a shard.
 [[nodiscard]] bool is_dataset_file(std::string_view name);

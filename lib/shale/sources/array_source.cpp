@@ -92,6 +92,14 @@ class ArraySource final : public Source {
     return run;
   }
 
+  // Streams are read from their beginning.
+  void skip(std::uint64_t samples) override {
+    for (const OpenColumn& column : columns_) {
+      if (!std::ranges::all_of(column.arrays, &ArrayRows::is_located)) return Source::skip(samples);
+    }
+    position_ += samples;
+  }
+
  private:
   // What tells one array from another of its shape: folds, seeds and splits come in equal ones.
   static std::string content_of(const ArrayFile& array) {

@@ -54,6 +54,14 @@ class DatasetSource final : public Source {
     return pending(shard, shard.index->row(shard_row), row);
   }
 
+  void skip(std::uint64_t samples) override { position_ += samples; }
+
+  // Where there is no digest to prove the samples by, the files of their shards prove them.
+  void narrow(std::uint64_t first, std::uint64_t) override {
+    position_ = first;
+    info_.digest.reset();
+  }
+
   void list_ignored(const ReasonSink& sink) override {
     read_list(kIgnoredName, [&](const std::vector<std::string>& fields) {
       if (fields.size() == 2) sink(fields[0], fields[1]);

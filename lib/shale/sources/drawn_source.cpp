@@ -10,6 +10,7 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/io/scratch_file.hpp"
+#include "shale/sampling/part_of_draw.hpp"
 
 namespace shale {
 namespace {
@@ -113,11 +114,23 @@ class DrawnSource final : public Source {
 
   [[nodiscard]] const SourceInfo& info() const override { return info_; }
 
+  // Before the first row it costs nothing.
+  void skip(std::uint64_t samples) override {
+    if (!columns_.empty() || samples > draw_->rows()) return Source::skip(samples);
+    narrow(first_number_ + samples, draw_->rows() - samples);
+  }
+
+  // Only these are read and put in order.
+  void narrow(std::uint64_t first, std::uint64_t samples) override {
+    draw_ = part_of_draw(std::move(draw_), first - first_number_, samples);
+    first_number_ = first;
+  }
+
   [[nodiscard]] std::optional<PendingSample> next(std::uint64_t most_rows) override {
     if (position_ == draw_->rows()) return std::nullopt;
     if (columns_.empty()) open_columns();
     PendingSample run;
-    run.first_number = position_;
+    run.first_number = first_number_ + position_;
     run.rows = std::min(most_rows, draw_->rows() - position_);
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const std::uint64_t bytes = run.rows * table_.row_bytes(i);
@@ -136,7 +149,8 @@ class DrawnSource final : public Source {
  private:
   void open_columns() {
     const MemoryShares shares(table_, *draw_, limits_.memory_bytes);
-    if (shares.are_settled()) require_free_space(limits_.scratch_folder, info_.manifest.bytes);
+    if (shares.are_settled())
+      require_free_space(limits_.scratch_folder, draw_->rows() * *info_.row_bytes);
     const auto scratch =
         shares.are_settled() ? std::make_shared<ScratchFile>(limits_.scratch_folder) : nullptr;
     for (std::size_t i = 0; i < table_.columns.size(); ++i) {
@@ -156,7 +170,7 @@ class DrawnSource final : public Source {
   std::unique_ptr<Draw> draw_;
   SourceInfo info_;
   std::vector<DrawnColumn> columns_;
-  std::uint64_t position_ = 0;
+  std::uint64_t position_ = 0, first_number_ = 0;
 };
 
 }  // namespace

@@ -28,6 +28,8 @@ struct InputRequest {
   SampleChoice choice = {};
   /// The rows of an input of fixed rows that are taken, and their order; nullopt: all.
   std::optional<DrawRequest> draw = {};
+  /// Only this part of the samples, in their order; nullopt: all.
+  std::optional<PartNumber> part = {};
   /// Of a folder: FolderRequest has them.
   std::string stored_listing = {}, new_listing = {};
   std::string scratch_folder;  ///< for rows that are put in order; empty: where the output is

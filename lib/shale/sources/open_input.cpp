@@ -14,6 +14,7 @@
 #include "shale/sources/array_source.hpp"
 #include "shale/sources/dataset_source.hpp"
 #include "shale/sources/drawn_source.hpp"
+#include "shale/sources/part_source.hpp"
 #include "shale/sources/unique_keys.hpp"
 
 namespace shale {
@@ -226,6 +227,11 @@ std::unique_ptr<Source> open_chosen_rows(const InputRequest& request, ChosenRows
 
 std::unique_ptr<Source> open_input(const InputRequest& request, const std::string& scratch_folder,
                                    const Events& events) {
+  if (request.part) {
+    InputRequest whole = request;
+    whole.part.reset();
+    return make_part_source(open_input(whole, scratch_folder, events), *request.part);
+  }
   if (request.choice.is_all()) return open_samples(request, nullptr, scratch_folder, events);
   InputRequest whole = request;
   whole.choice = {};

@@ -111,6 +111,21 @@ TEST_CASE("manifest: everything comes back, class names of any bytes too") {
   CHECK(shard_line(shards[1]) == shard_line(shard_of(1)));
 }
 
+TEST_CASE("manifest: of a part its number comes back, and older readers refuse it by name") {
+  const TempDir dir;
+  Manifest written = full_manifest();
+  written.source.samples = 15;  // of the whole run: 5 of them are part 1 of 3
+  written.part = PartNumber{1, 3};
+  write(dir.path(), written);
+  CHECK(read_manifest(dir.path()).part == written.part);
+  CHECK(read_text(dir / "dataset.json").find("\"requires\": [\"part\"]") != std::string::npos);
+  rewrite(dir / "dataset.json", "\"index\":1", "\"index\":3");
+  CHECK(error_of([&] { (void)read_manifest(dir.path()); }).code() == Code::damaged);
+  written.source.samples = 18;  // 6 would be in that part
+  write(dir.path(), written);
+  CHECK(error_of([&] { (void)read_manifest(dir.path()); }).code() == Code::damaged);
+}
+
 TEST_CASE("manifest: the same one has the same bytes, and one shard stands on one line") {
   const TempDir dir, other;
   write(dir.path(), full_manifest());

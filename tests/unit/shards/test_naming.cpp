@@ -28,6 +28,18 @@ TEST_CASE("dataset file: manifest, lists and all files of shards, and nothing of
   }
 }
 
+TEST_CASE("part name: comes back as the number that it has, and no other name does") {
+  CHECK(part_name({3, 128}) == "part-00003-of-00128");
+  CHECK(part_of_name("part-00003-of-00128") == PartNumber{3, 128});
+  CHECK(part_of_name(part_name({123'456, 1'000'000})) == PartNumber{123'456, 1'000'000});
+  for (const char* name : {"part-3-of-128", "part-00128-of-00128", "part-00003-of-00128x",
+                           "part-00003", "xpart-00003-of-00128", "part--0003-of-00128",
+                           "part-00000-of-00000", "part-00000-of-1000001", ""}) {
+    CAPTURE(name);
+    CHECK_FALSE(part_of_name(name));
+  }
+}
+
 TEST_CASE("path: joined with one slash, and none for the working directory") {
   CHECK(join_path("out", "a") == "out/a");
   CHECK(join_path("out/", "a") == "out/a");
