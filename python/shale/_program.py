@@ -8,7 +8,6 @@ from typing import Any, Iterator
 
 from shale.errors import Error
 
-
 # Arguments that are called otherwise than the options.
 _OPTIONS = {"parts": "part"}
 _ARGUMENTS = {option: argument for argument, option in _OPTIONS.items()}

@@ -33,8 +33,7 @@ class PartSource final : public Source {
   }
 
   void skip(std::uint64_t samples) override {
-    if (samples > left_)
-      throw Error(Code::bug, "{} samples too many to pass over", samples - left_);
+    if (samples > left_) return Source::skip(samples);
     whole_->skip(samples);
     left_ -= samples;
   }

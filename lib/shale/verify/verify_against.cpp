@@ -436,6 +436,13 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
                     const FindingSink& sink, const Events& events,
                     std::vector<std::string>& notes) {
   const Manifest& manifest = dataset.manifest;
+  if (manifest.part) {
+    throw Error(Code::unsupported,
+                "is part {} of {}, which cannot be compared with the whole input",
+                manifest.part->index, manifest.part->count)
+        .at(request.dataset)
+        .hint("merge the parts, and compare the result");
+  }
   if (std::optional<ArrayColumns> arrays = find_array_columns(request.against, {})) {
     if (has_chosen_samples(manifest)) notes.emplace_back(kComparesAll);
     return compare_arrays(manifest, request, std::move(*arrays), sink, events, notes);
