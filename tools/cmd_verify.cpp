@@ -5,6 +5,7 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/shards/place.hpp"
 #include "shale/verify/verify.hpp"
 
 #include "tools/command.hpp"
@@ -67,7 +68,7 @@ std::string opinion_of(const VerifyReport& report) {
 }
 
 // What to do about the findings: it depends on which files they are in.
-std::string_view hint_for(const VerifyReport& report) {
+std::string_view hint_for(const VerifyReport& report, const std::string& dataset) {
   const auto is_sidecar = [](const Finding& finding) {
     return finding.file.ends_with(".index.npy") || finding.file.ends_with(".blocks.npy");
   };
@@ -85,6 +86,9 @@ std::string_view hint_for(const VerifyReport& report) {
     return "'shale index' rebuilds indexes and block lists";
   if (std::all_of(findings.begin(), findings.end(), is_difference)) {
     return "the dataset itself is intact, but it was not made from this source";
+  }
+  if (holds_dataset(dataset)) {
+    return "'shale repair' replaces these files, from a copy of the dataset or from its source";
   }
   return "copy these files again from an intact copy, or convert the source again with --overwrite";
 }
@@ -138,7 +142,7 @@ int run_verify(const CommandLine& line) {
   }
   if (report.findings == 0) return kDone;
   if (!common.is_json && !common.is_quiet) {
-    progress.hint(hint_for(report));
+    progress.hint(hint_for(report, request.dataset));
   }
   // Images that were bad when they were written are no damage of the dataset.
   return report.findings == report.bad_when_written ? kSomeSkipped : kDamaged;

@@ -79,6 +79,15 @@ constexpr Command kCommands[] = {
      .common_set = kMemoryOption | kProgressOptions,
      .declare = declare_index,
      .run = run_index},
+    {.name = "repair",
+     .usage = "shale repair DATASET --from COPY|SOURCE [--dry-run]",
+     .summary = "replace damaged and missing files, from a copy or made again from the source",
+     .examples = "shale repair out --from /backup/out\n"
+                 "shale repair out --from photos",
+     .operands = "DATASET",
+     .common_set = kAllCommon,
+     .declare = declare_repair,
+     .run = run_repair},
     {.name = "resample",
      .usage = "shale resample SRC... (OUT.npy | OUTPUT --to FORMAT) [--rows N] "
               "[--permute|--replace|--indices F|--weights F]",

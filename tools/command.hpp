@@ -149,6 +149,7 @@ void declare_verify(CommandLine& line);
 void declare_cat(CommandLine& line);
 void declare_ls(CommandLine& line);
 void declare_index(CommandLine& line);
+void declare_repair(CommandLine& line);
 void declare_resample(CommandLine& line);
 int run_convert(const CommandLine& line);
 int run_verify(const CommandLine& line);
@@ -158,6 +159,7 @@ int run_ls(const CommandLine& line);
 int run_formats(const CommandLine& line);
 int run_resample(const CommandLine& line);
 int run_index(const CommandLine& line);
+int run_repair(const CommandLine& line);
 int run_completion(const CommandLine& line);
 
 }  // namespace shale::tools

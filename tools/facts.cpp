@@ -260,6 +260,22 @@ Json rebuild_facts(const RebuildReport& report) {
   return json;
 }
 
+Json repair_facts(const RepairReport& report) {
+  Json json = {{"checked", report.checked},
+               {"repaired", report.is_plan ? 0 : report.files.size() - report.left()},
+               {"left", report.left()},
+               {"dry_run", report.is_plan},
+               {"files", Json::array()}};
+  for (const RepairedFile& file : report.files) {
+    Json entry = {{"name", printable(file.file.name)},
+                  {"fault", file.fault},
+                  {"remedy", name_of(file.remedy)}};
+    put_text(entry, "obstacle", file.obstacle);
+    json["files"].push_back(std::move(entry));
+  }
+  return json;
+}
+
 Json indexed_file_facts(const IndexedFile& indexed, const DatasetPaths& paths) {
   Json json = manifest_facts(indexed.manifest);
   json["index"] = printable(paths.manifest);

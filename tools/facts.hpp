@@ -8,6 +8,7 @@
 #include "shale/datasets/rebuild_index.hpp"
 #include "shale/ops/convert.hpp"
 #include "shale/ops/inspect.hpp"
+#include "shale/ops/repair.hpp"
 #include "shale/ops/resample.hpp"
 #include "shale/verify/verify.hpp"
 
@@ -35,6 +36,7 @@ inline constexpr std::string_view kGenerator = "shale " SHALE_VERSION;
 /// What `shale index` says of a file of another tool.
 [[nodiscard]] Json indexed_file_facts(const IndexedFile& indexed, const DatasetPaths& paths);
 [[nodiscard]] Json rebuild_facts(const RebuildReport& report);
+[[nodiscard]] Json repair_facts(const RepairReport& report);
 [[nodiscard]] Json resample_facts(const ResampleReport& report, const ResampleRequest& request);
 
 /// "21 MiB of payload"; of samples that are all numbers, "numbers only".

@@ -161,6 +161,22 @@ nb::dict run_index_file(const nb::dict& words, nb::object progress) {
       watch);
 }
 
+nb::dict run_repair(const nb::dict& words, nb::object progress) {
+  const Arguments arguments(words);
+  const RepairRequest request{.dataset = raw(arguments.get<nb::bytes>("dataset")),
+                              .from = raw(arguments.get<nb::bytes>("source")),
+                              .labels_file = arguments.path("labels").value_or(""),
+                              .generator = std::string(tools::kGenerator),
+                              .jobs = arguments.jobs(),
+                              .memory_bytes = arguments.memory_bytes(),
+                              .io = arguments.io(),
+                              .is_dry_run = arguments.get<bool>("dry_run")};
+  Watch watch(std::move(progress));
+  const RepairReport report =
+      run_unlocked(watch, [&](const Events& events) { return repair(request, events); });
+  return result_of(tools::repair_facts(report), watch);
+}
+
 // The file that a path stands for: itself, or data.mdb in the directory of an LMDB.
 nb::object find_file(const nb::bytes& path) {
   const std::optional<std::string> file = file_of_path(raw(path));
@@ -174,6 +190,7 @@ void bind_commands(nb::module_& module) {
   module.def("verify", &run_verify, "words"_a, "progress"_a.none());
   module.def("info", &run_info, "words"_a);
   module.def("rebuild_index", &run_rebuild, "dataset"_a, "progress"_a.none());
+  module.def("repair", &run_repair, "words"_a, "progress"_a.none());
   module.def("index_file", &run_index_file, "words"_a, "progress"_a.none());
   module.def("file_of_path", &find_file, "path"_a);
   module.def("formats", [] { return tools::formats_facts().dump(); });

@@ -5,9 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, List
 
-from shale._shale import io_backend
-from shale._shale import version as __version__
-from shale.commands import (
+from shale._results import (
     ConvertResult,
     DatasetInfo,
     FieldInfo,
@@ -16,15 +14,15 @@ from shale.commands import (
     IndexedFile,
     IndexResult,
     RebuiltShard,
+    RepairedFile,
+    RepairResult,
     SecondOpinion,
     SkippedImage,
     VerifyResult,
-    convert,
-    formats,
-    index,
-    info,
-    verify,
 )
+from shale._shale import io_backend
+from shale._shale import version as __version__
+from shale.commands import convert, formats, index, info, repair, verify
 from shale.dataset import Dataset
 from shale.errors import (
     ContentError,
@@ -62,6 +60,8 @@ __all__ = [
     "MismatchError",
     "NotFoundError",
     "RebuiltShard",
+    "RepairResult",
+    "RepairedFile",
     "ResampleResult",
     "ResampledArray",
     "ResampledDataset",
@@ -82,6 +82,7 @@ __all__ = [
     "index",
     "info",
     "io_backend",
+    "repair",
     "resample",
     "verify",
 ]

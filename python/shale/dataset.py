@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Mapping, Option
 from shale import _shale
 from shale._arguments import field_names, flag, one_of, path_bytes, text
 from shale._program import Translation
+from shale._results import DatasetInfo
 from shale._samples import SampleSequence, rows_of
-from shale.commands import DatasetInfo, info
+from shale.commands import info
 from shale.errors import ContentError, Error, NotFoundError, UnsupportedError, UsageError
 
 if TYPE_CHECKING:

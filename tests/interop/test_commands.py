@@ -81,12 +81,12 @@ def options_of(command):
     return {word.replace("-", "_") for word in re.findall(r"^  --([a-z-]+)", text, re.MULTILINE)}
 
 
-@pytest.mark.parametrize("name", ["convert", "verify", "index", "info"])
+@pytest.mark.parametrize("name", ["convert", "verify", "index", "info", "repair"])
 def test_every_option_of_the_program_is_an_argument(name):
     # What only a terminal needs.
     of_terminals = {"help", "json", "quiet", "verbose"}
     arguments = set(inspect.signature(getattr(shale, name)).parameters)
-    called_otherwise = {"part": "parts"}
+    called_otherwise = {"part": "parts", "from": "source"}
     options = {called_otherwise.get(option, option) for option in options_of(name)}
     assert options - of_terminals - arguments == set()
 
@@ -327,3 +327,25 @@ def test_the_package_has_its_errors_and_loads_modules_when_asked():
 def test_the_documented_code_runs(block, dataset, photos, tmp_path):
     os.symlink(photos, tmp_path / "photos")
     bytes_left_by(block, dataset, tmp_path)
+
+
+def test_repair_says_what_it_did(photos, tmp_path):
+    shale.convert(photos, tmp_path / "set", "record", shard_samples=20)
+    shutil.copytree(tmp_path / "set", tmp_path / "copy")
+    (tmp_path / "set/shard-000001.tfrecord").unlink()
+    (tmp_path / "set/shard-000002.index.npy").write_bytes(b"")
+    plan = shale.repair(tmp_path / "set", photos, dry_run=True)
+    assert (bool(plan), plan.dry_run, plan.left, plan.repaired) == (False, True, 2, 0)
+    seen = []
+    done = shale.repair(tmp_path / "set", photos, progress=lambda *counts: seen.append(counts))
+    assert done and done.repaired == 2 and done.checked > 6
+    assert [(each.name, each.remedy) for each in done.files] == [
+        ("shard-000001.tfrecord", "made again"),
+        ("shard-000002.index.npy", "rebuilt"),
+    ]
+    assert done.files[0].fault == "is missing"
+    for path in (tmp_path / "copy").iterdir():
+        assert path.read_bytes() == (tmp_path / "set" / path.name).read_bytes()
+    (tmp_path / "set/dataset.json").write_bytes(b"{}")
+    with pytest.raises(errors.Error):
+        shale.repair(tmp_path / "set", photos)

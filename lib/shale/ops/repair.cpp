@@ -1,0 +1,377 @@
+#include "shale/ops/repair.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include <sys/stat.h>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/data/mismatch.hpp"
+#include "shale/datasets/rebuild_index.hpp"
+#include "shale/flow/ordered_pipeline.hpp"
+#include "shale/io/atomic_file.hpp"
+#include "shale/io/file_summary.hpp"
+#include "shale/ops/make_shards_again.hpp"
+#include "shale/shards/manifest_file.hpp"
+#include "shale/shards/naming.hpp"
+#include "shale/shards/place.hpp"
+#include "shale/shards/set_swap.hpp"
+#include "shale/shards/shard_set_writer.hpp"
+#include "shale/shards/work_folder.hpp"
+
+namespace shale {
+namespace {
+
+namespace fs = std::filesystem;
+using Remedy = RepairedFile::Remedy;
+
+constexpr std::uint64_t kCopiedBytes = 1 << 20;
+
+// What is wrong with a file; empty: nothing. A link is not followed: it would be replaced, not what
+// it leads to.
+std::string fault_of(const std::string& path, const ManifestFile& expected, const Events& events) {
+  struct stat facts {};
+  if (::lstat(path.c_str(), &facts) != 0) {
+    if (errno == ENOENT) return "is missing";
+    throw Error(Code::io, "cannot be looked at").at(path).because_errno(errno);
+  }
+  try {
+    const InputFile file(path);
+    if (file.size() != expected.bytes)
+      return fmt::format("has {} bytes, expected {}", file.size(), expected.bytes);
+    const Hash128 found = summarize_file(file, [&](auto) { events.stop_if_asked(); }).hash;
+    return found == expected.hash ? ""
+                                  : fmt::format("has other content: found xxh3-128 {}, expected {}",
+                                                found.hex(), expected.hash.hex());
+  } catch (const Error& error) {
+    if (error.code() == Code::not_found || error.code() == Code::unsupported)
+      return error.message();
+    if (error.code() == Code::damaged) return "changes while it is read";
+    throw;
+  }
+}
+
+bool is_link_or_folder(const std::string& path) {
+  struct stat facts {};
+  return ::lstat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode);
+}
+
+/// A dataset that is looked through, and put right.
+class Repair {
+ public:
+  Repair(const RepairRequest& request, const Events& events)
+      : request_(request), events_(events), paths_(request.dataset) {}
+
+  RepairReport run() {
+    refuse_odd_inputs();
+    if (!request_.is_dry_run) {
+      work_.emplace(request_.dataset);
+      finish_swap(SetPlace::of_dataset(request_.dataset), *work_);
+      work_->clear();
+    }
+    try {
+      find_manifest();
+      find_damage();
+      if (!request_.is_dry_run && !report_.files.empty()) put_right();
+    } catch (...) {
+      if (work_) work_->remove();
+      throw;
+    }
+    if (work_) work_->remove();
+    work_.reset();
+    if (!request_.is_dry_run) rebuild_indexes();
+    report_.is_plan = request_.is_dry_run;
+    return std::move(report_);
+  }
+
+ private:
+  void refuse_odd_inputs() const {
+    const Place place = look_at(request_.dataset);
+    if (place == Place::absent) throw absent(request_.dataset);
+    if (place == Place::unfinished) throw unfinished(request_.dataset);
+    if (place == Place::other_file) {
+      throw Error(Code::unsupported, "is a file: a dataset that is one directory can be repaired")
+          .at(request_.dataset);
+    }
+    if (look_at(request_.from) == Place::absent) throw absent(request_.from);
+    std::error_code error;
+    if (!fs::equivalent(request_.dataset, request_.from, error)) return;
+    throw Error(Code::usage, "--from names the dataset itself")
+        .at(request_.from)
+        .hint("pass a copy of the dataset, or what it was made from");
+  }
+
+  [[nodiscard]] std::string path_of(const std::string& name) const {
+    return join_path(request_.dataset, name);
+  }
+  [[nodiscard]] std::string path_of_copy(const std::string& name) const {
+    return join_path(request_.from, name);
+  }
+
+  void find_manifest() {
+    ++report_.checked;
+    try {
+      shards_ = open_shard_list(paths_, request_.memory_bytes);
+      return;
+    } catch (const Error& error) {
+      if (error.code() != Code::damaged && error.code() != Code::not_found) throw;
+      RepairedFile manifest;
+      manifest.file.name = kManifestName;
+      manifest.fault = error.code() == Code::not_found ? "is missing" : error.message();
+      report_.files.push_back(std::move(manifest));
+    }
+    if (!is_manifest_in(request_.from)) {
+      throw Error(Code::damaged, "{}, and only a copy of the dataset has another one",
+                  report_.files.front().fault)
+          .at(paths_.manifest)
+          .hint("pass a copy of the dataset with --from");
+    }
+    shards_ = open_shard_list(DatasetPaths(request_.from), request_.memory_bytes);
+    if (!holds_shard_of(shards_)) {
+      throw Error(Code::mismatch,
+                  "no file of a shard is as this manifest says: it may be of another dataset")
+          .at(DatasetPaths(request_.from).manifest)
+          .hint("pass a copy of this very dataset");
+    }
+  }
+
+  static bool is_manifest_in(const std::string& folder) {
+    return look_at(folder) == Place::dataset;
+  }
+
+  [[nodiscard]] bool holds_shard_of(const ShardList& shards) const {
+    const auto is_whole = [&](const ManifestFile& file) {
+      return !file.name.empty() && fault_of(path_of(file.name), file, events_).empty();
+    };
+    for (const ManifestShard& shard : shards) {
+      if (std::any_of(shard.files.begin(), shard.files.end(), is_whole) || is_whole(shard.index) ||
+          is_whole(shard.blocks))
+        return true;
+    }
+    return false;
+  }
+
+  void find_damage() {
+    std::vector<RepairedFile> files;
+    const auto add = [&](const ManifestFile& file, std::optional<std::uint64_t> shard,
+                         bool is_data) {
+      if (!file.name.empty())
+        files.push_back(
+            {.file = file, .shard = shard, .is_data = is_data, .fault = {}, .obstacle = {}});
+    };
+    for (std::uint64_t number = 0; number < shards_.size(); ++number) {
+      const ManifestShard shard = shards_[number];
+      for (const ManifestFile& file : shard.files) add(file, number, true);
+      add(shard.index, number, false);
+      add(shard.blocks, number, false);
+      check(files);
+    }
+    for (const ManifestFile& file : shards_.manifest().files) add(file, std::nullopt, false);
+    check(files);
+    drain(0);
+  }
+
+  // Hands the files to the workers, and keeps those that are damaged, in order.
+  void check(std::vector<RepairedFile>& files) {
+    for (RepairedFile& file : files) {
+      ++report_.checked;
+      checks_.submit([this, file = std::move(file)](unsigned) mutable {
+        file.fault = fault_of(path_of(file.file.name), file.file, events_);
+        return std::move(file);
+      });
+    }
+    files.clear();
+    drain(std::size_t{2} * request_.jobs);
+  }
+
+  void drain(std::size_t left) {
+    while (checks_.pending() > left) {
+      RepairedFile file = checks_.take();
+      if (!file.fault.empty()) report_.files.push_back(std::move(file));
+      events_.stop_if_asked();
+      events_.report(++done_, 0, 0);
+    }
+  }
+
+  void put_right() {
+    const bool is_copy = holds_copies();
+    for (RepairedFile& file : report_.files) {
+      if (is_link_or_folder(path_of(file.file.name))) {
+        file.obstacle = "is a link or a directory, which is not replaced";
+      } else if (is_copy && file.file.name != kManifestName) {
+        copy(file);
+      }
+    }
+    if (!is_copy) make_again();
+    for (RepairedFile& file : report_.files) {
+      if (file.file.name == kManifestName && file.obstacle.empty()) copy_manifest(file);
+    }
+  }
+
+  void copy(RepairedFile& file) {
+    const std::string path = path_of_copy(file.file.name);
+    std::error_code error;
+    if (!fs::exists(path, error)) {
+      file.obstacle = "the copy does not have it";
+      return;
+    }
+    events_.stop_if_asked();
+    const InputFile source(path);
+    if (source.size() != file.file.bytes) {
+      file.obstacle = fmt::format("the copy has {} bytes", source.size());
+      return;
+    }
+    const std::string made = join_path(work_->path(), file.file.name);
+    if (copied(source, made).hash == file.file.hash) {
+      publish(made, file, Remedy::copied);
+    } else {
+      file.obstacle = "the copy is damaged, too";
+      (void)remove_file(made);
+    }
+  }
+
+  [[nodiscard]] FileSummary copied(const InputFile& source, const std::string& to) const {
+    OutputFile made(to, data_file_options(request_.io, request_.memory_bytes));
+    std::vector<std::byte> piece(std::min(kCopiedBytes, source.size()));
+    while (made.size() < source.size()) {
+      events_.stop_if_asked();
+      piece.resize(std::min<std::uint64_t>(piece.size(), source.size() - made.size()));
+      source.read_exact(made.size(), piece);
+      made.append(piece);
+    }
+    return made.finish();
+  }
+
+  void publish(const std::string& made, RepairedFile& file, Remedy remedy) const {
+    rename_file(made, path_of(file.file.name));
+    sync_directory(request_.dataset);
+    file.remedy = remedy;
+    file.obstacle.clear();
+  }
+
+  // Last: a dataset without its manifest is not read.
+  void copy_manifest(RepairedFile& file) const {
+    const std::string made = join_path(work_->path(), kManifestName);
+    (void)copied(InputFile(DatasetPaths(request_.from).manifest), made);
+    (void)read_manifest(DatasetPaths(work_->path()));
+    publish(made, file, Remedy::copied);
+  }
+
+  [[nodiscard]] bool is_left(const RepairedFile& file) const {
+    return file.remedy == Remedy::none && file.obstacle.empty();
+  }
+
+  void make_again() {
+    std::vector<std::uint64_t> numbers;
+    for (const RepairedFile& file : report_.files) {
+      if (is_left(file) && file.is_data && (numbers.empty() || numbers.back() != *file.shard))
+        numbers.push_back(*file.shard);
+    }
+    if (!numbers.empty())
+      make_shards_again(
+          request_, shards_, numbers, *work_, events_,
+          [&](std::uint64_t number, const ManifestShard& shard) { publish_shard(number, shard); });
+    for (RepairedFile& file : report_.files) {
+      if (is_left(file) && !file.shard && file.file.name != kManifestName)
+        file.obstacle = "it is not made again from the source; a copy of the dataset has it";
+    }
+  }
+
+  // A dataset is a copy if its manifest says the same; without a manifest, files of these names
+  // are. What is taken from it is proved by its hash.
+  [[nodiscard]] bool holds_copies() const {
+    if (is_manifest_in(request_.from)) try {
+        const Manifest theirs = read_manifest(DatasetPaths(request_.from));
+        const Manifest& ours = shards_.manifest();
+        return theirs.format == ours.format && theirs.shard_count == ours.shard_count &&
+               theirs.digest.ordered == ours.digest.ordered && theirs.options == ours.options;
+      } catch (const Error& error) {
+        if (error.code() != Code::damaged) throw;
+      }
+    return std::any_of(report_.files.begin(), report_.files.end(), [&](const RepairedFile& file) {
+      std::error_code error;
+      return fs::exists(path_of_copy(file.file.name), error);
+    });
+  }
+
+  void publish_shard(std::uint64_t number, const ManifestShard& made) {
+    const ManifestShard expected = shards_[number];
+    const auto take = [&](const ManifestFile& from, const ManifestFile& to) {
+      for (RepairedFile& file : report_.files) {
+        if (file.file.name != to.name || !is_left(file)) continue;
+        if (from.bytes == to.bytes && from.hash == to.hash) {
+          publish(join_path(work_->path(), from.name), file, Remedy::made_again);
+        } else {
+          file.obstacle = fmt::format(
+              "made again it is another file ({} bytes, xxh3-128 {}): the source has changed, or "
+              "{} wrote other bytes",
+              from.bytes, from.hash.hex(), shards_.manifest().generator);
+        }
+      }
+    };
+    for (std::size_t i = 0; i < std::min(made.files.size(), expected.files.size()); ++i)
+      take(made.files[i], expected.files[i]);
+    take(made.index, expected.index);
+    take(made.blocks, expected.blocks);
+  }
+
+  // Of shards that are whole: what is left are their indexes and block lists.
+  void rebuild_indexes() {
+    if (std::none_of(report_.files.begin(), report_.files.end(), [&](const RepairedFile& file) {
+          return is_left(file) || (file.shard && !file.is_data && file.remedy == Remedy::none);
+        }))
+      return;
+    const RebuildReport rebuilt = rebuild_index(request_.dataset, events_);
+    for (RepairedFile& file : report_.files) {
+      if (!file.shard || file.is_data || file.remedy != Remedy::none) continue;
+      const RebuiltShard& shard = rebuilt.shards[*file.shard];
+      const bool is_index = file.file.name.ends_with(kIndexSuffix);
+      if (is_index ? shard.index_written : shard.blocks_written) {
+        file.remedy = Remedy::rebuilt;
+        file.obstacle.clear();
+      } else if (file.obstacle.empty()) {
+        file.obstacle = "the shard that it describes is damaged";
+      }
+    }
+  }
+
+  const RepairRequest& request_;
+  const Events& events_;
+  const DatasetPaths paths_;
+  std::optional<WorkFolder> work_;
+  ShardList shards_;
+  RepairReport report_;
+  std::uint64_t done_ = 0;
+  OrderedPipeline<RepairedFile> checks_{std::max(1U, request_.jobs)};  // last: uses the others
+};
+
+}  // namespace
+
+std::string_view name_of(RepairedFile::Remedy remedy) {
+  switch (remedy) {
+    case Remedy::none:
+      return "none";
+    case Remedy::copied:
+      return "copied";
+    case Remedy::made_again:
+      return "made again";
+    case Remedy::rebuilt:
+      return "rebuilt";
+  }
+  return "";
+}
+
+std::uint64_t RepairReport::left() const {
+  return static_cast<std::uint64_t>(
+      std::count_if(files.begin(), files.end(),
+                    [](const RepairedFile& file) { return file.remedy == Remedy::none; }));
+}
+
+RepairReport repair(const RepairRequest& request, const Events& events) {
+  return Repair(request, events).run();
+}
+
+}  // namespace shale

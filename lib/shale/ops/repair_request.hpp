@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "shale/io/output_file.hpp"
+
+namespace shale {
+
+/// A repair as requested.
+struct RepairRequest {
+  std::string dataset;
+  std::string from;         ///< a copy of the dataset, or of some of its files; or its source
+  std::string labels_file;  ///< of a source that is a flat folder
+  std::string generator;
+  unsigned jobs = 1;
+  std::uint64_t memory_bytes = 256 << 20;
+  IoMode io = IoMode::automatic;
+  bool is_dry_run = false;  ///< finds what is damaged, and changes nothing
+};
+
+}  // namespace shale

@@ -1,0 +1,260 @@
+"""What the commands of the program return as functions, and how it is made of the program's facts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Dict, Mapping, Optional, Tuple
+
+from shale.errors import DamagedError
+
+
+@dataclass(frozen=True)
+class FieldInfo:
+    """A field of a dataset's schema."""
+
+    name: str
+    kind: str  #: ``"bytes"``, ``"text"``, ``"integer"``, ``"real"``, ``"tensor"`` or ``"list"``
+    dtype: Optional[str] = None  #: NumPy's description, such as ``"<f4"``, where all values have one
+    shape: Optional[Tuple[int, ...]] = None  #: of one value, where all have one
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that ``verify`` found to be wrong. What is not known, or has no meaning here, is None."""
+
+    message: str
+    file: Optional[str] = None  #: in the dataset's directory
+    byte: Optional[int] = None  #: in that file
+    bytes: Optional[int] = None  #: how many are concerned
+    shard: Optional[str] = None
+    row: Optional[int] = None  #: in that shard
+    sample: Optional[int] = None  #: over the dataset
+    key: Optional[str] = None
+    field: Optional[str] = None
+    found: Optional[str] = None
+    expected: Optional[str] = None
+
+    def __str__(self) -> str:
+        place = [self.file, None if self.byte is None else f"byte {self.byte}", self.key and f"sample '{self.key}'"]
+        values = self.found and self.expected and f": found {self.found}, expected {self.expected}"
+        return ": ".join(part for part in [*place, self.message] if part) + (values or "")
+
+
+@dataclass(frozen=True)
+class SecondOpinion:
+    """What the library of a container said of the shards that shale found intact (``deep``)."""
+
+    library: str
+    shards: int
+    samples: int
+    findings: int
+
+
+@dataclass(frozen=True)
+class VerifyResult:
+    """The result of ``verify``. It is true if nothing is wrong."""
+
+    ok: bool
+    shards: int
+    samples: int
+    bytes: int  #: that were checked
+    findings: int  #: how many there are
+    first_findings: Tuple[Finding, ...]  #: the first 1,000 of them
+    bad_when_written: int  #: of the findings: images that do not decode, but are as they were when they were written
+    undecoded: int  #: images of types that shale has no decoder for
+    second_opinion: Optional[SecondOpinion]
+    notes: Tuple[str, ...]  #: what could not be verified, a sentence each
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def raise_if_damaged(self) -> None:
+        """Does nothing if nothing is wrong.
+
+        Raises:
+            shale.errors.DamagedError: with the first finding.
+        """
+        if self.ok:
+            return
+        first = self.first_findings[0]
+        more = self.findings - 1
+        error = DamagedError(f"{first}" + (f" (and {more} more {'finding' if more == 1 else 'findings'})" if more else ""))
+        error.file, error.offset, error.shard, error.key, error.sample = first.file, first.byte, first.shard, first.key, first.sample
+        raise error
+
+
+@dataclass(frozen=True)
+class DatasetInfo:
+    """What a dataset is, from its manifest: the members of ``shale info --json`` (docs/json.md)."""
+
+    complete: bool  #: False: a run is unfinished; everything else is empty then
+    format: str = ""
+    generator: str = ""  #: the program that wrote it
+    samples: int = 0
+    bytes: int = 0  #: of payload
+    shards: int = 0
+    file_bytes: int = 0  #: of the shards, with indexes and block lists
+    largest_file: int = 0  #: bytes
+    fields: Tuple[FieldInfo, ...] = ()
+    classes: int = 0
+    class_names: Tuple[str, ...] = ()  #: by label
+    skipped: int = 0  #: images that were left out, listed in ``skipped.csv``
+    ignored: int = 0  #: entries of the folder that are not samples, listed in ``ignored.csv``
+    images: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  #: ``{"types": {"jpeg": 7}, "odd": {"gray": 1}}``
+    source: Mapping[str, Any] = field(default_factory=dict)  #: kind, samples, bytes and fingerprint of the input
+    options: Mapping[str, str] = field(default_factory=dict)  #: those that shaped the bytes
+    content_digest: Optional[str] = None  #: hexadecimal; None: the payload of a file of another tool was never read
+    ordered_digest: Optional[str] = None
+    key_digest: Optional[str] = None  #: None also where keys are only numbers
+    indexed: bool = True  #: False: a file of another tool, surveyed for this call alone
+    notes: Tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SkippedImage:
+    """An image that ``convert`` left out."""
+
+    key: str
+    reason: str  #: ``"empty"``, ``"unknown-type"``, ``"truncated"``, ``"no-pixels"``, ``"damaged"`` or ``"other"``
+    detail: str  #: in words
+
+
+@dataclass(frozen=True)
+class ConvertResult:
+    """The result of ``convert``. What ``dry_run`` cannot know is None."""
+
+    output: str
+    format: str
+    samples: int
+    bytes: int  #: of payload
+    shards: int
+    file_bytes: int  #: of all files
+    fields: Tuple[FieldInfo, ...]
+    classes: int
+    skipped: int  #: images that were left out, by this conversion or by those before it
+    first_skipped: Tuple[SkippedImage, ...]  #: the first of those that this conversion left out: ten, or 1,000 for one file
+    ignored: int  #: entries of the folder that are not samples
+    images: Mapping[str, Mapping[str, int]]
+    index: Optional[str]  #: of one file, ``with_index``: the manifest that stands beside it
+    dry_run: bool
+    was_complete: bool  #: the output was finished before: nothing was done
+    was_compared: bool  #: and the input is newer: its content was compared, and is the same
+    content_digest: Optional[str]
+    ordered_digest: Optional[str]
+    key_digest: Optional[str]
+    verification: Optional[VerifyResult]  #: with ``verify``
+    notes: Tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class IndexedFile:
+    """A file of another tool, and its index."""
+
+    index: str  #: path of the index's manifest
+    format: str
+    samples: int
+    bytes: int  #: of payload
+    fields: Tuple[FieldInfo, ...]
+    checksums: bool  #: whether the payload was read
+    content_digest: Optional[str]  #: None if it was not
+    notes: Tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RebuiltShard:
+    """A shard of a dataset whose index and block list were checked."""
+
+    name: str
+    was_whole: bool
+    has_index: bool
+    index_written: bool
+    blocks_written: bool
+    fault: Optional[str] = None  #: why they could not be rebuilt
+
+
+@dataclass(frozen=True)
+class RepairedFile:
+    """A file of a dataset that was missing or damaged."""
+
+    name: str
+    fault: str  #: what was wrong with it
+    remedy: str  #: ``"copied"``, ``"made again"``, ``"rebuilt"`` or ``"none"``
+    obstacle: Optional[str] = None  #: why there was no remedy
+
+
+@dataclass(frozen=True)
+class RepairResult:
+    """The result of ``repair``. It is true if no file is damaged any more."""
+
+    checked: int  #: files of the dataset
+    repaired: int
+    left: int  #: files that are still damaged
+    dry_run: bool
+    files: Tuple[RepairedFile, ...]  #: those that were missing or damaged
+
+    def __bool__(self) -> bool:
+        return self.left == 0
+
+
+@dataclass(frozen=True)
+class IndexResult:
+    """The result of ``index``: of files of other tools, or of one dataset."""
+
+    files: Tuple[IndexedFile, ...] = ()
+    shards: Tuple[RebuiltShard, ...] = ()
+    whole: int = 0  #: shards whose lists were intact
+    rebuilt: int = 0
+
+
+@dataclass(frozen=True)
+class FormatInfo:
+    """A format that ``convert`` writes."""
+
+    name: str
+    summary: str
+    suffixes: Tuple[str, ...]  #: of its files
+    kinds: Tuple[str, ...]  #: of fields that it can hold
+    self_checksummed: bool  #: the container carries checksums of its own
+
+
+# --- made of facts
+
+
+def take(facts: dict, names: str) -> Dict[str, Any]:
+    return {name: facts[name] for name in names.split()}
+
+
+def fields_of(facts: dict) -> Tuple[FieldInfo, ...]:
+    return tuple(
+        FieldInfo(each["name"], each["kind"], each.get("dtype"), tuple(each["shape"]) if "shape" in each else None)
+        for each in facts["fields"]
+    )
+
+
+def verify_result(facts: dict) -> VerifyResult:
+    opinion = facts.get("second_opinion")
+    return VerifyResult(
+        first_findings=tuple(finding(each) for each in facts["first_findings"]),
+        second_opinion=None if opinion is None else SecondOpinion(**opinion),
+        notes=tuple(facts["notes"]),
+        **take(facts, "ok shards samples bytes findings bad_when_written undecoded"),
+    )
+
+
+def finding(facts: dict) -> Finding:
+    named: Dict[str, Any] = {name: unescaped(facts[name]) for name in ("file", "key") if name in facts}
+    return Finding(**{**facts, **named})
+
+
+# What the program escapes where it prints names: see "printable" in docs/json.md.
+_ESCAPED = re.compile(rb"\\(?:x([0-9a-f]{2})|(.))")
+
+
+def unescaped(name: str) -> str:
+    """A name as Python has it: bytes that are not UTF-8 are escaped with ``surrogateescape``."""
+
+    def byte(match: Any) -> bytes:
+        return bytes([int(match[1], 16)]) if match[1] else {b"n": b"\n", b"t": b"\t"}.get(match[2], match[2])
+
+    return _ESCAPED.sub(byte, name.encode()).decode("utf-8", "surrogateescape")

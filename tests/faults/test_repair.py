@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""Damaged datasets are put right: from a copy, from their shards, or made again from what they were made from.
+
+    SHALE=build/release/shale python3 tests/faults/test_repair.py
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import shale_tool
+from shale_tool import run
+
+FORMATS = ("lmdb", "hdf5", "record")
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in pathlib.Path(folder).iterdir() if path.is_file()}
+
+
+def flip(path, at=0.5):
+    data = bytearray(path.read_bytes())
+    data[int(len(data) * at)] ^= 1
+    path.write_bytes(data)
+
+
+class Repair(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = shale_tool.Folder()
+        cls.addClassCleanup(cls.folder.remove)
+        cls.photos = shale_tool.make_photos(cls.folder / "photos", 40)
+        for name in ("class-0/aaa.jpg", "class-1/mmm.jpg", "class-2/zzz.jpg"):
+            path = cls.photos / name
+            path.parent.mkdir(exist_ok=True)
+            shale_tool.write(path, b"")  # left out by the run: positions and rows differ
+        rows = b"".join(number.to_bytes(8, "little") for number in range(1000))
+        head = b"{'descr': '<i8', 'fortran_order': False, 'shape': (1000,), }"
+        head += b" " * (63 - (10 + len(head)) % 64) + b"\n"
+        cls.array = cls.folder / "x.npy"
+        cls.array.write_bytes(b"\x93NUMPY\1\0" + len(head).to_bytes(2, "little") + head + rows)
+        cls.base = cls.folder / "base"
+        run("convert", cls.photos, cls.base, "--to", "lmdb", "--shard-samples", 9)
+
+    def made(self, name, source, *words, codes=(0, 4)):
+        whole = self.folder / f"{self._testMethodName}-{name}"
+        done = run("convert", source, whole, *words)
+        self.assertIn(done.code, codes, done.err)
+        hurt = self.folder / f"{whole.name}-hurt"
+        shutil.copytree(whole, hurt)
+        return whole, hurt
+
+    def repaired(self, hurt, source, *words, code=0):
+        done = run("repair", hurt, "--from", source, "--json", *words)
+        self.assertEqual(done.code, code, done.err + done.out)
+        return {each["name"]: each["remedy"] for each in json.loads(done.out)["files"]}
+
+    def same(self, hurt, whole):
+        self.assertEqual(contents(hurt), contents(whole))
+        self.assertFalse((hurt / ".shale").exists())
+
+    def test_files_come_from_a_copy_whatever_is_damaged(self):
+        for name in (*FORMATS, "npy"):
+            with self.subTest(name):
+                source = self.array if name == "npy" else self.photos
+                whole, hurt = self.made(name, source, "--to", name, "--shard-samples", 9 if name != "npy" else 300)
+                kept = {path.name: path.stat().st_ino for path in hurt.iterdir()}
+                hurt_files = sorted(path.name for path in hurt.iterdir())[::2]
+                for number, file in enumerate(hurt_files):
+                    os.remove(hurt / file) if number % 2 else flip(hurt / file)
+                remedies = self.repaired(hurt, whole)
+                self.assertEqual(sorted(remedies), hurt_files)
+                self.assertEqual(set(remedies.values()), {"copied"})
+                self.same(hurt, whole)
+                for path in hurt.iterdir():
+                    if path.name not in hurt_files:
+                        self.assertEqual(path.stat().st_ino, kept[path.name], f"{path.name} was touched")
+
+    def test_shards_are_made_again_from_the_source(self):
+        cases = [(f"{name}{'-shuffled' * shuffled}", self.photos, name, 9, shuffled) for name in FORMATS for shuffled in (0, 1)]
+        cases += [(f"array-{name}{'-shuffled' * shuffled}", self.array, name, 300, shuffled) for name in ("npy", "hdf5") for shuffled in (0, 1)]
+        cases += [(f"set{'-shuffled' * shuffled}", self.base, "record", 7, shuffled) for shuffled in (0, 1)]
+        for title, source, name, rows, shuffled in cases:
+            with self.subTest(title):
+                words = ["--to", name, "--shard-samples", rows] + ["--shuffle", "--seed", 3] * shuffled
+                whole, hurt = self.made(title, source, *words)
+                shards = sorted(path for path in hurt.iterdir() if path.suffix in (".lmdb", ".h5", ".tfrecord") or path.name.endswith(".x.npy"))
+                self.assertGreater(len(shards), 3)
+                flip(shards[1])
+                os.remove(shards[-1])
+                for path in hurt.glob("shard-000001.*npy"):
+                    if path != shards[1]:
+                        flip(path, 0.99)
+                remedies = self.repaired(hurt, source, "--jobs", 2, "--memory", "16MiB")
+                self.assertEqual(remedies.pop(shards[1].name), "made again")
+                self.assertEqual(remedies.pop(shards[-1].name), "made again")
+                self.assertEqual(set(remedies.values()) - {"made again"}, set())
+                self.same(hurt, whole)
+
+    def test_shards_of_a_part_are_made_again(self):
+        words = ["--to", "record", "--shard-samples", 4, "--shuffle", "--part", "1/3"]
+        out = self.folder / "parts"
+        self.assertIn(run("convert", self.photos, out, *words).code, (0, 4))
+        whole = out / "part-00001-of-00003"
+        hurt = self.folder / "part"
+        shutil.copytree(whole, hurt)
+        flip(hurt / "shard-000001.tfrecord")
+        self.assertEqual(self.repaired(hurt, self.photos), {"shard-000001.tfrecord": "made again"})
+        self.same(hurt, whole)
+
+    def test_indexes_and_block_lists_are_rebuilt_from_their_shards(self):
+        whole, hurt = self.made("set", self.photos, "--to", "record", "--shard-samples", 9)
+        flip(hurt / "shard-000000.index.npy")
+        os.remove(hurt / "shard-000002.blocks.npy")
+        self.assertEqual(set(self.repaired(hurt, self.photos).values()), {"rebuilt"})
+        self.same(hurt, whole)
+
+    def test_labels_of_a_flat_folder_are_needed_again(self):
+        flat = self.folder / "flat"
+        flat.mkdir()
+        lines = []
+        for number in range(12):
+            shale_tool.write(flat / f"{number}.png", shale_tool.RGB_JPEG + bytes([number]))
+            lines.append(f"{number}.png,{number % 3}")
+        labels = self.folder / "labels.csv"
+        labels.write_text("\n".join(lines))
+        whole, hurt = self.made("set", flat, "--labels", labels, "--to", "record", "--shard-samples", 5)
+        flip(hurt / "shard-000001.tfrecord")
+        self.assertEqual(set(self.repaired(hurt, flat, "--labels", labels).values()), {"made again"})
+        self.same(hurt, whole)
+
+    def test_a_source_that_changed_replaces_nothing(self):
+        source = self.folder / "changed"
+        shutil.copytree(self.photos, source)
+        whole, hurt = self.made("set", source, "--to", "record", "--shard-samples", 9)
+        flip(hurt / "shard-000001.tfrecord")
+        before = contents(hurt)
+        photo = sorted(source.glob("class-*/*"))[12]
+        data = bytearray(photo.read_bytes())
+        data[-3] ^= 1  # the same size: what the fingerprint does not see, the hash of the shard does
+        photo.write_bytes(data)
+        done = run("repair", hurt, "--from", source)
+        self.assertEqual(done.code, 3, done.err)
+        self.assertIn("made again it is another file", done.out)
+        self.assertEqual(contents(hurt), before)
+        photo.write_bytes(b"longer" + data)
+        done = run("repair", hurt, "--from", source)
+        self.assertEqual(done.code, 1, done.err)
+        self.assertIn("is not what the dataset was made from", done.err)
+        self.assertEqual(contents(hurt), before)
+
+    def test_damage_that_the_copy_has_too_stays_and_is_said(self):
+        whole, hurt = self.made("set", self.photos, "--to", "record", "--shard-samples", 9)
+        copy = self.folder / "damaged-copy"
+        shutil.copytree(whole, copy)
+        for folder in (hurt, copy):
+            flip(folder / "shard-000001.tfrecord")
+        flip(hurt / "shard-000002.tfrecord")
+        flip(copy / "shard-000003.tfrecord")
+        remedies = self.repaired(hurt, copy, code=3)
+        self.assertEqual(remedies, {"shard-000001.tfrecord": "none", "shard-000002.tfrecord": "copied"})
+        self.assertEqual(set(self.repaired(hurt, whole).values()), {"copied"})
+        self.same(hurt, whole)
+
+    def test_some_files_without_a_manifest_are_a_copy_too(self):
+        whole, hurt = self.made("set", self.photos, "--to", "record", "--shard-samples", 9)
+        some = self.folder / "some-files"
+        some.mkdir()
+        shutil.copy(whole / "shard-000001.tfrecord", some)
+        flip(hurt / "shard-000001.tfrecord")
+        flip(hurt / "shard-000002.tfrecord")
+        remedies = self.repaired(hurt, some, code=3)
+        self.assertEqual(remedies, {"shard-000001.tfrecord": "copied", "shard-000002.tfrecord": "none"})
+
+    def test_a_killed_repair_is_finished_by_the_next(self):
+        for source in ("copy", "photos"):
+            with self.subTest(source):
+                whole, hurt = self.made(source, self.photos, "--to", "record", "--shard-samples", 1)
+                for path in hurt.glob("*.tfrecord"):
+                    flip(path)
+                damaged, right = contents(hurt), contents(whole)
+                fourth = hurt / "shard-000003.tfrecord"
+                before = fourth.stat().st_ino
+                words = [shale_tool.SHALE, "repair", hurt, "--from", whole if source == "copy" else self.photos]
+                with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+                    while process.poll() is None and fourth.stat().st_ino == before:
+                        pass
+                    process.kill()
+                for name, data in contents(hurt).items():
+                    self.assertIn(data, (damaged[name], right[name]), name)
+                self.repaired(hurt, words[-1])
+                self.same(hurt, whole)
+
+    def test_nothing_else_is_touched(self):
+        whole, hurt = self.made("set", self.photos, "--to", "record", "--shard-samples", 9)
+        (hurt / "notes.txt").write_text("mine")
+        link = hurt / "shard-000001.tfrecord"
+        elsewhere = self.folder / "elsewhere.tfrecord"
+        shutil.move(link, elsewhere)
+        os.symlink(elsewhere, link)
+        self.assertEqual(self.repaired(hurt, whole), {}, "a link to a whole shard is whole")
+        flip(elsewhere)
+        flip(hurt / "shard-000002.tfrecord")
+        before, outside = contents(hurt), elsewhere.read_bytes()
+        self.assertEqual(self.repaired(hurt, whole, "--dry-run", code=3), {"shard-000001.tfrecord": "none", "shard-000002.tfrecord": "none"})
+        self.assertEqual(contents(hurt), before)
+        self.assertEqual(self.repaired(hurt, whole, code=3)["shard-000001.tfrecord"], "none")
+        self.assertTrue(link.is_symlink())
+        self.assertEqual((elsewhere.read_bytes(), (hurt / "notes.txt").read_text()), (outside, "mine"))
+
+    def test_a_manifest_of_another_dataset_is_not_taken(self):
+        whole, hurt = self.made("set", self.photos, "--to", "record", "--shard-samples", 9)
+        flip(hurt / "dataset.json")
+        for source in (self.base, self.photos):
+            done = run("repair", hurt, "--from", source)
+            self.assertIn(done.code, (1, 3))
+            self.assertNotEqual(contents(hurt)["dataset.json"], contents(whole)["dataset.json"])
+        os.remove(hurt / "shard-000000.tfrecord")
+        self.assertEqual(self.repaired(hurt, whole)["dataset.json"], "copied")
+        self.same(hurt, whole)
+
+    def test_what_cannot_be_repaired_is_refused_by_name(self):
+        whole, hurt = self.made("set", self.photos, "--to", "record", "--shard-samples", 9)
+        rows = self.folder / "rows.txt"
+        rows.write_text("0\n3\n4\n5\n")
+        _, some = self.made("some", self.photos, "--to", "record", "--shard-samples", 2, "--select", rows)
+        flip(some / "shard-000001.tfrecord")
+        for words, code, message in (
+            ((hurt, "--from", hurt), 2, "the dataset itself"),
+            ((hurt,), 2, "--from is missing"),
+            ((self.folder / "nowhere", "--from", whole), 1, "does not exist"),
+            ((hurt, "--from", self.folder / "nowhere"), 1, "does not exist"),
+            ((self.photos, "--from", whole), 1, "dataset.json"),
+            ((some, "--from", self.photos), 1, "holds chosen samples"),
+        ):
+            with self.subTest(message):
+                done = run("repair", *words)
+                self.assertEqual(done.code, code, done.err)
+                self.assertIn(message, done.err)
+        self.assertFalse((self.photos / ".shale").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/ops/repair.hpp"
+
+#include "tools/command.hpp"
+#include "tools/facts.hpp"
+
+namespace shale::tools {
+namespace {
+
+constexpr std::size_t kToldFiles = 1000;
+
+std::string outcome_of(const RepairedFile& file, const RepairReport& report,
+                       const RepairRequest& request) {
+  const std::string from = printable(request.from);
+  switch (file.remedy) {
+    case RepairedFile::Remedy::copied:
+      return "copied from " + from;
+    case RepairedFile::Remedy::made_again:
+      return "made again from " + from;
+    case RepairedFile::Remedy::rebuilt:
+      return "rebuilt from its shard";
+    case RepairedFile::Remedy::none:
+      break;
+  }
+  return report.is_plan ? "damaged" : fmt::format("still damaged: {}", file.obstacle);
+}
+
+std::string report_text(const RepairReport& report, const RepairRequest& request) {
+  const std::string dataset = printable(request.dataset);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(report.files.size(), kToldFiles); ++i) {
+    const RepairedFile& file = report.files[i];
+    text += fmt::format("{}: {}: {}\n", printable(file.file.name), file.fault,
+                        outcome_of(file, report, request));
+  }
+  if (report.files.size() > kToldFiles)
+    text += fmt::format("and {} more\n", format_count(report.files.size() - kToldFiles));
+  const std::string checked = format_counted(report.checked, "file", "files");
+  if (report.files.empty())
+    return text + fmt::format("{}: {} checked, all as the manifest says\n", dataset, checked);
+  if (report.is_plan)
+    return text + fmt::format("{}: {} checked, {} damaged; nothing was changed\n", dataset, checked,
+                              format_count(report.files.size()));
+  const std::uint64_t left = report.left();
+  text += fmt::format("{}: {} checked, {} repaired{}\n", dataset, checked,
+                      format_count(report.files.size() - left),
+                      left > 0 ? fmt::format(", {} still damaged", format_count(left)) : "");
+  return left > 0 ? text : text + fmt::format("next: shale verify {}\n", dataset);
+}
+
+}  // namespace
+
+void declare_repair(CommandLine& line) {
+  line.add()  //
+      ("from", po::value<std::string>()->value_name("COPY|SOURCE"),
+       "a copy of the dataset, or of some of its files; or what it was made from")  //
+      ("labels", po::value<std::string>()->value_name("FILE"),
+       "labels of a source that is a flat folder")  //
+      ("io", po::value<std::string>()->default_value("auto")->value_name("auto|direct|buffered"),
+       "direct: writes bypass the page cache; buffered: they use it")  //
+      ("dry-run", po::bool_switch(), "report what is damaged, and change nothing");
+}
+
+int run_repair(const CommandLine& line) {
+  line.require_words(1);
+  const CommonOptions common = line.common();
+  if (!line.has("from")) {
+    throw Error(Code::usage, "--from is missing")
+        .hint("pass a copy of the dataset, or what it was made from");
+  }
+  const RepairRequest request{.dataset = line.words()[0],
+                              .from = line.text("from"),
+                              .labels_file = line.has("labels") ? line.text("labels") : "",
+                              .generator = std::string(kGenerator),
+                              .jobs = static_cast<unsigned>(common.jobs.value),
+                              .memory_bytes = common.memory.value,
+                              .io = static_cast<IoMode>(line.choice("io", "SHALE_IO")),
+                              .is_dry_run = line.flag("dry-run")};
+  Progress progress(common.progress, "repair");
+  const RepairReport report = repair(request, events_for(progress, common.is_quiet));
+  progress.clear();
+  if (common.is_json) {
+    print(repair_facts(report).dump() + "\n");
+  } else if (!common.is_quiet) {
+    print(report_text(report, request));
+  }
+  return report.left() > 0 ? kDamaged : kDone;
+}
+
+}  // namespace shale::tools
