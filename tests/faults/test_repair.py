@@ -163,8 +163,11 @@ class Repair(unittest.TestCase):
             flip(folder / "shard-000001.tfrecord")
         flip(hurt / "shard-000002.tfrecord")
         flip(copy / "shard-000003.tfrecord")
+        os.remove(hurt / "shard-000000.tfrecord")
+        os.remove(copy / "shard-000000.tfrecord")
+        os.mkfifo(copy / "shard-000000.tfrecord")
         remedies = self.repaired(hurt, copy, code=3)
-        self.assertEqual(remedies, {"shard-000001.tfrecord": "none", "shard-000002.tfrecord": "copied"})
+        self.assertEqual(remedies, {"shard-000000.tfrecord": "none", "shard-000001.tfrecord": "none", "shard-000002.tfrecord": "copied"})
         self.assertEqual(set(self.repaired(hurt, whole).values()), {"copied"})
         self.same(hurt, whole)
 

@@ -200,7 +200,7 @@ class Repair {
     const bool is_copy = holds_copies();
     for (RepairedFile& file : report_.files) {
       if (is_link_or_folder(path_of(file.file.name))) {
-        file.obstacle = "is a link or a directory, which is not replaced";
+        file.obstacle = "a link or a directory is not replaced";
       } else if (is_copy && file.file.name != kManifestName) {
         copy(file);
       }
@@ -213,13 +213,17 @@ class Repair {
 
   void copy(RepairedFile& file) {
     const std::string path = path_of_copy(file.file.name);
-    std::error_code error;
-    if (!fs::exists(path, error)) {
-      file.obstacle = "the copy does not have it";
+    events_.stop_if_asked();
+    std::optional<InputFile> opened;
+    try {
+      opened.emplace(path);
+    } catch (const Error& error) {
+      if (error.code() != Code::not_found && error.code() != Code::unsupported) throw;
+      file.obstacle = error.code() == Code::not_found ? "the copy does not have it"
+                                                      : "in the copy it " + error.message();
       return;
     }
-    events_.stop_if_asked();
-    const InputFile source(path);
+    const InputFile& source = *opened;
     if (source.size() != file.file.bytes) {
       file.obstacle = fmt::format("the copy has {} bytes", source.size());
       return;
