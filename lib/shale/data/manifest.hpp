@@ -77,7 +77,7 @@ struct Manifest {
   Schema schema;
   ShardLayout layout;
   std::vector<std::string> classes;  ///< class names (raw bytes) by label; empty: none
-  ManifestSource source;  ///< of a part: that of the whole run
+  ManifestSource source;             ///< of a part: that of the whole run
   /// Which part of a run; only for those.
   std::optional<PartNumber> part = {};
   std::uint64_t skipped = 0, ignored = 0;
