@@ -221,6 +221,15 @@ class Describer {
       : file_(path), send_(send) {}
 
   void run() {
+    try {
+      describe();
+    } catch (const Error& error) {
+      throw file_.reason_of(error);
+    }
+  }
+
+ private:
+  void describe() {
     if (!file_.is_valid()) throw failure("the HDF5 library cannot open this file");
     describe_facts();
     std::vector<std::string> names;
@@ -238,7 +247,6 @@ class Describer {
     for (const std::string& name : names) describe_link(name);
   }
 
- private:
   static herr_t keep_name(hid_t, const char* name, const H5L_info_t*, void* into) noexcept {
     auto& names = *static_cast<std::vector<std::string>*>(into);
     names.emplace_back(name);

@@ -137,6 +137,15 @@ class LibraryScanner {
         library_file_(path) {}
 
   void scan() {
+    try {
+      compare();
+    } catch (const Error& error) {
+      throw library_file_.reason_of(error);
+    }
+  }
+
+ private:
+  void compare() {
     if (!library_file_.is_valid()) {
       throw Error(Code::damaged, "the HDF5 library cannot open this file")
           .because(hdf5_failure_cause());
@@ -159,7 +168,6 @@ class LibraryScanner {
     scan_hdf5_rows(input_, plan_, directory, view_column, rows_, findings_);
   }
 
- private:
   // The last column is the keys' offsets: one more than there are rows.
   [[nodiscard]] std::uint64_t count_rows() const {
     const std::uint64_t numbers = columns_.back()->sides()[0];

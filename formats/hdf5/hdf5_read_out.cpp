@@ -181,11 +181,8 @@ class DatasetReader {
   Hdf5Handle memory_type_{-1, H5Tclose}, file_space_{-1, H5Sclose};
 };
 
-}  // namespace
-
-void read_out_hdf5(const std::string& path, std::span<const Hdf5Dataset* const> datasets,
-                   std::uint64_t block_bytes, const std::function<void(Bytes)>& send) {
-  const Hdf5TrackedFile file(path);
+void read_out(const Hdf5TrackedFile& file, std::span<const Hdf5Dataset* const> datasets,
+              std::uint64_t block_bytes, const std::function<void(Bytes)>& send) {
   if (!file.is_valid()) {
     throw Error(Code::damaged, "the HDF5 library cannot reopen this file")
         .because(hdf5_failure_cause());
@@ -195,6 +192,18 @@ void read_out_hdf5(const std::string& path, std::span<const Hdf5Dataset* const> 
     const bool is_vlen =
         dataset->type == Hdf5Type::vlen_bytes || dataset->type == Hdf5Type::vlen_text;
     is_vlen ? reader.send_sequences() : reader.send_blocks();
+  }
+}
+
+}  // namespace
+
+void read_out_hdf5(const std::string& path, std::span<const Hdf5Dataset* const> datasets,
+                   std::uint64_t block_bytes, const std::function<void(Bytes)>& send) {
+  const Hdf5TrackedFile file(path);
+  try {
+    read_out(file, datasets, block_bytes, send);
+  } catch (const Error& error) {
+    throw file.reason_of(error);
   }
 }
 

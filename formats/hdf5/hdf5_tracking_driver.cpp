@@ -145,6 +145,11 @@ Hdf5TrackedFile::Hdf5TrackedFile(const std::string& path) : tracker_(std::make_u
   throw error;
 }
 
+Error Hdf5TrackedFile::reason_of(const Error& error) const {
+  if (tracker_->read_error == 0) return error;
+  return Error(Code::io, "cannot be read by the HDF5 library").because_errno(tracker_->read_error);
+}
+
 Hdf5TrackedFile::~Hdf5TrackedFile() { release(); }
 
 void Hdf5TrackedFile::release() {

@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include "shale/base/error.hpp"
+
 namespace shale {
 
 /// An HDF5 file that is opened read-only through a file driver of our own, which can tell where the
@@ -29,6 +31,10 @@ class Hdf5TrackedFile {
   /// nothing if it was never written. No byte of the chunk is read.
   [[nodiscard]] std::optional<std::uint64_t> chunk_address(std::int64_t dataset,
                                                            std::span<const unsigned long long> at);
+
+  /// Why the library failed: `error`, or Code::io where the storage did not hand out what the
+  /// library wanted to read. That is not damage.
+  [[nodiscard]] Error reason_of(const Error& error) const;
 
   struct Tracker;
 

@@ -11,6 +11,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/io/storage_retry.hpp"
 
 namespace shale::lmdb {
 namespace {
@@ -22,8 +23,8 @@ constexpr std::uint64_t kMostMapped = 8 << 20;
 
 void check(int result, std::string_view call) {
   if (result == MDB_SUCCESS) return;
-  throw Error(result == ENOMEM ? Code::limit : Code::damaged, "liblmdb's {} failed", call)
-      .because(mdb_strerror(result));
+  const Code code = result == ENOMEM ? Code::limit : is_hiccup(result) ? Code::io : Code::damaged;
+  throw Error(code, "liblmdb's {} failed", call).because(mdb_strerror(result));
 }
 
 Bytes bytes_of_value(const MDB_val& value) {
@@ -62,9 +63,15 @@ class LibraryWalk {
   // The map has the size that the file asks for, as every reader's.
   void open(const std::string& path) {
     MDB_env* env = nullptr;
-    check(mdb_env_create(&env), "mdb_env_create");
-    check(mdb_env_open(env, path.c_str(), MDB_RDONLY | MDB_NOLOCK | MDB_NOSUBDIR, 0),
-          "mdb_env_open");
+    StorageRetry retry(path);
+    // It reads the first pages of the file.
+    for (int result = -1; result != MDB_SUCCESS;) {
+      check(mdb_env_create(&env), "mdb_env_create");
+      result = mdb_env_open(env, path.c_str(), MDB_RDONLY | MDB_NOLOCK | MDB_NOSUBDIR, 0);
+      if (result == MDB_SUCCESS) break;
+      mdb_env_close(env);
+      if (!retry.again(result)) check(result, "mdb_env_open");
+    }
     check(mdb_txn_begin(env, nullptr, MDB_RDONLY, &txn_), "mdb_txn_begin");
     check(mdb_dbi_open(txn_, nullptr, 0, &tree_), "mdb_dbi_open");
     check(mdb_cursor_open(txn_, tree_, &cursor_), "mdb_cursor_open");

@@ -5,7 +5,7 @@
 //   FAULT_SKIP    how many such calls go well first
 //   FAULT_TIMES   how many then fail; 0: all; -1: none, they are only logged
 //   FAULT_ERROR   an errno, or 0: reads and writes move half of what was asked for
-//   FAULT_LOG     a file that gets a line for each fault: call, path
+//   FAULT_LOG     a file that gets a line for each fault (call, path) behind 16 bytes; it is mapped, so that no limit on files concerns it
 //   FAULT_RING    "no": io_uring_setup fails with ENOSYS, for the calls of a ring pass by this library
 //
 // The count is one for the process and all that it forks.
@@ -28,9 +28,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const char *calls, *part, *log_path;
+#define LOG_BYTES (1 << 22)
+
+static const char *calls, *part;
 static long skip, times, error_number;
-static atomic_long* met;
+static struct {
+  atomic_long met, length;
+  char text[LOG_BYTES - 2 * sizeof(long)];
+}* shared;
 
 static void refuse_io_uring(void) {
   struct sock_filter rows[] = {
@@ -49,10 +54,12 @@ static long number_in(const char* name) {
 }
 
 __attribute__((constructor)) static void begin(void) {
-  met = mmap(NULL, sizeof *met, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (met == MAP_FAILED) abort();
+  const int log = (int)syscall(SYS_openat, AT_FDCWD, getenv("FAULT_LOG"), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (log < 0 || syscall(SYS_ftruncate, log, LOG_BYTES) != 0) abort();
+  shared = mmap(NULL, LOG_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, log, 0);
+  if (shared == MAP_FAILED) abort();
+  syscall(SYS_close, log);
   part = getenv("FAULT_PATH");
-  log_path = getenv("FAULT_LOG");
   skip = number_in("FAULT_SKIP");
   times = number_in("FAULT_TIMES");
   error_number = number_in("FAULT_ERROR");
@@ -73,17 +80,12 @@ static int is_named(const char* group) {
 // Whether this call is one that fails.
 static int strikes(const char* group, const char* path) {
   if (!is_named(group) || path == NULL || (part != NULL && strstr(path, part) == NULL)) return 0;
-  const long number = atomic_fetch_add(met, 1);
+  const long number = atomic_fetch_add(&shared->met, 1);
   if (number < skip || (times > 0 && number >= skip + times)) return 0;
-  if (log_path != NULL) {
-    char line[4200];
-    const int length = snprintf(line, sizeof line, "%s %s\n", group, path);
-    const int log = (int)syscall(SYS_openat, AT_FDCWD, log_path, O_WRONLY | O_APPEND | O_CREAT, 0666);
-    if (log >= 0) {
-      (void)!syscall(SYS_write, log, line, length);
-      syscall(SYS_close, log);
-    }
-  }
+  char line[4200];
+  const long length = snprintf(line, sizeof line, "%s %s\n", group, path);
+  const long begin = atomic_fetch_add(&shared->length, length);
+  if (begin + length <= (long)sizeof shared->text) memcpy(shared->text + begin, line, (size_t)length);
   return times >= 0;
 }
 

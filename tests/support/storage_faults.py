@@ -37,11 +37,9 @@ class FaultyStorage:
 
 def struck(log):
     """The faults that a run met, (call, path) each; forgets them."""
-    try:
-        lines = pathlib.Path(log).read_text(errors="surrogateescape").splitlines()
-    except FileNotFoundError:
-        return []
+    content = pathlib.Path(log).read_bytes()
     os.unlink(log)
+    lines = content[16:].rstrip(b"\0").decode(errors="surrogateescape").splitlines()
     return [tuple(line.split(" ", 1)) for line in lines]
 
 

@@ -1,13 +1,31 @@
 #include "shale/io/read_errors.hpp"
 
+#include <charconv>
+#include <string>
+
 #include "shale/base/size_text.hpp"
+#include "shale/io/storage_retry.hpp"
 
 namespace shale {
+namespace {
+
+// What has no name is opened again by its descriptor: that says nothing to anybody.
+constexpr std::string_view kDescriptors = "/proc/self/fd/";
+
+std::string resolved(std::string_view path) {
+  int descriptor = -1;
+  const std::string_view digits = path.substr(kDescriptors.size());
+  (void)std::from_chars(digits.data(), digits.data() + digits.size(), descriptor);
+  const std::string found = path_of_descriptor(descriptor);
+  return found.empty() ? "a scratch file" : found;
+}
+
+}  // namespace
 
 Error read_failed(std::string_view path, std::optional<std::uint64_t> offset, std::uint64_t bytes,
                   int error_number) {
   return Error(Code::io, "cannot read {}", format_counted(bytes, "byte", "bytes"))
-      .at(path, offset)
+      .at(path.starts_with(kDescriptors) ? resolved(path) : std::string(path), offset)
       .because_errno(error_number);
 }
 
