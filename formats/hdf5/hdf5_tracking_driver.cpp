@@ -147,7 +147,7 @@ Hdf5TrackedFile::Hdf5TrackedFile(const std::string& path) : tracker_(std::make_u
 
 Error Hdf5TrackedFile::reason_of(const Error& error) const {
   if (tracker_->read_error == 0) return error;
-  return Error(Code::io, "cannot be read by the HDF5 library").because_errno(tracker_->read_error);
+  return Error(Code::io, "a read for the library failed").because_errno(tracker_->read_error);
 }
 
 Hdf5TrackedFile::~Hdf5TrackedFile() { release(); }

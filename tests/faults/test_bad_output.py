@@ -162,16 +162,62 @@ class DisksThatFail(FaultCase):
         self.convert(self.source, self.reference, *self.words)
 
     def test_a_full_disk(self):
+        """The samples would fit, so it begins; but files take whole pages, and here each sample has three files."""
+        reference = self.folder / "many-files"
+        self.convert(self.source, reference, "--shard-samples", 1)
         for io in ("auto", "buffered"):
-            with self.subTest(io=io), self.small_disk("128k") as disk, self.untouched(self.source):
+            with self.subTest(io=io), self.small_disk("400k") as disk, self.untouched(self.source):
                 out = disk / "out"
-                words = ["convert", self.source, out, "--to", "record", "--io", io, *self.words]
+                words = ["convert", self.source, out, "--to", "record", "--io", io, "--shard-samples", 1]
                 self.refused(*words, says=["No space left on device", out])
-                self.check_unfinished(out, self.reference)
+                self.check_unfinished(out, reference)
                 self.assertIn("shard-000000.tfrecord", os.listdir(out / ".shale/new"), "what was whole stays")
                 self.remount(disk, "size=8m")
                 self.ok(*words)
-                self.check_same(out, self.reference)
+                self.check_same(out, reference)
+
+    def test_a_disk_that_is_too_small_is_refused_before_the_first_byte(self):
+        bytes_of_samples = sum(path.stat().st_size for path in self.source.rglob("*.png"))
+        with self.small_disk("128k") as disk:
+            words = ["convert", self.source, disk / "out", "--to", "record"]
+            done = self.refused(*words, says=[f"{disk}/out: needs ", " KiB of free space, only "])
+            self.assertEqual(os.listdir(disk), [])
+            self.refused(*words, "--shuffle", "--on-error", "keep", says=[f"{disk}/out: needs "])
+            self.refused("convert", self.source, disk / "out.lmdb", says=[f"{disk}: needs "])
+            self.assertEqual(os.listdir(disk), [])
+            needed = float(done.err.split("needs ")[1].split(" KiB")[0]) * 1024
+            self.assertLess(needed, 1.1 * bytes_of_samples, "samples that may be left out, and the index, make up for each other")
+
+    def test_space_that_samples_may_not_need_is_not_asked_for(self):
+        """Bad images are left out, at least 10 of them if need be: what remains may fit."""
+        few = make_photos(self.folder / "few", 9, sides=(100, 100))
+        for path in few.rglob("*.png"):
+            path.write_bytes(path.read_bytes()[:-20])
+        with self.small_disk("64k") as disk:
+            self.ok("convert", few, disk / "out", "--to", "record", code=4)
+            self.refused("convert", few, disk / "kept", "--to", "record", "--on-error", "keep", says=["of free space"])
+
+    def test_a_disk_with_too_few_inodes_is_refused_before_the_first_byte(self):
+        words = ["convert", self.source, "--to", "record", "--shard-samples", 5]
+        need = 12 * 3 + 1  # files of shards, manifest
+        with self.small_disk("8m,nr_inodes=24") as disk:
+            self.refused(*words, disk / "out", says=[f"{disk}/out: needs ", " free inodes, one for each file, only "])
+            self.assertEqual(os.listdir(disk), [])
+            self.remount(disk, f"nr_inodes={need + 10}")
+            self.ok(*words, disk / "out")
+            self.check_same(disk / "out", self.reference)
+
+    def test_inodes_that_run_out(self):
+        """The list of odd images was not foreseen: it takes one inode more than the check asks for."""
+        causes = set()
+        for inodes in range(6, 14):
+            with self.small_disk(f"8m,nr_inodes={inodes}") as disk:
+                done = run("convert", self.source, disk / "out", "--to", "record")
+                if done.code != 0:
+                    self.assertEqual(done.code, 1, done.err)
+                    self.assertIn("remove files", done.err.split("hint: ")[1])
+                    causes |= {cause for cause in ("inodes, one for each file", "No space left on device") if cause in done.err}
+        self.assertEqual(len(causes), 2, causes)
 
     def test_disks_of_every_size_up_to_enough(self):
         """Full while it writes data, index, block list, journal, image list or manifest: always the same story."""
@@ -182,7 +228,7 @@ class DisksThatFail(FaultCase):
                 done = run("convert", self.source, out, "--to", "record", *self.words)
                 if done.code != 0:
                     self.assertEqual(done.code, 1, done.err)
-                    self.assertIn("No space left on device", done.err)
+                    self.assertRegex(done.err, "No space left on device|of free space, only")
                     self.assertIn("\nhint: ", done.err)
                     self.check_unfinished(out, self.reference)
                     self.remount(disk, "size=8m")

@@ -98,7 +98,8 @@ class StorageCase(FaultCase):
     def count_calls(self, calls, path, ring):
         out, log = self.folder / "run-0", self.folder / "log"
         out.mkdir()
-        self.ok(*self.command(out / self.reference.name), environment=self.storage.environment(calls, SHORT, path, times=-1, ring=ring, log=log))
+        counting = self.storage.environment(calls, SHORT, path, times=-1, ring=ring, log=log)
+        self.ok(*self.command(out / self.reference.name), environment=counting)
         shutil.rmtree(out)
         return len(struck(log))
 

@@ -36,6 +36,7 @@ COVERED_BY = {
     "ops/convert": ("tests/contract/test_never_half_done.cpp", "never half done: a stopped conversion leaves whole shards"),
     "ops/conversion": ("tests/contract/test_never_half_done.cpp", "never half done: a stopped conversion leaves whole shards"),
     "ops/dataset_output": ("tests/contract/test_sample_writer.cpp", "sample writer: a folder that is not a dataset is refused"),
+    "ops/space_check": ("tests/faults/test_bad_output.py", "test_a_disk_that_is_too_small_is_refused_before_the_first_byte"),
     "ops/sample_writer": ("tests/contract/test_sample_writer.cpp", "sample writer: the shards are those of a conversion"),
     "ops/sample_output": ("tests/contract/test_sample_writer.cpp", "sample writer: what is dropped leaves nothing"),
     "ops/one_file": ("tests/cli/cases/convert_to_file.txt", "$ shale convert"),

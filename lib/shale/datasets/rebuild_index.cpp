@@ -8,6 +8,7 @@
 #include "shale/format/format.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
+#include "shale/io/free_space.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/index_file.hpp"
 #include "shale/shards/manifest_file.hpp"
@@ -51,6 +52,10 @@ class Rebuilding {
       if (result.was_whole) return result;
       if (!work_) begin();
       const std::vector<Hash128> blocks = hash_files(shard, files);
+      SpaceNeed need;  // beside damaged ones, which stay until the new ones are whole
+      if (!has_index) need = {shard.index.bytes, 1};
+      if (!has_blocks) need = {need.bytes + shard.blocks.bytes, need.files + 1};
+      require_room(directory_, need, "free some space on this file system, then run it again");
       if (!has_index) {
         write_index(shard, files);
         result.index_written = true;

@@ -1,9 +1,14 @@
 #include "shale/io/free_space.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <system_error>
 
+#include <linux/magic.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "shale/base/size_text.hpp"
 
@@ -12,7 +17,8 @@ namespace shale {
 namespace {
 
 std::uint64_t free_bytes_of(const struct statvfs& system) {
-  return std::uint64_t{system.f_bavail} * system.f_frsize;
+  const std::uint64_t blocks = ::geteuid() == 0 ? system.f_bfree : system.f_bavail;
+  return blocks * system.f_frsize;
 }
 
 std::string folder_above(const std::string& path) {
@@ -37,6 +43,34 @@ std::optional<std::uint64_t> free_files(const std::string& folder) {
   struct statvfs system {};
   if (::statvfs(folder.c_str(), &system) != 0 || system.f_files == 0) return std::nullopt;
   return system.f_favail;
+}
+
+bool has_room(const std::string& folder, const SpaceNeed& need) {
+  return free_space(folder).value_or(need.bytes) >= need.bytes &&
+         free_files(folder).value_or(need.files) >= need.files;
+}
+
+bool may_store_less(const std::string& folder) {
+  // Those that compress, and what may lie on one: network file systems, FUSE, layers. Numbers that
+  // the kernel's headers lack are those of their projects.
+  constexpr std::uint32_t kZfs = 0x2fc1'2fc1, kBcachefs = 0xca45'1a4e, kLustre = 0x0bd0'0bd0;
+  constexpr std::array<std::uint32_t, 13> kMayStoreLess{BTRFS_SUPER_MAGIC,
+                                                        F2FS_SUPER_MAGIC,
+                                                        kZfs,
+                                                        kBcachefs,
+                                                        kLustre,
+                                                        NFS_SUPER_MAGIC,
+                                                        SMB_SUPER_MAGIC,
+                                                        CIFS_SUPER_MAGIC,
+                                                        SMB2_SUPER_MAGIC,
+                                                        V9FS_MAGIC,
+                                                        CEPH_SUPER_MAGIC,
+                                                        FUSE_SUPER_MAGIC,
+                                                        OVERLAYFS_SUPER_MAGIC};
+  struct statfs system {};
+  if (::statfs(folder.c_str(), &system) != 0) return true;
+  const auto type = static_cast<std::uint32_t>(system.f_type);
+  return std::find(kMayStoreLess.begin(), kMayStoreLess.end(), type) != kMayStoreLess.end();
 }
 
 void require_room(const std::string& folder, const SpaceNeed& need, std::string_view hint) {

@@ -15,9 +15,9 @@ struct ScratchNeed {
   std::uint64_t kept = 0;  ///< of it, until all is done
 };
 
-/// Bytes that may still be written to the folder's file system by a process that is not root;
-/// nullopt if it cannot be asked. A quota is not seen: no call tells it for every file system.
-/// Source: statvfs(3).
+/// Bytes that may still be written to the folder's file system, by root into what is reserved for
+/// it, too; nullopt if it cannot be asked. A quota is not seen: no call tells it for every file
+/// system. Source: statvfs(3).
 [[nodiscard]] std::optional<std::uint64_t> free_space(const std::string& folder);
 /// The same of the file system of an open file.
 [[nodiscard]] std::optional<std::uint64_t> free_space(int descriptor);
@@ -31,6 +31,11 @@ struct SpaceNeed {
   std::uint64_t files = 0;  ///< files and folders that are made
 };
 
+/// True if there is room for it, or that cannot be asked.
+[[nodiscard]] bool has_room(const std::string& folder, const SpaceNeed& need);
+/// True for file systems that may store less than they are given, by compression or because a
+/// server decides: there, too little free space is no reason to refuse.
+[[nodiscard]] bool may_store_less(const std::string& folder);
 /// Errors: Code::io, with the folder and both numbers, for less free space or fewer free inodes;
 /// where it cannot be asked, the first write will tell.
 void require_room(const std::string& folder, const SpaceNeed& need, std::string_view hint);

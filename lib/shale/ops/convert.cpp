@@ -20,6 +20,7 @@
 #include "shale/ops/dataset_output.hpp"
 #include "shale/ops/identity.hpp"
 #include "shale/ops/one_file.hpp"
+#include "shale/ops/space_check.hpp"
 #include "shale/shards/csv.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
@@ -125,7 +126,9 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
     refuse_other_run(request, work, wanted);
     refuse_taken_names(request.output, format, source->info().schema);
     work.clear();
-    if (replaces) prepare_overwrite(request.output, source->info().manifest.bytes, events);
+    if (replaces) say_both_stay(request.output, source->info().manifest.bytes, events);
+    require_space(request, format, source->info(), shards_of(request), work,
+                  replaces ? kSpaceForBothHint : kSpaceHint, events);
   } catch (...) {
     source.reset();
     if (place != Place::unfinished || work.previous_request().empty()) work.abandon();

@@ -7,7 +7,6 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/io/file_summary.hpp"
-#include "shale/io/free_space.hpp"
 #include "shale/ops/identity.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
@@ -43,11 +42,7 @@ void refuse_other_run(const ConvertRequest& request, const WorkFolder& work,
   }
 }
 
-// Nothing of the old set is removed before the new one is complete: there must be space for both.
-void prepare_overwrite(const std::string& output, std::uint64_t needed, const Events& events) {
-  require_free_space(output, needed,
-                     "the old dataset stays until the new one is complete: free space for both, or "
-                     "remove the old one yourself");
+void say_both_stay(const std::string& output, std::uint64_t needed, const Events& events) {
   const std::string size = needed == 0 ? "" : ", " + format_size(needed) + " of samples";
   events.say(fmt::format("the dataset in {} stays until the new one{} is complete",
                          printable(output), size));

@@ -21,8 +21,7 @@ void refuse_other_run(const ConvertRequest& request, const WorkFolder& work,
                       const Manifest& wanted);
 
 /// Says that the old set stays until the new one, of so many bytes (0: not known), is complete.
-/// Errors: Code::io if there is no space for both.
-void prepare_overwrite(const std::string& output, std::uint64_t needed, const Events& events);
+void say_both_stay(const std::string& output, std::uint64_t needed, const Events& events);
 
 /// Errors: Code::exists for files of somebody else under the names of shards.
 void refuse_taken_names(const std::string& output, const Format& format, const Schema& schema);

@@ -14,6 +14,7 @@
 #include "shale/io/temporary_folder.hpp"
 #include "shale/ops/conversion.hpp"
 #include "shale/ops/file_output.hpp"
+#include "shale/ops/space_check.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/set_swap.hpp"
@@ -166,6 +167,10 @@ ConvertReport convert_into_file(const ConvertRequest& request, const Events& eve
   const std::unique_ptr<Source> source =
       open_input(of_format, output ? output->work().path() : temporary_folder(), events);
   refuse_unfit_file(of_format, format, source->info());
+  if (output) {
+    require_space(of_format, format, source->info(), division_of_file(of_format, *output),
+                  output->work(), kSpaceHint, events);
+  }
   ConvertReport report = output ? write_file(of_format, events, format, *source, *output)
                                 : plan_file(of_format, events, format, *source);
   report.is_one_file = true;

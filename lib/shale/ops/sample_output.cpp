@@ -66,7 +66,6 @@ class ShardFolder final : public SampleOutput {
     refuse_taken_names(request_.output, format_, info.schema);
     is_other_run_ = false;
     work_.clear();
-    if (replaces_) prepare_overwrite(request_.output, 0, {});
     work_.begin(identity_line(identity_of(wanted)));
   }
 

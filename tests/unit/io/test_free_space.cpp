@@ -1,3 +1,4 @@
+#include <cerrno>
 #include <cstdint>
 #include <string>
 
@@ -36,6 +37,39 @@ TEST_CASE(
   CHECK(std::string(error.what()).find("needs 1 B of free space, only 0 B available") !=
         std::string::npos);
   CHECK(error.hint() == "use another disk");
+}
+
+TEST_CASE("free space: too few inodes are told with both numbers, where there is a limit") {
+  TempDir dir;
+  CHECK_FALSE(free_files("/proc"));
+  CHECK_FALSE(free_files(dir / "none"));
+  CHECK(has_room("/proc", {.files = 5}));
+  CHECK_FALSE(has_room("/proc", {.bytes = 5}));
+  if (!free_files(dir.path())) return;
+  const Error error = error_of(
+      [&] { require_room(dir.path(), {.files = std::uint64_t{1} << 62}, "not about files"); });
+  CHECK(std::string(error.what()).find(": needs 4,611,686,018,427,387,904 free inodes") !=
+        std::string::npos);
+  CHECK(error.hint().find("inode") == std::string::npos);
+  CHECK(error.hint().find("remove files") == 0);
+}
+
+TEST_CASE("free space: a call that failed for want of room says what is free and what to do") {
+  TempDir dir;
+  const Error full = because_of_room(Error(Code::io, "cannot grow"), dir / "none", ENOSPC);
+  CHECK(std::string(full.what()).find(dir / "none: cannot grow: No space left on device (") == 0);
+  CHECK(full.cause().find(" free") != std::string::npos);
+  CHECK_FALSE(full.hint().empty());
+  const Error quota = because_of_room(Error(Code::io, "cannot grow"), dir.path(), EDQUOT);
+  CHECK(quota.hint().find("quota") != std::string::npos);
+  const Error other = because_of_room(Error(Code::io, "cannot grow"), dir.path(), EACCES);
+  CHECK(other.cause() == "Permission denied");
+  CHECK(other.hint().empty());
+}
+
+TEST_CASE("free space: a file system in memory stores what it is given") {
+  CHECK_FALSE(may_store_less("/dev/shm"));
+  CHECK(may_store_less("/none"));
 }
 
 }  // namespace
