@@ -14,6 +14,7 @@
 #include "shale/flow/ordered_pipeline.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
+#include "shale/io/free_space.hpp"
 #include "shale/ops/make_shards_again.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
@@ -228,6 +229,9 @@ class Repair {
       file.obstacle = fmt::format("the copy has {} bytes", source.size());
       return;
     }
+    // Beside a damaged file, which stays until the new one is whole.
+    require_room(request_.dataset, {.bytes = source.size(), .files = 1},
+                 "free some space on this file system, then run it again");
     const std::string made = join_path(work_->path(), file.file.name);
     if (copied(source, made).hash == file.file.hash) {
       publish(made, file, Remedy::copied);
