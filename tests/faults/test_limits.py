@@ -153,6 +153,24 @@ class Limits(FaultCase):
         return self.folder / "in"
 
 
+class ManyShards(FaultCase):
+    base = IN_MEMORY
+
+    def test_256_descriptors_are_enough_for_10000_shards(self):
+        source = self.folder / "in/a"
+        write(source / "0.jpg", GRAY_JPEG)
+        for i in range(1, 10_000):
+            os.link(source / "0.jpg", source / f"{i}.jpg")
+        options = {"preexec_fn": few_descriptors(256, 256)}
+        self.ok("convert", source.parent, self.out, "--to", "record", "--jobs", 4, "--shard-samples", 1, **options)
+        self.ok("verify", self.out, "--deep", "--jobs", 4, **options)
+        (self.out / "shard-009999.index.npy").unlink()
+        self.assertIn("1 rebuilt", self.ok("index", self.out, **options).out)
+        self.assertIn("10,000", self.ok("info", self.out, **options).out)
+        self.ok("convert", self.out, self.folder / "again", "--to", "record", "--shuffle", "--jobs", 4, **options)
+        self.ok("verify", self.folder / "again", "--against", self.out, "--jobs", 4, **options)
+
+
 @unittest.skipIf(IS_SANITIZED, "a sanitizer's memory is not the tool's")
 class ManyColumns(FaultCase):
     base = IN_MEMORY

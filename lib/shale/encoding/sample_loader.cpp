@@ -10,6 +10,7 @@
 #include "shale/io/file_stamp.hpp"
 #include "shale/io/read_errors.hpp"
 #include "shale/io/safe_descriptor.hpp"
+#include "shale/io/storage_retry.hpp"
 
 namespace shale {
 namespace {
@@ -48,10 +49,11 @@ void check_read(const PendingSample& sample, std::uint64_t number, const Wanted&
                 const ReadResult& result) {
   if (result.error != 0) {
     const bool is_file = !sample.path.empty();
-    throw read_failed(
-        is_file ? sample.path : path_of(sample.descriptors[wanted.field]),
-        is_file ? std::nullopt : std::optional(sample.cells[wanted.field].place.offset),
-        wanted.bytes, result.error)
+    throw read_failed(is_file ? sample.path : path_of(sample.descriptors[wanted.field]),
+                      is_file && !is_hiccup(result.error)
+                          ? std::nullopt
+                          : std::optional(sample.cells[wanted.field].place.offset + result.bytes),
+                      wanted.bytes, result.error)
         .for_sample(sample.path.empty() ? sample.key : "", number)
         .hint(
             "storage errors stop the run, so that no sample is lost; run the same command "

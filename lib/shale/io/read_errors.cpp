@@ -4,7 +4,7 @@
 #include <string>
 
 #include "shale/base/size_text.hpp"
-#include "shale/io/storage_retry.hpp"
+#include "shale/io/safe_descriptor.hpp"
 
 namespace shale {
 namespace {
@@ -16,7 +16,7 @@ std::string resolved(std::string_view path) {
   int descriptor = -1;
   const std::string_view digits = path.substr(kDescriptors.size());
   (void)std::from_chars(digits.data(), digits.data() + digits.size(), descriptor);
-  const std::string found = path_of_descriptor(descriptor);
+  const std::string found = path_of(descriptor);
   return found.empty() ? "a scratch file" : found;
 }
 

@@ -1,7 +1,6 @@
 #include "shale/io/storage_retry.hpp"
 
 #include <algorithm>
-#include <climits>
 #include <ctime>
 #include <mutex>
 #include <system_error>
@@ -9,10 +8,10 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/io/safe_descriptor.hpp"
 
 namespace shale {
 namespace {
@@ -59,17 +58,7 @@ bool Backoff::wait() noexcept {
   return true;
 }
 
-std::string path_of_descriptor(int descriptor) {
-  std::string path(PATH_MAX, '\0');
-  const std::string link = fmt::format("/proc/self/fd/{}", descriptor);
-  const ssize_t length = ::readlink(link.c_str(), path.data(), path.size());
-  path.resize(static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
-  return path;
-}
-
-std::string FaultPlace::path() const {
-  return path_ != nullptr ? path_ : path_of_descriptor(descriptor_);
-}
+std::string FaultPlace::path() const { return path_ != nullptr ? path_ : path_of(descriptor_); }
 
 bool StorageRetry::again(int error_number) noexcept {
   const bool is_repeated = error_number == EINTR || (is_hiccup(error_number) && backoff_.wait());

@@ -46,9 +46,6 @@ class FaultPlace {
   int descriptor_ = -1;
 };
 
-/// The path that an open file has now, as the system knows it; empty if that cannot be determined.
-[[nodiscard]] std::string path_of_descriptor(int descriptor);
-
 /// Decides about one call to the storage, as often as it fails: EINTR is repeated at once and
 /// always, hiccups as Backoff has it, anything else stands.
 class StorageRetry {
