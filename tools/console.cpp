@@ -79,7 +79,7 @@ void tell_event(std::string_view command, std::string_view event, const Json& fa
 
 bool was_interrupted() {
   static const bool is_installed = [] {
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
       struct sigaction action = {};
       // What the parent has ignored (nohup, a script's `command &`) stays ignored.
       if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;

@@ -26,8 +26,8 @@ void tell_error(const Error& error);
 void tell_hint(std::string_view what);
 /// One line of --progress json: {"version", "event", "command"} and the members of `facts`.
 void tell_event(std::string_view command, std::string_view event, const Json& facts = {});
-/// True once SIGINT, SIGTERM or SIGHUP has come. The first call installs the handlers, but for
-/// signals that the parent has set to be ignored.
+/// True once SIGINT, SIGTERM, SIGHUP or SIGUSR1 has come. The first call installs the handlers, but
+/// for signals that the parent has set to be ignored.
 [[nodiscard]] bool was_interrupted();
 
 /// What a command says on stderr while it runs: notes, findings, and how far it has got.

@@ -117,8 +117,9 @@ def convert(
         progress: called as ``progress(done, total)`` in samples, from the calling thread, at most ten times a second.
             An exception that it raises stops the run and is raised here.
 
-    The same call continues an unfinished output, and does nothing if it is finished. A call that is stopped leaves no
-    finished dataset; complete shards may remain, for the same call to clear. The GIL is released.
+    The same call does nothing if the output is finished, and continues a directory of shards that is not. A call that
+    is stopped, by KeyboardInterrupt or a signal, leaves no finished dataset; its complete shards remain, and the same
+    call, or the same command, goes on with them. The GIL is released.
 
     Raises:
         shale.errors.UsageError: an argument is invalid, or contradicts another.

@@ -115,7 +115,7 @@ class FaultCase(unittest.TestCase):
             lines = (out / ".shale/journal").read_bytes().split(b"\n")[1:-1]
         except FileNotFoundError:
             return []
-        shards = [json.loads(line) for line in lines]
+        shards = [json.loads(line.split(b"\t")[1]) for line in lines]
         return [file for shard in shards for file in [*shard["files"], shard["index"], shard["blocks"]] if file]
 
     def check_same(self, left, right):

@@ -197,15 +197,12 @@ inline std::string fault_of_unfinished(const std::string& directory) {
   }
   if (std::filesystem::exists(join_path(built, kManifestName))) return "there is a manifest";
   std::map<std::string, ManifestFile> told;
-  std::ifstream journal(join_path(work, "journal"), std::ios::binary);
-  std::string line;
-  std::getline(journal, line);
-  while (std::getline(journal, line) && !journal.eof()) {
-    const ManifestShard shard = parse_shard_line(line);
+  (void)read_journal(join_path(work, "journal"), [&](std::string_view line) {
+    const ManifestShard shard = parse_shard_line(line.substr(line.find('\t') + 1));
     for (const ManifestFile& file : shard.files) told[file.name] = file;
     if (!shard.index.name.empty()) told[shard.index.name] = shard.index;
     told[shard.blocks.name] = shard.blocks;
-  }
+  });
   for (const auto& [name, expected] : told) {
     const std::string path = join_path(built, name);
     if (!std::filesystem::exists(path)) return name + " is in the journal, but not there";

@@ -55,7 +55,8 @@ BatchCutter::BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs, Ru
       budget_(budget),
       most_in_flight_(most_batches_in_flight(jobs)),
       batch_bytes_(bytes_of_batch(budget.limit(), jobs)),
-      most_shards_(open_shards_a_batch(most_in_flight_)) {}
+      most_shards_(open_shards_a_batch(most_in_flight_)),
+      next_number_(runs.first) {}
 
 std::optional<Batch> BatchCutter::next(std::size_t in_flight) {
   if (in_flight >= most_in_flight_) return std::nullopt;

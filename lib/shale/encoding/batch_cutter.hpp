@@ -21,6 +21,7 @@ class BatchCutter final : public BatchFeed {
   struct Runs {
     bool are_encoded_whole = false;  ///< as one record each: a row costs no more than its bytes
     std::optional<std::uint64_t> rows_a_shard;  ///< no run goes across a multiple of it
+    std::uint64_t first = 0;                    ///< number of the sample that the source gives next
   };
   BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs, Runs runs);
 
@@ -44,7 +45,7 @@ class BatchCutter final : public BatchFeed {
   std::optional<PendingSample>
       held_over_;                 // read from the source, belongs to the batch after `waiting_`
   std::optional<Batch> waiting_;  // cut, but there was no room for it yet
-  std::uint64_t waiting_cost_ = 0, next_number_ = 0;
+  std::uint64_t waiting_cost_ = 0, next_number_;
   std::vector<ReadBuffer> buffers_;
 };
 

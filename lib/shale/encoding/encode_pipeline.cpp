@@ -15,15 +15,17 @@ void encode_all(Source& source, const Encoding& encoding, const PipelineLimits& 
   MemoryBudget budget(limits.memory_bytes);
   BatchCutter cutter(source, budget, limits.jobs,
                      {.are_encoded_whole = encoding.layout.rows.takes_runs(),
-                      .rows_a_shard = limits.rows_a_shard});
-  encode_all(cutter, source.info(), encoding, limits.jobs, events, commit);
+                      .rows_a_shard = limits.rows_a_shard,
+                      .first = limits.first});
+  encode_all(cutter, source.info(), encoding, limits.jobs, events, commit, limits.first);
 }
 
 void encode_all(BatchFeed& feed, const SourceInfo& info, const Encoding& encoding, unsigned jobs,
-                const Events& events, const std::function<void(const EncodedSample&)>& commit) {
+                const Events& events, const std::function<void(const EncodedSample&)>& commit,
+                std::uint64_t first) {
   std::vector<BatchReader> readers;
   for (unsigned i = 0; i < jobs; ++i) readers.emplace_back(BatchReader::Options{});
-  std::uint64_t done = 0, done_bytes = 0;
+  std::uint64_t done = first, done_bytes = 0;
   OrderedPipeline<EncodedBatch> pipeline(jobs);
   for (;;) {
     while (std::optional<Batch> batch = feed.next(pipeline.pending())) {

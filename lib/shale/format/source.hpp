@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -101,8 +102,12 @@ class Source {
   /// Passes over the samples that next() would give, reading no payload where that is possible.
   /// Errors: same as next; Code::bug for more samples than are left.
   virtual void skip(std::uint64_t samples) {
+    // Rows that have to be put together are, so few at a time that they take little memory.
+    constexpr std::uint64_t kBytesAtOnce = 1 << 20;
+    const std::uint64_t row_bytes = std::max<std::uint64_t>(1, info().row_bytes.value_or(1));
+    const std::uint64_t most = std::max<std::uint64_t>(1, kBytesAtOnce / row_bytes);
     while (samples > 0) {
-      const std::optional<PendingSample> passed = next(samples);
+      const std::optional<PendingSample> passed = next(std::min(most, samples));
       if (!passed) throw Error(Code::bug, "{} samples too many to pass over", samples);
       samples -= passed->rows;
     }

@@ -105,6 +105,7 @@ struct OutputFile::Impl {
   void require_appended(std::uint64_t offset, std::uint64_t count) const;
   void read_range(std::uint64_t offset, std::span<std::byte> into);
   void hash_again(std::uint64_t begin, std::uint64_t end);
+  std::uint64_t sync();
   FileSummary finish();
 
   [[nodiscard]] std::uint64_t size() const { return buffer_offset + filled; }
@@ -326,6 +327,16 @@ void OutputFile::Impl::hash_again(std::uint64_t begin, std::uint64_t end) {
   }
 }
 
+// A buffer that is not full stays one: its bytes are written again with the rest of it.
+std::uint64_t OutputFile::Impl::sync() {
+  require_usable();
+  wait_for_all();
+  if (!is_direct && filled > 0) write_now({buffer(current), filled}, buffer_offset);
+  if (uninterrupted([&] { return ::fdatasync(descriptor); }) != 0)
+    throw write_error(descriptor, path, 0, size(), errno);
+  return is_direct ? buffer_offset : size();
+}
+
 FileSummary OutputFile::Impl::finish() {
   require_usable();
   const std::uint64_t bytes = size();
@@ -406,6 +417,8 @@ void OutputFile::read_back(std::uint64_t offset, std::span<std::byte> into) {
   impl_->wait_for_all();
   impl_->read_range(offset, into);
 }
+
+std::uint64_t OutputFile::sync() { return impl_->sync(); }
 
 FileSummary OutputFile::finish() { return impl_->finish(); }
 

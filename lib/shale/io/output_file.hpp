@@ -66,6 +66,9 @@ class OutputFile {
   void patch(std::uint64_t offset, Bytes bytes);
   /// Reads back bytes that were appended before. Errors: same as patch.
   void read_back(std::uint64_t offset, std::span<std::byte> into);
+  /// Makes what was appended durable, as far as it has left the buffers, and says how far that is:
+  /// of a buffered file all of it. More may be appended. Errors: Code::io.
+  [[nodiscard]] std::uint64_t sync();
   /// Writes the rest, truncates the file to size(), makes it durable (fdatasync) and closes it.
   /// Call once.
   [[nodiscard]] FileSummary finish();

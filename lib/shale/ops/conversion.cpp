@@ -17,14 +17,6 @@ namespace {
 // The rest is in skipped.csv; one file has no list beside it.
 constexpr std::size_t kShownSkips = 10, kShownSkipsOfFile = 1000;
 
-ShardSetWriter::Options writer_options(ShardSetWriter::Options options,
-                                       const ConvertRequest& request, const SourceInfo& source) {
-  options.io = request.io;
-  options.memory_bytes = request.memory_bytes;
-  options.keys_are_unique = source.keys_are_unique;
-  return options;
-}
-
 }  // namespace
 
 std::uint64_t memory_for_samples(std::uint64_t memory_bytes, const SourceInfo& source) {
@@ -77,7 +69,8 @@ ConvertReport plan_conversion(const ConvertRequest& request, const Format& forma
 }
 
 Conversion::Conversion(const ConvertRequest& request, const Events& events, const Format& format,
-                       Source& source, WorkFolder& work, ShardSetWriter::Options options)
+                       Source& source, WorkFolder& work, ShardSetWriter::Options options,
+                       const std::optional<RunState>& from)
     : request_(request),
       events_(events),
       format_(format),
@@ -85,15 +78,53 @@ Conversion::Conversion(const ConvertRequest& request, const Events& events, cons
       source_(source),
       shown_skips_(options.file_name.empty() ? kShownSkips : kShownSkipsOfFile),
       writer_(format, source.info().schema, format_options_, work,
-              writer_options(std::move(options), request, source.info())),
+              writer_options(std::move(options), from.has_value())),
       skipped_list_(work.path(), std::string(kSkippedName), {"key", "reason", "detail"}),
       ignored_list_(work.path(), std::string(kIgnoredName), {"entry", "reason"}),
       images_list_(work.path(), std::string(kImagesName),
-                   {"key", "odd", "type", "width", "height", "color"}) {
-  if (source.info().holds_images) images_.emplace();
+                   {"key", "odd", "type", "width", "height", "color"}),
+      state_(from.value_or(RunState{})) {
+  if (source.info().holds_images && !state_.images) state_.images.emplace();
+  if (from) {
+    skipped_list_.resume(from->skipped_bytes);
+    images_list_.resume(from->images_bytes);
+    if (from->skipped > 0) show_earlier_skips(work.path());
+  }
+  if (state_.samples > 0) {
+    source.skip(state_.samples);
+    return;
+  }
   source.list_skipped([this](const SkippedSample& sample) {
     skipped_list_.add({sample.key, sample.reason, sample.detail});
   });
+}
+
+ShardSetWriter::Options Conversion::writer_options(ShardSetWriter::Options options,
+                                                   bool continues) {
+  options.io = request_.io;
+  options.memory_bytes = request_.memory_bytes;
+  options.keys_are_unique = source_.info().keys_are_unique;
+  options.continues = continues;
+  options.state = [this] { return state_line(state()); };
+  options.stop_if_asked = [this] { events_.stop_if_asked(); };
+  return options;
+}
+
+// The first ones of the run before: its list begins with those that the input had left out already.
+void Conversion::show_earlier_skips(const std::string& folder) {
+  const std::uint64_t before = source_.info().skipped + 1;  // and the header
+  read_csv(join_path(folder, kSkippedName),
+           [&](std::uint64_t row, const std::vector<std::string>& fields) {
+             if (row > before && fields.size() == 3 && first_skipped_.size() < shown_skips_)
+               first_skipped_.push_back({fields[0], fields[1], fields[2]});
+           });
+}
+
+RunState Conversion::state() {
+  RunState state = state_;
+  state.skipped_bytes = skipped_list_.sync();
+  state.images_bytes = images_list_.sync();
+  return state;
 }
 
 void Conversion::run() {
@@ -101,22 +132,23 @@ void Conversion::run() {
   encode_all(source_, encoding,
              {.jobs = request_.jobs,
               .memory_bytes = memory_for_samples(request_.memory_bytes, source_.info()),
-              .rows_a_shard = writer_.rows_a_shard()},
+              .rows_a_shard = writer_.rows_a_shard(),
+              .first = state_.samples},
              events_, [this](const EncodedSample& sample) { commit(sample); });
 }
 
 ConvertReport Conversion::finish(Manifest manifest) {
   const ShardSetWriter::Summary written = writer_.finish();
   const SourceInfo& source = source_.info();
-  if (written.digest.samples + skipped_ != source.manifest.samples) {
+  if (written.digest.samples + state_.skipped != source.manifest.samples) {
     throw Error(Code::bug, "{} samples written and {} skipped, but the input has {}",
-                written.digest.samples, skipped_, source.manifest.samples);
+                written.digest.samples, state_.skipped, source.manifest.samples);
   }
-  prove_input(source, read_, request_.inputs.front());
+  prove_input(source, state_.read, request_.inputs.front());
   manifest.layout = writer_.layout();
-  manifest.skipped = source.skipped + skipped_;
+  manifest.skipped = source.skipped + state_.skipped;
   manifest.ignored = source.ignored;
-  manifest.images = images_;
+  manifest.images = state_.images;
   manifest.digest = written.digest;
   manifest.payload_bytes = written.payload_bytes;
   manifest.shard_count = written.shards;
@@ -125,7 +157,7 @@ ConvertReport Conversion::finish(Manifest manifest) {
   report.notes = source.notes;
   report.file_bytes = written.file_bytes;
   report.first_skipped = std::move(first_skipped_);
-  report.skipped = skipped_;
+  report.skipped = state_.skipped;
   return report;
 }
 
@@ -138,25 +170,26 @@ void Conversion::finish_lists(Manifest& manifest) {
   }
 }
 
+// The writer goes first: with the shard that it may close, the journal says what was counted.
 void Conversion::commit(const EncodedSample& sample) {
-  ++done_;
-  read_.append(sample.read);
+  if (sample.record) writer_.append(*sample.record);
+  state_.samples += sample.record ? sample.record->digest.samples : 1;
+  state_.read.append(sample.read);
   if (sample.image && (sample.record || !sample.image->fault.empty())) report_image(sample);
   if (!sample.fault.empty()) tolerate(sample);
-  if (sample.record) writer_.append(*sample.record);
 }
 
 void Conversion::report_image(const EncodedSample& sample) {
   const ImageInfo& image = *sample.image;
   if (!sample.record) return;
-  ++images_->types[std::string(name_of(image.type))];
+  ++state_.images->types[std::string(name_of(image.type))];
   std::string odd;
   for (const std::string_view what : image.odd) {
-    ++images_->odd[std::string(what)];
+    ++state_.images->odd[std::string(what)];
     odd.append(odd.empty() ? "" : " ").append(what);
   }
   if (!image.fault.empty()) {
-    ++images_->odd["kept-bad"];
+    ++state_.images->odd["kept-bad"];
     odd.append(odd.empty() ? "" : " ").append("kept-bad");
   }
   if (odd.empty()) return;
@@ -166,20 +199,20 @@ void Conversion::report_image(const EncodedSample& sample) {
 
 // A sample with bad content: listed, counted, and too many of them end the run.
 void Conversion::tolerate(const EncodedSample& sample) {
-  ++bad_;
+  ++state_.bad;
   if (!sample.record)
     skip({sample.key, std::string(name_of(sample.fault.code)), sample.fault.text});
   const std::uint64_t limit = request_.max_errors.limit(source_.info().manifest.samples);
-  if (bad_ > limit) {
+  if (state_.bad > limit) {
     throw Error(Code::limit, "{}, more than --max-errors allows ({}); the last one {}",
-                format_counted(bad_, "bad image", "bad images"), limit, sample.fault.text)
-        .for_sample(sample.key, done_ - 1)
+                format_counted(state_.bad, "bad image", "bad images"), limit, sample.fault.text)
+        .for_sample(sample.key, state_.samples - 1)
         .hint("check the input; if this many bad images are expected, raise --max-errors");
   }
 }
 
 void Conversion::skip(const SkippedSample& sample) {
-  ++skipped_;
+  ++state_.skipped;
   skipped_list_.add({sample.key, sample.reason, sample.detail});
   if (first_skipped_.size() < shown_skips_) first_skipped_.push_back(sample);
 }

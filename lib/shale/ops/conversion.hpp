@@ -10,6 +10,7 @@
 #include "shale/format/format.hpp"
 #include "shale/format/source.hpp"
 #include "shale/ops/convert_request.hpp"
+#include "shale/ops/run_state.hpp"
 #include "shale/shards/csv.hpp"
 #include "shale/shards/shard_bounds.hpp"
 #include "shale/shards/shard_set_writer.hpp"
@@ -41,9 +42,11 @@ void say_notes(const SourceInfo& source, const Events& events);
 class Conversion {
  public:
   /// All arguments outlive it; `work` has begun its journal. `options`: what the request does not
-  /// say.
+  /// say. `from`: where a run of the same command was, whose work this one goes on with; the source
+  /// is at its first sample.
   Conversion(const ConvertRequest& request, const Events& events, const Format& format,
-             Source& source, WorkFolder& work, ShardSetWriter::Options options);
+             Source& source, WorkFolder& work, ShardSetWriter::Options options,
+             const std::optional<RunState>& from = std::nullopt);
 
   /// Errors: same as encode_all and ShardSetWriter; Code::limit for more bad samples than
   /// request.max_errors.
@@ -56,6 +59,10 @@ class Conversion {
   void finish_lists(Manifest& manifest);
 
  private:
+  [[nodiscard]] ShardSetWriter::Options writer_options(ShardSetWriter::Options options,
+                                                       bool continues);
+  void show_earlier_skips(const std::string& folder);
+  [[nodiscard]] RunState state();
   void commit(const EncodedSample& sample);
   void report_image(const EncodedSample& sample);
   void tolerate(const EncodedSample& sample);
@@ -69,10 +76,8 @@ class Conversion {
   const std::size_t shown_skips_;
   ShardSetWriter writer_;
   CsvList skipped_list_, ignored_list_, images_list_;
-  std::optional<ImageReport> images_;
-  DatasetDigest read_;
+  RunState state_;  // but for the bytes of the lists
   std::vector<SkippedSample> first_skipped_;
-  std::uint64_t done_ = 0, bad_ = 0, skipped_ = 0;
 };
 
 }  // namespace shale

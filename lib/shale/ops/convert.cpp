@@ -11,6 +11,7 @@
 #include "shale/encoding/encode_pipeline.hpp"
 #include "shale/encoding/forecast.hpp"
 #include "shale/format/format.hpp"
+#include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/io/free_space.hpp"
 #include "shale/io/path_facts.hpp"
@@ -20,6 +21,7 @@
 #include "shale/ops/dataset_output.hpp"
 #include "shale/ops/identity.hpp"
 #include "shale/ops/one_file.hpp"
+#include "shale/ops/resumption.hpp"
 #include "shale/ops/space_check.hpp"
 #include "shale/shards/csv.hpp"
 #include "shale/shards/manifest_file.hpp"
@@ -96,66 +98,135 @@ ShardSetWriter::Options shards_of(const ConvertRequest& request) {
   return {.limit_bytes = request.shard_bytes, .limit_samples = request.shard_samples};
 }
 
+// An output directory, held by this run, with what an earlier one left in it.
+struct TakenOutput {
+  TakenOutput(const ConvertRequest& request, const Events& events)
+      : work(request.output), set(SetPlace::of_dataset(request.output)) {
+    was_swapping = finish_swap(set, work);
+    place = look_at(request.output);
+    left = find_unfinished_run(work, events);
+  }
+  [[nodiscard]] bool replaces() const { return place == Place::dataset; }
+
+  WorkFolder work;
+  const SetPlace set;
+  bool was_swapping = false;
+  Place place = Place::absent;
+  UnfinishedRun left;
+};
+
+// The input, and what a finished set would say of it.
+struct OpenedInput {
+  std::unique_ptr<Source> source;
+  Manifest wanted;
+  std::string head;  // of the journal
+};
+
+OpenedInput open_for(ConvertRequest request, const TakenOutput& output, const Format& format,
+                     bool uses_listing, const Events& events) {
+  if (uses_listing) request.stored_listing = output.work.listing_path();
+  request.new_listing = output.work.new_listing_path();
+  (void)remove_file(request.new_listing);  // what a kill left
+  OpenedInput input;
+  input.source = open_input(request, output.work.path(), events);
+  const SourceInfo& info = input.source->info();
+  check_schema_fits(format, info.schema);
+  refuse_too_large(info, format, request.shard_bytes,
+                   memory_for_samples(request.memory_bytes, info));
+  input.wanted = wanted_manifest(request, info);
+  input.head = journal_head(request, input.wanted);
+  return input;
+}
+
+// By the listing of the run that is continued, if it is of this very command: a new run lists the
+// folder as it is now.
+OpenedInput open_or_continue(const ConvertRequest& request, const TakenOutput& output,
+                             const Format& format, const Events& events) {
+  const UnfinishedRun& left = output.left;
+  const bool has_listing = asks_to_continue(request, left) && output.work.holds_listing();
+  OpenedInput input = open_for(request, output, format, has_listing, events);
+  const bool is_refused = left.journal.lines > 0 && !request.overwrite;
+  if (!has_listing || is_refused || is_head_of(left, input.head)) return input;
+  input.source.reset();
+  return open_for(request, output, format, false, events);
+}
+
+// Goes on with what an earlier run left, or begins.
+std::optional<RunState> begin_run(const ConvertRequest& request, TakenOutput& output,
+                                  const Format& format, const OpenedInput& input,
+                                  const Events& events) {
+  const SourceInfo& source = input.source->info();
+  WorkFolder& work = output.work;
+  const std::optional<RunState> from = resumption_of(request, output.left, input.head);
+  if (!from) {
+    work.clear();
+    output.left = {};
+  }
+  if (output.replaces()) say_both_stay(request.output, source.manifest.bytes, events);
+  require_space(request, format, source, shards_of(request), work,
+                output.replaces() ? kSpaceForBothHint : kSpaceHint, events);
+  say_notes(source, events);
+  work.keep_new_listing();
+  if (!from) {
+    work.begin(input.head);
+    return from;
+  }
+  work.resume(output.left.journal);
+  if (from->samples > 0) {
+    events.say(fmt::format("continuing: {} with {} of {} are complete",
+                           format_counted(work.shards(), "shard", "shards"),
+                           format_counted(from->samples, "sample", "samples"),
+                           format_count(source.manifest.samples)));
+  }
+  return from;
+}
+
 // What was decided before the lock was taken may be wrong by now: all is looked at again.
 ConvertReport convert_into(const ConvertRequest& request, const Events& events,
                            const Format& format) {
-  WorkFolder work(request.output);
-  const SetPlace set = SetPlace::of_dataset(request.output);
-  const bool was_swapping = finish_swap(set, work);
-  const Place place = look_at(request.output);
-  const bool replaces = place == Place::dataset;
-  std::unique_ptr<Source> source;
-  Manifest wanted;
+  TakenOutput output(request, events);
+  WorkFolder& work = output.work;
+  OpenedInput input;
+  std::optional<RunState> from;
   try {
-    refuse_strange_output(request.output, place);
-    source = open_input(request, work.path(), events);
-    check_schema_fits(format, source->info().schema);
-    refuse_too_large(source->info(), format, request.shard_bytes,
-                     memory_for_samples(request.memory_bytes, source->info()));
-    wanted = wanted_manifest(request, source->info());
+    refuse_strange_output(request.output, output.place);
+    input = open_or_continue(request, output, format, events);
+    const SourceInfo& info = input.source->info();
     const bool is_this_run =
-        was_swapping &&
-        !first_difference(identity_of(read_manifest(request.output)), identity_of(wanted));
-    if (replaces && (is_this_run || !request.overwrite)) {
-      ConvertReport report = already_complete(request, wanted, source->info());
-      if (report.was_compared) refuse_changed_content(request, events, format, *source);
-      source.reset();
+        output.was_swapping &&
+        !first_difference(identity_of(read_manifest(request.output)), identity_of(input.wanted));
+    if (output.replaces() && (is_this_run || !request.overwrite)) {
+      ConvertReport report = already_complete(request, input.wanted, info);
+      if (report.was_compared) refuse_changed_content(request, events, format, *input.source);
+      input.source.reset();
       work.remove();
       return report;
     }
-    refuse_other_run(request, work, wanted);
-    refuse_taken_names(request.output, format, source->info().schema);
-    work.clear();
-    if (replaces) say_both_stay(request.output, source->info().manifest.bytes, events);
-    require_space(request, format, source->info(), shards_of(request), work,
-                  replaces ? kSpaceForBothHint : kSpaceHint, events);
+    refuse_other_run(request, output.left, input.head);
+    refuse_taken_names(request.output, format, info.schema);
+    from = begin_run(request, output, format, input, events);
   } catch (...) {
-    source.reset();
-    if (place != Place::unfinished || work.previous_request().empty()) work.abandon();
+    input.source.reset();
+    const bool is_stopped = code_in_flight() == Code::interrupted;
+    if (!output.left.is_worth_keeping() && !(is_stopped && work.holds_listing())) work.abandon();
     throw;
   }
-  say_notes(source->info(), events);
-  work.begin(identity_line(identity_of(wanted)));
   ConvertReport report;
   try {
-    Conversion conversion(request, events, format, *source, work, shards_of(request));
+    Conversion conversion(request, events, format, *input.source, work, shards_of(request), from);
     conversion.run();
-    report = conversion.finish(std::move(wanted));
+    report = conversion.finish(std::move(input.wanted));
     conversion.finish_lists(report.manifest);
     write_set_manifest(report.manifest, format, work);
   } catch (...) {
-    // Not one shard is whole, or there is the old set: nothing to continue from, so nothing in the
-    // way of a run with other options.
-    source.reset();
-    if (replaces || !work.holds_shards()) {
-      work.abandon();
-    } else {
-      work.drop_unfinished_files();
-    }
+    input.source.reset();
+    const Code code = code_in_flight();
+    leave_stopped_run(work, request, code, output.replaces());
+    if (code == Code::interrupted && work.holds_shards()) throw interrupted_with(work.shards());
     throw;
   }
-  source.reset();  // before the folder that its scratch files are in
-  put_in_place(set, work);
+  input.source.reset();  // before the folder that its scratch files are in
+  put_in_place(output.set, work);
   work.remove();
   return report;
 }

@@ -1,13 +1,11 @@
 #include "shale/ops/dataset_output.hpp"
 
-#include <optional>
 #include <vector>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/io/file_summary.hpp"
-#include "shale/ops/identity.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/shards/set_swap.hpp"
@@ -25,20 +23,6 @@ void refuse_strange_output(const std::string& output, Place place) {
     throw Error(Code::exists, "is not empty and holds no shale dataset")
         .at(output)
         .hint("choose another output, or empty the directory yourself");
-  }
-}
-
-void refuse_other_run(const ConvertRequest& request, const WorkFolder& work,
-                      const Manifest& wanted) {
-  const std::string previous = work.previous_request();
-  if (!request.overwrite && !previous.empty()) {
-    const std::optional<std::string> difference =
-        first_difference(identity_from_line(previous), identity_of(wanted));
-    if (difference) {
-      throw Error(Code::exists, "holds an unfinished run of another command: {}", *difference)
-          .at(request.output)
-          .hint("run that command again to finish it, or pass --overwrite to discard it");
-    }
   }
 }
 

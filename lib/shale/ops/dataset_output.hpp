@@ -16,10 +16,6 @@ namespace shale {
 /// Errors: Code::exists for what is neither a dataset nor free.
 void refuse_strange_output(const std::string& output, Place place);
 
-/// Errors: Code::exists for an unfinished run of another command, unless it is to be overwritten.
-void refuse_other_run(const ConvertRequest& request, const WorkFolder& work,
-                      const Manifest& wanted);
-
 /// Says that the old set stays until the new one, of so many bytes (0: not known), is complete.
 void say_both_stay(const std::string& output, std::uint64_t needed, const Events& events);
 

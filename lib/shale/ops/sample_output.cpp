@@ -8,8 +8,8 @@
 #include "shale/base/size_text.hpp"
 #include "shale/ops/dataset_output.hpp"
 #include "shale/ops/file_output.hpp"
-#include "shale/ops/identity.hpp"
 #include "shale/ops/one_file.hpp"
+#include "shale/ops/resumption.hpp"
 #include "shale/shards/set_swap.hpp"
 #include "shale/verify/verify.hpp"
 
@@ -46,7 +46,8 @@ class ShardFolder final : public SampleOutput {
     try {
       finish_swap(set_, work_);
       const Place place = look_at(request_.output);
-      is_other_run_ = place == Place::unfinished && !work_.previous_request().empty();
+      left_ = find_unfinished_run(work_, {});
+      is_other_run_ = left_.is_worth_keeping();
       refuse_taken_folder(request_, place);
       replaces_ = place == Place::dataset;
     } catch (...) {
@@ -62,11 +63,12 @@ class ShardFolder final : public SampleOutput {
 
   void begin(const SourceInfo& info, const Manifest& wanted) override {
     check_schema_fits(format_, info.schema);
-    refuse_other_run(request_, work_, wanted);
+    const std::string head = journal_head(request_, wanted);
+    refuse_other_run(request_, left_, head);
     refuse_taken_names(request_.output, format_, info.schema);
     is_other_run_ = false;
     work_.clear();
-    work_.begin(identity_line(identity_of(wanted)));
+    work_.begin(head);
   }
 
   [[nodiscard]] ShardSetWriter::Options division() const override {
@@ -93,6 +95,7 @@ class ShardFolder final : public SampleOutput {
   const Format& format_;
   const SetPlace set_;
   WorkFolder work_;
+  UnfinishedRun left_;
   bool is_other_run_ = true;  // until it is known
   bool replaces_ = false, is_whole_ = false;
 };

@@ -1,10 +1,12 @@
 #include "shale/shards/csv.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <span>
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/io/atomic_file.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/shards/naming.hpp"
 
@@ -164,14 +166,43 @@ void read_csv(const std::string& path,
 CsvList::CsvList(std::string folder, std::string name, std::vector<std::string> header)
     : folder_(std::move(folder)), name_(std::move(name)), header_(std::move(header)) {}
 
+void CsvList::create(const std::string& name) {
+  file_.emplace(
+      join_path(folder_, name),
+      OutputFile::Options{.io = IoMode::buffered, .buffer_bytes = 64 * 1024, .buffers = 1});
+}
+
+// Into a copy that takes the name when it is durable: a kill loses nothing of what was there.
+void CsvList::resume(std::uint64_t bytes) {
+  const std::string path = join_path(folder_, name_), copy = name_ + ".part";
+  if (bytes == 0) {
+    std::error_code error;
+    std::filesystem::remove(path, error);
+    return;
+  }
+  create(copy);
+  const InputFile left(path);
+  std::vector<std::byte> chunk(kChunkBytes);
+  for (std::uint64_t offset = 0; offset < bytes; offset += chunk.size()) {
+    chunk.resize(std::min<std::uint64_t>(kChunkBytes, bytes - offset));
+    left.read_exact(offset, chunk);
+    file_->append(chunk);
+  }
+  (void)sync();
+  rename_file(join_path(folder_, copy), path);
+}
+
 void CsvList::add(const std::vector<std::string>& fields) {
   if (!file_) {
-    file_.emplace(
-        join_path(folder_, name_),
-        OutputFile::Options{.io = IoMode::buffered, .buffer_bytes = 64 * 1024, .buffers = 1});
+    create(name_);
     write_row(header_);
   }
   write_row(fields);
+}
+
+std::uint64_t CsvList::sync() {
+  if (file_ && file_->size() != durable_bytes_) durable_bytes_ = file_->sync();
+  return durable_bytes_;
 }
 
 void CsvList::write_row(const std::vector<std::string>& fields) {

@@ -31,16 +31,24 @@ class CsvList {
  public:
   /// `folder` is where it is written, under `name`; `header` is its first row.
   CsvList(std::string folder, std::string name, std::vector<std::string> header);
+  /// Goes on with the first `bytes` of the list that an earlier run wrote there; 0: there was none.
+  /// Before the first add(). Errors: Code::damaged if there are fewer; Code::io.
+  void resume(std::uint64_t bytes);
   void add(const std::vector<std::string>& fields);
+  /// Makes the rows that were added durable, but for the name of the file, and returns their bytes.
+  /// Cheap if there are no new ones. Errors: Code::io.
+  [[nodiscard]] std::uint64_t sync();
   /// Makes it durable. Nullopt, and no file, if it has no row.
   [[nodiscard]] std::optional<ManifestFile> finish();
 
  private:
+  void create(const std::string& name);
   void write_row(const std::vector<std::string>& fields);
 
   std::string folder_, name_;
   std::vector<std::string> header_;
   std::optional<OutputFile> file_;
+  std::uint64_t durable_bytes_ = 0;
 };
 
 }  // namespace shale

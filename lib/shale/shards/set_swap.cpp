@@ -219,6 +219,7 @@ void put_in_place(const SetPlace& place, const WorkFolder& work) {
   const std::string old = join_path(work.root(), kOldName),
                     next = join_path(work.path(), place.manifest),
                     standing = join_path(place.folder, place.manifest);
+  work.drop_journal();  // its shards are on their way: nobody may continue from it
   if (!stands(old)) {
     TakenNames taken(place);
     (void)visit_own_names(place, next, [&](const std::string& name) {

@@ -8,8 +8,9 @@
 #include "shale/base/size_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/io/atomic_file.hpp"
-#include "shale/io/external_sorter.hpp"
+#include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/index_file.hpp"
+#include "shale/shards/key_check.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/shards/record_spool.hpp"
 #include "shale/shards/shard_bounds.hpp"
@@ -43,34 +44,6 @@ struct WrittenShard {
   std::optional<ShardPlaces> places;
 };
 
-// Finds two samples with the same key: sorts (hash, length, key) of all keys, on disk where they
-// are many.
-class KeyCheck {
- public:
-  explicit KeyCheck(const std::string& work_folder) : keys_(work_folder, kKeyCheckBytes) {}
-
-  void add(const Record& record) {
-    entry_.clear();
-    append_big_endian(entry_, record.row.key_hash);
-    append_big_endian(entry_, std::uint64_t{record.key.size()});
-    entry_ += record.key;
-    keys_.add(entry_);
-  }
-
-  void finish() {
-    keys_.finish();
-    std::string previous;
-    while (const std::optional<std::string_view> entry = keys_.next()) {
-      if (*entry == previous) throw key_is_not_unique(previous.substr(16));
-      previous = *entry;
-    }
-  }
-
- private:
-  ExternalSorter keys_;
-  std::string entry_;
-};
-
 }  // namespace
 
 struct ShardSetWriter::Impl {
@@ -102,7 +75,7 @@ struct ShardSetWriter::Impl {
         layout(format.layout(schema, format_options)),
         columns(schema, layout) {
     if (format.can.needs_plan) spool.emplace(work.path(), columns);
-    if (layout.has_keys && !options.keys_are_unique) key_check.emplace(work.path());
+    if (layout.has_keys && !options.keys_are_unique) key_check.emplace(work.path(), kKeyCheckBytes);
     if (is_one_file()) {
       if (!options.keeps_suffixes) layout = as_one_file(std::move(layout));
       options.limit_bytes = options.limit_samples = kAnySize;
@@ -110,7 +83,50 @@ struct ShardSetWriter::Impl {
       rows_a_shard =
           rows_within({options.limit_bytes, options.limit_samples}, format, schema, format_options);
     }
+    if (options.continues) take_over();
     start_shard();
+  }
+
+  // The shards of the run before.
+  void take_over() {
+    work.for_each_shard([this](const ManifestShard& shard) {
+      if (key_check) check_written_keys(shard);
+      for (const ManifestFile& file : shard.files) summary.file_bytes += file.bytes;
+      summary.file_bytes += shard.index.bytes + shard.blocks.bytes;
+      summary.payload_bytes += shard.payload_bytes;
+      summary.digest.append(shard.digest);
+      ++summary.shards;
+    });
+  }
+
+  [[nodiscard]] Manifest manifest_of_written() const {
+    Manifest manifest;
+    manifest.schema = schema;
+    manifest.layout = layout;
+    return manifest;
+  }
+
+  void check_written_keys(const ManifestShard& shard) {
+    const Manifest manifest = manifest_of_written();
+    const ShardReader reader(DatasetPaths(work.path()), manifest, shard);
+    reader.prove_index();
+    IndexReader index = reader.open_index();
+    for (std::uint64_t row = 0; row < index.rows(); ++row)
+      key_check->add_written(index.row(row).key_hash, summary.shards, row);
+  }
+
+  // The one at `number`, from 0, of those that the run before wrote.
+  [[nodiscard]] std::string written_key(std::uint64_t number, std::uint64_t row) const {
+    std::string key;
+    const Manifest manifest = manifest_of_written();
+    work.for_each_shard([&](const ManifestShard& shard) {
+      if (number-- != 0) return;
+      const ShardReader reader(DatasetPaths(work.path()), manifest, shard);
+      const FieldPlace place = reader.open_index().row(row).key;
+      key.resize(std::min(place.length, reader.file_of_key().size()));
+      reader.file_of_key().read_exact(place.offset, std::as_writable_bytes(std::span(key)));
+    });
+    return key;
   }
 
   [[nodiscard]] bool is_one_file() const { return !options.file_name.empty(); }
@@ -148,7 +164,7 @@ struct ShardSetWriter::Impl {
       throw sample_too_large(needed, options.limit_bytes)
           .for_sample(record.key, summary.digest.samples);
     }
-    if (key_check) key_check->add(record);
+    if (key_check) key_check->add(record.row.key_hash, record.key);
     if (spool) {
       spool->add(record);
     } else {
@@ -219,7 +235,10 @@ struct ShardSetWriter::Impl {
   void commit_shard() {
     if (spool) {
       open_shard(&plan);
-      spool->drain([&](const Record& record) { write(record); });
+      spool->drain([&](const Record& record) {
+        if (options.stop_if_asked) options.stop_if_asked();
+        write(record);
+      });
     } else if (!open) {
       open_shard(nullptr);  // one file of no samples
     }
@@ -262,17 +281,12 @@ struct ShardSetWriter::Impl {
           .at(file->name);
     }
     for (const ManifestFile* file : written) summary.file_bytes += file->bytes;
+    const std::string state = options.state ? options.state() : "";
     sync_directory(work.path());
-    work.add_shard(shard);
+    work.add_shard(shard, state);
     ++summary.shards;
   }
 };
-
-Error key_is_not_unique(std::string_view key) {
-  return Error(Code::schema, "the key is not unique: two samples have it")
-      .for_sample(key)
-      .hint("keys name samples; rename one of the two in the source");
-}
 
 OutputFile::Options data_file_options(IoMode io, std::uint64_t memory_bytes) {
   return {io, data_buffer_bytes(memory_bytes), kBuffers};
@@ -293,7 +307,10 @@ void ShardSetWriter::append(const Record& record) { impl_->append(record); }
 ShardSetWriter::Summary ShardSetWriter::finish() {
   if (impl_->plan.samples > 0 || impl_->is_one_file()) impl_->commit_shard();
   impl_->plan.samples = 0;
-  if (impl_->key_check) impl_->key_check->finish();
+  if (impl_->key_check) {
+    impl_->key_check->finish(
+        [this](std::uint64_t shard, std::uint64_t row) { return impl_->written_key(shard, row); });
+  }
   return impl_->summary;
 }
 

@@ -17,9 +17,6 @@ namespace shale {
 /// How a large file is written out of a budget of `memory_bytes`.
 [[nodiscard]] OutputFile::Options data_file_options(IoMode io, std::uint64_t memory_bytes);
 
-/// Two samples have this key. Code::schema.
-[[nodiscard]] Error key_is_not_unique(std::string_view key);
-
 /// Writes a set of shards into a work folder: bounds, names, hashes, index, block list, order. A
 /// shard that the journal lists is whole and durable; the set is finished by write_manifest, and
 /// comes to its place by put_in_place, not here. One thread, records in order.
@@ -38,6 +35,12 @@ class ShardSetWriter {
     std::string file_name = {};
     bool keeps_suffixes = false;  ///< its files keep those of a shard behind this name
     bool writes_index = true;     ///< where rows are not fixed
+    /// `work` goes on with the run before: its shards are the first ones of this set.
+    bool continues = false;
+    /// What the journal says with a shard of the run: called when the shard is durable, before the
+    /// record that no more fitted in is counted anywhere. Null: nothing.
+    std::function<std::string()> state = {};
+    std::function<void()> stop_if_asked = {};  ///< asked while a shard is put together; may throw
   };
 
   /// `work` has begun its journal; it outlives the writer, as do format, schema and options.

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <thread>
 #include <utility>
 
@@ -26,8 +25,8 @@
 #include "shale/shards/naming.hpp"
 
 // The folder holds: `lock` (the marker, flock), `journal` (line 1: the command's description; then
-// one shard per line), `new/` (the files of the output), and while an old set makes room for a new
-// one `old.json` (set_swap.cpp).
+// per line the state of the run, TAB, the shard), `listing` (of a folder that is read), `new/` (the
+// files of the output), and while an old set makes room for a new one `old.json` (set_swap.cpp).
 
 namespace shale {
 namespace {
@@ -35,7 +34,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kMarker = "shale works here: this folder goes when its run ends\n";
-constexpr std::string_view kLockName = "lock", kJournalName = "journal";
+constexpr std::string_view kLockName = "lock", kJournalName = "journal", kListingName = "listing",
+                           kNewListingName = "listing.new";
 constexpr std::chrono::milliseconds kBetweenTries(20);
 // A file system without stable inode numbers must not keep us here for ever.
 constexpr int kMostTries = 100, kLooks = 10;
@@ -263,17 +263,12 @@ Error WorkFolder::error(int error_number, std::string_view what) const {
   return because_of_room(Error(Code::io, "{}", what).at(target_), path_, error_number);
 }
 
-std::string WorkFolder::previous_request() const {
-  std::ifstream in(join_path(path_, kJournalName), std::ios::binary);
-  std::string line;
-  // A line without its end was truncated by the kill: the run had not begun.
-  const bool is_whole = std::getline(in, line) && !in.eof();
-  if (in.bad()) throw error(EIO, "cannot read its journal");
-  return is_whole ? line : std::string();
+JournalSummary WorkFolder::previous_run() const {
+  return read_journal(join_path(path_, kJournalName));
 }
 
 void WorkFolder::clear() {
-  std::vector<std::string> paths{join_path(path_, kJournalName)};
+  std::vector<std::string> paths{join_path(path_, kJournalName), listing_path()};
   for (const std::string& name : names_in(new_path_)) paths.push_back(join_path(new_path_, name));
   for (const std::string& path : paths) {
     if (remove_file(path) || errno == EISDIR) continue;
@@ -282,47 +277,60 @@ void WorkFolder::clear() {
 }
 
 void WorkFolder::begin(std::string_view request) {
-  const std::string path = join_path(path_, kJournalName);
-  journal_ = above_standard_descriptors(retried(
-      path, [&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644); }));
-  if (journal_ < 0) throw error(errno, "cannot create its journal");
-  write_line(request);
+  journal_ = Journal::create(join_path(path_, kJournalName), request);
   sync_directory(path_);
 }
 
-void WorkFolder::add_shard(const ManifestShard& shard) {
-  write_line(shard_line(shard));
-  ++shards_;
+void WorkFolder::resume(const JournalSummary& previous) {
+  journal_ = Journal::reopen(join_path(path_, kJournalName), previous);
+  drop_unfinished_files();
 }
 
-void WorkFolder::write_line(std::string_view line) {
-  const std::string text = std::string(line) + "\n";
-  write_fully(journal_, as_bytes(text), journal_bytes_, join_path(path_, kJournalName));
-  if (uninterrupted([&] { return ::fdatasync(journal_); }) != 0)
-    throw error(errno, "cannot write its journal");
-  journal_bytes_ += text.size();
+void WorkFolder::add_shard(const ManifestShard& shard, std::string_view state) {
+  journal_.add(fmt::format("{}\t{}", state, shard_line(shard)));
 }
 
 void WorkFolder::for_each_shard(const std::function<void(const ManifestShard&)>& visit) const {
-  std::ifstream in(join_path(path_, kJournalName), std::ios::binary);
-  std::string line;
-  std::getline(in, line);
-  while (std::getline(in, line)) visit(parse_shard_line(line));
-  if (in.bad()) throw error(EIO, "cannot read its journal");
+  (void)read_journal(join_path(path_, kJournalName), [&](std::string_view line) {
+    visit(parse_shard_line(line.substr(line.find('\t') + 1)));
+  });
+}
+
+std::string WorkFolder::last_state() const {
+  std::string state;
+  (void)read_journal(join_path(path_, kJournalName),
+                     [&](std::string_view line) { state = line.substr(0, line.find('\t')); });
+  return state;
+}
+
+std::string WorkFolder::listing_path() const { return join_path(path_, kListingName); }
+std::string WorkFolder::new_listing_path() const { return join_path(path_, kNewListingName); }
+bool WorkFolder::holds_listing() const { return stands(listing_path()); }
+void WorkFolder::keep_new_listing() {
+  if (stands(new_listing_path())) rename_file(new_listing_path(), listing_path());
+}
+
+void WorkFolder::drop_journal() const {
+  const std::string path = join_path(path_, kJournalName);
+  if (!remove_file(path)) throw error(errno, "cannot remove its journal");
+  sync_directory(path_);
 }
 
 void WorkFolder::drop_unfinished_files() noexcept {
   for (const std::string& name : names_in(new_path_)) {
     const std::optional<std::uint64_t> shard = shard_of_file(name);
-    if (!shard || *shard >= shards_) (void)remove_file(join_path(new_path_, name));
+    const bool is_list = name == kSkippedName || name == kImagesName;
+    if (!is_list && (!shard || *shard >= journal_.lines()))
+      (void)remove_file(join_path(new_path_, name));
   }
 }
 
 void WorkFolder::remove() noexcept {
-  if (journal_ >= 0) ::close(std::exchange(journal_, -1));
+  journal_ = {};
   for (const std::string& name : names_in(new_path_)) (void)remove_file(join_path(new_path_, name));
   ::rmdir(new_path_.c_str());
-  (void)remove_file(join_path(path_, kJournalName));
+  for (const std::string_view name : {kJournalName, kListingName, kNewListingName})
+    (void)remove_file(join_path(path_, name));
   // A folder that must stay keeps its mark: it goes last. Its name goes before the lock does, so
   // that whoever waits for it sees that it is another's no more; where that leaves a hidden file
   // until it is closed (FUSE, NFS), the folder is the next run's to remove.
@@ -355,7 +363,7 @@ void WorkFolder::abandon() noexcept {
 }
 
 void WorkFolder::release() noexcept {
-  if (journal_ >= 0) ::close(std::exchange(journal_, -1));
+  journal_ = {};
   if (lock_ >= 0) ::close(std::exchange(lock_, -1));
 }
 

@@ -8,6 +8,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/data/manifest.hpp"
+#include "shale/shards/journal.hpp"
 
 namespace shale {
 
@@ -19,8 +20,9 @@ enum class WorkFolderState { absent, blank, ours, foreign };
 /// The folder in which one output is built, on the file system where it is to stand: OUT/.shale for
 /// a dataset, .FILE.shale beside a single file. It holds `lock`, with a marker that says whose the
 /// folder is, locked (flock) as long as the run lives; `journal`: which command this is and which
-/// shards are whole, a line each, fsynced; and `new/`, the files of the new output. All files in
-/// `new/` belong to the run; of anything else in the folder nothing is ever removed.
+/// shards are whole, a line each, fsynced; `listing`, the files of a folder that is read; and
+/// `new/`, the files of the new output. All files in `new/` belong to the run; of anything else in
+/// the folder nothing is ever removed.
 class WorkFolder {
  public:
   /// Of the dataset OUT: makes OUT and the folder, durably, and takes the lock. Errors:
@@ -46,21 +48,39 @@ class WorkFolder {
   [[nodiscard]] const std::string& path() const { return new_path_; }
   /// The folder itself.
   [[nodiscard]] const std::string& root() const { return path_; }
-  /// What the run before left: the description of its command, empty if there was none or it had
-  /// not got that far.
-  [[nodiscard]] std::string previous_request() const;
-  /// True if this run has shards that are whole.
-  [[nodiscard]] bool holds_shards() const { return shards_ > 0; }
-  /// Empties new/ and removes the journal.
+  /// The journal of the run before, as far as it is whole: its head is the description of its
+  /// command, its lines are shards. Errors: same as read_journal.
+  [[nodiscard]] JournalSummary previous_run() const;
+  /// How many shards the journal of this run has.
+  [[nodiscard]] std::uint64_t shards() const { return journal_.lines(); }
+  [[nodiscard]] bool holds_shards() const { return shards() > 0; }
+  /// Empties new/ and removes the journal and the listing.
   void clear();
 
   /// Begins a journal with the description of the command. Errors: Code::io.
   void begin(std::string_view request);
-  void add_shard(const ManifestShard& shard);
+  /// Goes on with the run before, instead of clear() and begin(): removes all from new/ but its
+  /// shards and its lists. Errors: Code::io.
+  void resume(const JournalSummary& previous);
+  /// The shard is durable. `state`: of the run when it was closed, in one line without tabs.
+  void add_shard(const ManifestShard& shard, std::string_view state);
   void for_each_shard(const std::function<void(const ManifestShard&)>& visit) const;
+  /// The state of the run when its last shard was closed; empty if it has none.
+  [[nodiscard]] std::string last_state() const;
 
-  /// Removes all but the whole shards from new/, to free its space; the journal stays. Never
-  /// throws.
+  /// The list of the input's files, in the folder until the run ends: that of this run, and where a
+  /// new one is written first.
+  [[nodiscard]] std::string listing_path() const;
+  [[nodiscard]] std::string new_listing_path() const;
+  [[nodiscard]] bool holds_listing() const;
+  /// The new listing is that of this run. Before begin(), which makes it durable.
+  void keep_new_listing();
+
+  /// The new set is complete: there is nothing to continue from now on. Errors: Code::io.
+  void drop_journal() const;
+
+  /// Removes all but the whole shards and the lists from new/, to free its space; the journal
+  /// stays. Never throws.
   void drop_unfinished_files() noexcept;
   /// Removes the folder. What cannot go stays, and is in nobody's way: the output is not in it.
   void remove() noexcept;
@@ -76,14 +96,13 @@ class WorkFolder {
   enum class Lock { taken, busy, lost };
   [[nodiscard]] Lock try_lock();
   void mark();
-  void write_line(std::string_view line);
   void release() noexcept;
   [[nodiscard]] Error error(int error_number, std::string_view what) const;
 
   std::string directory_, path_, new_path_;
   std::string target_;  // the output, for messages
-  int lock_ = -1, journal_ = -1;
-  std::uint64_t journal_bytes_ = 0, shards_ = 0;
+  int lock_ = -1;
+  Journal journal_;
   std::vector<std::string> made_;  // directories, outermost first
   bool made_folder_ = false;
 };

@@ -97,6 +97,7 @@ class ArraySource final : public Source {
     for (const OpenColumn& column : columns_) {
       if (!std::ranges::all_of(column.arrays, &ArrayRows::is_located)) return Source::skip(samples);
     }
+    if (samples > rows_ - position_) return Source::skip(samples);
     position_ += samples;
   }
 

@@ -54,7 +54,10 @@ class DatasetSource final : public Source {
     return pending(shard, shard.index->row(shard_row), row);
   }
 
-  void skip(std::uint64_t samples) override { position_ += samples; }
+  void skip(std::uint64_t samples) override {
+    if (samples > samples_ - position_) return Source::skip(samples);
+    position_ += samples;
+  }
 
   // Where there is no digest to prove the samples by, the files of their shards prove them.
   void narrow(std::uint64_t first, std::uint64_t) override {

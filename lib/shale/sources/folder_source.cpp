@@ -97,6 +97,13 @@ class FolderSource final : public Source {
     return pending_of(std::move(*file));
   }
 
+  void skip(std::uint64_t samples) override {
+    for (; samples > 0; --samples) {
+      request_.stop_if_asked();
+      if (!next_file()) return Source::skip(samples);
+    }
+  }
+
   void list_ignored(const ReasonSink& sink) override {
     if (listing_) return listing_->for_each_ignored(sink);
     ignored_.rewind();

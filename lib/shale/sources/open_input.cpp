@@ -243,8 +243,10 @@ std::unique_ptr<Source> open_input(const InputRequest& request, const std::strin
   source.reset();
   if (is_fixed) return open_chosen_rows(request, *chosen, scratch_folder, events);
   whole.is_shuffled = request.is_shuffled;
-  // The list that was made a moment ago.
-  if (!whole.new_listing.empty()) whole.stored_listing = std::exchange(whole.new_listing, {});
+  // The list that was made a moment ago, if the folder was walked.
+  std::error_code error;
+  if (fs::exists(whole.new_listing, error)) whole.stored_listing = whole.new_listing;
+  whole.new_listing.clear();
   return open_samples(whole, chosen, scratch_folder, events);
 }
 

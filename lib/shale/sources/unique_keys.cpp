@@ -6,7 +6,7 @@
 #include "shale/base/error.hpp"
 #include "shale/io/external_sorter.hpp"
 #include "shale/shards/dataset_reader.hpp"
-#include "shale/shards/shard_set_writer.hpp"
+#include "shale/shards/key_check.hpp"
 
 namespace shale {
 namespace {

@@ -112,5 +112,40 @@ TEST_CASE("csv list: whatever the fields hold comes back when the list is read")
   CHECK(rows_of(read_text(dir / "list.csv")) == rows);
 }
 
+TEST_CASE("csv list: a later run goes on with as much of the list as was durable") {
+  const TempDir dir;
+  std::uint64_t durable = 0;
+  {
+    CsvList list(dir.path(), "list.csv", {"key"});
+    CHECK(list.sync() == 0);
+    list.add({"one"});
+    durable = list.sync();
+    CHECK(durable == list.sync());
+    list.add({"lost"});
+    (void)list.sync();
+  }
+  CsvList whole(dir.path(), "whole.csv", {"key"});
+  for (const char* key : {"one", "two"}) whole.add({key});
+  const std::optional<ManifestFile> expected = whole.finish();
+
+  CsvList list(dir.path(), "list.csv", {"key"});
+  list.resume(durable);
+  CHECK(list.sync() == durable);
+  list.add({"two"});
+  const std::optional<ManifestFile> file = list.finish();
+  REQUIRE(file);
+  CHECK(file->hash == expected->hash);
+  CHECK(read_text(dir / "list.csv") == "key\none\ntwo\n");
+}
+
+TEST_CASE("csv list: one that was not durable is not there when a later run goes on") {
+  const TempDir dir;
+  write_file(dir / "list.csv", "key\nlost\n");
+  CsvList list(dir.path(), "list.csv", {"key"});
+  list.resume(0);
+  CHECK_FALSE(list.finish());
+  CHECK(files_in(dir.path()).empty());
+}
+
 }  // namespace
 }  // namespace shale

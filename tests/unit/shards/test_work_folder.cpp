@@ -46,16 +46,18 @@ TEST_CASE("work folder: the journal tells the request and the shards of the run 
   const TempDir dir;
   {
     WorkFolder work(dir / "out");
-    CHECK(work.previous_request().empty());
+    CHECK(work.previous_run().head.empty());
     work.begin("to=toy\tseed=7");
-    work.add_shard(shard_of(0));
-    work.add_shard(shard_of(1));
+    work.add_shard(shard_of(0), "samples=1");
+    work.add_shard(shard_of(1), "samples=2");
   }
   const WorkFolder next(dir / "out");
   Names names;
   next.for_each_shard([&](const ManifestShard& shard) { names.push_back(shard.name); });
 
-  CHECK(next.previous_request() == "to=toy\tseed=7");
+  CHECK(next.previous_run().head == "to=toy\tseed=7");
+  CHECK(next.previous_run().lines == 2);
+  CHECK(next.last_state() == "samples=2");
   CHECK(names == Names{"shard-000000", "shard-000001"});
 }
 
@@ -63,7 +65,7 @@ TEST_CASE("work folder: a request that was cut by a kill counts as none") {
   const TempDir dir;
   { WorkFolder(dir / "out").begin("to=toy\tseed=7"); }
   fs::resize_file(dir / "out/.shale/journal", 9);
-  CHECK(WorkFolder(dir / "out").previous_request().empty());
+  CHECK(WorkFolder(dir / "out").previous_run().head.empty());
 }
 
 TEST_CASE("work folder: clearing empties new/ and takes nothing else, not from the folder either") {
@@ -83,16 +85,53 @@ TEST_CASE("work folder: clearing empties new/ and takes nothing else, not from t
   CHECK(work_folder_at(dir / "out/.shale") == WorkFolderState::ours);
 }
 
-TEST_CASE("work folder: what a stop leaves are whole shards and the journal") {
+TEST_CASE("work folder: a run that goes on keeps whole shards and lists, and adds to the journal") {
+  const TempDir dir;
+  {
+    WorkFolder work(dir / "out");
+    work.begin("a test");
+    work.add_shard(shard_of(0), "samples=1");
+  }
+  for (const char* name :
+       {"shard-000000.toy", "shard-000001.toy", "images.csv", "skipped.csv", "skipped.csv.part"})
+    write_file(join_path(dir / "out/.shale/new", name), "x");
+  WorkFolder work(dir / "out");
+  work.resume(work.previous_run());
+  CHECK(files_in(work.path()) == Names{"images.csv", "shard-000000.toy", "skipped.csv"});
+  CHECK(work.holds_shards());
+  work.add_shard(shard_of(1), "samples=2");
+  CHECK(work.previous_run().lines == 2);
+}
+
+TEST_CASE("work folder: the listing stays until the run ends, or another one begins") {
+  const TempDir dir;
+  WorkFolder work(dir / "out");
+  write_file(work.new_listing_path(), "new");
+  work.clear();
+  work.keep_new_listing();
+  work.begin("a test");
+  CHECK(work.holds_listing());
+  work.drop_unfinished_files();
+  work.drop_journal();
+  CHECK(work.holds_listing());
+  CHECK(work.previous_run().head.empty());
+  work.clear();
+  CHECK(!work.holds_listing());
+  write_file(work.new_listing_path(), "new");
+  work.remove();
+  CHECK(!fs::exists(dir / "out/.shale"));
+}
+
+TEST_CASE("work folder: what a stop leaves are whole shards, lists and the journal") {
   const TempDir dir;
   WorkFolder work(dir / "out");
   work.begin("a test");
   for (const char* name : {"shard-000000.toy", "shard-000001.toy", "images.csv", "dataset.json"})
     write_file(join_path(work.path(), name), "x");
-  work.add_shard(shard_of(0));
+  work.add_shard(shard_of(0), "samples=1");
   work.drop_unfinished_files();
-  CHECK(files_in(dir / "out") ==
-        Names{".shale/journal", ".shale/lock", ".shale/new/shard-000000.toy"});
+  CHECK(files_in(dir / "out") == Names{".shale/journal", ".shale/lock", ".shale/new/images.csv",
+                                       ".shale/new/shard-000000.toy"});
 }
 
 TEST_CASE("work folder: an abandoned run leaves no trace, and no folder that it made") {

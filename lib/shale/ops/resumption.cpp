@@ -1,0 +1,166 @@
+#include "shale/ops/resumption.hpp"
+
+#include <filesystem>
+
+#include "shale/arrays/array_columns.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/datasets/foreign_file.hpp"
+#include "shale/io/file_stamp.hpp"
+#include "shale/io/file_summary.hpp"
+#include "shale/shards/dataset_reader.hpp"
+#include "shale/shards/naming.hpp"
+
+namespace shale {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kOverwrites = "overwrite";
+// Of indexes that are hashed before a run goes on: half a second or so.
+constexpr std::uint64_t kMostProvedBytes = 512 << 20;
+
+// A file that is read as a whole is sampled for its fingerprint: its size and time say more. A
+// folder's files have theirs in the listing, and a dataset of shale's proves itself.
+void add_stamp(Identity& identity, const std::string& input) {
+  const std::string path = path_in_word(input);
+  std::error_code error;
+  const std::optional<std::string> file =
+      fs::is_regular_file(path, error) ? path : file_of_path(path);
+  if (!file) return;
+  const FileStamp stamp = stamp_of(*file).value_or(FileStamp{});
+  identity.emplace_back(
+      fmt::format("input file {}", printable(fs::path(*file).filename().string())),
+      fmt::format("{} bytes, modified {}.{:09}", stamp.bytes, stamp.modified_ns / 1'000'000'000,
+                  stamp.modified_ns % 1'000'000'000));
+}
+
+// Without what only says how the run was begun.
+Identity comparable(std::string_view head) {
+  Identity identity = identity_from_line(head);
+  std::erase_if(identity, [](const auto& entry) { return entry.first == kOverwrites; });
+  return identity;
+}
+
+void require_written(const std::string& folder, const ManifestFile& file) {
+  if (file.name.empty()) return;
+  const std::string path = join_path(folder, file.name);
+  std::error_code error;
+  const std::uint64_t bytes = fs::file_size(path, error);
+  if (!error && bytes == file.bytes) return;
+  throw Error(Code::damaged, "{}, but the journal of the unfinished run says {} bytes",
+              error ? "is missing" : fmt::format("has {} bytes", bytes), file.bytes)
+      .at(path)
+      .hint("pass --overwrite to discard that run and start again");
+}
+
+void check_written_shards(const WorkFolder& work, const Events& events) {
+  std::uint64_t left = 0;  // bytes of indexes, this one's and those behind it
+  work.for_each_shard([&](const ManifestShard& shard) {
+    events.stop_if_asked();
+    for (const ManifestFile& file : shard.files) require_written(work.path(), file);
+    require_written(work.path(), shard.index);
+    require_written(work.path(), shard.blocks);
+    left += shard.index.bytes;
+  });
+  work.for_each_shard([&](const ManifestShard& shard) {
+    if (left <= kMostProvedBytes && !shard.index.name.empty()) {
+      events.stop_if_asked();
+      const InputFile index(join_path(work.path(), shard.index.name));
+      if (summarize_file(index).hash != shard.index.hash) {
+        throw Error(Code::damaged, "is not as it was when the shard was written")
+            .at(index.path())
+            .hint("pass --overwrite to discard that run and start again");
+      }
+    }
+    left -= shard.index.bytes;
+  });
+}
+
+}  // namespace
+
+UnfinishedRun find_unfinished_run(const WorkFolder& work, const Events& events) {
+  UnfinishedRun left;
+  try {
+    left.journal = work.previous_run();
+    if (left.journal.lines == 0) return left;
+    check_written_shards(work, events);
+    left.state = state_from_line(work.last_state());
+  } catch (const Error& error) {
+    if (error.code() == Code::interrupted) throw;
+    left.fault = error;
+  }
+  return left;
+}
+
+std::string journal_head(const ConvertRequest& request, const Manifest& wanted) {
+  Identity identity;
+  identity.emplace_back(kOverwrites, request.overwrite ? "yes" : "no");
+  identity.emplace_back("version", request.generator);
+  // No codec takes part in a conversion yet: what shapes the bytes is shale alone.
+  identity.emplace_back("codecs", "none");
+  for (auto& entry : identity_of(wanted)) identity.push_back(std::move(entry));
+  for (const std::string& input : request.inputs) add_stamp(identity, input);
+  return identity_line(identity);
+}
+
+bool asks_to_continue(const ConvertRequest& request, const UnfinishedRun& left) {
+  if (left.fault || left.journal.head.empty()) return false;
+  if (!request.overwrite) return true;
+  const Identity was = identity_from_line(left.journal.head);
+  return !was.empty() && was.front() == Identity::value_type(kOverwrites, "yes");
+}
+
+bool is_head_of(const UnfinishedRun& left, const std::string& head) {
+  return !first_difference(comparable(left.journal.head), comparable(head));
+}
+
+void refuse_other_run(const ConvertRequest& request, const UnfinishedRun& left,
+                      const std::string& head) {
+  if (request.overwrite) return;
+  if (left.fault) throw Error(*left.fault);
+  if (!left.is_worth_keeping()) return;
+  const std::optional<std::string> difference =
+      first_difference(comparable(left.journal.head), comparable(head));
+  if (!difference) return;
+  throw Error(Code::exists, "holds an unfinished run of another command: {}", *difference)
+      .at(request.output)
+      .hint("run that command again to finish it, or pass --overwrite to discard it");
+}
+
+std::optional<RunState> resumption_of(const ConvertRequest& request, const UnfinishedRun& left,
+                                      const std::string& head) {
+  if (!asks_to_continue(request, left) || !is_head_of(left, head)) return std::nullopt;
+  return left.state;
+}
+
+Code code_in_flight() noexcept {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error.code();
+  } catch (...) {
+    return Code::bug;
+  }
+}
+
+void leave_stopped_run(WorkFolder& work, const ConvertRequest& request, Code code,
+                       bool replaces) noexcept {
+  const bool was_stopped = code == Code::interrupted;
+  // Of an input that has changed, or an old set that stands: no part of it stays in the way.
+  const bool is_hopeless = request.overwrite && code == Code::mismatch;
+  const bool holds_anything = work.holds_shards() || (was_stopped && work.holds_listing());
+  if (!holds_anything || is_hopeless || (replaces && !was_stopped)) {
+    work.abandon();
+  } else {
+    work.drop_unfinished_files();
+  }
+}
+
+Error interrupted_with(std::uint64_t shards) {
+  return Error(Code::interrupted, "interrupted: {} complete",
+               format_counted(shards, "shard is", "shards are"))
+      .hint("run the same command again to continue");
+}
+
+}  // namespace shale

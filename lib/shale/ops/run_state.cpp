@@ -1,0 +1,80 @@
+#include "shale/ops/run_state.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "shale/base/error.hpp"
+
+// NAME=VALUE, separated by blanks; of images "images=yes", type:NAME and odd:NAME.
+
+namespace shale {
+namespace {
+
+constexpr std::string_view kType = "type:", kOdd = "odd:";
+
+Error damaged_state() {
+  return Error(Code::damaged, "the state of the unfinished run cannot be read")
+      .hint("pass --overwrite to discard that run and start again");
+}
+
+std::uint64_t number_in(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) throw damaged_state();
+  return number;
+}
+
+Hash128 hash_in(std::string_view text) {
+  const std::optional<Hash128> hash = Hash128::from_hex(text);
+  if (!hash) throw damaged_state();
+  return *hash;
+}
+
+void take_entry(RunState& state, std::string_view name, std::string_view value) {
+  if (name == "samples") state.samples = number_in(value);
+  if (name == "bad") state.bad = number_in(value);
+  if (name == "skipped") state.skipped = number_in(value);
+  if (name == "read") state.read.samples = number_in(value);
+  if (name == "content") state.read.content = hash_in(value);
+  if (name == "ordered") state.read.ordered = hash_in(value);
+  if (name == "keys") state.read.keys = hash_in(value);
+  if (name == "skipped.csv") state.skipped_bytes = number_in(value);
+  if (name == "images.csv") state.images_bytes = number_in(value);
+  if (name == "images") state.images.emplace();
+  if (!state.images) return;
+  if (name.starts_with(kType))
+    state.images->types[std::string(name.substr(kType.size()))] = number_in(value);
+  if (name.starts_with(kOdd))
+    state.images->odd[std::string(name.substr(kOdd.size()))] = number_in(value);
+}
+
+}  // namespace
+
+std::string state_line(const RunState& state) {
+  std::string line = fmt::format(
+      "samples={} bad={} skipped={} read={} content={} ordered={} keys={} skipped.csv={} "
+      "images.csv={}",
+      state.samples, state.bad, state.skipped, state.read.samples, state.read.content.hex(),
+      state.read.ordered.hex(), state.read.keys.hex(), state.skipped_bytes, state.images_bytes);
+  if (!state.images) return line;
+  line += " images=yes";
+  for (const auto& [name, count] : state.images->types)
+    line += fmt::format(" {}{}={}", kType, name, count);
+  for (const auto& [name, count] : state.images->odd)
+    line += fmt::format(" {}{}={}", kOdd, name, count);
+  return line;
+}
+
+RunState state_from_line(std::string_view line) {
+  RunState state;
+  while (!line.empty()) {
+    const std::string_view entry = line.substr(0, line.find(' '));
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string_view::npos) throw damaged_state();
+    take_entry(state, entry.substr(0, equals), entry.substr(equals + 1));
+    line.remove_prefix(std::min(entry.size() + 1, line.size()));
+  }
+  return state;
+}
+
+}  // namespace shale

@@ -1,0 +1,115 @@
+"""Killed at any step, the same command continues: to the same bytes, encoding no more again than one shard.
+
+The steps are the calls that change what is on disk (tests/support/steps.c). RESUME_KILLS kills per format and input, spread evenly over
+all steps; tests/soak.sh makes at least 100 per format.
+"""
+
+import os
+import random
+import shutil
+import signal
+
+from fault_case import IN_MEMORY, FaultCase
+from shale_tool import CMYK_JPEG, make_photos, npy, run, snapshot, write
+from steps import Steps
+
+KILLS = int(os.environ.get("RESUME_KILLS", 6))
+FORMATS = ("record", "lmdb", "hdf5", "npy")
+ROWS = 900
+
+
+def make_inputs(folder):
+    """photos: 60, some odd, bad, or no images. flat: with labels. x: rows. f: the same in Fortran order. set: photos as a dataset. foreign: a file."""
+    photos = make_photos(folder / "photos", 60, sides=(20, 60))
+    for name, content in (("class-0/00003.png", b""), ("class-1/00022.png", b"nothing"), ("class-2/c.jpg", CMYK_JPEG), ("class-2/notes.txt", b"x")):
+        write(photos / name, content)
+    make_photos(folder / "flat", 30, sides=(20, 60))
+    names = sorted(str(path.relative_to(folder / "flat")) for path in (folder / "flat").rglob("*.png"))
+    write(folder / "labels.csv", "".join(f"{name},{number % 7}\n" for number, name in enumerate(names)).encode())
+    noise = random.Random(7).randbytes(ROWS * 4 * 50)
+    write(folder / "x.npy", npy("<f4", (ROWS, 50), noise))
+    write(folder / "f.npy", npy("<f4", (ROWS, 50), noise, fortran_order=True))
+    run("convert", photos, folder / "set", "--to", "record", "--shard-samples", 25, "--max-errors", "50%")
+    run("convert", photos, folder / "foreign.lmdb", "--max-errors", "50%")
+
+
+class ResumedRuns(FaultCase):
+    base = IN_MEMORY
+
+    @classmethod
+    def setUpClass(cls):
+        from shale_tool import Folder
+
+        cls.inputs = Folder(cls.base)
+        cls.addClassCleanup(cls.inputs.remove)
+        make_inputs(cls.inputs)
+
+    def setUp(self):
+        super().setUp()
+        self.steps = Steps(self, self.folder, self.out)
+        self.reference = self.folder / "reference"
+
+    def kinds(self, container):
+        """Words of each kind of input that the format takes, and how many samples make a shard."""
+        i = self.inputs
+        if container != "npy":
+            yield [i / "photos", "--max-errors", "50%"], 7
+            yield [i / "photos", "--shuffle", "--seed", 3, "--on-error", "keep", "--max-errors", "50%"], 7
+            yield [i / "flat", "--labels", i / "labels.csv", "--shuffle"], 4
+            yield [i / "set"], 7
+            yield [i / "foreign.lmdb"], 7
+        yield [i / "x.npy", f"y={i / 'f.npy'}"], 100
+        yield [i / "x.npy", f"y={i / 'f.npy'}", "--shuffle"], 100
+
+    def command(self, container, words, samples, out, jobs=2, memory="64MiB"):
+        inputs = [word for word in words if not str(word).startswith("-")]
+        first = words.index(next((word for word in words if str(word).startswith("-")), None)) if len(inputs) < len(words) else len(words)
+        options = ["--to", container, "--shard-samples", samples, "--jobs", jobs, "--memory", memory, "--io", "buffered"]
+        return ["convert", *words[:first], out, *words[first:], *options]
+
+    def finished(self, words):
+        done = run(*words)
+        self.assertIn(done.code, (0, 4), f"shale {words}\n{done.err}")
+        return done
+
+    def test_killed_at_steps_of_each_format_and_input(self):
+        for container in FORMATS:
+            for words, samples in self.kinds(container):
+                with self.subTest(container=container, words=[str(word) for word in words]):
+                    self.kill_at_steps(container, words, samples)
+                shutil.rmtree(self.reference, ignore_errors=True)
+                shutil.rmtree(self.out, ignore_errors=True)
+
+    def kill_at_steps(self, container, words, samples):
+        self.finished(self.command(container, words, samples, self.reference))
+        command = self.command(container, words, samples, self.out)
+        steps = self.steps.recorded(command)[1]
+        self.check_same(self.out, self.reference)
+        # Each time from another step on, so that the soak sees them all.
+        first = self.dice.randrange(max(1, len(steps) // KILLS))
+        for number in range(1 + first, len(steps) + 1, max(1, len(steps) // KILLS)):
+            shutil.rmtree(self.out)
+            self.assertEqual(self.steps.killed(command, number), -signal.SIGKILL, steps[number - 1])
+            if not (self.out / "dataset.json").exists() and not (self.out / ".shale/new/dataset.json").exists():
+                self.check_unfinished(self.out, self.reference)
+            for _ in range(self.dice.randrange(2)):  # the continuation is killed, too
+                self.steps.killed(command, self.dice.randrange(1, len(steps)))
+            other = self.command(container, words, samples, self.out, jobs=self.dice.choice((1, 3)), memory=self.dice.choice(("16MiB", "256MiB")))
+            done = self.finished(other)
+            self.assertEqual(self.differing(), [], f"killed at {steps[number - 1]}\n{done.err}")
+
+    def differing(self):
+        left, right = snapshot(self.out), snapshot(self.reference)
+        return sorted(name for name in left.keys() | right.keys() if left.get(name) != right.get(name))
+
+    def test_no_more_than_one_shard_is_written_again(self):
+        command = self.command("record", [self.inputs / "photos", "--max-errors", "50%"], 7, self.out)
+        steps = self.steps.recorded(command)[1]
+        shards = [step for step in steps if step.name == "create" and step.path.endswith(".tfrecord")]
+        for kill in (steps[len(steps) // 3], steps[len(steps) // 2]):
+            shutil.rmtree(self.out)
+            self.steps.killed(command, kill.number)
+            begun = sum(shard.number < kill.number for shard in shards)
+            again = sum(step.name == "create" and step.path.endswith(".tfrecord") for step in self.steps.recorded(command)[1])
+            self.assertLessEqual(begun + again, len(shards) + 1)
+            self.assertGreater(begun, 2)
