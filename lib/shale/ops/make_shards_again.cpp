@@ -203,6 +203,8 @@ void make_shards_again(const RepairRequest& request, const ShardList& shards,
     sink(number, made);
     // What was not needed makes room for the next shard, which has the same names.
     work.drop_unfinished_files();
+    for (const std::string_view list : {kSkippedName, kImagesName})
+      (void)remove_file(join_path(work.path(), list));
     for (const ManifestFile& file : made.files)
       (void)remove_file(join_path(work.path(), file.name));
     for (const ManifestFile* file : {&made.index, &made.blocks}) {
