@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <string>
 
 #include <fmt/format.h>
@@ -102,7 +103,11 @@ Progress::Progress(Mode mode, std::string_view command)
 Progress::~Progress() {
   clear();
   if (!shows_notes_) return;
-  for (const std::string& sentence : take_retry_notes()) note(sentence);
+  try {
+    for (const std::string& sentence : take_retry_notes()) note(sentence);
+  } catch (const std::exception&) {
+    return;  // no memory for a note: the result matters more
+  }
 }
 
 void Progress::show(std::uint64_t done, std::uint64_t total, std::uint64_t bytes) {

@@ -96,6 +96,7 @@ std::vector<std::string> take_retry_notes() {
     elsewhere = std::exchange(tally.elsewhere, 0);
   }
   std::vector<std::string> notes;
+  notes.reserve(files.size() + 1);
   for (const RetriedFile& file : files) {
     notes.push_back(fmt::format("{}: retried {} after a storage fault ({})", printable(file.path),
                                 format_counted(file.times, "time", "times"),

@@ -49,7 +49,7 @@ std::string hashed(std::string_view key, std::uint64_t number) {
   append_number(entry, number);
   return entry;
 }
-constexpr std::size_t kHashBytes = sizeof(Hash128);
+constexpr std::size_t kKeyHashBytes = sizeof(Hash128);
 
 // The lines of a text file that are not blank, without what ends them.
 class LineList {
@@ -245,25 +245,25 @@ class RowResolver {
     std::optional<std::string_view> sample = samples_by_key_->next();
     while (const std::optional<std::string_view> line = wanted.next()) {
       events_.stop_if_asked();
-      const std::string_view hash = line->substr(0, kHashBytes);
-      if (!previous.empty() && hash == std::string_view(previous).substr(0, kHashBytes)) {
-        const std::uint64_t second = number_at(*line, kHashBytes);
+      const std::string_view hash = line->substr(0, kKeyHashBytes);
+      if (!previous.empty() && hash == std::string_view(previous).substr(0, kKeyHashBytes)) {
+        const std::uint64_t second = number_at(*line, kKeyHashBytes);
         throw listed_twice(
             lines.path(), "the key '" + printable(lines.text_of(second)) + "'",
-            fmt::format("in lines {} and {}", number_at(previous, kHashBytes), second));
+            fmt::format("in lines {} and {}", number_at(previous, kKeyHashBytes), second));
       }
       previous = *line;
-      while (sample && sample->substr(0, kHashBytes) < hash) sample = samples_by_key_->next();
+      while (sample && sample->substr(0, kKeyHashBytes) < hash) sample = samples_by_key_->next();
       bool is_known = false;
-      for (; sample && sample->substr(0, kHashBytes) == hash; sample = samples_by_key_->next()) {
+      for (; sample && sample->substr(0, kKeyHashBytes) == hash; sample = samples_by_key_->next()) {
         is_known = true;
-        entry.assign(sample->substr(kHashBytes));
-        append_number(entry, number_at(*line, kHashBytes));
+        entry.assign(sample->substr(kKeyHashBytes));
+        append_number(entry, number_at(*line, kKeyHashBytes));
         rows.add(entry);
       }
       if (is_known) continue;
       ++unknown;
-      first_unknown = std::min(first_unknown, number_at(*line, kHashBytes));
+      first_unknown = std::min(first_unknown, number_at(*line, kKeyHashBytes));
     }
     if (unknown > 0) throw unknown_key(lines, first_unknown, unknown);
     rows.finish();
