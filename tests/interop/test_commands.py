@@ -268,7 +268,13 @@ def test_progress_is_told_and_may_stop_the_run(photos, dataset, tmp_path):
 
     with pytest.raises(Stop):
         shale.convert(photos, tmp_path / "stopped", "record", progress=stop)
-    assert not (tmp_path / "stopped").exists()
+    is_continued_by_the_same_call(photos, tmp_path / "stopped", tmp_path / "out")
+
+
+def is_continued_by_the_same_call(photos, stopped, whole):
+    assert [path.name for path in stopped.iterdir()] == [".shale"]
+    shale.convert(photos, stopped, "record")
+    assert {path.name: path.read_bytes() for path in stopped.iterdir()} == {path.name: path.read_bytes() for path in whole.iterdir()}
 
 
 INTERRUPTED = """
@@ -281,11 +287,12 @@ except KeyboardInterrupt:
 """
 
 
-def test_ctrl_c_stops_and_leaves_nothing(photos, tmp_path):
+def test_ctrl_c_stops_and_the_same_call_goes_on(photos, tmp_path):
+    shale.convert(photos, tmp_path / "whole", "record")
     words = [sys.executable, "-c", INTERRUPTED, photos, tmp_path / "out"]
     done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
     assert done.stdout == "stopped\n", done.stderr
-    assert not (tmp_path / "out").exists()
+    is_continued_by_the_same_call(photos, tmp_path / "out", tmp_path / "whole")
 
 
 def test_several_threads_and_the_interpreter_goes_on(photos, tmp_path):
