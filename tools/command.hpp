@@ -150,6 +150,8 @@ void declare_cat(CommandLine& line);
 void declare_ls(CommandLine& line);
 void declare_index(CommandLine& line);
 void declare_repair(CommandLine& line);
+void declare_merge(CommandLine& line);
+void declare_parts(CommandLine& line);
 void declare_resample(CommandLine& line);
 int run_convert(const CommandLine& line);
 int run_verify(const CommandLine& line);
@@ -160,6 +162,8 @@ int run_formats(const CommandLine& line);
 int run_resample(const CommandLine& line);
 int run_index(const CommandLine& line);
 int run_repair(const CommandLine& line);
+int run_merge(const CommandLine& line);
+int run_parts(const CommandLine& line);
 int run_completion(const CommandLine& line);
 
 }  // namespace shale::tools

@@ -243,6 +243,34 @@ Json sample_facts(const FoundSample& found) {
   return json;
 }
 
+Json parts_facts(const PartsReport& report) {
+  Json json = {{"count", report.count},
+               {"complete", report.missing.empty()},
+               {"missing", report.missing},
+               {"array", array_expression(report.missing)},
+               {"parts", Json::array()}};
+  for (const FoundPart& part : report.parts) {
+    Json entry = {{"path", printable(part.path)},
+                  {"index", part.number.index},
+                  {"state", name_of(part.state)}};
+    put_text(entry, "fault", part.fault);
+    json["parts"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+Json merge_facts(const MergeReport& report, const MergeRequest& request) {
+  Json json = manifest_facts(report.manifest);
+  json["output"] = printable(request.output);
+  json["parts"] = report.parts;
+  json["was_complete"] = report.was_complete;
+  json["moved"] = request.moves;
+  json["linked_files"] = report.linked_files;
+  json["copied_files"] = report.copied_files;
+  json["copied_bytes"] = report.copied_bytes;
+  return json;
+}
+
 Json rebuild_facts(const RebuildReport& report) {
   Json json = {{"whole", report.whole},
                {"rebuilt", report.rebuilt},

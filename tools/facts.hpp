@@ -9,6 +9,8 @@
 #include "shale/ops/convert.hpp"
 #include "shale/ops/inspect.hpp"
 #include "shale/ops/repair.hpp"
+#include "shale/ops/merge.hpp"
+#include "shale/ops/parts.hpp"
 #include "shale/ops/resample.hpp"
 #include "shale/verify/verify.hpp"
 
@@ -35,6 +37,8 @@ inline constexpr std::string_view kGenerator = "shale " SHALE_VERSION;
 [[nodiscard]] Json sample_facts(const FoundSample& found);
 /// What `shale index` says of a file of another tool.
 [[nodiscard]] Json indexed_file_facts(const IndexedFile& indexed, const DatasetPaths& paths);
+[[nodiscard]] Json parts_facts(const PartsReport& report);
+[[nodiscard]] Json merge_facts(const MergeReport& report, const MergeRequest& request);
 [[nodiscard]] Json rebuild_facts(const RebuildReport& report);
 [[nodiscard]] Json repair_facts(const RepairReport& report);
 [[nodiscard]] Json resample_facts(const ResampleReport& report, const ResampleRequest& request);

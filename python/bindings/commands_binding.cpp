@@ -9,6 +9,8 @@
 #include "shale/datasets/rebuild_index.hpp"
 #include "shale/ops/convert.hpp"
 #include "shale/ops/inspect.hpp"
+#include "shale/ops/merge.hpp"
+#include "shale/ops/parts.hpp"
 #include "shale/verify/verify.hpp"
 
 #include "python/bindings/arguments.hpp"
@@ -177,6 +179,25 @@ nb::dict run_repair(const nb::dict& words, nb::object progress) {
   return result_of(tools::repair_facts(report), watch);
 }
 
+nb::dict run_parts(const nb::dict& words, nb::object progress) {
+  const std::vector<std::string> places = Arguments(words).paths("parts");
+  Watch watch(std::move(progress));
+  const PartsReport report =
+      run_unlocked(watch, [&](const Events& events) { return find_parts(places, events); });
+  return result_of(tools::parts_facts(report), watch);
+}
+
+nb::dict run_merge(const nb::dict& words, nb::object progress) {
+  const Arguments arguments(words);
+  const MergeRequest request{.parts = arguments.paths("parts"),
+                             .output = raw(arguments.get<nb::bytes>("output")),
+                             .moves = arguments.get<bool>("move")};
+  Watch watch(std::move(progress));
+  const MergeReport report =
+      run_unlocked(watch, [&](const Events& events) { return merge(request, events); });
+  return result_of(tools::merge_facts(report, request), watch);
+}
+
 // The file that a path stands for: itself, or data.mdb in the directory of an LMDB.
 nb::object find_file(const nb::bytes& path) {
   const std::optional<std::string> file = file_of_path(raw(path));
@@ -192,6 +213,8 @@ void bind_commands(nb::module_& module) {
   module.def("rebuild_index", &run_rebuild, "dataset"_a, "progress"_a.none());
   module.def("repair", &run_repair, "words"_a, "progress"_a.none());
   module.def("index_file", &run_index_file, "words"_a, "progress"_a.none());
+  module.def("parts", &run_parts, "words"_a, "progress"_a.none());
+  module.def("merge", &run_merge, "words"_a, "progress"_a.none());
   module.def("file_of_path", &find_file, "path"_a);
   module.def("formats", [] { return tools::formats_facts().dump(); });
 }

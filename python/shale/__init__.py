@@ -13,6 +13,9 @@ from shale._results import (
     FormatInfo,
     IndexedFile,
     IndexResult,
+    MergeResult,
+    PartInfo,
+    PartsResult,
     RebuiltShard,
     RepairedFile,
     RepairResult,
@@ -22,7 +25,7 @@ from shale._results import (
 )
 from shale._shale import io_backend
 from shale._shale import version as __version__
-from shale.commands import convert, formats, index, info, repair, verify
+from shale.commands import convert, formats, index, info, merge, parts, repair, verify
 from shale.dataset import Dataset
 from shale.errors import (
     ContentError,
@@ -57,8 +60,11 @@ __all__ = [
     "IndexResult",
     "IndexedFile",
     "LimitError",
+    "MergeResult",
     "MismatchError",
     "NotFoundError",
+    "PartInfo",
+    "PartsResult",
     "RebuiltShard",
     "RepairResult",
     "RepairedFile",
@@ -81,6 +87,8 @@ __all__ = [
     "from_iterable",
     "index",
     "info",
+    "merge",
+    "parts",
     "io_backend",
     "repair",
     "resample",

@@ -208,6 +208,48 @@ class IndexResult:
 
 
 @dataclass(frozen=True)
+class PartInfo:
+    """A part of a run, as ``parts`` found it."""
+
+    path: str
+    index: int  #: which part, from 0
+    state: str  #: ``"complete"``, ``"unfinished"``, ``"damaged"`` or ``"of another run"``
+    fault: Optional[str] = None  #: what is wrong with it
+
+
+@dataclass(frozen=True)
+class PartsResult:
+    """The result of ``parts``."""
+
+    count: int  #: how many parts the run has
+    complete: bool  #: all of them are complete
+    missing: Tuple[int, ...]  #: those that are absent, unfinished, damaged or of another run
+    array: str  #: the same as ``sbatch --array`` takes them: ``"3,7-9"``
+    parts: Tuple[PartInfo, ...]  #: those that are there
+
+
+@dataclass(frozen=True)
+class MergeResult:
+    """The result of ``merge``."""
+
+    output: str
+    format: str
+    samples: int
+    bytes: int  #: of payload
+    shards: int
+    parts: int
+    was_complete: bool  #: they had been merged before
+    moved: bool
+    linked_files: int
+    copied_files: int
+    copied_bytes: int
+    content_digest: str
+    ordered_digest: str
+    key_digest: Optional[str]
+    notes: Tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class FormatInfo:
     """A format that ``convert`` writes."""
 

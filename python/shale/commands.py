@@ -29,6 +29,9 @@ from shale._results import (
     FormatInfo,
     IndexedFile,
     IndexResult,
+    MergeResult,
+    PartInfo,
+    PartsResult,
     RebuiltShard,
     RepairedFile,
     RepairResult,
@@ -368,6 +371,58 @@ def repair(
     facts = _run(words, _shale.repair, words, _callback(progress))["facts"]
     files = tuple(RepairedFile(unescaped(each["name"]), each["fault"], each["remedy"], each.get("obstacle")) for each in facts["files"])
     return RepairResult(files=files, **take(facts, "checked repaired left dry_run"))
+
+
+def parts(places: Paths, *, progress: Progress = None) -> PartsResult:
+    """Tells which parts of a run are complete, and which have to be written (again): the command ``shale parts``.
+
+    Args:
+        places: a directory that holds parts, ``part-00003-of-00128``, or several; or the parts themselves.
+        progress: see ``convert``.
+
+    The manifest of each part is proved by its hash, and its files must be there with their sizes; payload is not read.
+
+    Raises:
+        shale.errors.NotFoundError: a place does not exist, or holds no parts.
+        shale.errors.UsageError: a place is a dataset, but not a part of one.
+        shale.errors.StorageError: the storage failed.
+    """
+    words = {"parts": path_list(places, "places")}
+    facts = _run(words, _shale.parts, words, _callback(progress))["facts"]
+    found = tuple(PartInfo(unescaped(each["path"]), each["index"], each["state"], each.get("fault")) for each in facts["parts"])
+    return PartsResult(missing=tuple(facts["missing"]), parts=found, **take(facts, "count complete array"))
+
+
+def merge(places: Paths, output: Path, *, move: bool = False, progress: Progress = None) -> MergeResult:
+    """Joins the parts of a run into one dataset, without copying them: the command ``shale merge``.
+
+    Args:
+        places: a directory that holds parts, ``part-00003-of-00128``, or several; or the parts themselves.
+        output: the directory of the dataset.
+        move: remove the parts when the dataset is complete.
+        progress: called as ``progress(done, total)`` in shards; see ``convert``.
+
+    Files are linked (hard links): the parts stay as they are, and can be removed afterwards. Where that is not possible, they
+    are copied, and proved by their hashes. Content, order and digests are those of one run over the whole input. The same call
+    continues a merge that was stopped.
+
+    Raises:
+        shale.errors.MismatchError: parts are missing, unfinished, there twice or of another run; or the output holds something else.
+        shale.errors.DamagedError: a part is damaged.
+        shale.errors.SchemaError: samples of two parts have the same key.
+        shale.errors.UsageError: the output is a part, or inside of one; or a place is not a part.
+        shale.errors.NotFoundError: a place does not exist, or holds no parts.
+        shale.errors.StorageError: the storage failed, or is full.
+    """
+    words = {"parts": path_list(places, "places"), "output": path_bytes(output, "output"), "move": flag(move, "move")}
+    result = _run(words, _shale.merge, words, _callback(progress))
+    facts = result["facts"]
+    return MergeResult(
+        output=unescaped(facts["output"]),
+        notes=result["notes"],
+        **take(facts, "format samples bytes shards parts was_complete moved linked_files copied_files copied_bytes"),
+        **take(facts, "content_digest ordered_digest key_digest"),
+    )
 
 
 def formats() -> Tuple[FormatInfo, ...]:

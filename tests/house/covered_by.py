@@ -38,6 +38,8 @@ COVERED_BY = {
     "ops/resumption": ("tests/contract/test_never_half_done.cpp", "never half done: a stopped conversion leaves whole shards"),
     "ops/dataset_output": ("tests/contract/test_sample_writer.cpp", "sample writer: a folder that is not a dataset is refused"),
     "ops/space_check": ("tests/faults/test_bad_output.py", "test_a_disk_that_is_too_small_is_refused_before_the_first_byte"),
+    "ops/merge": ("tests/faults/test_merge.py", "test_merged_parts_are_the_dataset_of_one_run"),
+    "ops/part_keys": ("tests/interop/test_parts.py", "test_writers_of_parts_may_not_have_a_key_in_common"),
     "ops/sample_writer": ("tests/contract/test_sample_writer.cpp", "sample writer: the shards are those of a conversion"),
     "ops/sample_output": ("tests/contract/test_sample_writer.cpp", "sample writer: what is dropped leaves nothing"),
     "ops/one_file": ("tests/cli/cases/convert_to_file.txt", "$ shale convert"),

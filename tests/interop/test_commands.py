@@ -81,10 +81,10 @@ def options_of(command):
     return {word.replace("-", "_") for word in re.findall(r"^  --([a-z-]+)", text, re.MULTILINE)}
 
 
-@pytest.mark.parametrize("name", ["convert", "verify", "index", "info", "repair"])
+@pytest.mark.parametrize("name", ["convert", "verify", "index", "info", "repair", "parts", "merge"])
 def test_every_option_of_the_program_is_an_argument(name):
     # What only a terminal needs.
-    of_terminals = {"help", "json", "quiet", "verbose"}
+    of_terminals = {"help", "json", "quiet", "verbose", "missing"}
     arguments = set(inspect.signature(getattr(shale, name)).parameters)
     called_otherwise = {"part": "parts", "from": "source"}
     options = {called_otherwise.get(option, option) for option in options_of(name)}

@@ -81,6 +81,19 @@ bool rename_to_free_name(const std::string& from, const std::string& to) {
   return true;
 }
 
+bool link_file(const std::string& from, const std::string& to) {
+  const auto link = [&] {
+    return ::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), AT_SYMLINK_FOLLOW);
+  };
+  if (uninterrupted(link) == 0) return true;
+  const int error = errno;
+  // EPERM: FAT and some FUSE file systems, and files of others where fs.protected_hardlinks is set.
+  if (error == EXDEV || error == EPERM || error == EMLINK || error == ENOTSUP || error == ENOSYS)
+    return false;
+  throw because_of_room(Error(Code::io, "cannot get a second name, '{}'", printable(to)), from,
+                        error);
+}
+
 bool remove_file(const std::string& path) noexcept {
   return retried(path, [&] { return ::unlink(path.c_str()); }) == 0 || errno == ENOENT;
 }

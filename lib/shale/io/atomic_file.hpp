@@ -16,6 +16,11 @@ void rename_file(const std::string& from, const std::string& to);
 /// file system cannot promise it, one that appears in the same moment is replaced.)
 [[nodiscard]] bool rename_to_free_name(const std::string& from, const std::string& to);
 
+/// Gives the file at `from`, also where that is a link to it, a second name on the same file
+/// system. False, and nothing has changed, where there are no such links or no more of them, or the
+/// two are on different file systems. Errors: Code::io; also if `to` is taken.
+[[nodiscard]] bool link_file(const std::string& from, const std::string& to);
+
 /// Removes a name: true if nothing has it any more, also if nothing had; else false, with errno.
 bool remove_file(const std::string& path) noexcept;
 

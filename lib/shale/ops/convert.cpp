@@ -1,7 +1,6 @@
 #include "shale/ops/convert.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "shale/arrays/array_columns.hpp"
@@ -37,30 +36,6 @@
 namespace shale {
 namespace {
 
-// All that a finished set needs, by name and size: a manifest alone is not a reason to continue
-// with it.
-void refuse_incomplete(const std::string& output) {
-  const auto require = [&](const ManifestFile& file) {
-    if (file.name.empty()) return;
-    const std::string path = join_path(output, file.name);
-    const std::optional<struct stat> facts = facts_behind(path);
-    if (facts && static_cast<std::uint64_t>(facts->st_size) == file.bytes) return;
-    throw Error(Code::damaged, "{}, but the finished dataset needs it with {} bytes",
-                facts ? fmt::format("has {} bytes", facts->st_size) : "is missing", file.bytes)
-        .at(path)
-        .hint(fmt::format(
-            "run 'shale verify {}' to list all the damage, or pass --overwrite to write the "
-            "dataset again",
-            printable(output)));
-  };
-  const Manifest manifest = read_manifest(output, [&](const ManifestShard& shard) {
-    for (const ManifestFile& file : shard.files) require(file);
-    require(shard.index);
-    require(shard.blocks);
-  });
-  for (const ManifestFile& file : manifest.files) require(file);
-}
-
 // An earlier run may have been allowed to leave out more.
 void refuse_too_many_skipped(const ConvertRequest& request, const SourceInfo& source,
                              std::uint64_t skipped) {
@@ -87,7 +62,7 @@ ConvertReport already_complete(const ConvertRequest& request, const Manifest& wa
         .at(request.output)
         .hint("choose another output, or pass --overwrite to replace it");
   }
-  refuse_incomplete(request.output);
+  (void)refuse_incomplete(request.output);
   report.was_complete = true;
   report.skipped = report.manifest.skipped;
   refuse_too_many_skipped(request, source, report.skipped);

@@ -2,10 +2,13 @@
 
 #include <vector>
 
+#include <sys/stat.h>
+
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/io/file_summary.hpp"
+#include "shale/io/path_facts.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/shards/set_swap.hpp"
@@ -49,8 +52,38 @@ void verify_output(const ConvertRequest& request, ConvertReport& report, const E
   report.was_verified = true;
 }
 
+// All that a finished set needs, by name and size: a manifest alone is not a reason to continue
+// with it.
+Manifest refuse_incomplete(const std::string& output) {
+  const auto require = [&](const ManifestFile& file) {
+    if (file.name.empty()) return;
+    const std::string path = join_path(output, file.name);
+    const std::optional<struct stat> facts = facts_behind(path);
+    if (facts && static_cast<std::uint64_t>(facts->st_size) == file.bytes) return;
+    throw Error(Code::damaged, "{}, but the finished dataset needs it with {} bytes",
+                facts ? fmt::format("has {} bytes", facts->st_size) : "is missing", file.bytes)
+        .at(path)
+        .hint(fmt::format(
+            "run 'shale verify {}' to list all the damage, or pass --overwrite to write the "
+            "dataset again",
+            printable(output)));
+  };
+  Manifest manifest = read_manifest(output, [&](const ManifestShard& shard) {
+    for (const ManifestFile& file : shard.files) require(file);
+    require(shard.index);
+    require(shard.blocks);
+  });
+  for (const ManifestFile& file : manifest.files) require(file);
+  return manifest;
+}
+
 void write_set_manifest(Manifest& manifest, const Format& format, const WorkFolder& work) {
-  const auto for_each_shard = [&](const ShardVisitor& visit) { work.for_each_shard(visit); };
+  write_set_manifest(manifest, format, work,
+                     [&](const ShardVisitor& visit) { work.for_each_shard(visit); });
+}
+
+void write_set_manifest(Manifest& manifest, const Format& format, const WorkFolder& work,
+                        const ForEachShard& for_each_shard) {
   if (format.write_native_index != nullptr) {
     for (const std::string& name :
          format.write_native_index(manifest, for_each_shard, work.path())) {

@@ -6,6 +6,7 @@
 #include "shale/base/events.hpp"
 #include "shale/format/format.hpp"
 #include "shale/ops/convert_request.hpp"
+#include "shale/shards/manifest_file.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/shards/work_folder.hpp"
 
@@ -25,7 +26,16 @@ void refuse_taken_names(const std::string& output, const Format& format, const S
 /// Verifies the finished set, for --verify: the findings are in the report.
 void verify_output(const ConvertRequest& request, ConvertReport& report, const Events& events);
 
-/// Writes what the format's own readers want beside the shards, and the manifest, last.
+/// Looks at all that the finished set in a directory needs, by name and size; returns its manifest.
+/// Errors: Code::damaged naming the file; same as read_manifest.
+Manifest refuse_incomplete(const std::string& output);
+
+/// Writes what the format's own readers want beside the shards into work.path(), and the manifest,
+/// last.
+void write_set_manifest(Manifest& manifest, const Format& format, const WorkFolder& work,
+                        const ForEachShard& for_each_shard);
+
+/// The same for the shards in the journal of the work folder.
 void write_set_manifest(Manifest& manifest, const Format& format, const WorkFolder& work);
 
 }  // namespace shale

@@ -116,6 +116,8 @@ std::optional<std::string> first_difference(const Identity& was, const Identity&
   if (chooses(was) != chooses(is))
     return fmt::format("{} before, {} now", chooses(was) ? "some of the samples" : "all samples",
                        chooses(is) ? "some" : "all");
+  if (!was.empty() && was.front().first == kMergeMember)
+    return "a merge of parts before, a conversion now";
   const auto is_part = [](const Identity& identity) {
     return !identity.empty() && identity.back().first == kPartMember;
   };

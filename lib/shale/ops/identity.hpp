@@ -15,6 +15,9 @@ namespace shale {
 /// value, in a fixed order.
 using Identity = std::vector<std::pair<std::string, std::string>>;
 
+/// The member of the line in the journal of a merge.
+inline constexpr std::string_view kMergeMember = "merge";
+
 /// The options that shaped the bytes, as the manifest records them.
 [[nodiscard]] Identity shaping_options(const ConvertRequest& request, const SourceInfo& source);
 [[nodiscard]] Identity identity_of(const Manifest& manifest);

@@ -26,15 +26,14 @@ constexpr std::chrono::milliseconds kPatience{50};
 // What a container adds to a sample is less than this, and so much for each field.
 constexpr std::uint64_t kMostAdded = 64 * 1024, kMostAddedAField = 4 * 1024;
 
-// A stream has no list to make a fingerprint of: its samples say what it was.
+}  // namespace
+
 Hash128 fingerprint_of_stream(const DatasetDigest& digest) {
   Hasher128 hasher;
   hasher.update(as_bytes(fmt::format("{}\n{}\n{}\n{}\n", kProgramKind, digest.samples,
                                      digest.ordered.hex(), digest.keys.hex())));
   return hasher.digest();
 }
-
-}  // namespace
 
 struct SampleWriter::Impl {
   const ConvertRequest request;

@@ -11,6 +11,9 @@
 
 namespace shale {
 
+/// A stream has no list to make a fingerprint of: its samples say what it was.
+[[nodiscard]] Hash128 fingerprint_of_stream(const DatasetDigest& digest);
+
 /// Writes the samples that a program has, one by one, into a dataset: the same shards, indexes and
 /// hashes as a conversion of the same samples. Reads, hashes and writes in threads of its own. No
 /// dataset is there before finish() has returned. Killed, it leaves an unfinished one, which the

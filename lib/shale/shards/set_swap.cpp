@@ -136,15 +136,25 @@ class TakenNames {
   std::optional<std::string> first_;
 };
 
-void remove_old_set(const SetPlace& place, const WorkFolder& work, const std::string& old) {
-  (void)visit_own_names(place, old, [&](const std::string& name) {
+void remove_files(const SetPlace& place, const std::string& manifest) {
+  (void)visit_own_names(place, manifest, [&](const std::string& name) {
     const std::string path = join_path(place.folder, name);
     if (remove_file(path)) return;
-    throw Error(Code::io, "cannot remove a file of the old dataset").at(path).because_errno(errno);
+    const int error = errno;
+    throw Error(Code::io, "cannot remove a file of the old dataset").at(path).because_errno(error);
   });
   sync_directory(place.folder);
-  if (!remove_file(old))
-    throw Error(Code::io, "cannot remove the old manifest").at(old).because_errno(errno);
+}
+
+void remove_manifest(const std::string& path) {
+  if (remove_file(path)) return;
+  const int error = errno;
+  throw Error(Code::io, "cannot remove the old manifest").at(path).because_errno(error);
+}
+
+void remove_old_set(const SetPlace& place, const WorkFolder& work, const std::string& old) {
+  remove_files(place, old);
+  remove_manifest(old);
   sync_directory(work.root());
 }
 
@@ -235,6 +245,14 @@ void put_in_place(const SetPlace& place, const WorkFolder& work) {
   sync_directory(place.folder);
   move_to_free_name(place, work, place.manifest);
   sync_directory(place.folder);
+}
+
+void remove_set(const SetPlace& place) {
+  const std::string manifest = join_path(place.folder, place.manifest);
+  remove_files(place, manifest);
+  remove_manifest(manifest);
+  sync_directory(place.folder);
+  ::rmdir(place.folder.c_str());
 }
 
 bool is_swapping(const SetPlace& place, const WorkFolder& work) {

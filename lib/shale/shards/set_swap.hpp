@@ -37,6 +37,11 @@ void refuse_foreign_files(const SetPlace& place, const std::vector<std::string>&
 /// error, or a kill, finish_swap() goes on.
 void put_in_place(const SetPlace& place, const WorkFolder& work);
 
+/// Removes the set that stands at a place: the files that its manifest lists and that shale names,
+/// then the manifest, and the folder if nothing else is in it. Errors: same as read_manifest;
+/// Code::io.
+void remove_set(const SetPlace& place);
+
 /// True if the new set is complete and not in its place yet.
 [[nodiscard]] bool is_swapping(const SetPlace& place, const WorkFolder& work);
 

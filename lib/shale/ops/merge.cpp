@@ -1,0 +1,459 @@
+#include "shale/ops/merge.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <sys/stat.h>
+
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/io/atomic_file.hpp"
+#include "shale/io/free_space.hpp"
+#include "shale/io/input_file.hpp"
+#include "shale/io/output_file.hpp"
+#include "shale/io/path_facts.hpp"
+#include "shale/ops/choose_output.hpp"
+#include "shale/ops/dataset_output.hpp"
+#include "shale/ops/identity.hpp"
+#include "shale/ops/part_keys.hpp"
+#include "shale/ops/parts.hpp"
+#include "shale/ops/sample_writer.hpp"
+#include "shale/shards/csv.hpp"
+#include "shale/shards/dataset_reader.hpp"
+#include "shale/shards/manifest_file.hpp"
+#include "shale/shards/naming.hpp"
+#include "shale/shards/place.hpp"
+#include "shale/shards/refuse_nested.hpp"
+#include "shale/shards/set_swap.hpp"
+#include "shale/shards/work_folder.hpp"
+
+namespace shale {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kLists[] = {kSkippedName, kIgnoredName, kImagesName};
+constexpr std::uint64_t kCopyBytes = 4 << 20;
+constexpr std::string_view kUnproved = ".copy";  // of a copy under way
+
+Error cannot_remove(const std::string& path) {
+  const int error = errno;
+  return Error(Code::io, "cannot remove what an earlier merge left").at(path).because_errno(error);
+}
+
+Error not_whole(const std::string& fact, const std::vector<std::uint64_t>& numbers,
+                std::string_view hint) {
+  return Error(Code::mismatch, "{}: {}", fact, array_expression(numbers)).hint(hint);
+}
+
+// Every part once, complete, and of one run.
+void refuse_unfit(const PartsReport& found) {
+  for (const FoundPart& part : found.parts) {
+    if (part.state == PartState::other_run) {
+      throw Error(Code::mismatch, "is a part of another run: {}", part.fault)
+          .at(part.path)
+          .hint("leave it out, or write it again with the options of the others");
+    }
+    if (part.state == PartState::damaged) {
+      throw Error(Code::damaged, "part {} is damaged: {}", part.number.index, part.fault)
+          .at(part.path)
+          .hint("write it again with --overwrite, or restore it from an intact copy");
+    }
+    if (part.state == PartState::unfinished) {
+      throw Error(Code::mismatch, "part {} is unfinished", part.number.index)
+          .at(part.path)
+          .hint("run the command that was writing it again");
+    }
+  }
+  if (!found.absent.empty()) {
+    throw not_whole(fmt::format("of {} parts these are missing", found.count), found.absent,
+                    "write them with 'shale convert --part I/N', or name the directories that "
+                    "hold them");
+  }
+  for (std::size_t i = 1; i < found.parts.size(); ++i) {
+    if (found.parts[i].number != found.parts[i - 1].number) continue;
+    throw Error(Code::mismatch, "part {} is there twice; it is also {}",
+                found.parts[i].number.index, printable(found.parts[i - 1].path))
+        .at(found.parts[i].path)
+        .hint("name one of the two");
+  }
+}
+
+// What one manifest says of all parts together.
+class JoinedManifest {
+ public:
+  void add(const Manifest& part) {
+    if (parts_++ == 0) {
+      joined_ = part;
+      joined_.part.reset();
+      joined_.files.clear();
+      return;
+    }
+    joined_.digest.append(part.digest);
+    joined_.skipped += part.skipped;
+    joined_.ignored += part.ignored;
+    joined_.payload_bytes += part.payload_bytes;
+    joined_.shard_count += part.shard_count;
+    if (joined_.images && part.images) {
+      for (const auto& [type, count] : part.images->types) joined_.images->types[type] += count;
+      for (const auto& [what, count] : part.images->odd) joined_.images->odd[what] += count;
+    }
+    if (joined_.source.kind != kProgramKind) return;
+    joined_.source.samples += part.source.samples;
+    joined_.source.bytes += part.source.bytes;
+  }
+
+  [[nodiscard]] Manifest finish() && {
+    if (joined_.source.kind == kProgramKind)
+      joined_.source.fingerprint = fingerprint_of_stream(joined_.digest);
+    return std::move(joined_);
+  }
+
+ private:
+  Manifest joined_;
+  std::uint64_t parts_ = 0;
+};
+
+// The parts of a run, in order.
+class Parts {
+ public:
+  Parts(const PartsReport& found, const Events& events) : events_(events) {
+    JoinedManifest joined;
+    std::optional<Manifest> first;
+    for (const FoundPart& part : found.parts) {
+      events.stop_if_asked();
+      paths_.push_back(part.path);
+      const InputFile file(DatasetPaths(part.path).manifest);
+      Manifest manifest = read_manifest_outline(file).manifest;
+      hashes_.push_back(self_hash_of(file));
+      if (first && difference_of_runs(*first, manifest)) throw changed(part.path);
+      joined.add(manifest);
+      if (!first) first = std::move(manifest);
+    }
+    manifest_ = std::move(joined).finish();
+  }
+
+  [[nodiscard]] const std::vector<std::string>& paths() const { return paths_; }
+  [[nodiscard]] const Manifest& manifest() const { return manifest_; }
+
+  // Which parts, in which state: a merge that was stopped goes on with these only.
+  [[nodiscard]] std::string description() const {
+    Hasher128 hasher;
+    for (const std::string& hash : hashes_) hasher.update(as_bytes(hash));
+    return identity_line({{std::string(kMergeMember), hasher.digest().hex()}});
+  }
+
+  // With the path of its part, and as it is called in the whole.
+  template <class Use>
+  void for_each_shard(Use use) const {
+    std::uint64_t number = 0;
+    for (std::size_t i = 0; i < paths_.size(); ++i) {
+      const ShardList shards = open_shard_list(paths_[i]);
+      for (const ManifestShard& shard : shards) {
+        events_.stop_if_asked();
+        use(paths_[i], shard, renamed(shard, number++));
+      }
+    }
+  }
+
+  // A part that is written again in the meantime has given up some of its files.
+  void refuse_changes() const {
+    for (std::size_t i = 0; i < paths_.size(); ++i) {
+      if (look_at(paths_[i]) != Place::dataset ||
+          self_hash_of(InputFile(DatasetPaths(paths_[i]).manifest)) != hashes_[i])
+        throw changed(paths_[i]);
+    }
+  }
+
+ private:
+  static Error changed(const std::string& path) {
+    return Error(Code::mismatch, "was written again while it was merged")
+        .at(path)
+        .hint("run the same command again when all parts are complete");
+  }
+
+  [[nodiscard]] ManifestShard renamed(ManifestShard shard, std::uint64_t number) const {
+    const std::string name = shard_name(number);
+    const auto rename = [&](ManifestFile& file) {
+      if (!file.name.empty()) file.name = name + file.name.substr(shard.name.size());
+    };
+    for (ManifestFile& file : shard.files) rename(file);
+    rename(shard.index);
+    rename(shard.blocks);
+    shard.name = name;
+    return shard;
+  }
+
+  const Events& events_;
+  std::vector<std::string> paths_, hashes_;
+  Manifest manifest_;
+};
+
+bool are_one_file(const std::string& one, const std::string& other) {
+  struct stat left {
+  }, right{};
+  return ::stat(one.c_str(), &left) == 0 && ::stat(other.c_str(), &right) == 0 &&
+         left.st_dev == right.st_dev && left.st_ino == right.st_ino;
+}
+
+// Brings files of parts into the work folder under new names.
+class Gathering {
+ public:
+  Gathering(const WorkFolder& work, const Events& events, MergeReport& report)
+      : work_(work), events_(events), report_(report) {}
+
+  void take(const std::string& folder, const ManifestFile& file, const std::string& new_name) {
+    if (file.name.empty()) return;
+    const std::string from = join_path(folder, file.name), to = join_path(work_.path(), new_name);
+    refuse_other_size(from, file);
+    report_.file_bytes += file.bytes;
+    if (stands(to)) {
+      if (are_one_file(from, to)) return count_link();
+      // A copy gets its name when it is proved and durable.
+      if (InputFile(to).size() == file.bytes) return count_copy(file);
+      if (!remove_file(to)) throw cannot_remove(to);
+    }
+    if (!copies_ && link_file(from, to)) return count_link();
+    begin_copying();
+    copy(from, to, file);
+    count_copy(file);
+  }
+
+ private:
+  void count_link() { ++report_.linked_files; }
+  void count_copy(const ManifestFile& file) {
+    ++report_.copied_files;
+    report_.copied_bytes += file.bytes;
+  }
+
+  static void refuse_other_size(const std::string& path, const ManifestFile& file) {
+    const std::uint64_t bytes = InputFile(path).size();
+    if (bytes == file.bytes) return;
+    throw Error(Code::damaged, "has {} bytes, but its manifest says {}", bytes, file.bytes)
+        .at(path);
+  }
+
+  void begin_copying() {
+    if (std::exchange(copies_, true)) return;
+    events_.say(
+        "files of the parts cannot be linked into the output (another file system, or one without "
+        "hard links): they are copied, and each copy is compared with its hash");
+  }
+
+  void copy(const std::string& from, const std::string& to, const ManifestFile& expected) {
+    require_free_space(work_.path(), expected.bytes,
+                       "free some space, then run the same command "
+                       "again");
+    const std::string unproved = to + std::string(kUnproved);
+    const InputFile in(from);
+    OutputFile out(unproved, {.io = IoMode::automatic, .buffer_bytes = kCopyBytes, .buffers = 2});
+    std::vector<std::byte> piece(
+        std::min<std::uint64_t>(kCopyBytes, std::max<std::uint64_t>(in.size(), 1)));
+    for (std::uint64_t offset = 0; offset < in.size(); offset += piece.size()) {
+      events_.stop_if_asked();
+      piece.resize(std::min<std::uint64_t>(piece.size(), in.size() - offset));
+      in.read_exact(offset, piece);
+      out.append(piece);
+    }
+    const FileSummary written = out.finish();
+    if (written.bytes != expected.bytes || written.hash != expected.hash) {
+      throw Error(Code::damaged, "hashes to {}, but its manifest says {}", written.hash.hex(),
+                  expected.hash.hex())
+          .at(from)
+          .hint("write this part again with --overwrite, or restore it from an intact copy");
+    }
+    rename_file(unproved, to);
+  }
+
+  const WorkFolder& work_;
+  const Events& events_;
+  MergeReport& report_;
+  bool copies_ = false;
+};
+
+// The rows of a list of all parts, as one run would have written them.
+void join_list(const Parts& parts, std::string_view name, const WorkFolder& work,
+               const Events& events, Manifest& manifest) {
+  std::optional<CsvList> joined;
+  (void)remove_file(join_path(work.path(), name));
+  for (const std::string& part : parts.paths()) {
+    events.stop_if_asked();
+    const Manifest of_part = read_manifest(part);
+    for (const ManifestFile& file : of_part.files) {
+      if (file.name != name) continue;
+      const std::string path = join_path(part, name);
+      prove_file(InputFile(path), file);
+      read_csv(path, [&](std::uint64_t row, const std::vector<std::string>& fields) {
+        if (!joined) return void(joined.emplace(work.path(), std::string(name), fields));
+        if (row > 1) joined->add(fields);
+      });
+    }
+  }
+  if (!joined) return;
+  if (std::optional<ManifestFile> file = joined->finish()) manifest.files.push_back(*file);
+}
+
+// The output stands: it must be what these parts make.
+void refuse_other_content(const std::string& output, const Manifest& stands,
+                          const Manifest& wanted) {
+  if (stands.digest == wanted.digest && !difference_of_runs(stands, wanted)) return;
+  throw Error(Code::exists, "already holds a finished dataset, not that of these parts")
+      .at(output)
+      .hint("choose another output");
+}
+
+// Only what stands in the output under another name.
+void remove_parts(const MergeRequest& request, const std::vector<std::string>& paths,
+                  const Events& events) {
+  std::set<std::string> hashes;
+  (void)read_manifest(request.output, [&](const ManifestShard& shard) {
+    hashes.insert(shard.files.front().hash.hex() + shard.blocks.hash.hex());
+  });
+  for (const std::string& path : paths) {
+    events.stop_if_asked();
+    (void)read_manifest(path, [&](const ManifestShard& shard) {
+      if (hashes.contains(shard.files.front().hash.hex() + shard.blocks.hash.hex())) return;
+      throw Error(Code::exists, "{} of this part is not in {}: it is not removed", shard.name,
+                  printable(request.output))
+          .at(path);
+    });
+    remove_set(SetPlace::of_dataset(path));
+  }
+}
+
+// A merge that was stopped when it removed the parts goes on with those that are left.
+MergeReport finish_move(const MergeRequest& request, const PartsReport& found,
+                        const Events& events) {
+  MergeReport report;
+  report.was_complete = true;
+  std::vector<std::string> left;
+  report.manifest = refuse_incomplete(request.output);
+  for (const FoundPart& part : found.parts) {
+    if (part.state == PartState::unfinished || part.state == PartState::other_run) continue;
+    left.push_back(part.path);
+    ++report.parts;
+  }
+  remove_parts(request, left, events);
+  return report;
+}
+
+void gather(const Parts& parts, const WorkFolder& work, const Events& events, MergeReport& report) {
+  Gathering gathering(work, events, report);
+  std::uint64_t done = 0;
+  parts.for_each_shard(
+      [&](const std::string& folder, const ManifestShard& shard, const ManifestShard& renamed) {
+        for (std::size_t i = 0; i < shard.files.size(); ++i)
+          gathering.take(folder, shard.files[i], renamed.files[i].name);
+        gathering.take(folder, shard.index, renamed.index.name);
+        gathering.take(folder, shard.blocks, renamed.blocks.name);
+        events.report(++done, report.manifest.shard_count, report.file_bytes);
+      });
+}
+
+// Of a merge that was stopped: shards are whole under their names, all else is written again.
+void keep_whole_files(const WorkFolder& work) {
+  std::vector<std::string> others;
+  for (const auto& entry : fs::directory_iterator(work.path())) {
+    const std::string name = entry.path().filename().string();
+    if (!shard_of_file(name) || name.ends_with(kUnproved)) others.push_back(entry.path().string());
+  }
+  for (const std::string& path : others) {
+    if (!remove_file(path)) throw cannot_remove(path);
+  }
+}
+
+MergeReport merge_into(const MergeRequest& request, const Parts& parts, const Events& events) {
+  MergeReport report;
+  report.manifest = parts.manifest();
+  report.parts = parts.paths().size();
+  WorkFolder work(request.output);
+  const SetPlace set = SetPlace::of_dataset(request.output);
+  const Format& format = format_of(report.manifest);
+  bool is_ours = false;
+  try {
+    if (finish_swap(set, work)) {
+      report.manifest = read_manifest(request.output);
+      refuse_other_content(request.output, report.manifest, parts.manifest());
+      report.was_complete = true;
+      work.remove();
+      return report;
+    }
+    refuse_strange_output(request.output, look_at(request.output));
+    const std::string previous = work.previous_request();
+    is_ours = previous.empty() || previous == parts.description();
+    if (!is_ours) {
+      throw Error(Code::exists, "holds an unfinished run that is not the merge of these parts")
+          .at(request.output)
+          .hint("run that command again to finish it, or choose another output");
+    }
+    if (!has_unique_keys(report.manifest))
+      refuse_keys_in_common(parts.paths(), work.path(), events);
+    refuse_taken_names(request.output, format, report.manifest.schema);
+    if (previous.empty()) {
+      work.clear();
+      work.begin(parts.description());
+    } else {
+      keep_whole_files(work);
+    }
+  } catch (...) {
+    if (is_ours && work.previous_request().empty()) work.abandon();
+    throw;
+  }
+  gather(parts, work, events, report);
+  for (const std::string_view name : kLists) join_list(parts, name, work, events, report.manifest);
+  parts.refuse_changes();
+  sync_directory(work.path());
+  write_set_manifest(report.manifest, format, work, [&](const ShardVisitor& visit) {
+    parts.for_each_shard([&](const std::string&, const ManifestShard&,
+                             const ManifestShard& renamed) { visit(renamed); });
+  });
+  put_in_place(set, work);
+  work.remove();
+  return report;
+}
+
+}  // namespace
+
+MergeReport merge(const MergeRequest& request, const Events& events) {
+  refuse_stream(request.output);
+  if (format_of_output(request.output) != nullptr) {
+    throw Error(Code::usage, "parts are merged into a directory of shards, not into one file")
+        .at(request.output)
+        .hint("choose an output without a suffix");
+  }
+  const Place place = look_at(request.output);
+  refuse_strange_output(request.output, place);
+  const bool is_standing = place == Place::dataset && !is_swapping(request.output);
+  PartsReport found;
+  try {
+    found = find_parts(request.parts, events);
+  } catch (const Error& error) {
+    // All are removed already, or not one was ever there.
+    if (error.code() != Code::not_found || !request.moves || !is_standing) throw;
+  }
+  std::vector<std::string> paths;
+  for (const FoundPart& part : found.parts) paths.push_back(part.path);
+  refuse_nested({request.output}, paths);
+  if (is_standing && request.moves) return finish_move(request, found, events);
+  refuse_unfit(found);
+  const Parts parts(found, events);
+  MergeReport report;
+  if (is_standing) {
+    report.manifest = refuse_incomplete(request.output);
+    refuse_other_content(request.output, report.manifest, parts.manifest());
+    report.parts = paths.size();
+    report.was_complete = true;
+    WorkFolder::clear_left(request.output);
+    return report;
+  }
+  report = merge_into(request, parts, events);
+  if (request.moves) remove_parts(request, paths, events);
+  return report;
+}
+
+}  // namespace shale

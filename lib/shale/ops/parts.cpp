@@ -1,0 +1,200 @@
+#include "shale/ops/parts.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/ops/dataset_output.hpp"
+#include "shale/ops/identity.hpp"
+#include "shale/shards/manifest_json.hpp"
+#include "shale/shards/naming.hpp"
+#include "shale/shards/place.hpp"
+
+namespace shale {
+namespace {
+
+namespace fs = std::filesystem;
+
+// All that the parts of a run have in common, by name.
+Identity run_of(Manifest manifest) {
+  Identity run = {{"version", manifest.generator}};
+  if (manifest.part) run.emplace_back("number of parts", std::to_string(manifest.part->count));
+  manifest.part.reset();
+  // Each process of a program knows its own samples.
+  ManifestSource& source = manifest.source;
+  if (source.kind == kProgramKind) {
+    source.samples = source.bytes = 0;
+    source.fingerprint = {};
+  }
+  for (auto& entry : identity_of(manifest)) run.push_back(std::move(entry));
+  for (ManifestMember& member : head_members(manifest)) {
+    if (member.name == "schema" || member.name == "keys" || member.name == "layout")
+      run.emplace_back(std::move(member.name), std::move(member.value));
+  }
+  return run;
+}
+
+class PartSearch {
+ public:
+  explicit PartSearch(const Events& events) : events_(events) {}
+
+  void look_in(const std::string& place) {
+    switch (look_at(place)) {
+      case Place::absent:
+        throw absent(place);
+      case Place::dataset:
+      case Place::unfinished:
+        return take(place, part_of_name(fs::path(fs::absolute(place)).filename().string()));
+      case Place::other_file:
+        throw Error(Code::not_found, "is a file, not a part of a dataset").at(place);
+      case Place::empty_folder:
+      case Place::other_folder:
+        break;
+    }
+    const std::size_t before = report_.parts.size();
+    for (const auto& entry : fs::directory_iterator(place)) {
+      const std::string name = entry.path().filename().string();
+      if (const std::optional<PartNumber> number = part_of_name(name))
+        take(join_path(place, name), number);
+    }
+    if (report_.parts.size() > before) return;
+    throw Error(Code::not_found, "holds no parts of a dataset")
+        .at(place)
+        .hint("parts are written by 'shale convert INPUT OUTPUT --part I/N', into OUTPUT");
+  }
+
+  PartsReport finish() {
+    std::ranges::sort(report_.parts, {}, [](const FoundPart& part) {
+      return std::pair(part.number.index, part.path);
+    });
+    compare_runs();
+    std::set<std::uint64_t> there, complete;
+    for (const FoundPart& part : report_.parts) {
+      if (part.number.count == report_.count) there.insert(part.number.index);
+      if (part.state == PartState::complete) complete.insert(part.number.index);
+    }
+    for (std::uint64_t index = 0; index < report_.count; ++index) {
+      if (!there.contains(index)) report_.absent.push_back(index);
+      if (!complete.contains(index)) report_.missing.push_back(index);
+    }
+    return std::move(report_);
+  }
+
+ private:
+  void take(const std::string& path, const std::optional<PartNumber>& by_name) {
+    events_.stop_if_asked();
+    FoundPart part{.path = path, .number = by_name.value_or(PartNumber{})};
+    switch (look_at(path)) {
+      case Place::absent:
+      case Place::empty_folder:
+      case Place::other_file:
+        return;
+      case Place::unfinished:
+        if (!by_name) throw unfinished(path);
+        part.state = PartState::unfinished;
+        break;
+      case Place::other_folder:
+        part.state = PartState::damaged;
+        part.fault = fmt::format("{} is missing", kManifestName);
+        break;
+      case Place::dataset:
+        prove(part, by_name.has_value());
+        break;
+    }
+    report_.parts.push_back(std::move(part));
+  }
+
+  static void prove(FoundPart& part, bool has_name) {
+    try {
+      const Manifest manifest = refuse_incomplete(part.path);
+      if (!manifest.part) {
+        throw Error(Code::usage, "is a dataset, but not a part of one")
+            .at(part.path)
+            .hint(
+                "only the parts of one run are merged; 'shale convert' reads one dataset at a "
+                "time");
+      }
+      part.number = *manifest.part;
+    } catch (const Error& error) {
+      if (error.code() != Code::damaged || !has_name) throw;
+      part.state = PartState::damaged;
+      part.fault = error.file().empty() ? error.message()
+                                        : fmt::format("{}: {}", error.file(), error.message());
+    }
+  }
+
+  void compare_runs() {
+    std::optional<Manifest> first;
+    const FoundPart* said_by = nullptr;
+    for (FoundPart& part : report_.parts) {
+      if (part.state != PartState::complete) continue;
+      const Manifest manifest = read_manifest(part.path);
+      if (!first) {
+        first = manifest;
+        said_by = &part;
+        continue;
+      }
+      if (const auto difference = difference_of_runs(*first, manifest)) {
+        part.state = PartState::other_run;
+        part.fault = fmt::format("{}, unlike {}", *difference, said_by->path);
+      }
+    }
+    for (const FoundPart& part : report_.parts) {
+      if (first && &part != said_by) continue;
+      report_.count = std::max(report_.count, part.number.count);
+    }
+    for (FoundPart& part : report_.parts) {
+      if (part.number.count == report_.count || part.state == PartState::other_run) continue;
+      part.state = PartState::other_run;
+      part.fault = fmt::format("it is one of {} parts, not {}", part.number.count, report_.count);
+    }
+  }
+
+  const Events& events_;
+  PartsReport report_;
+};
+
+}  // namespace
+
+bool PartsReport::holds_damage() const {
+  return std::ranges::any_of(
+      parts, [](const FoundPart& part) { return part.state == PartState::damaged; });
+}
+
+PartsReport find_parts(const std::vector<std::string>& places, const Events& events) {
+  PartSearch search(events);
+  for (const std::string& place : places) search.look_in(place);
+  return search.finish();
+}
+
+std::optional<std::string> difference_of_runs(const Manifest& one, const Manifest& other) {
+  const Identity was = run_of(one), is = run_of(other);
+  for (std::size_t i = 0; i < std::max(was.size(), is.size()); ++i) {
+    const std::string& name = i < is.size() ? is[i].first : was[i].first;
+    if (i >= was.size() || i >= is.size() || was[i].first != is[i].first)
+      return fmt::format("it differs in its {}", name);
+    if (was[i].second == is[i].second) continue;
+    const bool is_short = was[i].second.size() < 32 && is[i].second.size() < 32;
+    return is_short ? fmt::format("its {} is {}, not {}", name, printable(is[i].second),
+                                  printable(was[i].second))
+                    : fmt::format("it differs in its {}", name);
+  }
+  return std::nullopt;
+}
+
+std::string array_expression(std::span<const std::uint64_t> numbers) {
+  std::string text;
+  for (std::size_t begin = 0; begin < numbers.size();) {
+    std::size_t end = begin + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
+    text += fmt::format("{}{}", text.empty() ? "" : ",", numbers[begin]);
+    if (end - begin > 1) text += fmt::format("-{}", numbers[end - 1]);
+    begin = end;
+  }
+  return text;
+}
+
+}  // namespace shale
