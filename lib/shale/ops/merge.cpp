@@ -338,6 +338,7 @@ MergeReport finish_move(const MergeRequest& request, const PartsReport& found,
     left.push_back(part.path);
     ++report.parts;
   }
+  WorkFolder::clear_left(request.output);
   remove_parts(request, left, events);
   return report;
 }
@@ -374,7 +375,7 @@ MergeReport merge_into(const MergeRequest& request, const Parts& parts, const Ev
   WorkFolder work(request.output);
   const SetPlace set = SetPlace::of_dataset(request.output);
   const Format& format = format_of(report.manifest);
-  bool is_ours = false;
+  bool is_new = false;
   try {
     if (finish_swap(set, work)) {
       report.manifest = read_manifest(request.output);
@@ -384,9 +385,9 @@ MergeReport merge_into(const MergeRequest& request, const Parts& parts, const Ev
       return report;
     }
     refuse_strange_output(request.output, look_at(request.output));
-    const std::string previous = work.previous_request();
-    is_ours = previous.empty() || previous == parts.description();
-    if (!is_ours) {
+    const std::string previous = work.previous_run().head;
+    is_new = previous.empty();
+    if (!is_new && previous != parts.description()) {
       throw Error(Code::exists, "holds an unfinished run that is not the merge of these parts")
           .at(request.output)
           .hint("run that command again to finish it, or choose another output");
@@ -394,14 +395,14 @@ MergeReport merge_into(const MergeRequest& request, const Parts& parts, const Ev
     if (!has_unique_keys(report.manifest))
       refuse_keys_in_common(parts.paths(), work.path(), events);
     refuse_taken_names(request.output, format, report.manifest.schema);
-    if (previous.empty()) {
+    if (is_new) {
       work.clear();
       work.begin(parts.description());
     } else {
       keep_whole_files(work);
     }
   } catch (...) {
-    if (is_ours && work.previous_request().empty()) work.abandon();
+    if (is_new) work.abandon();
     throw;
   }
   gather(parts, work, events, report);

@@ -9,8 +9,8 @@
 #include "shale/base/error.hpp"
 #include "shale/io/external_sorter.hpp"
 #include "shale/shards/dataset_reader.hpp"
+#include "shale/shards/key_check.hpp"
 #include "shale/shards/manifest_file.hpp"
-#include "shale/shards/shard_set_writer.hpp"
 #include "shale/sources/folder_source.hpp"
 
 namespace shale {
