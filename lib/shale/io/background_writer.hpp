@@ -25,6 +25,8 @@ class BackgroundWriter {
   struct Outcome {
     std::uint32_t slot;
     std::int64_t result;  ///< bytes written, or minus an errno
+    /// 0, or the errno.
+    [[nodiscard]] int error() const { return result < 0 ? static_cast<int>(-result) : 0; }
   };
   /// Waits for one of the writes under way; call only if there is one. Errors: Code::io if the
   /// ring is broken.

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 
 #include "shale/base/error.hpp"
+#include "shale/io/storage_retry.hpp"
 #include "shale/io/write_fully.hpp"
 
 namespace shale {
@@ -90,6 +91,7 @@ void ExtentStore::wait_for_one() {
   // Tried once more, plainly: it may have been cancelled (the thread that began it has ended).
   if (written < write.bytes.size()) {
     const std::uint64_t done = aligned_down(written);
+    if (is_hiccup(outcome.error())) count_retry(file_.path(), outcome.error());
     write_now(write.bytes.subspan(done), write.offset + done);
   }
   free_buffers_.push_back(outcome.slot);

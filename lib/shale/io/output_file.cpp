@@ -227,6 +227,7 @@ void OutputFile::Impl::take_outcome(std::vector<UnfinishedWrite>& unfinished) {
   const auto written = static_cast<std::uint64_t>(std::max<std::int64_t>(outcome.result, 0));
   if (written == bytes.size()) return;
   const std::uint64_t done = written / kAlignment * kAlignment;
+  if (is_hiccup(outcome.error())) count_retry(path, outcome.error());
   unfinished.push_back({write.offset + done, bytes.subspan(done)});
 }
 
