@@ -133,9 +133,10 @@ void Journal::add(std::string_view line) { write(line); }
 void Journal::write(std::string_view text) {
   const std::string line = fmt::format("{}\t{}", text, digits_of(chained(summary_, text)));
   write_fully(descriptor_, as_bytes(line + "\n"), summary_.bytes, path_);
+  // From here on it may be read again, whether it is durable or not: what it lists must stay.
+  take_line(summary_, line, text);
   if (uninterrupted([&] { return ::fdatasync(descriptor_); }) != 0)
     throw write_error(descriptor_, path_, 0, line.size(), errno);
-  take_line(summary_, line, text);
 }
 
 JournalSummary read_journal(const std::string& path,
