@@ -50,7 +50,11 @@ H5FD_t* open_file(const char* name, unsigned flags, hid_t access, haddr_t) {
     return nullptr;
   }
   struct stat facts {};
-  ::fstat(file->descriptor, &facts);
+  if (retried(name, [&] { return ::fstat(file->descriptor, &facts); }) != 0) {
+    info->tracker->open_error = errno;
+    ::close(file->descriptor);
+    return nullptr;
+  }
   file->end_of_file = static_cast<haddr_t>(facts.st_size);
   file->tracker = info->tracker;
   return &file.release()->common;  // close_file() takes it back

@@ -66,7 +66,10 @@ OutputFile list_file(const std::string& path) { return OutputFile(path, kListOpt
 WorkFolder work_folder_of(const DatasetPaths& paths, const std::string& name,
                           const Events& events) {
   std::error_code cause;
-  fs::create_directories(paths.lists, cause);
+  StorageRetry retry(paths.lists);
+  do {
+    fs::create_directories(paths.lists, cause);
+  } while (cause && retry.again(cause.value()));
   try {
     if (cause) throw Error(Code::io, "cannot write an index here").because(cause.message());
     return WorkFolder::of_file(join_path(paths.lists, name), [&] { events.stop_if_asked(); });
