@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
@@ -132,7 +133,8 @@ struct OutputFile::Impl {
   std::uint32_t current = 0;        // the buffer that is being filled
   std::uint64_t buffer_offset = 0;  // its place in the file
   std::uint64_t filled = 0;
-  std::uint64_t hashed = 0;  // bytes of the file that have gone through the hasher
+  bool lacks_hashes = false;  // its beginning was written by an earlier run
+  std::uint64_t hashed = 0;   // bytes of the file that have gone through the hasher
   Hasher128 hasher;  // of the block that begins at the last multiple of kBlockBytes <= hashed
   std::vector<Hash128> blocks;
   std::optional<BackgroundWriter>
@@ -364,6 +366,7 @@ FileSummary OutputFile::Impl::finish() {
     throw because_of_room(Error(Code::io, "cannot write the last bytes on close"), path, error);
   }
   if (bytes % kBlockBytes != 0) blocks.push_back(hasher.digest());
+  if (lacks_hashes) return {.bytes = bytes, .blocks = {}, .hash = {}};
   return {.bytes = bytes, .blocks = blocks, .hash = hash_of_blocks(blocks)};
 }
 
@@ -372,6 +375,21 @@ OutputFile::OutputFile(const std::string& path, const Options& options)
 OutputFile::OutputFile(int descriptor, std::string name, const Options& options)
     : impl_(std::make_unique<Impl>(descriptor, std::move(name), options)) {
   impl_->prepare();
+}
+OutputFile OutputFile::continued(const std::string& path, std::uint64_t bytes,
+                                 const Options& options) {
+  const int descriptor = above_standard_descriptors(
+      retried(path, [&] { return ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC); }));
+  if (descriptor < 0) throw Error(Code::io, "cannot be opened").at(path).because_errno(errno);
+  OutputFile file(descriptor, path, options);
+  struct stat facts {};
+  if (::fstat(descriptor, &facts) != 0 || static_cast<std::uint64_t>(facts.st_size) < bytes)
+    throw Error(Code::damaged, "has fewer than the {} bytes that were durable", bytes).at(path);
+  if (::ftruncate(descriptor, static_cast<off_t>(bytes)) != 0)
+    throw write_error(descriptor, path, bytes, 0, errno);
+  file.impl_->buffer_offset = file.impl_->hashed = bytes;
+  file.impl_->lacks_hashes = bytes > 0;
+  return file;
 }
 OutputFile::~OutputFile() = default;
 OutputFile::OutputFile(OutputFile&&) noexcept = default;

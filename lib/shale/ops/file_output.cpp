@@ -47,6 +47,16 @@ std::optional<std::string> read_promise(const std::string& path) {
   return promise;
 }
 
+// One that cannot be read is none: all of it can be made again.
+JournalSummary journal_of(const WorkFolder& work) {
+  try {
+    return work.previous_run();
+  } catch (const Error& error) {
+    if (error.code() == Code::io) throw;
+    return {};
+  }
+}
+
 Error belongs_to_killed_run(const std::string& output, const std::string& promise) {
   return Error(Code::exists, "a run was killed while it renamed this output and others")
       .at(output)
@@ -119,9 +129,26 @@ TemporaryOutput::TemporaryOutput(const std::string& output, bool overwrite)
   work_.clear();
 }
 
+TemporaryOutput::TemporaryOutput(const std::string& output, bool overwrite, std::string_view head)
+    : TemporaryOutput(OfKilledRun{}, output, overwrite) {
+  if (const auto left = promised()) throw belongs_to_killed_run(output, *left);
+  (void)finish_swap(place_, work_);
+  const JournalSummary left = stands(path_) ? journal_of(work_) : JournalSummary{};
+  if (left.head == head) {
+    work_.resume_lines(left);
+  } else {
+    work_.clear();
+    work_.begin(head);
+  }
+}
+
 void clear_left_output(const std::string& output) noexcept try {
   const std::string folder = WorkFolder::path_beside(output);
   if (stands(join_path(folder, kPromiseName))) return;
+  // What can be continued is not in the way: it has not got its name.
+  if (stands(
+          join_path(join_path(folder, WorkFolder::kNewName), fs::path(output).filename().string())))
+    return;
   if (work_folder_at(folder) == WorkFolderState::ours) {
     const TemporaryOutput finished(output, true);
   } else {
@@ -132,7 +159,7 @@ void clear_left_output(const std::string& output) noexcept try {
 }
 
 TemporaryOutput::~TemporaryOutput() try {
-  if (!is_index_due_ && !stands(promise_path_)) work_.remove();
+  if (!is_index_due_ && !is_kept_ && !stands(promise_path_)) work_.remove();
 } catch (const Error&) {
   return;  // nobody knows whether others wait for this one: the next run finds out
 }
@@ -151,7 +178,7 @@ void TemporaryOutput::publish() {
     sync_directory(folder_of_file(output_));
     is_index_due_ = true;
   });
-  is_index_due_ = false;
+  is_index_due_ = is_kept_ = false;
 }
 
 std::optional<std::string> TemporaryOutput::promised() const { return read_promise(promise_path_); }

@@ -41,6 +41,9 @@ class TemporaryOutput {
   /// Errors: same as WorkFolder::of_file; Code::exists if a run was killed while this output, with
   /// others, got its name.
   TemporaryOutput(const std::string& output, bool overwrite);
+  /// One that a later run of the same command, with the same `head`, goes on with: what such a run
+  /// has left is kept, with its journal.
+  TemporaryOutput(const std::string& output, bool overwrite, std::string_view head);
   /// What such a run left, to be finished.
   struct OfKilledRun {};
   TemporaryOutput(OfKilledRun, const std::string& output, bool overwrite);
@@ -48,6 +51,8 @@ class TemporaryOutput {
   TemporaryOutput(const TemporaryOutput&) = delete;
   TemporaryOutput& operator=(const TemporaryOutput&) = delete;
 
+  /// The destructor leaves it to a later run of the same command, unless it was published.
+  void keep() { is_kept_ = true; }
   /// Where the file is to be created.
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const std::string& output() const { return output_; }
@@ -81,6 +86,7 @@ class TemporaryOutput {
   const SetPlace place_;
   WorkFolder work_;
   const std::string path_, old_path_, promise_path_;
+  bool is_kept_ = false;
   bool has_name_ = false;      // this process gave it
   bool is_index_due_ = false;  // the file has its name, but what is beside it is not in place
 };

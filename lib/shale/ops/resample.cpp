@@ -13,10 +13,15 @@
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/flow/ordered_pipeline.hpp"
+#include "shale/io/path_facts.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/ops/choose_output.hpp"
 #include "shale/ops/convert.hpp"
 #include "shale/ops/file_output.hpp"
+#include "shale/ops/identity.hpp"
+#include "shale/ops/resumed_array.hpp"
+#include "shale/ops/resumption.hpp"
+#include "shale/sampling/part_of_draw.hpp"
 #include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/sources/drawn_source.hpp"
@@ -115,6 +120,7 @@ class Resampling {
     report.source_rows = *source_rows_;
     report.rows = draw_->rows();
     for (Target& target : targets_) plan(target, report);
+    head_ = journal_head();
     if (!request_.indices_output.empty()) numbers_.emplace(plan_numbers());
     // A dataset that replaces another comes last but one: with the arrays that go with it.
     const bool is_dataset = !is_array_name(conversion_.output);
@@ -264,8 +270,10 @@ class Resampling {
     TemporaryOutputs written;
     SpaceNeeds space;
     const auto make = [&](const ResampledArray& array) {
-      written.push_back(std::make_unique<TemporaryOutput>(array.path, conversion_.overwrite));
-      space.keep(folder_of_file(array.path), array.file_bytes);
+      written.push_back(
+          std::make_unique<TemporaryOutput>(array.path, conversion_.overwrite, head_));
+      space.keep(folder_of_file(array.path),
+                 array.file_bytes - std::min(array.file_bytes, bytes_at(written.back()->path())));
     };
     ScratchNeed sweep = draw_->sweep_scratch();  // of the first that is dealt
     for (const Target& target : targets_) {
@@ -280,41 +288,111 @@ class Resampling {
     }
     if (numbers_) make(*numbers_);
     space.require();
-    for (std::size_t i = 0; i < targets_.size(); ++i) write_rows(targets_[i], written[i]->path());
-    if (numbers_) write_numbers(*numbers_, written.back()->path());
+    try {
+      for (std::size_t i = 0; i < targets_.size(); ++i) write_rows(targets_[i], *written[i]);
+      if (numbers_) write_numbers(*numbers_, *written.back());
+    } catch (const Error& error) {
+      // What is there is continued by the same command; an input that is wrong leaves nothing.
+      if (error.code() == Code::interrupted || error.code() == Code::io) {
+        for (const auto& output : written) {
+          if (output->work().holds_lines()) output->keep();
+        }
+      }
+      throw;
+    }
     return written;
   }
 
-  void write_rows(Target& target, const std::string& path) {
-    const std::unique_ptr<const LocatedRows> rows = target.table.columns.front().locate(events_);
-    OutputFile file(path, data_file_options(conversion_.io, conversion_.memory_bytes));
-    file.append(header_of(target.array));
+  // How an earlier run of this command is known.
+  [[nodiscard]] std::string journal_head() const {
+    const DrawRequest& draw = *conversion_.draw;
+    Identity identity;
+    identity.emplace_back("version", conversion_.generator);
+    identity.emplace_back("draw", name_of(draw.mode));
+    identity.emplace_back("seed", std::to_string(draw.seed));
+    identity.emplace_back("rows", std::to_string(draw_->rows()));
+    identity.emplace_back("of rows", std::to_string(*source_rows_));
+    if (!draw.file.empty()) identity.emplace_back("draw file", hash_of_draw_file(draw.file).hex());
+    for (const std::string& field : conversion_.fields)
+      identity.emplace_back("field", printable(field));
+    for (const std::string& input : conversion_.inputs) add_stamp(identity, input);
+    for (const auto& [input, output] : request_.also) add_stamp(identity, input);
+    for (const Target& target : targets_) {
+      identity.emplace_back("output", printable(fs::absolute(target.array.path).string()));
+      identity.emplace_back("content", target.table.info.manifest.fingerprint.hex());
+    }
+    return identity_line(identity);
+  }
+
+  // Goes on behind what an earlier run wrote: only the rows behind it are drawn.
+  void write_rows(Target& target, TemporaryOutput& output) {
+    ResumedArray file(output, data_file_options(conversion_.io, conversion_.memory_bytes),
+                      target.array.file_bytes);
     const std::uint64_t begin = done_steps_;
+    if (file.is_complete()) {
+      done_steps_ = begin + target.array.plan.passes * target.array.rows;
+      return;
+    }
+    const std::unique_ptr<const LocatedRows> rows = target.table.columns.front().locate(events_);
+    const std::vector<std::byte> header = header_of(target.array);
+    if (file.size() == 0) file.append(header);
+    const std::uint64_t row_bytes = std::max<std::uint64_t>(1, rows->row_bytes());
+    const std::uint64_t first = (file.size() - header.size()) / row_bytes;
+    std::uint64_t passed_over = (file.size() - header.size()) % row_bytes;  // of that row
+    const std::unique_ptr<Draw> left = part_of_draw(*draw_, first, draw_->rows() - first);
     // Dealing into buckets counts from 0.
     Events counted = events_;
     counted.progress = [&](std::uint64_t done, std::uint64_t, std::uint64_t bytes) {
       events_.report(begin + done, all_steps_, done_bytes_ + bytes);
     };
     const std::unique_ptr<DrawnRows> drawn =
-        open_drawn_rows(*rows, *draw_, {conversion_.jobs, row_memory(), scratch_folder_}, counted);
+        open_drawn_rows(*rows, *left, {conversion_.jobs, row_memory(), scratch_folder_}, counted);
     const std::uint64_t passed = begin + (target.array.plan.passes - 1) * target.array.rows;
     done_bytes_ += (target.array.plan.passes - 1) * rows->row_bytes() * target.array.rows;
-    for (Bytes piece = drawn->next(); !piece.empty(); piece = drawn->next()) {
-      file.append(piece);
-      done_bytes_ += piece.size();
-      const std::uint64_t written = file.size() / std::max<std::uint64_t>(1, rows->row_bytes());
-      events_.report(passed + std::min(written, target.array.rows), all_steps_, done_bytes_);
-    }
+    continue_if_stopped(file, [&] {
+      for (Bytes piece = drawn->next(); !piece.empty(); piece = drawn->next()) {
+        const std::uint64_t known = std::min<std::uint64_t>(passed_over, piece.size());
+        passed_over -= known;
+        file.append(piece.subspan(known));
+        done_bytes_ += piece.size();
+        const std::uint64_t written = file.size() / row_bytes;
+        events_.report(passed + std::min(written, target.array.rows), all_steps_, done_bytes_);
+      }
+    });
     done_steps_ = passed + target.array.rows;
     events_.report(done_steps_, all_steps_, done_bytes_);  // also of rows without bytes
-    finish(file, target.array);
+    file.finish();
   }
 
-  void write_numbers(const ResampledArray& numbers, const std::string& path) {
-    OutputFile file(path, data_file_options(conversion_.io, conversion_.memory_bytes));
-    file.append(header_of(numbers));
+  // What is written is made durable before the process ends.
+  template <class Write>
+  static void continue_if_stopped(ResumedArray& file, Write write) {
+    try {
+      write();
+    } catch (const Error& error) {
+      if (error.code() == Code::interrupted) file.stop();
+      throw;
+    }
+  }
+
+  void write_numbers(const ResampledArray& numbers, TemporaryOutput& output) {
+    ResumedArray file(output, data_file_options(conversion_.io, conversion_.memory_bytes),
+                      numbers.file_bytes);
+    if (file.is_complete()) {
+      done_steps_ += numbers.rows;
+      return;
+    }
+    const std::vector<std::byte> header = header_of(numbers);
+    if (file.size() == 0) file.append(header);
+    // Numbers do not lie across blocks: the header is a multiple of their size.
+    const std::uint64_t first = (file.size() - header.size()) / sizeof(std::uint64_t);
+    done_steps_ += first;
+    continue_if_stopped(file, [&] { append_numbers(numbers, first, file); });
+    file.finish();
+  }
+
+  void append_numbers(const ResampledArray& numbers, std::uint64_t asked, ResumedArray& file) {
     OrderedPipeline<std::vector<std::uint64_t>> pipeline(conversion_.jobs);
-    std::uint64_t asked = 0;
     while (asked < numbers.rows || pipeline.pending() > 0) {
       while (asked < numbers.rows && pipeline.pending() < conversion_.jobs + 1) {
         const std::uint64_t count = std::min(kNumbersAtOnce, numbers.rows - asked);
@@ -331,14 +409,11 @@ class Resampling {
       events_.stop_if_asked();
       events_.report(done_steps_, all_steps_, done_bytes_ += rows.size() * sizeof(std::uint64_t));
     }
-    finish(file, numbers);
   }
 
-  static void finish(OutputFile& file, const ResampledArray& array) {
-    const std::uint64_t bytes = file.finish().bytes;
-    if (bytes == array.file_bytes) return;
-    throw Error(Code::bug, "{} bytes were written, but the array is {}", bytes, array.file_bytes)
-        .at(array.path);
+  static std::uint64_t bytes_at(const std::string& path) {
+    const std::optional<struct stat> facts = facts_at(path);
+    return facts ? static_cast<std::uint64_t>(facts->st_size) : 0;
   }
 
   const ResampleRequest& request_;
@@ -351,6 +426,7 @@ class Resampling {
   std::vector<Target> targets_;
   std::optional<ResampledArray> numbers_;
   std::unique_ptr<Draw> draw_;
+  std::string head_;  // of the journals
   std::uint64_t done_steps_ = 0, all_steps_ = 0, done_bytes_ = 0;
 };
 

@@ -20,21 +20,6 @@ constexpr std::string_view kOverwrites = "overwrite";
 // Of indexes that are hashed before a run goes on: half a second or so.
 constexpr std::uint64_t kMostProvedBytes = 512 << 20;
 
-// A file that is read as a whole is sampled for its fingerprint: its size and time say more. A
-// folder's files have theirs in the listing, and a dataset of shale's proves itself.
-void add_stamp(Identity& identity, const std::string& input) {
-  const std::string path = path_in_word(input);
-  std::error_code error;
-  const std::optional<std::string> file =
-      fs::is_regular_file(path, error) ? path : file_of_path(path);
-  if (!file) return;
-  const FileStamp stamp = stamp_of(*file).value_or(FileStamp{});
-  identity.emplace_back(
-      fmt::format("input file {}", printable(fs::path(*file).filename().string())),
-      fmt::format("{} bytes, modified {}.{:09}", stamp.bytes, stamp.modified_ns / 1'000'000'000,
-                  stamp.modified_ns % 1'000'000'000));
-}
-
 // Without what only says how the run was begun.
 Identity comparable(std::string_view head) {
   Identity identity = identity_from_line(head);
@@ -78,6 +63,21 @@ void check_written_shards(const WorkFolder& work, const Events& events) {
 }
 
 }  // namespace
+
+// A file that is read as a whole is sampled for its fingerprint: its size and time say more. A
+// folder's files have theirs in the listing, and a dataset of shale's proves itself.
+void add_stamp(Identity& identity, const std::string& input) {
+  const std::string path = path_in_word(input);
+  std::error_code error;
+  const std::optional<std::string> file =
+      fs::is_regular_file(path, error) ? path : file_of_path(path);
+  if (!file) return;
+  const FileStamp stamp = stamp_of(*file).value_or(FileStamp{});
+  identity.emplace_back(
+      fmt::format("input file {}", printable(fs::path(*file).filename().string())),
+      fmt::format("{} bytes, modified {}.{:09}", stamp.bytes, stamp.modified_ns / 1'000'000'000,
+                  stamp.modified_ns % 1'000'000'000));
+}
 
 UnfinishedRun find_unfinished_run(const WorkFolder& work, const Events& events) {
   UnfinishedRun left;

@@ -32,6 +32,10 @@ struct UnfinishedRun {
 /// run to be continued: versions, and the files that are read with their sizes and times.
 [[nodiscard]] std::string journal_head(const ConvertRequest& request, const Manifest& wanted);
 
+/// The files that are read, each with size and modification time: those of a dataset are proved by
+/// its manifest.
+void add_stamp(Identity& identity, const std::string& input);
+
 /// True if the request asks to go on with what is there, should it be of the same command: not if
 /// --overwrite was added to discard it.
 [[nodiscard]] bool asks_to_continue(const ConvertRequest& request, const UnfinishedRun& left);

@@ -7,7 +7,7 @@ namespace {
 
 class PartOfDraw final : public Draw {
  public:
-  PartOfDraw(std::unique_ptr<const Draw> whole, std::uint64_t first, std::uint64_t rows)
+  PartOfDraw(std::shared_ptr<const Draw> whole, std::uint64_t first, std::uint64_t rows)
       : whole_(std::move(whole)), first_(first), rows_(rows) {}
 
   [[nodiscard]] std::uint64_t source_rows() const override { return whole_->source_rows(); }
@@ -31,7 +31,7 @@ class PartOfDraw final : public Draw {
   }
 
  private:
-  std::unique_ptr<const Draw> whole_;
+  std::shared_ptr<const Draw> whole_;
   std::uint64_t first_, rows_;
 };
 
@@ -40,6 +40,11 @@ class PartOfDraw final : public Draw {
 std::unique_ptr<Draw> part_of_draw(std::unique_ptr<const Draw> whole, std::uint64_t first,
                                    std::uint64_t rows) {
   return std::make_unique<PartOfDraw>(std::move(whole), first, rows);
+}
+
+std::unique_ptr<Draw> part_of_draw(const Draw& whole, std::uint64_t first, std::uint64_t rows) {
+  const std::shared_ptr<const Draw> borrowed(std::shared_ptr<void>(), &whole);
+  return std::make_unique<PartOfDraw>(borrowed, first, rows);
 }
 
 }  // namespace shale

@@ -286,6 +286,18 @@ void WorkFolder::resume(const JournalSummary& previous) {
   drop_unfinished_files();
 }
 
+void WorkFolder::resume_lines(const JournalSummary& previous) {
+  journal_ = Journal::reopen(join_path(path_, kJournalName), previous);
+}
+
+void WorkFolder::add_line(std::string_view line) { journal_.add(line); }
+
+std::string WorkFolder::last_line() const {
+  std::string last;
+  (void)read_journal(join_path(path_, kJournalName), [&](std::string_view line) { last = line; });
+  return last;
+}
+
 void WorkFolder::add_shard(const ManifestShard& shard, std::string_view state) {
   journal_.add(fmt::format("{}\t{}", state, shard_line(shard)));
 }
@@ -297,10 +309,8 @@ void WorkFolder::for_each_shard(const std::function<void(const ManifestShard&)>&
 }
 
 std::string WorkFolder::last_state() const {
-  std::string state;
-  (void)read_journal(join_path(path_, kJournalName),
-                     [&](std::string_view line) { state = line.substr(0, line.find('\t')); });
-  return state;
+  const std::string line = last_line();
+  return line.substr(0, line.find('\t'));
 }
 
 std::string WorkFolder::listing_path() const { return join_path(path_, kListingName); }

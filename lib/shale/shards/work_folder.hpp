@@ -54,6 +54,7 @@ class WorkFolder {
   /// How many shards the journal of this run has.
   [[nodiscard]] std::uint64_t shards() const { return journal_.lines(); }
   [[nodiscard]] bool holds_shards() const { return shards() > 0; }
+  [[nodiscard]] bool holds_lines() const { return journal_.lines() > 0; }
   /// Empties new/ and removes the journal and the listing.
   void clear();
 
@@ -62,6 +63,11 @@ class WorkFolder {
   /// Goes on with the run before, instead of clear() and begin(): removes all from new/ but its
   /// shards and its lists. Errors: Code::io.
   void resume(const JournalSummary& previous);
+  /// The same for what is not shards: nothing is removed.
+  void resume_lines(const JournalSummary& previous);
+  void add_line(std::string_view line);
+  /// The last line of the journal; empty if it has none.
+  [[nodiscard]] std::string last_line() const;
   /// The shard is durable. `state`: of the run when it was closed, in one line without tabs.
   void add_shard(const ManifestShard& shard, std::string_view state);
   void for_each_shard(const std::function<void(const ManifestShard&)>& visit) const;
