@@ -154,7 +154,7 @@ JournalSummary read_journal(const std::string& path,
     const std::string_view text =
         line->substr(0, line->size() - std::min(line->size(), kChainBytes));
     const std::string_view chain = line->substr(text.size());
-    if (chain != "\t" + digits_of(chained(summary, text))) {
+    if (!chain.starts_with('\t') || chain.substr(1) != digits_of(chained(summary, text))) {
       // A kill, or a power cut, may have torn the last one, and nothing but that.
       if (lines.is_last()) break;
       throw damaged_journal(path, is_head ? 1 : summary.lines + 2);
