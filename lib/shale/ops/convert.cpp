@@ -132,7 +132,7 @@ std::optional<RunState> begin_run(const ConvertRequest& request, TakenOutput& ou
                                   const Events& events) {
   const SourceInfo& source = input.source->info();
   WorkFolder& work = output.work;
-  const std::optional<RunState> from = resumption_of(request, output.left, input.head);
+  std::optional<RunState> from = resumption_of(request, output.left, input.head);
   if (!from) {
     work.clear();
     output.left = {};
