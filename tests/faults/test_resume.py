@@ -10,7 +10,7 @@ import shutil
 import signal
 
 from fault_case import IN_MEMORY, FaultCase
-from shale_tool import CMYK_JPEG, make_photos, npy, run, snapshot, write
+from shale_tool import CMYK_JPEG, Folder, make_photos, npy, run, snapshot, write
 from steps import Steps
 
 KILLS = int(os.environ.get("RESUME_KILLS", 6))
@@ -38,8 +38,6 @@ class ResumedRuns(FaultCase):
 
     @classmethod
     def setUpClass(cls):
-        from shale_tool import Folder
-
         cls.inputs = Folder(cls.base)
         cls.addClassCleanup(cls.inputs.remove)
         make_inputs(cls.inputs)

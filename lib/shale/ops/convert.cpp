@@ -165,6 +165,8 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
   std::optional<RunState> from;
   try {
     refuse_strange_output(request.output, output.place);
+    // Before anything is listed: it may take hours.
+    if (output.left.fault && !request.overwrite) throw Error(*output.left.fault);
     input = open_or_continue(request, output, format, events);
     const SourceInfo& info = input.source->info();
     const bool is_this_run =
@@ -182,6 +184,7 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
     from = begin_run(request, output, format, input, events);
   } catch (...) {
     input.source.reset();
+    (void)remove_file(work.new_listing_path());
     const bool is_stopped = code_in_flight() == Code::interrupted;
     if (!output.left.is_worth_keeping() && !(is_stopped && work.holds_listing())) work.abandon();
     throw;

@@ -1,0 +1,97 @@
+"""What a run is not continued with: a journal that was damaged, an input that has changed, another command, another writer."""
+
+import os
+import shutil
+import signal
+
+from fault_case import IN_MEMORY, FaultCase
+from shale_tool import make_photos, npy, png, write
+from steps import Steps
+
+
+class RefusedContinuations(FaultCase):
+    base = IN_MEMORY
+
+    def setUp(self):
+        super().setUp()
+        self.photos = make_photos(self.folder / "in", 40, sides=(20, 40))
+        self.journal = self.out / ".shale/journal"
+
+    def command(self, source, *words):
+        return ["convert", source, self.out, "--to", "record", "--shard-samples", 5, "--jobs", 1, *words]
+
+    def stop_halfway(self, source, *words):
+        """A run that is killed with some shards complete."""
+        steps = Steps(self, self.folder, self.out)
+        command = self.command(source, *words)
+        recorded = steps.recorded(command)[1]
+        shutil.rmtree(self.out)
+        self.assertEqual(steps.killed(command, len(recorded) // 2), -signal.SIGKILL)
+        self.assertGreater(len(self.journaled(self.out)), 3)
+
+    def finishes(self, *words):
+        self.ok(*words)
+        self.ok("verify", self.out, "--deep")
+
+    def test_a_damaged_journal_is_named_and_overwrite_discards_the_run(self):
+        self.stop_halfway(self.photos)
+        content = self.journal.read_bytes()
+        ends = [at for at, byte in enumerate(content) if byte == 0x0A]
+        # In the text of the first line, of a line between, and a line that is missing.
+        flipped = [bytearray(content), bytearray(content)]
+        flipped[0][40] ^= 1
+        flipped[1][ends[0] + 12] ^= 1
+        for bad in (*map(bytes, flipped), content[: ends[0] + 1] + content[ends[1] + 1 :]):
+            self.journal.write_bytes(bad)
+            with self.untouched(self.out):
+                self.refused(*self.command(self.photos), code=3, says=[self.journal, "--overwrite"])
+        self.finishes(*self.command(self.photos, "--overwrite"))
+
+    def test_a_journal_of_another_version_is_refused(self):
+        self.stop_halfway(self.photos)
+        self.journal.write_bytes(b"to=record\tshard_size=1\n")
+        with self.untouched(self.out):
+            self.refused(*self.command(self.photos), says=["another version of shale", "--overwrite"])
+        self.finishes(*self.command(self.photos, "--overwrite"))
+
+    def test_a_torn_last_line_is_left_out(self):
+        self.stop_halfway(self.photos)
+        self.journal.write_bytes(self.journal.read_bytes()[:-20])
+        self.finishes(*self.command(self.photos))
+
+    def test_a_shard_that_is_missing_or_cut_is_named(self):
+        self.stop_halfway(self.photos)
+        shard = self.out / ".shale/new/shard-000001.tfrecord"
+        content = shard.read_bytes()
+        shard.write_bytes(content[:-1])
+        self.refused(*self.command(self.photos), code=3, says=[shard])
+        shard.unlink()
+        self.refused(*self.command(self.photos), code=3, says=[shard])
+        shard.write_bytes(content)
+        self.finishes(*self.command(self.photos))
+
+    def test_a_file_of_a_folder_that_has_changed_is_named(self):
+        self.stop_halfway(self.photos)
+        last = sorted(self.photos.rglob("*.png"))[-1]
+        content, times = last.read_bytes(), last.stat()
+        last.write_bytes(png(30, 30, seed=999))
+        self.refused(*self.command(self.photos), says=[last, "has changed since the input was listed"])
+        last.write_bytes(content)
+        self.refused(*self.command(self.photos), says=[last, "was modified"])
+        os.utime(last, ns=(times.st_atime_ns, times.st_mtime_ns))
+        self.finishes(*self.command(self.photos))
+
+    def test_an_array_that_has_changed_is_named(self):
+        source = self.folder / "x.npy"
+        write(source, npy("<i4", (60, 9), bytes(60 * 36)))
+        self.stop_halfway(source)
+        write(source, npy("<i4", (60, 9), bytes(60 * 36)))
+        self.refused(*self.command(source), says=["x.npy", "modified", "--overwrite"])
+        self.finishes(*self.command(source, "--overwrite"))
+
+    def test_another_command_is_refused_with_the_difference(self):
+        self.stop_halfway(self.photos)
+        with self.untouched(self.out):
+            self.refused(*self.command(self.photos, "--shuffle"), says=["shuffle: no before, yes now"])
+            self.refused(*self.command(self.photos, "--on-error", "keep"), says=["on_error: skip before, keep now"])
+        self.finishes(*self.command(self.photos))
