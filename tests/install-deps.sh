@@ -15,7 +15,7 @@ build_packages=(
   liburing-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev doctest-dev
   python3 python3-dev python3-venv strace bindfs
 )
-ci_packages=(clang clang-format clang-tidy libclang-rt-14-dev libfuse2 shellcheck mandoc strace slurm-wlm munge zsh fish)
+ci_packages=(clang clang-format clang-tidy libclang-rt-14-dev libfuse2 shellcheck mandoc strace slurm-wlm munge openmpi-bin zsh fish)
 
 fail() {
   printf 'install-deps: %s\nhint: %s\n' "$1" "$2" >&2

@@ -49,6 +49,7 @@ ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) 
   request.on_error = static_cast<OnError>(line.choice("on-error"));
   request.max_errors = parse_error_allowance(line.text("max-errors"));
   request.verify = line.flag("verify");
+  if (line.has("listing")) request.shared_listing = line.text("listing");
   read_part_options(line, request);
   return request;
 }
@@ -186,6 +187,10 @@ void declare_convert(CommandLine& line) {
       ("part", po::value<std::string>()->value_name("I/N|slurm|slurm/N|mpi"),
        "write part I of N (from 0) into OUTPUT/part-I-of-N; I and N may come from a job array or "
        "from MPI")  //
+      ("listing", po::value<std::string>()->value_name("FILE"),
+       "(a folder as input) the list of its files, for all processes that share it: made if it "
+       "does "
+       "not exist")  //
       ("part-offset", po::value<std::string>()->value_name("K"),
        "(with --part slurm/N) part of task 0, where several job arrays make the parts")  //
       ("with-index", po::bool_switch(),

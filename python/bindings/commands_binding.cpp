@@ -73,6 +73,7 @@ ConvertRequest convert_request_of(const Arguments& arguments) {
   request.dialect = dialect_of(arguments);
   request.choice = {.select_file = arguments.path("select").value_or(""),
                     .exclude_file = arguments.path("exclude").value_or("")};
+  request.shared_listing = arguments.path("listing").value_or("");
   request.is_shuffled = arguments.get<bool>("shuffle");
   request.seed = arguments.maybe<std::uint64_t>("seed").value_or(0);
   if (const auto hidden = arguments.maybe<std::string>("hidden"))

@@ -69,6 +69,7 @@ def convert(
     max_errors: Union[None, int, str] = None,
     parts: Parts = None,
     part_offset: Optional[int] = None,
+    listing: Optional[Path] = None,
     with_index: bool = False,
     compress: Optional[str] = None,
     verify: bool = False,
@@ -108,6 +109,7 @@ def convert(
             ``merge`` joins the parts. A string takes both from the environment: ``"slurm"``, ``"slurm/128"`` (the number of all
             parts, for a job array of some of them) or ``"mpi"``.
         part_offset: with ``"slurm/N"``, the part that task 0 makes, where several job arrays make the parts.
+        listing: of a folder: a file with the list of its files, which several calls share. The first one makes it.
         with_index: for one file: write its index beside it in the same pass.
         compress: of an .npz archive: ``"none"`` (default) or ``"deflate"``.
         verify: verify the result before returning.
@@ -154,6 +156,7 @@ def convert(
         "max_errors": None if max_errors is None else _allowance(max_errors),
         "parts": part_text(parts, "parts"),
         "part_offset": whole_number(part_offset, "part_offset"),
+        "listing": _maybe_path(listing, "listing"),
         "with_index": flag(with_index, "with_index"),
         "compress": one_of(compress, "compress", (None, "none", "deflate")),
         "verify": flag(verify, "verify"),

@@ -1,8 +1,10 @@
 """Parts from Python: shale.convert and shale.Writer with `parts`, shale.parts, shale.merge; ranks of a real MPI launcher."""
 
 import os
+import pathlib
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -89,3 +91,18 @@ def test_each_rank_of_mpirun_makes_its_part(photos, tmp_path):
     whole = shale.convert(photos, tmp_path / "whole", "record", shuffle=True)
     assert merged.ordered_digest == whole.ordered_digest
     run_shale("verify", tmp_path / "out", "--against", photos)
+
+
+def test_tasks_of_a_real_ray_cluster(photos, tmp_path):
+    """samples/ray_convert.py with two workers."""
+    pytest.importorskip("ray")
+    environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS": "0", "SHALE_JOBS": "1"}
+    script = pathlib.Path(__file__).resolve().parents[2] / "samples/ray_convert.py"
+    program = f"import ray, runpy, sys; ray.init(num_cpus=2, include_dashboard=False); sys.argv[0] = 'x'; runpy.run_path({str(script)!r}, run_name='__main__')"
+    command = [sys.executable, "-c", program, photos, tmp_path / "out", "--parts", "4", "--shuffle", "--to", "lmdb"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=180)
+    assert done.returncode == 0, done.stderr
+    whole = shale.convert(photos, tmp_path / "whole", "lmdb", shuffle=True)
+    assert whole.ordered_digest in done.stdout
+    assert shale.info(tmp_path / "out").ordered_digest == whole.ordered_digest
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith("out")) == ["out"]

@@ -24,6 +24,8 @@ std::uint64_t divided_up(std::uint64_t number, std::uint64_t by) {
 // Samples that will be there, and their bytes, if as many as allowed are left out.
 ManifestSource without_bad_samples(const ConvertRequest& request, const SourceInfo& source) {
   ManifestSource least = source.manifest;
+  // Of a part they are its share of the whole: its samples may be the small ones.
+  if (source.part && !source.row_bytes) least.bytes = 0;
   if (!source.holds_images || request.on_error != OnError::skip || least.samples == 0) return least;
   const std::uint64_t left_out = request.max_errors.limit(least.samples);
   // Where no list tells the largest one, those that are left out are like the others.

@@ -121,6 +121,7 @@ class FolderSource final : public Source {
                      request_.stop_if_asked);
     const ListingHead& head = listing_->head();
     if (head.facts != listing_facts(request_)) {
+      if (request_.needs_listing) throw other_listing(head);
       listing_.reset();
       return false;
     }
@@ -130,6 +131,20 @@ class FolderSource final : public Source {
     info_.modified_ns = head.modified_ns;
     info_.ignored = listing_->ignored();
     return true;
+  }
+
+  [[nodiscard]] Error other_listing(const ListingHead& head) const {
+    const auto wanted = listing_facts(request_);
+    std::string what = "version";
+    for (std::size_t i = 0; i < std::min(wanted.size(), head.facts.size()); ++i) {
+      if (wanted[i] == head.facts[i]) continue;
+      what = wanted[i].first;
+      break;
+    }
+    return Error(Code::mismatch, "is the list of another input, or was made with other options: {}",
+                 what)
+        .at(request_.stored_listing)
+        .hint("pass the name of a file that does not exist: it is made");
   }
 
   void walk() {

@@ -43,6 +43,7 @@ struct FolderRequest {
   /// A listing (sources/stored_listing) that stands for the walk, if its facts are listing_facts()
   /// of this request; files are then compared with it as they are read. Empty: none.
   std::string stored_listing = {};
+  bool needs_listing = false;  ///< another one than of this request is an error
   /// Where the list that a walk makes is written, durably; a file that is there goes. Empty:
   /// nowhere.
   std::string new_listing = {};

@@ -30,6 +30,8 @@ struct InputRequest {
   std::optional<DrawRequest> draw = {};
   /// Only this part of the samples, in their order; nullopt: all.
   std::optional<PartNumber> part = {};
+  /// Of a folder: the file that has its list, for several processes; the first one makes it.
+  std::string shared_listing = {};
   /// Of a folder: FolderRequest has them.
   std::string stored_listing = {}, new_listing = {};
   std::string scratch_folder;  ///< for rows that are put in order; empty: where the output is

@@ -1,11 +1,16 @@
 #include "shale/sources/open_input.hpp"
 
 #include <filesystem>
+#include <random>
 #include <utility>
+
+#include <unistd.h>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/io/atomic_file.hpp"
+#include "shale/io/path_facts.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/shards/place.hpp"
@@ -35,6 +40,7 @@ Error not_read_yet(const std::string& input, std::string_view kind) {
 void refuse_folder_options(const InputRequest& request) {
   const std::string_view option = !request.labels_file.empty()            ? "--labels"
                                   : !request.classes_from.empty()         ? "--classes-from"
+                                  : !request.shared_listing.empty()       ? "--listing"
                                   : request.hidden != HiddenPolicy::unset ? "--hidden"
                                                                           : "";
   if (option.empty()) return;
@@ -131,6 +137,32 @@ std::optional<DrawRequest> draw_of(const InputRequest& request) {
       .mode = DrawMode::permute, .rows = std::nullopt, .seed = request.seed, .file = {}};
 }
 
+// The first process that comes makes the list; it is there as a whole, or not at all.
+void make_listing(FolderRequest folder, const std::string& listing) {
+  refuse_nested({listing}, {folder.root});
+  folder.is_shuffled = false;
+  folder.chosen = nullptr;
+  folder.stored_listing.clear();
+  // Processes of several machines may be at it.
+  folder.new_listing = fmt::format(
+      "{}.{:016x}.new", listing,
+      (std::uint64_t{std::random_device()()} << 32) | static_cast<std::uint32_t>(::getpid()));
+  try {
+    (void)open_folder(folder);
+    if (!rename_to_free_name(folder.new_listing, listing)) (void)remove_file(folder.new_listing);
+  } catch (...) {
+    (void)remove_file(folder.new_listing);
+    throw;
+  }
+}
+
+void use_shared_listing(FolderRequest& folder, const std::string& listing) {
+  if (!stands(listing)) make_listing(folder, listing);
+  folder.stored_listing = listing;
+  folder.needs_listing = true;
+  folder.new_listing.clear();
+}
+
 // `chosen`: the rows that are taken, but of rows of one size; null: all.
 std::unique_ptr<Source> open_samples(const InputRequest& request,
                                      const std::shared_ptr<ChosenRows>& chosen,
@@ -171,21 +203,23 @@ std::unique_ptr<Source> open_samples(const InputRequest& request,
         .at(input)
         .hint("leave out the option");
   }
-  return open_folder({.root = input,
-                      .labels_file = request.labels_file,
-                      .classes_from = request.classes_from,
-                      .hidden = request.hidden,
-                      .allow_empty = request.allow_empty,
-                      .is_shuffled = request.is_shuffled,
-                      .seed = request.seed,
-                      .scratch_folder = scratch_folder,
-                      .memory_bytes = list_memory(request.memory_bytes),
-                      .all_memory_bytes = request.memory_bytes,
-                      .stop_if_asked = [&events] { events.stop_if_asked(); },
-                      .enters = refuse_folders_with(request.output, input),
-                      .stored_listing = request.stored_listing,
-                      .new_listing = request.new_listing,
-                      .chosen = chosen});
+  FolderRequest folder{.root = input,
+                       .labels_file = request.labels_file,
+                       .classes_from = request.classes_from,
+                       .hidden = request.hidden,
+                       .allow_empty = request.allow_empty,
+                       .is_shuffled = request.is_shuffled,
+                       .seed = request.seed,
+                       .scratch_folder = scratch_folder,
+                       .memory_bytes = list_memory(request.memory_bytes),
+                       .all_memory_bytes = request.memory_bytes,
+                       .stop_if_asked = [&events] { events.stop_if_asked(); },
+                       .enters = refuse_folders_with(request.output, input),
+                       .stored_listing = request.stored_listing,
+                       .new_listing = request.new_listing,
+                       .chosen = chosen};
+  if (!request.shared_listing.empty()) use_shared_listing(folder, request.shared_listing);
+  return open_folder(folder);
 }
 
 }  // namespace
