@@ -8,9 +8,9 @@
 #include "shale/datasets/rebuild_index.hpp"
 #include "shale/ops/convert.hpp"
 #include "shale/ops/inspect.hpp"
-#include "shale/ops/repair.hpp"
 #include "shale/ops/merge.hpp"
 #include "shale/ops/parts.hpp"
+#include "shale/ops/repair.hpp"
 #include "shale/ops/resample.hpp"
 #include "shale/verify/verify.hpp"
 
