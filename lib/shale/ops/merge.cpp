@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
@@ -17,6 +18,7 @@
 #include "shale/io/input_file.hpp"
 #include "shale/io/output_file.hpp"
 #include "shale/io/path_facts.hpp"
+#include "shale/io/walk.hpp"
 #include "shale/ops/choose_output.hpp"
 #include "shale/ops/dataset_output.hpp"
 #include "shale/ops/identity.hpp"
@@ -326,6 +328,22 @@ void remove_parts(const MergeRequest& request, const std::vector<std::string>& p
   }
 }
 
+// Directories of parts whose files are removed already.
+void remove_empty_folders(const MergeRequest& request) {
+  for (const std::string& path : request.parts) {
+    if (part_of_name(fs::path(fs::absolute(path)).filename().string())) {
+      ::rmdir(path.c_str());
+    } else if (is_real_folder(path)) {
+      std::vector<std::string> folders;
+      visit_names(path, [&](const std::string& name) {
+        if (part_of_name(name)) folders.push_back(join_path(path, name));
+        return true;
+      });
+      for (const std::string& folder : folders) ::rmdir(folder.c_str());
+    }
+  }
+}
+
 // A merge that was stopped when it removed the parts goes on with those that are left.
 MergeReport finish_move(const MergeRequest& request, const PartsReport& found,
                         const Events& events) {
@@ -340,6 +358,7 @@ MergeReport finish_move(const MergeRequest& request, const PartsReport& found,
   }
   WorkFolder::clear_left(request.output);
   remove_parts(request, left, events);
+  remove_empty_folders(request);
   return report;
 }
 

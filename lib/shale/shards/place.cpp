@@ -1,5 +1,9 @@
 #include "shale/shards/place.hpp"
 
+#include <cerrno>
+
+#include <unistd.h>
+
 #include "shale/io/path_facts.hpp"
 #include "shale/io/walk.hpp"
 #include "shale/shards/manifest_file.hpp"
@@ -23,6 +27,12 @@ Place look_at(const std::string& path) {
   const std::optional<struct stat> facts = facts_to_look_at(path);
   if (!facts) return Place::absent;
   if (!S_ISDIR(facts->st_mode)) return Place::other_file;
+  if (::access(path.c_str(), X_OK) != 0 && errno == EACCES) {
+    throw Error(Code::io, "cannot be entered")
+        .at(path)
+        .because_errno(EACCES)
+        .hint("check the permissions of the folder");
+  }
   if (is_manifest(join_path(path, kManifestName))) return Place::dataset;
   const WorkFolderState work = work_folder_at(join_path(path, kWorkFolder));
   if (work == WorkFolderState::ours) return Place::unfinished;
