@@ -9,8 +9,8 @@ import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 
+from faulty_storage_case import ALL, FOR_GOOD, HICCUPS, NO_ROOM, StorageCase
 from shale_tool import make_photos, npy, write
-from storage_case import ALL, FOR_GOOD, HICCUPS, NO_ROOM, StorageCase
 from storage_faults import SHORT, name_of
 
 
