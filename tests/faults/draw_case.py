@@ -80,6 +80,13 @@ class DrawCase(FaultCase):
         self.assertEqual(os.listdir(place or self.place), [])
         self.check_no_scratch()
 
+    def check_only_work_left(self, place):
+        """What the same command would continue; it is removed."""
+        for name in os.listdir(place):
+            self.assertIn(name, [f".{output}.shale" for output in self.outputs])
+            shutil.rmtree(place / name)
+        self.check_no_scratch()
+
     def clear(self):
         for name in os.listdir(self.place):
             path = self.place / name

@@ -194,8 +194,8 @@ class DrawOutputs(DrawCase):
                     self.assertEqual(process.returncode, 1, story)
                     self.assertIn(" available", story)
                     self.assertIn(str(disk), story)
-                    self.check_nothing_left(disk)
-                    self.check_nothing_left()
+                    self.check_only_work_left(disk)
+                    self.check_only_work_left(self.place)
                 self.assertGreater(told, 0, "the disk was never full at the right moment")
 
     def test_folders_that_are_missing_or_may_not_be_written(self):
