@@ -284,10 +284,9 @@ class FolderSource final : public Source {
     }
     refuse_what_is_no_image_folder(classes);
     warn_of_odd_classes(classes);
-    const ClassTable table =
-        request_.classes_from.empty()
-            ? ClassTable(classes, request_.root, request_.all_memory_bytes)
-            : load_class_table(request_.classes_from, request_.all_memory_bytes);
+    const ClassTable table = request_.classes_from.empty()
+                                 ? ClassTable(classes, request_.root, request_.all_memory_bytes)
+                                 : given_table(classes);
     info_.classes = table.names();
     for (std::size_t rank = 0; rank < classes.size(); ++rank) {
       const std::optional<std::int64_t> label = table.label_of(classes[rank]);
@@ -306,11 +305,24 @@ class FolderSource final : public Source {
     finish_list();
   }
 
+  // What `classes_from` says, with the classes of this folder behind it if they may be.
+  [[nodiscard]] ClassTable given_table(const std::vector<std::string>& classes) const {
+    ClassTable table = load_class_table(request_.classes_from, request_.all_memory_bytes);
+    if (!request_.adds_classes) return table;
+    std::vector<std::string> names = table.names();
+    for (const std::string& name : classes) {
+      if (!table.label_of(name)) names.push_back(name);
+    }
+    return {std::move(names), request_.root, request_.all_memory_bytes};
+  }
+
   Error unknown_class(std::string_view name, std::string_view where) {
     return Error(Code::bad_content, "class '{}' is not in the class table", printable(name))
         .at(where)
         .because("the class table comes from " + request_.classes_from)
-        .hint("make the table from the split that has all classes, or remove this class");
+        .hint(request_.extends_set
+                  ? "pass --new-classes append to add it behind the others, or remove it"
+                  : "make the table from the split that has all classes, or remove this class");
   }
 
   void refuse_hidden_images(const std::string& name) {
@@ -404,14 +416,16 @@ class FolderSource final : public Source {
     });
     found.finish();
     if (found.count() == 0 && !request_.allow_empty) throw no_images();
-    std::optional<ClassTable> table;
-    if (!request_.classes_from.empty())
-      table = load_class_table(request_.classes_from, request_.all_memory_bytes);
+    const bool is_given = !request_.classes_from.empty();
     LabelList labels(request_.labels_file, request_.scratch_folder, request_.memory_bytes / 4,
-                     request_.all_memory_bytes, table.has_value() || request_.may_mix_labels,
+                     request_.all_memory_bytes, is_given || request_.may_mix_labels,
                      request_.stop_if_asked);
-    if (!table && !labels.are_numbers())
+    std::optional<ClassTable> table;
+    if (is_given) {
+      table = given_table(labels.are_numbers() ? std::vector<std::string>() : labels.class_names());
+    } else if (!labels.are_numbers()) {
       table = ClassTable(labels.class_names(), request_.labels_file, request_.all_memory_bytes);
+    }
     if (table) info_.classes = table->names();
     join_labels(found, labels, table);
     finish_list();

@@ -205,7 +205,10 @@ std::unique_ptr<Source> open_samples(const InputRequest& request,
   }
   FolderRequest folder{.root = input,
                        .labels_file = request.labels_file,
-                       .classes_from = request.classes_from,
+                       .classes_from = request.extended_set.empty() ? request.classes_from
+                                                                    : request.extended_set,
+                       .extends_set = !request.extended_set.empty(),
+                       .adds_classes = request.adds_classes,
                        .hidden = request.hidden,
                        .allow_empty = request.allow_empty,
                        .is_shuffled = request.is_shuffled,
