@@ -152,11 +152,9 @@ std::vector<std::string> joined_classes(const ConvertRequest& request, const Man
         .hint("choose another output, or pass integer labels");
   }
   if (!request.adds_classes) {
-    throw Error(Code::bad_content, "class '{}' is not in the class table",
-                printable(added[was.size()]))
-        .at(request.inputs.front())
-        .because("the class table comes from " + printable(request.output))
-        .hint("pass --new-classes append to add it behind the others, or remove it");
+    throw cannot_append(request.output, fmt::format("it has no class '{}', the input has",
+                                                    printable(added[was.size()])))
+        .hint("pass --new-classes append to add the class behind the others");
   }
   return added;
 }
