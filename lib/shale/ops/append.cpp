@@ -50,10 +50,11 @@ Error cannot_append(const std::string& output, const std::string& why) {
 }
 
 void refuse_options(const ConvertRequest& request) {
-  const std::string_view option = request.overwrite               ? "--overwrite"
-                                  : request.part                  ? "--part"
-                                  : !request.classes_from.empty() ? "--classes-from"
-                                                                  : "";
+  const std::string_view option = request.overwrite                 ? "--overwrite"
+                                  : request.part                    ? "--part"
+                                  : !request.shared_listing.empty() ? "--listing"
+                                  : !request.classes_from.empty()   ? "--classes-from"
+                                                                    : "";
   if (option.empty()) return;
   Error error(Code::usage, "{} and --append exclude each other", option);
   error.at(request.output);
