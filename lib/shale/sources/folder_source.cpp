@@ -284,9 +284,7 @@ class FolderSource final : public Source {
     }
     refuse_what_is_no_image_folder(classes);
     warn_of_odd_classes(classes);
-    const ClassTable table = request_.classes_from.empty()
-                                 ? ClassTable(classes, request_.root, request_.all_memory_bytes)
-                                 : given_table(classes);
+    const ClassTable table = table_with(classes, request_.root);
     info_.classes = table.names();
     for (std::size_t rank = 0; rank < classes.size(); ++rank) {
       const std::optional<std::int64_t> label = table.label_of(classes[rank]);
@@ -305,15 +303,13 @@ class FolderSource final : public Source {
     finish_list();
   }
 
-  // What `classes_from` says, with the classes of this folder behind it if they may be.
-  [[nodiscard]] ClassTable given_table(const std::vector<std::string>& classes) const {
-    ClassTable table = load_class_table(request_.classes_from, request_.all_memory_bytes);
-    if (!request_.adds_classes) return table;
-    std::vector<std::string> names = table.names();
-    for (const std::string& name : classes) {
-      if (!table.label_of(name)) names.push_back(name);
-    }
-    return {std::move(names), request_.root, request_.all_memory_bytes};
+  // What `classes_from` says, with these classes behind it if they may be; or of these alone.
+  [[nodiscard]] ClassTable table_with(const std::vector<std::string>& classes,
+                                      const std::string& where) const {
+    const std::uint64_t memory_bytes = request_.all_memory_bytes;
+    if (request_.classes_from.empty()) return {classes, where, memory_bytes};
+    ClassTable given = load_class_table(request_.classes_from, memory_bytes);
+    return request_.adds_classes ? given.extended(classes, where, memory_bytes) : given;
   }
 
   Error unknown_class(std::string_view name, std::string_view where) {
@@ -421,11 +417,8 @@ class FolderSource final : public Source {
                      request_.all_memory_bytes, is_given || request_.may_mix_labels,
                      request_.stop_if_asked);
     std::optional<ClassTable> table;
-    if (is_given) {
-      table = given_table(labels.are_numbers() ? std::vector<std::string>() : labels.class_names());
-    } else if (!labels.are_numbers()) {
-      table = ClassTable(labels.class_names(), request_.labels_file, request_.all_memory_bytes);
-    }
+    if (is_given || !labels.are_numbers())
+      table = table_with(labels.class_names(), request_.labels_file);
     if (table) info_.classes = table->names();
     join_labels(found, labels, table);
     finish_list();
