@@ -28,7 +28,7 @@ void read_part_options(const CommandLine& line, ConvertRequest& request) {
 }
 
 ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) {
-  FileOptions file{.with_index = line.flag("with-index")};
+  FileOptions file{.with_index = line.flag("with-index"), .is_append = line.flag("append")};
   if (line.has("compress")) file.compression = line.text("compress");
   ConvertRequest request = read_output_options(line, common, file);
   if (is_array_name(request.output)) refuse_for_file(line, kImageOptions, request.output);
@@ -50,6 +50,12 @@ ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) 
   request.max_errors = parse_error_allowance(line.text("max-errors"));
   request.verify = line.flag("verify");
   if (line.has("listing")) request.shared_listing = line.text("listing");
+  if (line.has("new-classes")) {
+    (void)line.choice("new-classes");
+    if (!request.is_append)
+      throw Error(Code::usage, "--new-classes has no effect without --append");
+    request.adds_classes = true;
+  }
   read_part_options(line, request);
   return request;
 }
@@ -60,11 +66,6 @@ std::string counts_text(const std::map<std::string, std::uint64_t>& counts) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", format_count(count), name);
   }
   return text;
-}
-
-bool lists(const Manifest& manifest, std::string_view name) {
-  return std::any_of(manifest.files.begin(), manifest.files.end(),
-                     [&](const ManifestFile& file) { return file.name == name; });
 }
 
 std::string_view verb_of(const ConvertReport& report) {
@@ -102,8 +103,24 @@ std::string shards_text(const ConvertReport& report) {
       classes_text(manifest));
 }
 
+std::string appended_text(const ConvertReport& report, const std::string& output) {
+  const Manifest& manifest = report.manifest;
+  const AppendedSamples& added = *report.appended;
+  return fmt::format("{} {} in {}; {} {} {} in {} of {} ({}){}\n",
+                     report.is_plan        ? "would append"
+                     : report.was_complete ? "appended before:"
+                                           : "appended",
+                     format_counted(added.samples, "sample", "samples"),
+                     format_counted(added.shards, "shard", "shards"), output,
+                     report.is_plan ? "would hold" : "holds",
+                     format_counted(manifest.digest.samples, "sample", "samples"),
+                     format_counted(manifest.shard_count, "shard", "shards"), manifest.format,
+                     payload_text(manifest), classes_text(manifest));
+}
+
 std::string listed_in(const Manifest& manifest, std::string_view name) {
-  return lists(manifest, name) ? fmt::format(" (listed in {})", name) : "";
+  const std::string lists = lists_text(manifest, name);
+  return lists.empty() ? "" : fmt::format(" (listed in {})", lists);
 }
 
 std::string skipped_text(const ConvertReport& report) {
@@ -120,7 +137,8 @@ std::string skipped_text(const ConvertReport& report) {
       text += fmt::format("    and {} more\n", format_count(more));
   }
   if (manifest.skipped > report.skipped) {
-    text += fmt::format("  skipped when the input dataset was written: {}{}\n",
+    text += fmt::format("  skipped {}: {}{}\n",
+                        report.appended ? "before" : "when the input dataset was written",
                         format_counted(manifest.skipped - report.skipped, "image", "images"),
                         listed_in(manifest, kSkippedName));
   }
@@ -132,7 +150,9 @@ std::string report_text(const ConvertReport& report, const ConvertRequest& reque
   const std::string output = printable(request.output);
   std::string text;
   if (report.was_complete) text += complete_text(report, request.output);
-  text += report.is_one_file ? file_text(report, output) : shards_text(report);
+  text += report.appended      ? appended_text(report, output)
+          : report.is_one_file ? file_text(report, output)
+                               : shards_text(report);
   if (manifest.images && !manifest.images->types.empty()) {
     text += fmt::format("  images: {}\n", counts_text(manifest.images->types));
     if (!manifest.images->odd.empty()) {
@@ -184,6 +204,10 @@ void declare_convert(CommandLine& line) {
        "what to do with images that are empty, truncated or not images")  //
       ("max-errors", po::value<std::string>()->default_value("1%")->value_name("N|P%"),
        "fail if more than this many images are bad (with P%, at least 10 are tolerated)")  //
+      ("append", po::bool_switch(),
+       "write the samples behind those of the finished dataset at OUTPUT")  //
+      ("new-classes", po::value<std::string>()->value_name("append"),
+       "(with --append) add classes that the dataset does not have behind its others")  //
       ("part", po::value<std::string>()->value_name("I/N|slurm|slurm/N|mpi"),
        "write part I of N (from 0) into OUTPUT/part-I-of-N; I and N may come from a job array or "
        "from MPI")  //

@@ -34,7 +34,8 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
   const bool is_ours = manifest.layout.dialect == Dialect::own;
   const bool is_set = !manifest.layout.is_of_one_file();
   const auto list = [&](std::string_view list_name) {
-    return is_set ? fmt::format(" ({})", list_name) : std::string();
+    const std::string lists = lists_text(manifest, list_name);
+    return is_set ? fmt::format(" ({})", lists.empty() ? list_name : lists) : std::string();
   };
   const std::string_view without =
       manifest.layout.rows.has_index() ? "not indexed" : "needs no index";
@@ -51,6 +52,9 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
   add("samples", fmt::format("{}, {}; source: {}, {}", format_count(manifest.digest.samples),
                              payload_text(manifest), manifest.source.kind,
                              format_count(manifest.source.samples)));
+  if (!manifest.runs.empty()) {
+    add("appended", format_counted(manifest.runs.size() - 1, "time", "times"));
+  }
   if (manifest.part)
     add("part",
         fmt::format("{} of {}, counted from 0", manifest.part->index, manifest.part->count));

@@ -103,6 +103,14 @@ Json manifest_facts(const Manifest& manifest) {
                     {"samples", manifest.source.samples},
                     {"bytes", manifest.source.bytes},
                     {"fingerprint", manifest.source.fingerprint.hex()}};
+  for (const ManifestRun& run : manifest.runs) {
+    json["sources"].push_back({{"kind", run.source.kind},
+                               {"samples", run.source.samples},
+                               {"bytes", run.source.bytes},
+                               {"fingerprint", run.source.fingerprint.hex()},
+                               {"written", run.samples},
+                               {"shards", run.shards}});
+  }
   if (manifest.part)
     json["part"] = {{"index", manifest.part->index}, {"count", manifest.part->count}};
   json["options"] = Json::object();
@@ -125,6 +133,8 @@ Json convert_facts(const ConvertReport& report, std::string_view output) {
   json["complete"] = !report.is_plan;
   json["was_complete"] = report.was_complete;
   if (report.was_complete) json["was_compared"] = report.was_compared;
+  if (report.appended)
+    json["appended"] = {{"samples", report.appended->samples}, {"shards", report.appended->shards}};
   json["dry_run"] = report.is_plan;
   if (report.is_plan) {
     // Nothing was hashed: a zero digest would look like one.
@@ -141,6 +151,16 @@ Json convert_facts(const ConvertReport& report, std::string_view output) {
   }
   if (report.was_verified) json["verification"] = verify_facts(report.verification);
   return json;
+}
+
+std::string lists_text(const Manifest& manifest, std::string_view name) {
+  std::vector<std::string> lists;
+  for (const ManifestFile& file : manifest.files) {
+    if (is_list_name(file.name, name)) lists.push_back(file.name);
+  }
+  if (lists.size() < 2) return lists.empty() ? "" : lists.front();
+  const std::size_t stem = name.rfind('.');
+  return fmt::format("{}*{}", name.substr(0, stem), name.substr(stem));
 }
 
 std::string complete_text(const ConvertReport& report, std::string_view output) {

@@ -43,6 +43,9 @@ inline constexpr std::string_view kGenerator = "shale " SHALE_VERSION;
 [[nodiscard]] Json repair_facts(const RepairReport& report);
 [[nodiscard]] Json resample_facts(const ResampleReport& report, const ResampleRequest& request);
 
+/// "skipped.csv", where the set has that list; "skipped*.csv" where runs that were appended have
+/// lists of their own; else nothing.
+[[nodiscard]] std::string lists_text(const Manifest& manifest, std::string_view name);
 /// "21 MiB of payload"; of samples that are all numbers, "numbers only".
 [[nodiscard]] std::string payload_text(const Manifest& manifest);
 /// "float32 (10, 3)", of an array whose rows are values of a field.

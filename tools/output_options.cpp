@@ -67,6 +67,7 @@ ConvertRequest read_output_options(const CommandLine& line, const CommonOptions&
   OutputOptions options = output_options_of(line);
   options.with_index = file.with_index;
   options.compression = file.compression;
+  options.is_append = file.is_append;
   choose_output(request, options);
   if (line.has("fields")) request.fields = split_fields(line.text("fields"));
   request.generator = kGenerator;

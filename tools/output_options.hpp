@@ -13,6 +13,7 @@ namespace shale::tools {
 struct FileOptions {
   bool with_index = false;
   std::optional<std::string> compression = {};
+  bool is_append = false;  ///< only of convert
 };
 
 void add_output_options(CommandLine& line);

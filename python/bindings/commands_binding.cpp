@@ -64,6 +64,7 @@ ConvertRequest convert_request_of(const Arguments& arguments) {
   OutputOptions options = arguments.output_options();
   options.with_index = arguments.get<bool>("with_index");
   options.compression = arguments.maybe<std::string>("compress");
+  options.is_append = arguments.get<bool>("append");
   choose_output(request, options);
   request.fields = arguments.get<std::vector<std::string>>("fields");
   request.generator = tools::kGenerator;
@@ -90,6 +91,9 @@ ConvertRequest convert_request_of(const Arguments& arguments) {
   request.io = arguments.io();
   request.overwrite = arguments.get<bool>("overwrite");
   request.verify = arguments.get<bool>("verify");
+  request.adds_classes = arguments.maybe<std::string>("new_classes").has_value();
+  if (request.adds_classes && !request.is_append)
+    throw Error(Code::usage, "--new-classes has no effect without --append");
   request.is_dry_run = arguments.get<bool>("dry_run");
   request.jobs = arguments.jobs();
   request.memory_bytes = arguments.memory_bytes();

@@ -137,6 +137,7 @@ class ConvertResult:
     ignored: int  #: entries of the folder that are not samples
     images: Mapping[str, Mapping[str, int]]
     index: Optional[str]  #: of one file, ``with_index``: the manifest that stands beside it
+    appended: Optional[int]  #: samples that ``append`` added; everything else describes the whole dataset
     dry_run: bool
     was_complete: bool  #: the output was finished before: nothing was done
     was_compared: bool  #: and the input is newer: its content was compared, and is the same

@@ -67,6 +67,8 @@ def convert(
     allow_empty: bool = False,
     on_error: Optional[str] = None,
     max_errors: Union[None, int, str] = None,
+    append: bool = False,
+    new_classes: Optional[str] = None,
     parts: Parts = None,
     part_offset: Optional[int] = None,
     listing: Optional[Path] = None,
@@ -105,6 +107,9 @@ def convert(
         allow_empty: accept classes without images, and an input without images.
         on_error: what to do with images that are empty, truncated or not images: ``"skip"`` (default), ``"keep"`` or ``"fail"``.
         max_errors: fail if more images than this are bad: a number, or a share such as ``"1%"`` (default; at least 10).
+        append: write the samples behind those of the finished dataset at ``output``. Format and size of the shards are, if not
+            given, those of that dataset; its files stay as they are, and whoever has it open goes on reading it.
+        new_classes: with ``append``: ``"append"`` adds classes that the dataset does not have behind its others.
         parts: write only part ``index`` of ``count`` (from 0), ``(index, count)``, into ``part-INDEX-of-COUNT`` in ``output``;
             ``merge`` joins the parts. A string takes both from the environment: ``"slurm"``, ``"slurm/128"`` (the number of all
             parts, for a job array of some of them) or ``"mpi"``.
@@ -154,6 +159,8 @@ def convert(
         "allow_empty": flag(allow_empty, "allow_empty"),
         "on_error": one_of(on_error, "on_error", (None, "skip", "keep", "fail")),
         "max_errors": None if max_errors is None else _allowance(max_errors),
+        "append": flag(append, "append"),
+        "new_classes": one_of(new_classes, "new_classes", (None, "append")),
         "parts": part_text(parts, "parts"),
         "part_offset": whole_number(part_offset, "part_offset"),
         "listing": _maybe_path(listing, "listing"),
@@ -177,6 +184,7 @@ def convert(
         ),
         index=None if facts.get("index") is None else unescaped(facts["index"]),
         images=facts.get("images", {}),
+        appended=facts.get("appended", {}).get("samples"),
         was_compared=facts.get("was_compared", False),
         content_digest=facts.get("content_digest"),
         ordered_digest=facts.get("ordered_digest"),

@@ -46,6 +46,9 @@ COVERED_BY = {
     "ops/one_file": ("tests/cli/cases/convert_to_file.txt", "$ shale convert"),
     "ops/resample": ("tests/faults/test_draws.py", "test_same_bytes_for_any_jobs_memory_and_way_of_writing"),
     "sources/sample_choice": ("tests/interop/test_select.py", "test_rows_are_taken_in_the_order_of_the_input"),
+    "ops/append": ("tests/faults/test_append.py", "test_shards_come_behind_the_old_ones"),
+    "ops/appended_keys": ("tests/faults/test_append.py", "test_keys_of_the_old_set_are_found"),
+    "sources/numbered_source": ("tests/faults/test_append.py", "test_arrays_in_each_format_as_if_concatenated"),
     "ops/repair": ("tests/faults/test_repair.py", "test_files_come_from_a_copy_whatever_is_damaged"),
     "ops/make_shards_again": ("tests/faults/test_repair.py", "test_shards_are_made_again_from_the_source"),
 }

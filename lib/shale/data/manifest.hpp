@@ -59,6 +59,15 @@ struct ManifestSource {
   std::string origin = {};
 };
 
+/// One of the runs that wrote a set which was appended to.
+struct ManifestRun {
+  ManifestSource source;
+  std::vector<std::pair<std::string, std::string>> options;  ///< as Manifest::options
+  std::uint64_t samples = 0, shards = 0;                     ///< that it wrote
+  /// The hash of itself that the manifest had before this run; zero: of the first one.
+  Hash128 after = {};
+};
+
 /// What the probe saw of the images; only where the source holds images.
 struct ImageReport {
   std::map<std::string, std::uint64_t> types;  ///< "jpeg" -> count
@@ -77,7 +86,9 @@ struct Manifest {
   Schema schema;
   ShardLayout layout;
   std::vector<std::string> classes;  ///< class names (raw bytes) by label; empty: none
-  ManifestSource source;             ///< of a part: that of the whole run
+  ManifestSource source;  ///< of a part: that of the whole run; of several runs: their sums
+  /// Of a set that was appended to: all its runs, in the order of their shards. Else empty.
+  std::vector<ManifestRun> runs = {};
   /// Which part of a run; only for those.
   std::optional<PartNumber> part = {};
   std::uint64_t skipped = 0, ignored = 0;

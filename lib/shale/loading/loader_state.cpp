@@ -193,12 +193,15 @@ ManifestShard LoaderState::facts_of(std::uint64_t number) {
     const std::lock_guard lock(mutex_);
     if (!manifest_) {
       InputFile manifest(setting_.paths.manifest);
-      if (self_hash_of(manifest) != setting_.self_hash) throw replaced(setting_.paths.manifest);
+      if (self_hash_of(manifest) != setting_.self_hash) {
+        appended_ = outline_appended_to(manifest);
+        if (!appended_) throw replaced(setting_.paths.manifest);
+      }
       manifest_.emplace(std::move(manifest));
       track_descriptor(*manifest_, true);
     }
   }
-  return read_shard_line(*manifest_, setting_.outline, number);
+  return read_shard_line(*manifest_, appended_ ? *appended_ : setting_.outline, number);
 }
 
 std::unique_ptr<const OpenShard> LoaderState::open(std::uint64_t number) {
@@ -251,6 +254,27 @@ void LoaderState::refuse_changes() {
   }
 }
 
+// A manifest that says it continues the one that was opened has the same shards, and more of them
+// behind; its lines stand elsewhere. Nullopt for any other one.
+std::optional<ManifestOutline> LoaderState::outline_appended_to(const InputFile& manifest) const {
+  try {
+    ManifestOutline outline = read_manifest_outline(manifest);
+    const std::vector<ManifestRun>& runs = outline.manifest.runs;
+    const std::vector<ShardLine>&opened = setting_.outline.shards, &now = outline.shards;
+    const bool continues = std::any_of(runs.begin(), runs.end(), [&](const ManifestRun& run) {
+      return run.after.hex() == setting_.self_hash;
+    });
+    const bool has_same_rows =
+        now.size() >= opened.size() &&
+        std::equal(opened.begin(), opened.end(), now.begin(),
+                   [](const ShardLine& a, const ShardLine& b) { return a.samples == b.samples; });
+    if (continues && has_same_rows) return outline;
+  } catch (const Error& error) {
+    if (error.code() == Code::io) throw;
+  }
+  return std::nullopt;
+}
+
 // A manifest that was touched, or copied over itself, is still the one that was opened.
 void LoaderState::refuse_other_manifest() {
   const std::string& path = setting_.paths.manifest;
@@ -262,7 +286,9 @@ void LoaderState::refuse_other_manifest() {
         .at(path)
         .hint("open it again once it is complete");
   }
-  if (self_hash_of(InputFile(path)) != setting_.self_hash) throw replaced(path);
+  const InputFile manifest(path);
+  if (self_hash_of(manifest) != setting_.self_hash && !outline_appended_to(manifest))
+    throw replaced(path);
   stamp_ = *now;
 }
 

@@ -58,8 +58,9 @@ class LoaderState {
   [[nodiscard]] pid_t process() const { return process_; }
   /// False: what was read of an index is to be given back at once.
   [[nodiscard]] bool keeps_index_cached() const { return keeps_index_cached_; }
-  /// One stat, unless the files of the dataset were touched. Errors: Code::mismatch if they are not
-  /// those that were opened: a set that was replaced or removed, a file of another tool that has
+  /// One stat, unless the files of the dataset were touched. A set that was appended to begins with
+  /// the one that was opened: reading goes on. Errors: Code::mismatch if the files are not those
+  /// that were opened: a set that was replaced or removed, a file of another tool that has
   /// other content now.
   void refuse_changes();
   /// Reads extents of data files, as the cache policy says, and proves blocks if that is requested.
@@ -113,6 +114,7 @@ class LoaderState {
   [[nodiscard]] std::unique_ptr<const OpenShard> open(std::uint64_t number);
   void prepare(OpenShard& shard, bool is_proved) const;
   void refuse_other_manifest();
+  [[nodiscard]] std::optional<ManifestOutline> outline_appended_to(const InputFile& manifest) const;
   void refuse_other_file();
   [[nodiscard]] std::unique_ptr<ReadContext> take_context();
   void put_back(std::unique_ptr<ReadContext> context);
@@ -126,6 +128,7 @@ class LoaderState {
   std::mutex mutex_;
   std::condition_variable shard_is_free_, context_is_free_;
   std::optional<InputFile> manifest_;
+  std::optional<ManifestOutline> appended_;  // of manifest_, if it is not the one that was opened
   std::list<Entry> entries_;
   std::vector<bool> is_proved_;  // indexes, by shard
   std::uint64_t uses_ = 0;

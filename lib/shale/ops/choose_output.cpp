@@ -18,6 +18,11 @@ bool agrees(const std::string& chosen, const std::string& output, const Format& 
 }
 
 void refuse_shards(const OutputOptions& options, const std::string& output, const Format& format) {
+  if (options.is_append) {
+    throw Error(Code::usage, "--append: an output that is one file cannot be appended to")
+        .at(output)
+        .hint("convert to a directory of shards, and append to that");
+  }
   if (options.format && !agrees(*options.format, output, format)) {
     throw Error(Code::usage, "--to {} for an output that is one {} file by its name",
                 printable(*options.format), is_archive_name(output) ? kArchive : format.name)
@@ -81,9 +86,10 @@ void choose_output(ConvertRequest& request, const OutputOptions& options) {
                   printable(request.output))
           .hint("choose an output that ends in .npz; shards of arrays are --to npy");
     }
-    if (!options.format) refuse_unknown_suffix(request.output);
+    const bool is_given = options.format || !options.is_append;
+    if (!options.format && is_given) refuse_unknown_suffix(request.output);
     // format_named("") lists the formats: the chooser.
-    request.format = format_named(options.format.value_or("")).name;
+    request.format = is_given ? format_named(options.format.value_or("")).name : std::string();
     if (options.with_index) {
       throw Error(Code::usage,
                   "--with-index is for an output that is one file; shards always have one")
@@ -95,6 +101,8 @@ void choose_output(ConvertRequest& request, const OutputOptions& options) {
   request.is_deflated = is_deflate(options, request.output);
   if (options.shard_samples == std::uint64_t{0})
     throw Error(Code::usage, "--shard-samples 0: a shard holds at least one sample");
+  request.is_append = options.is_append;
+  if (options.is_append) request.shard_bytes = request.shard_samples = 0;  // as the dataset has it
   request.shard_bytes = options.shard_bytes.value_or(request.shard_bytes);
   request.shard_samples = options.shard_samples.value_or(request.shard_samples);
 }

@@ -16,6 +16,7 @@ struct OutputOptions {
   std::optional<std::uint64_t> shard_bytes = {}, shard_samples = {};
   std::optional<std::string> compression = {};  ///< "none" or "deflate"
   bool with_index = false;
+  bool is_append = false;  ///< format and bounds that are not given are those of the dataset
 };
 
 /// Puts format, bounds of the shards and the rest into the request, as the name of `request.output`

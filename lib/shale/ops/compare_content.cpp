@@ -46,16 +46,23 @@ bool is_same_number(const IndexCell& a, const IndexCell& b) {
 // The samples of the dataset, beside those that its input would make now.
 class ContentComparison {
  public:
+  // Of the last run, where there are several.
   explicit ContentComparison(const std::string& output)
       : paths_(output), shards_(open_shard_list(paths_)), manifest_(shards_.manifest()) {
+    if (!manifest_.runs.empty()) {
+      const ManifestRun& last = manifest_.runs.back();
+      shard_ = begin_ = manifest_.shard_count - last.shards;
+      first_row_ = manifest_.digest.samples - last.samples;
+      was_skipped_ = last.source.samples - std::min(last.source.samples, last.samples);
+    }
     begin_shard();
   }
 
   [[nodiscard]] const Manifest& manifest() const { return manifest_; }
   // Records of fixed rows end where shards do: all but the last one have the same number of rows.
   [[nodiscard]] std::optional<std::uint64_t> rows_a_shard() const {
-    if (shards_.size() < 2) return std::nullopt;
-    return shards_.samples(0);
+    if (shards_.size() < begin_ + 2) return std::nullopt;
+    return shards_.samples(begin_);
   }
 
   void take(const EncodedSample& sample) {
@@ -79,9 +86,9 @@ class ContentComparison {
 
   void finish() const {
     if (open_) throw differs("it has fewer samples now");
-    if (skipped_ == manifest_.skipped) return;
+    if (skipped_ == was_skipped_) return;
     throw differs(fmt::format("{} are left out now, {} before",
-                              format_counted(skipped_, "sample", "samples"), manifest_.skipped));
+                              format_counted(skipped_, "sample", "samples"), was_skipped_));
   }
 
  private:
@@ -129,7 +136,7 @@ class ContentComparison {
   DatasetPaths paths_;
   ShardList shards_;
   const Manifest& manifest_;
-  std::uint64_t shard_ = 0;
+  std::uint64_t shard_ = 0, begin_ = 0, was_skipped_ = manifest_.skipped;
   std::optional<ManifestShard> open_;  // that one; nullopt after the last
   std::optional<ShardReader> reader_;  // of that shard, where there is an index
   std::optional<IndexReader> index_;

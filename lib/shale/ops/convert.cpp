@@ -15,6 +15,7 @@
 #include "shale/io/free_space.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/temporary_folder.hpp"
+#include "shale/ops/append.hpp"
 #include "shale/ops/compare_content.hpp"
 #include "shale/ops/conversion.hpp"
 #include "shale/ops/dataset_output.hpp"
@@ -213,11 +214,17 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
 
 ConvertReport convert(const ConvertRequest& request, const Events& events) {
   if (format_of_output(request.output) != nullptr) return convert_into_file(request, events);
+  ConvertReport report;
+  if (request.is_append) {
+    refuse_nested({request.output}, inputs_of(request));
+    report = append_to_dataset(request, events);
+    if (request.verify && !request.is_dry_run) verify_output(request, report, events);
+    return report;
+  }
   const Format& format = format_named(request.format);
   const Place place = look_at(request.output);
   refuse_strange_output(request.output, place);
   refuse_nested({request.output}, inputs_of(request));
-  ConvertReport report;
   const bool is_finished =
       place == Place::dataset && !request.overwrite && !is_swapping(request.output);
   if (request.is_dry_run || is_finished) {

@@ -34,11 +34,18 @@ struct ConvertRequest : InputRequest {
   std::uint64_t shard_bytes = std::uint64_t{1} << 30;
   std::uint64_t shard_samples = ~std::uint64_t{0};
   bool overwrite = false, verify = false, is_dry_run = false;
+  /// The samples come behind those of the finished dataset at `output`. An empty format, and 0 for
+  /// the size of shards, are then those of that dataset.
+  bool is_append = false;
   bool is_deflated = false;  ///< of an .npz archive: its members are compressed
   bool with_index = false;   ///< of an output that is one file: its index comes to stand beside it
   IoMode io = IoMode::automatic;
   OnError on_error = OnError::skip;
   ErrorAllowance max_errors;
+};
+
+struct AppendedSamples {
+  std::uint64_t samples = 0, shards = 0, payload_bytes = 0;
 };
 
 /// The result.
@@ -51,7 +58,9 @@ struct ConvertReport {
       false;  ///< and the input is newer or another file: its content was found to be the same
   bool is_one_file = false;  ///< the output is a file, not a directory of shards
   std::string index = {};    ///< of one file: the manifest that stands beside it; empty: none
-  bool is_plan = false;      ///< --dry-run: nothing was written; shard_count is computed from sizes
+  /// Of --append: what the run added, or would add; `manifest` is then that of the whole set.
+  std::optional<AppendedSamples> appended = {};
+  bool is_plan = false;  ///< --dry-run: nothing was written; shard_count is computed from sizes
   std::vector<std::string> notes;
   std::uint64_t skipped = 0;  ///< by this run; manifest.skipped counts those before it too
   std::vector<SkippedSample> first_skipped;  ///< at most 10; where there is no list, 1000

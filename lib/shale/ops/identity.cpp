@@ -9,7 +9,7 @@
 namespace shale {
 namespace {
 
-constexpr std::string_view kLabels = "labels", kPartMember = "part";
+constexpr std::string_view kLabels = "labels", kPartMember = "part", kRuns = "runs";
 
 std::string class_table_hash(const std::vector<std::string>& classes) {
   Hasher128 hasher;
@@ -65,6 +65,7 @@ Identity shaping_options(const ConvertRequest& request, const SourceInfo& source
 
 Identity identity_of(const Manifest& manifest) {
   Identity identity;
+  if (!manifest.runs.empty()) identity.emplace_back(kRuns, std::to_string(manifest.runs.size()));
   identity.emplace_back("to", manifest.format);
   for (const auto& option : manifest.options) {
     if (option.first != kLabels) identity.push_back(option);
@@ -118,6 +119,8 @@ std::optional<std::string> first_difference(const Identity& was, const Identity&
                        chooses(is) ? "some" : "all");
   if (!was.empty() && was.front().first == kMergeMember)
     return "a merge of parts before, a conversion now";
+  if (!was.empty() && was.front().first == kRuns)
+    return fmt::format("{} runs with --append before, one now", was.front().second);
   const auto is_part = [](const Identity& identity) {
     return !identity.empty() && identity.back().first == kPartMember;
   };

@@ -183,6 +183,13 @@ void make_shards_again(const RepairRequest& request, const ShardList& shards,
                        const std::vector<std::uint64_t>& numbers, WorkFolder& work,
                        const Events& events, const ShardSink& sink) {
   const Manifest& manifest = shards.manifest();
+  if (!manifest.runs.empty()) {
+    throw Error(Code::unsupported,
+                "was appended to: its shards are not made again from one of its {} inputs",
+                manifest.runs.size())
+        .at(request.dataset)
+        .hint("pass an intact copy of the dataset");
+  }
   const Format& format = format_of(manifest);
   ConvertRequest conversion = request_of(request, manifest);
   std::unique_ptr<Source> whole = open_source(conversion, manifest, work.path(), events);

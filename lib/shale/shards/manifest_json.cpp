@@ -1,5 +1,6 @@
 #include "shale/shards/manifest_json.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -45,6 +46,8 @@ constexpr std::string_view kFixedRows = "fixed_rows";
 constexpr std::string_view kOwnFile = "own_file";
 // A part of a run: `source` is that of the whole.
 constexpr std::string_view kPart = "part";
+// The set was appended to: `source` sums up what `sources` lists.
+constexpr std::string_view kSources = "sources";
 // The keys of the samples are stored, and are no more than their numbers.
 constexpr std::string_view kNumbers = "numbers";
 
@@ -250,6 +253,50 @@ PartNumber part_from_json(const Json& json) {
   throw Error(Code::damaged, "there is no part {} of {}", part.index, part.count);
 }
 
+ManifestSource source_from_json(const Json& source) {
+  return {text_at(source, "kind"),
+          number_at(source, "samples"),
+          number_at(source, "bytes"),
+          hash_at(source, "fingerprint"),
+          std::nullopt,
+          std::nullopt,
+          source.contains("origin") ? text_at(source, "origin") : std::string()};
+}
+
+std::vector<std::pair<std::string, std::string>> options_from_json(const Json& json) {
+  std::vector<std::pair<std::string, std::string>> options;
+  for (const auto& option : json.items())
+    options.emplace_back(printable(option.key()), text_at(json, option.key().c_str()));
+  return options;
+}
+
+ManifestRun run_from_json(const Json& json) {
+  ManifestRun run;
+  run.source = source_from_json(json);
+  run.options = options_from_json(member(json, "options"));
+  run.samples = number_at(json, "written");
+  run.shards = number_at(json, "shards");
+  if (json.contains("after")) run.after = hash_at(json, "after");
+  return run;
+}
+
+// The runs of a set that was appended to add up to the set.
+void check_runs(const Manifest& manifest) {
+  std::uint64_t written = manifest.digest.samples, shards = manifest.shard_count,
+                read = manifest.source.samples;
+  bool agrees = manifest.runs.size() > 1;
+  for (const ManifestRun& run : manifest.runs) {
+    const bool is_first = &run == &manifest.runs.front();
+    agrees = agrees && run.samples <= written && run.shards <= shards &&
+             run.source.samples <= read && (run.after == Hash128{}) == is_first;
+    written -= run.samples;
+    shards -= run.shards;
+    read -= run.source.samples;
+  }
+  if (agrees && written == 0 && shards == 0 && read == 0) return;
+  throw Error(Code::damaged, "its {} runs do not add up to the dataset", manifest.runs.size());
+}
+
 // What one member says is what others say. The shards are counted as their lines are found.
 void check_counts(const Manifest& manifest) {
   // A program knows no more than the samples of its own part.
@@ -258,7 +305,10 @@ void check_counts(const Manifest& manifest) {
                       all = is_of_whole ? manifest.source.samples
                                         : manifest.part->share_of(manifest.source.samples);
   // A copy of a dataset still knows what its own source left out.
-  const bool is_copy = manifest.source.kind == kDatasetKind;
+  const bool is_copy = manifest.source.kind == kDatasetKind ||
+                       std::ranges::any_of(manifest.runs, [](const ManifestRun& run) {
+                         return run.source.kind == kDatasetKind;
+                       });
   const bool agrees = samples <= all && (is_copy ? manifest.skipped >= all - samples
                                                  : manifest.skipped == all - samples);
   if (!agrees) {
@@ -292,29 +342,23 @@ Manifest manifest_from_json(const Json& json) {
         .hint("use the version of shale that wrote it: " + text_at(json, "generator"));
   }
   for (const Json& requirement : array_at(json, "requires")) {
-    if (requirement == kFixedRows || requirement == kOwnFile || requirement == kPart) continue;
+    if (requirement == kFixedRows || requirement == kOwnFile || requirement == kPart ||
+        requirement == kSources)
+      continue;
     if (!requirement.is_string()) throw Error(Code::damaged, "a requirement is not a string");
     throw Error(Code::unsupported, "requires '{}', which this version of shale does not support",
                 printable(requirement.get_ref<const std::string&>()));
   }
   manifest.generator = text_at(json, "generator");
   manifest.format = text_at(json, "format");
-  const Json& options = member(json, "options");
-  for (const auto& option : options.items())
-    manifest.options.emplace_back(printable(option.key()), text_at(options, option.key().c_str()));
+  manifest.options = options_from_json(member(json, "options"));
   manifest.schema = schema_from_json(array_at(json, "schema"));
   manifest.layout = layout_from_json(member(json, "layout"), manifest.schema);
   manifest.schema.has_keys = manifest.layout.has_keys && !json.contains("keys");
   for (const Json& name : array_at(json, "classes"))
     manifest.classes.push_back(name_from_json(name));
   const Json& source = member(json, "source");
-  manifest.source = {text_at(source, "kind"),
-                     number_at(source, "samples"),
-                     number_at(source, "bytes"),
-                     hash_at(source, "fingerprint"),
-                     std::nullopt,
-                     std::nullopt,
-                     source.contains("origin") ? text_at(source, "origin") : std::string()};
+  manifest.source = source_from_json(source);
   if (source.contains("file")) {
     const Json& file = member(source, "file");
     manifest.source.file = {hash_at(file, "head"), hash_at(file, "middle"), hash_at(file, "tail")};
@@ -328,8 +372,35 @@ Manifest manifest_from_json(const Json& json) {
   manifest.digest = digest_from_json(member(json, "digest"), number_at(json, "samples"));
   manifest.payload_bytes = number_at(json, "payload_bytes");
   manifest.shard_count = number_at(json, "shard_count");
+  if (json.contains("sources")) {
+    for (const Json& run : array_at(json, "sources")) manifest.runs.push_back(run_from_json(run));
+    check_runs(manifest);
+  }
   check_counts(manifest);
   return manifest;
+}
+
+Json source_to_json(const ManifestSource& source) {
+  return {{"kind", source.kind},
+          {"samples", source.samples},
+          {"bytes", source.bytes},
+          {"fingerprint", source.fingerprint.hex()}};
+}
+
+Json options_to_json(const std::vector<std::pair<std::string, std::string>>& options) {
+  Json json = Json::object();
+  for (const auto& [name, value] : options) json[name] = value;
+  return json;
+}
+
+Json run_to_json(const ManifestRun& run) {
+  Json json = source_to_json(run.source);
+  if (!run.source.origin.empty()) json["origin"] = run.source.origin;
+  json["options"] = options_to_json(run.options);
+  json["written"] = run.samples;
+  json["shards"] = run.shards;
+  if (run.after != Hash128{}) json["after"] = run.after.hex();
+  return json;
 }
 
 Json head_to_json(const Manifest& manifest) {
@@ -341,17 +412,14 @@ Json head_to_json(const Manifest& manifest) {
   if (layout.is_of_one_file() && layout.dialect == Dialect::own)
     json["requires"].push_back(kOwnFile);
   if (manifest.part) json["requires"].push_back(kPart);
+  if (!manifest.runs.empty()) json["requires"].push_back(kSources);
   json["generator"] = manifest.generator;
   json["format"] = manifest.format;
-  json["options"] = Json::object();
-  for (const auto& [name, value] : manifest.options) json["options"][name] = value;
+  json["options"] = options_to_json(manifest.options);
   json["schema"] = schema_to_json(manifest.schema);
   if (manifest.layout.has_keys && !manifest.schema.has_keys) json["keys"] = kNumbers;
   json["layout"] = layout_to_json(manifest.layout, manifest.schema);
-  json["source"] = {{"kind", manifest.source.kind},
-                    {"samples", manifest.source.samples},
-                    {"bytes", manifest.source.bytes},
-                    {"fingerprint", manifest.source.fingerprint.hex()}};
+  json["source"] = source_to_json(manifest.source);
   if (const auto& file = manifest.source.file) {
     json["source"]["file"] = {
         {"head", file->head.hex()}, {"middle", file->middle.hex()}, {"tail", file->tail.hex()}};
@@ -360,6 +428,8 @@ Json head_to_json(const Manifest& manifest) {
   if (!manifest.source.origin.empty()) json["source"]["origin"] = manifest.source.origin;
   if (manifest.part)
     json["part"] = {{"index", manifest.part->index}, {"count", manifest.part->count}};
+  if (!manifest.runs.empty()) json["sources"] = Json::array();
+  for (const ManifestRun& run : manifest.runs) json["sources"].push_back(run_to_json(run));
   json["samples"] = manifest.digest.samples;
   json["payload_bytes"] = manifest.payload_bytes;
   json["shard_count"] = manifest.shard_count;

@@ -23,6 +23,21 @@ std::optional<std::uint64_t> shard_of_file(std::string_view name) {
   return stem == shard_name(number) ? std::optional(number) : std::nullopt;
 }
 
+std::string list_name(std::string_view list, std::uint64_t run) {
+  if (run == 0) return std::string(list);
+  const std::size_t stem = list.rfind('.');
+  return fmt::format("{}-{:06}{}", list.substr(0, stem), run, list.substr(stem));
+}
+
+bool is_list_name(std::string_view name, std::string_view list) {
+  const std::size_t stem = list.rfind('.');
+  if (name == list) return true;
+  if (name.size() <= list.size() + 1 || !name.starts_with(list.substr(0, stem))) return false;
+  std::uint64_t run = 0;
+  std::from_chars(name.data() + stem + 1, name.data() + name.size(), run);
+  return run > 0 && name == list_name(list, run);
+}
+
 std::string part_name(const PartNumber& part) {
   return fmt::format("part-{:05}-of-{:05}", part.index, part.count);
 }
@@ -42,8 +57,9 @@ std::optional<PartNumber> part_of_name(std::string_view name) {
 }
 
 bool is_dataset_file(std::string_view name) {
-  return name == kManifestName || name == kSkippedName || name == kImagesName ||
-         name == kIgnoredName || shard_of_file(name).has_value();
+  return name == kManifestName || is_list_name(name, kSkippedName) ||
+         is_list_name(name, kImagesName) || is_list_name(name, kIgnoredName) ||
+         shard_of_file(name).has_value();
 }
 
 DatasetPaths::DatasetPaths(const std::string& directory)

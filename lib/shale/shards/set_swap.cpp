@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/path_facts.hpp"
@@ -25,6 +26,12 @@
 //   work/new/MANIFEST, no     files of the new set are on their way to their names
 //     work/old.json, no MANIFEST
 //   MANIFEST                  the new set stands
+//
+// Of a set that was appended to, whose new manifest says which one it continues:
+//
+//   work/new/MANIFEST         the new files are on their way to their names, where nothing stands;
+//                             readers see the old set, which lists none of them
+//   no work/new/MANIFEST      it was renamed over the old one: the new set stands
 //
 // Of a file that comes to its name together with its index:
 //
@@ -185,10 +192,53 @@ bool finish_file(const SetPlace& place, const WorkFolder& work) {
   return true;
 }
 
+// The manifest in the work folder is that of a set which was appended to: of the one that stands.
+// Errors: Code::mismatch if that is another one by now.
+bool is_behind(const SetPlace& place, const std::string& next) {
+  if (!place.indexed_file.empty()) return false;
+  DatasetPaths paths;
+  paths.manifest = next;
+  const Manifest manifest = read_manifest(paths);
+  if (manifest.runs.empty()) return false;
+  const std::string standing = join_path(place.folder, place.manifest);
+  if (stands(standing) && self_hash_of(InputFile(standing)) == manifest.runs.back().after.hex())
+    return true;
+  throw Error(Code::mismatch, "is not the dataset that an interrupted --append was about to extend")
+      .at(standing)
+      .hint(fmt::format("put back the dataset.json that was there, or remove {} to drop what was "
+                        "appended",
+                        printable(join_path(place.folder, kWorkFolder))));
+}
+
 void move_to_free_name(const SetPlace& place, const WorkFolder& work, const std::string& name) {
   const std::string from = join_path(work.path(), name), to = join_path(place.folder, name);
   if (!stands(from)) return;  // moved before
   if (!rename_to_free_name(from, to)) throw not_ours(to);
+}
+
+void refuse_taken_by(const SetPlace& place, const WorkFolder& work, const std::string& next) {
+  TakenNames taken(place);
+  (void)visit_own_names(place, next, [&](const std::string& name) {
+    if (stands(join_path(work.path(), name)) && stands(join_path(place.folder, name)))
+      taken.look_at(name);
+  });
+  taken.refuse();
+}
+
+// The files of the set that stands are not touched, but for those that a format's own readers want
+// of the whole set: they are replaced.
+void put_behind(const SetPlace& place, const WorkFolder& work, const std::string& next) {
+  refuse_taken_by(place, work, next);
+  const StandingSet standing(place);
+  (void)visit_own_names(place, next, [&](const std::string& name) {
+    const std::string from = join_path(work.path(), name), to = join_path(place.folder, name);
+    if (!stands(from)) return;
+    if (stands(to) && standing.lists(name)) return rename_file(from, to);
+    move_to_free_name(place, work, name);
+  });
+  sync_directory(place.folder);
+  rename_file(next, join_path(place.folder, place.manifest));
+  sync_directory(place.folder);
 }
 
 }  // namespace
@@ -231,12 +281,8 @@ void put_in_place(const SetPlace& place, const WorkFolder& work) {
                     standing = join_path(place.folder, place.manifest);
   work.drop_journal();  // its shards are on their way: nobody may continue from it
   if (!stands(old)) {
-    TakenNames taken(place);
-    (void)visit_own_names(place, next, [&](const std::string& name) {
-      if (stands(join_path(work.path(), name)) && stands(join_path(place.folder, name)))
-        taken.look_at(name);
-    });
-    taken.refuse();
+    if (is_behind(place, next)) return put_behind(place, work, next);
+    refuse_taken_by(place, work, next);
     if (stands(standing)) put_away(place, work);
   }
   if (stands(old)) remove_old_set(place, work, old);

@@ -33,7 +33,10 @@ void refuse_foreign_files(const SetPlace& place, const std::vector<std::string>&
 
 /// Puts the set in work.path(), whose manifest was written last, in its place: moves the old
 /// manifest into the work folder, removes the files that it lists, moves the new ones, then the new
-/// manifest. Nothing is replaced but by these steps. Errors: same as above; Code::io. After an
+/// manifest. Nothing is replaced but by these steps. A set that was appended to (Manifest::runs)
+/// continues the one that stands: its new files come to their names beside the old ones, and its
+/// manifest, by one rename, in place of the old one. Errors: Code::mismatch if it continues another
+/// set than the one that stands; same as above; Code::io. After an
 /// error, or a kill, finish_swap() goes on.
 void put_in_place(const SetPlace& place, const WorkFolder& work);
 

@@ -186,7 +186,8 @@ struct ShardSetWriter::Impl {
 
   void open_shard(const ShardPlan* shard_plan) {
     open.emplace();
-    open->name = is_one_file() ? options.file_name : shard_name(summary.shards);
+    open->name =
+        is_one_file() ? options.file_name : shard_name(options.first_shard + summary.shards);
     for (std::size_t i = 0; i < layout.file_suffixes.size(); ++i) {
       open->files.emplace_back(join_path(work.path(), open->name + layout.file_suffixes[i]),
                                file_options(i));

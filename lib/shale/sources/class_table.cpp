@@ -90,6 +90,15 @@ std::optional<std::int64_t> ClassTable::label_of(std::string_view name) const {
   return *found;
 }
 
+ClassTable ClassTable::extended(const std::vector<std::string>& names, const std::string& where,
+                                std::uint64_t memory_bytes) const {
+  std::vector<std::string> all = names_;
+  for (const std::string& name : names) {
+    if (!label_of(name)) all.push_back(name);
+  }
+  return {std::move(all), where, memory_bytes};
+}
+
 ClassTable load_class_table(const std::string& path, std::uint64_t memory_bytes) {
   std::vector<std::string> names;
   std::error_code error;  // what is wrong with the path shows when it is opened

@@ -32,6 +32,10 @@ class ClassTable {
 
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
   [[nodiscard]] std::optional<std::int64_t> label_of(std::string_view name) const;
+  /// With those of `names` that it lacks behind it, in their order: no label changes. Errors: same
+  /// as of the constructor.
+  [[nodiscard]] ClassTable extended(const std::vector<std::string>& names, const std::string& where,
+                                    std::uint64_t memory_bytes) const;
 
  private:
   std::vector<std::string> names_;

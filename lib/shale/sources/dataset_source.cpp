@@ -107,7 +107,7 @@ class DatasetSource final : public Source {
       if (row > 1) sink(fields);
     };
     for (const ManifestFile& file : manifest_.files) {
-      if (file.name == name) read_csv(join_path(dataset_.paths.lists, file.name), take);
+      if (is_list_name(file.name, name)) read_csv(join_path(dataset_.paths.lists, file.name), take);
     }
   }
 

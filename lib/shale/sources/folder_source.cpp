@@ -284,10 +284,7 @@ class FolderSource final : public Source {
     }
     refuse_what_is_no_image_folder(classes);
     warn_of_odd_classes(classes);
-    const ClassTable table =
-        request_.classes_from.empty()
-            ? ClassTable(classes, request_.root, request_.all_memory_bytes)
-            : load_class_table(request_.classes_from, request_.all_memory_bytes);
+    const ClassTable table = table_with(classes, request_.root);
     info_.classes = table.names();
     for (std::size_t rank = 0; rank < classes.size(); ++rank) {
       const std::optional<std::int64_t> label = table.label_of(classes[rank]);
@@ -306,11 +303,22 @@ class FolderSource final : public Source {
     finish_list();
   }
 
+  // What `classes_from` says, with these classes behind it if they may be; or of these alone.
+  [[nodiscard]] ClassTable table_with(const std::vector<std::string>& classes,
+                                      const std::string& where) const {
+    const std::uint64_t memory_bytes = request_.all_memory_bytes;
+    if (request_.classes_from.empty()) return {classes, where, memory_bytes};
+    ClassTable given = load_class_table(request_.classes_from, memory_bytes);
+    return request_.adds_classes ? given.extended(classes, where, memory_bytes) : given;
+  }
+
   Error unknown_class(std::string_view name, std::string_view where) {
     return Error(Code::bad_content, "class '{}' is not in the class table", printable(name))
         .at(where)
         .because("the class table comes from " + request_.classes_from)
-        .hint("make the table from the split that has all classes, or remove this class");
+        .hint(request_.extends_set
+                  ? "pass --new-classes append to add it behind the others, or remove it"
+                  : "make the table from the split that has all classes, or remove this class");
   }
 
   void refuse_hidden_images(const std::string& name) {
@@ -404,14 +412,13 @@ class FolderSource final : public Source {
     });
     found.finish();
     if (found.count() == 0 && !request_.allow_empty) throw no_images();
-    std::optional<ClassTable> table;
-    if (!request_.classes_from.empty())
-      table = load_class_table(request_.classes_from, request_.all_memory_bytes);
+    const bool is_given = !request_.classes_from.empty();
     LabelList labels(request_.labels_file, request_.scratch_folder, request_.memory_bytes / 4,
-                     request_.all_memory_bytes, table.has_value() || request_.may_mix_labels,
+                     request_.all_memory_bytes, is_given || request_.may_mix_labels,
                      request_.stop_if_asked);
-    if (!table && !labels.are_numbers())
-      table = ClassTable(labels.class_names(), request_.labels_file, request_.all_memory_bytes);
+    std::optional<ClassTable> table;
+    if (is_given || !labels.are_numbers())
+      table = table_with(labels.class_names(), request_.labels_file);
     if (table) info_.classes = table->names();
     join_labels(found, labels, table);
     finish_list();

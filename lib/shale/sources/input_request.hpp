@@ -20,6 +20,10 @@ struct InputRequest {
       fields;  ///< of a dataset or of arrays: only these, in this order; empty: all
   std::string generator;
   std::string labels_file, classes_from;
+  /// The dataset that the samples come behind, if it has classes: a folder takes its table, and may
+  /// add classes behind it. Empty: none.
+  std::string extended_set = {};
+  bool adds_classes = false;
   std::string index_folder;        ///< of an input file of another tool
   std::optional<Dialect> dialect;  ///< how its values are read; nullopt: as its index says
   HiddenPolicy hidden = HiddenPolicy::unset;

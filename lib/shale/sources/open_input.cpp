@@ -203,21 +203,24 @@ std::unique_ptr<Source> open_samples(const InputRequest& request,
         .at(input)
         .hint("leave out the option");
   }
-  FolderRequest folder{.root = input,
-                       .labels_file = request.labels_file,
-                       .classes_from = request.classes_from,
-                       .hidden = request.hidden,
-                       .allow_empty = request.allow_empty,
-                       .is_shuffled = request.is_shuffled,
-                       .seed = request.seed,
-                       .scratch_folder = scratch_folder,
-                       .memory_bytes = list_memory(request.memory_bytes),
-                       .all_memory_bytes = request.memory_bytes,
-                       .stop_if_asked = [&events] { events.stop_if_asked(); },
-                       .enters = refuse_folders_with(request.output, input),
-                       .stored_listing = request.stored_listing,
-                       .new_listing = request.new_listing,
-                       .chosen = chosen};
+  FolderRequest folder{
+      .root = input,
+      .labels_file = request.labels_file,
+      .classes_from = request.extended_set.empty() ? request.classes_from : request.extended_set,
+      .extends_set = !request.extended_set.empty(),
+      .adds_classes = request.adds_classes,
+      .hidden = request.hidden,
+      .allow_empty = request.allow_empty,
+      .is_shuffled = request.is_shuffled,
+      .seed = request.seed,
+      .scratch_folder = scratch_folder,
+      .memory_bytes = list_memory(request.memory_bytes),
+      .all_memory_bytes = request.memory_bytes,
+      .stop_if_asked = [&events] { events.stop_if_asked(); },
+      .enters = refuse_folders_with(request.output, input),
+      .stored_listing = request.stored_listing,
+      .new_listing = request.new_listing,
+      .chosen = chosen};
   if (!request.shared_listing.empty()) use_shared_listing(folder, request.shared_listing);
   return open_folder(folder);
 }

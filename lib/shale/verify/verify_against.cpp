@@ -186,7 +186,7 @@ class Comparison {
       }
     }
     for (const ManifestFile& file : manifest_.files) {
-      if (file.name != kSkippedName) continue;
+      if (!is_list_name(file.name, kSkippedName)) continue;
       read_csv(join_path(request_.dataset, file.name),
                [&](std::uint64_t row, const std::vector<std::string>& fields) {
                  events_.stop_if_asked();

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "shale/base/error.hpp"
 #include "shale/data/mismatch.hpp"
@@ -14,11 +15,35 @@
 #include "shale/io/walk.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
+#include "shale/shards/work_folder.hpp"
 
 namespace shale {
 namespace {
 
 constexpr std::size_t kMostStrays = 1000;
+
+bool lists_file(const Manifest& manifest, std::string_view name) {
+  return lists_shard_file(manifest, name) ||
+         std::any_of(manifest.files.begin(), manifest.files.end(),
+                     [&](const ManifestFile& file) { return file.name == name; });
+}
+
+// Of an append that was interrupted before its manifest stood, or that was finished while the set
+// is verified: its files stand beside those of the set.
+std::vector<Manifest> manifests_of_appends(const std::string& directory) {
+  const std::string work = join_path(directory, kWorkFolder);
+  std::vector<Manifest> manifests;
+  const auto add = [&](const std::string& folder) {
+    try {
+      Manifest manifest = read_manifest(folder);
+      if (!manifest.runs.empty()) manifests.push_back(std::move(manifest));
+    } catch (const Error&) {  // there is none, or it proves nothing
+    }
+  };
+  add(directory);
+  if (work_folder_at(work) == WorkFolderState::ours) add(join_path(work, WorkFolder::kNewName));
+  return manifests;
+}
 
 }  // namespace
 
@@ -62,6 +87,13 @@ void FileChecks::check_beside_shards() {
     return false;
   };
   (void)list_folder(request_.dataset, look_at_entry);
+  if (!strays.empty()) {
+    const std::vector<Manifest> appends = manifests_of_appends(request_.dataset);
+    std::erase_if(strays, [&](const std::string& name) {
+      return std::any_of(appends.begin(), appends.end(),
+                         [&](const Manifest& manifest) { return lists_file(manifest, name); });
+    });
+  }
   for (const std::string& name : strays) {
     Finding finding;
     finding.message = "the file is not in the manifest";
@@ -72,10 +104,7 @@ void FileChecks::check_beside_shards() {
 }
 
 bool FileChecks::is_listed(const std::string& name) const {
-  const Manifest& manifest = dataset_.manifest;
-  return name == kManifestName || lists_shard_file(manifest, name) ||
-         std::any_of(manifest.files.begin(), manifest.files.end(),
-                     [&](const ManifestFile& file) { return file.name == name; });
+  return name == kManifestName || lists_file(dataset_.manifest, name);
 }
 
 bool FileChecks::check(const std::string& folder, const ManifestFile& expected,

@@ -1,0 +1,356 @@
+#include "shale/ops/append.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/data/fixed_value.hpp"
+#include "shale/encoding/forecast.hpp"
+#include "shale/format/format.hpp"
+#include "shale/io/atomic_file.hpp"
+#include "shale/io/temporary_folder.hpp"
+#include "shale/ops/appended_keys.hpp"
+#include "shale/ops/compare_content.hpp"
+#include "shale/ops/conversion.hpp"
+#include "shale/ops/dataset_output.hpp"
+#include "shale/ops/identity.hpp"
+#include "shale/ops/space_check.hpp"
+#include "shale/shards/dataset_reader.hpp"
+#include "shale/shards/manifest_file.hpp"
+#include "shale/shards/naming.hpp"
+#include "shale/shards/place.hpp"
+#include "shale/shards/set_swap.hpp"
+#include "shale/sources/numbered_source.hpp"
+#include "shale/sources/open_input.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::string_view kSeveralKinds = "several inputs";
+
+// The dataset that stands.
+struct StandingDataset {
+  explicit StandingDataset(const std::string& output)
+      : paths(output),
+        shards(open_shard_list(paths)),
+        self_hash(Hash128::from_hex(self_hash_of(InputFile(paths.manifest))).value()) {}
+  [[nodiscard]] const Manifest& manifest() const { return shards.manifest(); }
+
+  DatasetPaths paths;
+  ShardList shards;
+  Hash128 self_hash;
+};
+
+Error cannot_append(const std::string& output, const std::string& why) {
+  return Error(Code::mismatch, "cannot be appended to: {}", why).at(output);
+}
+
+void refuse_options(const ConvertRequest& request) {
+  const std::string_view option = request.overwrite                 ? "--overwrite"
+                                  : request.part                    ? "--part"
+                                  : !request.shared_listing.empty() ? "--listing"
+                                  : !request.classes_from.empty()   ? "--classes-from"
+                                                                    : "";
+  if (option.empty()) return;
+  Error error(Code::usage, "{} and --append exclude each other", option);
+  error.at(request.output);
+  error.hint(option == "--classes-from" ? "leave it out: the class table is that of the dataset"
+                                        : "leave out one of the two");
+  throw error;
+}
+
+// Errors: Code::not_found, Code::mismatch for what is not a finished dataset.
+void require_dataset(const std::string& output) {
+  const Place place = look_at(output);
+  if (place == Place::dataset) return;
+  if (place == Place::unfinished) throw unfinished(output);
+  if (place == Place::other_file || place == Place::other_folder)
+    refuse_strange_output(output, place);
+  throw Error(Code::not_found, "holds no dataset to append to")
+      .at(output)
+      .hint("leave out --append to begin one");
+}
+
+void refuse_unfit_set(const ConvertRequest& request, const Manifest& manifest) {
+  if (manifest.part) {
+    throw cannot_append(request.output, fmt::format("it is part {} of {} of a run",
+                                                    manifest.part->index, manifest.part->count))
+        .hint("merge the parts, and append to the result");
+  }
+  (void)format_of(manifest);
+  if (!request.format.empty() && request.format != manifest.format) {
+    throw cannot_append(request.output, fmt::format("its format is {}, and --to says {}",
+                                                    manifest.format, request.format))
+        .hint("leave out --to");
+  }
+}
+
+std::uint64_t number_option(const Manifest& manifest, std::string_view name,
+                            std::uint64_t otherwise) {
+  for (const auto& [option, value] : manifest.options) {
+    std::uint64_t number = 0;
+    const char* const end = value.data() + value.size();
+    if (option != name) continue;
+    const auto parsed = std::from_chars(value.data(), end, number);
+    if (parsed.ec == std::errc() && parsed.ptr == end && number > 0) return number;
+  }
+  return otherwise;
+}
+
+// What the request leaves open is as the dataset has it.
+ConvertRequest request_for(const ConvertRequest& asked, const Manifest& manifest) {
+  refuse_unfit_set(asked, manifest);
+  ConvertRequest request = asked;
+  const ConvertRequest defaults;
+  request.format = manifest.format;
+  if (request.shard_bytes == 0)
+    request.shard_bytes = number_option(manifest, "shard_size", defaults.shard_bytes);
+  if (request.shard_samples == 0)
+    request.shard_samples = number_option(manifest, "shard_samples", defaults.shard_samples);
+  if (!manifest.classes.empty()) request.extended_set = request.output;
+  return request;
+}
+
+std::string fields_of(const Schema& schema) {
+  std::string text;
+  for (const Field& field : schema.fields) text += (text.empty() ? "" : ", ") + field_text(field);
+  return text;
+}
+
+void refuse_other_fields(const std::string& output, const Schema& was, const Schema& is) {
+  if (was.fields != is.fields) {
+    throw cannot_append(output, fmt::format("its fields are {}, those of the input {}",
+                                            fields_of(was), fields_of(is)))
+        .hint("choose another output, or the same fields in the same order (--fields)");
+  }
+  if (was.has_keys == is.has_keys) return;
+  constexpr std::string_view kNames = "names", kNumbers = "numbers";
+  throw cannot_append(
+      output, fmt::format("its keys are {}, those of the input {}",
+                          was.has_keys ? kNames : kNumbers, is.has_keys ? kNames : kNumbers))
+      .hint("choose another output");
+}
+
+// The class table of both: no label changes its meaning.
+std::vector<std::string> joined_classes(const ConvertRequest& request, const Manifest& manifest,
+                                        const std::vector<std::string>& added) {
+  const std::vector<std::string>& was = manifest.classes;
+  const std::size_t common = std::min(was.size(), added.size());
+  for (std::size_t label = 0; label < common; ++label) {
+    if (was[label] == added[label]) continue;
+    throw cannot_append(request.output,
+                        fmt::format("its label {} is class '{}', in the input it is '{}'", label,
+                                    printable(was[label]), printable(added[label])))
+        .hint("convert what the input was made from, with --append");
+  }
+  if (added.size() <= was.size()) return was;
+  if (was.empty() && manifest.digest.samples > 0) {
+    throw cannot_append(request.output, "its labels have no class table, those of the input have")
+        .hint("choose another output, or pass integer labels");
+  }
+  if (!request.adds_classes) {
+    throw cannot_append(request.output, fmt::format("it has no class '{}', the input has",
+                                                    printable(added[was.size()])))
+        .hint("pass --new-classes append to add the class behind the others");
+  }
+  return added;
+}
+
+std::unique_ptr<Source> open_added(const ConvertRequest& request, const Manifest& manifest,
+                                   const std::string& scratch_folder, const Events& events) {
+  std::unique_ptr<Source> source = open_input(request, scratch_folder, events);
+  const Schema& schema = source->info().schema;
+  refuse_other_fields(request.output, manifest.schema, schema);
+  if (!schema.has_keys) source = make_numbered_source(std::move(source), manifest.digest.samples);
+  refuse_too_large(source->info(), format_named(request.format), request.shard_bytes,
+                   memory_for_samples(request.memory_bytes, source->info()));
+  return source;
+}
+
+ManifestRun only_run(const Manifest& manifest) {
+  return {.source = manifest.source,
+          .options = manifest.options,
+          .samples = manifest.digest.samples,
+          .shards = manifest.shard_count};
+}
+
+// True if the run is the last one that the dataset was appended to with.
+bool is_last_run(const Manifest& manifest, const Manifest& wanted) {
+  if (manifest.runs.empty()) return false;
+  Manifest last = wanted;
+  last.options = manifest.runs.back().options;
+  last.source = manifest.runs.back().source;
+  last.classes = manifest.classes;
+  return !first_difference(identity_of(last), identity_of(wanted));
+}
+
+void add_images(std::optional<ImageReport>& to, const std::optional<ImageReport>& more) {
+  if (!more) return;
+  if (!to) to.emplace();
+  for (const auto& [type, count] : more->types) to->types[type] += count;
+  for (const auto& [what, count] : more->odd) to->odd[what] += count;
+}
+
+// All inputs as one.
+ManifestSource sum_of(const std::vector<ManifestRun>& runs) {
+  ManifestSource sum;
+  sum.kind = runs.front().source.kind;
+  sum.origin = runs.front().source.origin;
+  std::string fingerprints;
+  for (const ManifestRun& run : runs) {
+    sum.samples += run.source.samples;
+    sum.bytes += run.source.bytes;
+    fingerprints += run.source.fingerprint.hex() + "\n";
+    if (run.source.kind != sum.kind) sum.kind = kSeveralKinds;
+    if (run.source.origin != sum.origin) sum.origin.clear();
+  }
+  if (sum.kind != kDatasetKind) sum.origin.clear();
+  sum.fingerprint = xxh3_128(as_bytes(fingerprints));
+  return sum;
+}
+
+Manifest joined(const StandingDataset& standing, Manifest added) {
+  Manifest all = standing.manifest();
+  if (all.runs.empty()) all.runs.push_back(only_run(all));
+  all.runs.push_back(only_run(added));
+  all.runs.back().after = standing.self_hash;
+  all.generator = added.generator;
+  all.classes = std::move(added.classes);
+  all.source = sum_of(all.runs);
+  all.skipped += added.skipped;
+  all.ignored += added.ignored;
+  add_images(all.images, added.images);
+  all.digest.append(added.digest);
+  all.payload_bytes += added.payload_bytes;
+  all.shard_count += added.shard_count;
+  // What a format's own readers want is made again, of the whole set.
+  if (format_of(all).write_native_index != nullptr)
+    std::erase_if(all.files, [](const ManifestFile& file) { return !is_dataset_file(file.name); });
+  all.files.insert(all.files.end(), added.files.begin(), added.files.end());
+  return all;
+}
+
+// The lists of this run stand beside those of the runs before.
+void name_lists(Manifest& manifest, std::uint64_t run, const WorkFolder& work) {
+  for (ManifestFile& file : manifest.files) {
+    const std::string name = list_name(file.name, run);
+    rename_file(join_path(work.path(), file.name), join_path(work.path(), name));
+    file.name = name;
+  }
+  sync_directory(work.path());
+}
+
+AppendedSamples counts_of(const Manifest& manifest) {
+  return {.samples = manifest.digest.samples,
+          .shards = manifest.shard_count,
+          .payload_bytes = manifest.payload_bytes};
+}
+
+ConvertReport already_appended(const ConvertRequest& request, const Events& events,
+                               const StandingDataset& standing, Source& source) {
+  ConvertReport report;
+  report.manifest = standing.manifest();
+  report.was_complete = true;
+  const ManifestRun& last = report.manifest.runs.back();
+  report.appended = AppendedSamples{.samples = last.samples, .shards = last.shards};
+  if (has_newer_input(request, source.info())) {
+    events.say("the input is newer than the dataset; comparing its content");
+    report.was_compared = true;
+    refuse_changed_content(request, events, format_named(request.format), source);
+  }
+  return report;
+}
+
+ConvertReport plan_append(const ConvertRequest& asked, const Events& events) {
+  require_dataset(asked.output);
+  const StandingDataset standing(asked.output);
+  const ConvertRequest request = request_for(asked, standing.manifest());
+  const std::unique_ptr<Source> source =
+      open_added(request, standing.manifest(), temporary_folder(), events);
+  Manifest wanted = wanted_manifest(request, source->info());
+  wanted.classes = joined_classes(request, standing.manifest(), wanted.classes);
+  if (is_last_run(standing.manifest(), wanted))
+    return already_appended(request, events, standing, *source);
+  ConvertReport report =
+      plan_conversion(request, format_named(request.format), *source, std::move(wanted),
+                      {request.shard_bytes, request.shard_samples});
+  report.appended = counts_of(report.manifest);
+  report.manifest = joined(standing, std::move(report.manifest));
+  return report;
+}
+
+// The run, in the work folder; nothing of the dataset has changed when it ends.
+ConvertReport write_behind(const ConvertRequest& request, const Events& events,
+                           const StandingDataset& standing, Source& source, Manifest wanted,
+                           WorkFolder& work) {
+  const Format& format = format_named(request.format);
+  const Manifest& was = standing.manifest();
+  const ShardSetWriter::Options division{.limit_bytes = request.shard_bytes,
+                                         .limit_samples = request.shard_samples,
+                                         .first_shard = was.shard_count};
+  refuse_taken_names(request.output, format, was.schema);
+  work.clear();
+  require_space(request, format, source.info(), division, work, kSpaceHint, events);
+  say_notes(source.info(), events);
+  work.begin("append\t" + identity_line(identity_of(wanted)));
+  ConvertReport report;
+  {
+    Conversion conversion(request, events, format, source, work, division);
+    conversion.run();
+    report = conversion.finish(std::move(wanted));
+    conversion.finish_lists(report.manifest);
+  }
+  name_lists(report.manifest, std::max<std::uint64_t>(was.runs.size(), 1), work);
+  const ForEachShard added = [&](const auto& visit) { work.for_each_shard(visit); };
+  refuse_standing_keys(standing.paths, standing.shards, DatasetPaths(work.path()), added, events);
+  report.appended = counts_of(report.manifest);
+  report.manifest = joined(standing, std::move(report.manifest));
+  write_set_manifest(report.manifest, format, work, [&](const auto& visit) {
+    for (const ManifestShard& shard : standing.shards) visit(shard);
+    added(visit);
+  });
+  return report;
+}
+
+ConvertReport append_into(const ConvertRequest& asked, const Events& events) {
+  if (!is_swapping(asked.output)) require_dataset(asked.output);
+  WorkFolder work(asked.output);
+  const SetPlace set = SetPlace::of_dataset(asked.output);
+  (void)finish_swap(set, work);
+  std::unique_ptr<Source> source;
+  ConvertReport report;
+  try {
+    require_dataset(asked.output);
+    const StandingDataset standing(asked.output);
+    const ConvertRequest request = request_for(asked, standing.manifest());
+    source = open_added(request, standing.manifest(), work.path(), events);
+    Manifest wanted = wanted_manifest(request, source->info());
+    wanted.classes = joined_classes(request, standing.manifest(), wanted.classes);
+    if (is_last_run(standing.manifest(), wanted)) {
+      report = already_appended(request, events, standing, *source);
+    } else {
+      report = write_behind(request, events, standing, *source, std::move(wanted), work);
+    }
+  } catch (...) {
+    source.reset();
+    work.abandon();
+    throw;
+  }
+  source.reset();  // before the folder that its scratch files are in
+  if (!report.was_complete) put_in_place(set, work);
+  work.remove();
+  return report;
+}
+
+}  // namespace
+
+ConvertReport append_to_dataset(const ConvertRequest& request, const Events& events) {
+  refuse_options(request);
+  return request.is_dry_run ? plan_append(request, events) : append_into(request, events);
+}
+
+}  // namespace shale
