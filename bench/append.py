@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What an append costs, and what an appended dataset costs to open: rounds in turn, medians.
 
-    SHALE=build/release/shale PYTHONPATH=build/release/python bench/append.py [--shards 10000] [--appends 20] [--rounds 7]
+    SHALE=build/release/shale PYTHONPATH=build/release/python bench/append.py [--shards 10000] [--appends 20] [--rounds 21]
 
 Two datasets of the same rows and shards are made in a temporary folder: one by a single run, one by a run and N appends. Each round opens
 both in a new process (the manifest is proved and read, one sample is loaded) and times it there; the page cache is warm. Then the last
@@ -44,7 +44,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shards", type=int, default=10_000)
     parser.add_argument("--appends", type=int, default=20)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=21)
     arguments = parser.parse_args()
     runs = arguments.appends + 1
     each = arguments.shards // runs
@@ -60,9 +60,9 @@ def main():
         last = [convert(piece, appended, "--append") for piece in pieces[1:]][-1]
         alone = convert(pieces[-1], folder / "alone", "--to", "npy", "--shard-samples", 1)
         times = {plain: [], appended: []}
-        for _ in range(arguments.rounds):
-            for path, seconds in times.items():
-                seconds.append(opened(path))
+        for number in range(arguments.rounds):
+            for path in (plain, appended) if number % 2 == 0 else (appended, plain):
+                times[path].append(opened(path))
         one, many = (statistics.median(seconds) * 1e3 for seconds in times.values())
         ratio = statistics.median(b / a for a, b in zip(*times.values()))
         print(f"opening {each * runs} shards: {one:.1f} ms of one run, {many:.1f} ms after {arguments.appends} appends: {ratio:.2f}x")

@@ -43,6 +43,13 @@ Json schema_facts(const Manifest& manifest) {
   return fields;
 }
 
+// Words as a program wants them.
+std::string code_of(std::string_view words) {
+  std::string code(words);
+  std::ranges::replace(code, ' ', '_');
+  return code;
+}
+
 Json plan_facts(const DrawPlan& plan) {
   return {{"strategy", name_of(plan.strategy)},
           {"passes", plan.passes},
@@ -272,7 +279,7 @@ Json parts_facts(const PartsReport& report) {
   for (const FoundPart& part : report.parts) {
     Json entry = {{"path", printable(part.path)},
                   {"index", part.number.index},
-                  {"state", name_of(part.state)}};
+                  {"state", code_of(name_of(part.state))}};
     put_text(entry, "fault", part.fault);
     json["parts"].push_back(std::move(entry));
   }
@@ -317,7 +324,7 @@ Json repair_facts(const RepairReport& report) {
   for (const RepairedFile& file : report.files) {
     Json entry = {{"name", printable(file.file.name)},
                   {"fault", file.fault},
-                  {"remedy", name_of(file.remedy)}};
+                  {"remedy", code_of(name_of(file.remedy))}};
     put_text(entry, "obstacle", file.obstacle);
     json["files"].push_back(std::move(entry));
   }

@@ -180,7 +180,7 @@ class RepairedFile:
 
     name: str
     fault: str  #: what was wrong with it
-    remedy: str  #: ``"copied"``, ``"made again"``, ``"rebuilt"`` or ``"none"``
+    remedy: str  #: ``"copied"``, ``"made_again"``, ``"rebuilt"`` or ``"none"``
     obstacle: Optional[str] = None  #: why there was no remedy
 
 
@@ -214,7 +214,7 @@ class PartInfo:
 
     path: str
     index: int  #: which part, from 0
-    state: str  #: ``"complete"``, ``"unfinished"``, ``"damaged"`` or ``"of another run"``
+    state: str  #: ``"complete"``, ``"unfinished"``, ``"damaged"`` or ``"of_another_run"``
     fault: Optional[str] = None  #: what is wrong with it
 
 

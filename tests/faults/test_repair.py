@@ -98,9 +98,9 @@ class Repair(unittest.TestCase):
                     if path != shards[1]:
                         flip(path, 0.99)
                 remedies = self.repaired(hurt, source, "--jobs", 2, "--memory", "16MiB")
-                self.assertEqual(remedies.pop(shards[1].name), "made again")
-                self.assertEqual(remedies.pop(shards[-1].name), "made again")
-                self.assertEqual(set(remedies.values()) - {"made again"}, set())
+                self.assertEqual(remedies.pop(shards[1].name), "made_again")
+                self.assertEqual(remedies.pop(shards[-1].name), "made_again")
+                self.assertEqual(set(remedies.values()) - {"made_again"}, set())
                 self.same(hurt, whole)
 
     def test_shards_of_a_part_are_made_again(self):
@@ -111,7 +111,7 @@ class Repair(unittest.TestCase):
         hurt = self.folder / "part"
         shutil.copytree(whole, hurt)
         flip(hurt / "shard-000001.tfrecord")
-        self.assertEqual(self.repaired(hurt, self.photos), {"shard-000001.tfrecord": "made again"})
+        self.assertEqual(self.repaired(hurt, self.photos), {"shard-000001.tfrecord": "made_again"})
         self.same(hurt, whole)
 
     def test_indexes_and_block_lists_are_rebuilt_from_their_shards(self):
@@ -132,7 +132,7 @@ class Repair(unittest.TestCase):
         labels.write_text("\n".join(lines))
         whole, hurt = self.made("set", flat, "--labels", labels, "--to", "record", "--shard-samples", 5)
         flip(hurt / "shard-000001.tfrecord")
-        self.assertEqual(set(self.repaired(hurt, flat, "--labels", labels).values()), {"made again"})
+        self.assertEqual(set(self.repaired(hurt, flat, "--labels", labels).values()), {"made_again"})
         self.same(hurt, whole)
 
     def test_a_source_that_changed_replaces_nothing(self):

@@ -347,7 +347,7 @@ def test_repair_says_what_it_did(photos, tmp_path):
     done = shale.repair(tmp_path / "set", photos, progress=lambda *counts: seen.append(counts))
     assert done and done.repaired == 2 and done.checked > 6
     assert [(each.name, each.remedy) for each in done.files] == [
-        ("shard-000001.tfrecord", "made again"),
+        ("shard-000001.tfrecord", "made_again"),
         ("shard-000002.index.npy", "rebuilt"),
     ]
     assert done.files[0].fault == "is missing"

@@ -142,6 +142,24 @@ def test_failures_and_damage(photos, tmp_path):
     assert printed("ls", "ls", out, code=3)["error"]["code"] == "damaged"
 
 
+def test_parts_merge_and_repair(photos, tmp_path):
+    def part(index, where="parts"):
+        run_shale("convert", photos, tmp_path / where, "--to", "record", "--part", f"{index}/2", "--max-errors", "1", code=(0, 4))
+
+    part(0)
+    assert printed("parts", "parts", tmp_path / "parts", code=1)["array"] == "1"
+    part(1)
+    assert printed("parts", "parts", tmp_path / "parts")["complete"]
+    merged = tmp_path / "merged"
+    assert printed("merge", "merge", tmp_path / "parts", merged)["linked_files"] > 0
+    assert printed("merge", "merge", tmp_path / "parts", merged)["was_complete"]
+    (merged / "shard-000001.index.npy").unlink()
+    (merged / "shard-000000.tfrecord").unlink()
+    assert printed("repair", "repair", merged, "--from", photos, "--dry-run", code=3)["left"] == 2
+    done = printed("repair", "repair", merged, "--from", photos)
+    assert {file["remedy"] for file in done["files"]} == {"made_again", "rebuilt"}
+
+
 def test_events(photos, tmp_path):
     out = tmp_path / "out"
     runs = [
@@ -149,6 +167,7 @@ def test_events(photos, tmp_path):
         run_shale("verify", out, "--progress", "json"),
         run_shale("index", out, "--progress", "json"),
         run_shale("verify", tmp_path / "nowhere", "--progress", "json", code=1),
+        run_shale("repair", out, "--from", photos, "--progress", "json"),
     ]
     shard = out / "shard-000000.tfrecord"
     shard.write_bytes(shard.read_bytes()[:-40] + bytes(40))

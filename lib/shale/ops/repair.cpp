@@ -155,7 +155,18 @@ class Repair {
     return false;
   }
 
+  [[nodiscard]] std::uint64_t all_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const ManifestShard& shard : shards_) {
+      for (const ManifestFile& file : shard.files) bytes += file.bytes;
+      bytes += shard.index.bytes + shard.blocks.bytes;
+    }
+    for (const ManifestFile& file : shards_.manifest().files) bytes += file.bytes;
+    return bytes;
+  }
+
   void find_damage() {
+    all_bytes_ = all_bytes();
     std::vector<RepairedFile> files;
     const auto add = [&](const ManifestFile& file, std::optional<std::uint64_t> shard,
                          bool is_data) {
@@ -191,9 +202,11 @@ class Repair {
   void drain(std::size_t left) {
     while (checks_.pending() > left) {
       RepairedFile file = checks_.take();
+      const std::uint64_t file_bytes = file.file.bytes;
       if (!file.fault.empty()) report_.files.push_back(std::move(file));
       events_.stop_if_asked();
-      events_.report(++done_, 0, 0);
+      done_bytes_ += file_bytes;
+      events_.report(done_bytes_, all_bytes_, done_bytes_);
     }
   }
 
@@ -352,7 +365,7 @@ class Repair {
   std::optional<WorkFolder> work_;
   ShardList shards_;
   RepairReport report_;
-  std::uint64_t done_ = 0;
+  std::uint64_t all_bytes_ = 0, done_bytes_ = 0;
   OrderedPipeline<RepairedFile> checks_{std::max(1U, request_.jobs)};  // last: uses the others
 };
 
