@@ -7,7 +7,7 @@ import shutil
 import signal
 
 from fault_case import IN_MEMORY, WORK_FOLDER_MARK, FaultCase
-from shale_tool import make_photos, manifest_of, png, run, snapshot, start, write
+from shale_tool import make_photos, manifest_of, npy, png, run, snapshot, start, write
 
 
 class TargetsThatExist(FaultCase):
@@ -196,6 +196,15 @@ class DisksThatFail(FaultCase):
         with self.small_disk("64k") as disk:
             self.ok("convert", few, disk / "out", "--to", "record", code=4)
             self.refused("convert", few, disk / "kept", "--to", "record", "--on-error", "keep", says=["of free space"])
+
+    def test_a_resample_needs_room_for_its_scratch_file_and_its_shards(self):
+        rows = self.folder / "rows.npy"
+        write(rows, npy("|u1", (24 << 14, 64), os.urandom(24 << 20)))
+        with self.small_disk("36m") as disk:
+            words = ["resample", f"x={rows}", disk / "out", "--to", "npy", "--memory", "16MiB"]
+            self.refused(*words, says=[f"{disk}/out: needs 51", " MiB of free space, only "])
+            self.assertEqual(os.listdir(disk), [])
+            self.ok(*words, "--tmp", self.folder)
 
     def test_a_disk_with_too_few_inodes_is_refused_before_the_first_byte(self):
         words = ["convert", self.source, "--to", "record", "--shard-samples", 5]

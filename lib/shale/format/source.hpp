@@ -70,6 +70,9 @@ struct SourceInfo {
   /// Bytes of one sample where all have one size: samples come in runs. Nullopt: one by one.
   std::optional<std::uint64_t> row_bytes;
   std::uint64_t memory_bytes = 0;  ///< that it holds while it is read
+  /// What it writes into a scratch folder, and keeps there until its last sample.
+  std::string scratch_folder;
+  std::uint64_t scratch_bytes = 0;
   /// What the digests of all samples must come to, if that is known; a digest that is zero is not.
   std::optional<DatasetDigest> digest;
   /// The sample with most bytes, where a list tells sizes before anything is read.

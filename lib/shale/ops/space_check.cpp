@@ -71,6 +71,11 @@ SpaceNeed operator-(SpaceNeed need, const SpaceNeed& less) {
   return need;
 }
 
+bool are_on_one_disk(const std::string& folder, const std::string& other) {
+  const auto facts = facts_behind(folder), others = facts_behind(other);
+  return facts && others && facts->st_dev == others->st_dev;
+}
+
 }  // namespace
 
 SpaceNeed least_space(const ConvertRequest& request, const Format& format, const SourceInfo& source,
@@ -97,7 +102,8 @@ void require_space(const ConvertRequest& request, const Format& format, const So
                    std::string_view hint, const Events& events) {
   const std::string folder =
       division.file_name.empty() ? request.output : folder_of_file(request.output);
-  const SpaceNeed need = least_space(request, format, source, division);
+  SpaceNeed need = least_space(request, format, source, division);
+  if (are_on_one_disk(folder, source.scratch_folder)) need.bytes += source.scratch_bytes;
   if (has_room(folder, need)) return;
   try {
     require_room(folder, need - written_before(work), hint);

@@ -92,6 +92,19 @@ class MemoryShares {
   bool are_settled_ = false;
 };
 
+// What stays in the scratch folder until the last row is read.
+std::uint64_t kept_scratch(const RowTable& table, const Draw& draw, std::uint64_t memory_bytes) {
+  const MemoryShares shares(table, draw, memory_bytes);
+  if (shares.are_settled()) return draw.rows() * *table.info.row_bytes;
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    bytes += plan_drawn_rows(table.row_bytes(i), draw.source_rows(), draw.rows(), shares.of(i),
+                             draw.costs())
+                 .scratch_bytes;
+  }
+  return bytes;
+}
+
 class DrawnSource final : public Source {
  public:
   DrawnSource(RowTable table, const DrawRequest& draw, const DrawLimits& limits,
@@ -110,6 +123,8 @@ class DrawnSource final : public Source {
     // What is drawn has not the digest of the whole; the files are proved before.
     if (!is_whole) info_.digest.reset();
     if (info_.digest) info_.digest->ordered = {};
+    info_.scratch_folder = limits.scratch_folder;
+    info_.scratch_bytes = kept_scratch(table_, *draw_, limits.memory_bytes);
   }
 
   [[nodiscard]] const SourceInfo& info() const override { return info_; }
@@ -124,6 +139,7 @@ class DrawnSource final : public Source {
   void narrow(std::uint64_t first, std::uint64_t samples) override {
     draw_ = part_of_draw(std::move(draw_), first - first_number_, samples);
     first_number_ = first;
+    info_.scratch_bytes = kept_scratch(table_, *draw_, limits_.memory_bytes);
   }
 
   [[nodiscard]] std::optional<PendingSample> next(std::uint64_t most_rows) override {
