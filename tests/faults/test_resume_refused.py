@@ -70,6 +70,22 @@ class RefusedContinuations(FaultCase):
         shard.write_bytes(content)
         self.finishes(*self.command(self.photos))
 
+    def test_lists_that_were_changed_or_lost_are_named(self):
+        for path in sorted(self.photos.rglob("*.png"))[:3]:
+            path.write_bytes(path.read_bytes()[:-8])
+        self.stop_halfway(self.photos)
+        skipped = self.out / ".shale/new/skipped.csv"
+        content = skipped.read_bytes()
+        self.assertIn(b"truncated", content)
+        for bad in (content.replace(b"truncated", b"truncatee", 1), content[:-1], None):
+            skipped.unlink()
+            if bad is not None:
+                skipped.write_bytes(bad)
+            self.refused(*self.command(self.photos), code=3, says=[skipped, "--overwrite"])
+            skipped.write_bytes(content)
+        self.ok(*self.command(self.photos), code=4)
+        self.ok("verify", self.out, "--against", self.photos)
+
     def test_a_file_of_a_folder_that_has_changed_is_named(self):
         self.stop_halfway(self.photos)
         last = sorted(self.photos.rglob("*.png"))[-1]

@@ -86,8 +86,8 @@ Conversion::Conversion(const ConvertRequest& request, const Events& events, cons
       state_(from.value_or(RunState{})) {
   if (source.info().holds_images && !state_.images) state_.images.emplace();
   if (from) {
-    skipped_list_.resume(from->skipped_bytes);
-    images_list_.resume(from->images_bytes);
+    skipped_list_.resume(from->skipped_list.bytes);
+    images_list_.resume(from->images_list.bytes);
     if (from->skipped > 0) show_earlier_skips(work.path());
   }
   if (state_.samples > 0) {
@@ -122,8 +122,8 @@ void Conversion::show_earlier_skips(const std::string& folder) {
 
 RunState Conversion::state() {
   RunState state = state_;
-  state.skipped_bytes = skipped_list_.sync();
-  state.images_bytes = images_list_.sync();
+  state.skipped_list = skipped_list_.sync();
+  state.images_list = images_list_.sync();
   return state;
 }
 

@@ -86,6 +86,8 @@ UnfinishedRun find_unfinished_run(const WorkFolder& work, const Events& events) 
     if (left.journal.lines == 0) return left;
     check_written_shards(work, events);
     left.state = state_from_line(work.last_state());
+    require_rows(join_path(work.path(), kSkippedName), left.state.skipped_list);
+    require_rows(join_path(work.path(), kImagesName), left.state.images_list);
   } catch (const Error& error) {
     if (error.code() == Code::interrupted) throw;
     left.fault = error;
