@@ -1,5 +1,6 @@
 #include "shale/encoding/sample_loader.hpp"
 
+#include <cerrno>
 #include <utility>
 
 #include "shale/base/checksum.hpp"
@@ -45,8 +46,20 @@ std::vector<ReadRequest> make_requests(Batch& batch, const Schema& schema,
   return requests;
 }
 
+Error changed_file(std::string_view how, std::uint64_t bytes) {
+  return Error(Code::io, "file has {}: it had {} bytes when it was listed", how, bytes);
+}
+
 void check_read(const PendingSample& sample, std::uint64_t number, const Wanted& wanted,
                 const ReadResult& result) {
+  if (result.error == ENOENT) {
+    throw changed_file("gone", wanted.bytes)
+        .at(sample.path)
+        .for_sample("", number)
+        .hint(
+            "restore it and run the same command again, or pass --overwrite to start again with "
+            "the input as it is now");
+  }
   if (result.error != 0) {
     const bool is_file = !sample.path.empty();
     throw read_failed(is_file ? sample.path : path_of(sample.descriptors[wanted.field]),
@@ -60,8 +73,7 @@ void check_read(const PendingSample& sample, std::uint64_t number, const Wanted&
             "again");
   }
   if (result.bytes == wanted.bytes) return;
-  throw Error(
-      Code::io, "file has {}: it had {} bytes when it was listed",
+  throw changed_file(
       result.bytes < wanted.bytes ? fmt::format("shrunk to {} bytes", result.bytes) : "grown",
       wanted.bytes)
       .at(sample.path)

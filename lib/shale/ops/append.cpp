@@ -55,12 +55,7 @@ void refuse_options(const ConvertRequest& request) {
                                   : !request.shared_listing.empty() ? "--listing"
                                   : !request.classes_from.empty()   ? "--classes-from"
                                                                     : "";
-  if (option.empty()) return;
-  Error error(Code::usage, "{} and --append exclude each other", option);
-  error.at(request.output);
-  error.hint(option == "--classes-from" ? "leave it out: the class table is that of the dataset"
-                                        : "leave out one of the two");
-  throw error;
+  if (!option.empty()) throw excluded_by_append(option, request.output);
 }
 
 // Errors: Code::not_found, Code::mismatch for what is not a finished dataset.
@@ -347,6 +342,14 @@ ConvertReport append_into(const ConvertRequest& asked, const Events& events) {
 }
 
 }  // namespace
+
+Error excluded_by_append(std::string_view option, const std::string& output) {
+  Error error(Code::usage, "{} and --append exclude each other", option);
+  error.at(output);
+  error.hint(option == "--classes-from" ? "leave it out: the class table is that of the dataset"
+                                        : "leave out one of the two");
+  return error;
+}
 
 ConvertReport append_to_dataset(const ConvertRequest& request, const Events& events) {
   refuse_options(request);

@@ -14,4 +14,7 @@ namespace shale {
 /// Code::schema for a key that the dataset has already; same as convert.
 [[nodiscard]] ConvertReport append_to_dataset(const ConvertRequest& request, const Events& events);
 
+/// The error of an option that means nothing for an append.
+[[nodiscard]] Error excluded_by_append(std::string_view option, const std::string& output);
+
 }  // namespace shale

@@ -120,7 +120,7 @@ std::optional<std::string> first_difference(const Identity& was, const Identity&
   if (!was.empty() && was.front().first == kMergeMember)
     return "a merge of parts before, a conversion now";
   if (!was.empty() && was.front().first == kRuns)
-    return fmt::format("{} runs with --append before, one now", was.front().second);
+    return fmt::format("appended to, {} runs in all, before, one run now", was.front().second);
   const auto is_part = [](const Identity& identity) {
     return !identity.empty() && identity.back().first == kPartMember;
   };
