@@ -147,7 +147,26 @@ class Appends(FaultCase):
         self.assertEqual(snapshot(self.out), before)
         # A plain command of the same input is another one afterwards.
         self.ok("convert", self.more, self.out, "--append", code=4)
-        self.refused("convert", self.first, self.out, "--to", "record", "--shard-samples", 5, says=["2 runs with --append before"])
+        self.refused("convert", self.first, self.out, "--to", "record", "--shard-samples", 5, says=["appended to, 2 runs in all"])
+        self.refused("convert", self.more, self.out, "--append", "--part", "0/2", code=2, says=["--part and --append exclude each other"])
+
+    def test_a_damaged_set_is_not_appended_to(self):
+        write(self.first / "class-0/bad.png", b"nothing")
+        self.ok("convert", self.first, self.out, "--to", "record", "--shard-samples", 5, code=4)
+        words = ["convert", self.more, self.out, "--append"]
+        for name in ("skipped.csv", "shard-000001.tfrecord", "shard-000000.index.npy", "shard-000002.blocks.npy"):
+            path = self.out / name
+            content = path.read_bytes()
+            changed = [None, content[:-1]] + ([content.replace(b"bad", b"bed")] if name == "skipped.csv" else [])
+            for bad in changed:
+                path.unlink()
+                if bad is not None:
+                    path.write_bytes(bad)
+                with self.untouched(self.out):
+                    self.refused(*words, code=3, says=[name])
+                path.write_bytes(content)
+        self.ok(*words, code=4)
+        self.ok("verify", self.out, "--deep")
 
     def test_a_set_that_another_process_writes(self):
         before = self.begin()

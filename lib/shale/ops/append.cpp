@@ -70,6 +70,12 @@ void require_dataset(const std::string& output) {
       .hint("leave out --append to begin one");
 }
 
+// A new manifest says that all of the dataset is whole: what is small is proved, the rest has its
+// size.
+void refuse_damaged(const std::string& output) {
+  prove_other_files(DatasetPaths(output), refuse_incomplete(output));
+}
+
 void refuse_unfit_set(const ConvertRequest& request, const Manifest& manifest) {
   if (manifest.part) {
     throw cannot_append(request.output, fmt::format("it is part {} of {} of a run",
@@ -262,6 +268,7 @@ ConvertReport already_appended(const ConvertRequest& request, const Events& even
 
 ConvertReport plan_append(const ConvertRequest& asked, const Events& events) {
   require_dataset(asked.output);
+  refuse_damaged(asked.output);
   const StandingDataset standing(asked.output);
   const ConvertRequest request = request_for(asked, standing.manifest());
   const std::unique_ptr<Source> source =
@@ -320,6 +327,7 @@ ConvertReport append_into(const ConvertRequest& asked, const Events& events) {
   ConvertReport report;
   try {
     require_dataset(asked.output);
+    refuse_damaged(asked.output);
     const StandingDataset standing(asked.output);
     const ConvertRequest request = request_for(asked, standing.manifest());
     source = open_added(request, standing.manifest(), work.path(), events);
