@@ -86,6 +86,21 @@ class RefusedContinuations(FaultCase):
         self.ok(*self.command(self.photos), code=4)
         self.ok("verify", self.out, "--against", self.photos)
 
+    def test_a_killed_overwrite_with_a_damaged_listing_begins_again(self):
+        """The same command has --overwrite already: nothing more can be asked of it."""
+        self.ok(*self.command(make_photos(self.folder / "old", 6)))
+        steps = Steps(self, self.folder, self.out)
+        command = self.command(self.photos, "--overwrite")
+        self.assertEqual(steps.killed(command, 60), -signal.SIGKILL)
+        listing = self.out / ".shale/listing"
+        content = bytearray(listing.read_bytes())
+        content[len(content) // 2] ^= 1
+        listing.write_bytes(content)
+        with self.untouched(self.out):
+            self.refused(*self.command(self.photos), code=1)
+        self.finishes(*command)
+        self.ok("verify", self.out, "--against", self.photos)
+
     def test_a_file_of_a_folder_that_has_changed_is_named(self):
         self.stop_halfway(self.photos)
         last = sorted(self.photos.rglob("*.png"))[-1]

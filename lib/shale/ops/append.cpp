@@ -355,6 +355,7 @@ Error excluded_by_append(std::string_view option, const std::string& output) {
   Error error(Code::usage, "{} and --append exclude each other", option);
   error.at(output);
   error.hint(option == "--classes-from" ? "leave it out: the class table is that of the dataset"
+             : option == "--overwrite"  ? "leave out --overwrite: an append replaces nothing"
                                         : "leave out one of the two");
   return error;
 }

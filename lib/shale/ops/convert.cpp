@@ -114,13 +114,26 @@ OpenedInput open_for(ConvertRequest request, const TakenOutput& output, const Fo
   return input;
 }
 
+// A listing that is damaged ends a run that may not be discarded.
+OpenedInput open_by_listing(const ConvertRequest& request, const TakenOutput& output,
+                            const Format& format, bool has_listing, const Events& events) {
+  try {
+    return open_for(request, output, format, has_listing, events);
+  } catch (const Error& error) {
+    const bool is_of_listing =
+        has_listing && error.code() == Code::damaged && error.file() == output.work.listing_path();
+    if (!is_of_listing || !request.overwrite) throw;
+  }
+  return open_for(request, output, format, false, events);
+}
+
 // By the listing of the run that is continued, if it is of this very command: a new run lists the
 // folder as it is now.
 OpenedInput open_or_continue(const ConvertRequest& request, const TakenOutput& output,
                              const Format& format, const Events& events) {
   const UnfinishedRun& left = output.left;
   const bool has_listing = asks_to_continue(request, left) && output.work.holds_listing();
-  OpenedInput input = open_for(request, output, format, has_listing, events);
+  OpenedInput input = open_by_listing(request, output, format, has_listing, events);
   const bool is_refused = left.journal.lines > 0 && !request.overwrite;
   if (!has_listing || is_refused || is_head_of(left, input.head)) return input;
   input.source.reset();

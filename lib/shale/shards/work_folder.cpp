@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/free_space.hpp"
 #include "shale/io/path_facts.hpp"
@@ -39,6 +40,8 @@ constexpr std::string_view kLockName = "lock", kJournalName = "journal", kListin
 constexpr std::chrono::milliseconds kBetweenTries(20);
 // A file system without stable inode numbers must not keep us here for ever.
 constexpr int kMostTries = 100, kLooks = 10;
+// Half a second: a process that was killed holds its lock until its last write is done.
+constexpr int kTriesOfBusy = 25;
 
 // What FUSE and NFS make of an open file that is deleted: on its way out.
 bool is_deleted(std::string_view name) {
@@ -195,18 +198,18 @@ void WorkFolder::clear_left_of_file(const std::string& file) noexcept try {
 WorkFolder::~WorkFolder() { release(); }
 
 void WorkFolder::take(const std::function<void()>& wait) try {
-  int tries = 0;
+  int tries = 0, busy = 0;
   for (Lock lock = try_lock(); lock != Lock::taken; lock = try_lock()) {
     if (lock == Lock::lost) {
       if (++tries == kMostTries) throw error(ENOENT, "cannot keep its lock file");
       continue;
     }
-    if (!wait) {
+    if (!wait && ++busy > kTriesOfBusy) {
       throw Error(Code::exists, "another shale process is writing here")
           .at(target_)
           .hint("wait for it to end, or choose another output");
     }
-    wait();
+    if (wait) wait();
     std::this_thread::sleep_for(kBetweenTries);
   }
   mark();
@@ -221,6 +224,10 @@ void WorkFolder::take(const std::function<void()>& wait) try {
 WorkFolder::Lock WorkFolder::try_lock() {
   if (retried(path_, [&] { return ::mkdir(path_.c_str(), 0777); }) == 0) {
     made_folder_ = true;
+  } else if (errno == ENOENT) {
+    throw Error(Code::not_found, "the folder that it is to be written to does not exist")
+        .at(target_)
+        .hint("make it first: mkdir -p '" + printable(directory_) + "'");
   } else if (errno != EEXIST) {
     throw error(errno, "cannot be written");
   }
@@ -279,6 +286,7 @@ void WorkFolder::clear() {
 void WorkFolder::begin(std::string_view request) {
   journal_ = Journal::create(join_path(path_, kJournalName), request);
   sync_directory(path_);
+  sync_directory(directory_);  // what is in a folder lasts no longer than its name
 }
 
 void WorkFolder::resume(const JournalSummary& previous) {
