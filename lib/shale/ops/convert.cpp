@@ -161,12 +161,7 @@ std::optional<RunState> begin_run(const ConvertRequest& request, TakenOutput& ou
     return from;
   }
   work.resume(output.left.journal);
-  if (from->samples > 0) {
-    events.say(fmt::format("continuing: {} with {} of {} are complete",
-                           format_counted(work.shards(), "shard", "shards"),
-                           format_counted(from->samples, "sample", "samples"),
-                           format_count(source.manifest.samples)));
-  }
+  say_continuing(work, *from, source, events);
   return from;
 }
 
@@ -255,7 +250,8 @@ ConvertReport convert(const ConvertRequest& request, const Events& events) {
         report.was_compared = true;
         refuse_changed_content(request, events, format, *source);
       }
-      if (!request.is_dry_run) WorkFolder::clear_left(request.output);
+      if (!request.is_dry_run && !holds_unfinished_append(request.output))
+        WorkFolder::clear_left(request.output);
     } else {
       report = plan_conversion(request, format, *source, std::move(wanted),
                                {request.shard_bytes, request.shard_samples});

@@ -117,6 +117,13 @@ std::optional<std::string> first_difference(const Identity& was, const Identity&
   if (chooses(was) != chooses(is))
     return fmt::format("{} before, {} now", chooses(was) ? "some of the samples" : "all samples",
                        chooses(is) ? "some" : "all");
+  const auto appends = [](const Identity& identity) {
+    return std::ranges::any_of(identity,
+                               [](const auto& entry) { return entry.first == kAppendedTo; });
+  };
+  if (appends(was) != appends(is))
+    return fmt::format("{} before, {} now", appends(was) ? "an append" : "a conversion",
+                       appends(is) ? "an append" : "a conversion");
   if (!was.empty() && was.front().first == kMergeMember)
     return "a merge of parts before, a conversion now";
   if (!was.empty() && was.front().first == kRuns)

@@ -183,6 +183,12 @@ WorkFolder WorkFolder::of_file(const std::string& file, const std::function<void
   return WorkFolder(BesideFile{}, file, wait);
 }
 
+JournalSummary WorkFolder::run_left_in(const std::string& directory) {
+  const std::string path = join_path(directory, kWorkFolder);
+  if (work_folder_at(path) != WorkFolderState::ours) return {};
+  return read_journal(join_path(path, kJournalName));
+}
+
 void WorkFolder::clear_left(const std::string& directory) noexcept try {
   if (is_left(join_path(directory, kWorkFolder))) WorkFolder(directory).remove();
 } catch (...) {
@@ -337,9 +343,10 @@ void WorkFolder::drop_journal() const {
 void WorkFolder::drop_unfinished_files() noexcept {
   for (const std::string& name : names_in(new_path_)) {
     const std::optional<std::uint64_t> shard = shard_of_file(name);
-    const bool is_list = name == kSkippedName || name == kImagesName;
-    if (!is_list && (!shard || *shard >= journal_.lines()))
-      (void)remove_file(join_path(new_path_, name));
+    const bool is_list = is_list_name(name, kSkippedName) || is_list_name(name, kImagesName);
+    const bool is_whole =
+        shard && *shard >= first_shard_ && *shard - first_shard_ < journal_.lines();
+    if (!is_list && !is_whole) (void)remove_file(join_path(new_path_, name));
   }
 }
 

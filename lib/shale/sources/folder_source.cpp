@@ -468,9 +468,7 @@ class FolderSource final : public Source {
                             format_counted(table.names().size(), "label", "labels"), classes - 1))
         .at(request_.labels_file)
         .because("the class table comes from " + request_.classes_from)
-        .hint(request_.extends_set
-                  ? "write class names instead of numbers, or numbers of its classes"
-                  : "write class names instead of numbers, or leave out --classes-from");
+        .hint("write class names instead of numbers, or only numbers of its classes");
   }
 
   void finish_list() {
