@@ -38,7 +38,11 @@ class Rebuilding {
       : directory_(directory), manifest_(manifest), events_(events), format_(format_of(manifest)) {}
 
   void finish() {
-    if (work_) work_->remove();
+    if (work_) {
+      work_->remove();
+    } else {
+      WorkFolder::clear_left_without_journal(directory_);  // all was done, then it was killed
+    }
   }
 
   RebuiltShard rebuild(const ManifestShard& shard) {

@@ -195,6 +195,12 @@ void WorkFolder::clear_left(const std::string& directory) noexcept try {
   return;  // another process works there, or nothing can be written
 }
 
+void WorkFolder::clear_left_without_journal(const std::string& directory) noexcept try {
+  if (!stands(join_path(join_path(directory, kWorkFolder), kJournalName))) clear_left(directory);
+} catch (...) {
+  return;  // as above
+}
+
 void WorkFolder::clear_left_of_file(const std::string& file) noexcept try {
   if (is_left(path_beside(file))) of_file(file).remove();
 } catch (...) {

@@ -42,6 +42,8 @@ class WorkFolder {
   /// nobody's way.
   static void clear_left(const std::string& directory) noexcept;
   static void clear_left_of_file(const std::string& file) noexcept;
+  /// The same for a command beside a dataset: a run with a journal can be continued, and stays.
+  static void clear_left_without_journal(const std::string& directory) noexcept;
   ~WorkFolder();
   WorkFolder(const WorkFolder&) = delete;
   WorkFolder& operator=(const WorkFolder&) = delete;
