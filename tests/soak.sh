@@ -3,7 +3,7 @@
 # hostile manifests, and clean runs in between that must raise no alarm. Prints what was tried, and exits 1 if anything did not hold.
 #   tests/soak.sh MINUTES [--seed N] [--jobs N] [--only ATTACK,...]      SHALE names the program (default build/release/shale)
 # Begins with an .npz beyond 4 GiB, and with a fault of the storage at every call of a convert (MINUTES 0 leaves both out).
-#   tests/soak.sh resume [KILLS]      kills convert at KILLS steps (default 25) of each format and kind of input, and cuts the power at 200 calls
+#   tests/soak.sh resume [KILLS]      kills convert at KILLS steps (default 25) of each format and kind of input, the other commands too, and cuts the power at 200 calls
 # Builds nothing. A failure prints the seed of its round; tests/soak.sh 0 --seed N repeats that round alone.
 set -euo pipefail
 
@@ -15,7 +15,7 @@ fi
 if [[ $1 == resume ]]; then
   export SHALE=${SHALE:-$root/build/release/shale} RESUME_KILLS=${2:-25} POWER_CUTS=200 PYTHONDONTWRITEBYTECODE=1
   cd "$root/tests/faults"
-  exec python3 -m unittest -v test_resume test_power_cut
+  exec python3 -m unittest -v test_resume test_killed_commands test_power_cut
 fi
 peers=${SHALE_PEERS:-$root/build/peers}
 "$root/tests/install-deps.sh" --peers "$peers"

@@ -9,7 +9,7 @@ from shale_tool import run, snapshot
 from steps import Steps
 
 # Kills per command, spread evenly over all steps; tests/soak.sh asks for more.
-KILLS = int(os.environ.get("RESUME_KILLS", 6))
+KILLS = int(os.environ.get("RESUME_KILLS", 3))
 ABSENT = ""
 
 

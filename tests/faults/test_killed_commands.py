@@ -97,7 +97,7 @@ class KilledCommands(StepsCase):
 
         for words in ([], ["--move"]):
             with self.subTest(words=words):
-                command = lambda jobs, memory, words=words: ["merge", parts, out, *words]  # noqa: E731
+                command = lambda jobs, memory, words=words: ["merge", parts, out, *words]
                 self.kill_at_steps(command, prepare=copied_parts, check=parts_or_result)
         self.ok("verify", out, "--against", self.inputs / "photos")
 
