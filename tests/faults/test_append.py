@@ -168,6 +168,26 @@ class Appends(FaultCase):
         self.ok(*words, code=4)
         self.ok("verify", self.out, "--deep")
 
+    def test_an_appended_set_is_repaired_from_a_copy_and_verified_against_all_its_inputs(self):
+        self.begin()
+        self.ok("convert", self.more, self.out, "--append", "--max-errors", "50%", code=4)
+        whole = snapshot(self.out)
+        shutil.copytree(self.out, self.folder / "copy")
+        for name in ("skipped-000001.csv", "shard-000000.index.npy"):
+            (self.out / name).unlink()
+        for name in ("shard-000001.tfrecord", "shard-000003.tfrecord"):
+            write(self.out / name, (self.out / name).read_bytes()[:-1] + b"?")
+        self.refused("repair", self.out, "--from", self.more, says=["was appended to"])
+        (self.out / "dataset.json").unlink()
+        self.ok("repair", self.out, "--from", self.folder / "copy")
+        self.assertEqual(snapshot(self.out), whole)
+        done = self.refused("verify", self.out, "--against", self.more, code=3, says=["sample is not in the source"])
+        self.assertIn("holds the samples of 2 inputs", done.err + done.out)
+        both = self.folder / "both"
+        shutil.copytree(self.first, both)
+        shutil.copytree(self.more, both, dirs_exist_ok=True)
+        self.ok("verify", self.out, "--against", both)
+
     def test_a_set_that_another_process_writes(self):
         before = self.begin()
         write(self.out / ".shale/lock", WORK_FOLDER_MARK)

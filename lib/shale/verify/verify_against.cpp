@@ -477,6 +477,12 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
                    .memory_bytes = request.memory_bytes / 4,
                    .all_memory_bytes = request.memory_bytes,
                    .stop_if_asked = [&] { events.stop_if_asked(); }});
+  if (!manifest.runs.empty()) {
+    notes.push_back(
+        fmt::format("the dataset was appended to and holds the samples of {} inputs: the folder "
+                    "must have them all",
+                    manifest.runs.size()));
+  }
   if (is_unlabelled)
     notes.push_back("labels were not compared: pass --labels with the file that has them");
   const std::uint64_t left_out =
