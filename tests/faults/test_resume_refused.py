@@ -120,6 +120,35 @@ class RefusedContinuations(FaultCase):
         self.refused(*self.command(source), says=["x.npy", "modified", "--overwrite"])
         self.finishes(*self.command(source, "--overwrite"))
 
+    def test_an_input_that_was_moved_is_continued(self):
+        """It is listed again, and is the same by paths and sizes; a file that differs is not."""
+        reference = self.folder / "reference"
+        self.ok("convert", self.photos, reference, "--to", "record", "--shard-samples", 5)
+        self.stop_halfway(self.photos)
+        moved = self.folder / "elsewhere"
+        os.rename(self.photos, moved)
+        extra = png(9, 9)
+        write(moved / "class-0/new.png", extra)
+        with self.untouched(self.out):
+            self.refused(*self.command(moved), says=["input samples: 40 before, 41 now"])
+        (moved / "class-0/new.png").unlink()
+        finished = [shard.stat().st_ino for shard in (self.out / ".shale/new").glob("shard-000000.tfrecord")]
+        self.finishes(*self.command(moved))
+        self.assertEqual([(self.out / "shard-000000.tfrecord").stat().st_ino], finished)
+        self.check_same(self.out, reference)
+
+    def test_a_file_of_a_folder_that_has_gone_is_named_and_added_ones_are_not_noticed(self):
+        self.stop_halfway(self.photos)
+        last = sorted(self.photos.rglob("*.png"))[-1]
+        content, times = last.read_bytes(), last.stat()
+        last.unlink()
+        self.refused(*self.command(self.photos), says=[last])
+        write(last, content)
+        os.utime(last, ns=(times.st_atime_ns, times.st_mtime_ns))
+        write(self.photos / "class-0/new.png", content)
+        self.finishes(*self.command(self.photos))
+        self.assertNotIn("new.png", self.ok("ls", self.out).out)
+
     def test_another_command_is_refused_with_the_difference(self):
         self.stop_halfway(self.photos)
         with self.untouched(self.out):

@@ -124,6 +124,8 @@ class HeldReads(FaultCase):
             write(i / f"arrays/{name}.npy", npy("<u4", (40_000, 16), bytes(range(256)) * 10_000))
         write(i / "packed/g.h5", zlib.decompress(base64.b64decode(PACKED_HDF5)))
         run("convert", i / "arrays/x.npy", i / "npy", "--to", "npy", "--shard-samples", 15_000)
+        for part in range(3):
+            run("convert", i / "photos", i / "parts", "--to", "record", "--shard-samples", 9, "--part", f"{part}/3")
 
     def setUp(self):
         super().setUp()
@@ -175,6 +177,8 @@ class HeldReads(FaultCase):
             yield ["info", i / name], None
             yield ["cat", i / name, 54], None
         yield ["cat", i / "record", "--key", "class-1/00059.png"], None
+        yield ["parts", i / "parts"], None
+        yield ["merge", i / "parts", o], o
         yield ["convert", i / "photos", o, "--to", "record", "--shard-samples", 14, "--jobs", 3], o
         yield ["convert", i / "hdf5", o, "--to", "lmdb", "--shuffle", "--jobs", 3], o
         yield ["convert", i / "files/f.lmdb", o, "--to", "hdf5", "--jobs", 3], o
@@ -209,6 +213,27 @@ class HeldReads(FaultCase):
                 self.clear(output)
         self.assertEqual(snapshot(self.inputs.path), before)
         self.assertGreater(stopped, 0)
+
+    def test_a_signal_stops_a_repair_that_the_same_command_finishes(self):
+        whole, hurt = self.inputs / "record", self.folder / "hurt"
+        for source in (whole, self.inputs / "photos"):
+            words = ["repair", hurt, "--from", source, "--jobs", 3]
+            self.damage(whole, hurt)
+            reads = self.reads_of(words)
+            for step, which in enumerate(SIGNALS[:HELD]):
+                with self.subTest(source=source.name, read=reads * step // HELD, signal=which.name):
+                    self.damage(whole, hurt)
+                    code, _, messages = self.signalled(words, reads * step // HELD, which)
+                    self.assertIn(code, (130,) if 2 * step <= HELD else (0, 130), messages)
+                    self.ok(*words)
+                    self.assertEqual(snapshot(hurt), snapshot(whole))
+
+    def damage(self, whole, hurt):
+        """A copy with every shard truncated."""
+        shutil.rmtree(hurt, ignore_errors=True)
+        shutil.copytree(whole, hurt)
+        for shard in hurt.glob("*.tfrecord"):
+            os.truncate(shard, 99)
 
     def check_left(self, output):
         """What a stop may leave: the work folder of a dataset, for the next run to go on."""

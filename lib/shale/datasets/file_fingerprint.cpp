@@ -24,26 +24,30 @@ void hash_range(const InputFile& file, std::uint64_t begin, std::uint64_t bytes,
 
 }  // namespace
 
-FileFingerprint fingerprint_of(const InputFile& file) {
+FileFingerprint fingerprint_of(const InputFile& file, const std::function<void()>& stop_if_asked) {
+  const auto hash_part = [&](std::uint64_t begin, std::uint64_t bytes, Hasher128& hasher) {
+    if (stop_if_asked) stop_if_asked();
+    hash_range(file, begin, bytes, hasher);
+  };
   constexpr std::uint64_t kAllPieces = kFingerprintPieces * kFingerprintPieceBytes;
   const SparseReading sparse(file);
   const std::uint64_t head_end = std::min(kFingerprintEndBytes, file.size());
   const std::uint64_t tail_begin =
       file.size() - std::min(kFingerprintEndBytes, file.size() - head_end);
   Hasher128 head, middle, tail;
-  hash_range(file, 0, head_end, head);
+  hash_part(0, head_end, head);
   if (const std::uint64_t between = tail_begin - head_end; between <= kAllPieces) {
-    hash_range(file, head_end, between, middle);
+    hash_part(head_end, between, middle);
   } else {
     const std::uint64_t room = between - kFingerprintPieceBytes;
     for (std::uint64_t i = 0; i < kFingerprintPieces; ++i) {
       // room / 63 * i would leave out the end; room * i would overflow.
       const std::uint64_t step = room / (kFingerprintPieces - 1);
       const std::uint64_t begin = i + 1 == kFingerprintPieces ? room : step * i;
-      hash_range(file, head_end + begin, kFingerprintPieceBytes, middle);
+      hash_part(head_end + begin, kFingerprintPieceBytes, middle);
     }
   }
-  hash_range(file, tail_begin, file.size() - tail_begin, tail);
+  hash_part(tail_begin, file.size() - tail_begin, tail);
   return {head.digest(), middle.digest(), tail.digest()};
 }
 

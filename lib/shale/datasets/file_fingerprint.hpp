@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -13,8 +14,11 @@ inline constexpr std::uint64_t kFingerprintEndBytes = 256 * 1024, kFingerprintPi
                                kFingerprintPieces = 64;
 
 /// The fingerprint of a file of another tool. Reads at most 768 KiB of it, whatever its size; all
-/// of a file up to that. Errors: Code::damaged if the file ends before; Code::io.
-[[nodiscard]] FileFingerprint fingerprint_of(const InputFile& file);
+/// of a file up to that. `stop_if_asked` (may be null) comes before each read: there are 66, and
+/// storage may be slow. Errors: Code::damaged if the file ends before; Code::io; what
+/// `stop_if_asked` throws.
+[[nodiscard]] FileFingerprint fingerprint_of(const InputFile& file,
+                                             const std::function<void()>& stop_if_asked = {});
 
 /// Its three hashes, one after the other.
 [[nodiscard]] std::string hex_of(const FileFingerprint& fingerprint);

@@ -115,7 +115,7 @@ class Indexing {
         dialect_(request.dialect) {
     files_.emplace_back(request.file);
     mtime_ns_ = mtime_ns_of(files_[0]);
-    fingerprint_ = fingerprint_of(files_[0]);
+    fingerprint_ = fingerprint_of(files_[0], [this] { events_.stop_if_asked(); });
     name_ = fs::path(request.file).filename().string();
   }
 
@@ -186,7 +186,8 @@ class Indexing {
       if (error.code() == Code::not_found) return false;
       throw;
     }
-    return !change_since_index(files_[0], shards.manifest(), shards.only());
+    return !change_since_index(files_[0], shards.manifest(), shards.only(),
+                               [this] { events_.stop_if_asked(); });
   }
 
   // An index that is made again keeps the way in which its samples are read, and what shale knew
@@ -516,12 +517,14 @@ NamelessIndex index_without_name(const ForeignRequest& request, const Events& ev
 }
 
 std::optional<std::string> change_since_index(const InputFile& file, const Manifest& manifest,
-                                              const std::optional<ManifestShard>& only_shard) {
+                                              const std::optional<ManifestShard>& only_shard,
+                                              const std::function<void()>& stop_if_asked) {
   if (!only_shard || only_shard->files.size() != 1) return "the index describes no file";
   if (const std::uint64_t then = only_shard->files[0].bytes; then != file.size())
     return fmt::format("it had {} bytes, now {}", then, file.size());
   if (const std::optional<FileFingerprint>& then = manifest.source.file) {
-    const std::optional<std::string> difference = first_difference(*then, fingerprint_of(file));
+    const std::optional<std::string> difference =
+        first_difference(*then, fingerprint_of(file, stop_if_asked));
     if (!difference) return std::nullopt;
     return fmt::format("it has the same size, but {}", *difference);
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -82,8 +83,8 @@ struct NamelessIndex {
 /// whatever its times are (docs/foreign.md has what that finds); of an index without fingerprint by
 /// size and time of modification.
 [[nodiscard]] std::optional<std::string> change_since_index(
-    const InputFile& file, const Manifest& manifest,
-    const std::optional<ManifestShard>& only_shard);
+    const InputFile& file, const Manifest& manifest, const std::optional<ManifestShard>& only_shard,
+    const std::function<void()>& stop_if_asked = {});
 /// The error for such an index, which would point to the wrong bytes.
 [[nodiscard]] Error stale_index(const std::string& file, const std::string& index_folder,
                                 const Manifest& manifest, std::string_view change);

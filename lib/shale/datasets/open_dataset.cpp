@@ -26,9 +26,10 @@ void read_into(OpenedDataset& dataset, std::uint64_t memory_bytes) {
 }
 
 void refuse_stale(const OpenedDataset& dataset, const std::string& file,
-                  const std::string& index_folder) {
+                  const std::string& index_folder, const Events& events) {
   if (const auto change =
-          change_since_index(InputFile(file), dataset.manifest, dataset.shards.only()))
+          change_since_index(InputFile(file), dataset.manifest, dataset.shards.only(),
+                             [&events] { events.stop_if_asked(); }))
     throw stale_index(file, index_folder, dataset.manifest, *change);
 }
 
@@ -126,7 +127,7 @@ OpenedDataset open_file(const DatasetRequest& request, const std::string& file,
   std::optional<Dialect> dialect = request.dialect;
   if (is_manifest(dataset.paths.manifest)) {
     read_into(dataset, request.memory_bytes);
-    refuse_stale(dataset, file, request.index_folder);
+    refuse_stale(dataset, file, request.index_folder, events);
     const ShardLayout& layout = dataset.manifest.layout;
     if (!dialect) dialect = layout.dialect;
     if (layout.dialect == *dialect && (!request.with_checksums || layout.has_checksums))

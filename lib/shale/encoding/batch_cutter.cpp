@@ -49,14 +49,16 @@ void refuse_over_budget(const PendingSample& sample, std::uint64_t memory_bytes)
   if (cost(sample, 1) > memory_bytes) throw over_budget(sample, memory_bytes);
 }
 
-BatchCutter::BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs, Runs runs)
+BatchCutter::BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs, Runs runs,
+                         std::function<void()> stop_if_asked)
     : source_(source),
       runs_(runs),
       budget_(budget),
       most_in_flight_(most_batches_in_flight(jobs)),
       batch_bytes_(bytes_of_batch(budget.limit(), jobs)),
       most_shards_(open_shards_a_batch(most_in_flight_)),
-      next_number_(runs.first) {}
+      next_number_(runs.first),
+      stop_if_asked_(std::move(stop_if_asked)) {}
 
 std::optional<Batch> BatchCutter::next(std::size_t in_flight) {
   if (in_flight >= most_in_flight_) return std::nullopt;
@@ -99,6 +101,7 @@ void BatchCutter::gather() {
     if (!held_over_) {
       const std::uint64_t rows = most_rows();
       if (rows == 0) break;
+      if (stop_if_asked_) stop_if_asked_();
       held_over_ = source_.next(rows);
     }
     if (!held_over_) break;

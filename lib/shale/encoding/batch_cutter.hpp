@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -23,7 +24,9 @@ class BatchCutter final : public BatchFeed {
     std::optional<std::uint64_t> rows_a_shard;  ///< no run goes across a multiple of it
     std::uint64_t first = 0;                    ///< number of the sample that the source gives next
   };
-  BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs, Runs runs);
+  /// `stop_if_asked` (may be null) comes before each sample: a source may read for it, slowly.
+  BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs, Runs runs,
+              std::function<void()> stop_if_asked = {});
 
   /// The next batch, if there is one, if the budget has room for it and if fewer than two per job
   /// (and two) are `in_flight`. With nothing in flight there is always room. Errors: Code::limit
@@ -47,6 +50,7 @@ class BatchCutter final : public BatchFeed {
   std::optional<Batch> waiting_;  // cut, but there was no room for it yet
   std::uint64_t waiting_cost_ = 0, next_number_;
   std::vector<ReadBuffer> buffers_;
+  std::function<void()> stop_if_asked_;
 };
 
 }  // namespace shale

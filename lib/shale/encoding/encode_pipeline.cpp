@@ -1,5 +1,6 @@
 #include "shale/encoding/encode_pipeline.hpp"
 
+#include <chrono>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -9,6 +10,12 @@
 #include "shale/flow/ordered_pipeline.hpp"
 
 namespace shale {
+namespace {
+
+// While a slow read is waited for.
+constexpr std::chrono::milliseconds kBetweenLooks(100);
+
+}  // namespace
 
 void encode_all(Source& source, const Encoding& encoding, const PipelineLimits& limits,
                 const Events& events, const std::function<void(const EncodedSample&)>& commit) {
@@ -16,7 +23,8 @@ void encode_all(Source& source, const Encoding& encoding, const PipelineLimits& 
   BatchCutter cutter(source, budget, limits.jobs,
                      {.are_encoded_whole = encoding.layout.rows.takes_runs(),
                       .rows_a_shard = limits.rows_a_shard,
-                      .first = limits.first});
+                      .first = limits.first},
+                     [&events] { events.stop_if_asked(); });
   encode_all(cutter, source.info(), encoding, limits.jobs, events, commit, limits.first);
 }
 
@@ -35,6 +43,7 @@ void encode_all(BatchFeed& feed, const SourceInfo& info, const Encoding& encodin
       });
     }
     if (pipeline.pending() == 0) return;
+    while (!pipeline.has_result(kBetweenLooks)) events.stop_if_asked();
     EncodedBatch encoded = pipeline.take();
     for (const EncodedSample& sample : encoded.samples) {
       done += sample.record ? sample.record->digest.samples : 1;

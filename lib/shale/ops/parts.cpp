@@ -131,6 +131,7 @@ class PartSearch {
     const FoundPart* said_by = nullptr;
     for (FoundPart& part : report_.parts) {
       if (part.state != PartState::complete) continue;
+      events_.stop_if_asked();
       const Manifest manifest = read_manifest(part.path);
       if (!first) {
         first = manifest;

@@ -103,9 +103,9 @@ class ArraySource final : public Source {
 
  private:
   // What tells one array from another of its shape: folds, seeds and splits come in equal ones.
-  static std::string content_of(const ArrayFile& array) {
+  [[nodiscard]] std::string content_of(const ArrayFile& array) const {
     if (array.archived) return fmt::format("crc32 {:08x}", array.archived->crc32);
-    return hex_of(fingerprint_of(*array.file));
+    return hex_of(fingerprint_of(*array.file, [this] { events_.stop_if_asked(); }));
   }
 
   // Paths and times are not part of the facts; names, types, order, sizes and samples of the

@@ -175,7 +175,7 @@ std::unique_ptr<Source> open_samples(const InputRequest& request,
                           .scratch_folder = scratch};
   if (std::optional<ArrayColumns> arrays = find_array_columns(request.inputs, request.fields)) {
     ArrayRequest rows = array_request(request, std::move(*arrays), scratch);
-    return draw ? make_drawn_source(table_of_arrays(rows), *draw, limits, events)
+    return draw ? make_drawn_source(table_of_arrays(rows, events), *draw, limits, events)
                 : open_array_source(std::move(rows), events);
   }
   if (!is_folder(request)) {
@@ -230,7 +230,7 @@ std::unique_ptr<Source> open_samples(const InputRequest& request,
 RowTable open_row_table(const InputRequest& request, const std::string& scratch_folder,
                         const Events& events) {
   if (std::optional<ArrayColumns> arrays = find_array_columns(request.inputs, request.fields))
-    return table_of_arrays(array_request(request, std::move(*arrays), scratch_folder));
+    return table_of_arrays(array_request(request, std::move(*arrays), scratch_folder), events);
   if (is_folder(request)) throw rows_differ(request.inputs.front());
   std::optional<RowTable> table =
       table_of_dataset(open_dataset_of(request, events), request.fields);

@@ -77,9 +77,9 @@ std::uint64_t RowTable::row_bytes(std::size_t field) const {
   return fixed_bytes_of(info.schema.fields[field]).value();
 }
 
-RowTable table_of_arrays(const ArrayRequest& request) {
+RowTable table_of_arrays(const ArrayRequest& request, const Events& events) {
   RowTable table;
-  table.info = open_array_source(request, Events{})->info();
+  table.info = open_array_source(request, events)->info();
   // One copy for all columns: there may be thousands.
   const auto shared = std::make_shared<const ArrayRequest>(request);
   for (std::size_t i = 0; i < request.arrays.columns.size(); ++i) {

@@ -32,7 +32,7 @@ struct RowTable {
 };
 
 /// Reads no rows. Errors: same as open_array_source.
-[[nodiscard]] RowTable table_of_arrays(const ArrayRequest& request);
+[[nodiscard]] RowTable table_of_arrays(const ArrayRequest& request, const Events& events = {});
 
 /// nullopt for a dataset whose rows differ in size. Errors: same as make_dataset_source; same as
 /// ShardReader.
