@@ -294,6 +294,14 @@ class Appends(FaultCase):
         with self.untouched(self.out):
             self.refused(*words, code=3, says=[journal, f"{self.out}/.shale"])
         journal.write_bytes(content)
+        # Another dataset has come in its place.
+        other, manifest = self.folder / "other", self.out / "dataset.json"
+        shutil.copy2(manifest, self.folder / "manifest")
+        self.ok("convert", self.first, other, "--to", "record", "--shard-samples", 5, "--on-error", "keep")
+        manifest.write_bytes((other / "dataset.json").read_bytes())
+        with self.untouched(self.out):
+            self.refused(*words, says=["not the same dataset that is appended to"])
+        shutil.copy2(self.folder / "manifest", manifest)
         # A file that is still to be read has changed: the same command then begins again.
         late = self.more / "class-2/more-5.png"
         late.write_bytes(png(9, 9, seed=99))

@@ -114,3 +114,19 @@ def test_a_pickled_dataset_is_the_one_that_was_opened(out):
     for one in (pickled, appended):
         with pytest.raises(errors.MismatchError, match="was replaced after it was opened"):
             len(pickle.loads(one))
+
+
+def test_keys_that_were_appended_are_not_found_in_what_was_opened(photos, tmp_path):
+    for number, half in enumerate(("first", "second")):
+        for path in [path for path in sorted(photos.rglob("*")) if path.is_file()][number::2]:
+            (tmp_path / half / path.parent.name).mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, tmp_path / half / path.parent.name)
+    run_shale("convert", tmp_path / "first", tmp_path / "set", "--to", "record", "--shard-samples", "3")
+    ds = Dataset(tmp_path / "set")
+    pickled = pickle.dumps(ds)
+    run_shale("convert", tmp_path / "second", tmp_path / "set", "--append", "--new-classes", "append")
+    added = Dataset(tmp_path / "set")[len(ds)]["key"]
+    for one in (ds, pickle.loads(pickled)):
+        assert one.find(ds[0]["key"]) == 0
+        with pytest.raises(KeyError):
+            one.find(added)
