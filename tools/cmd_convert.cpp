@@ -45,6 +45,10 @@ ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) 
   if (line.has("hidden")) {
     request.hidden = line.choice("hidden") == 0 ? HiddenPolicy::skip : HiddenPolicy::keep;
   }
+  if (line.has("group")) {
+    (void)line.choice("group");
+    request.groups_frames = true;
+  }
   request.allow_empty = line.flag("allow-empty");
   request.on_error = static_cast<OnError>(line.choice("on-error"));
   request.max_errors = parse_error_allowance(line.text("max-errors"));
@@ -127,9 +131,11 @@ std::string skipped_text(const ConvertReport& report) {
   const Manifest& manifest = report.manifest;
   std::string text;
   if (report.skipped > 0) {
-    text +=
-        fmt::format("  skipped: {}{}\n", format_counted(report.skipped, "bad image", "bad images"),
-                    listed_in(manifest, kSkippedName));
+    const bool are_videos = manifest.schema.fields.front().kind == Kind::list;
+    text += fmt::format("  skipped: {}{}\n",
+                        are_videos ? format_counted(report.skipped, "bad video", "bad videos")
+                                   : format_counted(report.skipped, "bad image", "bad images"),
+                        listed_in(manifest, kSkippedName));
     for (const SkippedSample& sample : report.first_skipped)
       text += fmt::format("    {}: {}\n", printable(sample.key), sample.detail);
     const std::uint64_t more = report.skipped - report.first_skipped.size();
@@ -198,6 +204,8 @@ void declare_convert(CommandLine& line) {
       ("hidden", po::value<std::string>()->value_name("skip|keep"),
        "files and folders that begin with a dot; default: skip, but refuse a hidden folder with "
        "images")  //
+      ("group", po::value<std::string>()->value_name("frames"),
+       "frames: a folder INPUT/CLASS/VIDEO of images is one sample, the list of its frames")  //
       ("allow-empty", po::bool_switch(),
        "accept classes without images, and an input without images")  //
       ("on-error", po::value<std::string>()->default_value("skip")->value_name("skip|keep|fail"),

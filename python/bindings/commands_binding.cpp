@@ -79,6 +79,7 @@ ConvertRequest convert_request_of(const Arguments& arguments) {
   request.seed = arguments.maybe<std::uint64_t>("seed").value_or(0);
   if (const auto hidden = arguments.maybe<std::string>("hidden"))
     request.hidden = *hidden == "skip" ? HiddenPolicy::skip : HiddenPolicy::keep;
+  request.groups_frames = arguments.maybe<std::string>("group").has_value();
   request.allow_empty = arguments.get<bool>("allow_empty");
   for (const char* option : {"on_error", "max_errors"}) {
     if (is_array_name(request.output) && arguments.maybe<std::string>(option))

@@ -64,6 +64,7 @@ def convert(
     parse: Optional[str] = None,
     index_dir: Optional[Path] = None,
     hidden: Optional[str] = None,
+    group: Optional[str] = None,
     allow_empty: bool = False,
     on_error: Optional[str] = None,
     max_errors: Union[None, int, str] = None,
@@ -104,6 +105,7 @@ def convert(
         parse: of an LMDB file: ``"plain"`` makes each value one field, ``"msgpack"`` the entries of the map that it holds.
         index_dir: for a file of another tool, the directory of its index.
         hidden: ``"skip"`` or ``"keep"``: files and folders that begin with a dot.
+        group: ``"frames"``: a folder ``INPUT/class/video`` of images is one sample, the list of its frames in natural order.
         allow_empty: accept classes without images, and an input without images.
         on_error: what to do with images that are empty, truncated or not images: ``"skip"`` (default), ``"keep"`` or ``"fail"``.
         max_errors: fail if more images than this are bad: a number, or a share such as ``"1%"`` (default; at least 10).
@@ -156,6 +158,7 @@ def convert(
         "parse": one_of(parse, "parse", (None, "plain", "msgpack")),
         "index_dir": _maybe_path(index_dir, "index_dir"),
         "hidden": one_of(hidden, "hidden", (None, "skip", "keep")),
+        "group": one_of(group, "group", (None, "frames")),
         "allow_empty": flag(allow_empty, "allow_empty"),
         "on_error": one_of(on_error, "on_error", (None, "skip", "keep", "fail")),
         "max_errors": None if max_errors is None else _allowance(max_errors),

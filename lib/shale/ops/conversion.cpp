@@ -182,7 +182,9 @@ void Conversion::commit(const EncodedSample& sample) {
 void Conversion::report_image(const EncodedSample& sample) {
   const ImageInfo& image = *sample.image;
   if (!sample.record) return;
-  ++state_.images->types[std::string(name_of(image.type))];
+  if (sample.image_types.empty()) ++state_.images->types[std::string(name_of(image.type))];
+  for (const auto& [type, count] : sample.image_types)
+    state_.images->types[std::string(name_of(type))] += count;
   std::string odd;
   for (const std::string_view what : image.odd) {
     ++state_.images->odd[std::string(what)];
@@ -204,10 +206,13 @@ void Conversion::tolerate(const EncodedSample& sample) {
     skip({sample.key, std::string(name_of(sample.fault.code)), sample.fault.text});
   const std::uint64_t limit = request_.max_errors.limit(source_.info().manifest.samples);
   if (state_.bad > limit) {
+    const bool holds_lists = source_.info().schema.fields.front().kind == Kind::list;
     throw Error(Code::limit, "{}, more than --max-errors allows ({}); the last one {}",
-                format_counted(state_.bad, "bad image", "bad images"), limit, sample.fault.text)
+                holds_lists ? format_counted(state_.bad, "bad video", "bad videos")
+                            : format_counted(state_.bad, "bad image", "bad images"),
+                limit, sample.fault.text)
         .for_sample(sample.key, state_.samples - 1)
-        .hint("check the input; if this many bad images are expected, raise --max-errors");
+        .hint("check the input; if so many are expected, raise --max-errors");
   }
 }
 

@@ -317,10 +317,12 @@ void check_counts(const Manifest& manifest) {
                 manifest.skipped, all);
   }
   if (!manifest.images) return;
-  if (manifest.schema.fields.front().kind != Kind::bytes)
+  const Kind kind = manifest.schema.fields.front().kind;
+  if (kind != Kind::bytes && kind != Kind::list)
     throw Error(Code::damaged, "images are reported, but the first field holds none");
   const std::uint64_t most = all > ~manifest.skipped ? ~std::uint64_t{0} : all + manifest.skipped;
-  std::uint64_t left = is_copy ? most : all;
+  // A sample that is a list may hold any number of them.
+  std::uint64_t left = kind == Kind::list ? ~std::uint64_t{0} : is_copy ? most : all;
   for (const auto& [type, count] : manifest.images->types) {
     if (count > left)
       throw Error(Code::damaged, "more images are reported than the {} samples of the source", all);
