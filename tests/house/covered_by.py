@@ -46,6 +46,8 @@ COVERED_BY = {
     "ops/one_file": ("tests/cli/cases/convert_to_file.txt", "$ shale convert"),
     "ops/resample": ("tests/faults/test_draws.py", "test_same_bytes_for_any_jobs_memory_and_way_of_writing"),
     "sources/sample_choice": ("tests/interop/test_select.py", "test_rows_are_taken_in_the_order_of_the_input"),
+    "sources/frames_source": ("tests/interop/test_frames.py", "test_every_frame_is_there_in_natural_order"),
+    "verify/compare_frames": ("tests/interop/test_frames.py", "test_a_source_that_differs_is_named_frame_by_frame"),
     "ops/append": ("tests/faults/test_append.py", "test_shards_come_behind_the_old_ones"),
     "ops/appended_keys": ("tests/faults/test_append.py", "test_keys_of_the_old_set_are_found"),
     "sources/numbered_source": ("tests/faults/test_append.py", "test_arrays_in_each_format_as_if_concatenated"),

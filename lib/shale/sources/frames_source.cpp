@@ -8,6 +8,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/flow/permutation.hpp"
+#include "shale/image/probe.hpp"
 #include "shale/io/external_sorter.hpp"
 #include "shale/io/walk.hpp"
 #include "shale/shards/naming.hpp"
@@ -297,9 +298,7 @@ class FramesSource final : public Source {
       if (count < chosen.count() && chosen.at(count) == row) add(taken, count++, *video);
     }
     if (count != chosen.count()) {
-      throw Error(Code::io, "has fewer videos than when it was listed a moment ago")
-          .at(request_.root)
-          .hint("something is writing to the input; wait until it stops");
+      throw fewer_than_listed(request_.root);
     }
     info_.chosen = chosen.hash();
     place(std::move(taken));
@@ -331,6 +330,17 @@ class FramesSource final : public Source {
 };
 
 }  // namespace
+
+std::vector<std::string> frame_names(const std::string& folder, bool keeps_hidden) {
+  const auto keeps = [&](const FolderEntry& entry) {
+    const bool is_hidden = entry.name.starts_with('.');
+    return !entry.is_directory && has_image_suffix(entry.name) && (!is_hidden || keeps_hidden);
+  };
+  std::vector<std::string> names;
+  for (FolderEntry& entry : list_folder(folder, keeps)) names.push_back(std::move(entry.name));
+  std::sort(names.begin(), names.end(), is_naturally_less);
+  return names;
+}
 
 std::unique_ptr<Source> open_frames(const FolderRequest& request) {
   return std::make_unique<FramesSource>(request);

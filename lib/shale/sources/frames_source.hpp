@@ -1,7 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "shale/sources/folder_source.hpp"
 
@@ -17,5 +19,9 @@ inline constexpr std::string_view kVideoFrames = "video frames";
 /// beside the folders of videos, and for the folder of a video without images; Code::limit for more
 /// frames in one video than their list has memory for; Code::usage for labels from a file.
 [[nodiscard]] std::unique_ptr<Source> open_frames(const FolderRequest& request);
+
+/// The names of the frames in the folder of a video, in their order. Errors: Code::not_found,
+/// Code::io.
+[[nodiscard]] std::vector<std::string> frame_names(const std::string& folder, bool keeps_hidden);
 
 }  // namespace shale
