@@ -25,6 +25,7 @@ int fuzz_manifest(const std::uint8_t*, std::size_t);
 int fuzz_msgpack_map(const std::uint8_t*, std::size_t);
 int fuzz_npy_header(const std::uint8_t*, std::size_t);
 int fuzz_npz(const std::uint8_t*, std::size_t);
+int fuzz_pickle_reader(const std::uint8_t*, std::size_t);
 int fuzz_python_literal(const std::uint8_t*, std::size_t);
 int fuzz_record_scan(const std::uint8_t*, std::size_t);
 int fuzz_tf_example(const std::uint8_t*, std::size_t);
@@ -54,6 +55,7 @@ constexpr NamedTarget kTargets[] = {
     {"fuzz_msgpack_map", fuzz_msgpack_map},
     {"fuzz_npy_header", fuzz_npy_header},
     {"fuzz_npz", fuzz_npz},
+    {"fuzz_pickle_reader", fuzz_pickle_reader},
     {"fuzz_python_literal", fuzz_python_literal},
     {"fuzz_record_scan", fuzz_record_scan},
     {"fuzz_tf_example", fuzz_tf_example},
