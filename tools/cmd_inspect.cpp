@@ -60,6 +60,8 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
         fmt::format("{} of {}, counted from 0", manifest.part->index, manifest.part->count));
   add("shards", fmt::format("{}, {} of files, the largest {}", format_count(manifest.shard_count),
                             format_size(info.file_bytes), format_size(info.largest_file)));
+  if (is_layout(manifest.layout.dialect))
+    add("layout", std::string(name_of(manifest.layout.dialect)));
   add("fields", fields_text(manifest.schema, manifest.layout.rows));
   if (!manifest.classes.empty()) {
     std::vector<std::string> first;

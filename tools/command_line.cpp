@@ -210,9 +210,11 @@ void add_index_dir(CommandLine& line) {
 
 void add_file_options(CommandLine& line) {
   add_index_dir(line);
-  line.add()("parse", po::value<std::string>()->value_name("plain|msgpack"),
-             "(LMDB files only) each value is one field, or a msgpack map whose entries are the "
-             "fields; default: what its index says, or plain");
+  line.add()("parse",
+             po::value<std::string>()->value_name("auto|plain|msgpack|coclr|lyken-old|caffe"),
+             "(LMDB files only) how values become fields: plain, each is one field; msgpack, each "
+             "is a map of them; or the layout of a known reader. auto: what the index says, else "
+             "the layout that is recognized, else plain");
 }
 
 DatasetRequest dataset_request(const CommandLine& line) {
@@ -226,7 +228,8 @@ DatasetRequest dataset_request(const CommandLine& line) {
 
 std::optional<Dialect> dialect_option(const CommandLine& line) {
   if (!line.has("parse")) return std::nullopt;
-  return line.choice("parse") == 0 ? Dialect::plain : Dialect::msgpack;
+  (void)line.choice("parse");  // one of those there are
+  return wanted_dialect(line.text("parse"));
 }
 
 Progress::Mode CommandLine::progress_mode() const {

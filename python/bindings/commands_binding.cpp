@@ -50,7 +50,7 @@ nb::dict result_of(const Json& facts, const Watch& watch) {
 std::optional<Dialect> dialect_of(const Arguments& arguments) {
   const auto name = arguments.maybe<std::string>("parse");
   if (!name) return std::nullopt;
-  return *name == "msgpack" ? Dialect::msgpack : Dialect::plain;
+  return wanted_dialect(*name);
 }
 
 OnError on_error_named(const std::string& name) {

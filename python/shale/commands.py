@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 
 from shale import _shale
 from shale._arguments import (
+    PARSE,
     Parts,
     Path,
     Paths,
@@ -102,7 +103,9 @@ def convert(
         exclude: leave out the samples that this file lists.
         shuffle: write the samples in a shuffled order.
         seed: of ``shuffle``; default 0.
-        parse: of an LMDB file: ``"plain"`` makes each value one field, ``"msgpack"`` the entries of the map that it holds.
+        parse: of an LMDB file: ``"plain"`` makes each value one field, ``"msgpack"`` the entries of the map that it holds; ``"coclr"``,
+            ``"lyken-old"`` and ``"caffe"`` are layouts of known programs. Default, as ``"auto"``: what its index says, else the layout that it has,
+            else ``"plain"``.
         index_dir: for a file of another tool, the directory of its index.
         hidden: ``"skip"`` or ``"keep"``: files and folders that begin with a dot.
         group: ``"frames"``: a folder ``INPUT/class/video`` of images is one sample, the list of its frames in natural order.
@@ -155,7 +158,7 @@ def convert(
         "exclude": _maybe_path(exclude, "exclude"),
         "shuffle": flag(shuffle, "shuffle"),
         "seed": whole_number(seed, "seed"),
-        "parse": one_of(parse, "parse", (None, "plain", "msgpack")),
+        "parse": one_of(parse, "parse", PARSE),
         "index_dir": _maybe_path(index_dir, "index_dir"),
         "hidden": one_of(hidden, "hidden", (None, "skip", "keep")),
         "group": one_of(group, "group", (None, "frames")),
@@ -258,7 +261,7 @@ def info(dataset: Path, *, index_dir: Optional[Path] = None, parse: Optional[str
     Args:
         dataset: a dataset, or a file of another tool.
         index_dir: for a file of another tool, the directory of its index.
-        parse: of an LMDB file: ``"plain"`` or ``"msgpack"``; see ``convert``.
+        parse: how values of an LMDB file become fields; see ``convert``.
 
     Raises:
         shale.errors.NotFoundError, UnsupportedError, DamagedError: there is no dataset, or its manifest is damaged.
@@ -266,7 +269,7 @@ def info(dataset: Path, *, index_dir: Optional[Path] = None, parse: Optional[str
     words = {
         "dataset": path_bytes(dataset, "dataset"),
         "index_dir": _maybe_path(index_dir, "index_dir"),
-        "parse": one_of(parse, "parse", (None, "plain", "msgpack")),
+        "parse": one_of(parse, "parse", PARSE),
     }
     facts = _run(words, _shale.info, words)["facts"]
     if not facts["complete"]:
@@ -295,7 +298,7 @@ def index(
         files: LMDB, HDF5, TFRecord or .npy files, or directories of an LMDB; or one dataset of shale.
         index_dir: the directory of the indexes; default: beside each file.
         crc: read the payload too, to add checksums, block hashes and digests.
-        parse: of LMDB files: ``"plain"`` or ``"msgpack"``; see ``convert``. Default: what an existing index says, or ``"plain"``.
+        parse: how values of LMDB files become fields; see ``convert``.
         memory: memory budget; see ``convert``.
         progress: called as ``progress(done, total)`` for each file; see ``convert``.
 
@@ -317,7 +320,7 @@ def index(
     words = {
         "index_dir": _maybe_path(index_dir, "index_dir"),
         "crc": flag(crc, "crc"),
-        "parse": one_of(parse, "parse", (None, "plain", "msgpack")),
+        "parse": one_of(parse, "parse", PARSE),
         "memory": byte_size(memory, "memory"),
     }
     for path, file in zip(paths, found):

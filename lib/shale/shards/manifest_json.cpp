@@ -48,6 +48,7 @@ constexpr std::string_view kOwnFile = "own_file";
 constexpr std::string_view kPart = "part";
 // The set was appended to: `source` sums up what `sources` lists.
 constexpr std::string_view kSources = "sources";
+constexpr std::string_view kLayout = "layout";  // its dialect is one that names a layout
 // The keys of the samples are stored, and are no more than their numbers.
 constexpr std::string_view kNumbers = "numbers";
 
@@ -345,7 +346,7 @@ Manifest manifest_from_json(const Json& json) {
   }
   for (const Json& requirement : array_at(json, "requires")) {
     if (requirement == kFixedRows || requirement == kOwnFile || requirement == kPart ||
-        requirement == kSources)
+        requirement == kSources || requirement == kLayout)
       continue;
     if (!requirement.is_string()) throw Error(Code::damaged, "a requirement is not a string");
     throw Error(Code::unsupported, "requires '{}', which this version of shale does not support",
@@ -415,6 +416,7 @@ Json head_to_json(const Manifest& manifest) {
     json["requires"].push_back(kOwnFile);
   if (manifest.part) json["requires"].push_back(kPart);
   if (!manifest.runs.empty()) json["requires"].push_back(kSources);
+  if (is_layout(layout.dialect)) json["requires"].push_back(kLayout);
   json["generator"] = manifest.generator;
   json["format"] = manifest.format;
   json["options"] = options_to_json(manifest.options);

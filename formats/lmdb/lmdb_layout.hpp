@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "shale/data/schema.hpp"
+#include "shale/data/shard_index.hpp"
+#include "shale/wire/view_bytes.hpp"
+
+// Layouts of LMDB files that known programs write and read (docs/foreign.md). A file of one has the
+// entries that describe it, exactly these, and else samples:
+//   coclr      '%09d'  msgpack [frame, ...]          __keys__ __len__ __order__ __vlen__  (msgpack)
+//   lyken-old  '7'     msgpack [{"data": bytes}, label]            __keys__               (msgpack)
+//   caffe      any     Datum                                       none
+// Writers of msgpack before 1.0 have str for bytes.
+
+namespace shale::lmdb {
+
+/// A layout's name, and the keys of the entries that are not samples.
+struct LayoutFacts {
+  Dialect dialect;
+  std::span<const std::string_view> described_by;
+};
+[[nodiscard]] std::span<const LayoutFacts> all_layouts();
+/// Errors: Code::bug for a dialect that is not a layout.
+[[nodiscard]] const LayoutFacts& facts_of(Dialect layout);
+
+/// A field of one value: what it is, and where.
+struct LayoutField {
+  Field field;
+  IndexCell cell;
+};
+
+/// The fields of the value at [begin, begin + length). The label of a coclr video is not in its
+/// value: it is the last field, and 0. Reads headers and numbers, not contents. Errors:
+/// Code::damaged, Code::unsupported and Code::limit, with `where` and the offset, for anything
+/// else; what `view` throws.
+[[nodiscard]] std::vector<LayoutField> parse_layout_value(Dialect layout, const ViewBytes& view,
+                                                          std::uint64_t begin, std::uint64_t length,
+                                                          std::string_view where);
+
+}  // namespace shale::lmdb
