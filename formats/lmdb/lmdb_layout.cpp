@@ -133,7 +133,8 @@ const LayoutFacts& facts_of(Dialect layout) {
   const auto* const found =
       std::find_if(std::begin(kLayouts), std::end(kLayouts),
                    [&](const LayoutFacts& facts) { return facts.dialect == layout; });
-  if (found == std::end(kLayouts)) throw Error(Code::bug, "'{}' is no layout", name_of(layout));
+  if (found == std::end(kLayouts))
+    throw Error(Code::bug, "'{}' is not the name of a layout", name_of(layout));
   return *found;
 }
 
@@ -148,7 +149,7 @@ std::vector<LayoutField> parse_layout_value(Dialect layout, const ViewBytes& vie
     case Dialect::caffe:
       return fields_of(parse_datum(view, begin, length, where));
     default:
-      throw Error(Code::bug, "'{}' is no layout", name_of(layout));
+      throw Error(Code::bug, "'{}' is not the name of a layout", name_of(layout));
   }
 }
 

@@ -113,7 +113,7 @@ def test_it_is_indexed_verified_and_converted(layout, tmp_path):
     name, file, expected = layout
     run_shale("index", file, "--crc")
     assert b"digests are correct" in run_shale("verify", "--deep", file).stdout
-    run_shale("convert", file, tmp_path / "out", "--to", "record")
+    run_shale("convert", file, tmp_path / "out", "--to", "record", "--parse", name)
     run_shale("verify", tmp_path / "out", "--against", file)
     with shale.Dataset(file, fields=["key", *expected[0][1]], verify=True) as dataset:
         check_samples(dataset, expected)
