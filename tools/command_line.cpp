@@ -210,11 +210,13 @@ void add_index_dir(CommandLine& line) {
 
 void add_file_options(CommandLine& line) {
   add_index_dir(line);
-  line.add()("parse",
-             po::value<std::string>()->value_name("auto|plain|msgpack|coclr|lyken-old|caffe"),
-             "(LMDB files only) how values become fields: plain, each is one field; msgpack, each "
-             "is a map of them; or the layout of a known reader. auto: what the index says, else "
-             "the layout that is recognized, else plain");
+  line.add()(
+      "parse",
+      po::value<std::string>()->value_name(
+          "auto|plain|msgpack|pickle|coclr|lyken-old|caffe|xunge|thecml|tensorpack"),
+      "(LMDB files only) how values become fields: plain, each is one field; msgpack and "
+      "pickle, each holds them; or the layout of a known reader. auto: what the index says, else "
+      "the layout that is recognized, else plain");
 }
 
 DatasetRequest dataset_request(const CommandLine& line) {

@@ -7,14 +7,22 @@
 #include "shale/wire/msgpack_cursor.hpp"
 
 #include "formats/lmdb/lmdb_datum.hpp"
+#include "formats/lmdb/lmdb_pickled.hpp"
 
 namespace shale::lmdb {
 namespace {
 
 constexpr std::string_view kOfCoclr[] = {"__keys__", "__len__", "__order__", "__vlen__"};
-constexpr std::string_view kOfLyken[] = {"__keys__"};
+constexpr std::string_view kOfKeys[] = {"__keys__"};
+constexpr std::string_view kOfXunge[] = {"__keys__", "__len__"};
 constexpr LayoutFacts kLayouts[] = {
-    {Dialect::coclr, kOfCoclr}, {Dialect::lyken_old, kOfLyken}, {Dialect::caffe, {}}};
+    {.dialect = Dialect::coclr, .described_by = kOfCoclr},
+    {.dialect = Dialect::lyken_old, .described_by = kOfKeys},
+    {.dialect = Dialect::caffe, .described_by = {}},
+    {.dialect = Dialect::xunge, .described_by = kOfXunge, .has_pickled_list = true},
+    {.dialect = Dialect::thecml, .described_by = kOfXunge, .has_pickled_list = true},
+    {.dialect = Dialect::tensorpack, .described_by = kOfKeys, .has_pickled_list = true},
+    {.dialect = Dialect::pickle, .described_by = {}, .is_recognized = false}};
 
 using LayoutFields = std::vector<LayoutField>;
 
@@ -125,7 +133,15 @@ LayoutFields fields_of(Datum datum) {
   return {std::move(image), numbered("label", datum.label)};
 }
 
+Error unknown(Dialect dialect) {
+  return Error(Code::bug, "'{}' is not the name of a layout", name_of(dialect));
+}
+
 }  // namespace
+
+Error not_of_layout(Dialect layout, std::string_view fact) {
+  return Error(Code::unsupported, "not of layout {}: {}", name_of(layout), fact);
+}
 
 std::span<const LayoutFacts> all_layouts() { return kLayouts; }
 
@@ -133,8 +149,7 @@ const LayoutFacts& facts_of(Dialect layout) {
   const auto* const found =
       std::find_if(std::begin(kLayouts), std::end(kLayouts),
                    [&](const LayoutFacts& facts) { return facts.dialect == layout; });
-  if (found == std::end(kLayouts))
-    throw Error(Code::bug, "'{}' is not the name of a layout", name_of(layout));
+  if (found == std::end(kLayouts)) throw unknown(layout);
   return *found;
 }
 
@@ -148,8 +163,13 @@ std::vector<LayoutField> parse_layout_value(Dialect layout, const ViewBytes& vie
       return parse_lyken(MsgpackWalk(view, begin, length, where));
     case Dialect::caffe:
       return fields_of(parse_datum(view, begin, length, where));
+    case Dialect::xunge:
+    case Dialect::thecml:
+    case Dialect::tensorpack:
+    case Dialect::pickle:
+      return parse_pickled_value(layout, view, begin, length, where);
     default:
-      throw Error(Code::bug, "'{}' is not the name of a layout", name_of(layout));
+      throw unknown(layout);
   }
 }
 

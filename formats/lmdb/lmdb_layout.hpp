@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "shale/base/error.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/data/shard_index.hpp"
 #include "shale/wire/view_bytes.hpp"
@@ -14,6 +15,10 @@
 //   coclr      '%09d'  msgpack [frame, ...]          __keys__ __len__ __order__ __vlen__  (msgpack)
 //   lyken-old  '7'     msgpack [{"data": bytes}, label]            __keys__               (msgpack)
 //   caffe      any     Datum                                       none
+//   xunge      '7'     pickle (bytes, label)                       __keys__ __len__       (pickle)
+//   thecml     '7'     pickle ([bytes], array([label]))            __keys__ __len__       (pickle)
+//   tensorpack '%08d'  pickle [field, ...]                         __keys__               (pickle)
+//   pickle     any     pickle of a list, tuple or dict of fields   none
 // Writers of msgpack before 1.0 have str for bytes.
 
 namespace shale::lmdb {
@@ -22,10 +27,15 @@ namespace shale::lmdb {
 struct LayoutFacts {
   Dialect dialect;
   std::span<const std::string_view> described_by;
+  bool has_pickled_list = false;  ///< of keys; else it is msgpack
+  bool is_recognized = true;      ///< false: only --parse asks for it
 };
 [[nodiscard]] std::span<const LayoutFacts> all_layouts();
 /// Errors: Code::bug for a dialect that is not a layout.
 [[nodiscard]] const LayoutFacts& facts_of(Dialect layout);
+
+/// "not of layout coclr: ...". To be thrown.
+[[nodiscard]] Error not_of_layout(Dialect layout, std::string_view fact);
 
 /// A field of one value: what it is, and where.
 struct LayoutField {

@@ -14,6 +14,7 @@
 #include "formats/lmdb/lmdb_layout.hpp"
 #include "formats/lmdb/lmdb_listed.hpp"
 #include "formats/lmdb/lmdb_meta.hpp"
+#include "formats/lmdb/lmdb_pickled.hpp"
 #include "formats/lmdb/lmdb_tree.hpp"
 #include "formats/lmdb/lmdb_value.hpp"
 
@@ -49,17 +50,27 @@ class LayoutSurvey {
     } else {
       classes = read_listed();
     }
-    if (fields_.empty()) {
-      throw Error(Code::unsupported, "{}: the file has no samples to take fields from",
-                  name_of(layout_))
-          .at(file_.path());
-    }
+    if (fields_.empty()) take_usual_fields();
     Survey survey = Survey::of_one_file({.fields = std::move(fields_)}, layout_);
     survey.classes = std::move(classes);
     return survey;
   }
 
  private:
+  // Of a file without samples.
+  void take_usual_fields() {
+    const bool has_usual =
+        !lmdb::facts_of(layout_).described_by.empty() && layout_ != Dialect::tensorpack;
+    if (!has_usual) {
+      throw lmdb::not_of_layout(layout_, "the file has no samples to take fields from")
+          .at(file_.path());
+    }
+    const bool are_videos = layout_ == Dialect::coclr;
+    fields_ = {
+        {.name = are_videos ? "frames" : "image", .kind = are_videos ? Kind::list : Kind::bytes},
+        {.name = "label", .kind = Kind::integer}};
+  }
+
   void walk() {
     const FindingSink findings = [this](const Finding& finding) {
       throw Error(Code::damaged, "cannot determine the fields: {}", finding.message)
@@ -97,7 +108,7 @@ class LayoutSurvey {
       }
     } catch (Error& error) {
       if (error.code() == Code::io) throw;
-      throw Error(Code::unsupported, "{}: {}", name_of(layout_), error.message())
+      throw lmdb::not_of_layout(layout_, error.message())
           .at(file_.path(), error.offset())
           .for_sample(key, samples_)
           .hint("--parse plain reads each value as one field of bytes");
@@ -148,6 +159,41 @@ std::optional<std::vector<std::string_view>> meta_keys_in(const InputFile& file)
   }
 }
 
+// Of layouts that share the entries which describe the file, only one got as far as a sample.
+std::vector<std::string> notes_of(const std::vector<Error>& near_misses) {
+  const bool has_sample =
+      std::any_of(near_misses.begin(), near_misses.end(),
+                  [](const Error& error) { return error.sample().has_value(); });
+  std::vector<std::string> notes;
+  for (const Error& error : near_misses) {
+    if (has_sample && !error.sample()) continue;
+    std::string note = fmt::format(
+        "read as plain entries; {}{}",
+        error.sample() ? fmt::format("sample '{}': ", printable(error.sample()->key)) : "",
+        error.message());
+    if (std::find(notes.begin(), notes.end(), note) == notes.end())
+      notes.push_back(std::move(note));
+  }
+  return notes;
+}
+
+// Of the first entry.
+bool has_pickles(const InputFile& file) try {
+  const auto map = open_lmdb_map(std::shared_ptr<const InputFile>(std::shared_ptr<void>(), &file));
+  const auto cursor = map->cursor();
+  if (!cursor->first()) return false;
+  const std::optional<KeyMapEntry> entry = cursor->current();
+  WindowReader window(file, 4096);
+  const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
+    return window.view(offset, length);
+  };
+  return entry && !entry->is_database &&
+         lmdb::looks_pickled(view, entry->value_offset, entry->value_bytes);
+} catch (const Error& error) {
+  if (!is_about_contents(error)) throw;
+  return false;
+}
+
 }  // namespace
 
 Survey survey_lmdb_layout(const InputFile& file, Dialect layout, const WalkProgress& progress) {
@@ -156,10 +202,12 @@ Survey survey_lmdb_layout(const InputFile& file, Dialect layout, const WalkProgr
 
 LayoutSearch find_lmdb_layout(const InputFile& file, const WalkProgress& progress) {
   LayoutSearch search;
+  std::vector<Error> near_misses;
   const auto keys = meta_keys_in(file);
   if (!keys) return search;
   for (const lmdb::LayoutFacts& layout : lmdb::all_layouts()) {
-    if (!std::equal(keys->begin(), keys->end(), layout.described_by.begin(),
+    if (!layout.is_recognized ||
+        !std::equal(keys->begin(), keys->end(), layout.described_by.begin(),
                     layout.described_by.end()))
       continue;
     try {
@@ -171,12 +219,7 @@ LayoutSearch find_lmdb_layout(const InputFile& file, const WalkProgress& progres
     } catch (const Error& error) {
       if (!is_about_contents(error)) throw;
       // Without entries that describe it nothing but its samples says that it is of this layout.
-      if (!keys->empty())
-        search.notes.push_back(fmt::format(
-            "its entries are read as they are; its keys are those of another layout, "
-            "but {}{}",
-            error.sample() ? fmt::format("sample '{}': ", printable(error.sample()->key)) : "",
-            error.message()));
+      if (!keys->empty()) near_misses.push_back(error);
       continue;
     }
     throw Error(Code::unsupported, "is both of layout {} and of layout {}",
@@ -184,7 +227,13 @@ LayoutSearch find_lmdb_layout(const InputFile& file, const WalkProgress& progres
         .at(file.path())
         .hint(fmt::format("choose one: --parse {}", name_of(layout.dialect)));
   }
-  if (search.survey) search.notes.clear();
+  if (search.survey) return search;
+  search.notes = notes_of(near_misses);
+  if (search.notes.empty() && has_pickles(file)) {
+    search.notes.emplace_back(
+        "read as plain entries; the values are pickles, which --parse pickle reads if they hold "
+        "plain data");
+  }
   return search;
 }
 

@@ -14,6 +14,7 @@
 
 #include "formats/lmdb/lmdb_cursor.hpp"
 #include "formats/lmdb/lmdb_layout.hpp"
+#include "formats/lmdb/lmdb_pickled.hpp"
 
 namespace shale::lmdb {
 namespace {
@@ -27,8 +28,8 @@ struct MetaEntry {
   std::uint64_t offset = 0, bytes = 0;
 };
 
-/// Calls `use` with each element of a list, and its header.
-using UseElement = std::function<void(Bytes contents, const MsgpackHeader& header)>;
+/// Called with each key of a list, and where it is.
+using UseName = std::function<void(Bytes name, std::uint64_t offset)>;
 
 // The views of one reader: no other may be asked in between.
 class OwnWindow {
@@ -64,6 +65,7 @@ class ListedSamples::Lists {
                                       "{} entries",
                                       samples_, described_by.size(), entries));
     }
+    check_length_entry(described_by);
     if (layout == Dialect::coclr) check_videos(keys);
   }
 
@@ -75,9 +77,9 @@ class ListedSamples::Lists {
     std::uint64_t row = 0;
     ListedSample sample;
     for_each_name(meta_entry(are_videos ? "__order__" : "__keys__"),
-                  [&](Bytes name, const MsgpackHeader& header) {
+                  [&](Bytes name, std::uint64_t offset) {
                     sample.key = as_text(name);
-                    sample.key_offset = header.contents;
+                    sample.key_offset = offset;
                     sample.entry_key = are_videos ? fmt::format("{:09}", row) : sample.key;
                     if (are_videos) sample.label = label_of(class_of(sample.key));
                     ++row;
@@ -107,14 +109,14 @@ class ListedSamples::Lists {
   [[nodiscard]] MetaEntry meta_entry(std::string_view name) const {
     const std::optional<KeyMapEntry> found = map_->find(as_bytes(name));
     if (!found || found->is_database) {
-      throw Error(Code::unsupported, "{}: the file has no entry '{}'", name_of(layout_), name)
+      throw not_of_layout(layout_, fmt::format("the file has no entry '{}'", name))
           .at(file_.path());
     }
     return {std::string(name), found->value_offset, found->value_bytes};
   }
 
   [[nodiscard]] Error refused(const MetaEntry& entry, const std::string& fact) const {
-    return Error(Code::unsupported, "{}: entry '{}' {}", name_of(layout_), entry.name, fact)
+    return not_of_layout(layout_, fmt::format("entry '{}' {}", entry.name, fact))
         .at(file_.path(), entry.offset);
   }
 
@@ -136,23 +138,37 @@ class ListedSamples::Lists {
     return list.length;
   }
 
-  std::uint64_t for_each_name(const MetaEntry& entry, const UseElement& use) const {
+  std::uint64_t for_each_name(const MetaEntry& entry, const UseName& use) const {
+    if (facts_of(layout_).has_pickled_list) {
+      const OwnWindow window(file_);
+      return for_each_pickled_key(window.view(), entry.offset, entry.bytes, file_.path(),
+                                  [&](std::uint64_t offset, std::uint64_t length) {
+                                    check_length(entry, length);
+                                    use(window.view()(offset, length), offset);
+                                  });
+    }
     return for_each_element(entry, [&](MsgpackCursor& cursor, const MsgpackHeader& element) {
-      if (!element.is_run() || element.length == 0 || element.length > kMaxKeyBytes) {
-        throw refused(entry,
-                      fmt::format("lists {} of {} bytes, expected keys of 1 to {}",
-                                  shale::name_of(element.type), element.length, kMaxKeyBytes));
-      }
-      use(cursor.peek(element.contents, element.length), element);
+      if (!element.is_run())
+        throw refused(entry, fmt::format("lists {}, not a key", shale::name_of(element.type)));
+      check_length(entry, element.length);
+      use(cursor.peek(element.contents, element.length), element.contents);
     });
   }
 
+  void check_length(const MetaEntry& entry, std::uint64_t length) const {
+    if (length > 0 && length <= kMaxKeyBytes) return;
+    throw refused(entry,
+                  fmt::format("lists a key of {} bytes, expected 1 to {}", length, kMaxKeyBytes));
+  }
+
   [[nodiscard]] std::uint64_t count_of(const MetaEntry& names) const {
-    return for_each_name(names, [](Bytes, const MsgpackHeader&) {});
+    return for_each_name(names, [](Bytes, std::uint64_t) {});
   }
 
   [[nodiscard]] std::int64_t number_in(const MetaEntry& entry) const {
     const OwnWindow window(file_);
+    if (facts_of(layout_).has_pickled_list)
+      return parse_pickled_integer(window.view(), entry.offset, entry.bytes, file_.path());
     MsgpackCursor cursor(window.view(), entry.offset + entry.bytes, file_.path());
     const MsgpackHeader header = cursor.read(entry.offset);
     if (header.type != MsgpackType::integer || header.contents != cursor.end())
@@ -160,14 +176,19 @@ class ListedSamples::Lists {
     return header.integer;
   }
 
+  void check_length_entry(std::span<const std::string_view> described_by) const {
+    constexpr std::string_view kLength = "__len__";
+    if (std::find(described_by.begin(), described_by.end(), kLength) == described_by.end()) return;
+    const MetaEntry length = meta_entry(kLength);
+    const std::int64_t stored = number_in(length);
+    if (stored >= 0 && static_cast<std::uint64_t>(stored) == samples_) return;
+    throw refused(length, fmt::format("is {}, but '__keys__' lists {}", stored, samples_));
+  }
+
   // What CoCLR's readers take for granted.
   void check_videos(const MetaEntry& keys) {
-    const MetaEntry length = meta_entry("__len__"), order = meta_entry("__order__"),
-                    frames = meta_entry("__vlen__");
-    if (const std::int64_t stored = number_in(length);
-        stored < 0 || static_cast<std::uint64_t>(stored) != samples_)
-      throw refused(length, fmt::format("is {}, but '__keys__' lists {}", stored, samples_));
-    for_each_name(keys, [&](Bytes key, const MsgpackHeader&) {
+    const MetaEntry order = meta_entry("__order__"), frames = meta_entry("__vlen__");
+    for_each_name(keys, [&](Bytes key, std::uint64_t) {
       const std::string_view digits = as_text(key);
       if (digits.size() != 9 || digits.find_first_not_of("0123456789") != std::string_view::npos)
         throw refused(keys, fmt::format("lists '{}', which has not 9 digits", printable(digits)));
@@ -185,7 +206,7 @@ class ListedSamples::Lists {
   void learn_classes(const MetaEntry& order) {
     std::set<std::string, std::less<>> classes;
     std::uint64_t bytes = 0;
-    const std::uint64_t names = for_each_name(order, [&](Bytes name, const MsgpackHeader&) {
+    const std::uint64_t names = for_each_name(order, [&](Bytes name, std::uint64_t) {
       const std::string_view key = as_text(name), folder = class_of(key);
       if (folder.empty() || folder.size() == key.size())
         throw refused(order, fmt::format("lists '{}', expected Class/video", printable(key)));

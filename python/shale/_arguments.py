@@ -129,7 +129,7 @@ def flag(value: Any, name: str) -> bool:
 
 
 # What --parse takes.
-PARSE = (None, "auto", "plain", "msgpack", "coclr", "lyken-old", "caffe")
+PARSE = (None, "auto", "plain", "msgpack", "pickle", "coclr", "lyken-old", "caffe", "xunge", "thecml", "tensorpack")
 
 
 def one_of(value: Any, name: str, choices: Sequence[Optional[str]]) -> Any:

@@ -103,8 +103,9 @@ def convert(
         exclude: leave out the samples that this file lists.
         shuffle: write the samples in a shuffled order.
         seed: of ``shuffle``; default 0.
-        parse: of an LMDB file: ``"plain"`` makes each value one field, ``"msgpack"`` the entries of the map that it holds; ``"coclr"``,
-            ``"lyken-old"`` and ``"caffe"`` are layouts of known programs. Default, as ``"auto"``: what its index says, else the layout that it has,
+        parse: of an LMDB file: ``"plain"`` makes each value one field, ``"msgpack"`` the entries of the map that it holds,
+            ``"pickle"`` what it pickles, of plain data; ``"coclr"``, ``"lyken-old"``, ``"caffe"``, ``"xunge"``, ``"thecml"`` and
+            ``"tensorpack"`` are layouts of known programs. Default, as ``"auto"``: what its index says, else the layout that it has,
             else ``"plain"``.
         index_dir: for a file of another tool, the directory of its index.
         hidden: ``"skip"`` or ``"keep"``: files and folders that begin with a dot.

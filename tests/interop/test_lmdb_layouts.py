@@ -1,5 +1,6 @@
 """LMDB files as the scripts of CoCLR, folder2lmdb and Caffe write them, made here by the same calls: what their readers find, shale finds."""
 
+import pickle
 import random
 
 import msgpack
@@ -74,7 +75,49 @@ def write_caffe_pixels(path):
     return [(f"{number:08}_x", {"image": one, "label": number}) for number, one in enumerate(pixels)]
 
 
+def write_pickled(path, values, protocol, more=(), digits="{}"):
+    """folder2lmdb.py since pyarrow.serialize is gone, and tensorpack's LMDBSerializer."""
+    keys = [digits.format(number).encode() for number in range(len(values))]
+    meta = {b"__keys__": keys, b"__len__": len(keys)}
+    entries = dict(zip(keys, (pickle.dumps(value, protocol) for value in values)))
+    write_lmdb(path, entries | {name: pickle.dumps(meta[name], protocol) for name in (b"__keys__", *more)})
+    return [key.decode() for key in keys]
+
+
+def write_xunge(path, protocol):
+    keys = write_pickled(path, IMAGES, protocol, [b"__len__"])
+    return [(key, {"image": data, "label": label}) for key, (data, label) in zip(keys, IMAGES)]
+
+
+def write_thecml(path, protocol):
+    """Its values come from a DataLoader with batches of one."""
+    keys = write_pickled(path, [([data], np.array([label])) for data, label in IMAGES], protocol, [b"__len__"])
+    return [(key, {"image": data, "label": label}) for key, (data, label) in zip(keys, IMAGES)]
+
+
+def write_tensorpack(path, protocol):
+    """ILSVRC12Files through LMDBSerializer.save."""
+    keys = write_pickled(path, [[np.frombuffer(data, np.uint8), label] for data, label in IMAGES], protocol, digits="{:08}")
+    return [(key, {"image": data, "label": label}) for key, (data, label) in zip(keys, IMAGES)]
+
+
+def write_components(path):
+    """A DataFlow of other components."""
+    dice = np.random.default_rng(5)
+    values = [[dice.integers(0, 256, (4, 6, 3), np.uint8), dice.random((2, 3), np.float32), np.float64(row / 3), np.int32(row - 5), f"t\u00e9xt {row}"]
+              for row in range(30)]
+    keys = write_pickled(path, values, 4, digits="{:08}")
+    return [(key, {f"field{i}": one for i, one in enumerate(value)}) for key, value in zip(keys, values)]
+
+
 LAYOUTS = {
+    "xunge of Python 3.7": lambda path: write_xunge(path, 3),
+    "xunge": lambda path: write_xunge(path, 4),
+    "thecml": lambda path: write_thecml(path, 4),
+    "thecml of Python 3.14": lambda path: write_thecml(path, 5),
+    "tensorpack": lambda path: write_tensorpack(path, pickle.HIGHEST_PROTOCOL),
+    "tensorpack of Python 3.7": lambda path: write_tensorpack(path, 4),
+    "tensorpack with other components": write_components,
     "coclr": lambda path: write_coclr(path, True),
     "coclr of msgpack 0.6": lambda path: write_coclr(path, False),
     "lyken-old": write_lyken,
@@ -99,7 +142,7 @@ def check_samples(dataset, expected):
             if isinstance(value, np.ndarray):
                 assert found.dtype == value.dtype and np.array_equal(found, value)
             else:
-                assert ([bytes(one) for one in found] if isinstance(value, list) else found) == value
+                assert ([bytes(one) for one in found] if isinstance(value, list) else found) == value, name
 
 
 def test_it_is_recognized_and_read_as_its_own_reader_reads_it(layout):
@@ -134,3 +177,40 @@ def test_flipped_bits_are_found(tmp_path):
         damaged[place] ^= 0x10
         (tmp_path / "a.lmdb").write_bytes(damaged)
         run_shale("verify", tmp_path / "a.lmdb", code=3)
+
+
+class Strange:
+    """Unpickling one of these would leave a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (self.path, "w")
+
+
+@pytest.mark.parametrize("words", [(), ("--parse", "pickle"), ("--parse", "xunge")])
+def test_pickles_of_anything_else_are_plain_and_nothing_runs(tmp_path, words):
+    trap = tmp_path / "trap"
+    values = [(b"image", 1), (b"image", Strange(str(trap)))]
+    write_pickled(tmp_path / "a.lmdb", values, 4, [b"__len__"])
+    done = run_shale("ls" if words else "info", tmp_path / "a.lmdb", *words, code=1 if words else 0)
+    said = (done.stdout + done.stderr).decode()
+    assert "sample '1'" in said and "io.open" in said
+    assert words or "value (bytes)" in said
+    assert not trap.exists()
+
+
+def test_values_without_a_list_of_keys_are_read_by_name(tmp_path):
+    rows = [{"image": image(row), "score": row / 2, "box": np.arange(4, dtype=np.float32) + row} for row in range(9)]
+    write_lmdb(tmp_path / "a.lmdb", {b"%d" % number: pickle.dumps(row) for number, row in enumerate(rows)})
+    assert "--parse pickle" in run_shale("info", tmp_path / "a.lmdb").stdout.decode()
+    with shale.Dataset(tmp_path / "a.lmdb", fields=["key", "image", "score", "box"], parse="pickle") as dataset:
+        check_samples(dataset, [(str(number), row) for number, row in enumerate(rows)])
+
+
+def test_two_layouts_that_fit_are_both_named(tmp_path):
+    write_pickled(tmp_path / "a.lmdb", [], 4, [b"__len__"])
+    said = run_shale("info", tmp_path / "a.lmdb", code=1).stderr.decode()
+    assert "is both of layout xunge and of layout thecml" in said
+    assert run_shale("ls", tmp_path / "a.lmdb", "--parse", "xunge").stdout == b""

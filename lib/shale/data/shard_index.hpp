@@ -53,9 +53,13 @@ enum class Dialect : std::uint8_t {
   plain,    ///< another tool: what the container itself tells
   msgpack,  ///< another tool, and each value is a msgpack map (--parse msgpack)
   // Layouts of LMDB files that known readers read: docs/foreign.md.
-  coclr,      ///< CoCLR's videos: msgpack lists of frames
-  lyken_old,  ///< folder2lmdb with msgpack
-  caffe,      ///< Datum messages
+  coclr,       ///< CoCLR's videos: msgpack lists of frames
+  lyken_old,   ///< folder2lmdb with msgpack
+  caffe,       ///< Datum messages
+  xunge,       ///< folder2lmdb with pickles
+  thecml,      ///< the same, as a DataLoader collates it
+  tensorpack,  ///< pickled lists of fields
+  pickle,      ///< each value is a pickle of fields (--parse pickle)
 };
 [[nodiscard]] std::string_view name_of(Dialect dialect);
 /// Errors: Code::damaged for an unknown name.

@@ -28,13 +28,15 @@ struct Opcode {
 };
 // Those that are not read.
 constexpr Opcode kRefusedOpcodes[] = {
-    {'0', "POP"},        {'1', "POP_MARK"},    {'2', "DUP"},          {'F', "FLOAT"},
-    {'I', "INT"},        {'L', "LONG"},        {'S', "STRING"},       {'V', "UNICODE"},
-    {'P', "PERSID"},     {'i', "INST"},        {'o', "OBJ"},          {'l', "LIST"},
-    {'d', "DICT"},       {'p', "PUT"},         {'g', "GET"},          {0x80, "PROTO"},
-    {0x81, "NEWOBJ"},    {0x82, "EXT1"},       {0x83, "EXT2"},        {0x84, "EXT4"},
-    {0x8b, "LONG4"},     {0x8f, "EMPTY_SET"},  {0x90, "ADDITEMS"},    {0x91, "FROZENSET"},
-    {0x92, "NEWOBJ_EX"}, {0x96, "BYTEARRAY8"}, {0x97, "NEXT_BUFFER"}, {0x98, "READONLY_BUFFER"}};
+    {'0', "POP"},        {'1', "POP_MARK"},     {'2', "DUP"},
+    {'F', "FLOAT"},      {'I', "INT"},          {'L', "LONG"},
+    {'S', "STRING"},     {'V', "UNICODE"},      {'P', "PERSID"},
+    {'i', "INST"},       {'o', "OBJ"},          {'l', "LIST"},
+    {'d', "DICT"},       {'p', "PUT"},          {'g', "GET"},
+    {0x80, "PROTO"},     {0x81, "NEWOBJ"},      {0x82, "EXT1"},
+    {0x83, "EXT2"},      {0x84, "EXT4"},        {0x8b, "LONG4"},
+    {0x8f, "EMPTY_SET"}, {0x90, "ADDITEMS"},    {0x91, "FROZENSET"},
+    {0x92, "NEWOBJ_EX"}, {0x97, "NEXT_BUFFER"}, {0x98, "READONLY_BUFFER"}};
 
 std::string opcode_text(std::uint8_t code) {
   for (const Opcode& opcode : kRefusedOpcodes) {
@@ -274,6 +276,7 @@ class PickleMachine {
         push_bytes(read(4));
         return true;
       case 0x8e:
+      case 0x96:
         push_bytes(read(8));
         return true;
       case 0x8c:

@@ -156,8 +156,8 @@ TEST_CASE("lmdb layouts: one value of another shape and the file is plain, with 
   CHECK(survey.layout.dialect == Dialect::plain);
   REQUIRE(survey.notes.size() == 1);
   CHECK(survey.notes[0] ==
-        "its entries are read as they are; its keys are those of another layout, but sample '7': "
-        "lyken-old: the value has a map, expected a map of 'data'");
+        "read as plain entries; sample '7': "
+        "not of layout lyken-old: the value has a map, expected a map of 'data'");
   CHECK(refusal(path, Dialect::lyken_old).find("sample '7'") != std::string::npos);
 }
 
