@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "shale/base/error.hpp"
-#include "shale/data/schema.hpp"
 #include "shale/data/shard_index.hpp"
 #include "shale/wire/view_bytes.hpp"
+
+#include "formats/lmdb/lmdb_layout_field.hpp"
 
 // Layouts of LMDB files that known programs write and read (docs/foreign.md). A file of one has the
 // entries that describe it, exactly these, and else samples:
@@ -36,12 +37,6 @@ struct LayoutFacts {
 
 /// "not of layout coclr: ...". To be thrown.
 [[nodiscard]] Error not_of_layout(Dialect layout, std::string_view fact);
-
-/// A field of one value: what it is, and where.
-struct LayoutField {
-  Field field;
-  IndexCell cell;
-};
 
 /// The fields of the value at [begin, begin + length). The label of a coclr video is not in its
 /// value: it is the last field, and 0. Reads headers and numbers, not contents. Errors:

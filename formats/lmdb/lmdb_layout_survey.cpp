@@ -73,8 +73,7 @@ class LayoutSurvey {
 
   void walk() {
     const FindingSink findings = [this](const Finding& finding) {
-      throw Error(Code::damaged, "cannot determine the fields: {}", finding.message)
-          .at(file_.path(), finding.offset);
+      throw fields_unknown(finding, file_);
     };
     const lmdb::MetaPage meta = lmdb::read_live_meta(file_, findings);
     lmdb::refuse_sorted_duplicates(meta, file_);
@@ -87,8 +86,8 @@ class LayoutSurvey {
   std::vector<std::string> read_listed() {
     std::optional<SparseReading> sparse;
     if (layout_ != Dialect::coclr) sparse.emplace(file_);
-    const lmdb::ListedSamples listed(file_, layout_);
-    listed.for_each([&](const lmdb::ListedSample& sample) {
+    const lmdb::NamedSamples listed(file_, layout_);
+    listed.for_each([&](const lmdb::NamedSample& sample) {
       pace_.step_to_row(samples_, listed.samples());
       const lmdb::ListedEntry found = listed.entry_of(sample);
       take(found.entry, sample.key);
@@ -195,6 +194,12 @@ bool has_pickles(const InputFile& file) try {
 }
 
 }  // namespace
+
+Error fields_unknown(const Finding& damage, const InputFile& file) {
+  Error error(Code::damaged, "cannot determine the fields: {}", damage.message);
+  error.at(file.path(), damage.offset);
+  return error;
+}
 
 Survey survey_lmdb_layout(const InputFile& file, Dialect layout, const WalkProgress& progress) {
   return LayoutSurvey(file, layout, progress).run();

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "shale/base/error.hpp"
+#include "shale/base/finding.hpp"
 #include "shale/format/format.hpp"
 
 namespace shale {
@@ -12,6 +14,9 @@ namespace shale {
 /// with the sample and what it has instead; Code::damaged; Code::limit; Code::io.
 [[nodiscard]] Survey survey_lmdb_layout(const InputFile& file, Dialect layout,
                                         const WalkProgress& progress);
+
+/// For damage that a schema hangs on.
+[[nodiscard]] Error fields_unknown(const Finding& damage, const InputFile& file);
 
 /// What came of comparing a file with all layouts.
 struct LayoutSearch {

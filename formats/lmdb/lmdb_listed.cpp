@@ -49,7 +49,7 @@ std::string_view class_of(std::string_view key) { return key.substr(0, key.find(
 
 }  // namespace
 
-class ListedSamples::Lists {
+class NamedSamples::Lists {
  public:
   Lists(const InputFile& file, Dialect layout)
       : file_(file),
@@ -72,10 +72,10 @@ class ListedSamples::Lists {
   [[nodiscard]] std::uint64_t samples() const { return samples_; }
   [[nodiscard]] const std::vector<std::string>& classes() const { return classes_; }
 
-  void for_each(const std::function<void(const ListedSample&)>& use) const {
+  void for_each(const std::function<void(const NamedSample&)>& use) const {
     const bool are_videos = layout_ == Dialect::coclr;
     std::uint64_t row = 0;
-    ListedSample sample;
+    NamedSample sample;
     for_each_name(meta_entry(are_videos ? "__order__" : "__keys__"),
                   [&](Bytes name, std::uint64_t offset) {
                     sample.key = as_text(name);
@@ -87,7 +87,7 @@ class ListedSamples::Lists {
                   });
   }
 
-  [[nodiscard]] ListedEntry entry_of(const ListedSample& sample) const {
+  [[nodiscard]] ListedEntry entry_of(const NamedSample& sample) const {
     const std::optional<KeyMapEntry> found = map_->find(as_bytes(sample.entry_key));
     if (!found || found->is_database) {
       throw Error(Code::damaged, "the file has no entry '{}', which its list of keys names",
@@ -236,15 +236,15 @@ class ListedSamples::Lists {
   std::vector<std::string> classes_;
 };
 
-ListedSamples::ListedSamples(const InputFile& file, Dialect layout)
+NamedSamples::NamedSamples(const InputFile& file, Dialect layout)
     : lists_(std::make_unique<Lists>(file, layout)) {}
-ListedSamples::~ListedSamples() = default;
-std::uint64_t ListedSamples::samples() const { return lists_->samples(); }
-const std::vector<std::string>& ListedSamples::classes() const { return lists_->classes(); }
-void ListedSamples::for_each(const std::function<void(const ListedSample&)>& use) const {
+NamedSamples::~NamedSamples() = default;
+std::uint64_t NamedSamples::samples() const { return lists_->samples(); }
+const std::vector<std::string>& NamedSamples::classes() const { return lists_->classes(); }
+void NamedSamples::for_each(const std::function<void(const NamedSample&)>& use) const {
   lists_->for_each(use);
 }
-ListedEntry ListedSamples::entry_of(const ListedSample& sample) const {
+ListedEntry NamedSamples::entry_of(const NamedSample& sample) const {
   return lists_->entry_of(sample);
 }
 

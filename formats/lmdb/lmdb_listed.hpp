@@ -14,7 +14,7 @@
 namespace shale::lmdb {
 
 /// A sample that the entries which describe a file name.
-struct ListedSample {
+struct NamedSample {
   std::string key;               ///< what its readers know it by: "Class/video", "7"
   std::uint64_t key_offset = 0;  ///< where that is in the file
   std::string entry_key;         ///< of the entry that holds it
@@ -29,23 +29,23 @@ struct ListedEntry {
 
 /// The samples of a file whose layout has entries that describe it, in the order in which its
 /// readers number them. Memory: a few windows of 256 KiB, and the names of the classes.
-class ListedSamples {
+class NamedSamples {
  public:
   /// Reads and compares the entries that describe the file, which outlives this. Errors:
   /// Code::unsupported with the entry, for those that are absent, of another shape or do not agree;
   /// Code::damaged; Code::limit; Code::io.
-  ListedSamples(const InputFile& file, Dialect layout);
-  ~ListedSamples();
-  ListedSamples(const ListedSamples&) = delete;
-  ListedSamples& operator=(const ListedSamples&) = delete;
+  NamedSamples(const InputFile& file, Dialect layout);
+  ~NamedSamples();
+  NamedSamples(const NamedSamples&) = delete;
+  NamedSamples& operator=(const NamedSamples&) = delete;
 
   [[nodiscard]] std::uint64_t samples() const;
   /// By label, sorted; none where labels are in the values.
   [[nodiscard]] const std::vector<std::string>& classes() const;
   /// Errors: as the constructor; what `use` throws.
-  void for_each(const std::function<void(const ListedSample&)>& use) const;
+  void for_each(const std::function<void(const NamedSample&)>& use) const;
   /// The entry of a sample. Errors: Code::damaged, also where there is none.
-  [[nodiscard]] ListedEntry entry_of(const ListedSample& sample) const;
+  [[nodiscard]] ListedEntry entry_of(const NamedSample& sample) const;
 
  private:
   class Lists;

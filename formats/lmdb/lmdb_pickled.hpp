@@ -8,7 +8,7 @@
 #include "shale/data/shard_index.hpp"
 #include "shale/wire/view_bytes.hpp"
 
-#include "formats/lmdb/lmdb_layout.hpp"
+#include "formats/lmdb/lmdb_layout_field.hpp"
 
 // Values and lists of keys that Python pickled. Parsed by shale/wire/pickle_reader.hpp: nothing is
 // imported or called.

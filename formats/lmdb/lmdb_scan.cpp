@@ -156,8 +156,8 @@ class LmdbScanner {
   void scan_listed() {
     draft_.at_row(std::nullopt);
     try {
-      const lmdb::ListedSamples listed(file_, dialect_);
-      listed.for_each([&](const lmdb::ListedSample& sample) {
+      const lmdb::NamedSamples listed(file_, dialect_);
+      listed.for_each([&](const lmdb::NamedSample& sample) {
         pace_.step_to_row(row_number_, listed.samples());
         draft_.at_row(row_number_);
         row_ = {};
@@ -173,7 +173,7 @@ class LmdbScanner {
     }
   }
 
-  void scan_listed_value(const lmdb::ListedSamples& listed, const lmdb::ListedSample& sample) {
+  void scan_listed_value(const lmdb::NamedSamples& listed, const lmdb::NamedSample& sample) {
     try {
       const lmdb::ListedEntry found = listed.entry_of(sample);
       value_.enter(found.entry);

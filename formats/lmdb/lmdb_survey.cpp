@@ -202,9 +202,7 @@ Survey survey_entries(const InputFile& file, Dialect dialect, const WalkProgress
   // Damage stops where the schema hangs on it; elsewhere the scan will tell more of it.
   const FindingSink findings = [&](const Finding& finding) {
     if (!is_parsed) return;
-    throw Error(Code::damaged, "cannot determine the fields: {}", finding.message)
-        .at(file.path(), finding.offset)
-        .hint(kPlainHint);
+    throw fields_unknown(finding, file).hint(kPlainHint);
   };
   const MetaPage meta = lmdb::read_live_meta(file, findings);
   lmdb::refuse_sorted_duplicates(meta, file);

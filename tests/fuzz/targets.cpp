@@ -20,6 +20,7 @@ int fuzz_inflate(const std::uint8_t*, std::size_t);
 int fuzz_journal(const std::uint8_t*, std::size_t);
 int fuzz_jpeg_rgb(const std::uint8_t*, std::size_t);
 int fuzz_lmdb_cursor(const std::uint8_t*, std::size_t);
+int fuzz_lmdb_layout(const std::uint8_t*, std::size_t);
 int fuzz_lmdb_scan(const std::uint8_t*, std::size_t);
 int fuzz_manifest(const std::uint8_t*, std::size_t);
 int fuzz_msgpack_map(const std::uint8_t*, std::size_t);
@@ -50,6 +51,7 @@ constexpr NamedTarget kTargets[] = {
     {"fuzz_journal", fuzz_journal},
     {"fuzz_jpeg_rgb", fuzz_jpeg_rgb},
     {"fuzz_lmdb_cursor", fuzz_lmdb_cursor},
+    {"fuzz_lmdb_layout", fuzz_lmdb_layout},
     {"fuzz_lmdb_scan", fuzz_lmdb_scan},
     {"fuzz_manifest", fuzz_manifest},
     {"fuzz_msgpack_map", fuzz_msgpack_map},
