@@ -26,8 +26,8 @@ std::size_t position_of(const std::string& word, std::string_view value_name,
   for (const std::string_view choice : choices_in(value_name)) choices.emplace_back(choice);
   const auto found = std::find(choices.begin(), choices.end(), word);
   if (found == choices.end()) {
-    throw Error(Code::usage, "{} '{}' is not one of {}", what, printable(word),
-                fmt::join(choices, ", "))
+    throw Error(Code::usage, "{} '{}' is not {}{}", what, printable(word),
+                choices.size() > 1 ? "one of " : "", fmt::join(choices, ", "))
         .hint(did_you_mean(word, choices));
   }
   return static_cast<std::size_t>(found - choices.begin());

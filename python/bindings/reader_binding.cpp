@@ -69,7 +69,8 @@ nb::object decode_rgb8(const nb::bytes& data, const std::string& order) {
 class Reader {
  public:
   Reader(const nb::bytes& path, const nb::bytes& index_folder, const std::string& cache,
-         std::optional<bool> verifies, const std::optional<std::string>& parse) {
+         std::optional<bool> verifies, const std::optional<std::string>& parse,
+         const std::string& opened_before) {
     const LoaderRequest request{.path = raw(path),
                                 .index_folder = raw(index_folder),
                                 .dialect = parse ? wanted_dialect(*parse) : std::nullopt,
@@ -77,7 +78,8 @@ class Reader {
                                          : *verifies ? Proof::all
                                                      : Proof::none,
                                 .cache = cache_named(cache),
-                                .generator = "shale " SHALE_VERSION};
+                                .generator = "shale " SHALE_VERSION,
+                                .opened_before = opened_before};
     CallingThread caller;
     try {
       const Unlocked unlocked;
@@ -87,6 +89,8 @@ class Reader {
     }
     format_ = &format_of(loader_->manifest());
   }
+
+  [[nodiscard]] const std::string& self_hash() const { return loader_->self_hash(); }
 
   // `decodings`: "", "hwc" or "chw" for each name.
   void select(const std::vector<std::string>& names, const std::vector<std::string>& decodings) {
@@ -269,8 +273,9 @@ class Reader {
 void bind_reader(nb::module_& module) {
   nb::class_<Reader>(module, "Reader")
       .def(nb::init<const nb::bytes&, const nb::bytes&, const std::string&, std::optional<bool>,
-                    const std::optional<std::string>&>(),
-           "path"_a, "index_folder"_a, "cache"_a, "verify"_a.none(), "parse"_a.none())
+                    const std::optional<std::string>&, const std::string&>(),
+           "path"_a, "index_folder"_a, "cache"_a, "verify"_a.none(), "parse"_a.none(),
+           "opened_before"_a)
       .def("select", &Reader::select, "names"_a, "decodings"_a)
       .def("read", &Reader::read, "rows"_a)
       .def("find", &Reader::find, "key"_a)
@@ -281,7 +286,8 @@ void bind_reader(nb::module_& module) {
       .def_prop_ro("schema", &Reader::schema)
       .def_prop_ro("classes", &Reader::classes)
       .def_prop_ro("format", &Reader::format)
-      .def_prop_ro("notes", &Reader::notes);
+      .def_prop_ro("notes", &Reader::notes)
+      .def_prop_ro("self_hash", &Reader::self_hash);
   module.def("decode_rgb8", &decode_rgb8, "data"_a, "order"_a);
   module.def("io_backend", [] { return std::string(Loader::io_backend()); });
 }

@@ -113,7 +113,8 @@ class Dataset(_Base):
     MismatchError at the next read.
 
     Processes: an instance pickles to its arguments (under 4 KiB besides ``transform``). Every process
-    opens its own files when it reads, also after a fork. At most 64 descriptors are open at a time
+    opens its own files when it reads, also after a fork, and finds the samples that there were when the instance
+    was made, even if the dataset was appended to since. At most 64 descriptors are open at a time
     (or those of one shard that has more than 55 files).
 
     Raises:
@@ -157,6 +158,7 @@ class Dataset(_Base):
         self.parse = one_of(parse, "parse", PARSE)
         self.indices: Any = None
         self._opened: Optional[_shale.Reader] = None
+        self._opened_before = ""
         self._is_closed = False
         self._finishers: list = []
         size = len(self._reader())
@@ -178,13 +180,15 @@ class Dataset(_Base):
         words = {"path": os.fsencode(self.path), "index_dir": os.fsencode(self.index_dir or ""), "parse": self.parse}
         proof = None if isinstance(self.verify, str) else self.verify
         try:
-            return _shale.Reader(words["path"], words["index_dir"], self.cache, proof, self.parse)
+            reader = _shale.Reader(words["path"], words["index_dir"], self.cache, proof, self.parse, self._opened_before)
         except Error as error:
             Translation(words).apply_to(error)
             splits = _splits_in(self.path)
             if splits and not isinstance(error, UsageError):
                 raise UsageError(f"{self.path} holds {_listed(splits)}: pass split={splits[0]!r}") from error
             raise
+        self._opened_before = self._opened_before or reader.self_hash
+        return reader
 
     def close(self) -> None:
         """Closes the files. Reading raises UsageError from then on. A dataset that is never closed is closed with its last reference."""
@@ -349,7 +353,10 @@ class Dataset(_Base):
 
     @functools.cached_property
     def info(self) -> DatasetInfo:
-        """What the manifest says of the dataset: format, samples, shards, digests ...; of all of it, also with ``indices``."""
+        """What the manifest says now: format, samples, shards, digests ...
+
+        Of all of the dataset, also with ``indices``, and with what was appended to it since it was opened.
+        """
         return info(self.path, index_dir=self.index_dir, parse=self.parse)
 
     def __repr__(self) -> str:

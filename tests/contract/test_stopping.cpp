@@ -139,6 +139,28 @@ TEST_CASE("stopping: a conversion of a folder is stopped at any question, and fi
   });
 }
 
+TEST_CASE("stopping: what is encoded already is not written to the end") {
+  for_each_format([](const Format& format) {
+    if (holds_arrays_only(format)) return;
+    const StopFolder dir;
+    for (int i = 0; i < 300; ++i) write_file(dir / fmt::format("in/cat/{:03}.jpg", i), "no image");
+    ConvertRequest request = stoppable(dir / "in", dir, format);
+    request.shard_samples = 1;
+    request.on_error = OnError::keep;
+    request.max_errors = {.is_share = false, .share = 0, .count = 1000};
+    const std::string work = dir / "out/.shale/new";
+    const auto shards = [&] {
+      std::set<std::string> names;
+      for (const std::string& name : files_in(work)) names.insert(name.substr(0, name.find('.')));
+      return names.size();
+    };
+    Events events;
+    events.should_stop = [&] { return std::filesystem::exists(work) && shards() > 2; };
+    CHECK(error_of([&] { (void)convert(request, events); }).code() == Code::interrupted);
+    CHECK(shards() <= 4);
+  });
+}
+
 TEST_CASE("stopping: a conversion of a dataset, shuffled or not, is stopped at any question") {
   for_each_layout([](const Format& format, const Schema& schema) {
     for (const bool is_shuffled : {false, true}) {

@@ -147,7 +147,26 @@ class Appends(FaultCase):
         self.assertEqual(snapshot(self.out), before)
         # A plain command of the same input is another one afterwards.
         self.ok("convert", self.more, self.out, "--append", code=4)
-        self.refused("convert", self.first, self.out, "--to", "record", "--shard-samples", 5, says=["2 runs with --append before"])
+        self.refused("convert", self.first, self.out, "--to", "record", "--shard-samples", 5, says=["appended to, 2 runs in all"])
+        self.refused("convert", self.more, self.out, "--append", "--part", "0/2", code=2, says=["--part and --append exclude each other"])
+
+    def test_a_damaged_set_is_not_appended_to(self):
+        write(self.first / "class-0/bad.png", b"nothing")
+        self.ok("convert", self.first, self.out, "--to", "record", "--shard-samples", 5, code=4)
+        words = ["convert", self.more, self.out, "--append"]
+        for name in ("skipped.csv", "shard-000001.tfrecord", "shard-000000.index.npy", "shard-000002.blocks.npy"):
+            path = self.out / name
+            content = path.read_bytes()
+            changed = [None, content[:-1]] + ([content.replace(b"bad", b"bed")] if name == "skipped.csv" else [])
+            for bad in changed:
+                path.unlink()
+                if bad is not None:
+                    path.write_bytes(bad)
+                with self.untouched(self.out):
+                    self.refused(*words, code=3, says=[name])
+                path.write_bytes(content)
+        self.ok(*words, code=4)
+        self.ok("verify", self.out, "--deep")
 
     def test_a_set_that_another_process_writes(self):
         before = self.begin()
@@ -210,6 +229,82 @@ class Appends(FaultCase):
             self.assertIn(run(*command).code, (0, 4))
             self.assertEqual(snapshot(self.out), after, all_steps[number - 1])
         self.assertEqual(seen, {False, True})
+
+    def leave_halfway(self, command):
+        """An append that is killed when two of its shards are complete."""
+        steps = Steps(self, self.folder, self.out)
+        kept = self.folder / "kept"
+        shutil.copytree(self.out, kept)
+        all_steps = steps.recorded(command)[1]
+        new = snapshot(self.out)
+        shutil.rmtree(self.out)
+        shutil.copytree(kept, self.out)
+        third = next(step.number for step in all_steps if step.path.endswith("shard-000005.tfrecord"))
+        self.assertEqual(steps.killed(command, third), -signal.SIGKILL)
+        self.assertEqual(len(self.journaled(self.out)), 2 * 3)
+        return new
+
+    def test_a_killed_append_goes_on_behind_its_last_complete_shard(self):
+        before = self.begin()
+        words = ["convert", self.more, self.out, "--append", "--max-errors", "50%", "--shard-samples", 2]
+        new = self.leave_halfway([*words, "--jobs", 1])
+        # Other commands leave it: those that read, and those that were run before.
+        self.ok("verify", self.out)
+        done = self.ok("convert", self.first, self.out, "--to", "record", "--shard-samples", 5)
+        self.assertIn("already complete", done.out)
+        self.refused("repair", self.out, "--from", self.first, says=["unfinished append"])
+        with self.untouched(self.out):
+            self.refused(*words[:-1], 3, says=["unfinished run of another command: shard_samples: 2 before, 3 now", f"{self.out}/.shale"])
+            self.refused("convert", self.first, self.out, "--append", "--shard-samples", 2, says=["unfinished run of another command"])
+        written = {name: (self.out / ".shale/new" / name).stat().st_ino for name in ("shard-000003.tfrecord", "shard-000004.tfrecord")}
+        done = run(*words, "--jobs", 2, "--memory", "16MiB")
+        self.assertEqual(done.code, 4, done.err)
+        self.assertIn("continuing: 2 shards with ", done.err)
+        self.assertEqual({name: (self.out / name).stat().st_ino for name in written}, written)
+        self.assertEqual(snapshot(self.out), new)
+        self.unchanged(before)
+
+    def test_a_killed_append_is_bound_to_its_dataset_and_input(self):
+        self.begin()
+        words = ["convert", self.more, self.out, "--append", "--max-errors", "50%", "--shard-samples", 2, "--jobs", 1]
+        self.leave_halfway(words)
+        journal = self.out / ".shale/journal"
+        content = journal.read_bytes()
+        journal.write_bytes(content[:60] + bytes([content[60] ^ 1]) + content[61:])
+        with self.untouched(self.out):
+            self.refused(*words, code=3, says=[journal, f"{self.out}/.shale"])
+        journal.write_bytes(content)
+        # A file that is still to be read has changed: the same command then begins again.
+        late = self.more / "class-2/more-5.png"
+        late.write_bytes(png(9, 9, seed=99))
+        self.refused(*words, says=[late, "has changed since the input was listed", "begins with the input as it is"])
+        self.ok(*words, code=4)
+        self.ok("verify", self.out, "--deep")
+        self.assertFalse((self.out / ".shale").exists())
+
+    def test_a_stopped_append_is_continued(self):
+        self.begin()
+        (self.more / "class-1/bad.png").unlink()
+        for number in range(60):
+            write(self.more / "class-0" / f"late-{number}.png", png(30, 30, seed=number))
+        words = ["convert", self.more, self.out, "--append", "--max-errors", "50%", "--shard-samples", 1, "--jobs", 1]
+        kept = self.folder / "kept"
+        shutil.copytree(self.out, kept)
+        with self.measured():
+            self.ok(*words)
+        new = snapshot(self.out)
+
+        def put_back():
+            shutil.rmtree(self.out)
+            shutil.copytree(kept, self.out)
+
+        put_back()
+        for code in self.stopped_by_signals(4, words, lambda: (self.out / ".shale/new").exists()):
+            if code == 130:
+                self.assertEqual(snapshot(self.out)[b"dataset.json"], snapshot(kept)[b"dataset.json"])
+                self.ok(*words)
+            self.assertEqual(snapshot(self.out), new)
+            put_back()
 
     def test_an_overwrite_after_a_kill_leaves_nothing_of_the_append(self):
         self.begin()

@@ -12,6 +12,7 @@ import unittest
 from draw_case import ROW_BYTES, ROWS, DrawCase, data_of, small_files
 from fault_case import MIB, WORK_FOLDER_MARK, FaultCase
 from shale_tool import IS_SANITIZED, npy, start, write
+from steps import Steps
 
 
 class DrawKills(DrawCase):
@@ -46,6 +47,29 @@ class DrawKills(DrawCase):
             self.interrupted([*self.words(), "--overwrite"], signal.SIGKILL)
             for name in self.outputs:
                 self.assertTrue((self.place / name).read_bytes() in (old[name], whole[name]), f"{name} is neither")
+
+    def test_killed_between_its_renames_and_moved_it_is_finished(self):
+        """Outputs that belong together find each other wherever their folder is by then."""
+        place, moved = self.folder / "place", self.folder / "moved"
+        for name in ("x.npy", "y.npy", "out.npy", "also.npy"):
+            write(place / name, npy("<i4", (100,), bytes([len(name)]) * 400))
+
+        def words(folder):
+            return ["resample", folder / "x.npy", folder / "out.npy", "--also", f"{folder / 'y.npy'}={folder / 'also.npy'}", "--overwrite"]
+
+        steps = Steps(self, self.folder, place)
+        shutil.copytree(place, self.folder / "copy")
+        renames = [step.number for step in steps.recorded(words(place))[1] if step.name.startswith("rename")]
+        for number in renames:
+            shutil.rmtree(place)
+            shutil.copytree(self.folder / "copy", place)
+            self.assertEqual(steps.killed(words(place), number), -signal.SIGKILL)
+            place.rename(moved)
+            self.ok(*words(moved))
+            self.assertEqual(sorted(os.listdir(moved)), ["also.npy", "out.npy", "x.npy", "y.npy"])
+            for name in ("out.npy", "also.npy"):
+                self.assertEqual((moved / name).stat().st_size, (moved / "x.npy").stat().st_size)
+            moved.rename(place)
 
     def test_signals_stop_the_run_with_130_and_leave_what_the_same_command_continues(self):
         draw = ("--replace",)

@@ -30,9 +30,15 @@ class PowerCuts(FaultCase):
         words = ["--to", container, "--shard-samples", 5, "--jobs", 1, "--io", "buffered", "--max-errors", "50%"]
         return ["convert", self.photos, self.out, *words]
 
-    def state_after(self, steps, cut, last_name):
-        """Paths -> content (None: a folder) after a cut before step `cut`, with the names of the steps before `last_name`."""
-        names, inodes, data = {}, 0, {}
+    def state_after(self, steps, cut, last_name, standing):
+        """Paths -> content (None: a folder) after a cut before step `cut`, with the names of the steps before `last_name`.
+
+        `standing`: paths -> content of what was there before.
+        """
+        data = dict(enumerate(standing.values()))
+        names, inodes = {path: number for number, path in enumerate(standing)}, len(standing)
+        if standing:
+            names[str(self.out)] = None
         for step in steps[:cut]:
             if step.name == "sync" and pathlib.Path(self.steps.saved / str(step.number)).exists():
                 if step.path in names:
@@ -62,17 +68,29 @@ class PowerCuts(FaultCase):
     def test_after_a_cut_the_same_command_gives_the_same_bytes(self):
         for container in ("record", "hdf5"):
             shutil.rmtree(self.out, ignore_errors=True)
-            command = self.command(container)
-            done, steps = self.steps.recorded(command, saves=True)
-            self.assertIn(done.code, (0, 4), done.err)
-            expected = snapshot(self.out)
-            folders = {step.path for step in steps if step.name == "mkdir"}
-            for cut in range(1, len(steps) + 1, max(1, len(steps) // CUTS)):
-                synced = max((step.number for step in steps[:cut] if step.name == "sync" and step.path in folders), default=0)
-                for last_name in {synced, cut}:
-                    with self.subTest(container=container, cut=cut, names=last_name):
-                        self.lay_out(self.state_after(steps, cut, last_name))
-                        self.judge(command, expected)
+            with self.subTest(container=container):
+                self.cut_everywhere(self.command(container), CUTS)
+
+    def test_after_a_cut_an_append_is_whole_or_goes_on(self):
+        self.ok(*self.command("record"), code=4)
+        more = make_photos(self.folder / "more", 13, sides=(20, 40))
+        for number, path in enumerate(sorted(more.rglob("*.png"))):
+            path.rename(path.with_name(f"more-{number}.png"))
+        standing = {str(path): path.read_bytes() for path in self.out.iterdir()}
+        command = ["convert", more, self.out, "--append", "--jobs", 1, "--io", "buffered"]
+        self.cut_everywhere(command, CUTS, standing)
+
+    def cut_everywhere(self, command, cuts, standing=None):
+        done, steps = self.steps.recorded(command, saves=True)
+        self.assertIn(done.code, (0, 4), done.err)
+        expected = snapshot(self.out)
+        folders = {str(self.out)} | {step.path for step in steps if step.name == "mkdir"}
+        for cut in range(1, len(steps) + 1, max(1, len(steps) // cuts)):
+            synced = max((step.number for step in steps[:cut] if step.name == "sync" and step.path in folders), default=0)
+            for last_name in {synced, cut}:
+                with self.subTest(cut=cut, names=last_name):
+                    self.lay_out(self.state_after(steps, cut, last_name, standing or {}))
+                    self.judge(command, expected)
 
     def judge(self, command, expected):
         if (self.out / "dataset.json").exists():

@@ -70,6 +70,37 @@ class RefusedContinuations(FaultCase):
         shard.write_bytes(content)
         self.finishes(*self.command(self.photos))
 
+    def test_lists_that_were_changed_or_lost_are_named(self):
+        for path in sorted(self.photos.rglob("*.png"))[:3]:
+            path.write_bytes(path.read_bytes()[:-8])
+        self.stop_halfway(self.photos)
+        skipped = self.out / ".shale/new/skipped.csv"
+        content = skipped.read_bytes()
+        self.assertIn(b"truncated", content)
+        for bad in (content.replace(b"truncated", b"truncatee", 1), content[:-1], None):
+            skipped.unlink()
+            if bad is not None:
+                skipped.write_bytes(bad)
+            self.refused(*self.command(self.photos), code=3, says=[skipped, "--overwrite"])
+            skipped.write_bytes(content)
+        self.ok(*self.command(self.photos), code=4)
+        self.ok("verify", self.out, "--against", self.photos)
+
+    def test_a_killed_overwrite_with_a_damaged_listing_begins_again(self):
+        """The same command has --overwrite already: nothing more can be asked of it."""
+        self.ok(*self.command(make_photos(self.folder / "old", 6)))
+        steps = Steps(self, self.folder, self.out)
+        command = self.command(self.photos, "--overwrite")
+        self.assertEqual(steps.killed(command, 60), -signal.SIGKILL)
+        listing = self.out / ".shale/listing"
+        content = bytearray(listing.read_bytes())
+        content[len(content) // 2] ^= 1
+        listing.write_bytes(content)
+        with self.untouched(self.out):
+            self.refused(*self.command(self.photos), code=1)
+        self.finishes(*command)
+        self.ok("verify", self.out, "--against", self.photos)
+
     def test_a_file_of_a_folder_that_has_changed_is_named(self):
         self.stop_halfway(self.photos)
         last = sorted(self.photos.rglob("*.png"))[-1]

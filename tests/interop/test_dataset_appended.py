@@ -1,6 +1,7 @@
 """A dataset that was appended to: whoever has it open goes on reading, and other libraries read every shard of it."""
 
 import os
+import pickle
 import shutil
 
 import h5py
@@ -90,3 +91,26 @@ def test_from_python(out, tmp_path):
     with pytest.raises(errors.UsageError):
         shale.convert(columns(out, 1), out, "record", new_classes="append")
     assert os.path.exists(out / "dataset.json")
+
+
+def test_a_pickled_dataset_is_the_one_that_was_opened(out):
+    """A worker that is started after an append finds the rows of then; one of a dataset that was replaced refuses it."""
+    begin(out, "record")
+    ds = Dataset(out)
+    pickled = pickle.dumps(ds)
+    append(out)
+    run_shale("convert", *columns(out, 0), out, "--append")
+    for again in (pickle.loads(pickled), pickle.loads(pickle.dumps(pickle.loads(pickled)))):
+        assert len(again) == ROWS and again.info.samples == 3 * ROWS
+        assert again.column("label").tolist() == [sample["label"] for sample in again] == list(range(ROWS))
+        with pytest.raises(KeyError):
+            again.find("60")
+        with pytest.raises(IndexError):
+            again[ROWS]
+    loader = torch.utils.data.DataLoader(ds, batch_size=None, num_workers=1, multiprocessing_context="spawn")
+    assert [int(sample["label"]) for sample in loader] == list(range(ROWS))
+    appended = pickle.dumps(Dataset(out))
+    run_shale("convert", *columns(out, 1), out, "--to", "record", "--overwrite")
+    for one in (pickled, appended):
+        with pytest.raises(errors.MismatchError, match="was replaced after it was opened"):
+            len(pickle.loads(one))

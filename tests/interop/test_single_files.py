@@ -1,5 +1,6 @@
 """One file as output: py-lmdb, h5py, NumPy, zipfile and the tfrecord package open it as it is, and shale.Dataset reads what a directory holds."""
 
+import shutil
 import zipfile
 
 import h5py
@@ -76,6 +77,22 @@ def test_with_its_index_the_file_is_verified_while_it_is_read(suffix, photos, sh
     dataset = package.Dataset(path, verify=True)
     assert samples_of(dataset) == expected
     assert list(dataset.classes) == sorted(folder.name for folder in photos.iterdir() if folder.is_dir())
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_with_an_index_where_images_were_left_out(suffix, photos, shale, tmp_path):
+    """The index is of the file, which holds all that it says; the old file and its index go only when the new ones are whole."""
+    source = tmp_path / "source"
+    shutil.copytree(photos, source)
+    (next(source.iterdir()) / "empty.jpg").write_bytes(b"")
+    (source / "README.txt").write_text("ignored")
+    shale("convert", source, tmp_path / "set", "--to", "record", code=4)
+    path = tmp_path / f"train.{suffix}"
+    for words in ((source, path, "--with-index", "--verify"), (tmp_path / "set", path, "--with-index", "--overwrite")):
+        shale("convert", *words, code=4 if words[0] == source else 0)
+        assert not (tmp_path / f".{path.name}.shale").exists()
+        shale("verify", path)
+        assert samples_of(package.Dataset(path, verify=True)) == samples_of(package.Dataset(tmp_path / "set"))
 
 
 @pytest.mark.parametrize("compress", ["none", "deflate"])

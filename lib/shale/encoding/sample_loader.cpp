@@ -1,5 +1,6 @@
 #include "shale/encoding/sample_loader.hpp"
 
+#include <cerrno>
 #include <utility>
 
 #include "shale/base/checksum.hpp"
@@ -62,11 +63,23 @@ std::vector<ReadRequest> make_requests(Batch& batch, const Schema& schema,
   return requests;
 }
 
+Error changed_file(std::string_view how, std::uint64_t bytes) {
+  return Error(Code::io, "file has {}: it had {} bytes when it was listed", how, bytes);
+}
+
 void check_read(const PendingSample& sample, std::uint64_t number, const Wanted& wanted,
                 const ReadResult& result) {
   const bool is_file = wanted.path != nullptr;
   // Of an image folder the path says which sample it is.
   const std::string key = sample.path.empty() ? sample.key : "";
+  if (is_file && result.error == ENOENT) {
+    throw changed_file("gone", wanted.bytes)
+        .at(*wanted.path)
+        .for_sample(key, number)
+        .hint(
+            "restore it and run the same command again, or pass --overwrite to start again with "
+            "the input as it is now");
+  }
   if (result.error != 0) {
     const std::uint64_t offset = is_file ? 0 : sample.cells[wanted.field].place.offset;
     throw read_failed(
@@ -79,8 +92,7 @@ void check_read(const PendingSample& sample, std::uint64_t number, const Wanted&
             "again");
   }
   if (result.bytes == wanted.bytes) return;
-  throw Error(
-      Code::io, "file has {}: it had {} bytes when it was listed",
+  throw changed_file(
       result.bytes < wanted.bytes ? fmt::format("shrunk to {} bytes", result.bytes) : "grown",
       wanted.bytes)
       .at(is_file ? *wanted.path : "")

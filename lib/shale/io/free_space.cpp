@@ -76,8 +76,12 @@ bool may_store_less(const std::string& folder) {
 void require_room(const std::string& folder, const SpaceNeed& need, std::string_view hint) {
   const std::optional<std::uint64_t> bytes = need.bytes == 0 ? std::nullopt : free_space(folder);
   if (bytes && *bytes < need.bytes) {
-    throw Error(Code::io, "needs {} of free space, only {} available", format_size(need.bytes),
-                format_size(*bytes))
+    const bool are_alike = format_size(need.bytes) == format_size(*bytes);
+    const auto text = [&](std::uint64_t size) {
+      return are_alike ? format_count(size) + " bytes" : format_size(size);
+    };
+    throw Error(Code::io, "needs {} of free space, only {} available", text(need.bytes),
+                text(*bytes))
         .at(folder)
         .hint(std::string(hint));
   }
@@ -108,7 +112,8 @@ std::string_view room_hint(int error_number) {
     case EDQUOT:
       return "your quota on this file system is exhausted; remove files or request more";
     case EFBIG:
-      return "raise the limit (ulimit -f), or make smaller shards with --shard-size";
+      return "raise the limit (ulimit -f); where shards are written, --shard-size makes smaller "
+             "files";
     default:
       return {};
   }

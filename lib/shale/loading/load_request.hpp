@@ -28,6 +28,10 @@ struct LoaderRequest {
   Proof proof = Proof::automatic;
   CachePolicy cache = CachePolicy::keep;
   std::string generator = {};
+  /// Of a dataset that was opened before, in another process: Loader::self_hash() there. It must
+  /// still be the same; if it was appended to since, only the samples of then are there. Empty:
+  /// any.
+  std::string opened_before = {};
 };
 
 /// How many a loader may have open.

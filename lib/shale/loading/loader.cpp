@@ -128,6 +128,24 @@ void Loader::open(const LoaderRequest& request, const Events& events) {
   const InputFile manifest_file(paths_.manifest);
   outline_ = read_manifest_outline(manifest_file);
   self_hash_ = self_hash_of(manifest_file);
+  if (!request.opened_before.empty() && request.opened_before != self_hash_)
+    leave_out_appended(request.opened_before);
+}
+
+// What was there when the manifest had that hash.
+void Loader::leave_out_appended(const std::string& self_hash) {
+  Manifest& manifest = outline_.manifest;
+  std::uint64_t samples = 0, shards = 0;
+  for (const ManifestRun& run : manifest.runs) {
+    if (run.after.hex() == self_hash) {
+      manifest.digest.samples = samples;
+      outline_.shards.resize(shards);
+      return;
+    }
+    samples += run.samples;
+    shards += run.shards;
+  }
+  throw replaced_dataset(paths_.manifest);
 }
 
 void Loader::open_file(const LoaderRequest& request, const std::string& file,

@@ -44,6 +44,8 @@ class Loader {
 
   [[nodiscard]] std::uint64_t size() const { return outline_.manifest.digest.samples; }
   [[nodiscard]] const Manifest& manifest() const { return outline_.manifest; }
+  /// The hash of itself that the manifest has; empty where there is only an index in memory.
+  [[nodiscard]] const std::string& self_hash() const { return self_hash_; }
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
   /// The name of the shard that a row lies in. Errors: Code::not_found; Code::damaged; Code::io.
   [[nodiscard]] std::string shard_name_of(std::uint64_t row) const;
@@ -89,6 +91,7 @@ class Loader {
   struct KeyTable;
   void open(const LoaderRequest& request, const Events& events);
   void open_file(const LoaderRequest& request, const std::string& file, const Events& events);
+  void leave_out_appended(const std::string& self_hash);
   [[nodiscard]] LoaderState& state() const;
   /// Errors: Code::not_found for a row from size() on.
   [[nodiscard]] std::uint64_t shard_of(std::uint64_t row) const;

@@ -28,13 +28,13 @@ constexpr std::uint64_t kSmallIndexBytes = 4 << 20;
 constexpr std::uint64_t kMostIndexBytesKept = 64 << 20;
 constexpr std::uint32_t kReadsInFlight = 64;
 
-Error replaced(const std::string& manifest) {
+}  // namespace
+
+Error replaced_dataset(const std::string& manifest) {
   return Error(Code::mismatch, "the dataset was replaced after it was opened")
       .at(manifest)
       .hint("open it again");
 }
-
-}  // namespace
 
 void drop_cache(std::span<const Extent> extents, std::uint64_t unit) {
   const InputFile* file = nullptr;
@@ -195,7 +195,7 @@ ManifestShard LoaderState::facts_of(std::uint64_t number) {
       InputFile manifest(setting_.paths.manifest);
       if (self_hash_of(manifest) != setting_.self_hash) {
         appended_ = outline_appended_to(manifest);
-        if (!appended_) throw replaced(setting_.paths.manifest);
+        if (!appended_) throw replaced_dataset(setting_.paths.manifest);
       }
       manifest_.emplace(std::move(manifest));
       track_descriptor(*manifest_, true);
@@ -288,7 +288,7 @@ void LoaderState::refuse_other_manifest() {
   }
   const InputFile manifest(path);
   if (self_hash_of(manifest) != setting_.self_hash && !outline_appended_to(manifest))
-    throw replaced(path);
+    throw replaced_dataset(path);
   stamp_ = *now;
 }
 

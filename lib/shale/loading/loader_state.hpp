@@ -12,6 +12,7 @@
 
 #include <sys/types.h>
 
+#include "shale/base/error.hpp"
 #include "shale/io/aligned_buffer.hpp"
 #include "shale/io/batch_reader.hpp"
 #include "shale/io/file_stamp.hpp"
@@ -34,6 +35,9 @@ struct OpenShard {
                               std::span<std::byte> into) const;
 };
 using OpenShardPointer = std::shared_ptr<const OpenShard>;
+
+/// The error of a dataset that is not the one that was opened.
+[[nodiscard]] Error replaced_dataset(const std::string& manifest);
 
 /// Gives the page cache of extents back, in whole `unit`s; they must be in the order of files and
 /// offsets.

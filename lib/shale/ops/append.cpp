@@ -18,6 +18,7 @@
 #include "shale/ops/conversion.hpp"
 #include "shale/ops/dataset_output.hpp"
 #include "shale/ops/identity.hpp"
+#include "shale/ops/resumption.hpp"
 #include "shale/ops/space_check.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/manifest_file.hpp"
@@ -55,12 +56,7 @@ void refuse_options(const ConvertRequest& request) {
                                   : !request.shared_listing.empty() ? "--listing"
                                   : !request.classes_from.empty()   ? "--classes-from"
                                                                     : "";
-  if (option.empty()) return;
-  Error error(Code::usage, "{} and --append exclude each other", option);
-  error.at(request.output);
-  error.hint(option == "--classes-from" ? "leave it out: the class table is that of the dataset"
-                                        : "leave out one of the two");
-  throw error;
+  if (!option.empty()) throw excluded_by_append(option, request.output);
 }
 
 // Errors: Code::not_found, Code::mismatch for what is not a finished dataset.
@@ -73,6 +69,12 @@ void require_dataset(const std::string& output) {
   throw Error(Code::not_found, "holds no dataset to append to")
       .at(output)
       .hint("leave out --append to begin one");
+}
+
+// A new manifest says that all of the dataset is whole: what is small is proved, the rest has its
+// size.
+void refuse_damaged(const std::string& output) {
+  prove_other_files(DatasetPaths(output), refuse_incomplete(output));
 }
 
 void refuse_unfit_set(const ConvertRequest& request, const Manifest& manifest) {
@@ -234,16 +236,6 @@ Manifest joined(const StandingDataset& standing, Manifest added) {
   return all;
 }
 
-// The lists of this run stand beside those of the runs before.
-void name_lists(Manifest& manifest, std::uint64_t run, const WorkFolder& work) {
-  for (ManifestFile& file : manifest.files) {
-    const std::string name = list_name(file.name, run);
-    rename_file(join_path(work.path(), file.name), join_path(work.path(), name));
-    file.name = name;
-  }
-  sync_directory(work.path());
-}
-
 AppendedSamples counts_of(const Manifest& manifest) {
   return {.samples = manifest.digest.samples,
           .shards = manifest.shard_count,
@@ -267,6 +259,7 @@ ConvertReport already_appended(const ConvertRequest& request, const Events& even
 
 ConvertReport plan_append(const ConvertRequest& asked, const Events& events) {
   require_dataset(asked.output);
+  refuse_damaged(asked.output);
   const StandingDataset standing(asked.output);
   const ConvertRequest request = request_for(asked, standing.manifest());
   const std::unique_ptr<Source> source =
@@ -283,37 +276,127 @@ ConvertReport plan_append(const ConvertRequest& asked, const Events& events) {
   return report;
 }
 
+// An append under way: the dataset, held by this run, with what an earlier one left beside it.
+struct Appending {
+  Appending(const ConvertRequest& asked, WorkFolder& folder, const Events& events)
+      : standing(asked.output),
+        request(request_for(asked, standing.manifest())),
+        format(format_named(request.format)),
+        run(std::max<std::uint64_t>(standing.manifest().runs.size(), 1)),
+        work(folder) {
+    work.number_shards_from(standing.manifest().shard_count);
+    left = find_unfinished_run(work, events, run);
+  }
+  [[nodiscard]] ShardSetWriter::Options division() const {
+    return {.limit_bytes = request.shard_bytes,
+            .limit_samples = request.shard_samples,
+            .first_shard = standing.manifest().shard_count};
+  }
+
+  const StandingDataset standing;
+  const ConvertRequest request;
+  const Format& format;
+  const std::uint64_t run;  // of those that write the dataset, from 0
+  WorkFolder& work;
+  UnfinishedRun left;
+  std::unique_ptr<Source> source;
+  Manifest wanted;
+  std::string head;  // of the journal
+};
+
+void open_appended(Appending& appending, bool uses_listing, const Events& events) {
+  ConvertRequest request = appending.request;
+  if (uses_listing) request.stored_listing = appending.work.listing_path();
+  request.new_listing = appending.work.new_listing_path();
+  (void)remove_file(request.new_listing);  // what a kill left
+  const Manifest& was = appending.standing.manifest();
+  appending.source = open_added(request, was, appending.work.path(), events);
+  appending.wanted = wanted_manifest(request, appending.source->info());
+  appending.wanted.classes = joined_classes(request, was, appending.wanted.classes);
+  appending.head = journal_head(request, appending.wanted) + '\t' +
+                   identity_line({{std::string(kAppendedTo), appending.standing.self_hash.hex()}});
+}
+
+// The hint of a conversion may name --overwrite, which no append takes.
+Error advised(const Error& error, const std::string& hint) {
+  Error again(error.code(), "{}", error.message());
+  if (error.sample()) again.for_sample(error.sample()->key, error.sample()->index);
+  if (!error.cause().empty()) again.because(error.cause());
+  return again.at(error.file(), error.offset()).hint(hint);
+}
+
+void refuse_other_append(const Appending& appending) try {
+  refuse_other_run(appending.request, appending.left, appending.head);
+} catch (const Error& error) {
+  throw advised(error,
+                fmt::format("run that command again to finish it, or remove '{}' to discard it",
+                            printable(appending.work.root())));
+}
+
+// Goes on with what an earlier run left, or begins.
+std::optional<RunState> begin_append(Appending& appending, const Events& events) {
+  WorkFolder& work = appending.work;
+  refuse_other_append(appending);
+  refuse_taken_names(appending.request.output, appending.format,
+                     appending.standing.manifest().schema);
+  std::optional<RunState> from = resumption_of(appending.request, appending.left, appending.head);
+  if (!from) work.clear();
+  require_space(appending.request, appending.format, appending.source->info(), appending.division(),
+                work, kSpaceHint, events);
+  say_notes(appending.source->info(), events);
+  work.keep_new_listing();
+  if (!from) {
+    work.begin(appending.head);
+    return from;
+  }
+  work.resume(appending.left.journal);
+  say_continuing(work, *from, appending.source->info(), events);
+  return from;
+}
+
 // The run, in the work folder; nothing of the dataset has changed when it ends.
-ConvertReport write_behind(const ConvertRequest& request, const Events& events,
-                           const StandingDataset& standing, Source& source, Manifest wanted,
-                           WorkFolder& work) {
-  const Format& format = format_named(request.format);
-  const Manifest& was = standing.manifest();
-  const ShardSetWriter::Options division{.limit_bytes = request.shard_bytes,
-                                         .limit_samples = request.shard_samples,
-                                         .first_shard = was.shard_count};
-  refuse_taken_names(request.output, format, was.schema);
-  work.clear();
-  require_space(request, format, source.info(), division, work, kSpaceHint, events);
-  say_notes(source.info(), events);
-  work.begin("append\t" + identity_line(identity_of(wanted)));
+ConvertReport write_behind(Appending& appending, const std::optional<RunState>& from,
+                           const Events& events) {
+  const StandingDataset& standing = appending.standing;
+  const WorkFolder& work = appending.work;
   ConvertReport report;
   {
-    Conversion conversion(request, events, format, source, work, division);
+    Conversion conversion(appending.request, events, appending.format, *appending.source,
+                          appending.work, appending.division(), from, appending.run);
     conversion.run();
-    report = conversion.finish(std::move(wanted));
+    report = conversion.finish(std::move(appending.wanted));
     conversion.finish_lists(report.manifest);
   }
-  name_lists(report.manifest, std::max<std::uint64_t>(was.runs.size(), 1), work);
   const ForEachShard added = [&](const auto& visit) { work.for_each_shard(visit); };
   refuse_standing_keys(standing.paths, standing.shards, DatasetPaths(work.path()), added, events);
   report.appended = counts_of(report.manifest);
   report.manifest = joined(standing, std::move(report.manifest));
-  write_set_manifest(report.manifest, format, work, [&](const auto& visit) {
+  write_set_manifest(report.manifest, appending.format, work, [&](const auto& visit) {
     for (const ManifestShard& shard : standing.shards) visit(shard);
     added(visit);
   });
   return report;
+}
+
+// What an append that stopped leaves: complete shards, which the same command continues. Keys that
+// cannot be appended leave nothing, and neither does an input that has changed since it was listed:
+// the same command then begins again.
+ConvertReport write_or_leave(Appending& appending, const std::optional<RunState>& from,
+                             const Events& events) try {
+  return write_behind(appending, from, events);
+} catch (const Error& error) {
+  appending.source.reset();
+  const Code code = error.code();
+  leave_stopped_run(appending.work, appending.request, code,
+                    code == Code::schema || code == Code::mismatch);
+  if (code == Code::interrupted && appending.work.holds_shards())
+    throw interrupted_with(appending.work.shards());
+  if (code == Code::mismatch)
+    throw advised(error, "run the same command again: it begins with the input as it is then");
+  throw;
+} catch (...) {
+  leave_stopped_run(appending.work, appending.request, Code::bug, false);
+  throw;
 }
 
 ConvertReport append_into(const ConvertRequest& asked, const Events& events) {
@@ -321,32 +404,62 @@ ConvertReport append_into(const ConvertRequest& asked, const Events& events) {
   WorkFolder work(asked.output);
   const SetPlace set = SetPlace::of_dataset(asked.output);
   (void)finish_swap(set, work);
-  std::unique_ptr<Source> source;
-  ConvertReport report;
+  std::optional<Appending> appending;
+  std::optional<RunState> from;
   try {
     require_dataset(asked.output);
-    const StandingDataset standing(asked.output);
-    const ConvertRequest request = request_for(asked, standing.manifest());
-    source = open_added(request, standing.manifest(), work.path(), events);
-    Manifest wanted = wanted_manifest(request, source->info());
-    wanted.classes = joined_classes(request, standing.manifest(), wanted.classes);
-    if (is_last_run(standing.manifest(), wanted)) {
-      report = already_appended(request, events, standing, *source);
-    } else {
-      report = write_behind(request, events, standing, *source, std::move(wanted), work);
+    refuse_damaged(asked.output);
+    appending.emplace(asked, work, events);
+    if (appending->left.fault) refuse_other_append(*appending);
+    const bool has_listing = !appending->left.journal.head.empty() && work.holds_listing();
+    open_appended(*appending, has_listing, events);
+    // Another run that has written nothing is in nobody's way, but its list is.
+    if (has_listing && appending->left.journal.lines == 0 &&
+        !is_head_of(appending->left, appending->head)) {
+      appending->source.reset();
+      open_appended(*appending, false, events);
     }
+    if (is_last_run(appending->standing.manifest(), appending->wanted)) {
+      ConvertReport report =
+          already_appended(appending->request, events, appending->standing, *appending->source);
+      appending->source.reset();
+      work.remove();
+      return report;
+    }
+    from = begin_append(*appending, events);
   } catch (...) {
-    source.reset();
-    work.abandon();
+    const bool is_stopped = code_in_flight() == Code::interrupted;
+    const bool keeps =
+        appending && (appending->left.is_worth_keeping() || (is_stopped && work.holds_listing()));
+    appending.reset();
+    (void)remove_file(work.new_listing_path());
+    if (!keeps) work.abandon();
     throw;
   }
-  source.reset();  // before the folder that its scratch files are in
-  if (!report.was_complete) put_in_place(set, work);
+  ConvertReport report = write_or_leave(*appending, from, events);
+  appending.reset();  // before the folder that its scratch files are in
+  put_in_place(set, work);
   work.remove();
   return report;
 }
 
 }  // namespace
+
+bool holds_unfinished_append(const std::string& dataset) try {
+  const JournalSummary left = WorkFolder::run_left_in(dataset);
+  return left.lines > 0 && left.head.find(kAppendedTo) != std::string::npos;
+} catch (const Error&) {
+  return false;  // there is nothing to go on with
+}
+
+Error excluded_by_append(std::string_view option, const std::string& output) {
+  Error error(Code::usage, "{} and --append exclude each other", option);
+  error.at(output);
+  error.hint(option == "--classes-from" ? "leave it out: the class table is that of the dataset"
+             : option == "--overwrite"  ? "leave out --overwrite: an append replaces nothing"
+                                        : "leave out one of the two");
+  return error;
+}
 
 ConvertReport append_to_dataset(const ConvertRequest& request, const Events& events) {
   refuse_options(request);

@@ -14,4 +14,10 @@ namespace shale {
 /// Code::schema for a key that the dataset has already; same as convert.
 [[nodiscard]] ConvertReport append_to_dataset(const ConvertRequest& request, const Events& events);
 
+/// True if an append was stopped with complete shards: the same command goes on with them.
+[[nodiscard]] bool holds_unfinished_append(const std::string& dataset);
+
+/// The error of an option that means nothing for an append.
+[[nodiscard]] Error excluded_by_append(std::string_view option, const std::string& output);
+
 }  // namespace shale

@@ -130,7 +130,9 @@ class ContentComparison {
                  "since: {}",
                  what)
         .at(paths_.shards)
-        .hint("choose another output, or pass --overwrite to replace it");
+        .hint(manifest_.runs.empty()
+                  ? "choose another output, or pass --overwrite to replace it"
+                  : "it was appended before: append what is new as an input of its own");
   }
 
   DatasetPaths paths_;

@@ -70,7 +70,7 @@ ConvertReport plan_conversion(const ConvertRequest& request, const Format& forma
 
 Conversion::Conversion(const ConvertRequest& request, const Events& events, const Format& format,
                        Source& source, WorkFolder& work, ShardSetWriter::Options options,
-                       const std::optional<RunState>& from)
+                       const std::optional<RunState>& from, std::uint64_t run)
     : request_(request),
       events_(events),
       format_(format),
@@ -79,16 +79,16 @@ Conversion::Conversion(const ConvertRequest& request, const Events& events, cons
       shown_skips_(options.file_name.empty() ? kShownSkips : kShownSkipsOfFile),
       writer_(format, source.info().schema, format_options_, work,
               writer_options(std::move(options), from.has_value())),
-      skipped_list_(work.path(), std::string(kSkippedName), {"key", "reason", "detail"}),
-      ignored_list_(work.path(), std::string(kIgnoredName), {"entry", "reason"}),
-      images_list_(work.path(), std::string(kImagesName),
+      skipped_list_(work.path(), list_name(kSkippedName, run), {"key", "reason", "detail"}),
+      ignored_list_(work.path(), list_name(kIgnoredName, run), {"entry", "reason"}),
+      images_list_(work.path(), list_name(kImagesName, run),
                    {"key", "odd", "type", "width", "height", "color"}),
       state_(from.value_or(RunState{})) {
   if (source.info().holds_images && !state_.images) state_.images.emplace();
   if (from) {
-    skipped_list_.resume(from->skipped_bytes);
-    images_list_.resume(from->images_bytes);
-    if (from->skipped > 0) show_earlier_skips(work.path());
+    skipped_list_.resume(from->skipped_list.bytes);
+    images_list_.resume(from->images_list.bytes);
+    if (from->skipped > 0) show_earlier_skips(join_path(work.path(), list_name(kSkippedName, run)));
   }
   if (state_.samples > 0) {
     source.skip(state_.samples);
@@ -111,19 +111,18 @@ ShardSetWriter::Options Conversion::writer_options(ShardSetWriter::Options optio
 }
 
 // The first ones of the run before: its list begins with those that the input had left out already.
-void Conversion::show_earlier_skips(const std::string& folder) {
+void Conversion::show_earlier_skips(const std::string& list) {
   const std::uint64_t before = source_.info().skipped + 1;  // and the header
-  read_csv(join_path(folder, kSkippedName),
-           [&](std::uint64_t row, const std::vector<std::string>& fields) {
-             if (row > before && fields.size() == 3 && first_skipped_.size() < shown_skips_)
-               first_skipped_.push_back({fields[0], fields[1], fields[2]});
-           });
+  read_csv(list, [&](std::uint64_t row, const std::vector<std::string>& fields) {
+    if (row > before && fields.size() == 3 && first_skipped_.size() < shown_skips_)
+      first_skipped_.push_back({fields[0], fields[1], fields[2]});
+  });
 }
 
 RunState Conversion::state() {
   RunState state = state_;
-  state.skipped_bytes = skipped_list_.sync();
-  state.images_bytes = images_list_.sync();
+  state.skipped_list = skipped_list_.sync();
+  state.images_list = images_list_.sync();
   return state;
 }
 
@@ -145,6 +144,13 @@ ConvertReport Conversion::finish(Manifest manifest) {
                 written.digest.samples, state_.skipped, source.manifest.samples);
   }
   prove_input(source, state_.read, request_.inputs.front());
+  const bool is_all_there_is = !source.part && !request_.is_append && !request_.allow_empty;
+  if (written.digest.samples == 0 && state_.skipped > 0 && is_all_there_is) {
+    throw Error(Code::limit, "all of its {} are bad: nothing is left to write",
+                format_counted(state_.skipped, "image", "images"))
+        .at(request_.inputs.front())
+        .hint("check the input; --on-error keep takes them as they are");
+  }
   manifest.layout = writer_.layout();
   manifest.skipped = source.skipped + state_.skipped;
   manifest.ignored = source.ignored;

@@ -43,10 +43,10 @@ class Conversion {
  public:
   /// All arguments outlive it; `work` has begun its journal. `options`: what the request does not
   /// say. `from`: where a run of the same command was, whose work this one goes on with; the source
-  /// is at its first sample.
+  /// is at its first sample. `run`: of the runs that write one dataset, which names its lists.
   Conversion(const ConvertRequest& request, const Events& events, const Format& format,
              Source& source, WorkFolder& work, ShardSetWriter::Options options,
-             const std::optional<RunState>& from = std::nullopt);
+             const std::optional<RunState>& from = std::nullopt, std::uint64_t run = 0);
 
   /// Errors: same as encode_all and ShardSetWriter; Code::limit for more bad samples than
   /// request.max_errors.
@@ -61,7 +61,7 @@ class Conversion {
  private:
   [[nodiscard]] ShardSetWriter::Options writer_options(ShardSetWriter::Options options,
                                                        bool continues);
-  void show_earlier_skips(const std::string& folder);
+  void show_earlier_skips(const std::string& list);
   [[nodiscard]] RunState state();
   void commit(const EncodedSample& sample);
   void report_image(const EncodedSample& sample);

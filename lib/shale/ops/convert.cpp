@@ -114,13 +114,26 @@ OpenedInput open_for(ConvertRequest request, const TakenOutput& output, const Fo
   return input;
 }
 
+// A listing that is damaged ends a run that may not be discarded.
+OpenedInput open_by_listing(const ConvertRequest& request, const TakenOutput& output,
+                            const Format& format, bool has_listing, const Events& events) {
+  try {
+    return open_for(request, output, format, has_listing, events);
+  } catch (const Error& error) {
+    const bool is_of_listing =
+        has_listing && error.code() == Code::damaged && error.file() == output.work.listing_path();
+    if (!is_of_listing || !request.overwrite) throw;
+  }
+  return open_for(request, output, format, false, events);
+}
+
 // By the listing of the run that is continued, if it is of this very command: a new run lists the
 // folder as it is now.
 OpenedInput open_or_continue(const ConvertRequest& request, const TakenOutput& output,
                              const Format& format, const Events& events) {
   const UnfinishedRun& left = output.left;
   const bool has_listing = asks_to_continue(request, left) && output.work.holds_listing();
-  OpenedInput input = open_for(request, output, format, has_listing, events);
+  OpenedInput input = open_by_listing(request, output, format, has_listing, events);
   const bool is_refused = left.journal.lines > 0 && !request.overwrite;
   if (!has_listing || is_refused || is_head_of(left, input.head)) return input;
   input.source.reset();
@@ -148,12 +161,7 @@ std::optional<RunState> begin_run(const ConvertRequest& request, TakenOutput& ou
     return from;
   }
   work.resume(output.left.journal);
-  if (from->samples > 0) {
-    events.say(fmt::format("continuing: {} with {} of {} are complete",
-                           format_counted(work.shards(), "shard", "shards"),
-                           format_counted(from->samples, "sample", "samples"),
-                           format_count(source.manifest.samples)));
-  }
+  say_continuing(work, *from, source, events);
   return from;
 }
 
@@ -242,7 +250,8 @@ ConvertReport convert(const ConvertRequest& request, const Events& events) {
         report.was_compared = true;
         refuse_changed_content(request, events, format, *source);
       }
-      if (!request.is_dry_run) WorkFolder::clear_left(request.output);
+      if (!request.is_dry_run && !holds_unfinished_append(request.output))
+        WorkFolder::clear_left(request.output);
     } else {
       report = plan_conversion(request, format, *source, std::move(wanted),
                                {request.shard_bytes, request.shard_samples});

@@ -216,9 +216,14 @@ void TemporaryOutput::undo() noexcept try {
 void TemporaryOutput::settle() noexcept { remove_file(old_path_); }
 
 std::string promise_of(const std::vector<std::string>& outputs) {
+  // From the folder of the first one: all may be moved, or mounted elsewhere, with what is beside
+  // them.
+  const auto whole = [](const std::string& path) { return fs::absolute(path).lexically_normal(); };
   std::string promise;
-  for (const std::string& output : outputs)
-    promise += printable(fs::absolute(output).lexically_normal().string()) + "\n";
+  for (const std::string& output : outputs) {
+    const fs::path path = whole(output).lexically_relative(whole(outputs.front()).parent_path());
+    promise += printable(path.string()) + "\n";
+  }
   return promise;
 }
 

@@ -117,10 +117,17 @@ std::optional<std::string> first_difference(const Identity& was, const Identity&
   if (chooses(was) != chooses(is))
     return fmt::format("{} before, {} now", chooses(was) ? "some of the samples" : "all samples",
                        chooses(is) ? "some" : "all");
+  const auto appends = [](const Identity& identity) {
+    return std::ranges::any_of(identity,
+                               [](const auto& entry) { return entry.first == kAppendedTo; });
+  };
+  if (appends(was) != appends(is))
+    return fmt::format("{} before, {} now", appends(was) ? "an append" : "a conversion",
+                       appends(is) ? "an append" : "a conversion");
   if (!was.empty() && was.front().first == kMergeMember)
     return "a merge of parts before, a conversion now";
   if (!was.empty() && was.front().first == kRuns)
-    return fmt::format("{} runs with --append before, one now", was.front().second);
+    return fmt::format("appended to, {} runs in all, before, one run now", was.front().second);
   const auto is_part = [](const Identity& identity) {
     return !identity.empty() && identity.back().first == kPartMember;
   };

@@ -44,13 +44,15 @@ ConvertReport plan_file(const ConvertRequest& request, const Events& events, con
   return report;
 }
 
-// What stands beside the file, or is only there to verify it.
-void write_file_manifest(TemporaryOutput& output, Manifest& manifest) {
+// What stands beside the file, or is only there to verify it: of the file, whose samples are all
+// there, not of the input.
+void write_file_manifest(TemporaryOutput& output, Manifest manifest) {
   std::string origin =
       manifest.source.origin.empty() ? manifest.source.kind : manifest.source.origin;
   manifest.source = source_of_file(InputFile(output.path()), manifest.format,
                                    manifest.digest.samples, manifest.payload_bytes);
   manifest.source.origin = std::move(origin);
+  manifest.skipped = manifest.ignored = 0;
   write_manifest_file(join_path(output.work().path(), output.place().manifest), manifest,
                       [&](const ShardVisitor& visit) { output.work().for_each_shard(visit); });
 }
@@ -147,11 +149,9 @@ void finish_file(const ConvertRequest& request, const Events& events, TemporaryO
   drop_shard_options(report.manifest);
   if (is_archive_name(request.output)) return finish_archive(request, events, output, report);
   const bool has_index = request.with_index || request.verify;
-  const ManifestSource input = report.manifest.source;
   if (has_index) write_file_manifest(output, report.manifest);
   if (request.verify) verify_file(request, output.path(), events, report);
   if (has_index && !request.with_index) output.drop_index();
-  report.manifest.source = input;
   report.file_bytes = InputFile(output.path()).size();
 }
 

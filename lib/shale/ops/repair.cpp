@@ -15,6 +15,7 @@
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/io/free_space.hpp"
+#include "shale/ops/append.hpp"
 #include "shale/ops/make_shards_again.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
@@ -96,6 +97,11 @@ class Repair {
     if (place == Place::other_file) {
       throw Error(Code::unsupported, "is a file: a dataset that is one directory can be repaired")
           .at(request_.dataset);
+    }
+    if (holds_unfinished_append(request_.dataset)) {
+      throw Error(Code::exists, "holds an unfinished append, which a repair would discard")
+          .at(request_.dataset)
+          .hint("finish it first: run the command that appended again");
     }
     if (look_at(request_.from) == Place::absent) throw absent(request_.from);
     std::error_code error;

@@ -79,13 +79,15 @@ void add_stamp(Identity& identity, const std::string& input) {
                   stamp.modified_ns % 1'000'000'000));
 }
 
-UnfinishedRun find_unfinished_run(const WorkFolder& work, const Events& events) {
+UnfinishedRun find_unfinished_run(const WorkFolder& work, const Events& events, std::uint64_t run) {
   UnfinishedRun left;
   try {
     left.journal = work.previous_run();
     if (left.journal.lines == 0) return left;
     check_written_shards(work, events);
     left.state = state_from_line(work.last_state());
+    require_rows(join_path(work.path(), list_name(kSkippedName, run)), left.state.skipped_list);
+    require_rows(join_path(work.path(), list_name(kImagesName, run)), left.state.images_list);
   } catch (const Error& error) {
     if (error.code() == Code::interrupted) throw;
     left.fault = error;
@@ -132,6 +134,14 @@ std::optional<RunState> resumption_of(const ConvertRequest& request, const Unfin
                                       const std::string& head) {
   if (!asks_to_continue(request, left) || !is_head_of(left, head)) return std::nullopt;
   return left.state;
+}
+
+void say_continuing(const WorkFolder& work, const RunState& from, const SourceInfo& source,
+                    const Events& events) {
+  if (from.samples == 0) return;
+  events.say(fmt::format(
+      "continuing: {} with {} of {} are complete", format_counted(work.shards(), "shard", "shards"),
+      format_counted(from.samples, "sample", "samples"), format_count(source.manifest.samples)));
 }
 
 Code code_in_flight() noexcept {

@@ -25,8 +25,10 @@ struct UnfinishedRun {
 };
 
 /// Looks at the size of each file of each shard, and at the hashes of as many indexes as take a
-/// moment, the last ones first. Errors: Code::interrupted only; all else is the run's fault.
-[[nodiscard]] UnfinishedRun find_unfinished_run(const WorkFolder& work, const Events& events);
+/// moment, the last ones first. `run`: same as for Conversion. Errors: Code::interrupted only; all
+/// else is the run's fault.
+[[nodiscard]] UnfinishedRun find_unfinished_run(const WorkFolder& work, const Events& events,
+                                                std::uint64_t run = 0);
 
 /// What the journal says of a run: identity_of(wanted), and what besides must be the same for the
 /// run to be continued: versions, and the files that are read with their sizes and times.
@@ -52,6 +54,10 @@ void refuse_other_run(const ConvertRequest& request, const UnfinishedRun& left,
 [[nodiscard]] std::optional<RunState> resumption_of(const ConvertRequest& request,
                                                     const UnfinishedRun& left,
                                                     const std::string& head);
+
+/// Says how much is complete of a run that goes on.
+void say_continuing(const WorkFolder& work, const RunState& from, const SourceInfo& source,
+                    const Events& events);
 
 /// The code of the exception that is being handled.
 [[nodiscard]] Code code_in_flight() noexcept;

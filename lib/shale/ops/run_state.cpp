@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "shale/base/error.hpp"
+#include "shale/shards/naming.hpp"
 
 // NAME=VALUE, separated by blanks; of images "images=yes", type:NAME and odd:NAME.
 
@@ -30,6 +31,17 @@ Hash128 hash_in(std::string_view text) {
   return *hash;
 }
 
+// BYTES:HASH
+DurableRows rows_in(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) throw damaged_state();
+  return {.bytes = number_in(text.substr(0, colon)), .hash = hash_in(text.substr(colon + 1))};
+}
+
+std::string text_of(const DurableRows& rows) {
+  return fmt::format("{}:{}", rows.bytes, rows.hash.hex());
+}
+
 void take_entry(RunState& state, std::string_view name, std::string_view value) {
   if (name == "samples") state.samples = number_in(value);
   if (name == "bad") state.bad = number_in(value);
@@ -38,8 +50,8 @@ void take_entry(RunState& state, std::string_view name, std::string_view value) 
   if (name == "content") state.read.content = hash_in(value);
   if (name == "ordered") state.read.ordered = hash_in(value);
   if (name == "keys") state.read.keys = hash_in(value);
-  if (name == "skipped.csv") state.skipped_bytes = number_in(value);
-  if (name == "images.csv") state.images_bytes = number_in(value);
+  if (name == kSkippedName) state.skipped_list = rows_in(value);
+  if (name == kImagesName) state.images_list = rows_in(value);
   if (name == "images") state.images.emplace();
   if (!state.images) return;
   if (name.starts_with(kType))
@@ -52,10 +64,10 @@ void take_entry(RunState& state, std::string_view name, std::string_view value) 
 
 std::string state_line(const RunState& state) {
   std::string line = fmt::format(
-      "samples={} bad={} skipped={} read={} content={} ordered={} keys={} skipped.csv={} "
-      "images.csv={}",
+      "samples={} bad={} skipped={} read={} content={} ordered={} keys={} {}={} {}={}",
       state.samples, state.bad, state.skipped, state.read.samples, state.read.content.hex(),
-      state.read.ordered.hex(), state.read.keys.hex(), state.skipped_bytes, state.images_bytes);
+      state.read.ordered.hex(), state.read.keys.hex(), kSkippedName, text_of(state.skipped_list),
+      kImagesName, text_of(state.images_list));
   if (!state.images) return line;
   line += " images=yes";
   for (const auto& [name, count] : state.images->types)

@@ -7,18 +7,18 @@
 
 #include "shale/data/digest.hpp"
 #include "shale/data/manifest.hpp"
+#include "shale/shards/csv.hpp"
 
 namespace shale {
 
 /// How far a conversion was when a shard was closed: with the shards before it, all that is needed
 /// to go on from there.
 struct RunState {
-  std::uint64_t samples = 0;        ///< of the source, whether written or left out
-  std::uint64_t bad = 0;            ///< of them: with bad content
-  std::uint64_t skipped = 0;        ///< of them: left out
-  DatasetDigest read;               ///< of the source, as far as it was read
-  std::uint64_t skipped_bytes = 0;  ///< durable, of skipped.csv
-  std::uint64_t images_bytes = 0;   ///< durable, of images.csv
+  std::uint64_t samples = 0;  ///< of the source, whether written or left out
+  std::uint64_t bad = 0;      ///< of them: with bad content
+  std::uint64_t skipped = 0;  ///< of them: left out
+  DatasetDigest read;         ///< of the source, as far as it was read
+  DurableRows skipped_list, images_list;
   std::optional<ImageReport> images;
 };
 

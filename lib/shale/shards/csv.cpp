@@ -8,6 +8,7 @@
 #include "shale/base/error.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/input_file.hpp"
+#include "shale/io/path_facts.hpp"
 #include "shale/shards/naming.hpp"
 
 namespace shale {
@@ -163,6 +164,26 @@ void read_csv(const std::string& path,
   parser.finish();
 }
 
+void require_rows(const std::string& path, const DurableRows& rows) {
+  const auto lost = [&](std::string_view what) {
+    return Error(Code::damaged, "{} since the run that wrote it was stopped", what)
+        .at(path)
+        .hint("pass --overwrite to discard that run and start again");
+  };
+  if (rows.bytes == 0) return;
+  if (!stands(path)) throw lost("has gone");
+  const InputFile file(path);
+  if (file.size() < rows.bytes) throw lost("has lost rows");
+  Hasher128 hasher;
+  std::vector<std::byte> chunk(kChunkBytes);
+  for (std::uint64_t offset = 0; offset < rows.bytes; offset += chunk.size()) {
+    chunk.resize(std::min<std::uint64_t>(kChunkBytes, rows.bytes - offset));
+    file.read_exact(offset, chunk);
+    hasher.update(chunk);
+  }
+  if (hasher.digest() != rows.hash) throw lost("has changed");
+}
+
 CsvList::CsvList(std::string folder, std::string name, std::vector<std::string> header)
     : folder_(std::move(folder)), name_(std::move(name)), header_(std::move(header)) {}
 
@@ -186,6 +207,7 @@ void CsvList::resume(std::uint64_t bytes) {
   for (std::uint64_t offset = 0; offset < bytes; offset += chunk.size()) {
     chunk.resize(std::min<std::uint64_t>(kChunkBytes, bytes - offset));
     left.read_exact(offset, chunk);
+    hasher_.update(chunk);
     file_->append(chunk);
   }
   (void)sync();
@@ -200,9 +222,12 @@ void CsvList::add(const std::vector<std::string>& fields) {
   write_row(fields);
 }
 
-std::uint64_t CsvList::sync() {
-  if (file_ && file_->size() != durable_bytes_) durable_bytes_ = file_->sync();
-  return durable_bytes_;
+DurableRows CsvList::sync() {
+  if (file_ && file_->size() != durable_.bytes) {
+    durable_.bytes = file_->sync();
+    durable_.hash = hasher_.digest();
+  }
+  return durable_;
 }
 
 void CsvList::write_row(const std::vector<std::string>& fields) {
@@ -218,6 +243,7 @@ void CsvList::write_row(const std::vector<std::string>& fields) {
     row += '"';
   }
   row += '\n';
+  hasher_.update(as_bytes(row));
   file_->append(as_bytes(row));
 }
 

@@ -25,6 +25,17 @@ void read_csv(
 /// Without the byte order mark of UTF-8 in front of a string.
 [[nodiscard]] std::string_view without_byte_order_mark(std::string_view text);
 
+/// The rows of a list that a crash leaves: their bytes, the header's among them, and xxh3-128 of
+/// them.
+struct DurableRows {
+  std::uint64_t bytes = 0;
+  Hash128 hash;
+  friend bool operator==(const DurableRows&, const DurableRows&) = default;
+};
+
+/// Errors: Code::damaged if the file does not begin with these rows.
+void require_rows(const std::string& path, const DurableRows& rows);
+
 /// A list beside the dataset that exists only if it has a row. Raw bytes; fields are quoted where
 /// RFC 4180 asks for it.
 class CsvList {
@@ -35,9 +46,9 @@ class CsvList {
   /// Before the first add(). Errors: Code::damaged if there are fewer; Code::io.
   void resume(std::uint64_t bytes);
   void add(const std::vector<std::string>& fields);
-  /// Makes the rows that were added durable, but for the name of the file, and returns their bytes.
+  /// Makes the rows that were added durable, but for the name of the file, and says what they are.
   /// Cheap if there are no new ones. Errors: Code::io.
-  [[nodiscard]] std::uint64_t sync();
+  [[nodiscard]] DurableRows sync();
   /// Makes it durable. Nullopt, and no file, if it has no row.
   [[nodiscard]] std::optional<ManifestFile> finish();
 
@@ -48,7 +59,8 @@ class CsvList {
   std::string folder_, name_;
   std::vector<std::string> header_;
   std::optional<OutputFile> file_;
-  std::uint64_t durable_bytes_ = 0;
+  Hasher128 hasher_;
+  DurableRows durable_;
 };
 
 }  // namespace shale

@@ -156,6 +156,8 @@ struct ShardSetWriter::Impl {
             .for_sample(record.key, plan.samples)
             .hint("write shards: choose an output without a suffix, and pass --to");
       }
+      // What is encoded already may be many shards: the run stops between two of them.
+      if (options.stop_if_asked) options.stop_if_asked();
       commit_shard();
       start_shard();
     }

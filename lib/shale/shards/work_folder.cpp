@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/free_space.hpp"
 #include "shale/io/path_facts.hpp"
@@ -39,6 +40,8 @@ constexpr std::string_view kLockName = "lock", kJournalName = "journal", kListin
 constexpr std::chrono::milliseconds kBetweenTries(20);
 // A file system without stable inode numbers must not keep us here for ever.
 constexpr int kMostTries = 100, kLooks = 10;
+// Half a second: a process that was killed holds its lock until its last write is done.
+constexpr int kTriesOfBusy = 25;
 
 // What FUSE and NFS make of an open file that is deleted: on its way out.
 bool is_deleted(std::string_view name) {
@@ -180,6 +183,12 @@ WorkFolder WorkFolder::of_file(const std::string& file, const std::function<void
   return WorkFolder(BesideFile{}, file, wait);
 }
 
+JournalSummary WorkFolder::run_left_in(const std::string& directory) {
+  const std::string path = join_path(directory, kWorkFolder);
+  if (work_folder_at(path) != WorkFolderState::ours) return {};
+  return read_journal(join_path(path, kJournalName));
+}
+
 void WorkFolder::clear_left(const std::string& directory) noexcept try {
   if (is_left(join_path(directory, kWorkFolder))) WorkFolder(directory).remove();
 } catch (...) {
@@ -195,18 +204,18 @@ void WorkFolder::clear_left_of_file(const std::string& file) noexcept try {
 WorkFolder::~WorkFolder() { release(); }
 
 void WorkFolder::take(const std::function<void()>& wait) try {
-  int tries = 0;
+  int tries = 0, busy = 0;
   for (Lock lock = try_lock(); lock != Lock::taken; lock = try_lock()) {
     if (lock == Lock::lost) {
       if (++tries == kMostTries) throw error(ENOENT, "cannot keep its lock file");
       continue;
     }
-    if (!wait) {
+    if (!wait && ++busy > kTriesOfBusy) {
       throw Error(Code::exists, "another shale process is writing here")
           .at(target_)
           .hint("wait for it to end, or choose another output");
     }
-    wait();
+    if (wait) wait();
     std::this_thread::sleep_for(kBetweenTries);
   }
   mark();
@@ -221,6 +230,10 @@ void WorkFolder::take(const std::function<void()>& wait) try {
 WorkFolder::Lock WorkFolder::try_lock() {
   if (retried(path_, [&] { return ::mkdir(path_.c_str(), 0777); }) == 0) {
     made_folder_ = true;
+  } else if (errno == ENOENT) {
+    throw Error(Code::not_found, "the folder that it is to be written to does not exist")
+        .at(target_)
+        .hint("make it first: mkdir -p '" + printable(directory_) + "'");
   } else if (errno != EEXIST) {
     throw error(errno, "cannot be written");
   }
@@ -279,6 +292,7 @@ void WorkFolder::clear() {
 void WorkFolder::begin(std::string_view request) {
   journal_ = Journal::create(join_path(path_, kJournalName), request);
   sync_directory(path_);
+  sync_directory(directory_);  // what is in a folder lasts no longer than its name
 }
 
 void WorkFolder::resume(const JournalSummary& previous) {
@@ -329,9 +343,10 @@ void WorkFolder::drop_journal() const {
 void WorkFolder::drop_unfinished_files() noexcept {
   for (const std::string& name : names_in(new_path_)) {
     const std::optional<std::uint64_t> shard = shard_of_file(name);
-    const bool is_list = name == kSkippedName || name == kImagesName;
-    if (!is_list && (!shard || *shard >= journal_.lines()))
-      (void)remove_file(join_path(new_path_, name));
+    const bool is_list = is_list_name(name, kSkippedName) || is_list_name(name, kImagesName);
+    const bool is_whole =
+        shard && *shard >= first_shard_ && *shard - first_shard_ < journal_.lines();
+    if (!is_list && !is_whole) (void)remove_file(join_path(new_path_, name));
   }
 }
 

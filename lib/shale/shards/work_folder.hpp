@@ -35,6 +35,9 @@ class WorkFolder {
                                           const std::function<void()>& wait = {});
   /// Where of_file makes the folder.
   [[nodiscard]] static std::string path_beside(const std::string& file);
+  /// The journal that a run left in the folder of a dataset, whether another one works there or
+  /// not; empty if there is none. Errors: same as read_journal.
+  [[nodiscard]] static JournalSummary run_left_in(const std::string& directory);
   /// Removes what a run left that was killed when its output stood already. Never throws: it is in
   /// nobody's way.
   static void clear_left(const std::string& directory) noexcept;
@@ -55,6 +58,8 @@ class WorkFolder {
   [[nodiscard]] std::uint64_t shards() const { return journal_.lines(); }
   [[nodiscard]] bool holds_shards() const { return shards() > 0; }
   [[nodiscard]] bool holds_lines() const { return journal_.lines() > 0; }
+  /// Of shards that come behind others: the number of the first one. Before begin() or resume().
+  void number_shards_from(std::uint64_t first) { first_shard_ = first; }
   /// Empties new/ and removes the journal and the listing.
   void clear();
 
@@ -109,6 +114,7 @@ class WorkFolder {
   std::string target_;  // the output, for messages
   int lock_ = -1;
   Journal journal_;
+  std::uint64_t first_shard_ = 0;
   std::vector<std::string> made_;  // directories, outermost first
   bool made_folder_ = false;
 };

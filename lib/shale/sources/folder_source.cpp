@@ -468,7 +468,7 @@ class FolderSource final : public Source {
                             format_counted(table.names().size(), "label", "labels"), classes - 1))
         .at(request_.labels_file)
         .because("the class table comes from " + request_.classes_from)
-        .hint("write class names instead of numbers, or leave out --classes-from");
+        .hint("write class names instead of numbers, or only numbers of its classes");
   }
 
   void finish_list() {

@@ -231,7 +231,8 @@ TEST_CASE("output file: a limit reached in the background stops it with place, s
     CHECK(text ==
           (dir / "out") +
               ": byte 16384: 8192 more bytes exceed the file size limit: File too large\n"
-              "hint: raise the limit (ulimit -f), or make smaller shards with --shard-size");
+              "hint: raise the limit (ulimit -f); where shards are written, --shard-size makes "
+              "smaller files");
   }
 }
 

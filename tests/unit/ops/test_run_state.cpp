@@ -14,8 +14,8 @@ TEST_CASE("run state: its line holds all of it") {
   state.samples = 9;
   state.bad = 2;
   state.skipped = 1;
-  state.skipped_bytes = 70;
-  state.images_bytes = 1;
+  state.skipped_list = {70, xxh3_128(as_bytes("d"))};
+  state.images_list = {1, xxh3_128(as_bytes("e"))};
   state.read.samples = 9;
   state.read.content = xxh3_128(as_bytes("a"));
   state.read.ordered = xxh3_128(as_bytes("b"));
@@ -27,8 +27,8 @@ TEST_CASE("run state: its line holds all of it") {
     CHECK(again.samples == 9);
     CHECK(again.bad == 2);
     CHECK(again.skipped == 1);
-    CHECK(again.skipped_bytes == 70);
-    CHECK(again.images_bytes == 1);
+    CHECK(again.skipped_list == state.skipped_list);
+    CHECK(again.images_list == state.images_list);
     CHECK(again.read == state.read);
     CHECK(again.images.has_value() == has_images);
     if (!has_images) continue;
@@ -38,7 +38,8 @@ TEST_CASE("run state: its line holds all of it") {
 }
 
 TEST_CASE("run state: a line that is not one is damaged") {
-  for (const char* line : {"samples", "samples=x", "samples=1 content=zz", "samples=-1"}) {
+  for (const char* line : {"samples", "samples=x", "samples=1 content=zz", "samples=-1",
+                           "skipped.csv=7", "images.csv=7:zz"}) {
     CAPTURE(line);
     CHECK(error_of([&] { (void)state_from_line(line); }).code() == Code::damaged);
   }
