@@ -30,6 +30,11 @@ void read_part_options(const CommandLine& line, ConvertRequest& request) {
 ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) {
   FileOptions file{.with_index = line.flag("with-index"), .is_append = line.flag("append")};
   if (line.has("compress")) file.compression = line.text("compress");
+  file.verifies = line.flag("verify");
+  if (line.has("layout")) {
+    (void)line.choice("layout");  // one of those there are
+    file.layout = line.text("layout");
+  }
   ConvertRequest request = read_output_options(line, common, file);
   if (is_array_name(request.output)) refuse_for_file(line, kImageOptions, request.output);
   if (line.has("labels")) request.labels_file = line.text("labels");
@@ -52,7 +57,6 @@ ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) 
   request.allow_empty = line.flag("allow-empty");
   request.on_error = static_cast<OnError>(line.choice("on-error"));
   request.max_errors = parse_error_allowance(line.text("max-errors"));
-  request.verify = line.flag("verify");
   if (line.has("listing")) request.shared_listing = line.text("listing");
   if (line.has("new-classes")) {
     (void)line.choice("new-classes");
@@ -230,6 +234,8 @@ void declare_convert(CommandLine& line) {
        "does")  //
       ("compress", po::value<std::string>()->value_name("none|deflate"),
        "(.npz as output) compress the arrays; default: none")  //
+      ("layout", po::value<std::string>()->value_name("coclr|xunge|caffe"),
+       "(.lmdb as output) write the file for readers of this layout: CoCLR, folder2lmdb, Caffe")  //
       ("verify", po::bool_switch(), "verify the result (as verify --full does) before finishing");
   add_file_options(line);
 }

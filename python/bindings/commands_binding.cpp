@@ -64,6 +64,8 @@ ConvertRequest convert_request_of(const Arguments& arguments) {
   OutputOptions options = arguments.output_options();
   options.with_index = arguments.get<bool>("with_index");
   options.compression = arguments.maybe<std::string>("compress");
+  options.layout = arguments.maybe<std::string>("layout");
+  request.verify = arguments.get<bool>("verify");
   options.is_append = arguments.get<bool>("append");
   choose_output(request, options);
   request.fields = arguments.get<std::vector<std::string>>("fields");
@@ -91,7 +93,6 @@ ConvertRequest convert_request_of(const Arguments& arguments) {
       parse_error_allowance(arguments.maybe<std::string>("max_errors").value_or("1%"));
   request.io = arguments.io();
   request.overwrite = arguments.get<bool>("overwrite");
-  request.verify = arguments.get<bool>("verify");
   request.adds_classes = arguments.maybe<std::string>("new_classes").has_value();
   if (request.adds_classes && !request.is_append)
     throw Error(Code::usage, "--new-classes has no effect without --append");

@@ -76,6 +76,7 @@ def convert(
     listing: Optional[Path] = None,
     with_index: bool = False,
     compress: Optional[str] = None,
+    layout: Optional[str] = None,
     verify: bool = False,
     io: str = "auto",
     overwrite: bool = False,
@@ -122,6 +123,7 @@ def convert(
         part_offset: with ``"slurm/N"``, the part that task 0 makes, where several job arrays make the parts.
         listing: of a folder: a file with the list of its files, which several calls share. The first one makes it.
         with_index: for one file: write its index beside it in the same pass.
+        layout: of an .lmdb output: ``"coclr"``, ``"xunge"`` or ``"caffe"`` writes the file for readers of that layout (docs/foreign.md).
         compress: of an .npz archive: ``"none"`` (default) or ``"deflate"``.
         verify: verify the result before returning.
         io: ``"direct"`` writes bypass the page cache, ``"buffered"`` ones use it; ``"auto"`` chooses.
@@ -172,6 +174,7 @@ def convert(
         "part_offset": whole_number(part_offset, "part_offset"),
         "listing": _maybe_path(listing, "listing"),
         "with_index": flag(with_index, "with_index"),
+        "layout": one_of(layout, "layout", (None, "coclr", "xunge", "caffe")),
         "compress": one_of(compress, "compress", (None, "none", "deflate")),
         "verify": flag(verify, "verify"),
         "io": one_of(io, "io", ("auto", "direct", "buffered")),

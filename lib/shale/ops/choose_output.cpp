@@ -51,6 +51,23 @@ bool is_deflate(const OutputOptions& options, const std::string& output) {
               printable(*options.compression));
 }
 
+void refuse_unfit_layout(const ConvertRequest& request) {
+  if (request.layout.empty()) return;
+  if (request.format != "lmdb" || format_of_output(request.output) == nullptr) {
+    throw Error(Code::usage, "--layout {}: it is a layout of one LMDB file", request.layout)
+        .at(request.output)
+        .hint("choose an output that ends in .lmdb, or in .mdb");
+  }
+  if (request.with_index || request.verify) {
+    throw Error(Code::usage, "--layout {} with {}: such a file is written without an index",
+                request.layout, request.with_index ? "--with-index" : "--verify")
+        .at(request.output)
+        .hint(
+            "leave it out; 'shale index --crc' and 'shale verify' are for it as for any file of "
+            "another tool");
+  }
+}
+
 // A suffix such as .mdb or .LMDB was meant to choose a format.
 void refuse_unknown_suffix(const std::string& output) {
   const std::string suffix = std::filesystem::path(output).extension().string();
@@ -102,6 +119,8 @@ void choose_output(ConvertRequest& request, const OutputOptions& options) {
   if (options.shard_samples == std::uint64_t{0})
     throw Error(Code::usage, "--shard-samples 0: a shard holds at least one sample");
   request.is_append = options.is_append;
+  request.layout = options.layout.value_or("");
+  refuse_unfit_layout(request);
   if (options.is_append) request.shard_bytes = request.shard_samples = 0;  // as the dataset has it
   request.shard_bytes = options.shard_bytes.value_or(request.shard_bytes);
   request.shard_samples = options.shard_samples.value_or(request.shard_samples);

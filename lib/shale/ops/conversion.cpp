@@ -14,6 +14,12 @@
 namespace shale {
 namespace {
 
+OptionSet format_options_of(const ConvertRequest& request, const Format& format) {
+  OptionSet options(format.options);
+  if (!request.layout.empty()) options.set(kLayoutOption, request.layout);
+  return options;
+}
+
 // The rest is in skipped.csv; one file has no list beside it.
 constexpr std::size_t kShownSkips = 10, kShownSkipsOfFile = 1000;
 
@@ -55,7 +61,7 @@ ConvertReport plan_conversion(const ConvertRequest& request, const Format& forma
   ConvertReport report;
   report.is_plan = true;
   report.notes = source.info().notes;
-  manifest.layout = format.layout(source.info().schema, OptionSet(format.options));
+  manifest.layout = format.layout(source.info().schema, format_options_of(request, format));
   const ShardForecast plan = forecast_shards(source, format, limits.bytes, limits.samples);
   manifest.shard_count = plan.shards;
   manifest.digest.samples = source.info().manifest.samples;
@@ -74,7 +80,7 @@ Conversion::Conversion(const ConvertRequest& request, const Events& events, cons
     : request_(request),
       events_(events),
       format_(format),
-      format_options_(format.options),
+      format_options_(format_options_of(request, format)),
       source_(source),
       shown_skips_(options.file_name.empty() ? kShownSkips : kShownSkipsOfFile),
       writer_(format, source.info().schema, format_options_, work,

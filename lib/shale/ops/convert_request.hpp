@@ -39,6 +39,8 @@ struct ConvertRequest : InputRequest {
   bool is_append = false;
   bool is_deflated = false;  ///< of an .npz archive: its members are compressed
   bool with_index = false;   ///< of an output that is one file: its index comes to stand beside it
+  /// Of one file: whose readers it is for (kLayoutOption). Empty: shale's own.
+  std::string layout = {};
   IoMode io = IoMode::automatic;
   OnError on_error = OnError::skip;
   ErrorAllowance max_errors;

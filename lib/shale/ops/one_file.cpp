@@ -98,7 +98,7 @@ void finish_archive(const ConvertRequest& request, const Events& events, Tempora
 // What only an index could keep.
 void say_what_is_lost(const ConvertRequest& request, const SourceInfo& source,
                       const Events& events) {
-  if (request.with_index) return;
+  if (request.with_index || !request.layout.empty()) return;
   if (!source.classes.empty() && !is_array_name(request.output) && !is_archive_name(request.output))
     events.say("the file has no place for class names; --with-index keeps them beside it");
   const bool has_others = std::any_of(
