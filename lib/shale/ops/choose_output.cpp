@@ -68,7 +68,7 @@ void refuse_unfit_layout(const ConvertRequest& request) {
   }
 }
 
-// A suffix such as .mdb or .LMDB was meant to choose a format.
+// A suffix such as .ldb or .LMDB was meant to choose a format.
 void refuse_unknown_suffix(const std::string& output) {
   const std::string suffix = std::filesystem::path(output).extension().string();
   if (suffix.empty()) return;
