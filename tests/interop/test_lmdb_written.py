@@ -129,13 +129,14 @@ def test_liblmdb_goes_on_writing(xunge, tmp_path):
         assert txn.get(b"7") == bytes(5000) and txn.get(b"5") is None and pickle.loads(txn.get(b"8"))
 
 
-@pytest.mark.parametrize("count", [1, 2, 10, 11, 101])
+@pytest.mark.parametrize("count", [1, 2, 10, 11, 101, 1002])
 def test_any_number_of_samples_has_its_keys_in_order(tmp_path, count):
+    images = [jpeg(number) for number in range(3)]
     for number in range(count):
-        write(tmp_path / "in", f"c/{number:03}.jpg", jpeg(number % 3))
+        write(tmp_path / "in", f"c/{number:04}.jpg", images[number % 3])
     run_shale("convert", tmp_path / "in", tmp_path / "a.lmdb", "--layout", "xunge")
     dataset = Folder2Lmdb(tmp_path / "a.lmdb")
-    assert [dataset[row] for row in range(count)] == [(jpeg(row % 3), 0) for row in range(count)]
+    assert [dataset[row] for row in range(count)] == [(images[row % 3], 0) for row in range(count)]
 
 
 def test_shale_reads_its_own_layouts_again(xunge, folder, samples, tmp_path):
