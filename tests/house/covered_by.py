@@ -12,6 +12,8 @@ COVERED_BY = {
     "wire/msgpack_cursor": ("tests/unit/wire/test_msgpack_map.cpp", "msgpack map: what is no whole map is refused with its place"),
     "wire/protobuf_cursor": ("tests/unit/wire/test_tf_example.cpp", "tf example: what was written is parsed back"),
     "wire/tf_example_parser": ("tests/unit/wire/test_tf_example.cpp", "tf example: what was written is parsed back"),
+    "wire/zip_writer": ("tests/unit/wire/test_pt_archive.cpp", "pt archive: what is written is read back, aligned"),
+    "format/tensor_file": ("tests/contract/test_golden.cpp", "golden: in every file that must be refused something is found"),
     "format/dialect_error": ("tests/cli/cases/foreign_refusals.txt", "--parse msgpack is for LMDB files, but this is a TFRecord file"),
     "format/library_scan": ("tests/contract/test_second_opinion.cpp", "second opinion: another value is a finding"),
     "format/registry": ("tests/unit/format/test_format.cpp", "format by name: the exact name finds the row"),

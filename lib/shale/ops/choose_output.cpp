@@ -75,9 +75,8 @@ void refuse_unknown_suffix(const std::string& output) {
   throw Error(Code::usage, "no format was chosen, and none has the suffix {}", printable(suffix))
       .at(output)
       .hint(
-          "for one file end the name in .npy, .npz, .lmdb, .h5, .hdf5 or .tfrecord; for a "
-          "directory "
-          "of shards choose one of 'shale formats' with --to");
+          "for one file end the name in .npy, .npz, .lmdb, .h5, .hdf5, .tfrecord, .pt or "
+          ".safetensors; for a directory of shards choose one of 'shale formats' with --to");
 }
 
 }  // namespace
@@ -87,9 +86,8 @@ void refuse_stream(const std::string& output) {
   if (output != "-") return;
   throw Error(Code::usage, "'-' as output is not supported: no format is written to a stream")
       .hint(
-          "name a directory, or a file ending in .npy, .npz, .lmdb, .h5 or .tfrecord; for a "
-          "directory "
-          "named '-' write './-'");
+          "name a directory, or a file ending in .npy, .npz, .lmdb, .h5, .tfrecord, .pt or "
+          ".safetensors; for a directory named '-' write './-'");
 }
 
 void choose_output(ConvertRequest& request, const OutputOptions& options) {

@@ -94,6 +94,11 @@ Error unknown_file(const std::string& input) {
         .at(input)
         .hint("save it again with NumPy, or restore it from an intact copy");
   }
+  if (suffix == ".pt" || suffix == ".safetensors") {
+    return Error(Code::unsupported, "does not start like a {} file", suffix)
+        .at(input)
+        .hint("save it again with the program that made it, or restore it from an intact copy");
+  }
   return not_read_yet(input, kind);
 }
 

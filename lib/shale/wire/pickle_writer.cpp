@@ -27,10 +27,14 @@ void PickleWriter::write_integer(std::int64_t value) {
     opcode('J');
     out_.write(static_cast<std::int32_t>(value));
   } else {
-    opcode(0x8a);
-    out_.write(std::uint8_t{8});
-    out_.write(value);
+    write_wide_integer(value);
   }
+}
+
+void PickleWriter::write_wide_integer(std::int64_t value) {
+  opcode(0x8a);
+  out_.write(std::uint8_t{8});
+  out_.write(value);
 }
 
 void PickleWriter::write_text(std::string_view text) {

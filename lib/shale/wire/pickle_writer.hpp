@@ -19,6 +19,8 @@ class PickleWriter {
   void write_none();
   void write_boolean(bool value);
   void write_integer(std::int64_t value);
+  /// In eight bytes, whatever its value.
+  void write_wide_integer(std::int64_t value);
   void write_text(std::string_view text);
   /// What stands in front of so many bytes, which the caller puts behind it.
   void begin_bytes(std::uint64_t length);
