@@ -6,6 +6,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/format/column_files.hpp"
 #include "shale/format/dialect_error.hpp"
 #include "shale/wire/npy_header.hpp"
 
@@ -97,8 +98,7 @@ void scan_foreign_npy(const ShardInput& input, const FindingSink& findings) {
   try {
     const PlainArray array = describe_array(file);
     const Field& expected = input.schema.fields.at(0);
-    if (!input.layout.rows.has_strides())
-      throw Error(Code::damaged, "the index has no rows of one size, but an npy file does");
+    if (!input.layout.rows.has_strides()) throw index_has_no_fixed_rows("an npy file");
     if (array.field == expected && array.rows == input.samples && array.base == input.bases[0])
       return;
     finding.message = "npy array is not the one that was indexed";

@@ -30,7 +30,7 @@ int bid_for_pt(const Probe& probe) {
 bool is_of_torch(const TensorType& type) { return !type.torch.empty(); }
 
 ShardLayout pt_layout(const Schema& schema, const OptionSet&) {
-  return tensor_layout(schema, kSuffixes[0], is_of_torch);
+  return tensor_layout(schema, "a pt", kSuffixes[0], is_of_torch);
 }
 
 Record encode_pt(const Sample& sample, const Schema& schema, const OptionSet&) {

@@ -6,8 +6,8 @@ namespace shale {
 
 /// A .pt file of another tool as a shard of fixed rows: each tensor is a field. Reads the directory
 /// and the pickle only. Errors: same as read_zip_directory, read_pt_archive and survey_of_tensors;
-/// Code::usage for msgpack.
-[[nodiscard]] Survey survey_pt(const InputFile& file, Dialect dialect,
+/// Code::usage for a dialect of LMDB.
+[[nodiscard]] Survey survey_pt(const InputFile& file, std::optional<Dialect> dialect,
                                const WalkProgress& progress = {});
 
 /// Proves that each file of a shard has the very bytes around its rows that the writer gives so

@@ -22,7 +22,7 @@ int bid_for_safetensors(const Probe& probe) {
 bool is_of_safetensors(const TensorType& type) { return !type.safetensors.empty(); }
 
 ShardLayout safetensors_layout(const Schema& schema, const OptionSet&) {
-  return tensor_layout(schema, kSuffixes[0], is_of_safetensors);
+  return tensor_layout(schema, "a safetensors", kSuffixes[0], is_of_safetensors);
 }
 
 Record encode_safetensors(const Sample& sample, const Schema& schema, const OptionSet&) {

@@ -37,8 +37,9 @@ void scan_own_safetensors(const InputFile& file, const Field& field, std::uint64
 
 }  // namespace
 
-Survey survey_safetensors(const InputFile& file, Dialect dialect, const WalkProgress&) {
-  if (dialect == Dialect::msgpack) throw msgpack_needs_lmdb(file, "a .safetensors file");
+Survey survey_safetensors(const InputFile& file, std::optional<Dialect> dialect,
+                          const WalkProgress&) {
+  refuse_lmdb_dialect(dialect, file, "a .safetensors file");
   WindowReader window(file);
   const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
     return window.view(offset, length);

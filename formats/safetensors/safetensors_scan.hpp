@@ -5,8 +5,9 @@
 namespace shale {
 
 /// A .safetensors file of another tool as a shard of fixed rows: each tensor is a field. Reads the
-/// header only. Errors: same as read_safetensors and survey_of_tensors; Code::usage for msgpack.
-[[nodiscard]] Survey survey_safetensors(const InputFile& file, Dialect dialect,
+/// header only. Errors: same as read_safetensors and survey_of_tensors; Code::usage for a dialect
+/// of LMDB.
+[[nodiscard]] Survey survey_safetensors(const InputFile& file, std::optional<Dialect> dialect,
                                         const WalkProgress& progress = {});
 
 /// Proves that each file of a shard has the very header that the writer gives so many rows, and

@@ -5,9 +5,8 @@ import io
 import numpy as np
 import pytest
 import torch
+from conftest import run_shale
 from safetensors.torch import load_file, save_file
-
-from .tools import run
 
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64"]
 DTYPES += ["float16", "float32", "float64", "complex64", "complex128"]
@@ -26,7 +25,7 @@ def same(found, expected):
 
 def read_back(path, folder, *options):
     out = folder / "back.npz"
-    run("convert", path, out, "--overwrite", *options)
+    run_shale("convert", path, out, "--overwrite", *options)
     with np.load(out) as archive:
         return dict(archive)
 
@@ -36,12 +35,12 @@ def test_torch_and_safetensors_load_what_convert_wrote(tmp_path, dtype):
     for shape in SHAPES:
         array = numbers(dtype, shape).numpy()
         np.save(tmp_path / "x.npy", array)
-        run("convert", tmp_path / "x.npy", tmp_path / "x.pt", "--overwrite", "--verify")
+        run_shale("convert", tmp_path / "x.npy", tmp_path / "x.pt", "--overwrite", "--verify")
         for mmap in (True, False):
             assert same(torch.load(tmp_path / "x.pt", mmap=mmap, weights_only=True).numpy(), array)
         if dtype == "complex128":
             continue
-        run("convert", tmp_path / "x.npy", tmp_path / "x.safetensors", "--overwrite", "--verify")
+        run_shale("convert", tmp_path / "x.npy", tmp_path / "x.safetensors", "--overwrite", "--verify")
         assert same(load_file(tmp_path / "x.safetensors")["x"].numpy(), array)
 
 
@@ -85,7 +84,7 @@ def test_tensors_of_a_checkpoint_are_chosen_by_name(tmp_path):
     found = read_back(tmp_path / "m.pt", tmp_path, "--fields", "model_0_weight,model_0_bias")
     assert sorted(found) == ["model_0_bias", "model_0_weight"]
     assert np.array_equal(found["model_0_weight"], model[0].weight.detach().numpy())
-    assert "rows, but" in run("convert", tmp_path / "m.pt", tmp_path / "z.npz", exit_code=1).stderr
+    assert b"rows, but" in run_shale("convert", tmp_path / "m.pt", tmp_path / "z.npz", code=1).stderr
 
 
 def test_what_cannot_be_read_is_refused_by_name(tmp_path):
@@ -101,7 +100,7 @@ def test_what_cannot_be_read_is_refused_by_name(tmp_path):
     for message, value in refused.items():
         torch.save(value, tmp_path / "x.pt")
         for command in (["convert", tmp_path / "x.pt", tmp_path / "z.npz"], ["info", tmp_path / "x.pt"]):
-            assert message in run(*command, exit_code=1).stderr
+            assert message.encode() in run_shale(*command, code=1).stderr
 
 
 def test_a_file_of_torch_is_verified_and_read_in_place(tmp_path):
@@ -109,12 +108,12 @@ def test_a_file_of_torch_is_verified_and_read_in_place(tmp_path):
 
     tensor = numbers("float32", (9, 4))
     torch.save(tensor, tmp_path / "x.pt")
-    run("index", tmp_path / "x.pt", "--crc")
-    run("verify", tmp_path / "x.pt", "--deep")
+    run_shale("index", tmp_path / "x.pt", "--crc")
+    run_shale("verify", tmp_path / "x.pt", "--deep")
     with shale.Dataset(tmp_path / "x.pt") as dataset:
         assert len(dataset) == 9
         assert np.array_equal(dataset[3]["x"], tensor[3].numpy())
-    run("resample", tmp_path / "x.pt", tmp_path / "y.npy", "--permute", "--seed", "1")
+    run_shale("resample", tmp_path / "x.pt", tmp_path / "y.npy", "--permute", "--seed", "1")
     assert sorted(map(tuple, np.load(tmp_path / "y.npy"))) == sorted(map(tuple, tensor.numpy()))
 
 
@@ -123,8 +122,8 @@ def test_shards_of_tensors_hold_every_row(tmp_path):
     np.save(tmp_path / "x.npy", array)
     for format_name, load in (("pt", lambda p: torch.load(p, mmap=True)), ("safetensors", lambda p: load_file(p)["x"])):
         out = tmp_path / format_name
-        run("convert", tmp_path / "x.npy", out, "--to", format_name, "--shard-size", "8KiB")
-        run("verify", out, "--deep", "--against", tmp_path / "x.npy")
+        run_shale("convert", tmp_path / "x.npy", out, "--to", format_name, "--shard-size", "8KiB")
+        run_shale("verify", out, "--deep", "--against", tmp_path / "x.npy")
         shards = sorted(out.glob(f"*.x.{format_name}"))
         assert len(shards) > 1
         assert np.array_equal(np.concatenate([load(shard).numpy() for shard in shards]), array)
@@ -146,6 +145,6 @@ class TorchDiskDataset(torch.utils.data.Dataset):
 def test_tinytopics_reads_rows_from_disk(tmp_path):
     array = np.arange(600, dtype="float32").reshape(30, 20)
     np.save(tmp_path / "counts.npy", array)
-    run("convert", tmp_path / "counts.npy", tmp_path / "counts.pt")
+    run_shale("convert", tmp_path / "counts.npy", tmp_path / "counts.pt")
     loader = torch.utils.data.DataLoader(TorchDiskDataset(tmp_path / "counts.pt"), batch_size=16)
     assert np.array_equal(torch.cat(list(loader)).numpy(), array)

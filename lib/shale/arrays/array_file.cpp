@@ -267,10 +267,7 @@ ArrayFiles arrays_of(StoredTensors found, const std::shared_ptr<const InputFile>
         .at(file->path())
         .hint("save them under other names");
   }
-  if (arrays.arrays.empty()) {
-    throw Error(Code::unsupported, "holds no tensor ({} other values)", arrays.left_out.size())
-        .at(file->path());
-  }
+  if (arrays.arrays.empty()) throw holds_no_tensor(arrays.left_out, file->path());
   return arrays;
 }
 

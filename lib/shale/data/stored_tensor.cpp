@@ -79,6 +79,12 @@ std::string column_name_of(const StoredTensor& tensor) {
   return name;
 }
 
+Error holds_no_tensor(const std::vector<std::string>& left_out, std::string_view path) {
+  Error error(Code::unsupported, "holds no tensor ({} other values)", left_out.size());
+  error.at(path);
+  return error;
+}
+
 void drop_plain_strides(StoredTensor& tensor) {
   std::vector<std::size_t> axes = axes_of(tensor);
   std::ranges::reverse(axes);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "shale/base/error.hpp"
 #include "shale/data/dtype.hpp"
 
 // What .pt and .safetensors files have in common: tensors by name, and the dtypes of both.
@@ -50,6 +51,10 @@ struct StoredTensors {
 /// The name of a tensor's column: dots and slashes, which no field has, become underscores; "x" for
 /// that of a lone tensor.
 [[nodiscard]] std::string column_name_of(const StoredTensor& tensor);
+
+/// The error for a file at `path` that has values, but no tensor.
+[[nodiscard]] Error holds_no_tensor(const std::vector<std::string>& left_out,
+                                    std::string_view path);
 
 /// Takes the strides away where they are those of C order.
 void drop_plain_strides(StoredTensor& tensor);

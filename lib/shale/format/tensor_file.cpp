@@ -1,21 +1,16 @@
 #include "shale/format/tensor_file.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/format/column_files.hpp"
 #include "shale/format/finding_draft.hpp"
 
 namespace shale {
 namespace {
-
-// Of the field in "shard-0000000000.<field>.safetensors": a file name has 255 bytes.
-constexpr std::size_t kMostNameBytes = 200;
-// PyTorch has 64, and the first one counts the samples.
-constexpr std::size_t kMostAxes = 63;
 
 // In words, for a finding.
 std::string text_of(const Schema& schema, std::uint64_t rows,
@@ -45,37 +40,16 @@ void refuse_unread(const StoredTensor& tensor, const InputFile& file) {
 
 }  // namespace
 
-ShardLayout tensor_layout(const Schema& schema, std::string_view suffix,
+ShardLayout tensor_layout(const Schema& schema, std::string_view kind, std::string_view suffix,
                           bool (*has)(const TensorType&)) {
-  if (schema.fields.empty()) {
-    throw Error(Code::unsupported,
-                "samples have no fields, but a shard of tensors is one file per field")
-        .hint("the 'record' format holds samples of a key alone");
-  }
-  ShardLayout layout;
+  ShardLayout layout = column_files_layout(schema, kind, suffix);
   for (const Field& field : schema.fields) {
     const TensorType* const type = tensor_type_of_descr(dtype_of_column(field).descr());
-    if (type == nullptr || !has(*type)) {
-      throw Error(Code::unsupported, "field '{}' is of dtype {}, which {} files do not have",
-                  printable(field.name), dtype_text(dtype_of_column(field)), suffix)
-          .hint("choose other fields with --fields, or write .npy or .npz");
-    }
-    if (field.name.size() > kMostNameBytes) {
-      throw Error(Code::unsupported,
-                  "field '{}' has a name of {} bytes; a file of a shard is named by at most {}",
-                  printable(field.name), field.name.size(), kMostNameBytes);
-    }
-    if (field.shape.size() > kMostAxes) {
-      throw Error(Code::unsupported, "field '{}' has {} axes; a tensor of samples has at most {}",
-                  printable(field.name), field.shape.size(), kMostAxes);
-    }
-    layout.file_suffixes.push_back(fmt::format(".{}{}", field.name, suffix));
+    if (type != nullptr && has(*type)) continue;
+    throw Error(Code::unsupported, "field '{}' is of dtype {}, which {} files do not have",
+                printable(field.name), dtype_text(dtype_of_column(field)), suffix)
+        .hint("choose other fields with --fields, or write .npy or .npz");
   }
-  layout.part_file.resize(schema.fields.size());
-  std::iota(layout.part_file.begin(), layout.part_file.end(), std::uint32_t{0});
-  layout.field_part = layout.part_file;
-  layout.has_keys = false;
-  layout.rows = RowStorage::columns();
   return layout;
 }
 
@@ -84,10 +58,7 @@ TensorColumn tensor_column_of(const Field& field, std::uint64_t rows) {
 }
 
 Survey survey_of_tensors(const StoredTensors& found, const InputFile& file) {
-  if (found.tensors.empty()) {
-    throw Error(Code::unsupported, "holds no tensor ({} other values)", found.left_out.size())
-        .at(file.path());
-  }
+  if (found.tensors.empty()) throw holds_no_tensor(found.left_out, file.path());
   Schema schema;
   std::vector<std::uint64_t> bases;
   for (const StoredTensor& tensor : found.tensors) {
@@ -121,8 +92,7 @@ void compare_survey(const ShardInput& input, const std::function<Survey()>& surv
   finding.file = file.name();
   try {
     const Survey found = survey();
-    if (!input.layout.rows.has_strides())
-      throw Error(Code::damaged, "the index has no rows of one size, but this file does");
+    if (!input.layout.rows.has_strides()) throw index_has_no_fixed_rows("a file of tensors");
     if (found.schema.fields == input.schema.fields && found.samples == input.samples &&
         std::ranges::equal(found.bases, input.bases))
       return;

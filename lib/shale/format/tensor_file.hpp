@@ -13,11 +13,10 @@
 
 namespace shale {
 
-/// One file per field, "shard-000000.<field><suffix>", fixed rows, no keys. `has` says which dtypes
-/// the format has. Errors: Code::unsupported, by field, for others, a name that is too long for a
-/// file's, and a tensor of more than 63 axes; for samples without fields.
-[[nodiscard]] ShardLayout tensor_layout(const Schema& schema, std::string_view suffix,
-                                        bool (*has)(const TensorType&));
+/// As column_files_layout. `has` says which dtypes the format has. Errors: the same;
+/// Code::unsupported, by field, for other dtypes.
+[[nodiscard]] ShardLayout tensor_layout(const Schema& schema, std::string_view kind,
+                                        std::string_view suffix, bool (*has)(const TensorType&));
 
 /// The column that a field is, with so many rows.
 [[nodiscard]] TensorColumn tensor_column_of(const Field& field, std::uint64_t rows);

@@ -89,15 +89,13 @@ Error unknown_file(const std::string& input) {
         .at(input)
         .hint("write it again, or restore it from an intact copy");
   }
-  if (suffix == ".npy" || suffix == ".npz") {
-    return Error(Code::unsupported, "does not start like {} file", "an " + suffix)
+  const bool is_of_numpy = suffix == ".npy" || suffix == ".npz";
+  if (is_of_numpy || suffix == ".pt" || suffix == ".safetensors") {
+    return Error(Code::unsupported, "does not start like {} file",
+                 (is_of_numpy ? "an " : "a ") + suffix)
         .at(input)
-        .hint("save it again with NumPy, or restore it from an intact copy");
-  }
-  if (suffix == ".pt" || suffix == ".safetensors") {
-    return Error(Code::unsupported, "does not start like a {} file", suffix)
-        .at(input)
-        .hint("save it again with the program that made it, or restore it from an intact copy");
+        .hint(fmt::format("save it again{}, or restore it from an intact copy",
+                          is_of_numpy ? " with NumPy" : ""));
   }
   return not_read_yet(input, kind);
 }
