@@ -179,7 +179,7 @@ int run_formats(const CommandLine& line) {
   for (const Format* format : all_formats()) {
     std::vector<std::string_view> kinds;
     for (const Kind kind : format->can.kinds) kinds.push_back(name_of(kind));
-    text += fmt::format("{:<9}{} ({})\n         holds {}\n", format->name, format->summary,
+    text += fmt::format("{:<13}{} ({})\n             holds {}\n", format->name, format->summary,
                         fmt::join(format->suffixes, " "), fmt::join(kinds, ", "));
   }
   print(line.common().is_json ? formats_facts().dump() + "\n" : text);
