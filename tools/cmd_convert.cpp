@@ -30,6 +30,11 @@ void read_part_options(const CommandLine& line, ConvertRequest& request) {
 ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) {
   FileOptions file{.with_index = line.flag("with-index"), .is_append = line.flag("append")};
   if (line.has("compress")) file.compression = line.text("compress");
+  file.verifies = line.flag("verify");
+  if (line.has("layout")) {
+    (void)line.choice("layout");  // one of those there are
+    file.layout = line.text("layout");
+  }
   ConvertRequest request = read_output_options(line, common, file);
   if (is_array_name(request.output)) refuse_for_file(line, kImageOptions, request.output);
   if (line.has("labels")) request.labels_file = line.text("labels");
@@ -45,10 +50,13 @@ ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) 
   if (line.has("hidden")) {
     request.hidden = line.choice("hidden") == 0 ? HiddenPolicy::skip : HiddenPolicy::keep;
   }
+  if (line.has("group")) {
+    (void)line.choice("group");
+    request.groups_frames = true;
+  }
   request.allow_empty = line.flag("allow-empty");
   request.on_error = static_cast<OnError>(line.choice("on-error"));
   request.max_errors = parse_error_allowance(line.text("max-errors"));
-  request.verify = line.flag("verify");
   if (line.has("listing")) request.shared_listing = line.text("listing");
   if (line.has("new-classes")) {
     (void)line.choice("new-classes");
@@ -127,9 +135,11 @@ std::string skipped_text(const ConvertReport& report) {
   const Manifest& manifest = report.manifest;
   std::string text;
   if (report.skipped > 0) {
-    text +=
-        fmt::format("  skipped: {}{}\n", format_counted(report.skipped, "bad image", "bad images"),
-                    listed_in(manifest, kSkippedName));
+    const bool are_videos = manifest.schema.fields.front().kind == Kind::list;
+    text += fmt::format("  skipped: {}{}\n",
+                        are_videos ? format_counted(report.skipped, "bad video", "bad videos")
+                                   : format_counted(report.skipped, "bad image", "bad images"),
+                        listed_in(manifest, kSkippedName));
     for (const SkippedSample& sample : report.first_skipped)
       text += fmt::format("    {}: {}\n", printable(sample.key), sample.detail);
     const std::uint64_t more = report.skipped - report.first_skipped.size();
@@ -198,6 +208,8 @@ void declare_convert(CommandLine& line) {
       ("hidden", po::value<std::string>()->value_name("skip|keep"),
        "files and folders that begin with a dot; default: skip, but refuse a hidden folder with "
        "images")  //
+      ("group", po::value<std::string>()->value_name("frames"),
+       "frames: a folder INPUT/CLASS/VIDEO of images is one sample, the list of its frames")  //
       ("allow-empty", po::bool_switch(),
        "accept classes without images, and an input without images")  //
       ("on-error", po::value<std::string>()->default_value("skip")->value_name("skip|keep|fail"),
@@ -222,6 +234,8 @@ void declare_convert(CommandLine& line) {
        "does")  //
       ("compress", po::value<std::string>()->value_name("none|deflate"),
        "(.npz as output) compress the arrays; default: none")  //
+      ("layout", po::value<std::string>()->value_name("coclr|xunge|caffe"),
+       "(.lmdb as output) write the file for readers of this layout: CoCLR, folder2lmdb, Caffe")  //
       ("verify", po::bool_switch(), "verify the result (as verify --full does) before finishing");
   add_file_options(line);
 }

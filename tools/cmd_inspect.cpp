@@ -60,6 +60,8 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
         fmt::format("{} of {}, counted from 0", manifest.part->index, manifest.part->count));
   add("shards", fmt::format("{}, {} of files, the largest {}", format_count(manifest.shard_count),
                             format_size(info.file_bytes), format_size(info.largest_file)));
+  if (is_layout(manifest.layout.dialect))
+    add("layout", std::string(name_of(manifest.layout.dialect)));
   add("fields", fields_text(manifest.schema, manifest.layout.rows));
   if (!manifest.classes.empty()) {
     std::vector<std::string> first;
@@ -177,7 +179,7 @@ int run_formats(const CommandLine& line) {
   for (const Format* format : all_formats()) {
     std::vector<std::string_view> kinds;
     for (const Kind kind : format->can.kinds) kinds.push_back(name_of(kind));
-    text += fmt::format("{:<9}{} ({})\n         holds {}\n", format->name, format->summary,
+    text += fmt::format("{:<13}{} ({})\n             holds {}\n", format->name, format->summary,
                         fmt::join(format->suffixes, " "), fmt::join(kinds, ", "));
   }
   print(line.common().is_json ? formats_facts().dump() + "\n" : text);

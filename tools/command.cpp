@@ -71,7 +71,7 @@ constexpr Command kCommands[] = {
      .declare = nullptr,
      .run = run_formats},
     {.name = "index",
-     .usage = "shale index DATASET|FILE... [--index-dir DIR] [--crc] [--parse plain|msgpack]",
+     .usage = "shale index DATASET|FILE... [--index-dir DIR] [--crc] [--parse HOW]",
      .summary = "index files written by other tools; rebuild lost indexes and block lists",
      .examples = "shale index train.lmdb --index-dir indexes --crc\n"
                  "shale index out",

@@ -41,7 +41,7 @@ std::vector<std::string_view> choices_in(std::string_view value_name) {
     const std::size_t end = std::min(value_name.find('|'), value_name.size());
     const std::string_view word = value_name.substr(0, end);
     const bool is_choice = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
-      return c >= 'a' && c <= 'z';
+      return (c >= 'a' && c <= 'z') || c == '-';
     });
     if (is_choice) choices.push_back(word);
     value_name.remove_prefix(std::min(end + 1, value_name.size()));
@@ -210,9 +210,13 @@ void add_index_dir(CommandLine& line) {
 
 void add_file_options(CommandLine& line) {
   add_index_dir(line);
-  line.add()("parse", po::value<std::string>()->value_name("plain|msgpack"),
-             "(LMDB files only) each value is one field, or a msgpack map whose entries are the "
-             "fields; default: what its index says, or plain");
+  line.add()(
+      "parse",
+      po::value<std::string>()->value_name(
+          "auto|plain|msgpack|pickle|coclr|lyken-old|caffe|xunge|thecml|tensorpack"),
+      "(LMDB files only) how values become fields: plain, each is one field; msgpack and "
+      "pickle, each holds them; or the layout of a known reader. auto: what the index says, else "
+      "the layout that is recognized, else plain");
 }
 
 DatasetRequest dataset_request(const CommandLine& line) {
@@ -226,7 +230,8 @@ DatasetRequest dataset_request(const CommandLine& line) {
 
 std::optional<Dialect> dialect_option(const CommandLine& line) {
   if (!line.has("parse")) return std::nullopt;
-  return line.choice("parse") == 0 ? Dialect::plain : Dialect::msgpack;
+  (void)line.choice("parse");  // one of those there are
+  return wanted_dialect(line.text("parse"));
 }
 
 Progress::Mode CommandLine::progress_mode() const {

@@ -68,6 +68,8 @@ ConvertRequest read_output_options(const CommandLine& line, const CommonOptions&
   options.with_index = file.with_index;
   options.compression = file.compression;
   options.is_append = file.is_append;
+  options.layout = file.layout;
+  request.verify = file.verifies;
   choose_output(request, options);
   if (line.has("fields")) request.fields = split_fields(line.text("fields"));
   request.generator = kGenerator;

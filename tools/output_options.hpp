@@ -14,6 +14,8 @@ struct FileOptions {
   bool with_index = false;
   std::optional<std::string> compression = {};
   bool is_append = false;  ///< only of convert
+  bool verifies = false;
+  std::optional<std::string> layout = {};
 };
 
 void add_output_options(CommandLine& line);

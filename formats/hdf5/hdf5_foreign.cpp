@@ -243,8 +243,9 @@ class ForeignScanner {
 
 }  // namespace
 
-Survey survey_hdf5_file(const InputFile& file, Dialect dialect, const WalkProgress& progress) {
-  if (dialect == Dialect::msgpack) throw msgpack_needs_lmdb(file, "an HDF5 file");
+Survey survey_hdf5_file(const InputFile& file, std::optional<Dialect> dialect,
+                        const WalkProgress& progress) {
+  refuse_lmdb_dialect(dialect, file, "an HDF5 file");
   Hdf5ForeignColumns columns = find_hdf5_columns(probe_hdf5_file(file, progress), file);
   WalkPace pace(progress, file.size());
   for (Hdf5ForeignColumn& column : columns.fields) survey_values(columns, file, pace, column);

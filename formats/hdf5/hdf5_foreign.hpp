@@ -9,7 +9,7 @@ namespace shale {
 /// process (hdf5_probe.hpp); reads offsets, and strings whether they are UTF-8, but no other
 /// payload. Errors: Code::usage for a dialect but plain; Code::unsupported, by dataset and reason,
 /// for what cannot be located; Code::damaged, Code::limit, Code::io.
-[[nodiscard]] Survey survey_hdf5_file(const InputFile& file, Dialect dialect,
+[[nodiscard]] Survey survey_hdf5_file(const InputFile& file, std::optional<Dialect> dialect,
                                       const WalkProgress& progress = {});
 
 /// Rows of such a file, as Format::scan says.

@@ -4,6 +4,7 @@
 #include "shale/wire/msgpack_sample.hpp"
 
 #include "formats/lmdb/lmdb_cursor.hpp"
+#include "formats/lmdb/lmdb_layout_writer.hpp"
 #include "formats/lmdb/lmdb_page.hpp"
 #include "formats/lmdb/lmdb_recognize.hpp"
 #include "formats/lmdb/lmdb_scan.hpp"
@@ -14,6 +15,7 @@ namespace shale {
 namespace {
 
 constexpr std::string_view kSuffixes[] = {".lmdb"};
+constexpr std::string_view kMoreSuffixes[] = {".mdb"};  // data.mdb, of those that are directories
 constexpr Kind kKinds[] = {Kind::bytes, Kind::text,   Kind::integer,
                            Kind::real,  Kind::tensor, Kind::list};
 constexpr std::uint64_t kKeyBytes = 8;  // "00000042"
@@ -36,7 +38,14 @@ int bid_for_lmdb(const Probe& probe) {
   return is_relative ? 32 : 0;
 }
 
-ShardLayout lmdb_layout(const Schema& schema, const OptionSet&) {
+constexpr OptionSpec kOptions[] = {
+    {.name = kLayoutOption,
+     .summary = "what readers of other programs want: coclr, xunge or caffe (one file only)",
+     .default_value = kOwnLayout}};
+
+ShardLayout lmdb_layout(const Schema& schema, const OptionSet& options) {
+  if (const std::string_view name = options.text(kLayoutOption); name != kOwnLayout)
+    check_fits_layout(name, schema);
   ShardLayout layout;
   layout.file_suffixes = {std::string(kSuffixes[0])};
   layout.part_file = {0};
@@ -46,7 +55,9 @@ ShardLayout lmdb_layout(const Schema& schema, const OptionSet&) {
   return layout;
 }
 
-Record encode_lmdb(const Sample& sample, const Schema& schema, const OptionSet&) {
+Record encode_lmdb(const Sample& sample, const Schema& schema, const OptionSet& options) {
+  if (const std::string_view name = options.text(kLayoutOption); name != kOwnLayout)
+    return encode_layout_value(name, sample, schema);
   MsgpackSample encoded = encode_msgpack_sample(sample, schema);
   if (encoded.map.size() > lmdb::kMaxValueBytes) {
     throw Error(Code::limit, "encoded sample of {} bytes; an LMDB value holds at most {}",
@@ -83,6 +94,13 @@ class LmdbSizer final : public ShardSizer {
   std::uint64_t samples_ = 0;
 };
 
+std::unique_ptr<ShardWriter> create_lmdb_file(std::span<OutputFile> files, const Schema& schema,
+                                              const OptionSet& options, const ShardPlan* plan) {
+  const std::string_view name = options.text(kLayoutOption);
+  return name == kOwnLayout ? create_lmdb_shard(files, schema, options, plan)
+                            : create_layout_file(name, files[0]);
+}
+
 std::unique_ptr<ShardSizer> create_lmdb_sizer(const Schema&, const OptionSet&) {
   return std::make_unique<LmdbSizer>();
 }
@@ -93,14 +111,15 @@ const Format lmdb_format = {
     .name = "lmdb",
     .summary = "LMDB: msgpack maps under 8-digit keys, in one file",
     .suffixes = kSuffixes,
-    .options = {},
+    .options = kOptions,
     .reserved_fields = {},
     .can = {.kinds = kKinds, .places_ascend = false, .largest_record = lmdb::kMaxValueBytes},
+    .more_suffixes = kMoreSuffixes,
     .bid = bid_for_lmdb,
     .layout = lmdb_layout,
     .encode = encode_lmdb,
     .create_sizer = create_lmdb_sizer,
-    .create_shard = create_lmdb_shard,
+    .create_shard = create_lmdb_file,
     .recognize = recognize_own_lmdb,
     .survey = survey_lmdb_file,
     .scan = scan_lmdb_shard,

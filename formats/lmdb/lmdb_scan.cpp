@@ -13,7 +13,9 @@
 #include "shale/format/finding_draft.hpp"
 #include "shale/format/library_scan.hpp"
 
+#include "formats/lmdb/lmdb_layout.hpp"
 #include "formats/lmdb/lmdb_library.hpp"
+#include "formats/lmdb/lmdb_listed.hpp"
 #include "formats/lmdb/lmdb_meta.hpp"
 #include "formats/lmdb/lmdb_page.hpp"
 #include "formats/lmdb/lmdb_tree.hpp"
@@ -57,13 +59,17 @@ class LmdbScanner {
     if (!meta) return;
     std::optional<SparseReading> sparse;
     if (!reads_payload_) sparse.emplace(file_);
+    const bool is_listed = is_layout(dialect_) && !lmdb::facts_of(dialect_).described_by.empty();
     const lmdb::TreeWalkOptions options{
         .is_own = is_own(),
         .reads_overflow_headers = reads_payload_,
-        .prefetches_values = !reads_payload_ && dialect_ != Dialect::plain,
+        .prefetches_values = !reads_payload_ && dialect_ != Dialect::plain && !is_listed,
         .pace = &pace_};
-    const lmdb::EntrySink entries = [this](const TreeEntry& entry) { scan_entry(entry); };
+    const lmdb::EntrySink entries = [&](const TreeEntry& entry) {
+      if (!is_listed) scan_entry(entry);
+    };
     (void)lmdb::walk_trees(file_, *meta, options, entries, found_in_pages);
+    if (is_listed) scan_listed();
   }
 
   /// The entries as liblmdb walks through them; `path` opens the same file.
@@ -136,9 +142,78 @@ class LmdbScanner {
     if (!is_own()) take_key(entry);
     check_flags(entry);
     const bool is_value = (entry.flags & lmdb::kSubData) == 0 && entry.value_offset != kMissing;
-    if (is_value && dialect_ == Dialect::plain) take_value(entry);
-    if (is_value && dialect_ != Dialect::plain) scan_map(entry);
+    if (is_value && is_layout(dialect_)) {
+      scan_layout_value(entry, 0);
+    } else if (is_value && dialect_ == Dialect::plain) {
+      take_value(entry);
+    } else if (is_value) {
+      scan_map(entry);
+    }
     emit();
+  }
+
+  // The samples that the entries which describe the file name, in their order.
+  void scan_listed() {
+    draft_.at_row(std::nullopt);
+    try {
+      const lmdb::NamedSamples listed(file_, dialect_);
+      listed.for_each([&](const lmdb::NamedSample& sample) {
+        pace_.step_to_row(row_number_, listed.samples());
+        draft_.at_row(row_number_);
+        row_ = {};
+        row_.cells.resize(schema_.fields.size());
+        draft_.at_key(sample.key);
+        row_.key_hash = xxh3_64(as_bytes(sample.key));
+        row_.key = placed(sample.key_offset, sample.key.size());
+        scan_listed_value(listed, sample);
+        emit();
+      });
+    } catch (const Error& error) {
+      report(error);
+    }
+  }
+
+  void scan_listed_value(const lmdb::NamedSamples& listed, const lmdb::NamedSample& sample) {
+    try {
+      const lmdb::ListedEntry found = listed.entry_of(sample);
+      value_.enter(found.entry);
+      scan_layout_value(found.entry, sample.label);
+    } catch (const Error& error) {
+      report(error);
+    }
+  }
+
+  // Damage of what the pages hold is a finding; what stops the work goes on up.
+  void report(const Error& error) {
+    const bool is_about_bytes = error.code() == Code::damaged ||
+                                error.code() == Code::unsupported || error.code() == Code::limit;
+    if (!is_about_bytes) throw Error(error);
+    draft_.begin(error.message(), error.offset());
+    draft_.send();
+  }
+
+  void scan_layout_value(const TreeEntry& entry, std::int64_t label) {
+    std::vector<lmdb::LayoutField> fields;
+    try {
+      fields = lmdb::parse_layout_value(dialect_, value_.view(), entry.value_offset,
+                                        entry.value_bytes, file_.path());
+    } catch (const Error& error) {
+      return report(error);
+    }
+    if (dialect_ == Dialect::coclr) fields.back().cell.integer = label;
+    const bool fits = std::equal(
+        fields.begin(), fields.end(), schema_.fields.begin(), schema_.fields.end(),
+        [](const lmdb::LayoutField& found, const Field& field) { return found.field == field; });
+    if (!fits) {
+      draft_.begin("the value has other fields than those before it", entry.value_offset);
+      return draft_.send();
+    }
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      row_.cells[i] = fields[i].cell;
+      const FieldPlace& place = fields[i].cell.place;
+      if (is_located(fields[i].field.kind))
+        row_.cells[i].place = placed(place.offset, place.length, place.count);
+    }
   }
 
   void check_flags(const TreeEntry& entry) {

@@ -9,6 +9,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
 
+#include "formats/lmdb/lmdb_layout_survey.hpp"
 #include "formats/lmdb/lmdb_meta.hpp"
 #include "formats/lmdb/lmdb_page.hpp"
 #include "formats/lmdb/lmdb_scan.hpp"
@@ -192,9 +193,7 @@ void refuse_named_database(const TreeEntry& entry, const InputFile& file) {
       .hint("copy the named database into a file of its own, as its main database");
 }
 
-}  // namespace
-
-Survey survey_lmdb_file(const InputFile& file, Dialect dialect, const WalkProgress& progress) {
+Survey survey_entries(const InputFile& file, Dialect dialect, const WalkProgress& progress) {
   if (dialect == Dialect::own) {
     throw Error(Code::usage, "shards of shale are described by their dataset.json, not by a survey")
         .at(file.path());
@@ -203,9 +202,7 @@ Survey survey_lmdb_file(const InputFile& file, Dialect dialect, const WalkProgre
   // Damage stops where the schema hangs on it; elsewhere the scan will tell more of it.
   const FindingSink findings = [&](const Finding& finding) {
     if (!is_parsed) return;
-    throw Error(Code::damaged, "cannot determine the fields: {}", finding.message)
-        .at(file.path(), finding.offset)
-        .hint(kPlainHint);
+    throw fields_unknown(finding, file).hint(kPlainHint);
   };
   const MetaPage meta = lmdb::read_live_meta(file, findings);
   lmdb::refuse_sorted_duplicates(meta, file);
@@ -227,6 +224,21 @@ Survey survey_lmdb_file(const InputFile& file, Dialect dialect, const WalkProgre
 
   if (is_parsed) return Survey::of_one_file(std::move(maps).schema(), dialect);
   return Survey::of_one_file({.fields = {{.name = "value", .kind = Kind::bytes}}}, dialect);
+}
+
+}  // namespace
+
+Survey survey_lmdb_file(const InputFile& file, std::optional<Dialect> wanted,
+                        const WalkProgress& progress) {
+  if (wanted && is_layout(*wanted)) return survey_lmdb_layout(file, *wanted, progress);
+  LayoutSearch search;
+  if (!wanted) {
+    search = find_lmdb_layout(file, progress);
+    if (search.survey) return std::move(*search.survey);
+  }
+  Survey survey = survey_entries(file, wanted.value_or(Dialect::plain), progress);
+  survey.notes.insert(survey.notes.end(), search.notes.begin(), search.notes.end());
+  return survey;
 }
 
 }  // namespace shale

@@ -118,33 +118,43 @@ void LmdbPageWriter::check_entry(Bytes key, std::uint64_t value_bytes) const {
     throw Error(Code::limit, "an LMDB key of {} bytes, expected 1 to {}", key.size(), kMaxKeyBytes)
         .at(file_.path());
   }
-  if (value_bytes > kMaxValueBytes) {
-    throw Error(Code::limit, "an LMDB value of {} bytes, expected at most {}", value_bytes,
-                kMaxValueBytes)
-        .at(file_.path());
-  }
+  check_value(value_bytes);
   if (!is_less(last_key_, key)) {
     throw Error(Code::bug, "an LMDB key is not larger than the one before it").at(file_.path());
   }
 }
 
+void LmdbPageWriter::check_value(std::uint64_t value_bytes) const {
+  if (value_bytes <= kMaxValueBytes) return;
+  throw Error(Code::limit, "an LMDB value of {} bytes, expected at most {}", value_bytes,
+              kMaxValueBytes)
+      .at(file_.path());
+}
+
 std::span<const std::uint64_t> LmdbPageWriter::add(Bytes key, const Blob& value) {
   check_entry(key, value.size());
   released_.clear();
-  if (!leaf_.has_room(leaf_node_bytes(key.size(), value.size()))) {
-    std::vector<std::byte> first_key = copy_of(leaf_.key(0));
-    const std::uint64_t number = emit_leaf();
-    add_child(0, std::move(first_key), number);
-  }
+  make_room(leaf_node_bytes(key.size(), value.size()));
   if (is_big(key.size(), value.size())) {
     add_big(key, value);
   } else {
     add_small(key, value);
   }
-  last_key_.assign(key.begin(), key.end());
-  shape_.add(key.size(), value.size());
-  ++written_.entries;
+  note_entry(key, value.size());
   return released_;
+}
+
+void LmdbPageWriter::make_room(std::uint64_t node_bytes) {
+  if (leaf_.has_room(node_bytes)) return;
+  std::vector<std::byte> first_key = copy_of(leaf_.key(0));
+  const std::uint64_t number = emit_leaf();
+  add_child(0, std::move(first_key), number);
+}
+
+void LmdbPageWriter::note_entry(Bytes key, std::uint64_t value_bytes) {
+  last_key_.assign(key.begin(), key.end());
+  shape_.add(key.size(), value_bytes);
+  ++written_.entries;
 }
 
 void LmdbPageWriter::add_small(Bytes key, const Blob& value) {
@@ -158,27 +168,51 @@ void LmdbPageWriter::add_small(Bytes key, const Blob& value) {
 }
 
 void LmdbPageWriter::add_big(Bytes key, const Blob& value) {
-  const std::uint64_t number = next_page(), pages = overflow_pages(value.size(), kPageBytes);
-  const std::uint64_t at =
-      leaf_.add_leaf_node(key, sizeof number, static_cast<std::uint32_t>(value.size()), kBigData);
-  leaf_.put(at, bytes_of(number));
-
-  ByteWriter header;
-  header.write(number);
-  header.write(std::uint16_t{0});
-  header.write(static_cast<std::uint16_t>(kOverflowPage));
-  header.write(static_cast<std::uint32_t>(pages));
-  file_.append(header.bytes());
+  const std::uint64_t number = begin_value(value.size());
+  add_reference(key, number, value.size());
   const std::uint64_t offset = file_.size();
-  value.for_each_piece([&](Bytes piece) { file_.append(piece); });
-  file_.append_zeros(pages * kPageBytes - kPageHeaderBytes - value.size());
-  written_.overflow_pages += pages;
+  value.for_each_piece([&](Bytes piece) { append_value(piece); });
+  end_value(value.size());
 
   if (owed_.empty()) {
     released_.push_back(offset);
   } else {
     owed_.push_back({offset, false});
   }
+}
+
+void LmdbPageWriter::add_placed(Bytes key, std::uint64_t page, std::uint64_t value_bytes) {
+  check_entry(key, value_bytes);
+  released_.clear();
+  make_room(leaf_node_bytes(key.size(), value_bytes));
+  add_reference(key, page, value_bytes);
+  note_entry(key, value_bytes);
+}
+
+void LmdbPageWriter::add_reference(Bytes key, std::uint64_t page, std::uint64_t value_bytes) {
+  const std::uint64_t at =
+      leaf_.add_leaf_node(key, sizeof page, static_cast<std::uint32_t>(value_bytes), kBigData);
+  leaf_.put(at, bytes_of(page));
+}
+
+std::uint64_t LmdbPageWriter::begin_value(std::uint64_t value_bytes) {
+  check_value(value_bytes);
+  const std::uint64_t number = next_page(), pages = overflow_pages(value_bytes, kPageBytes);
+  ByteWriter header;
+  header.write(number);
+  header.write(std::uint16_t{0});
+  header.write(static_cast<std::uint16_t>(kOverflowPage));
+  header.write(static_cast<std::uint32_t>(pages));
+  file_.append(header.bytes());
+  return number;
+}
+
+void LmdbPageWriter::append_value(Bytes piece) { file_.append(piece); }
+
+void LmdbPageWriter::end_value(std::uint64_t value_bytes) {
+  const std::uint64_t pages = overflow_pages(value_bytes, kPageBytes);
+  file_.append_zeros(pages * kPageBytes - kPageHeaderBytes - value_bytes);
+  written_.overflow_pages += pages;
 }
 
 // Adds a page to the open branch page of `level`, making room where there is none.
@@ -254,6 +288,7 @@ std::span<const std::uint64_t> LmdbPageWriter::close() {
 }
 
 // Both meta pages have the same roots, so a reader may take either; the higher transaction counts.
+// Unless the file is not to be taken for one of shale.
 void LmdbPageWriter::write_meta_pages(std::uint64_t root, const TreeStatistics& tree) {
   ByteWriter out;
   for (std::uint64_t number = 0; number < kMetaPages; ++number) {
@@ -266,8 +301,9 @@ void LmdbPageWriter::write_meta_pages(std::uint64_t root, const TreeStatistics& 
     out.write(std::uint64_t{0});
     out.write(std::max(kLeastMapBytes, file_.size()));
     write_tree(out, static_cast<std::uint32_t>(kPageBytes), kIntegerKey, kNoPage, {});
-    write_tree(out, 0, 0, root, tree);
-    out.write(next_page() - 1);
+    const bool is_empty = has_empty_state_ && number == 0;
+    write_tree(out, 0, 0, is_empty ? kNoPage : root, is_empty ? TreeStatistics() : tree);
+    out.write(is_empty ? kMetaPages - 1 : next_page() - 1);
     out.write(number);  // the transaction
     const std::vector<std::byte> rest((number + 1) * kPageBytes - out.size());
     out.write_bytes(rest);

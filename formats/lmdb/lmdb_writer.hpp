@@ -60,6 +60,9 @@ class LmdbPageWriter {
  public:
   /// `file` is empty, and outlives the writer.
   explicit LmdbPageWriter(OutputFile& file);
+  /// The first meta page describes an empty file, as liblmdb leaves it, and not what the second
+  /// does: by that a file of shale is told from any other. Before close().
+  void leave_empty_state() { has_empty_state_ = true; }
 
   /// Adds an entry. Keys come in strictly ascending order (bytewise). Returns where values begin in
   /// the file, of zero or more entries, oldest first: a small value lies in a leaf page whose place
@@ -67,6 +70,14 @@ class LmdbPageWriter {
   /// Errors: Code::limit for a key that is empty or longer than kMaxKeyBytes, a value longer than
   /// kMaxValueBytes; Code::bug for a key that does not ascend, and after close(); Code::io.
   std::span<const std::uint64_t> add(Bytes key, const Blob& value);
+
+  /// A large value in pieces, before its entry: begin_value() gives its page, which add_placed() is
+  /// told; end_value() fills up the last page. Errors: Code::limit as add(); Code::io.
+  [[nodiscard]] std::uint64_t begin_value(std::uint64_t value_bytes);
+  void append_value(Bytes piece);
+  void end_value(std::uint64_t value_bytes);
+  /// An entry whose value is there. Errors: same as add().
+  void add_placed(Bytes key, std::uint64_t page, std::uint64_t value_bytes);
 
   /// Writes the open pages and the meta pages. Returns the places that are still owed, as add()
   /// does. Call once. Errors: Code::bug if the file is not what LmdbShape foretold; Code::io.
@@ -87,6 +98,10 @@ class LmdbPageWriter {
     bool is_in_leaf;
   };
 
+  void check_value(std::uint64_t value_bytes) const;
+  void add_reference(Bytes key, std::uint64_t page, std::uint64_t value_bytes);
+  void make_room(std::uint64_t node_bytes);
+  void note_entry(Bytes key, std::uint64_t value_bytes);
   void check_entry(Bytes key, std::uint64_t value_bytes) const;
   void add_small(Bytes key, const Blob& value);
   void add_big(Bytes key, const Blob& value);
@@ -105,7 +120,7 @@ class LmdbPageWriter {
   std::vector<Place> owed_;  // begins with one in the open leaf
   std::vector<std::uint64_t> released_;
   TreeStatistics written_;
-  bool is_closed_ = false;
+  bool is_closed_ = false, has_empty_state_ = false;
 };
 
 }  // namespace shale::lmdb

@@ -6,6 +6,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/format/column_files.hpp"
 #include "shale/format/dialect_error.hpp"
 #include "shale/wire/npy_header.hpp"
 
@@ -84,8 +85,8 @@ std::string text_of(const Field& field, std::uint64_t rows, std::uint64_t base) 
 
 }  // namespace
 
-Survey survey_npy(const InputFile& file, Dialect dialect, const WalkProgress&) {
-  if (dialect == Dialect::msgpack) throw msgpack_needs_lmdb(file, "an .npy file");
+Survey survey_npy(const InputFile& file, std::optional<Dialect> dialect, const WalkProgress&) {
+  refuse_lmdb_dialect(dialect, file, "an .npy file");
   PlainArray array = describe_array(file);
   return Survey::of_columns({.fields = {std::move(array.field)}}, array.rows, {array.base});
 }
@@ -97,8 +98,7 @@ void scan_foreign_npy(const ShardInput& input, const FindingSink& findings) {
   try {
     const PlainArray array = describe_array(file);
     const Field& expected = input.schema.fields.at(0);
-    if (!input.layout.rows.has_strides())
-      throw Error(Code::damaged, "the index has no rows of one size, but an npy file does");
+    if (!input.layout.rows.has_strides()) throw index_has_no_fixed_rows("an npy file");
     if (array.field == expected && array.rows == input.samples && array.base == input.bases[0])
       return;
     finding.message = "npy array is not the one that was indexed";

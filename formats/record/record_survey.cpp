@@ -296,10 +296,9 @@ void refuse_compressed(const InputFile& file) {
 
 }  // namespace
 
-Survey survey_record_file(const InputFile& file, Dialect dialect, const WalkProgress& progress) {
-  if (dialect == Dialect::msgpack) {
-    throw msgpack_needs_lmdb(file, "a TFRecord file");
-  }
+Survey survey_record_file(const InputFile& file, std::optional<Dialect> dialect,
+                          const WalkProgress& progress) {
+  refuse_lmdb_dialect(dialect, file, "a TFRecord file");
   refuse_compressed(file);
   return RecordSurvey(file, progress).run();
 }

@@ -13,7 +13,7 @@ namespace shale {
 /// that is absent in some records, more than 1024 features, and where no feature can be located;
 /// Code::schema for a feature's name; Code::damaged if no record can be read; Code::usage for
 /// Dialect::msgpack; Code::io.
-[[nodiscard]] Survey survey_record_file(const InputFile& file, Dialect dialect,
+[[nodiscard]] Survey survey_record_file(const InputFile& file, std::optional<Dialect> dialect,
                                         const WalkProgress& progress = {});
 
 }  // namespace shale

@@ -50,7 +50,7 @@ nb::dict result_of(const Json& facts, const Watch& watch) {
 std::optional<Dialect> dialect_of(const Arguments& arguments) {
   const auto name = arguments.maybe<std::string>("parse");
   if (!name) return std::nullopt;
-  return *name == "msgpack" ? Dialect::msgpack : Dialect::plain;
+  return wanted_dialect(*name);
 }
 
 OnError on_error_named(const std::string& name) {
@@ -64,6 +64,8 @@ ConvertRequest convert_request_of(const Arguments& arguments) {
   OutputOptions options = arguments.output_options();
   options.with_index = arguments.get<bool>("with_index");
   options.compression = arguments.maybe<std::string>("compress");
+  options.layout = arguments.maybe<std::string>("layout");
+  request.verify = arguments.get<bool>("verify");
   options.is_append = arguments.get<bool>("append");
   choose_output(request, options);
   request.fields = arguments.get<std::vector<std::string>>("fields");
@@ -79,6 +81,7 @@ ConvertRequest convert_request_of(const Arguments& arguments) {
   request.seed = arguments.maybe<std::uint64_t>("seed").value_or(0);
   if (const auto hidden = arguments.maybe<std::string>("hidden"))
     request.hidden = *hidden == "skip" ? HiddenPolicy::skip : HiddenPolicy::keep;
+  request.groups_frames = arguments.maybe<std::string>("group").has_value();
   request.allow_empty = arguments.get<bool>("allow_empty");
   for (const char* option : {"on_error", "max_errors"}) {
     if (is_array_name(request.output) && arguments.maybe<std::string>(option))
@@ -90,7 +93,6 @@ ConvertRequest convert_request_of(const Arguments& arguments) {
       parse_error_allowance(arguments.maybe<std::string>("max_errors").value_or("1%"));
   request.io = arguments.io();
   request.overwrite = arguments.get<bool>("overwrite");
-  request.verify = arguments.get<bool>("verify");
   request.adds_classes = arguments.maybe<std::string>("new_classes").has_value();
   if (request.adds_classes && !request.is_append)
     throw Error(Code::usage, "--new-classes has no effect without --append");

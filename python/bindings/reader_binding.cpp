@@ -43,11 +43,6 @@ Decoding decoding_named(const std::string& name) {
   throw Error(Code::usage, "order is '{}', expected 'hwc' or 'chw'", printable(name));
 }
 
-std::optional<Dialect> dialect_named(const std::optional<std::string>& name) {
-  if (!name) return std::nullopt;
-  return *name == "msgpack" ? Dialect::msgpack : Dialect::plain;
-}
-
 // A signal is heard between two of these: the most rows and bytes that are read at once.
 constexpr std::size_t kRowsAtOnce = 512;
 constexpr std::uint64_t kBytesAtOnce = 32 << 20;
@@ -78,7 +73,7 @@ class Reader {
          const std::string& opened_before) {
     const LoaderRequest request{.path = raw(path),
                                 .index_folder = raw(index_folder),
-                                .dialect = dialect_named(parse),
+                                .dialect = parse ? wanted_dialect(*parse) : std::nullopt,
                                 .proof = !verifies   ? Proof::automatic
                                          : *verifies ? Proof::all
                                                      : Proof::none,

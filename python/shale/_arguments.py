@@ -128,6 +128,10 @@ def flag(value: Any, name: str) -> bool:
     raise UsageError(f"{name} is {value!r}, expected True or False")
 
 
+# What --parse takes.
+PARSE = (None, "auto", "plain", "msgpack", "pickle", "coclr", "lyken-old", "caffe", "xunge", "thecml", "tensorpack")
+
+
 def one_of(value: Any, name: str, choices: Sequence[Optional[str]]) -> Any:
     """One of a few words, or None where that is a choice. Errors: UsageError."""
     if (value is None or isinstance(value, str)) and value in choices:

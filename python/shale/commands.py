@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 
 from shale import _shale
 from shale._arguments import (
+    PARSE,
     Parts,
     Path,
     Paths,
@@ -64,6 +65,7 @@ def convert(
     parse: Optional[str] = None,
     index_dir: Optional[Path] = None,
     hidden: Optional[str] = None,
+    group: Optional[str] = None,
     allow_empty: bool = False,
     on_error: Optional[str] = None,
     max_errors: Union[None, int, str] = None,
@@ -74,6 +76,7 @@ def convert(
     listing: Optional[Path] = None,
     with_index: bool = False,
     compress: Optional[str] = None,
+    layout: Optional[str] = None,
     verify: bool = False,
     io: str = "auto",
     overwrite: bool = False,
@@ -101,9 +104,13 @@ def convert(
         exclude: leave out the samples that this file lists.
         shuffle: write the samples in a shuffled order.
         seed: of ``shuffle``; default 0.
-        parse: of an LMDB file: ``"plain"`` makes each value one field, ``"msgpack"`` the entries of the map that it holds.
+        parse: of an LMDB file: ``"plain"`` makes each value one field, ``"msgpack"`` the entries of the map that it holds,
+            ``"pickle"`` what it pickles, of plain data; ``"coclr"``, ``"lyken-old"``, ``"caffe"``, ``"xunge"``, ``"thecml"`` and
+            ``"tensorpack"`` are layouts of known programs. Default, as ``"auto"``: what its index says, else the layout that it has,
+            else ``"plain"``.
         index_dir: for a file of another tool, the directory of its index.
         hidden: ``"skip"`` or ``"keep"``: files and folders that begin with a dot.
+        group: ``"frames"``: a folder ``INPUT/class/video`` of images is one sample, the list of its frames in natural order.
         allow_empty: accept classes without images, and an input without images.
         on_error: what to do with images that are empty, truncated or not images: ``"skip"`` (default), ``"keep"`` or ``"fail"``.
         max_errors: fail if more images than this are bad: a number, or a share such as ``"1%"`` (default; at least 10).
@@ -116,6 +123,7 @@ def convert(
         part_offset: with ``"slurm/N"``, the part that task 0 makes, where several job arrays make the parts.
         listing: of a folder: a file with the list of its files, which several calls share. The first one makes it.
         with_index: for one file: write its index beside it in the same pass.
+        layout: of an .lmdb output: ``"coclr"``, ``"xunge"`` or ``"caffe"`` writes the file for readers of that layout (docs/foreign.md).
         compress: of an .npz archive: ``"none"`` (default) or ``"deflate"``.
         verify: verify the result before returning.
         io: ``"direct"`` writes bypass the page cache, ``"buffered"`` ones use it; ``"auto"`` chooses.
@@ -153,9 +161,10 @@ def convert(
         "exclude": _maybe_path(exclude, "exclude"),
         "shuffle": flag(shuffle, "shuffle"),
         "seed": whole_number(seed, "seed"),
-        "parse": one_of(parse, "parse", (None, "plain", "msgpack")),
+        "parse": one_of(parse, "parse", PARSE),
         "index_dir": _maybe_path(index_dir, "index_dir"),
         "hidden": one_of(hidden, "hidden", (None, "skip", "keep")),
+        "group": one_of(group, "group", (None, "frames")),
         "allow_empty": flag(allow_empty, "allow_empty"),
         "on_error": one_of(on_error, "on_error", (None, "skip", "keep", "fail")),
         "max_errors": None if max_errors is None else _allowance(max_errors),
@@ -165,6 +174,7 @@ def convert(
         "part_offset": whole_number(part_offset, "part_offset"),
         "listing": _maybe_path(listing, "listing"),
         "with_index": flag(with_index, "with_index"),
+        "layout": one_of(layout, "layout", (None, "coclr", "xunge", "caffe")),
         "compress": one_of(compress, "compress", (None, "none", "deflate")),
         "verify": flag(verify, "verify"),
         "io": one_of(io, "io", ("auto", "direct", "buffered")),
@@ -255,7 +265,7 @@ def info(dataset: Path, *, index_dir: Optional[Path] = None, parse: Optional[str
     Args:
         dataset: a dataset, or a file of another tool.
         index_dir: for a file of another tool, the directory of its index.
-        parse: of an LMDB file: ``"plain"`` or ``"msgpack"``; see ``convert``.
+        parse: how values of an LMDB file become fields; see ``convert``.
 
     Raises:
         shale.errors.NotFoundError, UnsupportedError, DamagedError: there is no dataset, or its manifest is damaged.
@@ -263,7 +273,7 @@ def info(dataset: Path, *, index_dir: Optional[Path] = None, parse: Optional[str
     words = {
         "dataset": path_bytes(dataset, "dataset"),
         "index_dir": _maybe_path(index_dir, "index_dir"),
-        "parse": one_of(parse, "parse", (None, "plain", "msgpack")),
+        "parse": one_of(parse, "parse", PARSE),
     }
     facts = _run(words, _shale.info, words)["facts"]
     if not facts["complete"]:
@@ -292,7 +302,7 @@ def index(
         files: LMDB, HDF5, TFRecord or .npy files, or directories of an LMDB; or one dataset of shale.
         index_dir: the directory of the indexes; default: beside each file.
         crc: read the payload too, to add checksums, block hashes and digests.
-        parse: of LMDB files: ``"plain"`` or ``"msgpack"``; see ``convert``. Default: what an existing index says, or ``"plain"``.
+        parse: how values of LMDB files become fields; see ``convert``.
         memory: memory budget; see ``convert``.
         progress: called as ``progress(done, total)`` for each file; see ``convert``.
 
@@ -314,7 +324,7 @@ def index(
     words = {
         "index_dir": _maybe_path(index_dir, "index_dir"),
         "crc": flag(crc, "crc"),
-        "parse": one_of(parse, "parse", (None, "plain", "msgpack")),
+        "parse": one_of(parse, "parse", PARSE),
         "memory": byte_size(memory, "memory"),
     }
     for path, file in zip(paths, found):

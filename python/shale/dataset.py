@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Mapping, Optional, Sequence, Union
 
 from shale import _shale
-from shale._arguments import field_names, flag, one_of, path_bytes, text
+from shale._arguments import PARSE, field_names, flag, one_of, path_bytes, text
 from shale._program import Translation
 from shale._results import DatasetInfo
 from shale._samples import SampleSequence, rows_of
@@ -101,9 +101,8 @@ class Dataset(_Base):
         index_dir: for a file of another tool, the directory of its index; if it is missing there, or the
             file has changed since, it is built. Default: an index beside the file is used;
             without one, the file is indexed in memory.
-        parse: ``"msgpack"`` parses the values of an LMDB of another tool as msgpack maps, whose
-            entries become fields; ``"plain"`` takes each value as it is. Default: what the index says, or the file itself
-            if shale wrote it, else ``"plain"``.
+        parse: how values of an LMDB of another tool become fields: ``"plain"``, ``"msgpack"``, or a layout; see ``convert``.
+            Default: what the index says, else what the file is.
         split: name of a split, such as ``"train"``: the dataset is ``path/split``.
         indices: rows of the dataset, in any order, or a boolean mask: the samples are these (subsets, folds). Kept as 8 bytes
             each, or as a range. ``find``, ``column`` and ``len`` follow it.
@@ -156,7 +155,7 @@ class Dataset(_Base):
         self.transform = transform
         self.verify = _verify(verify)
         self.cache = one_of(cache, "cache", ("keep", "drop", "direct"))
-        self.parse = one_of(parse, "parse", (None, "plain", "msgpack"))
+        self.parse = one_of(parse, "parse", PARSE)
         self.indices: Any = None
         self._opened: Optional[_shale.Reader] = None
         self._opened_before = ""

@@ -1,9 +1,11 @@
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "shale/base/error.hpp"
 
+#include "formats/lmdb/lmdb_layout.hpp"
 #include "formats/lmdb/lmdb_scan.hpp"
 #include "tests/fuzz/fuzz_scan.hpp"
 
@@ -27,7 +29,7 @@ void scan(const std::vector<shale::InputFile>& files, std::size_t size, const sh
 }
 
 void scan_as_surveyed(const std::vector<shale::InputFile>& files, std::size_t size,
-                      Dialect dialect) {
+                      std::optional<Dialect> dialect) {
   try {
     const shale::Survey survey = shale::survey_lmdb_file(files[0], dialect);
     scan(files, size, survey.schema, survey.layout);
@@ -58,5 +60,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   scan(files, size, schema, layout);
   scan_as_surveyed(files, size, Dialect::plain);
   scan_as_surveyed(files, size, Dialect::msgpack);
+  scan_as_surveyed(files, size, std::nullopt);
+  for (const shale::lmdb::LayoutFacts& layout : shale::lmdb::all_layouts())
+    scan_as_surveyed(files, size, layout.dialect);
   return 0;
 }

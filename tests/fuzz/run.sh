@@ -18,7 +18,7 @@ fi
 # Where nesting and length are what hurts, inputs may be long; elsewhere short ones are found faster.
 longest() {
   case $1 in
-    fuzz_csv | fuzz_journal | fuzz_manifest | fuzz_msgpack_map | fuzz_python_literal | fuzz_npy_header) echo 1048576 ;;
+    fuzz_csv | fuzz_journal | fuzz_manifest | fuzz_msgpack_map | fuzz_pickle_reader | fuzz_python_literal | fuzz_npy_header) echo 1048576 ;;
     *) echo 65536 ;;
   esac
 }

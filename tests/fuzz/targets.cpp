@@ -20,11 +20,13 @@ int fuzz_inflate(const std::uint8_t*, std::size_t);
 int fuzz_journal(const std::uint8_t*, std::size_t);
 int fuzz_jpeg_rgb(const std::uint8_t*, std::size_t);
 int fuzz_lmdb_cursor(const std::uint8_t*, std::size_t);
+int fuzz_lmdb_layout(const std::uint8_t*, std::size_t);
 int fuzz_lmdb_scan(const std::uint8_t*, std::size_t);
 int fuzz_manifest(const std::uint8_t*, std::size_t);
 int fuzz_msgpack_map(const std::uint8_t*, std::size_t);
 int fuzz_npy_header(const std::uint8_t*, std::size_t);
 int fuzz_npz(const std::uint8_t*, std::size_t);
+int fuzz_pickle_reader(const std::uint8_t*, std::size_t);
 int fuzz_python_literal(const std::uint8_t*, std::size_t);
 int fuzz_record_scan(const std::uint8_t*, std::size_t);
 int fuzz_tf_example(const std::uint8_t*, std::size_t);
@@ -49,11 +51,13 @@ constexpr NamedTarget kTargets[] = {
     {"fuzz_journal", fuzz_journal},
     {"fuzz_jpeg_rgb", fuzz_jpeg_rgb},
     {"fuzz_lmdb_cursor", fuzz_lmdb_cursor},
+    {"fuzz_lmdb_layout", fuzz_lmdb_layout},
     {"fuzz_lmdb_scan", fuzz_lmdb_scan},
     {"fuzz_manifest", fuzz_manifest},
     {"fuzz_msgpack_map", fuzz_msgpack_map},
     {"fuzz_npy_header", fuzz_npy_header},
     {"fuzz_npz", fuzz_npz},
+    {"fuzz_pickle_reader", fuzz_pickle_reader},
     {"fuzz_python_literal", fuzz_python_literal},
     {"fuzz_record_scan", fuzz_record_scan},
     {"fuzz_tf_example", fuzz_tf_example},

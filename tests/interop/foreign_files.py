@@ -70,11 +70,11 @@ def lmdb_folder(folder):
 
 
 def lmdb_pickled(folder):
-    """As folder2lmdb: decimal keys that do not sort as numbers, pickled tuples, and two entries that describe the others."""
+    """As folder2lmdb: decimal keys that do not sort as numbers, pickled tuples, and two entries that describe the others. As plain entries."""
     keys = [b"%d" % row for row in range(len(SIZES))]
     entries = [(key, pickle.dumps((value, label_of(row)))) for row, (key, value) in enumerate(zip(keys, values()))]
     entries += [(b"__keys__", pickle.dumps(keys)), (b"__len__", pickle.dumps(len(keys)))]
-    return plain(folder / "pickled.lmdb", entries)
+    return dataclasses.replace(plain(folder / "pickled.lmdb", entries), options=("--parse", "plain"))
 
 
 def lmdb_with_free_pages(folder):

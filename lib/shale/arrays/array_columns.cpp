@@ -1,6 +1,7 @@
 #include "shale/arrays/array_columns.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -42,6 +43,15 @@ std::string names_of(const std::vector<ArrayColumn>& columns) {
   return names;
 }
 
+// The first ones: a checkpoint may have thousands.
+std::string names_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kMostNamed = 20;
+  const std::span first = std::span(names).first(std::min(kMostNamed, names.size()));
+  const std::string text = fmt::format("{}", fmt::join(first, ", "));
+  return names.size() > kMostNamed ? fmt::format("{} and {} more", text, names.size() - kMostNamed)
+                                   : text;
+}
+
 std::string type_text(const ArrayFile& array) {
   return array_text(array.dtype, std::span(array.shape).subspan(1));
 }
@@ -70,9 +80,8 @@ void add_array(std::vector<ArrayColumn>& columns, const std::string& name, Array
 void add_word(const Word& word, ArrayColumns& found) {
   ArrayFiles files = open_arrays(word.path);
   if (!files.left_out.empty()) {
-    found.notes.push_back(
-        fmt::format("{}: leaving out members that are not arrays: {}", printable(word.path),
-                    printable(fmt::format("{}", fmt::join(files.left_out, ", ")))));
+    found.notes.push_back(fmt::format("{}: leaving out members that are not arrays: {}",
+                                      printable(word.path), printable(names_of(files.left_out))));
   }
   if (!word.name.empty() && files.arrays.size() > 1) {
     std::string members;
@@ -115,6 +124,18 @@ std::vector<ArrayColumn> selected(const std::vector<ArrayColumn>& columns,
   return chosen;
 }
 
+void refuse_obstacles(const std::vector<ArrayColumn>& columns) {
+  for (const ArrayColumn& column : columns) {
+    for (const ArrayFile& array : column.arrays) {
+      if (array.obstacle.empty()) continue;
+      Error error(Code::unsupported, "tensor '{}' {}", printable(column.name), array.obstacle);
+      error.at(array.file->path());
+      if (columns.size() > 1) error.hint("pick others with --fields");
+      throw error;
+    }
+  }
+}
+
 void check_lengths(const std::vector<ArrayColumn>& columns) {
   for (const ArrayColumn& column : columns) {
     if (column.rows() == columns.front().rows()) continue;
@@ -150,11 +171,12 @@ std::optional<ArrayColumns> find_array_columns(const std::vector<std::string>& i
     const auto other = std::find_if_not(words.begin(), words.end(), is_array_word);
     throw Error(Code::usage, "is not an array, but other inputs are")
         .at(other->path)
-        .hint("pass only .npy or .npz files, or a single input");
+        .hint("pass only .npy, .npz, .pt or .safetensors files, or a single input");
   }
   ArrayColumns found;
   for (const Word& word : words) add_word(word, found);
   found.columns = selected(found.columns, fields);
+  refuse_obstacles(found.columns);
   check_lengths(found.columns);
   return found;
 }

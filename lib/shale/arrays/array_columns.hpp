@@ -25,12 +25,13 @@ struct ArrayColumns {
 /// a path that exists.
 [[nodiscard]] std::string path_in_word(const std::string& input);
 
-/// What `inputs` are, if they are arrays: each an .npy file, whose column is "x", an .npz archive,
-/// whose arrays are columns of their names, or "name=file". Inputs of one name follow one another.
-/// A path that exists is a path, whatever it looks like. Nullopt for inputs that are not arrays at
-/// all. `fields`: only these columns, in this order; empty: all. Errors: same as open_arrays;
-/// Code::usage for arrays among other inputs, an archive of several arrays under one name, a field
-/// that is not there; Code::schema, with both, for arrays of one column that differ in dtype or
+/// What `inputs` are, if they are arrays: each an .npy file, whose column is "x", an .npz archive
+/// or a file of tensors, whose arrays are columns of their names, or "name=file". Inputs of one
+/// name follow one another. A path that exists is a path, whatever it looks like. Nullopt for
+/// inputs that are not arrays at all. `fields`: only these columns, in this order; empty: all.
+/// Errors: same as open_arrays; Code::usage for arrays among other inputs, an archive of several
+/// arrays under one name, a field that is not there; Code::unsupported, by name, for a tensor that
+/// cannot be read; Code::schema, with both, for arrays of one column that differ in dtype or
 /// shape, and for columns that differ in length.
 [[nodiscard]] std::optional<ArrayColumns> find_array_columns(
     const std::vector<std::string>& inputs, const std::vector<std::string>& fields);

@@ -1,14 +1,18 @@
 #include "shale/arrays/array_file.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
+#include "shale/arrays/strided_rows.hpp"
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/inflate.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/wire/npy_header.hpp"
+#include "shale/wire/pt_archive.hpp"
+#include "shale/wire/safetensors_header.hpp"
 
 namespace shale {
 namespace {
@@ -20,13 +24,19 @@ constexpr std::string_view kSuffix = ".npy";
 constexpr std::size_t kPieceBytes = 128 * 1024;  // compressed bytes read at once
 
 std::string beginning_of(const InputFile& file) {
-  std::string begin(kNpyMagic.size(), '\0');
+  constexpr std::size_t kLongestMagic = 16;
+  std::string begin(kLongestMagic, '\0');
   begin.resize(file.read_some(0, std::as_writable_bytes(std::span(begin))));
   return begin;
 }
 
 bool is_zip(std::string_view begin) {
   return begin.starts_with(kZipMagic) || begin.starts_with(kEmptyZipMagic);
+}
+
+// Of PyTorch or safetensors.
+bool is_tensor_file(std::string_view begin, const InputFile& file) {
+  return is_legacy_pt(begin) || is_safetensors(as_bytes(begin), file.size());
 }
 
 std::uint64_t product(std::uint64_t bytes, const std::vector<std::uint64_t>& shape) {
@@ -224,27 +234,70 @@ ArrayFile open_archived(const std::shared_ptr<const InputFile>& file, ZipMember 
   throw error.file().empty() ? in_member(error, member, file->path()) : error;
 }
 
+ArrayFile array_of(StoredTensor tensor, const std::shared_ptr<const InputFile>& file) {
+  ArrayFile array;
+  array.file = file;
+  if (!tensor.name.empty()) array.member = column_name_of(tensor);
+  array.obstacle = std::move(tensor.obstacle);
+  if (array.obstacle.empty() && tensor.shape.empty())
+    array.obstacle = "has no axes, so it has no samples";
+  if (!array.obstacle.empty()) {
+    array.shape = {0};
+    return array;
+  }
+  array.fortran_order = tensor.is_fortran();
+  if (!array.fortran_order) array.strides = std::move(tensor.strides);
+  array.dtype = std::move(tensor.dtype);
+  array.swaps = std::move(tensor.swaps);
+  array.shape = std::move(tensor.shape);
+  array.data_offset = tensor.offset;
+  return array;
+}
+
+ArrayFiles arrays_of(StoredTensors found, const std::shared_ptr<const InputFile>& file) {
+  ArrayFiles arrays{.arrays = {}, .left_out = std::move(found.left_out)};
+  std::set<std::string> names;
+  for (StoredTensor& tensor : found.tensors) {
+    arrays.arrays.push_back(array_of(std::move(tensor), file));
+    const std::string& name = arrays.arrays.back().member;
+    if (names.insert(name).second) continue;
+    throw Error(Code::unsupported,
+                "two tensors are named '{}', once their dots and slashes are underscores",
+                printable(name))
+        .at(file->path())
+        .hint("save them under other names");
+  }
+  if (arrays.arrays.empty()) throw holds_no_tensor(arrays.left_out, file->path());
+  return arrays;
+}
+
 }  // namespace
 
 std::uint64_t ArrayFile::bytes() const { return product(dtype.item_bytes(), shape); }
 
 bool is_array_file(const InputFile& file) {
   const std::string begin = beginning_of(file);
-  return begin == kNpyMagic || is_zip(begin);
+  return begin.starts_with(kNpyMagic) || is_zip(begin) || is_tensor_file(begin, file);
 }
 
 ArrayFiles open_arrays(const std::string& path) {
   const auto file = std::make_shared<const InputFile>(path);
-  ArrayFiles found;
-  if (!is_zip(beginning_of(*file))) {
-    found.arrays.push_back(open_npy(file));
-    return found;
-  }
+  const std::string begin = beginning_of(*file);
+  if (is_legacy_pt(begin)) throw legacy_pt(path);
   WindowReader window(*file);
   const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
     return window.view(offset, length);
   };
-  for (ZipMember& member : read_zip_directory(file->size(), view, path)) {
+  if (is_tensor_file(begin, *file))
+    return arrays_of(read_safetensors(file->size(), view, path), file);
+  ArrayFiles found;
+  if (!is_zip(begin)) {
+    found.arrays.push_back(open_npy(file));
+    return found;
+  }
+  std::vector<ZipMember> members = read_zip_directory(file->size(), view, path);
+  if (is_pt_archive(members)) return arrays_of(read_pt_archive(members, view, path), file);
+  for (ZipMember& member : members) {
     if (member.name.ends_with(kSuffix)) {
       found.arrays.push_back(open_archived(file, std::move(member)));
     } else {
@@ -263,6 +316,13 @@ std::unique_ptr<RowStream> open_member(const ArrayFile& array) {
   if (array.is_located()) {
     throw Error(Code::bug, "a stream was requested of an array that lies in its file")
         .at(array.file->path());
+  }
+  if (!array.archived) {
+    return open_strided({.file = array.file,
+                         .data_offset = array.data_offset,
+                         .shape = array.shape,
+                         .strides = array.strides,
+                         .item_bytes = array.dtype.item_bytes()});
   }
   return std::make_unique<MemberStream>(array);
 }

@@ -41,6 +41,10 @@ std::vector<std::string> ArrayRows::notes(std::uint64_t memory_bytes) const {
                                      : fmt::format("two passes, using {} of scratch space",
                                                    format_size(plan.scratch_bytes))));
   }
+  if (!array_.strides.empty()) {
+    notes.push_back(
+        fmt::format("{} is a view with strides; its rows are put in order", name_of(array_)));
+  }
   if (!array_.swaps.empty())
     notes.push_back(fmt::format("{} is big-endian; its bytes are swapped", name_of(array_)));
   return notes;

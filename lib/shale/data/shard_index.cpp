@@ -8,7 +8,9 @@
 namespace shale {
 namespace {
 
-constexpr std::string_view kDialectNames[] = {"own", "plain", "msgpack"};
+constexpr std::string_view kDialectNames[] = {"own",        "plain", "msgpack", "coclr",
+                                              "lyken-old",  "caffe", "xunge",   "thecml",
+                                              "tensorpack", "pickle"};
 
 }  // namespace
 
@@ -21,6 +23,10 @@ Dialect dialect_named(std::string_view name) {
   if (found == std::end(kDialectNames))
     throw Error(Code::damaged, "unknown dialect '{}'", printable(name));
   return static_cast<Dialect>(found - std::begin(kDialectNames));
+}
+
+std::optional<Dialect> wanted_dialect(std::string_view name) {
+  return name == "auto" ? std::nullopt : std::optional(dialect_named(name));
 }
 
 ShardLayout as_one_file(ShardLayout layout) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,10 +52,22 @@ enum class Dialect : std::uint8_t {
   own,      ///< shale itself: the schema says what must be there
   plain,    ///< another tool: what the container itself tells
   msgpack,  ///< another tool, and each value is a msgpack map (--parse msgpack)
+  // Layouts of LMDB files that known readers read: docs/foreign.md.
+  coclr,       ///< CoCLR's videos: msgpack lists of frames
+  lyken_old,   ///< folder2lmdb with msgpack
+  caffe,       ///< Datum messages
+  xunge,       ///< folder2lmdb with pickles
+  thecml,      ///< the same, as a DataLoader collates it
+  tensorpack,  ///< pickled lists of fields
+  pickle,      ///< each value is a pickle of fields (--parse pickle)
 };
 [[nodiscard]] std::string_view name_of(Dialect dialect);
 /// Errors: Code::damaged for an unknown name.
 [[nodiscard]] Dialect dialect_named(std::string_view name);
+/// What --parse asks for: nullopt for "auto". Errors: same as dialect_named.
+[[nodiscard]] std::optional<Dialect> wanted_dialect(std::string_view name);
+/// A layout with a name of its own: it decides which entries are samples, and their fields.
+[[nodiscard]] constexpr bool is_layout(Dialect dialect) { return dialect > Dialect::msgpack; }
 
 /// How a format spreads one sample over the parts of a record and the files of a shard: fixed by
 /// format, schema and options, known before the first sample.

@@ -254,6 +254,7 @@ class Indexing {
     manifest_.generator = request_.generator;
     manifest_.format = format.name;
     manifest_.schema = std::move(survey.schema);
+    manifest_.classes = std::move(survey.classes);
     manifest_.layout = std::move(survey.layout);
     shard_.name = name_;
     shard_.files = {{name_, files_[0].size(), {}}};
@@ -505,7 +506,7 @@ Survey survey_file(const Format& format, const InputFile& file, std::optional<Di
       return survey;
     }
   }
-  return format.survey(file, may_be_own ? Dialect::plain : *dialect, progress);
+  return format.survey(file, may_be_own ? std::nullopt : dialect, progress);
 }
 
 IndexedFile index_file(const ForeignRequest& request, const Events& events) {
@@ -557,7 +558,7 @@ std::string index_command(const std::string& file, const std::string& index_fold
                           bool with_checksums) {
   std::string command = "shale index " + printable(file);
   if (!index_folder.empty()) command += " --index-dir " + printable(index_folder);
-  if (dialect == Dialect::msgpack) command += " --parse msgpack";
+  if (dialect >= Dialect::msgpack) command += fmt::format(" --parse {}", name_of(dialect));
   if (with_checksums) command += " --crc";
   return command;
 }

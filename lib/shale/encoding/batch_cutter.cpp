@@ -28,7 +28,7 @@ std::uint64_t record_overhead(std::size_t fields) {
 std::uint64_t cost(const PendingSample& sample, std::uint64_t records) {
   const std::size_t fields = sample.cells.size();
   return sample.bytes + 2 * sample.key.size() + sample_overhead(fields) +
-         (records - 1) * record_overhead(fields);
+         sample.files.size() * kFieldOverheadBytes + (records - 1) * record_overhead(fields);
 }
 
 Error over_budget(const PendingSample& sample, std::uint64_t memory_bytes) {

@@ -1,8 +1,10 @@
 #include "shale/encoding/encode_batch.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
 
 namespace shale {
@@ -19,17 +21,56 @@ std::uint64_t payload_bytes_of(const Sample& sample) {
   return bytes;
 }
 
+void add_odd(ImageInfo& to, std::string_view what) {
+  const auto at = std::lower_bound(to.odd.begin(), to.odd.end(), what);
+  if (at == to.odd.end() || *at != what) to.odd.insert(at, what);
+}
+
+// The images of a list as one; `files`: what they were read from, or nothing.
+void probe_list(const std::vector<Bytes>& list, const std::vector<PendingFile>& files,
+                EncodedSample& into) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string_view path = files.empty() ? std::string_view() : files[i].path;
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    ImageInfo image = probe_image(list[i], name);
+    ++into.image_types[image.type];
+    if (!image.fault.empty() && into.fault.empty()) {
+      into.fault = image.fault;
+      into.fault.text =
+          fmt::format("has a bad frame: number {}{} {}", i,
+                      name.empty() ? "" : fmt::format(", {},", printable(name)), image.fault.text);
+    }
+    if (!into.image) {
+      into.image = std::move(image);
+      continue;
+    }
+    for (const std::string_view what : image.odd) add_odd(*into.image, what);
+    const bool has_size = image.fault.empty() && into.image->fault.empty();
+    if (has_size && (image.width != into.image->width || image.height != into.image->height))
+      add_odd(*into.image, "frame-sizes");
+  }
+  if (into.image) into.image->fault = into.fault;
+}
+
+void probe_images(const Sample& sample, const std::vector<PendingFile>& files,
+                  EncodedSample& into) {
+  if (const auto* list = std::get_if<std::vector<Bytes>>(&sample.values[0]))
+    return probe_list(*list, files, into);
+  const auto* image = std::get_if<Bytes>(&sample.values[0]);
+  if (image == nullptr) return;
+  into.image = probe_image(*image, sample.key);
+  into.fault = into.image->fault;
+}
+
 EncodedSample encode_sample(const Sample& sample, std::uint64_t number, const SourceInfo& source,
-                            const Encoding& encoding) {
+                            const Encoding& encoding, const std::vector<PendingFile>& files = {}) {
   EncodedSample encoded;
   encoded.key = sample.key;
-  const auto* image = source.holds_images ? std::get_if<Bytes>(&sample.values[0]) : nullptr;
-  if (image != nullptr) {
-    encoded.image = probe_image(*image, sample.key);
-    encoded.fault = encoded.image->fault;
-  }
+  if (source.holds_images) probe_images(sample, files, encoded);
   if (!encoded.fault.empty() && encoding.on_error == OnError::fail) {
-    throw Error(Code::bad_content, "the image {}", encoded.fault.text)
+    const bool is_list = source.schema.fields.front().kind == Kind::list;
+    throw Error(Code::bad_content, "the {} {}", is_list ? "list of images" : "image",
+                encoded.fault.text)
         .for_sample(sample.key, number)
         .hint(
             "pass --on-error skip to leave such samples out and list them, or --on-error keep to "
@@ -110,8 +151,12 @@ EncodedBatch encode_batch(Batch batch, const SourceInfo& source, const Encoding&
     const std::vector<Sample> samples =
         batch.pending.empty() ? std::exchange(batch.held, {}) : load_batch(batch, source, reader);
     encoded.samples.reserve(samples.size());
-    for (std::size_t i = 0; i < samples.size(); ++i)
-      encoded.samples.push_back(encode_sample(samples[i], batch.first + i, source, encoding));
+    const std::vector<PendingFile> none;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      encoded.samples.push_back(
+          encode_sample(samples[i], batch.first + i, source, encoding,
+                        batch.pending.empty() ? none : batch.pending[i].files));
+    }
   }
   encoded.batch = std::move(batch);
   return encoded;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,7 +28,10 @@ struct EncodedSample {
   std::optional<Record> record;  ///< absent: it is left out, because of `fault`
   std::string key;
   ImageFault fault;
-  std::optional<ImageInfo> image;  ///< what the probe saw, where the source holds images
+  /// What the probe saw, where the source holds images. Of a list of images: of its first one, with
+  /// what is odd about any of them; "frame-sizes" if they differ in size.
+  std::optional<ImageInfo> image;
+  std::map<ImageType, std::uint64_t> image_types;  ///< of a list: how many images of each
   DatasetDigest read;  ///< as it was read: whether it is left out or not, and with its key
 };
 

@@ -28,6 +28,13 @@ std::vector<std::uint64_t> exact_parts(const PendingSample& pending, const Sourc
       case Kind::real:
         sample.values.emplace_back(cell.real);
         break;
+      case Kind::list: {
+        std::vector<Bytes> elements;
+        for (const PendingFile& file : pending.files)
+          elements.emplace_back(zeros.emplace_back(file.bytes));
+        sample.values.emplace_back(std::move(elements));
+        break;
+      }
       default:
         sample.values.emplace_back(Bytes(zeros.emplace_back(cell.place.length)));
     }
@@ -54,7 +61,8 @@ std::vector<std::uint64_t> forecast_parts(const PendingSample& pending, const So
     } else if (kind == Kind::real) {
       hollow.values.emplace_back(cell.real);
     } else {
-      hollow.values.push_back(kind == Kind::list ? Value(std::vector<Bytes>()) : Value(Bytes()));
+      hollow.values.push_back(kind == Kind::list ? Value(std::vector<Bytes>(pending.files.size()))
+                                                 : Value(Bytes()));
       payload[layout.field_part[i]] += cell.place.length;
     }
   }

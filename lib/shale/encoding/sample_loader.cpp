@@ -16,31 +16,48 @@
 namespace shale {
 namespace {
 
-// One field of one sample to be read.
+// One field of one sample to be read, or one element of a list.
 struct Wanted {
   std::size_t sample, field;
   std::uint64_t bytes;
+  const std::string* path = nullptr;  // of a small file
 };
 
 std::vector<ReadRequest> make_requests(Batch& batch, const Schema& schema,
                                        std::vector<Wanted>& wanted) {
   std::vector<ReadRequest> requests;
-  // A file gets one byte more than it had when it was listed: one that has grown shows.
-  batch.buffer.require(batch.bytes + batch.pending.size());
+  std::uint64_t most_files = 0;
+  for (const PendingSample& sample : batch.pending)
+    most_files += std::max<std::size_t>(1, sample.files.size());
+  batch.buffer.require(batch.bytes + most_files);
   std::uint64_t position = 0;
+  // A file gets one byte more than it had when it was listed: one that has grown shows.
+  const auto want_file = [&](std::size_t s, std::size_t f, const std::string& path,
+                             std::uint64_t bytes) {
+    requests.push_back({.path = path.c_str(),
+                        .descriptor = -1,
+                        .offset = 0,
+                        .into = batch.buffer.bytes().subspan(position, bytes + 1)});
+    wanted.push_back({s, f, bytes, &path});
+    position += bytes + 1;
+  };
   for (std::size_t s = 0; s < batch.pending.size(); ++s) {
     const PendingSample& sample = batch.pending[s];
     for (std::size_t f = 0; f < schema.fields.size(); ++f) {
       if (!is_located(schema.fields[f].kind)) continue;
       const FieldPlace& place = sample.cells[f].place;
-      const bool is_file = !sample.path.empty();
-      const std::uint64_t length = place.length + (is_file ? 1 : 0);
-      requests.push_back({.path = is_file ? sample.path.c_str() : nullptr,
-                          .descriptor = is_file ? -1 : sample.descriptors[f],
+      for (const PendingFile& file : sample.files) want_file(s, f, file.path, file.bytes);
+      if (!sample.files.empty()) continue;
+      if (!sample.path.empty()) {
+        want_file(s, f, sample.path, place.length);
+        continue;
+      }
+      requests.push_back({.path = nullptr,
+                          .descriptor = sample.descriptors[f],
                           .offset = place.offset,
-                          .into = batch.buffer.bytes().subspan(position, length)});
+                          .into = batch.buffer.bytes().subspan(position, place.length)});
       wanted.push_back({s, f, place.length});
-      position += length;
+      position += place.length;
     }
   }
   return requests;
@@ -52,22 +69,24 @@ Error changed_file(std::string_view how, std::uint64_t bytes) {
 
 void check_read(const PendingSample& sample, std::uint64_t number, const Wanted& wanted,
                 const ReadResult& result) {
-  if (result.error == ENOENT) {
+  const bool is_file = wanted.path != nullptr;
+  // Of an image folder the path says which sample it is.
+  const std::string key = sample.path.empty() ? sample.key : "";
+  if (is_file && result.error == ENOENT) {
     throw changed_file("gone", wanted.bytes)
-        .at(sample.path)
-        .for_sample("", number)
+        .at(*wanted.path)
+        .for_sample(key, number)
         .hint(
             "restore it and run the same command again, or pass --overwrite to start again with "
             "the input as it is now");
   }
   if (result.error != 0) {
-    const bool is_file = !sample.path.empty();
-    throw read_failed(is_file ? sample.path : path_of(sample.descriptors[wanted.field]),
-                      is_file && !is_hiccup(result.error)
-                          ? std::nullopt
-                          : std::optional(sample.cells[wanted.field].place.offset + result.bytes),
-                      wanted.bytes, result.error)
-        .for_sample(sample.path.empty() ? sample.key : "", number)
+    const std::uint64_t offset = is_file ? 0 : sample.cells[wanted.field].place.offset;
+    throw read_failed(
+        is_file ? *wanted.path : path_of(sample.descriptors[wanted.field]),
+        is_file && !is_hiccup(result.error) ? std::nullopt : std::optional(offset + result.bytes),
+        wanted.bytes, result.error)
+        .for_sample(key, number)
         .hint(
             "storage errors stop the run, so that no sample is lost; run the same command "
             "again");
@@ -76,28 +95,34 @@ void check_read(const PendingSample& sample, std::uint64_t number, const Wanted&
   throw changed_file(
       result.bytes < wanted.bytes ? fmt::format("shrunk to {} bytes", result.bytes) : "grown",
       wanted.bytes)
-      .at(sample.path)
-      .for_sample(sample.path.empty() ? sample.key : "", number)
+      .at(is_file ? *wanted.path : "")
+      .for_sample(key, number)
       .hint(
           "something is writing to the input; wait until it stops, then run the same command "
           "again");
 }
 
 // Of a file that was listed by a run before: its size and its time must still be those.
-void check_listed(const PendingSample& sample, std::uint64_t number) {
-  if (sample.modified_ns == 0) return;
-  const std::optional<FileStamp> stamp = stamp_of(sample.path);
+void check_listed(const std::string& path, std::uint64_t bytes, std::int64_t modified_ns,
+                  std::uint64_t number) {
+  if (modified_ns == 0) return;
+  const std::optional<FileStamp> stamp = stamp_of(path);
   if (!stamp || *stamp == FileStamp{}) return;  // reading it says more
-  if (stamp->bytes == sample.bytes && stamp->modified_ns == sample.modified_ns) return;
+  if (stamp->bytes == bytes && stamp->modified_ns == modified_ns) return;
   throw Error(Code::mismatch, "file has changed since the input was listed: it {}",
-              stamp->bytes != sample.bytes
-                  ? fmt::format("had {} bytes and has {}", sample.bytes, stamp->bytes)
-                  : "was modified in between")
-      .at(sample.path)
+              stamp->bytes != bytes ? fmt::format("had {} bytes and has {}", bytes, stamp->bytes)
+                                    : "was modified in between")
+      .at(path)
       .for_sample("", number)
       .hint(
           "restore the file as it was (size and time of modification), or pass --overwrite to "
           "start again with the input as it is now");
+}
+
+void check_listed(const PendingSample& sample, std::uint64_t number) {
+  check_listed(sample.path, sample.bytes, sample.modified_ns, number);
+  for (const PendingFile& file : sample.files)
+    check_listed(file.path, file.bytes, file.modified_ns, number);
 }
 
 void check_crc(const PendingSample& sample, std::uint64_t number, int descriptor,
@@ -148,14 +173,18 @@ std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchRead
     }
   }
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const auto& [s, f, bytes] = wanted[i];
+    const auto& [s, f, bytes, path] = wanted[i];
     const PendingSample& pending = batch.pending[s];
     check_read(pending, batch.first + s, wanted[i], results[i]);
     const Bytes extent = Bytes(requests[i].into).first(bytes);
     const FieldPlace& place = pending.cells[f].place;
     if (pending.has_crc32c)
       check_crc(pending, batch.first + s, requests[i].descriptor, place, extent);
-    if (schema.fields[f].kind == Kind::list) {
+    if (!pending.files.empty()) {
+      Value& list = samples[s].values[f];
+      if (!std::holds_alternative<std::vector<Bytes>>(list)) list = std::vector<Bytes>();
+      std::get<std::vector<Bytes>>(list).push_back(extent);
+    } else if (schema.fields[f].kind == Kind::list) {
       samples[s].values[f] = source.split_list(extent, place.count);
     } else {
       samples[s].values[f] = extent;

@@ -1,9 +1,13 @@
 #include "shale/format/dialect_error.hpp"
 
+#include "shale/base/error.hpp"
+
 namespace shale {
 
-Error msgpack_needs_lmdb(const InputFile& file, std::string_view kind) {
-  return Error(Code::usage, "--parse msgpack is for LMDB files, but this is {}", kind)
+void refuse_lmdb_dialect(std::optional<Dialect> dialect, const InputFile& file,
+                         std::string_view kind) {
+  if (!dialect || *dialect < Dialect::msgpack) return;
+  throw Error(Code::usage, "--parse {} is for LMDB files, but this is {}", name_of(*dialect), kind)
       .at(file.path());
 }
 

@@ -100,6 +100,7 @@ struct Survey {
   std::uint64_t samples = 0;  ///< where layout.rows.has_strides(): how many,
   std::vector<std::uint64_t> bases = {};  ///< and where those of each field begin
   std::vector<std::string> notes;         ///< what of the file is left out, a sentence each
+  std::vector<std::string> classes = {};  ///< names by label, if the file has them
 
   /// Of samples that lie in the one file from begin to end, and have keys.
   [[nodiscard]] static Survey of_one_file(Schema schema, Dialect dialect);
@@ -177,8 +178,9 @@ struct Format {
   /// What a file of another tool holds; payload is not read where that can be helped. Null if only
   /// shards of shale are read. Errors: Code::unsupported, by name, for what cannot be located (a
   /// filter, a sample in several pieces) or has no meaning here; Code::usage for a dialect that the
-  /// format does not have; Code::damaged.
-  Survey (*survey)(const InputFile& file, Dialect dialect, const WalkProgress& progress) = nullptr;
+  /// format does not have; Code::damaged. Nullopt: by a layout that is recognized, else plain.
+  Survey (*survey)(const InputFile& file, std::optional<Dialect> dialect,
+                   const WalkProgress& progress) = nullptr;
   /// Writes what survey() cannot locate (compressed values, samples in pieces), and the rest, into
   /// a file that survey() and scan() read. Returns what is left out, a sentence each; nullopt if
   /// nothing of the file has to be unpacked. Null if the format has no such files. Memory: a

@@ -18,6 +18,13 @@
 
 namespace shale {
 
+/// A file that is to be read as one element of a list.
+struct PendingFile {
+  std::string path;
+  std::uint64_t bytes = 0;
+  std::int64_t modified_ns = 0;  ///< as PendingSample::modified_ns
+};
+
 /// One sample of an input before its payload is read: everything that can be said without touching
 /// it. From a source of fixed rows (SourceInfo::row_bytes) a run of consecutive samples: its cells
 /// are the places of the columns, of integers and reals too, and its keys are the numbers of the
@@ -31,6 +38,9 @@ struct PendingSample {
                      ///< open files
   /// Of `path`, since 1970, when it was listed long ago: it must be the same now. 0: not compared.
   std::int64_t modified_ns = 0;
+  /// The elements of the only located field, a list, where each is a small file. Its place then has
+  /// their number, and the sum of their bytes.
+  std::vector<PendingFile> files = {};
   std::vector<int> descriptors;            ///< of the open file, for each field
   std::shared_ptr<const void> keeps_open;  ///< what the descriptors belong to
   /// Of a run: columns that the source had to read itself, as they were stored; null: to be read.
@@ -55,7 +65,7 @@ struct SourceInfo {
   std::optional<PartOfInput> part = {};
   Schema schema;
   std::vector<std::string> classes;  ///< by label; empty: none
-  bool holds_images = false;         ///< field 0 is an image file: it is probed
+  bool holds_images = false;  ///< field 0 is an image file, or a list of them: they are probed
   bool keys_are_unique = false;
   bool labels_are_sorted =
       false;       ///< in the order of next(): a loader without shuffle would see class after class

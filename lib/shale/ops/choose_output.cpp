@@ -51,16 +51,32 @@ bool is_deflate(const OutputOptions& options, const std::string& output) {
               printable(*options.compression));
 }
 
-// A suffix such as .mdb or .LMDB was meant to choose a format.
+void refuse_unfit_layout(const ConvertRequest& request) {
+  if (request.layout.empty()) return;
+  if (request.format != "lmdb" || format_of_output(request.output) == nullptr) {
+    throw Error(Code::usage, "--layout {}: it is a layout of one LMDB file", request.layout)
+        .at(request.output)
+        .hint("choose an output that ends in .lmdb, or in .mdb");
+  }
+  if (request.with_index || request.verify) {
+    throw Error(Code::usage, "--layout {} with {}: such a file is written without an index",
+                request.layout, request.with_index ? "--with-index" : "--verify")
+        .at(request.output)
+        .hint(
+            "leave it out; 'shale index --crc' and 'shale verify' are for it as for any file of "
+            "another tool");
+  }
+}
+
+// A suffix such as .ldb or .LMDB was meant to choose a format.
 void refuse_unknown_suffix(const std::string& output) {
   const std::string suffix = std::filesystem::path(output).extension().string();
   if (suffix.empty()) return;
   throw Error(Code::usage, "no format was chosen, and none has the suffix {}", printable(suffix))
       .at(output)
       .hint(
-          "for one file end the name in .npy, .npz, .lmdb, .h5, .hdf5 or .tfrecord; for a "
-          "directory "
-          "of shards choose one of 'shale formats' with --to");
+          "for one file end the name in .npy, .npz, .lmdb, .h5, .hdf5, .tfrecord, .pt or "
+          ".safetensors; for a directory of shards choose one of 'shale formats' with --to");
 }
 
 }  // namespace
@@ -70,9 +86,8 @@ void refuse_stream(const std::string& output) {
   if (output != "-") return;
   throw Error(Code::usage, "'-' as output is not supported: no format is written to a stream")
       .hint(
-          "name a directory, or a file ending in .npy, .npz, .lmdb, .h5 or .tfrecord; for a "
-          "directory "
-          "named '-' write './-'");
+          "name a directory, or a file ending in .npy, .npz, .lmdb, .h5, .tfrecord, .pt or "
+          ".safetensors; for a directory named '-' write './-'");
 }
 
 void choose_output(ConvertRequest& request, const OutputOptions& options) {
@@ -102,6 +117,8 @@ void choose_output(ConvertRequest& request, const OutputOptions& options) {
   if (options.shard_samples == std::uint64_t{0})
     throw Error(Code::usage, "--shard-samples 0: a shard holds at least one sample");
   request.is_append = options.is_append;
+  request.layout = options.layout.value_or("");
+  refuse_unfit_layout(request);
   if (options.is_append) request.shard_bytes = request.shard_samples = 0;  // as the dataset has it
   request.shard_bytes = options.shard_bytes.value_or(request.shard_bytes);
   request.shard_samples = options.shard_samples.value_or(request.shard_samples);

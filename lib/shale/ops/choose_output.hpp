@@ -16,6 +16,7 @@ struct OutputOptions {
   std::optional<std::uint64_t> shard_bytes = {}, shard_samples = {};
   std::optional<std::string> compression = {};  ///< "none" or "deflate"
   bool with_index = false;
+  std::optional<std::string> layout = {};
   bool is_append = false;  ///< format and bounds that are not given are those of the dataset
 };
 

@@ -14,6 +14,12 @@
 namespace shale {
 namespace {
 
+OptionSet format_options_of(const ConvertRequest& request, const Format& format) {
+  OptionSet options(format.options);
+  if (!request.layout.empty()) options.set(kLayoutOption, request.layout);
+  return options;
+}
+
 // The rest is in skipped.csv; one file has no list beside it.
 constexpr std::size_t kShownSkips = 10, kShownSkipsOfFile = 1000;
 
@@ -55,7 +61,7 @@ ConvertReport plan_conversion(const ConvertRequest& request, const Format& forma
   ConvertReport report;
   report.is_plan = true;
   report.notes = source.info().notes;
-  manifest.layout = format.layout(source.info().schema, OptionSet(format.options));
+  manifest.layout = format.layout(source.info().schema, format_options_of(request, format));
   const ShardForecast plan = forecast_shards(source, format, limits.bytes, limits.samples);
   manifest.shard_count = plan.shards;
   manifest.digest.samples = source.info().manifest.samples;
@@ -74,7 +80,7 @@ Conversion::Conversion(const ConvertRequest& request, const Events& events, cons
     : request_(request),
       events_(events),
       format_(format),
-      format_options_(format.options),
+      format_options_(format_options_of(request, format)),
       source_(source),
       shown_skips_(options.file_name.empty() ? kShownSkips : kShownSkipsOfFile),
       writer_(format, source.info().schema, format_options_, work,
@@ -188,7 +194,9 @@ void Conversion::commit(const EncodedSample& sample) {
 void Conversion::report_image(const EncodedSample& sample) {
   const ImageInfo& image = *sample.image;
   if (!sample.record) return;
-  ++state_.images->types[std::string(name_of(image.type))];
+  if (sample.image_types.empty()) ++state_.images->types[std::string(name_of(image.type))];
+  for (const auto& [type, count] : sample.image_types)
+    state_.images->types[std::string(name_of(type))] += count;
   std::string odd;
   for (const std::string_view what : image.odd) {
     ++state_.images->odd[std::string(what)];
@@ -210,10 +218,13 @@ void Conversion::tolerate(const EncodedSample& sample) {
     skip({sample.key, std::string(name_of(sample.fault.code)), sample.fault.text});
   const std::uint64_t limit = request_.max_errors.limit(source_.info().manifest.samples);
   if (state_.bad > limit) {
+    const bool holds_lists = source_.info().schema.fields.front().kind == Kind::list;
     throw Error(Code::limit, "{}, more than --max-errors allows ({}); the last one {}",
-                format_counted(state_.bad, "bad image", "bad images"), limit, sample.fault.text)
+                holds_lists ? format_counted(state_.bad, "bad video", "bad videos")
+                            : format_counted(state_.bad, "bad image", "bad images"),
+                limit, sample.fault.text)
         .for_sample(sample.key, state_.samples - 1)
-        .hint("check the input; if this many bad images are expected, raise --max-errors");
+        .hint("check the input; if so many are expected, raise --max-errors");
   }
 }
 

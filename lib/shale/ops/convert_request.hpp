@@ -39,6 +39,8 @@ struct ConvertRequest : InputRequest {
   bool is_append = false;
   bool is_deflated = false;  ///< of an .npz archive: its members are compressed
   bool with_index = false;   ///< of an output that is one file: its index comes to stand beside it
+  /// Of one file: whose readers it is for (kLayoutOption). Empty: shale's own.
+  std::string layout = {};
   IoMode io = IoMode::automatic;
   OnError on_error = OnError::skip;
   ErrorAllowance max_errors;
@@ -78,9 +80,14 @@ struct ConvertReport {
   return output.ends_with(".npz");
 }
 
+/// True for the name of an output that holds tensors: it ends in .pt or .safetensors.
+[[nodiscard]] inline bool is_tensor_name(std::string_view output) {
+  return output.ends_with(".pt") || output.ends_with(".safetensors");
+}
+
 /// The format of an output that is one file, by the suffix of its name (.npy .lmdb .h5 .hdf5
-/// .tfrecord; of the members of .npz: npy); null for any other name, which is a directory of
-/// shards. Errors: Code::unsupported for the suffix of a format that is not there yet.
+/// .tfrecord .pt .safetensors; of the members of .npz: npy); null for any other name, which is a
+/// directory of shards.
 [[nodiscard]] const Format* format_of_output(std::string_view output);
 
 }  // namespace shale

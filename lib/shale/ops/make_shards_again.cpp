@@ -14,6 +14,7 @@
 #include "shale/shards/csv.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/naming.hpp"
+#include "shale/sources/frames_source.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/sources/sample_choice.hpp"
 
@@ -49,8 +50,9 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
   made.format = manifest.format;
   made.generator = request.generator;
   made.labels_file = request.labels_file;
-  const bool is_folder =
-      manifest.source.kind == kImageFolder || manifest.source.kind == kFlatFolder;
+  made.groups_frames = manifest.source.kind == kVideoFrames;
+  const bool is_folder = made.groups_frames || manifest.source.kind == kImageFolder ||
+                         manifest.source.kind == kFlatFolder;
   if (is_folder && !manifest.classes.empty()) made.classes_from = request.dataset;
   made.shard_bytes = parse_count(option_of(manifest, "shard_size"), "shard_size");
   const std::string samples = option_of(manifest, "shard_samples");

@@ -98,8 +98,9 @@ void finish_archive(const ConvertRequest& request, const Events& events, Tempora
 // What only an index could keep.
 void say_what_is_lost(const ConvertRequest& request, const SourceInfo& source,
                       const Events& events) {
-  if (request.with_index) return;
-  if (!source.classes.empty() && !is_array_name(request.output) && !is_archive_name(request.output))
+  if (request.with_index || !request.layout.empty()) return;
+  if (!source.classes.empty() && !is_array_name(request.output) &&
+      !is_archive_name(request.output) && !is_tensor_name(request.output))
     events.say("the file has no place for class names; --with-index keeps them beside it");
   const bool has_others = std::any_of(
       source.schema.fields.begin(), source.schema.fields.end(),
@@ -130,7 +131,7 @@ void refuse_unfit_file(const ConvertRequest& request, const Format& format,
                        const SourceInfo& source) {
   if (is_archive_name(request.output))
     refuse_images(source, request.output, !request.fields.empty());
-  if (is_array_name(request.output))
+  if (is_array_name(request.output) || is_tensor_name(request.output))
     (void)only_array_field(source, request.output, !request.fields.empty());
   check_schema_fits(format, source.schema);
   refuse_too_large(source, format, kAnySize, memory_for_samples(request.memory_bytes, source));

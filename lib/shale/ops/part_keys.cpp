@@ -12,6 +12,7 @@
 #include "shale/shards/key_check.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/sources/folder_source.hpp"
+#include "shale/sources/frames_source.hpp"
 
 namespace shale {
 namespace {
@@ -54,7 +55,7 @@ bool has_unique_keys(const Manifest& manifest) {
   constexpr std::string_view kArrays = "arrays";
   const std::string& kind = manifest.source.kind;
   return !manifest.layout.has_keys || !manifest.schema.has_keys || kind == kImageFolder ||
-         kind == kFlatFolder || kind == kArrays || kind == kDatasetKind;
+         kind == kFlatFolder || kind == kVideoFrames || kind == kArrays || kind == kDatasetKind;
 }
 
 void refuse_keys_in_common(const std::vector<std::string>& datasets,

@@ -48,6 +48,7 @@ constexpr std::string_view kOwnFile = "own_file";
 constexpr std::string_view kPart = "part";
 // The set was appended to: `source` sums up what `sources` lists.
 constexpr std::string_view kSources = "sources";
+constexpr std::string_view kLayout = "layout";  // its dialect is one that names a layout
 // The keys of the samples are stored, and are no more than their numbers.
 constexpr std::string_view kNumbers = "numbers";
 
@@ -317,10 +318,12 @@ void check_counts(const Manifest& manifest) {
                 manifest.skipped, all);
   }
   if (!manifest.images) return;
-  if (manifest.schema.fields.front().kind != Kind::bytes)
+  const Kind kind = manifest.schema.fields.front().kind;
+  if (kind != Kind::bytes && kind != Kind::list)
     throw Error(Code::damaged, "images are reported, but the first field holds none");
   const std::uint64_t most = all > ~manifest.skipped ? ~std::uint64_t{0} : all + manifest.skipped;
-  std::uint64_t left = is_copy ? most : all;
+  // A sample that is a list may hold any number of them.
+  std::uint64_t left = kind == Kind::list ? ~std::uint64_t{0} : is_copy ? most : all;
   for (const auto& [type, count] : manifest.images->types) {
     if (count > left)
       throw Error(Code::damaged, "more images are reported than the {} samples of the source", all);
@@ -343,7 +346,7 @@ Manifest manifest_from_json(const Json& json) {
   }
   for (const Json& requirement : array_at(json, "requires")) {
     if (requirement == kFixedRows || requirement == kOwnFile || requirement == kPart ||
-        requirement == kSources)
+        requirement == kSources || requirement == kLayout)
       continue;
     if (!requirement.is_string()) throw Error(Code::damaged, "a requirement is not a string");
     throw Error(Code::unsupported, "requires '{}', which this version of shale does not support",
@@ -413,6 +416,7 @@ Json head_to_json(const Manifest& manifest) {
     json["requires"].push_back(kOwnFile);
   if (manifest.part) json["requires"].push_back(kPart);
   if (!manifest.runs.empty()) json["requires"].push_back(kSources);
+  if (is_layout(layout.dialect)) json["requires"].push_back(kLayout);
   json["generator"] = manifest.generator;
   json["format"] = manifest.format;
   json["options"] = options_to_json(manifest.options);

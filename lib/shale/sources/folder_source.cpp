@@ -526,9 +526,7 @@ class FolderSource final : public Source {
       if (taken < chosen.count() && chosen.at(taken) == row) add_placed(files, taken++, *file);
     }
     if (taken != chosen.count()) {
-      throw Error(Code::io, "has fewer images than when it was listed a moment ago")
-          .at(request_.root)
-          .hint("something is writing to the input; wait until it stops");
+      throw fewer_than_listed(request_.root);
     }
     info_.chosen = chosen.hash();
     place(std::move(files));

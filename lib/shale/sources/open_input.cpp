@@ -19,6 +19,7 @@
 #include "shale/sources/array_source.hpp"
 #include "shale/sources/dataset_source.hpp"
 #include "shale/sources/drawn_source.hpp"
+#include "shale/sources/frames_source.hpp"
 #include "shale/sources/part_source.hpp"
 #include "shale/sources/unique_keys.hpp"
 
@@ -42,6 +43,7 @@ void refuse_folder_options(const InputRequest& request) {
                                   : !request.classes_from.empty()         ? "--classes-from"
                                   : !request.shared_listing.empty()       ? "--listing"
                                   : request.hidden != HiddenPolicy::unset ? "--hidden"
+                                  : request.groups_frames                 ? "--group"
                                                                           : "";
   if (option.empty()) return;
   throw Error(Code::usage, "{} is for folders of images, but the input is not one", option)
@@ -87,10 +89,13 @@ Error unknown_file(const std::string& input) {
         .at(input)
         .hint("write it again, or restore it from an intact copy");
   }
-  if (suffix == ".npy" || suffix == ".npz") {
-    return Error(Code::unsupported, "does not start like {} file", "an " + suffix)
+  const bool is_of_numpy = suffix == ".npy" || suffix == ".npz";
+  if (is_of_numpy || suffix == ".pt" || suffix == ".safetensors") {
+    return Error(Code::unsupported, "does not start like {} file",
+                 (is_of_numpy ? "an " : "a ") + suffix)
         .at(input)
-        .hint("save it again with NumPy, or restore it from an intact copy");
+        .hint(fmt::format("save it again{}, or restore it from an intact copy",
+                          is_of_numpy ? " with NumPy" : ""));
   }
   return not_read_yet(input, kind);
 }
@@ -222,7 +227,7 @@ std::unique_ptr<Source> open_samples(const InputRequest& request,
       .new_listing = request.new_listing,
       .chosen = chosen};
   if (!request.shared_listing.empty()) use_shared_listing(folder, request.shared_listing);
-  return open_folder(folder);
+  return request.groups_frames ? open_frames(folder) : open_folder(folder);
 }
 
 }  // namespace

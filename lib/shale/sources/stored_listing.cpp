@@ -290,4 +290,10 @@ void ListingReader::for_each_ignored(
   }
 }
 
+Error fewer_than_listed(const std::string& root) {
+  return Error(Code::io, "has fewer samples than when it was listed a moment ago")
+      .at(root)
+      .hint("something is writing to the input; wait until it stops");
+}
+
 }  // namespace shale

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "shale/base/error.hpp"
+
 namespace shale {
 
 // The list of a folder's files, made once and read as often as it is needed: by the run that
@@ -27,6 +29,9 @@ struct ListedFile {
 /// a path that leads out of the folder.
 void append_listed_file(std::string& into, const ListedFile& file);
 [[nodiscard]] ListedFile parse_listed_file(std::string_view entry);
+
+/// The error of a folder that holds fewer samples than the same run found in it before.
+[[nodiscard]] Error fewer_than_listed(const std::string& root);
 
 /// What a listing says before its files.
 struct ListingHead {

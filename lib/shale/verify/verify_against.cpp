@@ -21,8 +21,9 @@
 #include "shale/shards/open_shards.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/sources/array_source.hpp"
-#include "shale/sources/folder_source.hpp"
+#include "shale/sources/frames_source.hpp"
 #include "shale/sources/sample_choice.hpp"
+#include "shale/verify/compare_frames.hpp"
 
 // Both sides are lists of (key, where): one of the source's files, one of the set's rows and of
 // what was skipped. Sorted by key they are joined; the pairs are compared byte by byte in the
@@ -75,7 +76,7 @@ std::optional<Entry> next_entry(ExternalSorter& list) {
   return entry;
 }
 
-// A sample of the set and the file it should be.
+// A sample of the set and the file, or the folder of frames, that it should be.
 struct Pair {
   std::string key, path;
   std::uint64_t row;
@@ -125,11 +126,36 @@ std::optional<Finding> compare_bytes(const Pair& pair, std::size_t field) {
   return std::nullopt;
 }
 
-std::vector<Finding> compare_pairs(const std::vector<Pair>& pairs, std::size_t field) {
+// How a sample is compared.
+struct Comparing {
+  std::size_t field;           // of the image, or of the list of frames
+  const Format* frames;        // the format that divides the list; null: an image
+  bool keeps_hidden;           // among the frames
+  std::uint64_t memory_bytes;  // for a list of frames
+};
+
+std::optional<Finding> compare_pair(const Pair& pair, const Comparing& how) {
+  if (how.frames == nullptr) return compare_bytes(pair, how.field);
+  const InputFile& file = pair.shard->file_of_field(how.field);
+  std::optional<Finding> finding = compare_frames({.file = file,
+                                                   .place = pair.place,
+                                                   .format = *how.frames,
+                                                   .folder = pair.path,
+                                                   .keeps_hidden = how.keeps_hidden,
+                                                   .memory_bytes = how.memory_bytes});
+  if (!finding) return finding;
+  finding->sample = SampleId{pair.key, std::nullopt};
+  finding->file = std::filesystem::path(file.path()).filename().string();
+  finding->shard = pair.shard->shard().name;
+  finding->row = pair.row;
+  return finding;
+}
+
+std::vector<Finding> compare_pairs(const std::vector<Pair>& pairs, const Comparing& how) {
   std::vector<Finding> findings;
   for (const Pair& pair : pairs) {
     try {
-      if (std::optional<Finding> finding = compare_bytes(pair, field))
+      if (std::optional<Finding> finding = compare_pair(pair, how))
         findings.push_back(std::move(*finding));
     } catch (const Error& error) {
       if (error.code() != Code::damaged && error.code() != Code::not_found) throw;
@@ -137,6 +163,13 @@ std::vector<Finding> compare_pairs(const std::vector<Pair>& pairs, std::size_t f
     }
   }
   return findings;
+}
+
+HiddenPolicy hidden_policy_of(const Manifest& manifest) {
+  for (const auto& [name, value] : manifest.options) {
+    if (name == "hidden" && value == "keep") return HiddenPolicy::keep;
+  }
+  return HiddenPolicy::skip;
 }
 
 class Comparison {
@@ -197,13 +230,17 @@ class Comparison {
   }
 
   void find_fields(const SourceInfo& source) {
-    const std::optional<std::size_t> image = manifest_.schema.find("image");
-    if (!image || manifest_.schema.fields[*image].kind != Kind::bytes) {
-      throw Error(Code::mismatch,
-                  "dataset has no field 'image' of kind bytes to compare with files")
+    const Field& compared = source.schema.fields.front();
+    const std::optional<std::size_t> image = manifest_.schema.find(compared.name);
+    if (!image || manifest_.schema.fields[*image].kind != compared.kind) {
+      throw Error(Code::mismatch, "dataset has no field '{}' of kind {} to compare with files",
+                  compared.name, name_of(compared.kind))
           .at(request_.dataset);
     }
-    image_ = *image;
+    how_ = {.field = *image,
+            .frames = compared.kind == Kind::list ? &format_of(manifest_) : nullptr,
+            .keeps_hidden = hidden_policy_of(manifest_) == HiddenPolicy::keep,
+            .memory_bytes = request_.memory_bytes / 2 / std::max(1U, request_.jobs)};
     if (compares_labels_) label_ = manifest_.schema.find("label");
     source_classes_ = source.classes;
   }
@@ -241,8 +278,8 @@ class Comparison {
                     sample.second);
     std::string path = join_path(request_.against.front(), key);
     shards_of_pairs_.insert(sample.first);
-    pairs_.push_back(
-        {std::move(key), std::move(path), sample.second, row.cells[image_].place, shard.reader});
+    pairs_.push_back({std::move(key), std::move(path), sample.second, row.cells[how_.field].place,
+                      shard.reader});
     if (pairs_.size() == kPairsAtOnce || shards_of_pairs_.size() == OpenShards::kMost) submit();
   }
 
@@ -278,7 +315,7 @@ class Comparison {
     if (pairs_.empty()) return;
     auto pairs = std::make_shared<std::vector<Pair>>(std::exchange(pairs_, {}));
     shards_of_pairs_.clear();
-    pipeline_.submit([pairs, field = image_](unsigned) { return compare_pairs(*pairs, field); });
+    pipeline_.submit([pairs, how = how_](unsigned) { return compare_pairs(*pairs, how); });
   }
 
   void drain(std::size_t left) {
@@ -299,7 +336,7 @@ class Comparison {
   OpenShards open_;
   std::vector<Pair> pairs_;
   std::set<std::uint64_t> shards_of_pairs_;  // bounded: each keeps its files open
-  std::size_t image_ = 0;
+  Comparing how_ = {};
   std::optional<std::size_t> label_;
   std::vector<std::string> source_classes_;
   OrderedPipeline<std::vector<Finding>> pipeline_;  // last: its tasks use the others
@@ -414,20 +451,26 @@ bool is_of_flat_folder(const OpenedDataset& dataset) {
          manifest.classes.end();
 }
 
-HiddenPolicy hidden_policy_of(const Manifest& manifest) {
-  for (const auto& [name, value] : manifest.options) {
-    if (name == "hidden" && value == "keep") return HiddenPolicy::keep;
-  }
-  return HiddenPolicy::skip;
+bool is_field(const Schema& schema, std::string_view name, Kind kind) {
+  const std::optional<std::size_t> field = schema.find(name);
+  return field && schema.fields[*field].kind == kind;
+}
+
+// Whoever wrote the file: what a folder of videos becomes.
+bool holds_frames_of_folder(const Manifest& manifest) {
+  const ManifestSource& source = manifest.source;
+  return is_field(manifest.schema, "frames", Kind::list) &&
+         (manifest.layout.is_of_one_file() || source.kind == kVideoFrames ||
+          source.origin == kVideoFrames);
 }
 
 // Whoever wrote the file: what a folder becomes.
 bool holds_images_of_folder(const Manifest& manifest) {
   if (!manifest.layout.is_of_one_file()) return true;
   const Schema& schema = manifest.schema;
-  const std::optional<std::size_t> image = schema.find("image"), label = schema.find("label");
-  return manifest.layout.has_keys && image && schema.fields[*image].kind == Kind::bytes &&
-         (!label || schema.fields[*label].kind == Kind::integer);
+  return manifest.layout.has_keys &&
+         (is_field(schema, "image", Kind::bytes) || holds_frames_of_folder(manifest)) &&
+         (!schema.find("label") || is_field(schema, "label", Kind::integer));
 }
 
 }  // namespace
@@ -464,19 +507,21 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
         .at(request.dataset)
         .hint("convert it, and compare the result");
   }
-  const bool is_unlabelled = request.labels_file.empty() && is_of_flat_folder(dataset);
-  const std::unique_ptr<Source> source =
-      open_folder({.root = against,
-                   .labels_file = request.labels_file,
-                   .classes_from = "",
-                   .may_mix_labels = !manifest.classes.empty(),
-                   .hidden = hidden_policy_of(manifest),
-                   .allow_empty = true,
-                   .without_labels = is_unlabelled,
-                   .scratch_folder = temporary_folder(),
-                   .memory_bytes = request.memory_bytes / 4,
-                   .all_memory_bytes = request.memory_bytes,
-                   .stop_if_asked = [&] { events.stop_if_asked(); }});
+  const bool is_of_frames = holds_frames_of_folder(manifest);
+  const bool is_unlabelled =
+      !is_of_frames && request.labels_file.empty() && is_of_flat_folder(dataset);
+  const FolderRequest folder{.root = against,
+                             .labels_file = request.labels_file,
+                             .classes_from = "",
+                             .may_mix_labels = !manifest.classes.empty(),
+                             .hidden = hidden_policy_of(manifest),
+                             .allow_empty = true,
+                             .without_labels = is_unlabelled,
+                             .scratch_folder = temporary_folder(),
+                             .memory_bytes = request.memory_bytes / 4,
+                             .all_memory_bytes = request.memory_bytes,
+                             .stop_if_asked = [&] { events.stop_if_asked(); }};
+  const std::unique_ptr<Source> source = is_of_frames ? open_frames(folder) : open_folder(folder);
   if (!manifest.runs.empty()) {
     notes.push_back(
         fmt::format("the dataset was appended to and holds the samples of {} inputs: the folder "

@@ -124,12 +124,10 @@ std::uint64_t stored_bytes(const IndexRow& row) {
   return bytes;
 }
 
-void decode_image(const ShardCheck& shard, std::uint64_t row, const Sample& sample,
-                  const FieldPlace& place, DeepResult& result) {
-  const auto* image = std::get_if<Bytes>(&sample.values[0]);
-  if (image == nullptr) return;  // a manifest may claim images and have none
-  const Bytes bytes = *image;
-  const ImageInfo info = probe_image(bytes, sample.key);
+// One image of a sample: the only one, or an element of a list.
+void decode_image(const ShardCheck& shard, std::uint64_t row, Bytes bytes, std::string_view name,
+                  const FieldPlace& place, const std::string& what, DeepResult& result) {
+  const ImageInfo info = probe_image(bytes, name);
   std::string fault = info.fault.text;
   if (fault.empty()) {
     const DecodeResult decoded = decode_and_discard(bytes, info.type);
@@ -144,13 +142,26 @@ void decode_image(const ShardCheck& shard, std::uint64_t row, const Sample& samp
     const ShardLayout& layout = shard.manifest.layout;
     const std::string& file =
         shard.reader.shard().files[layout.part_file[layout.field_part[0]]].name;
-    Finding finding = shard.finding(
-        (was_bad ? "the image was bad when it was written: it " : "the image is bad: it ") + fault,
-        file, place.offset, row);
+    Finding finding = shard.finding(fmt::format("{} {} bad{}: it {}", what, was_bad ? "was" : "is",
+                                                was_bad ? " when it was written" : "", fault),
+                                    file, place.offset, row);
     finding.length = place.length;
     finding.field = shard.manifest.schema.fields[0].name;
     return finding;
   });
+}
+
+// A manifest may claim images and have none.
+void decode_images(const ShardCheck& shard, std::uint64_t row, const Sample& sample,
+                   const FieldPlace& place, DeepResult& result) {
+  if (const auto* image = std::get_if<Bytes>(&sample.values[0]))
+    return decode_image(shard, row, *image, sample.key, place, "the image", result);
+  const auto* list = std::get_if<std::vector<Bytes>>(&sample.values[0]);
+  if (list == nullptr) return;
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const Bytes element = (*list)[i];
+    decode_image(shard, row, element, "", place, fmt::format("image {} of the list", i), result);
+  }
 }
 
 }  // namespace
@@ -207,7 +218,7 @@ DeepResult verify_rows(const ShardCheck& shard, const Format& format, std::uint6
       result.digest.add(digest_of(loaded.sample, shard.manifest.schema));
       result.bytes += loaded.bytes.size();
       if (shard.manifest.images)
-        decode_image(shard, row, loaded.sample, place.cells[0].place, result);
+        decode_images(shard, row, loaded.sample, place.cells[0].place, result);
     } catch (const Error& error) {
       // Of a damaged shard a length that no memory is enough for is one more lie.
       const bool is_damage = error.code() == Code::damaged || error.code() == Code::schema ||

@@ -142,6 +142,11 @@ class DirectoryReader {
       throw damaged(directory.limit, "zip directory of {} bytes cannot hold {} members",
                     directory.bytes, directory.members);
     }
+    if (directory.members > kMostZipMembers) {
+      throw Error(Code::limit, "zip archive of {} members, more than the limit of {}",
+                  directory.members, kMostZipMembers)
+          .at(where_, directory.limit);
+    }
     return directory;
   }
 

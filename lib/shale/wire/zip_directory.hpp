@@ -36,11 +36,14 @@ struct ZipMember {
   std::uint32_t crc32 = 0;        ///< of the file itself
 };
 
+/// It bounds the memory that a hostile archive can ask for.
+inline constexpr std::uint64_t kMostZipMembers = 1 << 17;
+
 /// The members of a zip archive of `size` bytes, in the order of its central directory. All data
 /// lie inside of the archive and do not overlap; no name is there twice. `where` goes into the
-/// errors. Errors: Code::damaged, with file and offset; Code::unsupported, by name, for archives of
-/// several disks, encrypted members, and other methods than stored and deflated; what `view`
-/// throws.
+/// errors. Errors: Code::damaged, with file and offset; Code::limit for more than kMostZipMembers;
+/// Code::unsupported, by name, for archives of several disks, encrypted members, and other methods
+/// than stored and deflated; what `view` throws.
 [[nodiscard]] std::vector<ZipMember> read_zip_directory(std::uint64_t size, const ViewBytes& view,
                                                         std::string_view where);
 

@@ -23,7 +23,8 @@ WrittenShard write_shard(const std::string& path, const SampleSet& set) {
   WrittenShard shard;
   std::vector<OutputFile> files;
   files.emplace_back(path, OutputFile::Options{.io = IoMode::buffered});
-  const auto writer = lmdb_format.create_shard(files, set.schema, {}, nullptr);
+  const auto writer =
+      lmdb_format.create_shard(files, set.schema, OptionSet(lmdb_format.options), nullptr);
   const auto sizer = lmdb_format.create_sizer(set.schema, {});
   std::size_t placed = 0;
   const auto place = [&](std::span<const std::uint64_t> offsets) {
@@ -33,7 +34,7 @@ WrittenShard write_shard(const std::string& path, const SampleSet& set) {
     }
   };
   for (const Sample& sample : set.samples) {
-    const Record record = lmdb_format.encode(sample, set.schema, {});
+    const Record record = lmdb_format.encode(sample, set.schema, OptionSet(lmdb_format.options));
     shard.rows.push_back(record.row);
     const std::uint64_t part_bytes[] = {record.parts[0].size()};
     shard.foretold = sizer->size_with(part_bytes)[0];
@@ -83,7 +84,9 @@ TEST_CASE("lmdb shard: liblmdb finds the encoded samples under 8-digit keys from
   (void)write_shard(dir / "a.lmdb", set);
   test::LmdbEntries expected;
   for (std::size_t i = 0; i < set.samples.size(); ++i) {
-    const auto map = lmdb_format.encode(set.samples[i], set.schema, {}).parts[0].flattened();
+    const auto map = lmdb_format.encode(set.samples[i], set.schema, OptionSet(lmdb_format.options))
+                         .parts[0]
+                         .flattened();
     expected[fmt::format("{:08}", i)] = as_text(map);
   }
 
@@ -132,9 +135,10 @@ TEST_CASE("lmdb shard: append after close is refused") {
   const TempDir dir;
   std::vector<OutputFile> files;
   files.emplace_back(dir / "a.lmdb", OutputFile::Options{.io = IoMode::buffered});
-  const auto writer = lmdb_format.create_shard(files, {}, {}, nullptr);
+  const auto writer = lmdb_format.create_shard(files, {}, OptionSet(lmdb_format.options), nullptr);
   (void)writer->close();
-  const Record record = lmdb_format.encode({.key = "k", .values = {}}, {}, {});
+  const Record record =
+      lmdb_format.encode({.key = "k", .values = {}}, {}, OptionSet(lmdb_format.options));
 
   CHECK(error_of([&] { (void)writer->append(record); }).code() == Code::bug);
 }
@@ -144,8 +148,10 @@ TEST_CASE("lmdb encoder: a sample of 4 GiB is refused with both numbers, naming 
   const std::string mebibyte(1 << 20, 'x');
   const std::vector<Bytes> list(4096, as_bytes(mebibyte));
 
-  const Error error =
-      error_of([&] { (void)lmdb_format.encode({.key = "k", .values = {list}}, schema, {}); });
+  const Error error = error_of([&] {
+    (void)lmdb_format.encode({.key = "k", .values = {list}}, schema,
+                             OptionSet(lmdb_format.options));
+  });
 
   CHECK(error.code() == Code::limit);
   CHECK(error.sample()->key == "k");

@@ -21,9 +21,10 @@ using test::TempDir;
 void write_shard(const std::string& path, const SampleSet& set) {
   std::vector<OutputFile> files;
   files.emplace_back(path, OutputFile::Options{.io = IoMode::buffered});
-  const auto writer = lmdb_format.create_shard(files, set.schema, {}, nullptr);
+  const auto writer =
+      lmdb_format.create_shard(files, set.schema, OptionSet(lmdb_format.options), nullptr);
   for (const Sample& sample : set.samples)
-    (void)writer->append(lmdb_format.encode(sample, set.schema, {}));
+    (void)writer->append(lmdb_format.encode(sample, set.schema, OptionSet(lmdb_format.options)));
   (void)writer->close();
   (void)files[0].finish();
 }
@@ -38,7 +39,7 @@ Read read_by_library(const std::string& path, const Schema& schema,
   Read read;
   std::vector<InputFile> files;
   files.emplace_back(path);
-  const ShardLayout layout = lmdb_format.layout(schema, {});
+  const ShardLayout layout = lmdb_format.layout(schema, OptionSet(lmdb_format.options));
   read.reading = lmdb_format.scan_by_library(
       {files, schema, layout, true}, [&](const IndexRow& row) { read.scanned.rows.push_back(row); },
       [&](Finding finding) { read.scanned.findings.push_back(std::move(finding)); }, ask);
@@ -85,8 +86,10 @@ TEST_CASE("lmdb by liblmdb: its rows are those of the scan, for values small, la
     CHECK(read.reading.obstacle == "");
     CHECK(read.scanned.first_finding() == "");
     CHECK(without_reals(read.scanned.rows) ==
-          without_reals(
-              test::scan_lmdb(dir / "a.lmdb", schema, lmdb_format.layout(schema, {}), true).rows));
+          without_reals(test::scan_lmdb(dir / "a.lmdb", schema,
+                                        lmdb_format.layout(schema, OptionSet(lmdb_format.options)),
+                                        true)
+                            .rows));
     CHECK(read.scanned.rows.size() == set.samples.size());
   }
 }

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "shale/base/error.hpp"
+#include "shale/data/shard_index.hpp"
+#include "shale/wire/view_bytes.hpp"
+
+#include "formats/lmdb/lmdb_layout_field.hpp"
+
+// Layouts of LMDB files that known programs write and read (docs/foreign.md). A file of one has the
+// entries that describe it, exactly these, and else samples:
+//   coclr      '%09d'  msgpack [frame, ...]          __keys__ __len__ __order__ __vlen__  (msgpack)
+//   lyken-old  '7'     msgpack [{"data": bytes}, label]            __keys__               (msgpack)
+//   caffe      any     Datum                                       none
+//   xunge      '7'     pickle (bytes, label)                       __keys__ __len__       (pickle)
+//   thecml     '7'     pickle ([bytes], array([label]))            __keys__ __len__       (pickle)
+//   tensorpack '%08d'  pickle [field, ...]                         __keys__               (pickle)
+//   pickle     any     pickle of a list, tuple or dict of fields   none
+// Writers of msgpack before 1.0 have str for bytes.
+
+namespace shale::lmdb {
+
+/// A layout's name, and the keys of the entries that are not samples.
+struct LayoutFacts {
+  Dialect dialect;
+  std::span<const std::string_view> described_by;
+  bool has_pickled_list = false;  ///< of keys; else it is msgpack
+  bool is_recognized = true;      ///< false: only --parse asks for it
+};
+[[nodiscard]] std::span<const LayoutFacts> all_layouts();
+/// Errors: Code::bug for a dialect that is not a layout.
+[[nodiscard]] const LayoutFacts& facts_of(Dialect layout);
+
+/// "not of layout coclr: ...". To be thrown.
+[[nodiscard]] Error not_of_layout(Dialect layout, std::string_view fact);
+
+/// The fields of the value at [begin, begin + length). The label of a coclr video is not in its
+/// value: it is the last field, and 0. Reads headers and numbers, not contents. Errors:
+/// Code::damaged, Code::unsupported and Code::limit, with `where` and the offset, for anything
+/// else; what `view` throws.
+[[nodiscard]] std::vector<LayoutField> parse_layout_value(Dialect layout, const ViewBytes& view,
+                                                          std::uint64_t begin, std::uint64_t length,
+                                                          std::string_view where);
+
+}  // namespace shale::lmdb

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "shale/data/schema.hpp"
+#include "shale/data/shard_index.hpp"
+
+namespace shale::lmdb {
+
+/// A field of one value: what it is, and where.
+struct LayoutField {
+  Field field;
+  IndexCell cell;
+};
+
+}  // namespace shale::lmdb

@@ -1,0 +1,376 @@
+#include "formats/lmdb/lmdb_layout_writer.hpp"
+
+#include <array>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+#include "shale/wire/msgpack_sample.hpp"
+#include "shale/wire/pickle_writer.hpp"
+
+#include "formats/lmdb/lmdb_page.hpp"
+#include "formats/lmdb/lmdb_shape.hpp"
+#include "formats/lmdb/lmdb_writer.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::string_view kCoclr = "coclr", kXunge = "xunge", kCaffe = "caffe";
+constexpr std::uint64_t kMostNameBytes = 32 << 20;
+
+std::string big_endian(std::uint8_t tag, std::uint64_t number, int bytes) {
+  std::string text(1, static_cast<char>(tag));
+  for (int i = bytes - 1; i >= 0; --i) text += static_cast<char>(number >> (8 * i));
+  return text;
+}
+std::string array_header(std::uint64_t count) { return big_endian(0xdd, count, 4); }
+std::string bin_header(std::uint64_t bytes) { return big_endian(0xc6, bytes, 4); }
+
+std::string varint(std::uint64_t number) {
+  std::string bytes;
+  for (; number >= 0x80; number >>= 7) bytes += static_cast<char>(number | 0x80);
+  return bytes + static_cast<char>(number);
+}
+
+// The next of the numbers below `count`, in the order of their digits: 0 1 10 100 11 2.
+std::uint64_t next_by_digits(std::uint64_t number, std::uint64_t count) {
+  if (number > 0 && number * 10 < count) return number * 10;
+  if (number + 1 >= count) number /= 10;
+  ++number;
+  while (number % 10 == 0) number /= 10;
+  return number;
+}
+
+struct ImageAndLabel {
+  std::size_t image = 0, label = 0;
+};
+ImageAndLabel places_in(const Schema& schema) {
+  const bool label_first = schema.fields[0].kind == Kind::integer;
+  return {label_first ? 1U : 0U, label_first ? 0U : 1U};
+}
+
+// Values in the order in which they come, until they are asked for by number.
+class ValueSpool {
+ public:
+  explicit ValueSpool(const std::string& folder)
+      : places_file_(folder),
+        small_file_(folder),
+        places_(output_to(places_file_)),
+        small_(output_to(small_file_)) {}
+
+  struct Place {
+    std::uint64_t at = 0;  // the page of a large value, where a small one lies in the spool
+    std::uint64_t bytes = 0;
+  };
+  void add(const Place& place) { places_.append(std::as_bytes(std::span(&place, 1))); }
+  /// Where it lies.
+  std::uint64_t add_small(const Blob& value) {
+    const std::uint64_t at = small_.size();
+    value.for_each_piece([&](Bytes piece) { small_.append(piece); });
+    return at;
+  }
+  void finish() {
+    (void)places_.finish();
+    (void)small_.finish();
+    places_in_.emplace(places_file_.link());
+    small_in_.emplace(small_file_.link());
+  }
+  [[nodiscard]] Place place(std::uint64_t number) const {
+    Place place;
+    places_in_->read_exact(number * sizeof place, std::as_writable_bytes(std::span(&place, 1)));
+    return place;
+  }
+  [[nodiscard]] std::vector<std::byte> small(const Place& place) const {
+    std::vector<std::byte> value(place.bytes);
+    small_in_->read_exact(place.at, value);
+    return value;
+  }
+
+ private:
+  static OutputFile output_to(const NamelessFile& file) {
+    return OutputFile(file.duplicate(), file.path(),
+                      {.io = IoMode::buffered, .buffer_bytes = 1 << 20, .buffers = 1});
+  }
+
+  NamelessFile places_file_, small_file_;
+  OutputFile places_, small_;
+  std::optional<InputFile> places_in_, small_in_;
+};
+
+class LayoutFileWriter : public ShardWriter {
+ public:
+  explicit LayoutFileWriter(OutputFile& file) : pages_(file) { pages_.leave_empty_state(); }
+
+  std::span<const std::uint64_t> append(const Record& record) override {
+    if (samples_ == kMaxLmdbSamples) {
+      throw Error(Code::limit, "the layout numbers at most {} samples", kMaxLmdbSamples)
+          .for_sample(record.key, samples_);
+    }
+    take(record, samples_);
+    ++samples_;
+    return kNowhere;
+  }
+  ClosedShard close() override {
+    describe();
+    (void)pages_.close();
+    return {};
+  }
+
+ protected:
+  [[nodiscard]] std::uint64_t samples() const { return samples_; }
+  [[nodiscard]] lmdb::LmdbPageWriter& pages() { return pages_; }
+
+  void add(std::string_view key, const Blob& value) { (void)pages_.add(as_bytes(key), value); }
+  void add(std::string_view key, std::string_view value) {
+    Blob blob;
+    blob.append_view(as_bytes(value));
+    add(key, blob);
+  }
+  /// A value of known size, in pieces.
+  template <class Produce>
+  void add_in_pieces(std::string_view key, std::uint64_t bytes, Produce produce) {
+    if (!lmdb::is_big(key.size(), bytes)) {
+      std::string value;
+      produce([&](std::string_view piece) { value += piece; });
+      return add(key, value);
+    }
+    const std::uint64_t page = pages_.begin_value(bytes);
+    std::string buffer;
+    produce([&](std::string_view piece) {
+      buffer += piece;
+      if (buffer.size() < (64 << 10)) return;
+      pages_.append_value(as_bytes(buffer));
+      buffer.clear();
+    });
+    pages_.append_value(as_bytes(buffer));
+    pages_.end_value(bytes);
+    pages_.add_placed(as_bytes(key), page, bytes);
+  }
+
+ private:
+  virtual void take(const Record& record, std::uint64_t number) = 0;
+  // The entries that describe the file, all larger than the keys of samples.
+  virtual void describe() {}
+
+  static constexpr std::array<std::uint64_t, 1> kNowhere = {0};
+  lmdb::LmdbPageWriter pages_;
+  std::uint64_t samples_ = 0;
+};
+
+class CaffeWriter final : public LayoutFileWriter {
+ public:
+  using LayoutFileWriter::LayoutFileWriter;
+
+ private:
+  void take(const Record& record, std::uint64_t number) override {
+    const std::string key = fmt::format("{:08}_{}", number, record.key);
+    if (key.size() > lmdb::kMaxKeyBytes) {
+      throw Error(Code::limit, "its key of {} bytes is longer than LMDB's limit of {}", key.size(),
+                  lmdb::kMaxKeyBytes)
+          .for_sample(record.key, number);
+    }
+    add(key, record.parts.front());
+  }
+};
+
+class CoclrWriter final : public LayoutFileWriter {
+ public:
+  using LayoutFileWriter::LayoutFileWriter;
+
+ private:
+  void take(const Record& record, std::uint64_t number) override {
+    add(fmt::format("{:09}", number), record.parts.front());
+    names_ += bin_header(record.key.size()) + record.key;
+    lengths_ += big_endian(0xce, record.row.cells[list_in(record)].place.count, 4);
+    if (names_.size() + lengths_.size() > kMostNameBytes) {
+      throw Error(Code::limit, "names of videos of more than {} bytes", kMostNameBytes)
+          .for_sample(record.key, number);
+    }
+  }
+  static std::size_t list_in(const Record& record) {
+    return record.row.cells[0].place.offset == kMissing ? 1 : 0;
+  }
+
+  void describe() override {
+    constexpr std::uint64_t kKeyBytes = 5 + 9;
+    add_in_pieces("__keys__", 5 + samples() * kKeyBytes, [&](const auto& piece) {
+      piece(array_header(samples()));
+      for (std::uint64_t i = 0; i < samples(); ++i) piece(bin_header(9) + fmt::format("{:09}", i));
+    });
+    add("__len__", big_endian(0xce, samples(), 4));
+    add("__order__", array_header(samples()) + names_);
+    add("__vlen__", array_header(samples()) + lengths_);
+  }
+
+  std::string names_, lengths_;
+};
+
+// Keys are numbers without leading zeros: not the order in which samples come.
+class XungeWriter final : public LayoutFileWriter {
+ public:
+  explicit XungeWriter(OutputFile& file)
+      : LayoutFileWriter(file), spool_(file.path().substr(0, file.path().rfind('/') + 1)) {}
+
+ private:
+  void take(const Record& record, std::uint64_t number) override {
+    const Blob& value = record.parts.front();
+    const bool is_big = lmdb::is_big(std::to_string(number).size(), value.size());
+    spool_.add({is_big ? write_big(value) : spool_.add_small(value), value.size()});
+  }
+
+  std::uint64_t write_big(const Blob& value) {
+    const std::uint64_t page = pages().begin_value(value.size());
+    value.for_each_piece([&](Bytes piece) { pages().append_value(piece); });
+    pages().end_value(value.size());
+    return page;
+  }
+
+  void describe() override {
+    spool_.finish();
+    std::uint64_t number = 0;
+    for (std::uint64_t i = 0; i < samples(); ++i) {
+      place(number);
+      number = number == 0 ? 1 : next_by_digits(number, samples());
+    }
+    std::uint64_t bytes = 6;
+    for (std::uint64_t i = 0; i < samples(); ++i) bytes += 2 + digits(i);
+    PickleWriter length(3);
+    length.write_integer(static_cast<std::int64_t>(samples()));
+    length.stop();
+    add_in_pieces("__keys__", bytes, [&](const auto& piece) {
+      piece(std::string_view("\x80\x03](", 4));
+      for (std::uint64_t i = 0; i < samples(); ++i) {
+        const std::string key = std::to_string(i);
+        piece(std::string{'C', static_cast<char>(key.size())} + key);
+      }
+      piece("e.");
+    });
+    add("__len__", std::string(as_text(length.take())));
+  }
+
+  static std::uint64_t digits(std::uint64_t number) {
+    std::uint64_t count = 1;
+    for (; number >= 10; number /= 10) ++count;
+    return count;
+  }
+
+  void place(std::uint64_t number) {
+    const std::string key = std::to_string(number);
+    const ValueSpool::Place place = spool_.place(number);
+    if (lmdb::is_big(key.size(), place.bytes))
+      return pages().add_placed(as_bytes(key), place.at, place.bytes);
+    const std::vector<std::byte> value = spool_.small(place);
+    add(key, as_text(value));
+  }
+
+  ValueSpool spool_;
+};
+
+Record record_of(const Sample& sample, const Schema& schema) {
+  Record record;
+  record.key = sample.key;
+  record.parts.resize(1);
+  record.row.cells.resize(schema.fields.size());
+  record.row.cells[places_in(schema).label].integer =
+      std::get<std::int64_t>(sample.values[places_in(schema).label]);
+  return record;
+}
+
+void append_text(Blob& blob, std::string_view text) { blob.append_copy(as_bytes(text)); }
+
+// The image's place, behind what has been written.
+void append_image(Record& record, std::size_t field, Bytes image) {
+  record.row.cells[field].place = {
+      .offset = record.parts[0].size(), .length = image.size(), .crc32c = crc32c(image)};
+  record.parts[0].append_view(image);
+}
+
+Record encode_pickled_pair(const Sample& sample, const Schema& schema) {
+  const ImageAndLabel at = places_in(schema);
+  Record record = record_of(sample, schema);
+  const Bytes image = std::get<Bytes>(sample.values[at.image]);
+  PickleWriter pickle(3);
+  pickle.begin_bytes(image.size());
+  record.parts[0].append_copy(pickle.take());
+  append_image(record, at.image, image);
+  pickle.write_integer(record.row.cells[at.label].integer);
+  pickle.end_tuple_of_2();
+  pickle.stop();
+  record.parts[0].append_copy(pickle.take());
+  return record;
+}
+
+Record encode_datum(const Sample& sample, const Schema& schema) {
+  const ImageAndLabel at = places_in(schema);
+  Record record = record_of(sample, schema);
+  const Bytes image = std::get<Bytes>(sample.values[at.image]);
+  const std::int64_t label = record.row.cells[at.label].integer;
+  if (label != static_cast<std::int32_t>(label)) {
+    throw Error(Code::limit, "label {} does not fit the 32 bits of a Datum", label)
+        .for_sample(sample.key);
+  }
+  append_text(record.parts[0], "\x22" + varint(image.size()));
+  append_image(record, at.image, image);
+  append_text(record.parts[0], "\x28" + varint(static_cast<std::uint64_t>(label)) + "\x38\x01");
+  return record;
+}
+
+Record encode_video(const Sample& sample, const Schema& schema) {
+  const ImageAndLabel at = places_in(schema);
+  Record record = record_of(sample, schema);
+  if (sample.key.find('/') == std::string::npos || sample.key.front() == '/') {
+    throw Error(Code::schema, "layout {} wants keys such as Class/video", kCoclr)
+        .for_sample(sample.key);
+  }
+  const auto& frames = std::get<std::vector<Bytes>>(sample.values[at.image]);
+  append_text(record.parts[0], array_header(frames.size()));
+  for (const Bytes frame : frames) {
+    append_text(record.parts[0], bin_header(frame.size()));
+    record.parts[0].append_view(frame);
+  }
+  record.row.cells[at.image].place = {.offset = 0,
+                                      .length = record.parts[0].size(),
+                                      .count = static_cast<std::uint32_t>(frames.size())};
+  return record;
+}
+
+}  // namespace
+
+void check_fits_layout(std::string_view layout, const Schema& schema) {
+  if (layout != kCoclr && layout != kXunge && layout != kCaffe)
+    throw Error(Code::usage, "layout '{}' is not written", layout);
+  const Kind wanted = layout == kCoclr ? Kind::list : Kind::bytes;
+  bool fits = schema.fields.size() == 2;
+  if (fits) {
+    const ImageAndLabel at = places_in(schema);
+    fits = schema.fields[at.image].kind == wanted && schema.fields[at.label].kind == Kind::integer;
+  }
+  if (fits) return;
+  throw Error(Code::unsupported, "layout {} holds {} and an integer label, and no other field",
+              layout, layout == kCoclr ? "a list of frames" : "an image")
+      .hint(layout == kCoclr ? "convert a folder of frames with --group frames"
+                             : "choose two such fields with --fields");
+}
+
+Record encode_layout_value(std::string_view layout, const Sample& sample, const Schema& schema) {
+  Record record = layout == kCoclr   ? encode_video(sample, schema)
+                  : layout == kXunge ? encode_pickled_pair(sample, schema)
+                                     : encode_datum(sample, schema);
+  record.row.record_offset = 0;
+  record.row.record_length = record.parts[0].size();
+  return record;
+}
+
+std::unique_ptr<ShardWriter> create_layout_file(std::string_view layout, OutputFile& file) {
+  if (layout == kCoclr) return std::make_unique<CoclrWriter>(file);
+  if (layout == kXunge) return std::make_unique<XungeWriter>(file);
+  return std::make_unique<CaffeWriter>(file);
+}
+
+}  // namespace shale

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "shale/base/finding.hpp"
+#include "shale/data/shard_index.hpp"
+#include "shale/format/format.hpp"
+#include "shale/io/input_file.hpp"
+
+namespace shale {
+
+/// A list of images of a dataset, and the folder of a video whose images they should be.
+struct ComparedFrames {
+  const InputFile& file;   ///< of the shard
+  const FieldPlace& place; /**< of the list */
+  const Format& format;
+  const std::string& folder;
+  bool keeps_hidden = false;
+  std::uint64_t memory_bytes;  ///< that the list may take
+};
+
+/// What differs first, with found and expected; file, shard, row and key are the caller's. Nullopt:
+/// nothing. Errors: Code::damaged for a list that is malformed; Code::limit for one that is larger
+/// than the memory; Code::not_found and Code::io of the folder.
+[[nodiscard]] std::optional<Finding> compare_frames(const ComparedFrames& compared);
+
+}  // namespace shale

@@ -1,0 +1,38 @@
+#include <cstddef>
+#include <cstdint>
+
+#include "shale/base/error.hpp"
+
+#include "formats/lmdb/lmdb_layout.hpp"
+#include "formats/lmdb/lmdb_pickled.hpp"
+
+// Any bytes are a value, or a pickled list of keys: the parsers ask for no byte outside them, and
+// what they find lies inside.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const shale::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
+  const auto need_inside = [&](std::uint64_t offset, std::uint64_t length) {
+    if (offset < 1 || offset > size || length > size - offset) __builtin_trap();
+  };
+  const shale::ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
+    need_inside(offset, length);
+    return bytes.subspan(offset, length);
+  };
+  const auto layouts = shale::lmdb::all_layouts();
+  const std::size_t chosen = data[0] % (layouts.size() + 1);
+  try {
+    if (chosen == layouts.size()) {
+      (void)shale::lmdb::for_each_pickled_key(view, 1, size - 1, "fuzz", need_inside);
+      return 0;
+    }
+    for (const shale::lmdb::LayoutField& field :
+         shale::lmdb::parse_layout_value(layouts[chosen].dialect, view, 1, size - 1, "fuzz")) {
+      const shale::FieldPlace& place = field.cell.place;
+      if (shale::is_located(field.field.kind)) need_inside(place.offset, place.length);
+      if (field.field.kind == shale::Kind::list && place.count > size) __builtin_trap();
+    }
+  } catch (const shale::Error& error) {
+    if (error.code() == shale::Code::bug) __builtin_trap();
+  }
+  return 0;
+}

@@ -1,0 +1,147 @@
+"""Frames of videos: every frame is the source's file, in natural order; lists in every format that holds them, and out again."""
+
+import json
+import random
+
+import pytest
+from conftest import run_shale
+from PIL import Image
+from shale import Dataset, convert, errors, merge, repair, verify
+
+FORMATS = [one["name"] for one in json.loads(run_shale("formats", "--json").stdout)["formats"] if "list" in one["kinds"]]
+
+
+@pytest.fixture(scope="module")
+def videos(tmp_path_factory):
+    """Three classes; "a-b" sorts between the folders of "a" and those below it. Numbers without zeros in front, 7 to 13 frames."""
+    root, dice = tmp_path_factory.mktemp("videos"), random.Random(7)
+    for number, name in enumerate(("a/v1", "a/v1-x", "a/v1/part", "a-b/v0", "b/v2", "b/v10")):
+        folder = root / name
+        folder.mkdir(parents=True, exist_ok=True)
+        for frame in range(1, 8 + number):
+            color = tuple(dice.randrange(256) for _ in range(3))
+            Image.new("RGB", (8, 6), color).save(folder / f"frame_{frame}.jpg", quality=dice.randint(50, 95))
+    return root
+
+
+def expected(root):
+    found = {}
+    for folder in sorted({path.parent for path in root.rglob("*.jpg")}):
+        frames = sorted(folder.glob("*.jpg"), key=lambda path: int(path.stem.split("_")[1]))
+        found[str(folder.relative_to(root))] = [path.read_bytes() for path in frames]
+    return found
+
+
+def read(path):
+    return {sample["key"]: [bytes(frame) for frame in sample["frames"]] for sample in Dataset(path)}
+
+
+@pytest.mark.parametrize("words", [{}, {"shuffle": True, "seed": 3}, {"shard_samples": 2, "jobs": 1}], ids=["plain", "shuffled", "shards"])
+@pytest.mark.parametrize("to", FORMATS)
+def test_every_frame_is_there_in_natural_order(to, words, videos, tmp_path):
+    done = convert(videos, tmp_path / "out", to=to, group="frames", **words)
+    assert (done.samples, done.skipped) == (6, 0)
+    assert read(tmp_path / "out") == expected(videos)
+    labels = {sample["key"].split("/")[0]: sample["label"] for sample in Dataset(tmp_path / "out")}
+    assert labels == {"a": 0, "a-b": 1, "b": 2}
+    assert verify(tmp_path / "out", against=videos).ok
+    assert verify(tmp_path / "out", deep=True).ok
+    info = json.loads(run_shale("info", tmp_path / "out", "--json").stdout)
+    assert info["images"]["types"] == {"jpeg": sum(range(7, 13))}
+    assert info["source"]["kind"] == "video frames"
+
+
+def test_keys_and_order_are_those_of_the_folder(videos, tmp_path):
+    convert(videos, tmp_path / "out", to="record", group="frames")
+    assert [sample["key"] for sample in Dataset(tmp_path / "out")] == ["a/v1", "a/v1-x", "a/v1/part", "a-b/v0", "b/v10", "b/v2"]
+
+
+def test_from_one_format_to_another(videos, tmp_path):
+    first = convert(videos, tmp_path / "0", to=FORMATS[0], group="frames")
+    for number, to in enumerate(FORMATS[1:] + FORMATS[:1]):
+        again = convert(tmp_path / str(number), tmp_path / str(number + 1), to=to)
+        assert again.content_digest == first.content_digest
+    assert verify(tmp_path / str(len(FORMATS)), against=videos).ok
+
+
+def test_parts_chosen_videos_and_repair(videos, tmp_path):
+    whole = convert(videos, tmp_path / "whole", to="record", group="frames", shuffle=True)
+    for part in range(4):
+        convert(videos, tmp_path / "parts", to="record", group="frames", shuffle=True, parts=(part, 4), listing=tmp_path / "list")
+    assert merge([tmp_path / "parts"], tmp_path / "merged").ordered_digest == whole.ordered_digest
+    (tmp_path / "whole/shard-000000.tfrecord").unlink()
+    assert repair(tmp_path / "whole", source=videos).left == 0
+    (tmp_path / "some").write_text("b/v2\na/v1/part\n")
+    convert(videos, tmp_path / "chosen", to="record", group="frames", select=tmp_path / "some")
+    assert list(read(tmp_path / "chosen")) == ["a/v1/part", "b/v2"]
+    assert verify(tmp_path / "chosen", against=videos).ok
+
+
+def test_a_source_that_differs_is_named_frame_by_frame(videos, tmp_path):
+    import shutil
+
+    source = tmp_path / "source"
+    shutil.copytree(videos, source)
+    convert(source, tmp_path / "out", to="lmdb", group="frames")
+    changed = source / "b/v10/frame_10.jpg"
+    content = bytearray(changed.read_bytes())
+    content[30] ^= 1
+    changed.write_bytes(content)
+    (source / "a/v1/frame_2.jpg").unlink()
+    with open(source / "a-b/v0/frame_1.jpg", "ab") as file:
+        file.write(b"x")
+    shutil.move(source / "b/v2", source / "b/v3")
+    found = [finding.message for finding in verify(tmp_path / "out", against=source).first_findings]
+    assert sorted(found) == [
+        "frame 0 differs in size from the source file frame_1.jpg",
+        "frame 9 differs from the source file frame_10.jpg",
+        "sample has another number of frames than the source",
+        "sample is not in the source",
+        "source file is not in the dataset, nor in skipped.csv",
+    ]
+
+
+def test_bad_and_odd_videos(tmp_path):
+    for name in ("c/good", "c/cut", "c/sizes", "c/gap"):
+        folder = tmp_path / "in" / name
+        folder.mkdir(parents=True)
+        for frame in range(4):
+            Image.new("RGB", (8 + (frame if name == "c/sizes" else 0), 6)).save(folder / f"{frame}.png")
+    (tmp_path / "in/c/gap/2.png").unlink()
+    cut = tmp_path / "in/c/cut/3.png"
+    cut.write_bytes(cut.read_bytes()[:-5])
+    done = run_shale("convert", tmp_path / "in", tmp_path / "out", "--to", "record", "--group", "frames", code=4)
+    assert b"1 video has a gap in the numbering of frames; the first: c/gap: 3.png follows 1.png" in done.stderr
+    assert b"c/cut: has a bad frame: number 3, 3.png, is truncated" in done.stdout
+    assert (tmp_path / "out/images.csv").read_text().splitlines()[1:] == ["c/sizes,frame-sizes,png,8,6,rgb"]
+    assert list(read(tmp_path / "out")) == ["c/gap", "c/good", "c/sizes"]
+    with pytest.raises(errors.ContentError, match="has a bad frame: number 3, 3.png"):
+        convert(tmp_path / "in", tmp_path / "fails", to="record", group="frames", on_error="fail")
+    (tmp_path / "in/c/none").mkdir()
+    with pytest.raises(errors.ContentError, match="c/none: video has no frames"):
+        convert(tmp_path / "in", tmp_path / "fails", to="record", group="frames")
+    convert(tmp_path / "in", tmp_path / "empty", to="record", group="frames", allow_empty=True)
+    Image.new("RGB", (1, 1)).save(tmp_path / "in/c/loose.png")
+    with pytest.raises(errors.ContentError, match="loose.png: is an image beside the folders of videos"):
+        convert(tmp_path / "in", tmp_path / "fails", to="record", group="frames", allow_empty=True)
+
+
+def test_more_frames_than_their_list_has_memory_for(tmp_path):
+    folder = tmp_path / "in/c/v"
+    folder.mkdir(parents=True)
+    for number in range(17_000):
+        (folder / f"{number}.ppm").write_bytes(b"P6 1 1 255\nabc")
+    with pytest.raises(errors.LimitError, match="in/c/v: video has more than 16384 frames"):
+        convert(tmp_path / "in", tmp_path / "out", to="record", group="frames", memory="16MiB")
+    convert(tmp_path / "in", tmp_path / "out", to="record", group="frames", memory="32MiB")
+    assert len(Dataset(tmp_path / "out")[0]["frames"]) == 17_000
+
+
+def test_what_is_no_folder_of_videos(videos, tmp_path):
+    (tmp_path / "labels.csv").write_text("a/v1/frame_1.jpg,0\n")
+    for words in ({"labels": tmp_path / "labels.csv"}, {"to": "hdf5"}):
+        with pytest.raises(errors.Error):
+            convert(videos, tmp_path / "out", group="frames", **({"to": "record"} | words))
+    convert(videos, tmp_path / "out", to="record", group="frames")
+    with pytest.raises(errors.UsageError, match="group is for folders of images"):
+        convert(tmp_path / "out", tmp_path / "again", to="record", group="frames")

@@ -1,0 +1,216 @@
+"""LMDB files as the scripts of CoCLR, folder2lmdb and Caffe write them, made here by the same calls: what their readers find, shale finds."""
+
+import pickle
+import random
+
+import msgpack
+import numpy as np
+import pytest
+from conftest import run_shale
+from lmdb_files import write_lmdb
+
+import shale
+
+
+def image(number):
+    dice = random.Random(number)
+    return b"\xff\xd8\xff" + dice.randbytes(dice.choice([30, 1990, 2030, 9000])) + b"\xff\xd9"
+
+
+VIDEOS = {
+    f"{name}/v_{name}_{clip}": [image(100 * clip + frame) for frame in range(clip % 4)]
+    for name in ("Archery", "Biking", "Diving") for clip in range(1, 9)
+}
+IMAGES = [(image(number), number % 5) for number in range(140)]
+
+
+def write_coclr(path, use_bin_type):
+    """convert_video_to_lmdb.py; with msgpack 0.6 all was str (use_bin_type=False)."""
+    def dumps(value):
+        return msgpack.packb(value, use_bin_type=use_bin_type)
+
+    names = sorted(VIDEOS)
+    order = names[:]
+    random.Random(0).shuffle(order)
+    keys = [b"%09d" % order.index(name) for name in names]
+    entries = {key: dumps(VIDEOS[name]) for key, name in zip(keys, names)}
+    entries |= {b"__keys__": dumps(keys), b"__len__": dumps(len(keys)), b"__order__": dumps([name.encode() for name in order])}
+    entries[b"__vlen__"] = dumps([len(VIDEOS[name]) for name in names])
+    write_lmdb(path, entries)
+    classes = sorted({name.split("/")[0] for name in names})
+    return [(name, {"frames": VIDEOS[name], "label": classes.index(name.split("/")[0])}) for name in order]
+
+
+def write_lyken(path):
+    """folder2lmdb.py before pyarrow."""
+    keys = [str(number).encode() for number in range(len(IMAGES))]
+    entries = {key: msgpack.packb([{b"data": data}, label]) for key, (data, label) in zip(keys, IMAGES)}
+    write_lmdb(path, entries | {b"__keys__": msgpack.packb(keys)})
+    return [(key.decode(), {"image": data, "label": label}) for key, (data, label) in zip(keys, IMAGES)]
+
+
+def varint(number):
+    number &= 2**64 - 1
+    rest = number >> 7
+    return bytes([number & 127 | (128 if rest else 0)]) + (varint(rest) if rest else b"")
+
+
+def datum(data, label, shape=None):
+    """What protobuf makes of caffe.Datum."""
+    sides = b"" if shape is None else b"".join(bytes([number << 3]) + varint(side) for number, side in enumerate(shape, 1))
+    return sides + b"\x22" + varint(len(data)) + data + b"\x28" + varint(label) + (b"\x38\x01" if shape is None else b"\x38\x00")
+
+
+def write_caffe(path):
+    """convert_imageset --encoded."""
+    entries = {b"%08d_c/%d.jpg" % (number, number): datum(data, label - 2) for number, (data, label) in enumerate(IMAGES)}
+    write_lmdb(path, entries)
+    return [(key.decode(), {"image": data, "label": label - 2}) for key, (data, label) in zip(entries, IMAGES)]
+
+
+def write_caffe_pixels(path):
+    """convert_imageset --resize_height=6 --resize_width=5."""
+    pixels = np.random.default_rng(3).integers(0, 256, (40, 3, 6, 5), np.uint8)
+    write_lmdb(path, {b"%08d_x" % number: datum(one.tobytes(), number, one.shape) for number, one in enumerate(pixels)})
+    return [(f"{number:08}_x", {"image": one, "label": number}) for number, one in enumerate(pixels)]
+
+
+def write_pickled(path, values, protocol, more=(), digits="{}"):
+    """folder2lmdb.py since pyarrow.serialize is gone, and tensorpack's LMDBSerializer."""
+    keys = [digits.format(number).encode() for number in range(len(values))]
+    meta = {b"__keys__": keys, b"__len__": len(keys)}
+    entries = dict(zip(keys, (pickle.dumps(value, protocol) for value in values)))
+    write_lmdb(path, entries | {name: pickle.dumps(meta[name], protocol) for name in (b"__keys__", *more)})
+    return [key.decode() for key in keys]
+
+
+def write_xunge(path, protocol):
+    keys = write_pickled(path, IMAGES, protocol, [b"__len__"])
+    return [(key, {"image": data, "label": label}) for key, (data, label) in zip(keys, IMAGES)]
+
+
+def write_thecml(path, protocol):
+    """Its values come from a DataLoader with batches of one."""
+    keys = write_pickled(path, [([data], np.array([label])) for data, label in IMAGES], protocol, [b"__len__"])
+    return [(key, {"image": data, "label": label}) for key, (data, label) in zip(keys, IMAGES)]
+
+
+def write_tensorpack(path, protocol):
+    """ILSVRC12Files through LMDBSerializer.save."""
+    keys = write_pickled(path, [[np.frombuffer(data, np.uint8), label] for data, label in IMAGES], protocol, digits="{:08}")
+    return [(key, {"image": data, "label": label}) for key, (data, label) in zip(keys, IMAGES)]
+
+
+def write_components(path):
+    """A DataFlow of other components."""
+    dice = np.random.default_rng(5)
+    values = [[dice.integers(0, 256, (4, 6, 3), np.uint8), dice.random((2, 3), np.float32), np.float64(row / 3), np.int32(row - 5), f"t\u00e9xt {row}"]
+              for row in range(30)]
+    keys = write_pickled(path, values, 4, digits="{:08}")
+    return [(key, {f"field{i}": one for i, one in enumerate(value)}) for key, value in zip(keys, values)]
+
+
+LAYOUTS = {
+    "xunge of Python 3.7": lambda path: write_xunge(path, 3),
+    "xunge": lambda path: write_xunge(path, 4),
+    "thecml": lambda path: write_thecml(path, 4),
+    "thecml of Python 3.14": lambda path: write_thecml(path, 5),
+    "tensorpack": lambda path: write_tensorpack(path, pickle.HIGHEST_PROTOCOL),
+    "tensorpack of Python 3.7": lambda path: write_tensorpack(path, 4),
+    "tensorpack with other components": write_components,
+    "coclr": lambda path: write_coclr(path, True),
+    "coclr of msgpack 0.6": lambda path: write_coclr(path, False),
+    "lyken-old": write_lyken,
+    "caffe": write_caffe,
+    "caffe with pixels": write_caffe_pixels,
+}
+
+
+@pytest.fixture(params=LAYOUTS)
+def layout(request, tmp_path):
+    file = tmp_path / "set.lmdb"
+    return request.param.split()[0], file, LAYOUTS[request.param](file)
+
+
+def check_samples(dataset, expected):
+    assert len(dataset) == len(expected)
+    for row, (key, values) in enumerate(expected):
+        sample = dataset[row]
+        assert sample["key"] == key
+        for name, value in values.items():
+            found = sample[name]
+            if isinstance(value, np.ndarray):
+                assert found.dtype == value.dtype and np.array_equal(found, value)
+            else:
+                assert ([bytes(one) for one in found] if isinstance(value, list) else found) == value, name
+
+
+def test_it_is_recognized_and_read_as_its_own_reader_reads_it(layout):
+    name, file, expected = layout
+    assert shale.info(file).layout == name
+    with shale.Dataset(file, fields=["key", *expected[0][1]]) as dataset:
+        check_samples(dataset, expected)
+
+
+def test_it_is_indexed_verified_and_converted(layout, tmp_path):
+    name, file, expected = layout
+    run_shale("index", file, "--crc")
+    assert b"digests are correct" in run_shale("verify", "--deep", file).stdout
+    run_shale("convert", file, tmp_path / "out", "--to", "record", "--parse", name)
+    run_shale("verify", tmp_path / "out", "--against", file)
+    with shale.Dataset(file, fields=["key", *expected[0][1]], verify=True) as dataset:
+        check_samples(dataset, expected)
+
+
+def test_class_names_of_videos_are_those_of_their_folders(tmp_path):
+    write_coclr(tmp_path / "a.lmdb", True)
+    with shale.Dataset(tmp_path / "a.lmdb") as dataset:
+        assert list(dataset.classes) == ["Archery", "Biking", "Diving"]
+
+
+def test_flipped_bits_are_found(tmp_path):
+    write_lyken(tmp_path / "a.lmdb")
+    run_shale("index", tmp_path / "a.lmdb", "--crc")
+    whole = (tmp_path / "a.lmdb").read_bytes()
+    for place in range(17, len(whole), len(whole) // 40):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0x10
+        (tmp_path / "a.lmdb").write_bytes(damaged)
+        run_shale("verify", tmp_path / "a.lmdb", code=3)
+
+
+class Strange:
+    """Unpickling one of these would leave a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (self.path, "w")
+
+
+@pytest.mark.parametrize("words", [(), ("--parse", "pickle"), ("--parse", "xunge")])
+def test_pickles_of_anything_else_are_plain_and_nothing_runs(tmp_path, words):
+    trap = tmp_path / "trap"
+    values = [(b"image", 1), (b"image", Strange(str(trap)))]
+    write_pickled(tmp_path / "a.lmdb", values, 4, [b"__len__"])
+    done = run_shale("ls" if words else "info", tmp_path / "a.lmdb", *words, code=1 if words else 0)
+    said = (done.stdout + done.stderr).decode()
+    assert "sample '1'" in said and "io.open" in said
+    assert words or "value (bytes)" in said
+    assert not trap.exists()
+
+
+def test_values_without_a_list_of_keys_are_read_by_name(tmp_path):
+    rows = [{"image": image(row), "score": row / 2, "box": np.arange(4, dtype=np.float32) + row} for row in range(9)]
+    write_lmdb(tmp_path / "a.lmdb", {b"%d" % number: pickle.dumps(row) for number, row in enumerate(rows)})
+    assert "--parse pickle" in run_shale("info", tmp_path / "a.lmdb").stdout.decode()
+    with shale.Dataset(tmp_path / "a.lmdb", fields=["key", "image", "score", "box"], parse="pickle") as dataset:
+        check_samples(dataset, [(str(number), row) for number, row in enumerate(rows)])
+
+
+def test_two_layouts_that_fit_are_both_named(tmp_path):
+    write_pickled(tmp_path / "a.lmdb", [], 4, [b"__len__"])
+    said = run_shale("info", tmp_path / "a.lmdb", code=1).stderr.decode()
+    assert "is both of layout xunge and of layout thecml" in said
+    assert run_shale("ls", tmp_path / "a.lmdb", "--parse", "xunge").stdout == b""

@@ -1,0 +1,150 @@
+"""Files of PyTorch and safetensors, in both directions."""
+
+import io
+
+import numpy as np
+import pytest
+import torch
+from conftest import run_shale
+from safetensors.torch import load_file, save_file
+
+DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64"]
+DTYPES += ["float16", "float32", "float64", "complex64", "complex128"]
+SHAPES = [(5, 3), (7,), (0, 4), (3, 0), (4, 2, 3), (1, 1)]
+
+
+def numbers(dtype, shape):
+    """A tensor whose elements all differ as far as the dtype lets them."""
+    count = int(np.prod(shape))
+    return torch.from_numpy((np.arange(count) % (2 if dtype == "bool" else 120)).astype(dtype).reshape(shape))
+
+
+def same(found, expected):
+    return found.dtype == expected.dtype and found.shape == expected.shape and np.array_equal(found, expected)
+
+
+def read_back(path, folder, *options):
+    out = folder / "back.npz"
+    run_shale("convert", path, out, "--overwrite", *options)
+    with np.load(out) as archive:
+        return dict(archive)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_torch_and_safetensors_load_what_convert_wrote(tmp_path, dtype):
+    for shape in SHAPES:
+        array = numbers(dtype, shape).numpy()
+        np.save(tmp_path / "x.npy", array)
+        run_shale("convert", tmp_path / "x.npy", tmp_path / "x.pt", "--overwrite", "--verify")
+        for mmap in (True, False):
+            assert same(torch.load(tmp_path / "x.pt", mmap=mmap, weights_only=True).numpy(), array)
+        if dtype == "complex128":
+            continue
+        run_shale("convert", tmp_path / "x.npy", tmp_path / "x.safetensors", "--overwrite", "--verify")
+        assert same(load_file(tmp_path / "x.safetensors")["x"].numpy(), array)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_convert_reads_what_torch_and_safetensors_saved(tmp_path, dtype):
+    for shape in SHAPES:
+        tensor = numbers(dtype, shape)
+        torch.save(tensor, tmp_path / "x.pt")
+        assert same(read_back(tmp_path / "x.pt", tmp_path)["x"], tensor.numpy())
+        if dtype == "complex128":
+            continue
+        save_file({"x": tensor}, tmp_path / "x.safetensors")
+        assert same(read_back(tmp_path / "x.safetensors", tmp_path)["x"], tensor.numpy())
+
+
+def test_views_are_written_out_in_order(tmp_path):
+    x = torch.arange(120.0).reshape(6, 5, 4)
+    views = [x[0].t(), x.permute(2, 0, 1), x.permute(0, 2, 1), x[::2], x[:, ::2], x[:, 1:3, ::2], x[3:], x[:, 2, 3]]
+    views += [torch.arange(4.0).expand(7, 4), torch.ones(5, 1).expand(5, 3), x[:1], x[:0], x[:, :0], x.t() if x.dim() == 2 else x]
+    for view in views:
+        torch.save(view, tmp_path / "v.pt")
+        assert same(read_back(tmp_path / "v.pt", tmp_path)["x"], view.numpy())
+
+
+def test_big_endian_archives_are_read(tmp_path):
+    import zipfile
+
+    file = io.BytesIO()
+    torch.save(torch.arange(6, dtype=torch.int32).reshape(3, 2), file)
+    with zipfile.ZipFile(file) as little, zipfile.ZipFile(tmp_path / "big.pt", "w") as big:
+        for name in little.namelist():
+            data = little.read(name)
+            data = b"big" if name.endswith("byteorder") else data
+            big.writestr(name, np.frombuffer(data, "<i4").byteswap().tobytes() if "/data/" in name else data)
+    assert np.array_equal(read_back(tmp_path / "big.pt", tmp_path)["x"], np.arange(6).reshape(3, 2))
+
+
+def test_tensors_of_a_checkpoint_are_chosen_by_name(tmp_path):
+    model = torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.Linear(5, 4))
+    torch.save({"epoch": 3, "model": model.state_dict()}, tmp_path / "m.pt")
+    found = read_back(tmp_path / "m.pt", tmp_path, "--fields", "model_0_weight,model_0_bias")
+    assert sorted(found) == ["model_0_bias", "model_0_weight"]
+    assert np.array_equal(found["model_0_weight"], model[0].weight.detach().numpy())
+    assert b"rows, but" in run_shale("convert", tmp_path / "m.pt", tmp_path / "z.npz", code=1).stderr
+
+
+def test_what_cannot_be_read_is_refused_by_name(tmp_path):
+    refused = {
+        "bfloat16, which NumPy does not have": torch.ones(2, 2, dtype=torch.bfloat16),
+        "float8_e4m3fn, which NumPy does not have": torch.ones(2, 2).to(torch.float8_e4m3fn),
+        "is sparse": torch.eye(2).to_sparse(),
+        "is quantised": torch.quantize_per_tensor(torch.ones(2, 2), 0.1, 0, torch.quint8),
+        "has no axes": torch.tensor(3.0),
+        "torch.nn.modules.linear.Linear": torch.nn.Linear(2, 2),
+        "holds no tensor": {"a": 3},
+    }
+    for message, value in refused.items():
+        torch.save(value, tmp_path / "x.pt")
+        for command in (["convert", tmp_path / "x.pt", tmp_path / "z.npz"], ["info", tmp_path / "x.pt"]):
+            assert message.encode() in run_shale(*command, code=1).stderr
+
+
+def test_a_file_of_torch_is_verified_and_read_in_place(tmp_path):
+    import shale
+
+    tensor = numbers("float32", (9, 4))
+    torch.save(tensor, tmp_path / "x.pt")
+    run_shale("index", tmp_path / "x.pt", "--crc")
+    run_shale("verify", tmp_path / "x.pt", "--deep")
+    with shale.Dataset(tmp_path / "x.pt") as dataset:
+        assert len(dataset) == 9
+        assert np.array_equal(dataset[3]["x"], tensor[3].numpy())
+    run_shale("resample", tmp_path / "x.pt", tmp_path / "y.npy", "--permute", "--seed", "1")
+    assert sorted(map(tuple, np.load(tmp_path / "y.npy"))) == sorted(map(tuple, tensor.numpy()))
+
+
+def test_shards_of_tensors_hold_every_row(tmp_path):
+    array = numbers("float32", (100, 50)).numpy()
+    np.save(tmp_path / "x.npy", array)
+    for format_name, load in (("pt", lambda p: torch.load(p, mmap=True)), ("safetensors", lambda p: load_file(p)["x"])):
+        out = tmp_path / format_name
+        run_shale("convert", tmp_path / "x.npy", out, "--to", format_name, "--shard-size", "8KiB")
+        run_shale("verify", out, "--deep", "--against", tmp_path / "x.npy")
+        shards = sorted(out.glob(f"*.x.{format_name}"))
+        assert len(shards) > 1
+        assert np.array_equal(np.concatenate([load(shard).numpy() for shard in shards]), array)
+
+
+class TorchDiskDataset(torch.utils.data.Dataset):
+    """The logic of tinytopics' class of this name (0.9.3): the file is mapped, rows are taken from it."""
+
+    def __init__(self, path):
+        self.data = torch.load(path, map_location="cpu", mmap=True, weights_only=True)
+
+    def __len__(self):
+        return self.data.shape[0]
+
+    def __getitem__(self, row):
+        return self.data[row]
+
+
+def test_tinytopics_reads_rows_from_disk(tmp_path):
+    array = np.arange(600, dtype="float32").reshape(30, 20)
+    np.save(tmp_path / "counts.npy", array)
+    run_shale("convert", tmp_path / "counts.npy", tmp_path / "counts.pt")
+    loader = torch.utils.data.DataLoader(TorchDiskDataset(tmp_path / "counts.pt"), batch_size=16)
+    assert np.array_equal(torch.cat(list(loader)).numpy(), array)

@@ -1,0 +1,211 @@
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "shale/base/error.hpp"
+#include "shale/wire/pickle_reader.hpp"
+
+#include "tests/support/temp_dir.hpp"
+#include "tests/unit/wire/hex.hpp"
+
+namespace shale {
+namespace {
+
+using test::error_of;
+using test::unhex;
+
+constexpr std::uint64_t kBase = 1000;
+constexpr std::string_view kGlobals[] = {"collections OrderedDict", "numpy ndarray", "numpy dtype",
+                                         "numpy._core.multiarray _reconstruct"};
+
+Pickle read(Bytes bytes, const PickleLimits& limits = {}) {
+  const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
+    return bytes.subspan(offset - kBase, length);
+  };
+  return read_pickle(view, kBase, bytes.size(), "file", kGlobals, limits);
+}
+Pickle read_hex(std::string_view digits) { return read(unhex(digits)); }
+// Opcodes as they are written, between the protocol and STOP.
+std::string program(std::string_view opcodes) { return "\x80\x02" + std::string(opcodes) + "."; }
+Error refusal(std::string_view opcodes, const PickleLimits& limits = {}) {
+  return error_of([&] { (void)read(as_bytes(program(opcodes)), limits); });
+}
+
+TEST_CASE("pickle: a tuple of bytes and an integer has the same values in protocols 3, 4 and 5") {
+  // pickle.dumps((b'ab', 7), protocol)
+  for (const std::string_view digits :
+       {"80034302616271004b078671012e", "8004950a0000000000000043026162944b0786942e",
+        "8005950a0000000000000043026162944b0786942e"}) {
+    CAPTURE(digits);
+    const Pickle pickle = read_hex(digits);
+    const PickleValue pair = pickle.root();
+    REQUIRE(pair.is(PickleKind::tuple));
+    REQUIRE(pair.size() == 2);
+    REQUIRE(pair[0].is(PickleKind::bytes));
+    const std::string bytes(as_text(unhex(digits)));
+    CHECK(bytes.substr(pair[0].offset() - kBase, pair[0].length()) == "ab");
+    CHECK(pair[1].integer() == 7);
+  }
+}
+
+TEST_CASE("pickle: numbers of every size, booleans, None and text keep their values") {
+  // pickle.dumps([1, -1, 300, 70000, 2**40, -2**40, 1.5, True, None, 'x'], 2) and 4
+  for (const std::string_view digits :
+       {"80025d7100284b014affffffff4d2c014a701101008a060000000000018a060000000000ff473ff8000000000"
+        "000884e5801000000787101652e",
+        "80049533000000000000005d94284b014affffffff4d2c014a701101008a060000000000018a060000000000ff"
+        "473ff8000000000000884e8c017894652e"}) {
+    const Pickle pickle = read_hex(digits);
+    const PickleValue list = pickle.root();
+    REQUIRE(list.size() == 10);
+    const std::int64_t integers[] = {1, -1, 300, 70'000, 1LL << 40, -(1LL << 40)};
+    for (std::size_t i = 0; i < 6; ++i) CHECK(list[i].integer() == integers[i]);
+    CHECK(list[6].real() == 1.5);
+    CHECK(list[7].is(PickleKind::boolean));
+    CHECK(list[7].integer() == 1);
+    CHECK(list[8].is(PickleKind::none));
+    CHECK(list[9].text() == "x");
+  }
+}
+
+TEST_CASE("pickle: an OrderedDict is a call with entries") {
+  // pickle.dumps(collections.OrderedDict(a=1, b=2), 2)
+  const Pickle pickle = read_hex(
+      "800263636f6c6c656374696f6e730a4f726465726564446963740a7100295271012858010000006171024b015801"
+      "0000006271034b02752e");
+  const PickleValue dict = pickle.root();
+  REQUIRE(dict.is_call_of("collections OrderedDict"));
+  CHECK(dict.size() == 0);
+  REQUIRE(dict.entries() == 2);
+  CHECK(dict.key(1).text() == "b");
+  CHECK(dict.value(1).integer() == 2);
+  CHECK_FALSE(dict.state());
+}
+
+TEST_CASE("pickle: a NumPy array is a call with a state") {
+  // pickle.dumps(numpy.array([3]), 3), NumPy 2.4
+  const Pickle pickle = read_hex(
+      "8003636e756d70792e5f636f72652e6d756c746961727261790a5f7265636f6e7374727563740a710063"
+      "6e756d70790a6e6461727261790a71014b008571024301627103877104527105284b014b01857106636e"
+      "756d70790a64747970650a7107580200000069387108898887710952710a284b0358010000003c710b4e"
+      "4e4e4affffffff4affffffff4b0074710c628943080300000000000000710d74710e622e");
+  const PickleValue array = pickle.root();
+  REQUIRE(array.is_call_of("numpy._core.multiarray _reconstruct"));
+  CHECK(array.size() == 3);
+  CHECK(array[0].name() == "numpy ndarray");
+  REQUIRE(array.state());
+  const PickleValue state = *array.state();
+  REQUIRE(state.size() == 5);
+  CHECK(state[1][0].integer() == 1);
+  CHECK(state[2].is_call_of("numpy dtype"));
+  CHECK(state[2].state()->operator[](1).text() == "<");
+  CHECK(state[4].length() == 8);
+}
+
+TEST_CASE("pickle: a value from the memo is the value that was kept") {
+  // x = [1]; pickle.dumps((x, x, 's'), 4)
+  const Pickle pickle = read_hex("8004950e000000000000005d944b016168008c01739487942e");
+  CHECK(pickle.root()[1][0].integer() == 1);
+  CHECK(pickle.root()[2].text() == "s");
+}
+
+TEST_CASE("pickle: a global that is not allowed is refused by its name") {
+  const Error error = refusal("cos\nsystem\nX\4\0\0\0true\x85R");
+  CHECK(error.code() == Code::unsupported);
+  CHECK(error.message() == "pickle refers to 'os.system', which is not plain data");
+  CHECK(error.offset() == kBase + 2);
+  const Error by_texts = error_of([] { (void)read_hex("8004 8c026f73 8c0673797374656d 93 2e"); });
+  CHECK(by_texts.message() == "pickle refers to 'os.system', which is not plain data");
+  // Nor one whose halves are joined differently, or that only begins like an allowed one.
+  CHECK(refusal("cnumpy ndarray\n\n").code() == Code::unsupported);
+  CHECK(refusal("cnumpy\nndarray2\n").code() == Code::unsupported);
+}
+
+TEST_CASE("pickle: an opcode that is not read is refused by its name") {
+  CHECK(refusal("cnumpy\nndarray\n)\x81").message() ==
+        "pickle uses opcode NEWOBJ (0x81), which is not read");
+  CHECK(refusal("(i").message() == "pickle uses opcode INST (0x69), which is not read");
+  CHECK(refusal("\xfe").message() == "pickle uses opcode 0xfe, which is not read");
+}
+
+TEST_CASE("pickle: what no pickler writes is damage or refused, with its place") {
+  struct Row {
+    std::string_view opcodes, message;
+  };
+  const Row rows[] = {
+      {"", "pickle ends with 0 values on its stack"},
+      {"NN", "pickle ends with 2 values on its stack"},
+      {"N(", "pickle ends with 1 values on its stack"},
+      {"N.", "1 bytes are left over after a pickle"},
+      {"\x85", "opcode of a pickle finds no value to take"},
+      {"N(\x85", "opcode of a pickle finds no value to take"},
+      {"t", "opcode of a pickle finds no mark"},
+      {"](e(a", "opcode of a pickle finds no value to take"},
+      {"}(Nu", "pickle sets an entry without a value"},
+      {"NNa", "pickle appends to None"},
+      {"]NNs", "pickle sets an entry of a list"},
+      {"N)R", "pickle calls None"},
+      {"]Nb", "pickle gives a state to a list"},
+      {"h\7", "pickle takes place 7 of its memo, where nothing is"},
+      {"C\x20zz", "pickle claims 32 bytes, but only 3 are left"},
+      {"\x8e\xff\xff\xff\xff\xff\xff\xff\xffz",
+       "pickle claims 18446744073709551615 bytes, but only 2 are left"},
+      {"X\1\0\0\0\xff", "string in a pickle is not UTF-8"},
+      {"\x8a\x0a..........", "pickle holds an integer of more than 64 bits"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.message);
+    std::string opcodes(row.opcodes);
+    if (opcodes.starts_with('X')) opcodes = std::string("X\1\0\0\0\xff", 6);
+    CHECK(refusal(opcodes).message() == row.message);
+  }
+  for (const std::string_view text : {"", "\x80", "(lp0\n.", "\xff\xd8\xff", "\x80\6N."}) {
+    CHECK(error_of([&] { (void)read(as_bytes(text)); }).code() == Code::unsupported);
+  }
+  CHECK(error_of([] { (void)read(as_bytes("\x80\2N")); }).code() == Code::damaged);
+}
+
+TEST_CASE("pickle: a container that holds itself is refused") {
+  // x = []; x.append(x); and by way of a second list; and a dict in its own entry
+  for (const std::string_view opcodes : {"]q\1h\1a", "]q\1]q\2h\1ah\2a", "}q\1Nh\1s"}) {
+    const Error error = refusal(opcodes);
+    CHECK(error.code() == Code::unsupported);
+    CHECK(error.message().ends_with("in a pickle holds itself"));
+  }
+  // y = [x]; then x.append(y)
+  CHECK(refusal("]q\1\x85q\2h\1h\2a0").message().ends_with("holds itself"));
+}
+
+TEST_CASE("pickle: nesting, values, strings and the memo are bounded") {
+  const std::string deep = std::string(100'000, ']') + std::string(99'999, 'a');
+  CHECK(refusal(deep, {.values = 1 << 20}).message() ==
+        "pickle nests its values more than 32 deep");
+  CHECK(refusal(std::string(100'000, '(')).code() == Code::limit);
+  CHECK(refusal(std::string(1000, 'N'), {.values = 999}).code() == Code::limit);
+  CHECK(refusal(std::string("r\0\0\0\x70", 5)).code() == Code::damaged);  // nothing to keep
+  CHECK(refusal(std::string("Nr\0\0\0\x70", 6)).message() ==
+        "memo of a pickle has more places than the limit of 262144");
+  CHECK(refusal(std::string("X\4\0\0\0abcd", 9), {.text_bytes = 3}).code() == Code::limit);
+}
+
+TEST_CASE("pickle: values that are used again and again count each time") {
+  // x = (x, x), 30 times: 2^30 values in 60 bytes.
+  std::string opcodes = "N\x94";
+  for (char i = 0; i < 30; ++i) opcodes += std::string("h") + i + "h" + i + "\x86\x94";
+  // What is left on the stack below is put away by a tuple at last.
+  CHECK(refusal("(" + opcodes + "t").message() ==
+        "pickle holds more values than the limit of 262144");
+}
+
+TEST_CASE("pickle: a program that is truncated anywhere is an error") {
+  const std::vector<std::byte> whole = unhex(
+      "800263636f6c6c656374696f6e730a4f726465726564446963740a7100295271012858010000006171024b015801"
+      "0000006271034b02752e");
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    CAPTURE(length);
+    CHECK_THROWS_AS((void)read(Bytes(whole).first(length)), Error);
+  }
+}
+
+}  // namespace
+}  // namespace shale
