@@ -27,8 +27,10 @@ int fuzz_msgpack_map(const std::uint8_t*, std::size_t);
 int fuzz_npy_header(const std::uint8_t*, std::size_t);
 int fuzz_npz(const std::uint8_t*, std::size_t);
 int fuzz_pickle_reader(const std::uint8_t*, std::size_t);
+int fuzz_pt_archive(const std::uint8_t*, std::size_t);
 int fuzz_python_literal(const std::uint8_t*, std::size_t);
 int fuzz_record_scan(const std::uint8_t*, std::size_t);
+int fuzz_safetensors_header(const std::uint8_t*, std::size_t);
 int fuzz_tf_example(const std::uint8_t*, std::size_t);
 /// Of fuzz_hdf5_scan, which asks the HDF5 library in a child.
 int prepare_for_children();
@@ -58,8 +60,10 @@ constexpr NamedTarget kTargets[] = {
     {"fuzz_npy_header", fuzz_npy_header},
     {"fuzz_npz", fuzz_npz},
     {"fuzz_pickle_reader", fuzz_pickle_reader},
+    {"fuzz_pt_archive", fuzz_pt_archive},
     {"fuzz_python_literal", fuzz_python_literal},
     {"fuzz_record_scan", fuzz_record_scan},
+    {"fuzz_safetensors_header", fuzz_safetensors_header},
     {"fuzz_tf_example", fuzz_tf_example},
 };
 

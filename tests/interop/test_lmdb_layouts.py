@@ -6,10 +6,9 @@ import random
 import msgpack
 import numpy as np
 import pytest
+import shale
 from conftest import run_shale
 from lmdb_files import write_lmdb
-
-import shale
 
 
 def image(number):

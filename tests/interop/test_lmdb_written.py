@@ -10,10 +10,9 @@ import lmdb
 import msgpack
 import numpy as np
 import pytest
-from conftest import jpeg, run_shale, write
-
 import shale
 import shale.lmdb
+from conftest import jpeg, run_shale, write
 from shale import UsageError
 
 
@@ -120,11 +119,10 @@ def test_every_entry_is_where_liblmdb_looks_for_it(xunge, samples):
 def test_liblmdb_goes_on_writing(xunge, tmp_path):
     copy = tmp_path / "a.lmdb"
     copy.write_bytes(xunge.read_bytes())
-    with lmdb.open(str(copy), subdir=False, map_size=1 << 26, lock=False) as env:
-        with env.begin(write=True) as txn:
-            for row in range(0, 120, 7):
-                txn.put(str(row).encode(), bytes(5000))
-            assert txn.delete(b"5")
+    with lmdb.open(str(copy), subdir=False, map_size=1 << 26, lock=False) as env, env.begin(write=True) as txn:
+        for row in range(0, 120, 7):
+            txn.put(str(row).encode(), bytes(5000))
+        assert txn.delete(b"5")
     with open_env(lmdb, copy) as env, env.begin() as txn:
         assert txn.get(b"7") == bytes(5000) and txn.get(b"5") is None and pickle.loads(txn.get(b"8"))
 
