@@ -9,6 +9,7 @@
 #include "shale/ops/choose_part.hpp"
 #include "shale/ops/convert.hpp"
 #include "shale/shards/naming.hpp"
+#include "shale/sources/sought_files.hpp"
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
@@ -54,6 +55,7 @@ ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) 
     (void)line.choice("group");
     request.groups_frames = true;
   }
+  if (line.has("ext")) request.suffixes = suffixes_option(line.text("ext"));
   request.allow_empty = line.flag("allow-empty");
   request.on_error = static_cast<OnError>(line.choice("on-error"));
   request.max_errors = parse_error_allowance(line.text("max-errors"));
@@ -205,6 +207,9 @@ void declare_convert(CommandLine& line) {
       ("shuffle", po::bool_switch(), "write the samples in a shuffled order")  //
       ("seed", po::value<std::string>()->default_value("0")->value_name("N"),
        "seed of --shuffle")  //
+      ("ext", po::value<std::string>()->value_name("SUFFIX,..."),
+       "take the files with these suffixes as samples, whatever they hold, instead of images: "
+       "mp4,wav")  //
       ("hidden", po::value<std::string>()->value_name("skip|keep"),
        "files and folders that begin with a dot; default: skip, but refuse a hidden folder with "
        "images")  //

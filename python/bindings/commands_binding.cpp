@@ -11,6 +11,7 @@
 #include "shale/ops/inspect.hpp"
 #include "shale/ops/merge.hpp"
 #include "shale/ops/parts.hpp"
+#include "shale/sources/sought_files.hpp"
 #include "shale/verify/verify.hpp"
 
 #include "python/bindings/arguments.hpp"
@@ -82,6 +83,8 @@ ConvertRequest convert_request_of(const Arguments& arguments) {
   if (const auto hidden = arguments.maybe<std::string>("hidden"))
     request.hidden = *hidden == "skip" ? HiddenPolicy::skip : HiddenPolicy::keep;
   request.groups_frames = arguments.maybe<std::string>("group").has_value();
+  if (const auto suffixes = arguments.maybe<std::string>("ext"))
+    request.suffixes = suffixes_option(*suffixes);
   request.allow_empty = arguments.get<bool>("allow_empty");
   for (const char* option : {"on_error", "max_errors"}) {
     if (is_array_name(request.output) && arguments.maybe<std::string>(option))

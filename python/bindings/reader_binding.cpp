@@ -66,6 +66,63 @@ nb::object decode_rgb8(const nb::bytes& data, const std::string& order) {
   return array;
 }
 
+// What the place of the error knew only by its row gets the names of sample and shard.
+[[noreturn]] void raise_with_sample(Error& error, const Loader& loader) {
+  std::string shard;
+  if (error.sample() && error.sample()->index) {
+    try {
+      shard = loader.shard_name_of(*error.sample()->index);
+      if (error.sample()->key.empty())
+        error.for_sample(loader.key_of(*error.sample()->index), error.sample()->index);
+    } catch (const Error&) {
+      // The error at hand is worth more.
+    }
+  }
+  raise_as_python(error, shard);
+}
+
+// A value that is read piece by piece. It keeps the loader, which opens its own files in each
+// process.
+class Value {
+ public:
+  Value(std::shared_ptr<const Loader> loader, OpenValue value)
+      : loader_(std::move(loader)), value_(std::move(value)) {}
+
+  [[nodiscard]] std::uint64_t size() const { return value_.bytes; }
+  // What tells it from another value: where it is among the shards.
+  [[nodiscard]] nb::tuple place() const {
+    return nb::make_tuple(value_.sample.place.cells[value_.field].place.offset, value_.bytes);
+  }
+  // At most `count` bytes from `begin` on.
+  [[nodiscard]] nb::object read(std::uint64_t begin, std::uint64_t count) const {
+    begin = std::min(begin, value_.bytes);
+    count = std::min(count, value_.bytes - begin);
+    nb::object bytes =
+        nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(count)));
+    if (!bytes.is_valid()) throw nb::python_error();
+    const std::span<std::byte> into{reinterpret_cast<std::byte*>(PyBytes_AsString(bytes.ptr())),
+                                    count};
+    CallingThread caller;
+    const Events events = stopped_by_signals(caller);
+    try {
+      const Unlocked unlocked;
+      for (std::uint64_t done = 0; done < count;) {
+        const std::uint64_t next = std::min(kBytesAtOnce, count - done);
+        loader_->read_piece(value_, begin + done, into.subspan(done, next));
+        done += next;
+        if (done < count) events.stop_if_asked();
+      }
+    } catch (Error& error) {
+      raise_with_sample(error, *loader_);
+    }
+    return bytes;
+  }
+
+ private:
+  std::shared_ptr<const Loader> loader_;
+  OpenValue value_;
+};
+
 class Reader {
  public:
   Reader(const nb::bytes& path, const nb::bytes& index_folder, const std::string& cache,
@@ -83,7 +140,7 @@ class Reader {
     CallingThread caller;
     try {
       const Unlocked unlocked;
-      loader_ = std::make_unique<Loader>(request, stopped_by_signals(caller));
+      loader_ = std::make_shared<const Loader>(request, stopped_by_signals(caller));
     } catch (const Error& error) {
       raise_as_python(error, {});
     }
@@ -147,6 +204,24 @@ class Reader {
     return nb::borrow<nb::list>(samples);
   }
 
+  // None for a missing one.
+  [[nodiscard]] nb::list values(const std::vector<std::uint64_t>& rows,
+                                const std::string& name) const {
+    const std::optional<std::size_t> field = loader_->manifest().schema.find(name);
+    if (!field) throw Error(Code::not_found, "the dataset has no field '{}'", printable(name));
+    std::vector<std::optional<OpenValue>> opened;
+    try {
+      const Unlocked unlocked;
+      opened = loader_->open_values(rows, *field);
+    } catch (Error& error) {
+      raise_with_sample(error, *loader_);
+    }
+    nb::list list;
+    for (std::optional<OpenValue>& value : opened)
+      list.append(value ? nb::cast(Value(loader_, std::move(*value))) : nb::none());
+    return list;
+  }
+
   [[nodiscard]] nb::object find(const nb::bytes& key) const {
     const std::string wanted = raw(key);
     CallingThread caller;
@@ -155,7 +230,7 @@ class Reader {
       const Unlocked unlocked;
       row = loader_->find(wanted, stopped_by_signals(caller));
     } catch (Error& error) {
-      raise_with_sample(error);
+      raise_with_sample(error, *loader_);
     }
     return row ? nb::object(nb::int_(*row)) : nb::none();
   }
@@ -177,7 +252,7 @@ class Reader {
         events.stop_if_asked();
       }
     } catch (Error& error) {
-      raise_with_sample(error);
+      raise_with_sample(error, *loader_);
     }
     return array;
   }
@@ -243,25 +318,10 @@ class Reader {
     }
     return objects.finish(*format_, loader_->manifest().layout.has_keys);
   } catch (Error& error) {
-    raise_with_sample(error);
+    raise_with_sample(error, *loader_);
   }
 
-  // What the place of the error knew only by its row gets the names of sample and shard.
-  [[noreturn]] void raise_with_sample(Error& error) const {
-    std::string shard;
-    if (error.sample() && error.sample()->index) {
-      try {
-        shard = loader_->shard_name_of(*error.sample()->index);
-        if (error.sample()->key.empty())
-          error.for_sample(loader_->key_of(*error.sample()->index), error.sample()->index);
-      } catch (const Error&) {
-        // The error at hand is worth more.
-      }
-    }
-    raise_as_python(error, shard);
-  }
-
-  std::unique_ptr<Loader> loader_;
+  std::shared_ptr<const Loader> loader_;
   const Format* format_ = nullptr;
   std::vector<OutputField> fields_;
   std::vector<bool> wanted_;  // fields of the schema that are among them
@@ -271,6 +331,10 @@ class Reader {
 }  // namespace
 
 void bind_reader(nb::module_& module) {
+  nb::class_<Value>(module, "Value")
+      .def("read", &Value::read, "begin"_a, "count"_a)
+      .def_prop_ro("size", &Value::size)
+      .def_prop_ro("place", &Value::place);
   nb::class_<Reader>(module, "Reader")
       .def(nb::init<const nb::bytes&, const nb::bytes&, const std::string&, std::optional<bool>,
                     const std::optional<std::string>&, const std::string&>(),
@@ -278,6 +342,7 @@ void bind_reader(nb::module_& module) {
            "opened_before"_a)
       .def("select", &Reader::select, "names"_a, "decodings"_a)
       .def("read", &Reader::read, "rows"_a)
+      .def("values", &Reader::values, "rows"_a, "field"_a)
       .def("find", &Reader::find, "key"_a)
       .def("column", &Reader::column, "name"_a)
       .def("key", &Reader::key, "row"_a)

@@ -41,6 +41,7 @@ from shale.errors import (
 )
 from shale.pixels import decode_rgb8
 from shale.resample import ResampledArray, ResampledDataset, ResampleResult, resample
+from shale.value_file import ValueFile
 from shale.writer import Writer, WriteResult, from_iterable
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ __all__ = [
     "StorageError",
     "UnsupportedError",
     "UsageError",
+    "ValueFile",
     "VerifyResult",
     "WriteResult",
     "Writer",

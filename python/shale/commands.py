@@ -14,6 +14,7 @@ from shale._arguments import (
     Paths,
     byte_size,
     chosen_fields,
+    field_names,
     flag,
     inputs,
     one_of,
@@ -64,6 +65,7 @@ def convert(
     seed: Optional[int] = None,
     parse: Optional[str] = None,
     index_dir: Optional[Path] = None,
+    ext: Union[None, str, List[str], Tuple[str, ...]] = None,
     hidden: Optional[str] = None,
     group: Optional[str] = None,
     allow_empty: bool = False,
@@ -109,6 +111,8 @@ def convert(
             ``"tensorpack"`` are layouts of known programs. Default, as ``"auto"``: what its index says, else the layout that it has,
             else ``"plain"``.
         index_dir: for a file of another tool, the directory of its index.
+        ext: suffixes such as ``["mp4", "wav"]`` or ``"mp4,wav"``: the files of a folder that have one are the samples, whatever
+            they hold, instead of images. The field is ``video`` if all are suffixes of videos, ``audio`` if all are of sound, else ``data``.
         hidden: ``"skip"`` or ``"keep"``: files and folders that begin with a dot.
         group: ``"frames"``: a folder ``INPUT/class/video`` of images is one sample, the list of its frames in natural order.
         allow_empty: accept classes without images, and an input without images.
@@ -163,6 +167,7 @@ def convert(
         "seed": whole_number(seed, "seed"),
         "parse": one_of(parse, "parse", PARSE),
         "index_dir": _maybe_path(index_dir, "index_dir"),
+        "ext": None if ext is None else ",".join(field_names(ext, "ext")),
         "hidden": one_of(hidden, "hidden", (None, "skip", "keep")),
         "group": one_of(group, "group", (None, "frames")),
         "allow_empty": flag(allow_empty, "allow_empty"),

@@ -16,6 +16,7 @@ from shale._results import DatasetInfo
 from shale._samples import SampleSequence, rows_of
 from shale.commands import info
 from shale.errors import ContentError, Error, NotFoundError, UnsupportedError, UsageError
+from shale.value_file import ValueFile, value_file
 
 if TYPE_CHECKING:
     from torch.utils.data import Dataset as TorchDataset
@@ -40,6 +41,7 @@ _PIXEL_ORDERS = {
     "torchrgb8": "chw",
     "tv": "chw",
     "tv_mask": "",
+    "file": "",
 }
 
 _ROWS_AT_ONCE = 1024
@@ -86,6 +88,7 @@ class Dataset(_Base):
             ``"torchrgb8"``: uint8 torch tensor (3, H, W). ``"tv"``: the same as ``torchvision.tv_tensors.Image``.
             ``"tv_mask"``: a ``tv_tensors.Mask`` of the unchanged pixels, (H, W), or (C, H, W); transforms of
             torchvision's v2 move it along with the image, and leave its values alone.
+            ``"file"``: a ``ValueFile``, as ``open`` returns it: nothing of the value is read yet (videos, sound).
             For RGB, JPEGs are decoded by libjpeg-turbo with the GIL released, to the pixels of
             ``Image.open(b).convert("RGB")``; everything else by Pillow. EXIF orientation is not applied.
         transform: called with each dictionary, or with each tuple of ``as_tuple``; what it returns is the sample.
@@ -161,6 +164,7 @@ class Dataset(_Base):
         self._opened_before = ""
         self._is_closed = False
         self._finishers: list = []
+        self._files: list = []
         size = len(self._reader())
         if indices is not None:
             self.indices = _checked_indices(indices, size)
@@ -219,10 +223,10 @@ class Dataset(_Base):
         ways = {name: decode.get(name) for name in names}
         if not {"tv", "tv_mask"}.isdisjoint(map(str, ways.values())):
             _tv_tensors()  # now, not with the first image
-        reader.select(list(names), [_PIXEL_ORDERS[way] for way in ways.values()])
-        self._finishers = [
-            (name, _FINISHERS[way]) for name, way in ways.items() if way is not None
-        ]
+        self._files = [name for name, way in ways.items() if way == "file"]
+        read = {name: way for name, way in ways.items() if way != "file"}
+        reader.select(list(read), [_PIXEL_ORDERS[way] for way in read.values()])
+        self._finishers = [(name, _FINISHERS[way]) for name, way in read.items() if way is not None]
 
     def __getstate__(self) -> Any:
         kept = {name: value for name, value in self.__dict__.items() if name not in _CACHED}
@@ -242,6 +246,8 @@ class Dataset(_Base):
         reader = self._opened or self._reader()
         rows = self._rows(indices)
         samples: list = reader.read(rows)
+        if self._files:
+            samples = self._with_files(reader, rows, samples)
         if not self._finishers and self.as_tuple is None and transform is None:
             return samples
         # One after the other: what was just decoded is still in the caches when it is transformed, and only one is held.
@@ -258,6 +264,32 @@ class Dataset(_Base):
             if transform is not None:
                 samples[position] = transform(sample)
         return samples
+
+    def _with_files(self, reader: _shale.Reader, rows: List[int], samples: List[dict]) -> List[dict]:
+        for field in self._files:
+            for row, sample, value in zip(rows, samples, reader.values(rows, field)):
+                sample[field] = None if value is None else value_file(self, row, field, value)
+        return [{name: sample[name] for name in self.fields} for sample in samples]
+
+    def open(self, index: int, field: str) -> Optional[ValueFile]:
+        """A value of kind bytes as a file, to be read piece by piece: a video, a recording.
+
+        torchcodec, PyAV, soundfile and ``wave`` take it, and read of it what they need::
+
+            with shale.Dataset("clips") as ds, ds.open(7, "video") as file:
+                frames = torchcodec.decoders.VideoDecoder(file)[10:20]
+
+        It works for every container, and for files of other tools. See ``ValueFile`` for what is verified.
+        ``field`` need not be among ``fields``. None if a sample of a foreign file lacks the value.
+
+        Raises:
+            IndexError: no such sample.
+            shale.errors.NotFoundError: no such field.
+            shale.errors.UnsupportedError: the field is of another kind than bytes.
+        """
+        row = self._rows([index])[0]
+        value = self._reader().values([row], text(field, "field"))[0]
+        return None if value is None else value_file(self, row, field, value)
 
     def _rows(self, positions: Iterable[int]) -> List[int]:
         """Rows of the dataset for positions in this."""

@@ -75,6 +75,7 @@ struct SourceInfo {
   std::uint64_t ignored = 0;  ///< entries that are not samples
   std::uint64_t skipped = 0;  ///< samples that the conversion which wrote this dataset left out
   std::string hidden;         ///< that conversion's policy; empty: the input is not a dataset
+  std::string suffixes;       ///< of the files that the samples were made from; empty: images
   /// Of a folder: when the last one of its files was modified, in nanoseconds since 1970; else 0.
   std::int64_t modified_ns = 0;
   /// Bytes of one sample where all have one size: samples come in runs. Nullopt: one by one.

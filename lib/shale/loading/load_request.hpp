@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -8,6 +9,8 @@
 #include "shale/data/shard_index.hpp"
 
 namespace shale {
+
+class BlockHashes;
 
 /// What reading leaves in the kernel's page cache: all of it (`keep`), nothing (`drop`: what was
 /// read is given back), or it goes past the cache (`direct`; `drop` where the file system refuses).
@@ -50,6 +53,15 @@ struct Fetch {
   const LocatedSample* sample = nullptr;
   std::optional<std::size_t> field;  ///< of the schema; none: the key
   std::span<std::byte> into;
+};
+
+/// A value that is read piece by piece.
+struct OpenValue {
+  LocatedSample sample;
+  std::size_t field = 0;    ///< of the schema
+  std::uint64_t bytes = 0;  ///< of the value
+  /// Of the files of its shard, where all that is read is proved; null: nothing is.
+  std::shared_ptr<const BlockHashes> blocks;
 };
 
 /// The first byte of a value.

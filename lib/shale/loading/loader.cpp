@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <utility>
 
 #include <unistd.h>
@@ -354,6 +355,59 @@ void Loader::fetch_all(std::span<const Fetch> fetches) const {
       throw;
     }
   }
+}
+
+std::vector<std::optional<OpenValue>> Loader::open_values(std::span<const std::uint64_t> rows,
+                                                          std::size_t field) const {
+  const Field& described = manifest().schema.fields[field];
+  if (described.kind != Kind::bytes) {
+    throw Error(Code::unsupported, "field '{}' is of kind {}, and only bytes are read as a file",
+                printable(described.name), name_of(described.kind))
+        .at(paths_.manifest);
+  }
+  std::vector<LocatedSample> samples =
+      locate(rows, std::vector<bool>(manifest().schema.fields.size()));
+  std::vector<std::optional<OpenValue>> values;
+  std::map<std::uint64_t, std::shared_ptr<const BlockHashes>> blocks;  // by shard
+  for (LocatedSample& sample : samples) {
+    const FieldPlace place = place_of(sample, field);
+    if (place.offset == kMissing) {
+      values.emplace_back();
+      continue;
+    }
+    OpenValue value{
+        .sample = std::move(sample), .field = field, .bytes = place.length, .blocks = {}};
+    if (proof_ == Proof::all) {
+      std::shared_ptr<const BlockHashes>& of_shard = blocks[value.sample.shard];
+      if (of_shard == nullptr)
+        of_shard = std::make_shared<BlockHashes>(paths_, state().facts_of(value.sample.shard));
+      value.blocks = of_shard;
+    }
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+void Loader::read_piece(const OpenValue& value, std::uint64_t begin,
+                        std::span<std::byte> into) const {
+  if (begin > value.bytes || into.size() > value.bytes - begin)
+    throw Error(Code::bug, "{} bytes from {} of a value of {}", into.size(), begin, value.bytes);
+  if (into.empty()) return;
+  watching([&] {
+    LoaderState& open = state();
+    const OpenShardPointer shard = open.shard(value.sample.shard);
+    const InputFile& file = shard->reader.file_of_field(value.field);
+    Extent extent = shard->extent(file, place_of(value.sample, value.field).offset + begin, into);
+    if (value.blocks != nullptr)
+      extent.blocks =
+          value.blocks->of_file(static_cast<std::size_t>(&file - shard->reader.files().data()));
+    try {
+      open.read({&extent, 1}, shard->is_direct);
+    } catch (Error& error) {
+      if (error.file() == file.path()) error.for_sample({}, value.sample.row);
+      throw;
+    }
+  });
 }
 
 std::optional<ValueLocation> Loader::location_of(const LocatedSample& sample,

@@ -68,6 +68,16 @@ class Loader {
   /// fixed, a wrong block (after it was read once more, past the cache); Code::io.
   void fetch(std::span<const Fetch> fetches) const;
 
+  /// The values of a field of kind bytes, to be read in pieces; nullopt for a missing one. Memory,
+  /// with Proof::all: 16 bytes for each MiB of a shard, which its values share.
+  /// Errors: same as locate; Code::unsupported for a field of another kind.
+  [[nodiscard]] std::vector<std::optional<OpenValue>> open_values(
+      std::span<const std::uint64_t> rows, std::size_t field) const;
+  /// Bytes [begin, begin + into.size()) of a value, which must have them. The crc32c of a value is
+  /// that of all its bytes, so it proves nothing here; with Proof::all each block that is touched
+  /// is read whole and proved by its hash. Errors: same as fetch.
+  void read_piece(const OpenValue& value, std::uint64_t begin, std::span<std::byte> into) const;
+
   /// Where a value lies; nullopt if its shard cannot be opened any more.
   [[nodiscard]] std::optional<ValueLocation> location_of(const LocatedSample& sample,
                                                          std::optional<std::size_t> field) const;

@@ -79,7 +79,9 @@ LoaderState::LoaderState(const Setting& setting)
 }
 
 void LoaderState::read(std::span<const Extent> extents, bool is_direct) {
-  if (setting_.proves_blocks) {
+  const bool is_proved =
+      std::ranges::any_of(extents, [](const Extent& extent) { return !extent.blocks.empty(); });
+  if (is_proved) {
     const ReadLease context(*this);
     read_proved(extents, context->reader, context->arena);
   } else if (extents.size() == 1 && !is_direct) {
@@ -93,7 +95,7 @@ void LoaderState::read(std::span<const Extent> extents, bool is_direct) {
     }
   }
   if (setting_.cache == CachePolicy::keep || is_direct) return;
-  drop_cache(extents, setting_.proves_blocks ? kBlockBytes : kDirectAlignment);
+  drop_cache(extents, is_proved ? kBlockBytes : kDirectAlignment);
 }
 
 void LoaderState::abandon() {

@@ -67,7 +67,8 @@ class LoaderState {
   /// that were opened: a set that was replaced or removed, a file of another tool that has
   /// other content now.
   void refuse_changes();
-  /// Reads extents of data files, as the cache policy says, and proves blocks if that is requested.
+  /// Reads extents of data files, as the cache policy says, and proves those that bring the hashes
+  /// of their blocks.
   /// They must be in the order of files and offsets, and their shards held by the caller.
   /// Errors: same as read_extents and read_proved.
   void read(std::span<const Extent> extents, bool is_direct);

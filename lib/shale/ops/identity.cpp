@@ -5,6 +5,7 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/sources/sample_choice.hpp"
+#include "shale/sources/sought_files.hpp"
 
 namespace shale {
 namespace {
@@ -58,6 +59,7 @@ Identity shaping_options(const ConvertRequest& request, const SourceInfo& source
   add_order(options, request, source);
   if (source.chosen != Hash128{}) options.emplace_back(kChosenSamples, source.chosen.hex());
   options.emplace_back("hidden", source.hidden.empty() ? name_of(request.hidden) : source.hidden);
+  if (!source.suffixes.empty()) options.emplace_back(kSuffixesOption, source.suffixes);
   options.emplace_back("on_error", name_of(request.on_error));
   options.emplace_back(kLabels, source.labels.hex());
   return options;
@@ -110,10 +112,10 @@ Identity identity_from_line(std::string_view line) {
 }
 
 std::optional<std::string> first_difference(const Identity& was, const Identity& is) {
-  const auto chooses = [](const Identity& identity) {
-    return std::ranges::any_of(identity,
-                               [](const auto& entry) { return entry.first == kChosenSamples; });
+  const auto has = [](const Identity& identity, std::string_view name) {
+    return std::ranges::any_of(identity, [&](const auto& entry) { return entry.first == name; });
   };
+  const auto chooses = [&](const Identity& identity) { return has(identity, kChosenSamples); };
   if (chooses(was) != chooses(is))
     return fmt::format("{} before, {} now", chooses(was) ? "some of the samples" : "all samples",
                        chooses(is) ? "some" : "all");
@@ -135,6 +137,9 @@ std::optional<std::string> first_difference(const Identity& was, const Identity&
     return fmt::format("{} before, {} now",
                        is_part(was) ? "part " + was.back().second : "all of it",
                        is_part(is) ? "part " + is.back().second : "all");
+  if (has(was, kSuffixesOption) != has(is, kSuffixesOption))
+    return fmt::format("{} before, {} now", has(was, kSuffixesOption) ? "files by --ext" : "images",
+                       has(is, kSuffixesOption) ? "files by --ext" : "images");
   for (std::size_t i = 0; i < std::max(was.size(), is.size()); ++i) {
     if (i >= was.size() || i >= is.size() || was[i].first != is[i].first) {
       return "it was made by another version of shale";

@@ -17,6 +17,7 @@
 #include "shale/sources/frames_source.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/sources/sample_choice.hpp"
+#include "shale/sources/sought_files.hpp"
 
 namespace shale {
 namespace {
@@ -52,6 +53,7 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
   made.labels_file = request.labels_file;
   made.groups_frames = manifest.source.kind == kVideoFrames;
   const bool is_folder = made.groups_frames || manifest.source.kind == kImageFolder ||
+                         manifest.source.kind == kClassFolders ||
                          manifest.source.kind == kFlatFolder;
   if (is_folder && !manifest.classes.empty()) made.classes_from = request.dataset;
   made.shard_bytes = parse_count(option_of(manifest, "shard_size"), "shard_size");
@@ -63,6 +65,7 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
   made.hidden = hidden == "keep"   ? HiddenPolicy::keep
                 : hidden == "skip" ? HiddenPolicy::skip
                                    : HiddenPolicy::unset;
+  if (is_folder) made.suffixes = option_of(manifest, kSuffixesOption);
   const std::string on_error = option_of(manifest, "on_error");
   made.on_error = on_error == "keep"   ? OnError::keep
                   : on_error == "fail" ? OnError::fail

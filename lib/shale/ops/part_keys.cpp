@@ -55,7 +55,8 @@ bool has_unique_keys(const Manifest& manifest) {
   constexpr std::string_view kArrays = "arrays";
   const std::string& kind = manifest.source.kind;
   return !manifest.layout.has_keys || !manifest.schema.has_keys || kind == kImageFolder ||
-         kind == kFlatFolder || kind == kVideoFrames || kind == kArrays || kind == kDatasetKind;
+         kind == kClassFolders || kind == kFlatFolder || kind == kVideoFrames || kind == kArrays ||
+         kind == kDatasetKind;
 }
 
 void refuse_keys_in_common(const std::vector<std::string>& datasets,

@@ -15,6 +15,7 @@
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/shards/open_shards.hpp"
+#include "shale/sources/sought_files.hpp"
 
 namespace shale {
 namespace {
@@ -178,6 +179,7 @@ class DatasetSource final : public Source {
     info_.skipped = manifest_.skipped;
     for (const auto& [option, value] : manifest_.options) {
       if (option == "hidden") info_.hidden = value;
+      if (option == kSuffixesOption) info_.suffixes = value;
     }
     info_.classes = manifest_.classes;
     // The image is what the probe looks at: field 0.

@@ -1,7 +1,6 @@
 #include "shale/sources/folder_source.hpp"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <set>
 #include <span>
@@ -11,13 +10,14 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/flow/permutation.hpp"
-#include "shale/image/probe.hpp"
 #include "shale/io/external_sorter.hpp"
 #include "shale/io/file_stamp.hpp"
 #include "shale/io/walk.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/sources/class_table.hpp"
 #include "shale/sources/label_list.hpp"
+#include "shale/sources/odd_classes.hpp"
+#include "shale/sources/sought_files.hpp"
 #include "shale/sources/stored_listing.hpp"
 
 // The list of files is one external sort. An entry is
@@ -46,41 +46,17 @@ ListedFile parse_entry(std::string_view entry) {
 
 bool is_hidden(std::string_view name) { return name.starts_with('.'); }
 
-bool is_split_name(std::string_view name) {
-  constexpr std::array<std::string_view, 5> kSplits = {"train", "val", "valid", "validation",
-                                                       "test"};
-  return std::find(kSplits.begin(), kSplits.end(), name) != kSplits.end();
-}
-
-// Names, in lower case and without a year behind them, that are rarely those of classes.
-constexpr std::array<std::string_view, 8> kSplitFolders = {
-    "train", "training", "val", "valid", "validation", "test", "testing", "trainval"};
-constexpr std::array<std::string_view, 8> kPictureFolders = {
-    "image", "images", "img", "imgs", "jpegimages", "jpegs", "pictures", "photos"};
-constexpr std::array<std::string_view, 19> kAnnotationFolders = {
-    "annotation",   "annotations",  "annots",
-    "bboxes",       "boxes",        "depth",
-    "depths",       "edges",        "ground_truth",
-    "groundtruth",  "gt",           "keypoints",
-    "label",        "labels",       "mask",
-    "masks",        "segmentation", "segmentationclass",
-    "segmentations"};
-
-bool stands_in(std::span<const std::string_view> names, std::string_view folder) {
-  std::string name(folder.substr(0, folder.find_last_not_of("0123456789_-") + 1));
-  for (char& c : name) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 class FolderSource final : public Source {
  public:
   explicit FolderSource(const FolderRequest& request)
       : request_(request),
+        sought_(request.suffixes),
         files_(request.scratch_folder, request.memory_bytes / 2),
         ignored_(request.scratch_folder, std::max(kLeastSortMemory, request.memory_bytes / 8)) {
-    info_.schema.fields = {{.name = "image", .kind = Kind::bytes},
+    info_.schema.fields = {{.name = sought_.field(), .kind = Kind::bytes},
                            {.name = "label", .kind = Kind::integer}};
-    info_.holds_images = true;
+    info_.holds_images = sought_.are_images();
+    info_.suffixes = sought_.text();
     info_.keys_are_unique = true;
     if (!open_stored_listing()) walk();
     if (request_.chosen) choose(*request_.chosen);
@@ -135,7 +111,7 @@ class FolderSource final : public Source {
 
   [[nodiscard]] Error other_listing(const ListingHead& head) const {
     const auto wanted = listing_facts(request_);
-    std::string what = "version";
+    std::string what = wanted.size() == head.facts.size() ? "version" : "ext";
     for (std::size_t i = 0; i < std::min(wanted.size(), head.facts.size()); ++i) {
       if (wanted[i] == head.facts[i]) continue;
       what = wanted[i].first;
@@ -236,7 +212,7 @@ class FolderSource final : public Source {
   // Walks `folder` (relative to the root) and calls use(folder, file) on each image; counts
   // the rest.
   template <class Use>
-  void walk_images(const std::string& folder, Use use) {
+  void walk_files(const std::string& folder, Use use) {
     const auto folder_of = [&folder](std::string_view directory) {
       return directory.empty() ? folder
              : folder.empty()  ? std::string(directory)
@@ -244,7 +220,7 @@ class FolderSource final : public Source {
     };
     const WalkOptions options{
         .keep_hidden = request_.hidden == HiddenPolicy::keep,
-        .wants_size = has_image_suffix,
+        .wants_size = [this](std::string_view name) { return sought_.takes(name); },
         .pass_over =
             [&](std::string_view directory, std::string_view name, PassedOver reason) {
               ignore(folder_of(directory), name,
@@ -254,8 +230,9 @@ class FolderSource final : public Source {
     const WalkCounts counts =
         walk_folder(join_path(request_.root, folder), options, [&](const WalkedFile& file) {
           request_.stop_if_asked();
-          if (!has_image_suffix(file.name)) {
-            ignore(folder_of(file.directory), file.name, "not the suffix of an image");
+          if (!sought_.takes(file.name)) {
+            ignore(folder_of(file.directory), file.name,
+                   sought_.are_images() ? "not the suffix of an image" : "not a suffix of --ext");
             return;
           }
           info_.modified_ns = std::max(info_.modified_ns, file.modified_ns);
@@ -265,13 +242,13 @@ class FolderSource final : public Source {
   }
 
   void list_class_folders() {
-    info_.manifest.kind = kImageFolder;
+    info_.manifest.kind = sought_.are_images() ? kImageFolder : kClassFolders;
     std::vector<std::string> classes;
     // Files beside the class folders go to the list of ignored entries, however many there are.
     const auto keeps = [&](const FolderEntry& entry) {
       if (entry.is_directory) return true;
       ignore("", entry.name, is_hidden(entry.name) ? "hidden" : "beside the class folders");
-      if (has_image_suffix(entry.name)) ++loose_images_;
+      if (sought_.takes(entry.name)) ++loose_files_;
       return false;
     };
     for (const FolderEntry& entry : list_folder(request_.root, keeps)) {
@@ -283,19 +260,20 @@ class FolderSource final : public Source {
       }
     }
     refuse_what_is_no_image_folder(classes);
-    warn_of_odd_classes(classes);
+    for (std::string& note : notes_on_classes(classes)) info_.notes.push_back(std::move(note));
     const ClassTable table = table_with(classes, request_.root);
     info_.classes = table.names();
     for (std::size_t rank = 0; rank < classes.size(); ++rank) {
       const std::optional<std::int64_t> label = table.label_of(classes[rank]);
       if (!label) throw unknown_class(classes[rank], join_path(request_.root, classes[rank]));
       const std::uint64_t before = files_.count();
-      walk_images(classes[rank], [&](const std::string& folder, const WalkedFile& file) {
+      walk_files(classes[rank], [&](const std::string& folder, const WalkedFile& file) {
         add(static_cast<std::uint32_t>(rank), folder, file.name, file.bytes, file.modified_ns,
             *label);
       });
       if (files_.count() == before && !request_.allow_empty) {
-        throw Error(Code::bad_content, "class '{}' has no images", printable(classes[rank]))
+        throw Error(Code::bad_content, "class '{}' has no {}", printable(classes[rank]),
+                    sought_.described())
             .at(join_path(request_.root, classes[rank]))
             .hint("remove the folder, or pass --allow-empty to keep the class without samples");
       }
@@ -323,16 +301,16 @@ class FolderSource final : public Source {
 
   void refuse_hidden_images(const std::string& name) {
     if (request_.hidden != HiddenPolicy::unset) return;
-    std::uint64_t images = 0;
+    std::uint64_t files = 0;
     walk_folder(join_path(request_.root, name),
                 {.keep_hidden = true, .wants_size = [](std::string_view) { return false; }},
                 [&](const WalkedFile& file) {
                   request_.stop_if_asked();
-                  images += has_image_suffix(file.name) ? 1 : 0;
+                  files += sought_.takes(file.name) ? 1 : 0;
                 });
-    if (images == 0) return;
+    if (files == 0) return;
     throw Error(Code::bad_content, "hidden folder holds {} and may be a class",
-                format_counted(images, "image", "images"))
+                sought_.counted(files))
         .at(join_path(request_.root, name))
         .hint(
             "pass --hidden skip to leave it out, or --hidden keep to include it as torchvision "
@@ -340,14 +318,14 @@ class FolderSource final : public Source {
   }
 
   void refuse_what_is_no_image_folder(const std::vector<std::string>& classes) {
-    if (classes.empty() && loose_images_ > 0) {
-      throw Error(Code::bad_content, "holds {} but no class folders",
-                  format_counted(loose_images_, "image", "images"))
+    if (classes.empty() && loose_files_ > 0) {
+      throw Error(Code::bad_content, "holds {} but no class folders", sought_.counted(loose_files_))
           .at(request_.root)
-          .hint(
-              "pass --labels FILE (CSV: path,label), or move the images into one folder per class");
+          .hint(fmt::format(
+              "pass --labels FILE (CSV: path,label), or move the {}s into one folder per class",
+              sought_.one()));
     }
-    if (classes.empty() && !request_.allow_empty) throw no_images();
+    if (classes.empty() && !request_.allow_empty) throw no_files();
     if (!classes.empty() && std::all_of(classes.begin(), classes.end(), is_split_name)) {
       throw Error(Code::bad_content, "holds splits ({}), not classes",
                   fmt::format("{}", fmt::join(classes, ", ")))
@@ -360,40 +338,18 @@ class FolderSource final : public Source {
     }
   }
 
-  // Folders that are read as classes, as torchvision reads them, though their names say otherwise.
-  void warn_of_odd_classes(const std::vector<std::string>& classes) {
-    std::vector<std::string> splits, images, annotations;
-    for (const std::string& name : classes) {
-      if (stands_in(kSplitFolders, name)) splits.push_back(printable(name));
-      if (stands_in(kPictureFolders, name)) images.push_back(printable(name));
-      if (stands_in(kAnnotationFolders, name)) annotations.push_back(printable(name));
-    }
-    if (splits.size() > 1) {
-      info_.notes.push_back(
-          fmt::format("folders named like splits ({}) are taken as classes: convert each split by "
-                      "itself, the second and later ones with --classes-from",
-                      fmt::join(splits, ", ")));
-    }
-    if (annotations.empty() || images.size() + annotations.size() < 2) return;
-    images.insert(images.end(), annotations.begin(), annotations.end());
-    info_.notes.push_back(
-        fmt::format("folders named like images and annotations ({}) are taken as classes: if they "
-                    "are not, convert only the image folder, with --labels",
-                    fmt::join(images, ", ")));
-  }
-
-  Error no_images() {
-    return Error(Code::bad_content, "holds no images")
+  Error no_files() {
+    return Error(Code::bad_content, "holds no {}", sought_.described())
         .at(request_.root)
-        .hint(
-            "an image is a file with the suffix .jpg .jpeg .png .ppm .bmp .pgm .tif .tiff or "
-            ".webp; "
-            "--allow-empty makes an empty dataset");
+        .hint(sought_.are_images()
+                  ? "an image is a file with the suffix .jpg .jpeg .png .ppm .bmp .pgm .tif .tiff "
+                    "or .webp; --allow-empty makes an empty dataset"
+                  : "--allow-empty makes an empty dataset");
   }
 
   void list_unlabelled_files() {
     info_.manifest.kind = kFlatFolder;
-    walk_images("", [&](const std::string& folder, const WalkedFile& file) {
+    walk_files("", [&](const std::string& folder, const WalkedFile& file) {
       add(0, folder, file.name, file.bytes, file.modified_ns, 0);
     });
     finish_list();
@@ -404,14 +360,14 @@ class FolderSource final : public Source {
     // The walk and the labels are sorted alike, then read side by side.
     ExternalSorter found(request_.scratch_folder, request_.memory_bytes / 4);
     std::string entry;
-    walk_images("", [&](const std::string& folder, const WalkedFile& file) {
+    walk_files("", [&](const std::string& folder, const WalkedFile& file) {
       entry.assign(folder).append(1, '\0').append(file.name).append(1, '\0');
       append_big_endian(entry, file.bytes);
       append_big_endian(entry, file.modified_ns);
       found.add(entry);
     });
     found.finish();
-    if (found.count() == 0 && !request_.allow_empty) throw no_images();
+    if (found.count() == 0 && !request_.allow_empty) throw no_files();
     const bool is_given = !request_.classes_from.empty();
     LabelList labels(request_.labels_file, request_.scratch_folder, request_.memory_bytes / 4,
                      request_.all_memory_bytes, is_given || request_.may_mix_labels,
@@ -437,9 +393,9 @@ class FolderSource final : public Source {
       const std::string_view name = place.substr(folder_end + 1, place.size() - folder_end - 2);
       if (row && row->place < place) throw labels.unmatched(*row, request_.root);
       if (!row || row->place != place) {
-        throw Error(Code::bad_content, "image has no label in {}", request_.labels_file)
+        throw Error(Code::bad_content, "{} has no label in {}", sought_.one(), request_.labels_file)
             .at(join_path(request_.root, join_path(folder, name)))
-            .hint("add a row for it, or move the image out of the folder");
+            .hint(fmt::format("add a row for it, or move the {} out of the folder", sought_.one()));
       }
       std::int64_t label = row->number;
       if (table && labels.are_numbers()) {
@@ -473,12 +429,12 @@ class FolderSource final : public Source {
 
   void finish_list() {
     files_.finish();
-    if (files_.count() == 0 && !request_.allow_empty) throw no_images();
-    if (loose_images_ > 0) {
-      info_.notes.push_back(
-          fmt::format("{} left out, as torchvision does",
-                      format_counted(loose_images_, "image beside the class folders is",
-                                     "images beside the class folders are")));
+    if (files_.count() == 0 && !request_.allow_empty) throw no_files();
+    if (loose_files_ > 0) {
+      info_.notes.push_back(fmt::format(
+          "{} left out, as torchvision does",
+          format_counted(loose_files_, fmt::format("{} beside the class folders is", sought_.one()),
+                         fmt::format("{}s beside the class folders are", sought_.one()))));
     }
     if (cut_loops_ > 0) {
       info_.notes.push_back(fmt::format("{} back to a folder above and not followed",
@@ -557,12 +513,13 @@ class FolderSource final : public Source {
   }
 
   FolderRequest request_;
+  SoughtFiles sought_;
   SourceInfo info_;
   ExternalSorter files_, ignored_;
   std::optional<ListingReader> listing_;  // instead of both
   bool is_in_order_ = true;               // files_ are those of the list, not shuffled
   std::string entry_;
-  std::uint64_t loose_images_ = 0, cut_loops_ = 0;
+  std::uint64_t loose_files_ = 0, cut_loops_ = 0;
 };
 
 // What tells one state of a file from another, or that there is none.
@@ -582,13 +539,18 @@ std::string yes_or_no(bool claim) { return claim ? "yes" : "no"; }
 
 std::vector<std::pair<std::string, std::string>> listing_facts(const FolderRequest& request) {
   std::error_code error;
-  return {{"folder", std::filesystem::weakly_canonical(request.root, error).string()},
-          {"labels", stamp_text(request.labels_file)},
-          {"classes from", stamp_text(request.classes_from)},
-          {"hidden", std::to_string(static_cast<int>(request.hidden))},
-          {"allow empty", yes_or_no(request.allow_empty)},
-          {"may mix labels", yes_or_no(request.may_mix_labels)},
-          {"without labels", yes_or_no(request.without_labels)}};
+  std::vector<std::pair<std::string, std::string>> facts = {
+      {"folder", std::filesystem::weakly_canonical(request.root, error).string()},
+      {"labels", stamp_text(request.labels_file)},
+      {"classes from", stamp_text(request.classes_from)},
+      {"hidden", std::to_string(static_cast<int>(request.hidden))},
+      {"allow empty", yes_or_no(request.allow_empty)},
+      {"may mix labels", yes_or_no(request.may_mix_labels)},
+      {"without labels", yes_or_no(request.without_labels)}};
+  // Of listings without it there are some that an older shale wrote.
+  if (const SoughtFiles sought(request.suffixes); !sought.are_images())
+    facts.emplace_back("ext", sought.text());
+  return facts;
 }
 
 std::unique_ptr<Source> open_folder(const FolderRequest& request) {

@@ -14,7 +14,9 @@
 namespace shale {
 
 /// Kinds of input, as manifests name them.
-inline constexpr std::string_view kImageFolder = "image folder", kFlatFolder = "flat folder";
+/// `kClassFolders`: of files that are not images.
+inline constexpr std::string_view kImageFolder = "image folder", kFlatFolder = "flat folder",
+                                  kClassFolders = "class folders";
 
 /// What to do with entries whose name begins with '.'.
 enum class HiddenPolicy {
@@ -31,6 +33,7 @@ struct FolderRequest {
   bool adds_classes = false;    ///< those that `classes_from` lacks come behind it, by name
   bool may_mix_labels = false;  ///< numbers beside names are names, as with a class table
   HiddenPolicy hidden = HiddenPolicy::unset;
+  std::string suffixes = {};    ///< of the files that are samples: "mp4,wav"; empty: images
   bool allow_empty = false;     ///< classes without images, and a folder without images, are fine
   bool without_labels = false;  ///< a flat folder whose labels are not asked for: all labels are 0
   bool is_shuffled = false;
@@ -58,14 +61,15 @@ struct FolderRequest {
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> listing_facts(
     const FolderRequest& request);
 
-/// A folder of images as samples: schema (image: bytes, label: integer), key = the path relative to
-/// the root. With class folders: exactly torchvision.datasets.ImageFolder.samples, in its order,
-/// with its labels. Classes are the folder names sorted bytewise; within a class folders come
-/// bytewise by path, then files bytewise by name; nested folders and links are followed (loops are
-/// cut). With a labels file: all images below the root in that same order. Errors: Code::not_found,
-/// Code::io; Code::bad_content for an empty folder, an empty or hidden class, a folder of splits,
-/// an unknown class, a file without label or a label without file, each by name and with what to
-/// do. Source: torchvision/datasets/folder.py (0.15 to 0.29), make_dataset and find_classes.
+/// A folder of images, or of files with the given suffixes, as samples: schema (image: bytes,
+/// label: integer), where SoughtFiles names the first field; key = the path relative to the root.
+/// With class folders: exactly torchvision.datasets.ImageFolder.samples, in its order, with its
+/// labels. Classes are the folder names sorted bytewise; within a class folders come bytewise by
+/// path, then files bytewise by name; nested folders and links are followed (loops are cut). With a
+/// labels file: all images below the root in that same order. Errors: Code::not_found, Code::io;
+/// Code::bad_content for an empty folder, an empty or hidden class, a folder of splits, an unknown
+/// class, a file without label or a label without file, each by name and with what to do. Source:
+/// torchvision/datasets/folder.py (0.15 to 0.29), make_dataset and find_classes.
 [[nodiscard]] std::unique_ptr<Source> open_folder(const FolderRequest& request);
 
 }  // namespace shale

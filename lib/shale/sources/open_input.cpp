@@ -44,6 +44,7 @@ void refuse_folder_options(const InputRequest& request) {
                                   : !request.shared_listing.empty()       ? "--listing"
                                   : request.hidden != HiddenPolicy::unset ? "--hidden"
                                   : request.groups_frames                 ? "--group"
+                                  : !request.suffixes.empty()             ? "--ext"
                                                                           : "";
   if (option.empty()) return;
   throw Error(Code::usage, "{} is for folders of images, but the input is not one", option)
@@ -208,6 +209,11 @@ std::unique_ptr<Source> open_samples(const InputRequest& request,
         .at(input)
         .hint("leave out the option");
   }
+  if (request.groups_frames && !request.suffixes.empty()) {
+    throw Error(Code::usage, "--group frames takes images, and --ext takes other files")
+        .at(input)
+        .hint("leave out one of the two");
+  }
   FolderRequest folder{
       .root = input,
       .labels_file = request.labels_file,
@@ -215,6 +221,7 @@ std::unique_ptr<Source> open_samples(const InputRequest& request,
       .extends_set = !request.extended_set.empty(),
       .adds_classes = request.adds_classes,
       .hidden = request.hidden,
+      .suffixes = request.suffixes,
       .allow_empty = request.allow_empty,
       .is_shuffled = request.is_shuffled,
       .seed = request.seed,

@@ -23,6 +23,7 @@
 #include "shale/sources/array_source.hpp"
 #include "shale/sources/frames_source.hpp"
 #include "shale/sources/sample_choice.hpp"
+#include "shale/sources/sought_files.hpp"
 #include "shale/verify/compare_frames.hpp"
 
 // Both sides are lists of (key, where): one of the source's files, one of the set's rows and of
@@ -464,12 +465,20 @@ bool holds_frames_of_folder(const Manifest& manifest) {
           source.origin == kVideoFrames);
 }
 
+std::string suffixes_of(const Manifest& manifest) {
+  for (const auto& [name, value] : manifest.options) {
+    if (name == kSuffixesOption) return value;
+  }
+  return {};
+}
+
 // Whoever wrote the file: what a folder becomes.
-bool holds_images_of_folder(const Manifest& manifest) {
+bool holds_files_of_folder(const Manifest& manifest) {
   if (!manifest.layout.is_of_one_file()) return true;
   const Schema& schema = manifest.schema;
   return manifest.layout.has_keys &&
-         (is_field(schema, "image", Kind::bytes) || holds_frames_of_folder(manifest)) &&
+         (is_field(schema, SoughtFiles(suffixes_of(manifest)).field(), Kind::bytes) ||
+          holds_frames_of_folder(manifest)) &&
          (!schema.find("label") || is_field(schema, "label", Kind::integer));
 }
 
@@ -502,7 +511,7 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
     compare_digests(manifest, request, sink, events);
     return;
   }
-  if (!holds_images_of_folder(manifest)) {
+  if (!holds_files_of_folder(manifest)) {
     throw Error(Code::unsupported, "a {} cannot be compared with a folder", manifest.source.kind)
         .at(request.dataset)
         .hint("convert it, and compare the result");
@@ -515,6 +524,7 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
                              .classes_from = "",
                              .may_mix_labels = !manifest.classes.empty(),
                              .hidden = hidden_policy_of(manifest),
+                             .suffixes = suffixes_of(manifest),
                              .allow_empty = true,
                              .without_labels = is_unlabelled,
                              .scratch_folder = temporary_folder(),
