@@ -13,12 +13,7 @@ namespace shale {
 namespace {
 
 const Format* const kFormats[] = {
-    &lmdb_format,
-    &hdf5_format,
-    &record_format,
-    &npy_format,
-    &pt_format,
-    &safetensors_format,
+    &lmdb_format, &hdf5_format, &record_format, &npy_format, &pt_format, &safetensors_format,
 };
 
 }  // namespace

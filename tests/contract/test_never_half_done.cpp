@@ -90,13 +90,15 @@ TEST_CASE("never half done: a stopped conversion leaves whole shards and no temp
     const std::string written = dir / "out/.shale/new";
     Events events;
     events.should_stop = [&] {
-      return std::filesystem::exists(written) && files_in(written).size() > 7;
+      if (!std::filesystem::exists(written)) return false;
+      const auto is_of_second = [](const std::string& name) { return shard_of_file(name) == 1; };
+      return std::ranges::any_of(files_in(written), is_of_second);
     };
 
     const Error error = error_of([&] { (void)convert(request, events); });
 
     CHECK(error.code() == Code::interrupted);
-    CHECK(files_in(written).size() > 7);
+    CHECK_FALSE(files_in(written).empty());
     CHECK(fault_of_unfinished(dir / "out").empty());
     for (const std::string& name : files_in(dir / "out/.shale/new"))
       CHECK(shard_of_file(name).value_or(7) < 7);

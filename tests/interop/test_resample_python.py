@@ -431,7 +431,7 @@ def test_errors_name_the_file(here):
     assert (caught.value.file, caught.value.offset) == ("i.npy", 136)
     with pytest.raises(errors.StorageError, match="temporary folder"):
         resample("nine.npy", "out.npy", indices=[1], tmp="missing")
-    with pytest.raises(errors.StorageError):
+    with pytest.raises(errors.NotFoundError, match="does not exist"):
         resample("nine.npy", "missing/out.npy")
     assert "out.npy" not in names_in(here)
 

@@ -150,13 +150,6 @@ ConvertReport Conversion::finish(Manifest manifest) {
                 written.digest.samples, state_.skipped, source.manifest.samples);
   }
   prove_input(source, state_.read, request_.inputs.front());
-  const bool is_all_there_is = !source.part && !request_.is_append && !request_.allow_empty;
-  if (written.digest.samples == 0 && state_.skipped > 0 && is_all_there_is) {
-    throw Error(Code::limit, "all of its {} are bad: nothing is left to write",
-                format_counted(state_.skipped, "image", "images"))
-        .at(request_.inputs.front())
-        .hint("check the input; --on-error keep takes them as they are");
-  }
   manifest.layout = writer_.layout();
   manifest.skipped = source.skipped + state_.skipped;
   manifest.ignored = source.ignored;

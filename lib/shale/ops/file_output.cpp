@@ -60,7 +60,10 @@ JournalSummary journal_of(const WorkFolder& work) {
 Error belongs_to_killed_run(const std::string& output, const std::string& promise) {
   return Error(Code::exists, "a run was killed while it renamed this output and others")
       .at(output)
-      .because("its first output is " + promise.substr(0, promise.find('\n')))
+      .because("its first output is " +
+               (fs::path(folder_of_file(output)) / promise.substr(0, promise.find('\n')))
+                   .lexically_normal()
+                   .string())
       .hint("run that command again to finish it, or choose another output");
 }
 
@@ -215,13 +218,11 @@ void TemporaryOutput::undo() noexcept try {
 
 void TemporaryOutput::settle() noexcept { remove_file(old_path_); }
 
-std::string promise_of(const std::vector<std::string>& outputs) {
-  // From the folder of the first one: all may be moved, or mounted elsewhere, with what is beside
-  // them.
+std::string promise_of(const std::vector<std::string>& outputs, const std::string& beside) {
   const auto whole = [](const std::string& path) { return fs::absolute(path).lexically_normal(); };
   std::string promise;
   for (const std::string& output : outputs) {
-    const fs::path path = whole(output).lexically_relative(whole(outputs.front()).parent_path());
+    const fs::path path = whole(output).lexically_relative(whole(beside).parent_path());
     promise += printable(path.string()) + "\n";
   }
   return promise;
@@ -231,14 +232,14 @@ void publish_together(const TemporaryOutputs& arrays) {
   if (arrays.size() == 1) return arrays.front()->publish();
   std::vector<std::string> outputs;
   for (const auto& array : arrays) outputs.push_back(array->output());
-  const std::string promise = promise_of(outputs);
   const auto drop = [&] {
     for (auto array = arrays.rbegin(); array != arrays.rend(); ++array)
       (*array)->withdraw_promise();
   };
   try {
     // That of the first one comes last: with it the run is decided.
-    for (auto array = arrays.rbegin(); array != arrays.rend(); ++array) (*array)->promise(promise);
+    for (auto array = arrays.rbegin(); array != arrays.rend(); ++array)
+      (*array)->promise(promise_of(outputs, (*array)->output()));
     for (const auto& array : arrays) array->move_old_away();
     for (const auto& array : arrays) array->take_name();
   } catch (...) {
@@ -251,12 +252,11 @@ void publish_together(const TemporaryOutputs& arrays) {
 }
 
 bool finish_killed_run(const std::vector<std::string>& outputs, bool overwrite) {
-  const std::string promise = promise_of(outputs);
   bool was_killed = false;
   for (const std::string& output : outputs) {
     const auto left = read_promise(join_path(WorkFolder::path_beside(output), kPromiseName));
     if (!left) continue;
-    if (!promise.starts_with(*left)) throw belongs_to_killed_run(output, *left);
+    if (!promise_of(outputs, output).starts_with(*left)) throw belongs_to_killed_run(output, *left);
     was_killed = true;
   }
   if (!was_killed) return false;
@@ -265,7 +265,8 @@ bool finish_killed_run(const std::vector<std::string>& outputs, bool overwrite) 
     arrays.push_back(
         std::make_unique<TemporaryOutput>(TemporaryOutput::OfKilledRun{}, output, overwrite));
   }
-  const bool is_decided = arrays.front()->promised() == promise;
+  const bool is_decided =
+      arrays.front()->promised() == promise_of(outputs, arrays.front()->output());
   if (is_decided) {
     for (const auto& array : arrays) array->move_old_away();
     for (const auto& array : arrays) array->take_name();

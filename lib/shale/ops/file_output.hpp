@@ -98,8 +98,10 @@ using TemporaryOutputs = std::vector<std::unique_ptr<TemporaryOutput>>;
 /// finished by finish_killed_run. Errors: same as TemporaryOutput::publish.
 void publish_together(const TemporaryOutputs& arrays);
 
-/// What the work folders of these outputs say until all of them have their names.
-[[nodiscard]] std::string promise_of(const std::vector<std::string>& outputs);
+/// What the work folders of these outputs say until all of them have their names, in that of
+/// `beside`: paths from its folder, so that all may be moved, or mounted elsewhere, together.
+[[nodiscard]] std::string promise_of(const std::vector<std::string>& outputs,
+                                     const std::string& beside);
 
 /// Finishes what a run left that was killed within publish_together of these outputs. True if there
 /// was one. Errors: same as publish_together; Code::exists if its outputs were other ones.

@@ -12,7 +12,7 @@
 // Pickle, as far as plain data needs it: a program of one-byte opcodes for a stack of values.
 //   80 PROTO u8   95 FRAME u64   '.' STOP   '(' MARK
 //   'N' None   88 89 True, False   'K' 'M' 'J' u8 u16 i32   8a LONG1   'G' f64, big-endian
-//   'C' 'B' 8e 96 bytes   'U' 'T' bytes of Python 2   8c 'X' 8d text   (lengths: u8 u32 u64; 'T' u32)
+//   'C' 'B' 8e 96 bytes   'U' 'T' bytes of Python 2   8c 'X' 8d text (lengths: u8 u32 u64)
 //   ')' 85 86 87 't' tuples of 0 1 2 3 values, of those after the mark
 //   ']' 'a' 'e' empty list, append the value, those after the mark
 //   '}' 's' 'u' empty dict, set one entry, those after the mark

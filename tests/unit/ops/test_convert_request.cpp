@@ -48,12 +48,5 @@ TEST_CASE("convert request: an output with the suffix of a format is one file of
   }
 }
 
-TEST_CASE("convert request: files of formats that are to come are not directories of that name") {
-  for (const std::string_view name : {"x.pt", "x.safetensors"}) {
-    CAPTURE(name);
-    CHECK(error_of([&] { (void)format_of_output(name); }).code() == Code::unsupported);
-  }
-}
-
 }  // namespace
 }  // namespace shale

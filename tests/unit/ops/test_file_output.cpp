@@ -75,7 +75,7 @@ TEST_CASE("file output: one that cannot get its name leaves all as they were") {
 // The steps of publish_together.
 std::vector<std::function<void()>> steps_of(Group& group) {
   std::vector<std::function<void()>> steps;
-  const std::string promise = promise_of(group.outputs);
+  const std::string promise = promise_of(group.outputs, group.outputs[0]);
   for (auto array = group.arrays.rbegin(); array != group.arrays.rend(); ++array)
     steps.emplace_back([&one = **array, promise] { one.promise(promise); });
   for (const auto& array : group.arrays) steps.emplace_back([&] { array->move_old_away(); });
@@ -113,7 +113,7 @@ TEST_CASE("file output: killed at any step, all old ones stand or the next run g
 TEST_CASE("file output: a promise that a kill cut short is nobody's") {
   for (const std::size_t bytes : {0U, 5U}) {
     Group group(true);
-    const std::string begin = promise_of(group.outputs).substr(0, bytes);
+    const std::string begin = promise_of(group.outputs, group.outputs[2]).substr(0, bytes);
     group.arrays[2]->promise(begin);
     group.arrays.clear();
     CHECK(!finish_killed_run(group.outputs, true));
@@ -124,7 +124,7 @@ TEST_CASE("file output: a promise that a kill cut short is nobody's") {
 TEST_CASE("file output: a run of other outputs does not finish what is not its own") {
   Group group(false);
   for (auto array = group.arrays.rbegin(); array != group.arrays.rend(); ++array)
-    (*array)->promise(promise_of(group.outputs));
+    (*array)->promise(promise_of(group.outputs, (*array)->output()));
   group.arrays.clear();
   const std::vector<std::string> others = {group.outputs[1], group.outputs[0]};
   CHECK(error_of([&] { (void)finish_killed_run(others, true); }).code() == Code::exists);
