@@ -101,6 +101,48 @@ class RefusedContinuations(FaultCase):
         self.finishes(*command)
         self.ok("verify", self.out, "--against", self.photos)
 
+    def test_an_overwrite_does_not_go_on_with_that_of_another_command(self):
+        old = make_photos(self.folder / "old", 6)
+        for number, words in enumerate((["--shuffle"], ["--on-error", "keep"], ["--hidden", "skip"])):
+            shutil.rmtree(self.out, ignore_errors=True)
+            self.ok(*self.command(old))
+            steps = Steps(self, self.folder, self.out)
+            self.assertEqual(steps.killed(self.command(self.photos, "--overwrite"), 70), -signal.SIGKILL)
+            self.assertGreater(len(self.journaled(self.out)), 3)
+            self.ok(*self.command(self.photos, "--overwrite"), *words)
+            fresh = self.folder / f"fresh-{number}"
+            self.ok(*(fresh if word == self.out else word for word in self.command(self.photos)), *words)
+            self.check_same(self.out, fresh)
+
+    def test_an_overwrite_whose_input_has_changed_leaves_the_old_set_alone(self):
+        self.ok(*self.command(make_photos(self.folder / "old", 6)))
+        steps = Steps(self, self.folder, self.out)
+        command = self.command(self.photos, "--overwrite")
+        self.assertEqual(steps.killed(command, 70), -signal.SIGKILL)
+        last = sorted(self.photos.rglob("*.png"))[-1]
+        last.write_bytes(png(30, 30, seed=999))
+        self.refused(*command, says=[last, "has changed since the input was listed"])
+        self.assertFalse((self.out / ".shale").exists())
+        self.finishes(*command)
+        self.ok("verify", self.out, "--against", self.photos)
+
+    def test_a_torn_last_line_does_not_stay_below_what_follows(self):
+        """Killed once more after that, and continued again: the journal is whole."""
+        self.stop_halfway(self.photos)
+        self.journal.write_bytes(self.journal.read_bytes()[:-20])
+        steps = Steps(self, self.folder, self.out)
+        before = len(self.journaled(self.out))
+        self.assertEqual(steps.killed(self.command(self.photos), 40), -signal.SIGKILL)
+        self.assertGreater(len(self.journaled(self.out)), before)
+        self.finishes(*self.command(self.photos))
+
+    def test_bad_images_before_a_kill_count(self):
+        paths = sorted(self.photos.rglob("*.png"))
+        for path in (*paths[:6], *paths[-3:]):
+            path.write_bytes(path.read_bytes()[:-8])
+        self.stop_halfway(self.photos, "--max-errors", 7)
+        self.refused(*self.command(self.photos, "--max-errors", 7), says=["8 bad images, more than --max-errors allows (7)"])
+
     def test_a_file_of_a_folder_that_has_changed_is_named(self):
         self.stop_halfway(self.photos)
         last = sorted(self.photos.rglob("*.png"))[-1]
