@@ -179,7 +179,9 @@ TEST_CASE("lmdb layouts: what describes a file must agree with it") {
       {"000000001", {"\x01", "the value has an integer, expected an array"}},
       {"000000001", {list_of({bin("x")}) + "y", "1 bytes are left over"}},
       {"extra", {"x", "but it has 8 entries"}}};
-  for (const auto& [key, change] : rows) {
+  for (const auto& row : rows) {
+    const auto& key = row.first;
+    const auto& change = row.second;
     CAPTURE(key);
     const test::TempDir dir;
     LmdbFile(dir / "a.lmdb").put_all(videos_of(bin));
