@@ -83,9 +83,9 @@ nb::object decode_rgb8(const nb::bytes& data, const std::string& order) {
 
 // A value that is read piece by piece. It keeps the loader, which opens its own files in each
 // process.
-class Value {
+class PlacedValue {
  public:
-  Value(std::shared_ptr<const Loader> loader, OpenValue value)
+  PlacedValue(std::shared_ptr<const Loader> loader, OpenValue value)
       : loader_(std::move(loader)), value_(std::move(value)) {}
 
   [[nodiscard]] std::uint64_t size() const { return value_.bytes; }
@@ -218,7 +218,7 @@ class Reader {
     }
     nb::list list;
     for (std::optional<OpenValue>& value : opened)
-      list.append(value ? nb::cast(Value(loader_, std::move(*value))) : nb::none());
+      list.append(value ? nb::cast(PlacedValue(loader_, std::move(*value))) : nb::none());
     return list;
   }
 
@@ -331,10 +331,10 @@ class Reader {
 }  // namespace
 
 void bind_reader(nb::module_& module) {
-  nb::class_<Value>(module, "Value")
-      .def("read", &Value::read, "begin"_a, "count"_a)
-      .def_prop_ro("size", &Value::size)
-      .def_prop_ro("place", &Value::place);
+  nb::class_<PlacedValue>(module, "Value")
+      .def("read", &PlacedValue::read, "begin"_a, "count"_a)
+      .def_prop_ro("size", &PlacedValue::size)
+      .def_prop_ro("place", &PlacedValue::place);
   nb::class_<Reader>(module, "Reader")
       .def(nb::init<const nb::bytes&, const nb::bytes&, const std::string&, std::optional<bool>,
                     const std::optional<std::string>&, const std::string&>(),

@@ -15,7 +15,7 @@
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kSortBytes = 4 << 20, kRowsBetweenStops = 4096;
+constexpr std::uint64_t kAppendedSortBytes = 4 << 20, kKeysBetweenStops = 4096;
 constexpr unsigned kFilterBits = 26;  // 8 MiB
 
 // Remembers hashes, and others with them: one in a hundred where there are 600,000.
@@ -71,7 +71,7 @@ class KeySide {
       if (is_proved) shard.prove_index([this](auto) { events_.stop_if_asked(); });
       IndexReader index = shard.open_index();
       for (std::uint64_t row = 0; row < index.rows(); ++row) {
-        if (row % kRowsBetweenStops == 0) events_.stop_if_asked();
+        if (row % kKeysBetweenStops == 0) events_.stop_if_asked();
         use(KeyRow{index.row(row).key_hash, number, row});
       }
       ++number;
@@ -143,7 +143,8 @@ void refuse_standing_keys(const DatasetPaths& standing, const ShardList& shards,
   const KeySide theirs(added, manifest, added_shards, events);
   HashFilter filter;
   theirs.for_each_hash(false, [&](const KeyRow& key) { filter.add(key.hash); });
-  ExternalSorter candidates(added.shards, kSortBytes), keys(added.shards, kSortBytes);
+  ExternalSorter candidates(added.shards, kAppendedSortBytes),
+      keys(added.shards, kAppendedSortBytes);
   ours.for_each_hash(true, [&](const KeyRow& key) {
     if (filter.may_hold(key.hash)) candidates.add(entry_of_key(key));
   });

@@ -23,9 +23,9 @@ constexpr std::string_view kLegacyMagic =
     "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
 constexpr PickleLimits kLimits{.values = 1 << 19, .depth = 32, .text_bytes = 8 << 20};
 constexpr std::uint64_t kMostPickleBytes = 16 << 20;
-constexpr std::size_t kMostAxes = 64;
-constexpr std::uint64_t kAlignment = 64;
-constexpr std::uint64_t kMostBytes = std::numeric_limits<std::int64_t>::max();
+constexpr std::size_t kMostTensorAxes = 64;
+constexpr std::uint64_t kTensorAlignment = 64;
+constexpr std::uint64_t kMostTensorBytes = std::numeric_limits<std::int64_t>::max();
 
 constexpr std::string_view kTensor = "torch._utils _rebuild_tensor_v2",
                            kTypedTensor = "torch._utils _rebuild_tensor_v3",
@@ -52,7 +52,7 @@ std::string_view behind_module(std::string_view name) { return name.substr(name.
 // a * b, if it is below 2^63.
 std::optional<std::uint64_t> product(std::uint64_t a, std::uint64_t b) {
   std::uint64_t both = 0;
-  if (__builtin_mul_overflow(a, b, &both) || both > kMostBytes) return std::nullopt;
+  if (__builtin_mul_overflow(a, b, &both) || both > kMostTensorBytes) return std::nullopt;
   return both;
 }
 
@@ -172,7 +172,7 @@ class ArchiveReader {
       return numbers(value[0], name);
     }
     require(value.is(PickleKind::tuple) || value.is(PickleKind::list), name);
-    if (value.size() > kMostAxes)
+    if (value.size() > kMostTensorAxes)
       throw error(Code::limit, "tensor '{}' has {} axes", printable(name), value.size());
     std::vector<std::uint64_t> numbers;
     for (std::size_t i = 0; i < value.size(); ++i) numbers.push_back(number(value[i], name));
@@ -258,7 +258,7 @@ class ArchiveReader {
         throw error(Code::limit, "tensor '{}' claims 2^63 bytes or more", printable(tensor.name));
       }
       const std::optional<std::uint64_t> step = product(length - 1, tensor.strides[axis]);
-      if (!step || *step > kMostBytes - last) throw outside();
+      if (!step || *step > kMostTensorBytes - last) throw outside();
       last += *step;
     }
     const std::uint64_t elements = storage.bytes / item;
@@ -308,14 +308,14 @@ StoredTensors read_pt_archive(std::span<const ZipMember> members, const ViewByte
 namespace {
 
 std::uint64_t round_up(std::uint64_t offset) {
-  return (offset + kAlignment - 1) / kAlignment * kAlignment;
+  return (offset + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
 }
 
 // So that its data begins at a multiple of 64.
 void align_data(ZipEntry& entry) {
   const std::uint64_t begin = entry.offset + zip_local_header(entry).size();
   entry.padding = round_up(begin) - begin;
-  if (entry.padding > 0 && entry.padding < 4) entry.padding += kAlignment;
+  if (entry.padding > 0 && entry.padding < 4) entry.padding += kTensorAlignment;
 }
 
 }  // namespace

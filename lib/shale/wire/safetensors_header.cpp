@@ -13,9 +13,9 @@
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kLengthBytes = 8, kAlignment = 64;
-constexpr std::size_t kMostTensors = 1 << 17, kMostAxes = 64, kMostNameBytes = 65'536;
-constexpr std::uint64_t kMostBytes = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t kLengthBytes = 8, kDataAlignment = 64;
+constexpr std::size_t kMostTensors = 1 << 17, kMostShapeAxes = 64, kMostTensorNameBytes = 65'536;
+constexpr std::uint64_t kMostDataBytes = std::numeric_limits<std::int64_t>::max();
 constexpr std::string_view kMetadata = "__metadata__";
 
 void append_utf8(std::string& text, std::uint32_t point) {
@@ -52,7 +52,8 @@ class HeaderScanner {
     std::string text;
     while (true) {
       if (position_ == text_.size()) throw damaged("safetensors header ends inside a string");
-      if (text.size() > kMostNameBytes) throw damaged("string in a safetensors header is too long");
+      if (text.size() > kMostTensorNameBytes)
+        throw damaged("string in a safetensors header is too long");
       const char c = text_[position_++];
       if (c == '"') break;
       if (static_cast<unsigned char>(c) < 0x20)
@@ -74,7 +75,7 @@ class HeaderScanner {
     for (; position_ < text_.size() && text_[position_] >= '0' && text_[position_] <= '9';
          ++position_) {
       const auto digit = static_cast<std::uint64_t>(text_[position_] - '0');
-      if (value > (kMostBytes - digit) / 10) throw damaged("number of 2^63 or more");
+      if (value > (kMostDataBytes - digit) / 10) throw damaged("number of 2^63 or more");
       value = value * 10 + digit;
     }
     if (position_ == begin) throw damaged("safetensors header has no number here");
@@ -86,7 +87,8 @@ class HeaderScanner {
     expect('[');
     if (accept(']')) return numbers;
     do {
-      if (numbers.size() == kMostAxes) throw damaged("tensor of more than {} axes", kMostAxes);
+      if (numbers.size() == kMostShapeAxes)
+        throw damaged("tensor of more than {} axes", kMostShapeAxes);
       numbers.push_back(read_number());
     } while (accept(','));
     expect(']');
@@ -246,7 +248,7 @@ class HeaderReader {
     for (const std::uint64_t axis : tensor.shape) {
       is_empty = is_empty || axis == 0;
       if (__builtin_mul_overflow(bytes, std::max<std::uint64_t>(axis, 1), &bytes) ||
-          bytes > kMostBytes)
+          bytes > kMostDataBytes)
         throw scanner_.damaged("tensor '{}' claims 2^63 bytes or more", printable(tensor.name));
     }
     if (is_empty) bytes = 0;
@@ -354,7 +356,9 @@ std::vector<std::byte> safetensors_header(std::span<const TensorColumn> columns,
     room += numbers - begun + kRest.size() + (column.shape.size() + 2) * (kLongestNumber + 1);
   }
   text += "}";
-  text.resize((kLengthBytes + room + kAlignment - 1) / kAlignment * kAlignment - kLengthBytes, ' ');
+  text.resize(
+      (kLengthBytes + room + kDataAlignment - 1) / kDataAlignment * kDataAlignment - kLengthBytes,
+      ' ');
   ByteWriter out;
   out.write(std::uint64_t{text.size()});
   out.write_text(text);

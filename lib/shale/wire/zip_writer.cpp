@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint32_t kWide = 0xffff'ffff;
 constexpr std::uint16_t kNeedsZip64 = 45, kNeedsDeflate = 20, kMadeByUnix = 0x0300;
-constexpr std::uint16_t kDeflated = 8, kUtf8Names = 0x0800, kZip64Field = 1,
+constexpr std::uint16_t kDeflateMethod = 8, kUtf8Names = 0x0800, kZip64Field = 1,
                         kPaddingField = 0x4246;  // "FB", as PyTorch writes it
 constexpr std::uint32_t kFirstOfJanuary1980 = 0x0021'0000, kFileForAll = 0x81a4'0000;  // -rw-r--r--
 
@@ -19,7 +19,7 @@ std::uint32_t narrow(std::uint64_t number, bool is_wide) {
 void write_common(ByteWriter& out, const ZipEntry& entry, bool is_wide, std::uint16_t extra_bytes) {
   out.write(is_wide ? kNeedsZip64 : kNeedsDeflate);
   out.write(kUtf8Names);
-  out.write(entry.is_deflated ? kDeflated : std::uint16_t{0});
+  out.write(entry.is_deflated ? kDeflateMethod : std::uint16_t{0});
   out.write(kFirstOfJanuary1980);
   out.write(entry.crc32);
   out.write(narrow(entry.stored, entry.is_wide));
