@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <lmdb.h>
@@ -64,12 +65,14 @@ class LibraryWalk {
   void open(const std::string& path) {
     MDB_env* env = nullptr;
     StorageRetry retry(path);
-    // It reads the first pages of the file.
+    // It reads the first pages of the file, and takes a read that returns less than was asked for as damage.
+    bool is_again = false;
     for (int result = -1; result != MDB_SUCCESS;) {
       check(mdb_env_create(&env), "mdb_env_create");
       result = mdb_env_open(env, path.c_str(), MDB_RDONLY | MDB_NOLOCK | MDB_NOSUBDIR, 0);
       if (result == MDB_SUCCESS) break;
       mdb_env_close(env);
+      if (result == MDB_INVALID && !std::exchange(is_again, true)) continue;
       if (!retry.again(result)) check(result, "mdb_env_open");
     }
     check(mdb_txn_begin(env, nullptr, MDB_RDONLY, &txn_), "mdb_txn_begin");

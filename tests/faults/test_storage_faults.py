@@ -144,6 +144,18 @@ class CommandsThatFail(StorageCase):
             for calls, errors in faults:
                 self.strike_some(name, calls, errors)
 
+    def test_short_reads_of_a_library(self):
+        """liblmdb itself takes a short read of its first pages as damage."""
+        self.photos = make_photos(self.folder / "photos", 12, sides=(20, 60))
+        for container in ("lmdb", "hdf5"):
+            self.ok("convert", self.photos, self.folder / container, "--to", container)
+            self.command = lambda out, container=container: ["verify", self.folder / container, "--deep"]
+            self.reference = self.folder / "none"
+            path = str(self.folder / container / "shard-")
+            for skip in range(self.count_calls("read", path, ring=False)):
+                with self.subTest(container=container, skip=skip):
+                    self.strike("read", SHORT, path, skip, 1, False)
+
     def strike_some(self, name, calls, errors):
         """Each error once at a random call, and one of them from a call on; or all of them at all calls."""
         count = self.count_calls(calls, self.folder.path, ring=False)
