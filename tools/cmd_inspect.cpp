@@ -91,24 +91,44 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
   return text;
 }
 
+void write_bytes(Bytes bytes, const Field& field) {
+  if (::isatty(STDOUT_FILENO) != 0 && field.kind != Kind::text) {
+    throw Error(Code::usage, "refusing to write {} bytes of field '{}' to a terminal", bytes.size(),
+                field.name)
+        .hint(
+            "redirect stdout to a file or a pipe, or pass --json to see what the sample contains");
+  }
+  print(as_text(bytes));
+}
+
+void write_element(const FoundSample& found, std::size_t field, std::uint64_t number) {
+  const Field& described = found.schema.fields[field];
+  if (described.kind != Kind::list) {
+    throw Error(Code::usage, "--element {}: field '{}' is not a list", number,
+                printable(described.name))
+        .hint("leave the option out, or name a field of kind list with --field");
+  }
+  const auto* elements = std::get_if<std::vector<Bytes>>(&found.sample.values[field]);
+  const std::uint64_t count = elements == nullptr ? 0 : elements->size();
+  if (number >= count) {
+    throw Error(Code::not_found, "no element {} in field '{}' of sample '{}', which has {}", number,
+                printable(described.name), printable(found.sample.key), count)
+        .hint("elements are numbered from 0");
+  }
+  write_bytes((*elements)[number], described);
+}
+
 // The bytes of a field as they are; a number as a line of text.
 void write_field(const FoundSample& found, std::size_t field) {
   const Value& value = found.sample.values[field];
   if (const auto* bytes = std::get_if<Bytes>(&value)) {
-    if (::isatty(STDOUT_FILENO) != 0 && found.schema.fields[field].kind != Kind::text) {
-      throw Error(Code::usage, "refusing to write {} bytes of field '{}' to a terminal",
-                  bytes->size(), found.schema.fields[field].name)
-          .hint(
-              "redirect stdout to a file or a pipe, or pass --json to see what the sample "
-              "contains");
-    }
-    print(as_text(*bytes));
+    write_bytes(*bytes, found.schema.fields[field]);
   } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
     print(fmt::format("{}\n", *integer));
   } else if (const auto* real = std::get_if<double>(&value)) {
     print(fmt::format("{}\n", *real));
   } else if (const auto* elements = std::get_if<std::vector<Bytes>>(&value)) {
-    for (const Bytes element : *elements) print(as_text(element));
+    for (const Bytes element : *elements) write_bytes(element, found.schema.fields[field]);
   } else {
     throw Error(Code::not_found, "field '{}' is missing in sample '{}'",
                 printable(found.schema.fields[field].name), printable(found.sample.key))
@@ -138,7 +158,9 @@ void declare_cat(CommandLine& line) {
       ("key", po::value<std::string>()->value_name("KEY"),
        "find the sample by its key instead of its row")  //
       ("field", po::value<std::string>()->value_name("F"),
-       "field to write, or 'key'; default: the first field");
+       "field to write, or 'key'; default: the first field")  //
+      ("element", po::value<std::string>()->value_name("K"),
+       "only this element of a field that is a list, counted from 0");
 }
 
 int run_cat(const CommandLine& line) {
@@ -155,12 +177,17 @@ int run_cat(const CommandLine& line) {
     print(sample_facts(found).dump() + "\n");
     return kDone;
   }
+  std::optional<std::uint64_t> element;
+  if (line.has("element")) element = parse_count(line.text("element"), "--element");
   const std::string field = line.has("field") ? line.text("field") : found.schema.fields.at(0).name;
-  if (field == "key") {
+  if (field == "key" && !element) {
     print(found.sample.key + "\n");
     return kDone;
   }
   const std::optional<std::size_t> position = found.schema.find(field);
+  if (field == "key")
+    throw Error(Code::usage, "--element {}: the key is not a list", *element)
+        .hint("leave the option out, or name a field of kind list with --field");
   if (!position) {
     std::vector<std::string> names = {"key"};
     for (const Field& one : found.schema.fields) names.push_back(one.name);
@@ -169,7 +196,7 @@ int run_cat(const CommandLine& line) {
         .hint(did_you_mean(field, names))
         .hint("the fields are key, " + fields_text(found.schema, RowStorage::indexed()));
   }
-  write_field(found, *position);
+  element ? write_element(found, *position, *element) : write_field(found, *position);
   return kDone;
 }
 

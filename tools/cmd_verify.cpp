@@ -70,7 +70,8 @@ std::string opinion_of(const VerifyReport& report) {
 // What to do about the findings: it depends on which files they are in.
 std::string_view hint_for(const VerifyReport& report, const std::string& dataset) {
   const auto is_sidecar = [](const Finding& finding) {
-    return finding.file.ends_with(".index.npy") || finding.file.ends_with(".blocks.npy");
+    return std::any_of(std::begin(kListSuffixes), std::end(kListSuffixes),
+                       [&](std::string_view suffix) { return finding.file.ends_with(suffix); });
   };
   const auto is_difference = [](const Finding& finding) { return finding.file.empty(); };
   const std::vector<Finding>& findings = report.first_findings;

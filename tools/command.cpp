@@ -54,7 +54,7 @@ constexpr Command kCommands[] = {
      .declare = declare_ls,
      .run = run_ls},
     {.name = "cat",
-     .usage = "shale cat DATASET ROW | --key KEY [--field F]",
+     .usage = "shale cat DATASET ROW | --key KEY [--field F] [--element K]",
      .summary = "write one field of one sample to stdout",
      .examples = "shale cat out 42 > photo.jpg\n"
                  "shale cat out --key cats/a.jpg --json",

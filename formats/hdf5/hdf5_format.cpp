@@ -60,6 +60,7 @@ const Format hdf5_format = {
     .unpack = unpack_hdf5_file,
     .scan = scan_hdf5_shard,
     .scan_by_library = scan_hdf5_by_library,
+    .walk_list = nullptr,
     .split_list = nullptr,  // it holds no lists
     .write_native_index = nullptr,
 };

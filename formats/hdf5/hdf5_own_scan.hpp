@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "shale/format/format.hpp"
-#include "shale/wire/view_bytes.hpp"
+#include "shale/base/view_bytes.hpp"
 
 #include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_directory.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "shale/data/shard_index.hpp"
-#include "shale/wire/view_bytes.hpp"
+#include "shale/base/view_bytes.hpp"
 
 namespace shale::lmdb {
 

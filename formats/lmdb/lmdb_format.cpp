@@ -52,6 +52,7 @@ ShardLayout lmdb_layout(const Schema& schema, const OptionSet& options) {
   layout.field_part.assign(schema.fields.size(), 0);
   layout.has_keys = true;
   layout.has_whole_records = true;
+  layout.has_elements = schema.has_lists();
   return layout;
 }
 
@@ -125,6 +126,7 @@ const Format lmdb_format = {
     .scan = scan_lmdb_shard,
     .scan_by_library = scan_lmdb_by_library,
     .open_map = open_lmdb_map,
+    .walk_list = walk_msgpack_list,
     .split_list = split_msgpack_list,
     .write_native_index = nullptr,
 };

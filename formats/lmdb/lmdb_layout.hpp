@@ -7,7 +7,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/data/shard_index.hpp"
-#include "shale/wire/view_bytes.hpp"
+#include "shale/base/view_bytes.hpp"
 
 #include "formats/lmdb/lmdb_layout_field.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "shale/data/shard_index.hpp"
-#include "shale/wire/view_bytes.hpp"
+#include "shale/base/view_bytes.hpp"
 
 #include "formats/lmdb/lmdb_layout_field.hpp"
 

@@ -40,6 +40,7 @@ const Format npy_format = {
     .create_shard = create_npy_shard,
     .survey = survey_npy,
     .scan = scan_npy_shard,
+    .walk_list = nullptr,
     .split_list = nullptr,  // it holds no lists
     .write_native_index = nullptr,
 };

@@ -53,6 +53,7 @@ const Format pt_format = {
     .create_shard = create_pt_shard,
     .survey = survey_pt,
     .scan = scan_pt_shard,
+    .walk_list = nullptr,
     .split_list = nullptr,  // it holds no lists
     .write_native_index = nullptr,
 };

@@ -53,6 +53,7 @@ ShardLayout record_layout(const Schema& schema, const OptionSet&) {
   layout.field_part.assign(schema.fields.size(), 0);
   layout.has_keys = true;
   layout.has_whole_records = true;
+  layout.has_elements = schema.has_lists();
   return layout;
 }
 
@@ -79,6 +80,7 @@ const Format record_format = {
     .create_shard = create_record_shard,
     .survey = survey_record_file,
     .scan = scan_record_shard,
+    .walk_list = walk_record_list,
     .split_list = split_record_list,
     .write_native_index = nullptr,
 };

@@ -295,23 +295,37 @@ void scan_record_shard(const ShardInput& input, const OptionSet&, const RowSink&
   RecordScanner(input, rows, findings).scan();
 }
 
-std::vector<Bytes> split_record_list(Bytes extent, std::uint32_t count) {
-  // Each element takes two bytes at least: checked before memory is taken.
-  if (count > extent.size() / 2) {
-    throw Error(Code::damaged, "list of {} elements in {} bytes", count, extent.size());
-  }
-  std::vector<Bytes> elements;
-  elements.reserve(count);
-  ByteReader in(extent);
-  while (!in.at_end()) {
+std::vector<FieldPlace> walk_record_list(const ViewBytes& view, const FieldPlace& list) {
+  constexpr std::uint64_t kMostHeaderBytes = 20;  // two varints
+  const std::uint64_t end = list.offset + list.length;
+  std::vector<FieldPlace> elements;
+  std::uint64_t found = 0;
+  for (std::uint64_t at = list.offset; at < end; ++found) {
+    const Bytes header = view(at, std::min(kMostHeaderBytes, end - at));
+    ByteReader in(header);
     const std::uint64_t tag = in.read_varint();  // other writers' tags may be longer than need be
     if (tag != 0x0a)
       throw Error(Code::damaged, "list element begins with {:#04x}, expected 0x0a", tag);
-    elements.push_back(in.read_bytes(in.read_varint()));
+    const std::uint64_t length = in.read_varint();
+    at += header.size() - in.remaining();
+    if (length > end - at)
+      throw Error(Code::damaged, "list element of {} bytes, {} are left", length, end - at);
+    if (found < list.count) elements.push_back({.offset = at, .length = length});
+    at += length;
   }
-  if (elements.size() != count) {
-    throw Error(Code::damaged, "list holds {} elements, expected {}", elements.size(), count);
-  }
+  if (found != list.count)
+    throw Error(Code::damaged, "list holds {} elements, expected {}", found, list.count);
+  return elements;
+}
+
+std::vector<Bytes> split_record_list(Bytes extent, std::uint32_t count) {
+  const ViewBytes view = [extent](std::uint64_t offset, std::uint64_t length) {
+    return extent.subspan(offset, length);
+  };
+  std::vector<Bytes> elements;
+  for (const FieldPlace& place :
+       walk_record_list(view, {.offset = 0, .length = extent.size(), .count = count}))
+    elements.push_back(extent.subspan(place.offset, place.length));
   return elements;
 }
 

@@ -14,6 +14,11 @@ namespace shale {
 void scan_record_shard(const ShardInput& input, const OptionSet& options, const RowSink& rows,
                        const FindingSink& findings);
 
+/// Where the elements of a list lie. Errors: Code::damaged if they do not end where the list does,
+/// or are not as many as it says.
+[[nodiscard]] std::vector<FieldPlace> walk_record_list(const ViewBytes& view,
+                                                       const FieldPlace& list);
+
 /// The elements of a list's extent: (0x0a, length, bytes) each.
 /// Errors: Code::damaged if the extent is anything else, or does not hold exactly `count`.
 [[nodiscard]] std::vector<Bytes> split_record_list(Bytes extent, std::uint32_t count);

@@ -54,6 +54,7 @@ const Format safetensors_format = {
     .create_shard = create_safetensors_shard,
     .survey = survey_safetensors,
     .scan = scan_safetensors_shard,
+    .walk_list = nullptr,
     .split_list = nullptr,  // it holds no lists
     .write_native_index = nullptr,
 };

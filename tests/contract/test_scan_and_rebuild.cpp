@@ -16,8 +16,10 @@ void drop_checksums(std::vector<IndexRow>& rows) {
   }
 }
 
-// The rows as bytes: a NaN is equal to itself there.
-std::vector<std::byte> bytes_of_rows(const std::vector<IndexRow>& rows, const Manifest& manifest) {
+// The rows as bytes: a NaN is equal to itself there. Without the rows of their elements, which come
+// with an index.
+std::vector<std::byte> bytes_of_rows(const std::vector<IndexRow>& rows, Manifest manifest) {
+  manifest.layout.has_elements = false;
   const IndexColumns columns(manifest.schema, manifest.layout);
   ByteWriter bytes;
   for (const IndexRow& row : rows) columns.encode(row, bytes);

@@ -77,7 +77,7 @@ std::uint64_t stop_everywhere(const std::function<void(const Events&)>& work,
       CHECK(questions < k);  // else a stop went unheard
       return questions;
     } catch (const Error& error) {
-      REQUIRE_MESSAGE(error.code() == Code::interrupted, error.what());
+      REQUIRE_MESSAGE(error.code() == Code::interrupted, std::string(error.what()));
     }
     check();
   }
@@ -117,7 +117,9 @@ std::string foreign_file_of(const StopFolder& dir, const Format& format, std::si
   (void)write_set(format, plain_samples(full_schema(format), samples, 3000), dir / "own");
   std::string file;
   for (const std::string& name : files_in(dir / "own")) {
-    if (name.ends_with(".index.npy") || name.ends_with(".blocks.npy")) continue;
+    if (std::any_of(std::begin(kListSuffixes), std::end(kListSuffixes),
+                    [&](std::string_view suffix) { return name.ends_with(suffix); }))
+      continue;
     if (name.starts_with("shard-") && file.empty()) file = name;
   }
   const std::string copy = dir / ("foreign" + file.substr(file.rfind('.')));

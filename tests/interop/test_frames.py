@@ -3,8 +3,11 @@
 import json
 import random
 
+import numpy
+
 import pytest
 from conftest import run_shale
+from documented_code import blocks_of, bytes_left_by, lines_of
 from PIL import Image
 from shale import Dataset, convert, errors, merge, repair, verify
 
@@ -145,3 +148,99 @@ def test_what_is_no_folder_of_videos(videos, tmp_path):
     convert(videos, tmp_path / "out", to="record", group="frames")
     with pytest.raises(errors.UsageError, match="group is for folders of images"):
         convert(tmp_path / "out", tmp_path / "again", to="record", group="frames")
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_every_element_stands_in_the_element_list(to, videos, tmp_path):
+    """Read as docs/index.md says, and taken away, altered and shifted."""
+    out = tmp_path / "out"
+    convert(videos, out, to=to, group="frames", shard_samples=2)
+    wanted = dict(expected(videos))
+    manifest = json.loads((out / "dataset.json").read_text())
+    assert manifest["requires"] == ["elements"] and manifest["layout"]["has_elements"]
+    seen = {}
+    for shard in manifest["shards"]:
+        index, elements = (numpy.load(out / shard[part]["name"]) for part in ("index", "elements"))
+        data = (out / shard["files"][0]["name"]).read_bytes()
+        assert len(elements) == index["frames.count"].sum()
+        for row in index:
+            key = data[int(row["key.offset"]):][: int(row["key.length"])].decode()
+            first = int(row["frames.first"])
+            places = elements[first : first + int(row["frames.count"])]
+            seen[key] = [data[int(p["offset"]) : int(p["offset"]) + int(p["length"])] for p in places]
+    assert seen == wanted
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_an_element_list_is_verified_and_rebuilt(to, videos, tmp_path):
+    out = tmp_path / "out"
+    convert(videos, out, to=to, group="frames")
+    path = out / "shard-000000.elements.npy"
+    whole = path.read_bytes()
+
+    def check_damage():
+        found = run_shale("verify", out, code=3)
+        assert path.name in found.stderr.decode()
+        with pytest.raises(errors.DamagedError, match="elements"), Dataset(out) as dataset:
+            dataset[0]
+        run_shale("index", out)
+        assert path.read_bytes() == whole
+        assert verify(out, deep=True).ok
+
+    path.unlink()
+    check_damage()
+    path.write_bytes(whole[:-1])
+    check_damage()
+    for at in (9, 128, len(whole) - 3):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        check_damage()
+
+
+def resealed(folder):
+    """The manifest of a dataset whose element list was changed, with hashes that fit."""
+    import xxhash
+
+    path = folder / "dataset.json"
+    manifest = path.read_text()
+    listed = json.loads(manifest)["shards"][0]["elements"]
+    content = (folder / listed["name"]).read_bytes()
+    made = xxhash.xxh3_128_hexdigest(xxhash.xxh3_128_digest(content))
+    manifest = manifest.replace(listed["xxh3_128"], made)
+    body, tail = manifest[: manifest.rindex('"hash": "')] + '"hash": "', '"\n}\n'
+    path.write_text(body + xxhash.xxh3_128_hexdigest((body + tail).encode()) + tail)
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_a_sealed_element_list_that_is_wrong_is_found_by_a_deep_check(to, videos, tmp_path):
+    out = tmp_path / "out"
+    convert(videos, out, to=to, group="frames")
+    path = out / "shard-000000.elements.npy"
+    whole = numpy.load(path)
+    for column, change in (("offset", 1), ("length", 2), ("crc32c", 7)):
+        elements = whole.copy()
+        elements[3][column] += change
+        numpy.save(path, elements)
+        resealed(out)
+        found = run_shale("verify", out, "--deep", code=3)
+        assert f"{path.name}: byte {192 + 3 * 20}: sample" in found.stderr.decode() and b"differs from the container" in found.stderr, column
+
+
+@pytest.mark.parametrize("block", blocks_of(["docs/index.md"], "six-lines-of-a-list"))
+def test_the_lines_in_the_document_read_a_frame(block, videos, tmp_path):
+    out = tmp_path / "set"
+    convert(videos, out, to="record", group="frames")
+    frames = dict(expected(videos))[Dataset(out)[1]["key"]]
+    assert frames[5] in bytes_left_by(block, out, tmp_path)
+    assert len(lines_of(block)) <= 6
+
+
+def test_cat_writes_one_element(videos, tmp_path):
+    out = tmp_path / "out"
+    convert(videos, out, to="lmdb", group="frames")
+    frames = dict(expected(videos))["b/v10"]
+    for number in (0, 3, len(frames) - 1):
+        assert run_shale("cat", out, "--key", "b/v10", "--element", str(number)).stdout == frames[number]
+    refused = run_shale("cat", out, "--key", "b/v10", "--element", str(len(frames)), code=1).stderr.decode()
+    assert f"no element {len(frames)} in field 'frames' of sample 'b/v10', which has {len(frames)}" in refused
+    assert b"field 'label' is not a list" in run_shale("cat", out, "0", "--field", "label", "--element", "0", code=2).stderr
+    assert b"the key is not a list" in run_shale("cat", out, "0", "--field", "key", "--element", "0", code=2).stderr

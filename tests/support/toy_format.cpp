@@ -62,6 +62,7 @@ ShardLayout toy_layout(const Schema& schema, const OptionSet&) {
   layout.field_part.resize(schema.fields.size());
   std::iota(layout.field_part.begin(), layout.field_part.end(), kFirstFieldPart);
   layout.key_part = kKeyPart;
+  layout.has_elements = schema.has_lists();
   return layout;
 }
 
@@ -283,6 +284,19 @@ LibraryReading scan_toy_by_library(const ShardInput& input, const RowSink& rows,
   return scan_in_child(input, scan, rows, findings, ask);
 }
 
+std::vector<FieldPlace> walk_toy_list(const ViewBytes& view, const FieldPlace& list) {
+  std::vector<FieldPlace> elements;
+  for (std::uint64_t at = list.offset; at < list.offset + list.length;) {
+    const std::uint64_t length = ByteReader(view(at, sizeof(std::uint32_t))).read_u32();
+    at += sizeof(std::uint32_t);
+    elements.push_back({.offset = at, .length = length});
+    at += length;
+  }
+  if (elements.size() != list.count)
+    throw Error(Code::damaged, "toy list of {}, expected {}", elements.size(), list.count);
+  return elements;
+}
+
 std::vector<Bytes> split_toy_list(Bytes extent, std::uint32_t count) {
   std::vector<Bytes> elements;
   ByteReader in(extent, "toy list");
@@ -325,6 +339,7 @@ const Format toy_format = {
     .create_shard = create_toy_shard,
     .scan = scan_toy_shard,
     .scan_by_library = scan_toy_by_library,
+    .walk_list = walk_toy_list,
     .split_list = split_toy_list,
     .write_native_index = write_toy_list,
 };

@@ -79,6 +79,7 @@ const Format toy_rows_format = {
     .encode = encode_toy_row,
     .create_sizer = create_toy_rows_sizer,
     .create_shard = create_toy_rows,
+    .walk_list = nullptr,
     .split_list = nullptr,
     .write_native_index = nullptr,
 };

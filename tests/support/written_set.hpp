@@ -9,6 +9,7 @@
 #include "shale/base/error.hpp"
 #include "shale/data/digest.hpp"
 #include "shale/format/format.hpp"
+#include "shale/format/list_elements.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/manifest_file.hpp"
@@ -27,6 +28,7 @@ struct SetOptions {
   std::uint64_t limit_bytes = std::uint64_t{1} << 30, limit_samples = ~std::uint64_t{0};
   std::string fail_at = {};  ///< of the toy format
   bool keys_are_unique = false;
+  bool lists_elements = true;
 };
 
 /// A format's options as they are where none is set.
@@ -36,6 +38,7 @@ inline OptionSet defaults(const Format& format) { return OptionSet(format.option
 inline Record encoded(const Format& format, const Sample& sample, const Schema& schema,
                       const OptionSet& options) {
   Record record = format.encode(sample, schema, options);
+  locate_elements(record, schema, format, format.layout(schema, options));
   SampleDigest digest = digest_of(sample, schema);
   if (!format.layout(schema, options).has_keys) digest.keyed = {};
   record.digest.add(digest);
@@ -81,7 +84,8 @@ class SetInProgress {
                                             .limit_samples = set_options.limit_samples,
                                             .io = IoMode::buffered,
                                             .memory_bytes = 16 << 20,
-                                            .keys_are_unique = set_options.keys_are_unique});
+                                            .keys_are_unique = set_options.keys_are_unique,
+                                            .lists_elements = set_options.lists_elements});
   }
 
   void append(const Sample& sample) {

@@ -40,4 +40,17 @@ class Blob {
   std::uint64_t size_ = 0;
 };
 
+/// A blob as bytes at offsets, for what is parsed in order. Borrows it; a view ends with the next.
+class BlobView {
+ public:
+  explicit BlobView(const Blob& blob);
+  /// Errors: Code::bug for bytes that are not in the blob.
+  [[nodiscard]] Bytes operator()(std::uint64_t offset, std::uint64_t length);
+
+ private:
+  std::vector<Bytes> pieces_;
+  std::vector<std::uint64_t> begins_;  // of each piece, and the end of the last
+  std::vector<std::byte> joined_;
+};
+
 }  // namespace shale

@@ -35,8 +35,14 @@ struct ManifestShard {
   std::vector<ManifestFile> files;  ///< in the order of ShardLayout::file_suffixes
   /// No name for blocks: the payload was never read. No name for the index: rows are fixed.
   ManifestFile index, blocks;
+  ManifestFile elements = {};        ///< no name: no field is a list, or shale 0.2.0 wrote it
   std::vector<std::uint64_t> bases;  ///< where row 0 of each field begins, where rows are fixed
   DatasetDigest digest;              ///< digest.samples is the number of rows
+
+  /// The files about the shard that it has: index, elements, blocks.
+  [[nodiscard]] std::vector<const ManifestFile*> lists() const;
+  /// Bytes of those.
+  [[nodiscard]] std::uint64_t list_bytes() const;
 };
 
 /// What tells one state of a file of another tool from another: xxh3-128 of its head, of its tail,

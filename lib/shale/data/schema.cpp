@@ -77,6 +77,11 @@ std::uint64_t Field::tensor_bytes() const {
   return bytes;
 }
 
+bool Schema::has_lists() const {
+  return std::any_of(fields.begin(), fields.end(),
+                     [](const Field& field) { return field.kind == Kind::list; });
+}
+
 std::optional<std::size_t> Schema::find(std::string_view name) const {
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (fields[i].name == name) return i;

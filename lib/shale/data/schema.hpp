@@ -48,6 +48,7 @@ struct Schema {
   bool has_keys = true;
   friend bool operator==(const Schema&, const Schema&) = default;
   [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;
+  [[nodiscard]] bool has_lists() const;
 };
 
 /// True for the names that no field can have because the index or the command line uses them.

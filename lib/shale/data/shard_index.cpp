@@ -45,6 +45,11 @@ void move_places(IndexRow& row, std::uint64_t key_base, std::span<const std::uin
   move(row.record_offset, record_base);
   for (std::size_t i = 0; i < row.cells.size(); ++i)
     move(row.cells[i].place.offset, field_bases[i]);
+  auto element = row.elements.begin();
+  for (std::size_t i = 0; i < row.cells.size() && element != row.elements.end(); ++i) {
+    for (std::uint32_t k = 0; k < row.cells[i].place.count; ++k)
+      move((element++)->offset, field_bases[i]);
+  }
 }
 
 }  // namespace shale

@@ -21,7 +21,13 @@ struct FieldPlace {
   std::uint64_t length = 0;
   std::uint32_t crc32c = 0;  ///< of the stored bytes of the extent
   std::uint32_t count = 0;   ///< elements of a list
-  friend bool operator==(const FieldPlace&, const FieldPlace&) = default;
+  /// The row of a list's first element in the shard's list of elements, if it has one. The index
+  /// numbers them; a container does not say, so places are equal without it.
+  std::uint64_t first = 0;
+  friend bool operator==(const FieldPlace& one, const FieldPlace& other) {
+    return one.offset == other.offset && one.length == other.length && one.crc32c == other.crc32c &&
+           one.count == other.count;
+  }
 };
 
 /// What the index says of one field of one sample: a place, or the number itself.
@@ -37,13 +43,15 @@ struct IndexRow {
   FieldPlace key;
   std::uint64_t key_hash = 0;    ///< xxh3-64 of the key's bytes
   std::vector<IndexCell> cells;  ///< a field each, in schema order
+  /// Where the elements of its lists lie, field by field; while the shard is written or scanned.
+  std::vector<FieldPlace> elements = {};
   std::uint64_t record_offset = kMissing,
                 record_length = 0;  ///< where the container keeps a sample in one piece
   friend bool operator==(const IndexRow&, const IndexRow&) = default;
 };
 
-/// Adds where the parts of a sample begin to its places: one number for the key, one for each
-/// field, one for the record. What is missing stays so.
+/// Adds where the parts of a sample begin to its places, those of elements among them: one number
+/// for the key, one for each field, one for the record. What is missing stays so.
 void move_places(IndexRow& row, std::uint64_t key_base, std::span<const std::uint64_t> field_bases,
                  std::uint64_t record_base);
 
@@ -85,6 +93,8 @@ struct ShardLayout {
   /// False for shards of other tools whose payload has not been read: their index has no crc32c,
   /// they have no block list, and their files no hash.
   bool has_checksums = true;
+  /// Beside the index stands a list of where each element of a list lies.
+  bool has_elements = false;
   /// Each value has a crc32c in the index.
   [[nodiscard]] bool has_value_checksums() const {
     return has_checksums && rows.has_value_checksums();

@@ -12,6 +12,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/datasets/file_fingerprint.hpp"
+#include "shale/format/list_elements.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/io/nameless_file.hpp"
 #include "shale/io/path_facts.hpp"
@@ -141,6 +142,7 @@ class Indexing {
     const Format& format = describe_file();
     std::vector<std::string> suffixes;
     if (manifest_.layout.rows.has_index()) suffixes.emplace_back(kIndexSuffix);
+    if (manifest_.layout.has_elements) suffixes.emplace_back(kElementsSuffix);
     if (request_.with_checksums) suffixes.emplace_back(kBlocksSuffix);
     refuse_foreign_files(place, suffixes);
     const auto create_list = [&](ManifestFile& list, std::string_view suffix) {
@@ -285,7 +287,12 @@ class Indexing {
 
   void locate_rows(const Format& format, const CreateList& create_list) {
     if (manifest_.layout.rows.has_index()) {
-      write_index(format, create_list(shard_.index, kIndexSuffix));
+      OutputFile index = create_list(shard_.index, kIndexSuffix);
+      std::optional<OutputFile> elements;
+      if (manifest_.layout.has_elements)
+        elements.emplace(create_list(shard_.elements, kElementsSuffix));
+      write_index(format, {std::move(index), IndexColumns(manifest_.schema, manifest_.layout),
+                           std::move(elements)});
     } else {
       place_rows(format);
     }
@@ -315,26 +322,31 @@ class Indexing {
     }
   }
 
-  void write_index(const Format& format, OutputFile file) {
-    IndexWriter writer(std::move(file), IndexColumns(manifest_.schema, manifest_.layout));
-    const auto take = [&](const IndexRow& row) {
+  void write_index(const Format& format, IndexWriter writer) {
+    const ShardInput input{.files = files_,
+                           .schema = manifest_.schema,
+                           .layout = manifest_.layout,
+                           .reads_payload = request_.with_checksums,
+                           .progress = events_.of_walk()};
+    ElementScan scan(format, input);
+    const auto take = [&](IndexRow row) {
+      scan.locate(row);
       writer.append(row);
       for (std::size_t i = 0; i < row.cells.size(); ++i) {
         if (is_located(manifest_.schema.fields[i].kind))
           shard_.payload_bytes += row.cells[i].place.length;
       }
     };
-    format.scan({.files = files_,
-                 .schema = manifest_.schema,
-                 .layout = manifest_.layout,
-                 .reads_payload = request_.with_checksums,
-                 .progress = events_.of_walk()},
-                OptionSet(format.options), take,
+    format.scan(input, OptionSet(format.options), take,
                 [this](const Finding& finding) { refuse(finding); });
     shard_.digest.samples = writer.rows();
-    const FileSummary written = writer.finish();
-    shard_.index.bytes = written.bytes;
-    shard_.index.hash = written.hash;
+    const WrittenIndex written = writer.finish();
+    const auto describe_list = [](ManifestFile& list, const FileSummary& made) {
+      list.bytes = made.bytes;
+      list.hash = made.hash;
+    };
+    describe_list(shard_.index, written.index);
+    if (written.elements) describe_list(shard_.elements, *written.elements);
   }
 
   void write_blocks(OutputFile file) {

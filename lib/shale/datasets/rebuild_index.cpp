@@ -6,6 +6,7 @@
 #include "shale/base/error.hpp"
 #include "shale/data/mismatch.hpp"
 #include "shale/format/format.hpp"
+#include "shale/format/list_elements.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/io/free_space.hpp"
@@ -48,7 +49,7 @@ class Rebuilding {
   RebuiltShard rebuild(const ManifestShard& shard) {
     RebuiltShard result{.name = shard.name, .fault = {}};
     result.has_index = manifest_.layout.rows.has_index();
-    const bool has_index = !result.has_index || is_whole(directory_, shard.index, events_),
+    const bool has_index = !result.has_index || has_whole_index(shard),
                has_blocks = is_whole(directory_, shard.blocks, events_);
     try {
       std::vector<InputFile> files = open_files(shard);
@@ -57,7 +58,7 @@ class Rebuilding {
       if (!work_) begin();
       const std::vector<Hash128> blocks = hash_files(shard, files);
       SpaceNeed need;  // beside damaged ones, which stay until the new ones are whole
-      if (!has_index) need = {shard.index.bytes, 1};
+      if (!has_index) need = {shard.index.bytes + shard.elements.bytes, 2};
       if (!has_blocks) need = {need.bytes + shard.blocks.bytes, need.files + 1};
       require_room(directory_, need, "free some space on this file system, then run it again");
       if (!has_index) {
@@ -80,6 +81,11 @@ class Rebuilding {
   void begin() {
     work_.emplace(directory_);
     work_->clear();
+  }
+
+  [[nodiscard]] bool has_whole_index(const ManifestShard& shard) const {
+    return is_whole(directory_, shard.index, events_) &&
+           (shard.elements.name.empty() || is_whole(directory_, shard.elements, events_));
   }
 
   [[nodiscard]] std::vector<InputFile> open_files(const ManifestShard& shard) const {
@@ -113,10 +119,14 @@ class Rebuilding {
   }
 
   void write_index(const ManifestShard& shard, const std::vector<InputFile>& files) const {
-    const std::string path = join_path(work_->path(), shard.index.name);
-    IndexWriter writer(
-        OutputFile(path, {.io = IoMode::buffered, .buffer_bytes = 256 * 1024, .buffers = 1}),
-        IndexColumns(manifest_.schema, manifest_.layout));
+    const auto create = [this](const ManifestFile& list) {
+      return OutputFile(join_path(work_->path(), list.name),
+                        {.io = IoMode::buffered, .buffer_bytes = 256 * 1024, .buffers = 1});
+    };
+    std::optional<OutputFile> elements;
+    if (manifest_.layout.has_elements) elements.emplace(create(shard.elements));
+    IndexWriter writer(create(shard.index), IndexColumns(manifest_.schema, manifest_.layout),
+                       std::move(elements));
     const ShardInput input{.files = files,
                            .schema = manifest_.schema,
                            .layout = manifest_.layout,
@@ -125,10 +135,20 @@ class Rebuilding {
     const FindingSink refuse = [](const Finding& finding) {
       throw Error(Code::damaged, "shard cannot be scanned: {}", describe(finding));
     };
+    ElementScan scan(format_, input);
     format_.scan(
-        input, OptionSet(format_.options), [&](const IndexRow& row) { writer.append(row); },
+        input, OptionSet(format_.options),
+        [&](IndexRow row) {
+          scan.locate(row);
+          writer.append(std::move(row));
+        },
         refuse);
-    publish(path, shard.index, writer.finish());
+    const WrittenIndex written = writer.finish();
+    const auto publish_list = [this](const ManifestFile& list, const FileSummary& made) {
+      publish(join_path(work_->path(), list.name), list, made);
+    };
+    if (written.elements) publish_list(shard.elements, *written.elements);
+    publish_list(shard.index, written.index);
   }
 
   void write_blocks(const ManifestShard& shard, const std::vector<Hash128>& blocks) const {

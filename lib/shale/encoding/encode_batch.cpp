@@ -6,6 +6,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/format/list_elements.hpp"
 
 namespace shale {
 namespace {
@@ -83,6 +84,7 @@ EncodedSample encode_sample(const Sample& sample, std::uint64_t number, const So
   }
   check_sample(sample, source.schema);
   Record record = encoding.format.encode(sample, source.schema, encoding.options);
+  locate_elements(record, source.schema, encoding.format, encoding.layout);
   SampleDigest digest = digest_of(sample, source.schema);
   encoded.read.add(digest);
   if (!encoding.layout.has_keys) digest.keyed = {};

@@ -71,6 +71,15 @@ std::vector<std::uint64_t> forecast_parts(const PendingSample& pending, const So
   return payload;
 }
 
+// The elements of its lists.
+std::uint64_t elements_of(const PendingSample& pending, const Schema& schema) {
+  if (!pending.files.empty()) return pending.files.size();
+  std::uint64_t elements = 0;
+  for (std::size_t i = 0; i < schema.fields.size(); ++i)
+    elements += schema.fields[i].kind == Kind::list ? pending.cells[i].place.count : 0;
+  return elements;
+}
+
 // What is known of one sample of a source of fixed rows without reading it.
 PendingSample fixed_sample(const SourceInfo& info, std::uint64_t number) {
   PendingSample pending;
@@ -95,7 +104,7 @@ ShardForecast forecast_runs(const SourceInfo& info, const Format& format, const 
     if (rows_a_shard == 0)
       throw sample_too_large(*std::max_element(sizes.begin(), sizes.end()), shard_bytes)
           .for_sample(std::to_string(row), row);
-    forecast.file_bytes += all_files_of(sizes, rows, columns);
+    forecast.file_bytes += all_files_of(sizes, rows, 0, columns);
     forecast.data_bytes += std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
     ++forecast.shards;
   }
@@ -114,6 +123,7 @@ void refuse_too_large(const SourceInfo& info, const Format& format, std::uint64_
   const ShardLayout layout = format.layout(info.schema, options);
   const auto bytes_with = [&](const std::vector<std::uint64_t>& parts) {
     return largest_file_of(format.create_sizer(info.schema, options)->size_with(parts), 1,
+                           elements_of(*info.largest, info.schema),
                            IndexColumns(info.schema, layout));
   };
   if (bytes_with(forecast_parts(*info.largest, info, format, options, layout)) <= shard_bytes)
@@ -139,18 +149,19 @@ ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_
   };
   ShardForecast forecast;
   std::unique_ptr<ShardSizer> sizer;
-  std::uint64_t samples = 0, shard_total = 0, shard_data = 0;
+  std::uint64_t samples = 0, elements = 0, shard_total = 0, shard_data = 0;
   for (std::uint64_t number = 0; const std::optional<PendingSample> pending = next(number);
        ++number) {
     const std::vector<std::uint64_t> parts =
         forecast_parts(*pending, info, format, options, layout);
+    const std::uint64_t more = elements_of(*pending, info.schema);
     for (bool is_new = !sizer;; is_new = true) {
       if (is_new) {
         sizer = format.create_sizer(info.schema, options);
-        samples = 0;
+        samples = elements = 0;
       }
       const std::vector<std::uint64_t> sizes = sizer->size_with(parts);
-      const std::uint64_t largest = largest_file_of(sizes, samples + 1, columns);
+      const std::uint64_t largest = largest_file_of(sizes, samples + 1, elements + more, columns);
       const bool fits = largest <= shard_bytes && samples < shard_samples;
       if (!fits && is_new) {
         throw sample_too_large(largest, shard_bytes).for_sample(pending->key, number);
@@ -161,12 +172,13 @@ ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_
         continue;
       }
       forecast.shards += is_new ? 1 : 0;
-      shard_total = all_files_of(sizes, samples + 1, columns);
+      shard_total = all_files_of(sizes, samples + 1, elements + more, columns);
       shard_data = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
       break;
     }
     sizer->add(parts);
     ++samples;
+    elements += more;
   }
   forecast.file_bytes += shard_total;
   forecast.data_bytes += shard_data;

@@ -51,6 +51,7 @@ Survey Survey::of_one_file(Schema schema, Dialect dialect) {
   survey.layout.part_file = {0};
   survey.layout.field_part.assign(survey.schema.fields.size(), 0);
   survey.layout.dialect = dialect;
+  survey.layout.has_elements = survey.schema.has_lists();
   return survey;
 }
 

@@ -10,6 +10,7 @@
 
 #include "shale/base/blob.hpp"
 #include "shale/base/finding.hpp"
+#include "shale/base/view_bytes.hpp"
 #include "shale/data/digest.hpp"
 #include "shale/data/manifest.hpp"
 #include "shale/data/sample.hpp"
@@ -205,6 +206,11 @@ struct Format {
   /// long as the map does. Null: it is none. Memory: a few MiB, whatever the file holds. Errors:
   /// Code::unsupported, by name, for a layout that is not read; Code::damaged; Code::io.
   std::shared_ptr<const KeyMap> (*open_map)(std::shared_ptr<const InputFile> file) = nullptr;
+  /// Where the elements of a list lie, as many as it has, offsets and lengths, from their headers
+  /// alone; `list` is its extent in the view. Null if the format holds no lists, or its rows have
+  /// their elements (IndexRow::elements) from encode and scan. Errors: Code::damaged; what the view
+  /// throws.
+  std::vector<FieldPlace> (*walk_list)(const ViewBytes& view, const FieldPlace& list) = nullptr;
   /// The elements of a list field's extent. Null if the format holds no lists. Errors:
   /// Code::damaged.
   std::vector<Bytes> (*split_list)(Bytes extent, std::uint32_t count) = nullptr;

@@ -290,6 +290,7 @@ struct Appending {
   [[nodiscard]] ShardSetWriter::Options division() const {
     return {.limit_bytes = request.shard_bytes,
             .limit_samples = request.shard_samples,
+            .lists_elements = standing.manifest().layout.has_elements,
             .first_shard = standing.manifest().shard_count};
   }
 

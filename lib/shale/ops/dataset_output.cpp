@@ -38,8 +38,7 @@ void say_both_stay(const std::string& output, std::uint64_t needed, const Events
 void refuse_taken_names(const std::string& output, const Format& format, const Schema& schema) {
   std::vector<std::string> suffixes =
       format.layout(schema, OptionSet(format.options)).file_suffixes;
-  suffixes.emplace_back(kIndexSuffix);
-  suffixes.emplace_back(kBlocksSuffix);
+  suffixes.insert(suffixes.end(), std::begin(kListSuffixes), std::end(kListSuffixes));
   refuse_foreign_files(SetPlace::of_dataset(output), suffixes);
 }
 
@@ -70,8 +69,7 @@ Manifest refuse_incomplete(const std::string& output) {
   };
   Manifest manifest = read_manifest(output, [&](const ManifestShard& shard) {
     for (const ManifestFile& file : shard.files) require(file);
-    require(shard.index);
-    require(shard.blocks);
+    for (const ManifestFile* list : shard.lists()) require(*list);
   });
   for (const ManifestFile& file : manifest.files) require(file);
   return manifest;

@@ -105,8 +105,7 @@ DatasetInfo inspect(const DatasetRequest& request, const Events& events) {
       info.largest_file = std::max(info.largest_file, file.bytes);
     };
     for (const ManifestFile& file : shard.files) count(file);
-    count(shard.index);
-    count(shard.blocks);
+    for (const ManifestFile* list : shard.lists()) count(*list);
   }
   events.stop_if_asked();
   return info;

@@ -205,9 +205,10 @@ void make_shards_again(const RepairRequest& request, const ShardList& shards,
   for (const std::uint64_t number : numbers) {
     const std::uint64_t first = shards.first_row(number);
     source.move_to(first, first + shards.samples(number));
-    Conversion again(
-        conversion, quiet, format, source, work,
-        {.limit_bytes = conversion.shard_bytes, .limit_samples = conversion.shard_samples});
+    Conversion again(conversion, quiet, format, source, work,
+                     {.limit_bytes = conversion.shard_bytes,
+                      .limit_samples = conversion.shard_samples,
+                      .lists_elements = manifest.layout.has_elements});
     again.run();
     (void)again.finish({});
     ManifestShard made;  // the journal names it last
@@ -219,9 +220,8 @@ void make_shards_again(const RepairRequest& request, const ShardList& shards,
       (void)remove_file(join_path(work.path(), list));
     for (const ManifestFile& file : made.files)
       (void)remove_file(join_path(work.path(), file.name));
-    for (const ManifestFile* file : {&made.index, &made.blocks}) {
-      if (!file->name.empty()) (void)remove_file(join_path(work.path(), file->name));
-    }
+    for (const ManifestFile* list : made.lists())
+      (void)remove_file(join_path(work.path(), list->name));
   }
 }
 

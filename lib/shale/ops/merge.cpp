@@ -185,8 +185,7 @@ class Parts {
       if (!file.name.empty()) file.name = name + file.name.substr(shard.name.size());
     };
     for (ManifestFile& file : shard.files) rename(file);
-    rename(shard.index);
-    rename(shard.blocks);
+    for (ManifestFile* list : {&shard.index, &shard.elements, &shard.blocks}) rename(*list);
     shard.name = name;
     return shard;
   }
@@ -370,6 +369,7 @@ void gather(const Parts& parts, const WorkFolder& work, const Events& events, Me
         for (std::size_t i = 0; i < shard.files.size(); ++i)
           gathering.take(folder, shard.files[i], renamed.files[i].name);
         gathering.take(folder, shard.index, renamed.index.name);
+        gathering.take(folder, shard.elements, renamed.elements.name);
         gathering.take(folder, shard.blocks, renamed.blocks.name);
         events.report(++done, report.manifest.shard_count, report.file_bytes);
       });

@@ -154,8 +154,10 @@ class Repair {
       return !file.name.empty() && fault_of(path_of(file.name), file, events_).empty();
     };
     for (const ManifestShard& shard : shards) {
-      if (std::any_of(shard.files.begin(), shard.files.end(), is_whole) || is_whole(shard.index) ||
-          is_whole(shard.blocks))
+      const std::vector<const ManifestFile*> lists = shard.lists();
+      if (std::any_of(shard.files.begin(), shard.files.end(), is_whole) ||
+          std::any_of(lists.begin(), lists.end(),
+                      [&](const ManifestFile* list) { return is_whole(*list); }))
         return true;
     }
     return false;
@@ -165,7 +167,7 @@ class Repair {
     std::uint64_t bytes = 0;
     for (const ManifestShard& shard : shards_) {
       for (const ManifestFile& file : shard.files) bytes += file.bytes;
-      bytes += shard.index.bytes + shard.blocks.bytes;
+      bytes += shard.list_bytes();
     }
     for (const ManifestFile& file : shards_.manifest().files) bytes += file.bytes;
     return bytes;
@@ -183,8 +185,7 @@ class Repair {
     for (std::uint64_t number = 0; number < shards_.size(); ++number) {
       const ManifestShard shard = shards_[number];
       for (const ManifestFile& file : shard.files) add(file, number, true);
-      add(shard.index, number, false);
-      add(shard.blocks, number, false);
+      for (const ManifestFile* list : shard.lists()) add(*list, number, false);
       check(files);
     }
     for (const ManifestFile& file : shards_.manifest().files) add(file, std::nullopt, false);
@@ -342,6 +343,7 @@ class Repair {
     for (std::size_t i = 0; i < std::min(made.files.size(), expected.files.size()); ++i)
       take(made.files[i], expected.files[i]);
     take(made.index, expected.index);
+    take(made.elements, expected.elements);
     take(made.blocks, expected.blocks);
   }
 

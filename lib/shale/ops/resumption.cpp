@@ -44,8 +44,7 @@ void check_written_shards(const WorkFolder& work, const Events& events) {
   work.for_each_shard([&](const ManifestShard& shard) {
     events.stop_if_asked();
     for (const ManifestFile& file : shard.files) require_written(work.path(), file);
-    require_written(work.path(), shard.index);
-    require_written(work.path(), shard.blocks);
+    for (const ManifestFile* list : shard.lists()) require_written(work.path(), *list);
     left += shard.index.bytes;
   });
   work.for_each_shard([&](const ManifestShard& shard) {

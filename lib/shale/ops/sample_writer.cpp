@@ -127,11 +127,12 @@ struct SampleWriter::Impl {
 
   // Here, and not by the threads, for which it would be too late to leave out one sample.
   void refuse_too_large(const Sample& sample) const {
-    std::uint64_t bytes = sample.key.size();
+    std::uint64_t bytes = sample.key.size(), elements = 0;
     for (const Value& value : sample.values) {
       if (const Bytes* run = std::get_if<Bytes>(&value)) bytes += run->size();
       if (const auto* list = std::get_if<std::vector<Bytes>>(&value)) {
         for (const Bytes element : *list) bytes += element.size() + sizeof(std::uint64_t);
+        elements += list->size();
       }
     }
     const std::uint64_t limit = std::min(most_bytes, format.can.largest_record);
@@ -139,7 +140,7 @@ struct SampleWriter::Impl {
     std::vector<std::uint64_t> parts;
     for (const Blob& part : format.encode(sample, queue->info().schema, format_options).parts)
       parts.push_back(part.size());
-    const std::uint64_t needed = largest_file_of(sizer->size_with(parts), 1, *columns);
+    const std::uint64_t needed = largest_file_of(sizer->size_with(parts), 1, elements, *columns);
     if (needed > most_bytes)
       throw sample_too_large(needed, most_bytes).for_sample(sample.key, queue->samples());
   }

@@ -86,7 +86,8 @@ SpaceNeed least_space(const ConvertRequest& request, const Format& format, const
   const bool has_index = layout.rows.has_index() && division.writes_index;
   if (has_index) need.bytes += least.samples * IndexColumns(source.schema, layout).row_bytes();
   const std::size_t data_files = std::max<std::size_t>(layout.file_suffixes.size(), 1);
-  const std::uint64_t files = data_files + (has_index ? 1 : 0) + (division.writes_index ? 1 : 0);
+  const std::uint64_t files = data_files + (has_index ? 1 : 0) + (division.writes_index ? 1 : 0) +
+                              (division.writes_index && layout.has_elements ? 1 : 0);
   if (division.file_name.empty()) {
     need.files = least_shards(request, format, source, least, data_files) * files;
   } else {

@@ -69,6 +69,7 @@ void check_layout(const Format& format, const Manifest& manifest) {
   const auto expected = [&] {
     check_schema_fits(format, manifest.schema);
     ShardLayout made = format.layout(manifest.schema, OptionSet(format.options));
+    made.has_elements = layout.has_elements;  // sets of shale 0.2.0 have none
     if (!layout.is_of_one_file()) return made;
     made = as_one_file(std::move(made));
     made.has_checksums = layout.has_checksums;
@@ -105,6 +106,11 @@ ShardReader::ShardReader(const DatasetPaths& paths, const Manifest& manifest, Ma
       layout_(&manifest.layout),
       columns_(manifest.schema, manifest.layout) {
   if (layout_->rows.has_index()) index_ = open_checked(paths.lists, shard_.index, kRebuildList);
+  if (layout_->has_elements) {
+    elements_file_ =
+        std::make_unique<InputFile>(open_checked(paths.lists, shard_.elements, kRebuildList));
+    elements_.emplace(*elements_file_, *columns_.elements());
+  }
   try {
     check_shard_files(shard_, *schema_, *layout_);
   } catch (Error& error) {
@@ -146,6 +152,7 @@ const InputFile& ShardReader::file_of_key() const {
 
 void ShardReader::prove_index(const std::function<void(std::uint64_t bytes)>& progress) const {
   if (index_) prove_file(*index_, shard_.index, progress);
+  if (elements_file_) prove_file(*elements_file_, shard_.elements, progress);
 }
 
 void prove_file(const InputFile& file, const ManifestFile& expected,

@@ -34,6 +34,8 @@ class ShardReader {
   [[nodiscard]] const std::string& index_path() const;
   [[nodiscard]] const IndexColumns& columns() const { return columns_; }
   [[nodiscard]] IndexReader open_index() const;
+  /// Where the elements of lists lie; null: the shard has no list of them.
+  [[nodiscard]] const ElementReader* elements() const { return elements_ ? &*elements_ : nullptr; }
   /// The values of a field, where rows are fixed; inside of their file.
   [[nodiscard]] FixedColumn fixed_column(std::size_t field) const;
   [[nodiscard]] std::vector<FixedColumn> fixed_columns() const;
@@ -42,9 +44,9 @@ class ShardReader {
   [[nodiscard]] const InputFile& file_of_key() const;
   /// False: there is no crc32c of each value: no index, or one that was made without reading them.
   [[nodiscard]] bool has_checksums() const { return layout_->has_value_checksums(); }
-  /// Proves the index by its hash in the manifest: then every place, checksum and number in it is
-  /// as it was written. Nothing to prove where rows are fixed. Reads the whole index. `progress`
-  /// and errors: as prove_file.
+  /// Proves the index, and the list of elements, by their hashes in the manifest: then every place,
+  /// checksum and number in them is as it was written. Nothing to prove where rows are fixed. Reads
+  /// the whole index. `progress` and errors: as prove_file.
   void prove_index(const std::function<void(std::uint64_t bytes)>& progress = {}) const;
   /// True for files of other tools: a sample there need not have every field.
   [[nodiscard]] bool may_lack_values() const { return layout_->dialect != Dialect::own; }
@@ -56,6 +58,8 @@ class ShardReader {
   IndexColumns columns_;
   std::vector<InputFile> files_;
   std::optional<InputFile> index_;
+  std::unique_ptr<const InputFile> elements_file_;
+  std::optional<ElementReader> elements_;
 };
 
 /// Proves a file by the hash that the manifest has of it, if it has one. What the page cache held

@@ -38,7 +38,8 @@ NpyHeader block_list_header(std::uint64_t blocks) {
 IndexColumns::IndexColumns(const Schema& schema, const ShardLayout& layout)
     : has_keys_(layout.has_keys),
       has_whole_records_(layout.has_whole_records),
-      has_crc32c_(layout.has_checksums) {
+      has_crc32c_(layout.has_checksums),
+      has_elements_(layout.has_elements) {
   if (!layout.rows.has_index()) return;
   const auto add_place = [&](const std::string& name) {
     columns_.emplace_back(name + ".offset", kU64);
@@ -54,6 +55,8 @@ IndexColumns::IndexColumns(const Schema& schema, const ShardLayout& layout)
     if (is_located(field.kind)) {
       add_place(field.name);
       if (field.kind == Kind::list) columns_.emplace_back(field.name + ".count", kU32);
+      if (field.kind == Kind::list && has_elements_)
+        columns_.emplace_back(field.name + ".first", kU64);
     } else {
       columns_.emplace_back(field.name, field.kind == Kind::integer ? "<i8" : "<f8");
     }
@@ -73,11 +76,12 @@ std::vector<std::byte> IndexColumns::header(std::uint64_t rows) const {
 std::uint64_t IndexColumns::place_position(std::optional<std::size_t> field) const {
   std::uint64_t position = 0;
   if (!field) return position;
-  constexpr std::uint64_t kKeyHashBytes = 8, kCountBytes = 4, kScalarBytes = 8;
+  constexpr std::uint64_t kKeyHashBytes = 8, kCountBytes = 4, kFirstBytes = 8, kScalarBytes = 8;
   const std::uint64_t place_bytes = has_crc32c_ ? 20 : 16;
+  const std::uint64_t list_bytes = kCountBytes + (has_elements_ ? kFirstBytes : 0);
   if (has_keys_) position += place_bytes + kKeyHashBytes;
   for (std::size_t i = 0; i < *field; ++i) {
-    position += is_located(kinds_[i]) ? place_bytes + (kinds_[i] == Kind::list ? kCountBytes : 0)
+    position += is_located(kinds_[i]) ? place_bytes + (kinds_[i] == Kind::list ? list_bytes : 0)
                                       : kScalarBytes;
   }
   return position;
@@ -97,6 +101,7 @@ void IndexColumns::encode(const IndexRow& row, ByteWriter& into) const {
     } else {
       encode_place(cell.place, has_crc32c_, into);
       if (kinds_[i] == Kind::list) into.write(cell.place.count);
+      if (kinds_[i] == Kind::list && has_elements_) into.write(cell.place.first);
     }
   }
   if (has_whole_records_) {
@@ -122,6 +127,7 @@ IndexRow IndexColumns::decode(Bytes bytes) const {
     } else {
       cell.place = decode_place(from, has_crc32c_);
       if (kinds_[i] == Kind::list) cell.place.count = from.read_u32();
+      if (kinds_[i] == Kind::list && has_elements_) cell.place.first = from.read_u64();
     }
   }
   if (has_whole_records_) {
@@ -136,12 +142,29 @@ FieldPlace IndexColumns::decode_place_at(Bytes row, std::uint64_t position) cons
   return decode_place(from, has_crc32c_);
 }
 
-IndexWriter::IndexWriter(OutputFile file, IndexColumns columns)
+IndexWriter::IndexWriter(OutputFile file, IndexColumns columns, std::optional<OutputFile> elements)
     : file_(std::move(file)), columns_(std::move(columns)) {
   file_.append(columns_.header(0));
+  if (elements.has_value() != columns_.elements().has_value())
+    throw Error(Code::bug, "an index and its list of elements do not fit").at(file_.path());
+  if (elements) elements_.emplace(*std::move(elements), *columns_.elements());
 }
 
-void IndexWriter::append(const IndexRow& row) {
+void IndexWriter::append_elements(IndexRow& row) {
+  std::uint64_t first = elements_->rows();
+  for (IndexCell& cell : row.cells) {
+    cell.place.first = cell.place.count > 0 ? first : 0;
+    first += cell.place.count;
+  }
+  if (first - elements_->rows() != row.elements.size()) {
+    throw Error(Code::bug, "row {} has {} elements, its lists have {}", rows_, row.elements.size(),
+                first - elements_->rows());
+  }
+  elements_->append(row.elements);
+}
+
+void IndexWriter::append(IndexRow row) {
+  if (elements_) append_elements(row);
   row_.clear();
   columns_.encode(row, row_);
   file_.append(row_.bytes());
@@ -160,6 +183,7 @@ void IndexWriter::rebase(std::uint64_t key_base, std::span<const std::uint64_t> 
     row_.clear();
     for (std::uint64_t i = 0; i < count; ++i) {
       IndexRow row = columns_.decode(Bytes(chunk).subspan(i * row_bytes, row_bytes));
+      if (elements_) rebase_elements(row, field_bases);
       move_places(row, key_base, field_bases, record_base);
       columns_.encode(row, row_);
     }
@@ -167,9 +191,16 @@ void IndexWriter::rebase(std::uint64_t key_base, std::span<const std::uint64_t> 
   }
 }
 
-FileSummary IndexWriter::finish() {
+void IndexWriter::rebase_elements(const IndexRow& row, std::span<const std::uint64_t> field_bases) {
+  for (std::size_t i = 0; i < row.cells.size(); ++i)
+    elements_->rebase_next(row.cells[i].place.count, field_bases[i]);
+}
+
+WrittenIndex IndexWriter::finish() {
   file_.patch(0, columns_.header(rows_));
-  return file_.finish();
+  WrittenIndex written{.index = file_.finish(), .elements = std::nullopt};
+  if (elements_) written.elements = elements_->finish();
+  return written;
 }
 
 IndexReader::IndexReader(const InputFile& file, const IndexColumns& columns, std::uint64_t rows)

@@ -10,6 +10,7 @@
 #include "shale/data/shard_index.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/io/output_file.hpp"
+#include "shale/shards/element_list.hpp"
 #include "shale/shards/fixed_rows.hpp"
 #include "shale/wire/npy_header.hpp"
 
@@ -17,10 +18,12 @@
 // shard-000000.index.npy: a NumPy structured array, one row per sample, packed, little-endian.
 // docs/index.md gives the bytes:
 //   key.offset u64, key.length u64, key.crc32c u32, key_hash u64    containers that hold keys
-//   F.offset u64, F.length u64, F.crc32c u32 [, F.count u32]        each located field F [a list]
+//   F.offset u64, F.length u64, F.crc32c u32                        each located field F
+//   F.count u32, F.first u64                                        behind those of a list: how many elements, and the
+//                                                                   row of the first one in the list of elements
 //   F i64 | f64                                                     each scalar field F
 //   record.offset u64, record.length u64                            containers that keep a sample in one piece
-// The fields come in schema order. Without the crc32c columns where the payload was never read.
+// The fields come in schema order. Without F.first in sets of shale 0.2.0, which have no list of elements; without the crc32c columns where the payload was never read.
 // clang-format on
 
 namespace shale {
@@ -46,6 +49,12 @@ class IndexColumns {
   /// Where the place of the key (nullopt), or of a located field, begins in the bytes of a row.
   [[nodiscard]] std::uint64_t place_position(std::optional<std::size_t> field) const;
 
+  /// How the list of elements that stands beside such an index lies in bytes; nullopt: there is
+  /// none.
+  [[nodiscard]] std::optional<ElementColumns> elements() const {
+    return has_elements_ ? std::optional(ElementColumns(has_crc32c_)) : std::nullopt;
+  }
+
   void encode(const IndexRow& row, ByteWriter& into) const;
   /// `bytes` holds exactly row_bytes().
   [[nodiscard]] IndexRow decode(Bytes bytes) const;
@@ -54,27 +63,40 @@ class IndexColumns {
 
  private:
   std::vector<Kind> kinds_;
-  bool has_keys_, has_whole_records_, has_crc32c_;
+  bool has_keys_, has_whole_records_, has_crc32c_, has_elements_;
   std::vector<std::pair<std::string, std::string>> columns_;
   std::uint64_t row_bytes_ = 0, header_bytes_ = 0;
 };
 
-/// Writes an index row by row; memory does not grow with the rows.
+/// What an index that was written came to be.
+struct WrittenIndex {
+  FileSummary index;
+  std::optional<FileSummary> elements;  ///< of the list of elements, if there is one
+};
+
+/// Writes an index row by row, and the list of elements beside it; memory does not grow with the
+/// rows.
 class IndexWriter {
  public:
-  IndexWriter(OutputFile file, IndexColumns columns);
-  void append(const IndexRow& row);
+  /// `elements` where columns.elements() says so.
+  IndexWriter(OutputFile file, IndexColumns columns,
+              std::optional<OutputFile> elements = std::nullopt);
+  void append(IndexRow row);
   [[nodiscard]] std::uint64_t rows() const { return rows_; }
   /// Adds a base to the places of every row written so far: `key_base`, a base for each field, and
   /// one for the record.
   void rebase(std::uint64_t key_base, std::span<const std::uint64_t> field_bases,
               std::uint64_t record_base);
   /// Patches the number of rows into the header and finishes the file.
-  [[nodiscard]] FileSummary finish();
+  [[nodiscard]] WrittenIndex finish();
 
  private:
+  void append_elements(IndexRow& row);
+  void rebase_elements(const IndexRow& row, std::span<const std::uint64_t> field_bases);
+
   OutputFile file_;
   IndexColumns columns_;
+  std::optional<ElementWriter> elements_;
   ByteWriter row_;
   std::uint64_t rows_ = 0;
 };

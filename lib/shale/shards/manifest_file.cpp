@@ -95,6 +95,7 @@ void check_names(const ManifestShard& shard, std::uint64_t number, const ShardLa
   for (std::size_t i = 0; i < shard.files.size(); ++i)
     check(shard.files[i].name, file_name_of(shard, layout.file_suffixes[i]));
   if (layout.rows.has_index()) check(shard.index.name, file_name_of(shard, kIndexSuffix));
+  if (layout.has_elements) check(shard.elements.name, file_name_of(shard, kElementsSuffix));
   check(shard.blocks.name, file_name_of(shard, kBlocksSuffix));
 }
 
@@ -120,6 +121,10 @@ void check_shard(const ManifestShard& shard, std::uint64_t number, const Schema&
                  const ShardLayout& layout) {
   check_shard_files(shard, schema, layout);
   if (!layout.is_of_one_file()) check_names(shard, number, layout);
+  if (layout.has_elements == shard.elements.name.empty()) {
+    throw Error(Code::damaged, "shard '{}' {} list of elements, which is not what the layout says",
+                shard.name, layout.has_elements ? "has no" : "has a");
+  }
   if (layout.rows.has_strides()) return;
   if (shard.index.name.empty() || shard.index.bytes <= shard.digest.samples) {
     throw Error(Code::damaged, "shard '{}' has {} samples in an index of {} bytes", shard.name,
@@ -167,6 +172,7 @@ bool lists_shard_file(const Manifest& manifest, std::string_view name) {
   if (!number || *number >= manifest.shard_count || layout.is_of_one_file()) return false;
   const std::string_view suffix = name.substr(name.find('.'));
   return suffix == kBlocksSuffix || (suffix == kIndexSuffix && layout.rows.has_index()) ||
+         (suffix == kElementsSuffix && layout.has_elements) ||
          std::find(layout.file_suffixes.begin(), layout.file_suffixes.end(), suffix) !=
              layout.file_suffixes.end();
 }

@@ -48,7 +48,8 @@ constexpr std::string_view kOwnFile = "own_file";
 constexpr std::string_view kPart = "part";
 // The set was appended to: `source` sums up what `sources` lists.
 constexpr std::string_view kSources = "sources";
-constexpr std::string_view kLayout = "layout";  // its dialect is one that names a layout
+constexpr std::string_view kElements = "elements";  // lists have one
+constexpr std::string_view kLayout = "layout";      // its dialect is one that names a layout
 // The keys of the samples are stored, and are no more than their numbers.
 constexpr std::string_view kNumbers = "numbers";
 
@@ -71,6 +72,7 @@ Json layout_to_json(const ShardLayout& layout, const Schema& schema) {
     json["strides"] = Json::array();
     for (const Field& field : schema.fields) json["strides"].push_back(*fixed_bytes_of(field));
   }
+  if (layout.has_elements) json["has_elements"] = true;
   if (layout.is_of_one_file()) {
     json["dialect"] = name_of(layout.dialect);
     json["has_checksums"] = layout.has_checksums;
@@ -203,6 +205,9 @@ ShardLayout layout_from_json(const Json& json, const Schema& schema) {
     check_strides(array_at(json, "strides"), layout, schema);
     layout.rows = RowStorage::columns();
   }
+  layout.has_elements = json.contains("has_elements") && flag_at(json, "has_elements");
+  if (layout.has_elements && (!schema.has_lists() || layout.rows.has_strides()))
+    throw Error(Code::damaged, "elements are listed, but no field is a list");
   if (json.contains("dialect")) {
     layout.dialect = dialect_named(text_at(json, "dialect"));
     layout.has_checksums = flag_at(json, "has_checksums");
@@ -223,6 +228,7 @@ ManifestShard shard_from_json(const Json& json) {
   for (const Json& file : array_at(json, "files")) shard.files.push_back(file_from_json(file));
   if (!member(json, "index").is_null()) shard.index = file_from_json(member(json, "index"));
   if (!member(json, "blocks").is_null()) shard.blocks = file_from_json(member(json, "blocks"));
+  if (json.contains("elements")) shard.elements = file_from_json(member(json, "elements"));
   if (!json.contains("bases")) return shard;
   for (const Json& base : array_at(json, "bases")) {
     if (!base.is_number_unsigned())
@@ -346,7 +352,7 @@ Manifest manifest_from_json(const Json& json) {
   }
   for (const Json& requirement : array_at(json, "requires")) {
     if (requirement == kFixedRows || requirement == kOwnFile || requirement == kPart ||
-        requirement == kSources || requirement == kLayout)
+        requirement == kSources || requirement == kLayout || requirement == kElements)
       continue;
     if (!requirement.is_string()) throw Error(Code::damaged, "a requirement is not a string");
     throw Error(Code::unsupported, "requires '{}', which this version of shale does not support",
@@ -417,6 +423,7 @@ Json head_to_json(const Manifest& manifest) {
   if (manifest.part) json["requires"].push_back(kPart);
   if (!manifest.runs.empty()) json["requires"].push_back(kSources);
   if (is_layout(layout.dialect)) json["requires"].push_back(kLayout);
+  if (layout.has_elements) json["requires"].push_back(kElements);
   json["generator"] = manifest.generator;
   json["format"] = manifest.format;
   json["options"] = options_to_json(manifest.options);
@@ -527,6 +534,7 @@ std::string shard_line(const ManifestShard& shard) {
                {"index", shard.index.name.empty() ? Json(nullptr) : file_to_json(shard.index)},
                {"blocks", was_read ? file_to_json(shard.blocks) : Json(nullptr)},
                {"digest", digest_to_json(shard.digest, was_read)}};
+  if (!shard.elements.name.empty()) json["elements"] = file_to_json(shard.elements);
   if (shard.index.name.empty()) json["bases"] = shard.bases;
   for (const ManifestFile& file : shard.files) json["files"].push_back(file_to_json(file));
   return json.dump();

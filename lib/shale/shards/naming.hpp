@@ -22,7 +22,10 @@ inline constexpr std::string_view kIgnoredName = "ignored.csv";
 [[nodiscard]] std::string list_name(std::string_view list, std::uint64_t run);
 /// True for that name, whatever the run.
 [[nodiscard]] bool is_list_name(std::string_view name, std::string_view list);
-inline constexpr std::string_view kIndexSuffix = ".index.npy", kBlocksSuffix = ".blocks.npy";
+inline constexpr std::string_view kIndexSuffix = ".index.npy", kElementsSuffix = ".elements.npy",
+                                  kBlocksSuffix = ".blocks.npy";
+/// Of all files about a shard.
+inline constexpr std::string_view kListSuffixes[] = {kIndexSuffix, kElementsSuffix, kBlocksSuffix};
 
 /// "shard-000007"; more digits from a million on.
 [[nodiscard]] std::string shard_name(std::uint64_t number);

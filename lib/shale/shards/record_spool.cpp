@@ -5,10 +5,15 @@
 #include "shale/base/error.hpp"
 
 // One record in the spool: u64 bytes of what follows up to the parts, u64 key length, key, index
-// row, u64 payload bytes, u64 number of parts, u64 size of each; then the parts, one after the
-// other.
+// row, u64 number of elements, each as a row of their list, u64 payload bytes, u64 number of parts,
+// u64 size of each; then the parts, one after the other.
 
 namespace shale {
+namespace {
+
+const ElementColumns kElements(true);
+
+}  // namespace
 
 RecordSpool::RecordSpool(const std::string& work_folder, IndexColumns columns)
     : scratch_(work_folder), columns_(std::move(columns)) {}
@@ -18,6 +23,8 @@ void RecordSpool::add(const Record& record) {
   head.write(std::uint64_t{record.key.size()});
   head.write_text(record.key);
   columns_.encode(record.row, head);
+  head.write(std::uint64_t{record.row.elements.size()});
+  for (const FieldPlace& element : record.row.elements) kElements.encode(element, head);
   head.write(record.payload_bytes);
   head.write(std::uint64_t{record.parts.size()});
   for (const Blob& part : record.parts) head.write(part.size());
@@ -44,6 +51,8 @@ void RecordSpool::drain(const std::function<void(const Record&)>& use) {
     Record record;
     record.key = as_text(head.read_bytes(head.read_u64()));
     record.row = columns_.decode(head.read_bytes(columns_.row_bytes()));
+    for (std::uint64_t left = head.read_u64(); left > 0; --left)
+      record.row.elements.push_back(kElements.decode(head));
     record.payload_bytes = head.read_u64();
     record.parts.resize(head.read_u64());
     std::vector<std::vector<std::byte>> parts;

@@ -54,23 +54,26 @@ bool is_list(const std::string& name) {
   return is_dataset_file(name) && name != kManifestName && !shard_of_file(name);
 }
 
+// A list about one file: FILE.index.npy.
+bool is_list_of(std::string_view name, std::string_view file) {
+  return name.starts_with(file) &&
+         std::ranges::find(kListSuffixes, name.substr(file.size())) != std::end(kListSuffixes);
+}
+
 /// Hands out the names that a manifest lists and that shale gives: whatever else it says, those of
 /// a user's files are not among them. The manifest's own is not either.
 Manifest visit_own_names(const SetPlace& place, const std::string& manifest_path,
                          const std::function<void(const std::string&)>& visit) {
   const auto visit_own = [&](const std::string& name) {
-    const bool is_own = place.indexed_file.empty()
-                            ? shard_of_file(name).has_value()
-                            : name == place.indexed_file + std::string(kIndexSuffix) ||
-                                  name == place.indexed_file + std::string(kBlocksSuffix);
+    const bool is_own = place.indexed_file.empty() ? shard_of_file(name).has_value()
+                                                   : is_list_of(name, place.indexed_file);
     if (is_own) visit(name);
   };
   DatasetPaths paths;
   paths.manifest = manifest_path;
   Manifest manifest = read_manifest(paths, [&](const ManifestShard& shard) {
     for (const ManifestFile& file : shard.files) visit_own(file.name);
-    visit_own(shard.index.name);
-    visit_own(shard.blocks.name);
+    for (const ManifestFile* list : shard.lists()) visit_own(list->name);
   });
   if (!place.indexed_file.empty()) return manifest;
   const bool has_native_index = format_of(manifest).write_native_index != nullptr;
@@ -314,7 +317,7 @@ bool is_swapping(const std::string& directory) {
 void put_file_in_place(const SetPlace& place, const WorkFolder& work,
                        const std::function<void()>& take_name) {
   if (is_swapping(place, work)) {
-    refuse_foreign_files(place, {std::string(kIndexSuffix), std::string(kBlocksSuffix)});
+    refuse_foreign_files(place, {std::begin(kListSuffixes), std::end(kListSuffixes)});
   }
   const bool has_old = is_manifest(join_path(place.folder, place.manifest));
   if (has_old) {

@@ -18,19 +18,26 @@ std::uint64_t block_list_of(std::span<const std::uint64_t> data_files) {
   return empty_list_bytes + blocks * sizeof(Hash128);
 }
 
+std::uint64_t element_list_of(std::uint64_t elements, const IndexColumns& columns) {
+  const std::optional<ElementColumns> of_elements = columns.elements();
+  return of_elements ? of_elements->file_bytes(elements) : 0;
+}
+
 }  // namespace
 
 std::uint64_t largest_file_of(std::span<const std::uint64_t> data_files, std::uint64_t samples,
-                              const IndexColumns& columns) {
-  std::uint64_t largest = std::max(columns.file_bytes(samples), block_list_of(data_files));
+                              std::uint64_t elements, const IndexColumns& columns) {
+  std::uint64_t largest = std::max(
+      {columns.file_bytes(samples), block_list_of(data_files), element_list_of(elements, columns)});
   for (const std::uint64_t size : data_files) largest = std::max(largest, size);
   return largest;
 }
 
 std::uint64_t all_files_of(std::span<const std::uint64_t> data_files, std::uint64_t samples,
-                           const IndexColumns& columns) {
-  return std::accumulate(data_files.begin(), data_files.end(),
-                         columns.file_bytes(samples) + block_list_of(data_files));
+                           std::uint64_t elements, const IndexColumns& columns) {
+  const std::uint64_t lists =
+      columns.file_bytes(samples) + block_list_of(data_files) + element_list_of(elements, columns);
+  return std::accumulate(data_files.begin(), data_files.end(), lists);
 }
 
 Error sample_too_large(std::uint64_t shard_bytes, std::uint64_t limit_bytes) {
@@ -52,7 +59,7 @@ std::optional<std::uint64_t> rows_within(const ShardLimits& limits, const Format
       if (stride > 0 && rows > limits.bytes / stride) return false;
       parts[i] = rows * stride;
     }
-    return largest_file_of(empty->size_with(parts, rows), rows, columns) <= limits.bytes;
+    return largest_file_of(empty->size_with(parts, rows), rows, 0, columns) <= limits.bytes;
   };
   // Sums of all fields are within 64 bits, too.
   std::uint64_t row_bytes = 1;

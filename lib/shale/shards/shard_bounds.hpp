@@ -21,13 +21,15 @@ struct ShardLimits {
 inline constexpr std::uint64_t kAnySize = (std::uint64_t{1} << 62) - 1;
 
 /// The bytes of the largest file of a shard of so many samples, with data files of these sizes:
-/// index and block list among them.
+/// index, block list and the list of so many elements of lists among them.
 [[nodiscard]] std::uint64_t largest_file_of(std::span<const std::uint64_t> data_files,
-                                            std::uint64_t samples, const IndexColumns& columns);
+                                            std::uint64_t samples, std::uint64_t elements,
+                                            const IndexColumns& columns);
 
 /// The bytes of all files of that shard.
 [[nodiscard]] std::uint64_t all_files_of(std::span<const std::uint64_t> data_files,
-                                         std::uint64_t samples, const IndexColumns& columns);
+                                         std::uint64_t samples, std::uint64_t elements,
+                                         const IndexColumns& columns);
 
 /// The error for a sample that makes a shard too large even alone.
 [[nodiscard]] Error sample_too_large(std::uint64_t shard_bytes, std::uint64_t limit_bytes);

@@ -26,7 +26,7 @@ void ShardPlaces::place(std::span<const std::uint64_t> offsets) {
     IndexRow row = std::move(unplaced_.front());
     unplaced_.pop_front();
     move_places(row, offsets[layout_.key_part], field_bases(offsets), offsets[0]);
-    index_->append(row);
+    index_->append(std::move(row));
   }
 }
 
@@ -44,8 +44,12 @@ void ShardPlaces::finish(const ClosedShard& closed, ManifestShard& shard) {
     return;
   }
   if (!bases.empty()) index_->rebase(bases[layout_.key_part], field_bases(bases), bases[0]);
-  const FileSummary index = index_->finish();
-  shard.index = {shard.name + std::string(kIndexSuffix), index.bytes, index.hash};
+  const WrittenIndex written = index_->finish();
+  const auto name_list = [&](ManifestFile& list, std::string_view suffix, const FileSummary& file) {
+    list = {shard.name + std::string(suffix), file.bytes, file.hash};
+  };
+  name_list(shard.index, kIndexSuffix, written.index);
+  if (written.elements) name_list(shard.elements, kElementsSuffix, *written.elements);
 }
 
 }  // namespace shale

@@ -36,6 +36,11 @@ std::vector<std::uint64_t> part_sizes(const Record& record) {
   return sizes;
 }
 
+ShardLayout layout_with(ShardLayout layout, const ShardSetWriter::Options& options) {
+  layout.has_elements = layout.has_elements && options.lists_elements && options.writes_index;
+  return layout;
+}
+
 // One shard under way: its files, and where its rows come to lie.
 struct WrittenShard {
   std::string name;
@@ -60,6 +65,7 @@ struct ShardSetWriter::Impl {
   std::optional<RecordSpool> spool;
   std::optional<KeyCheck> key_check;
   ShardPlan plan;  // what the current shard holds so far
+  std::uint64_t shard_elements = 0;
   DatasetDigest shard_digest;
   std::uint64_t shard_payload = 0;
   Summary summary;
@@ -72,7 +78,7 @@ struct ShardSetWriter::Impl {
         format_options(set),
         work(folder),
         options(std::move(the_options)),
-        layout(format.layout(schema, format_options)),
+        layout(layout_with(format.layout(schema, format_options), options)),
         columns(schema, layout) {
     if (format.can.needs_plan) spool.emplace(work.path(), columns);
     if (layout.has_keys && !options.keys_are_unique) key_check.emplace(work.path(), kKeyCheckBytes);
@@ -92,7 +98,7 @@ struct ShardSetWriter::Impl {
     work.for_each_shard([this](const ManifestShard& shard) {
       if (key_check) check_written_keys(shard);
       for (const ManifestFile& file : shard.files) summary.file_bytes += file.bytes;
-      summary.file_bytes += shard.index.bytes + shard.blocks.bytes;
+      summary.file_bytes += shard.list_bytes();
       summary.payload_bytes += shard.payload_bytes;
       summary.digest.append(shard.digest);
       ++summary.shards;
@@ -135,20 +141,22 @@ struct ShardSetWriter::Impl {
     sizer = format.create_sizer(schema, format_options);
     plan = {.samples = 0, .part_bytes = std::vector<std::uint64_t>(layout.part_file.size())};
     shard_digest = {};
-    shard_payload = 0;
+    shard_payload = shard_elements = 0;
   }
 
   // The largest file of the shard if one more record with these parts were added.
   [[nodiscard]] std::uint64_t largest_file_with(std::span<const std::uint64_t> parts,
-                                                std::uint64_t samples) const {
-    return largest_file_of(sizer->size_with(parts, samples), plan.samples + samples, columns);
+                                                const Record& record) const {
+    const std::uint64_t samples = record.digest.samples;
+    return largest_file_of(sizer->size_with(parts, samples), plan.samples + samples,
+                           shard_elements + record.row.elements.size(), columns);
   }
 
   void append(const Record& record) {
     const std::vector<std::uint64_t> parts = part_sizes(record);
     const std::uint64_t samples = record.digest.samples;
     const bool is_full = plan.samples + samples > options.limit_samples ||
-                         largest_file_with(parts, samples) > options.limit_bytes;
+                         largest_file_with(parts, record) > options.limit_bytes;
     if (plan.samples > 0 && is_full) {
       if (is_one_file()) {
         throw Error(Code::limit, "one {} file holds no more than {} samples", format.name,
@@ -161,7 +169,7 @@ struct ShardSetWriter::Impl {
       commit_shard();
       start_shard();
     }
-    if (const std::uint64_t needed = largest_file_with(parts, samples);
+    if (const std::uint64_t needed = largest_file_with(parts, record);
         needed > options.limit_bytes) {
       throw sample_too_large(needed, options.limit_bytes)
           .for_sample(record.key, summary.digest.samples);
@@ -182,6 +190,7 @@ struct ShardSetWriter::Impl {
     for (std::size_t i = 0; i < parts.size(); ++i) plan.part_bytes[i] += parts[i];
     shard_digest.append(record.digest);
     shard_payload += record.payload_bytes;
+    shard_elements += record.row.elements.size();
     summary.digest.append(record.digest);
     summary.payload_bytes += record.payload_bytes;
   }
@@ -200,10 +209,13 @@ struct ShardSetWriter::Impl {
 
   [[nodiscard]] std::optional<IndexWriter> create_index() const {
     if (!layout.rows.has_index() || !options.writes_index) return std::nullopt;
-    const std::string path = join_path(work.path(), open->name + std::string(kIndexSuffix));
-    return IndexWriter(
-        OutputFile(path, {.io = options.io, .buffer_bytes = kIndexBufferBytes, .buffers = 1}),
-        columns);
+    const auto create = [this](std::string_view suffix) {
+      return OutputFile(join_path(work.path(), open->name + std::string(suffix)),
+                        {.io = options.io, .buffer_bytes = kIndexBufferBytes, .buffers = 1});
+    };
+    std::optional<OutputFile> elements;
+    if (layout.has_elements) elements.emplace(create(kElementsSuffix));
+    return IndexWriter(create(kIndexSuffix), columns, std::move(elements));
   }
 
   // The buffers of one file, which share what one file alone would have: by the bytes of their
@@ -275,8 +287,7 @@ struct ShardSetWriter::Impl {
   void publish(const ManifestShard& shard) {
     std::vector<const ManifestFile*> written;
     for (const ManifestFile& file : shard.files) written.push_back(&file);
-    if (!shard.index.name.empty()) written.push_back(&shard.index);
-    written.push_back(&shard.blocks);
+    for (const ManifestFile* list : shard.lists()) written.push_back(list);
     for (const ManifestFile* file : written) {
       if (file->bytes <= options.limit_bytes) continue;
       throw Error(Code::bug, "format '{}' wrote {} bytes, but announced at most {}", format.name,
@@ -318,7 +329,7 @@ ShardSetWriter::Summary ShardSetWriter::finish() {
 }
 
 std::uint64_t ShardSetWriter::buffer_bytes(std::uint64_t memory_bytes) {
-  return kBuffers * data_buffer_bytes(memory_bytes) + kIndexBufferBytes + kKeyCheckBytes;
+  return kBuffers * data_buffer_bytes(memory_bytes) + 2 * kIndexBufferBytes + kKeyCheckBytes;
 }
 
 }  // namespace shale

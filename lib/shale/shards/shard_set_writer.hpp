@@ -35,6 +35,7 @@ class ShardSetWriter {
     std::string file_name = {};
     bool keeps_suffixes = false;    ///< its files keep those of a shard behind this name
     bool writes_index = true;       ///< where rows are not fixed
+    bool lists_elements = true;     ///< of lists; false: beside shards without, of shale 0.2.0
     std::uint64_t first_shard = 0;  ///< the number of its first one: others stand before it
     /// `work` goes on with the run before: its shards are the first ones of this set.
     bool continues = false;

@@ -29,7 +29,7 @@ Error not_a_dataset(const std::string& path, Place place) {
 // For the progress: a shard's bytes count once for its blocks, once for the walk through its
 // structure, once for its digests.
 std::uint64_t bytes_to_read(const ManifestShard& shard, VerifyDepth depth) {
-  std::uint64_t lists = shard.index.bytes + shard.blocks.bytes;
+  std::uint64_t lists = shard.list_bytes();
   if (depth == VerifyDepth::quick) return lists;
   return lists + 2 * bytes_of_files(shard) + (depth == VerifyDepth::deep ? shard.payload_bytes : 0);
 }

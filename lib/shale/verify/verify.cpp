@@ -77,6 +77,7 @@ class Verification {
     const std::uint64_t findings_before = log_.findings();
     const std::uint64_t damage_before = damage();
     if (!shard.index.name.empty()) (void)files_.check(paths.lists, shard.index, shard.name);
+    if (!shard.elements.name.empty()) (void)files_.check(paths.lists, shard.elements, shard.name);
     const bool has_blocks =
         !shard.blocks.name.empty() && files_.check(paths.lists, shard.blocks, shard.name);
     std::shared_ptr<ShardCheck> check;

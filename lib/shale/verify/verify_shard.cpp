@@ -4,11 +4,28 @@
 #include <optional>
 #include <utility>
 
+#include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/format/list_elements.hpp"
 #include "shale/image/probe.hpp"
 
 namespace shale {
 namespace {
+
+// An element that is not where, or what, the list of elements says: `number` is its row there.
+Finding wrong_element(const ShardCheck& shard, std::uint64_t row, const std::string& field,
+                      std::uint64_t number, const FieldPlace& found, const FieldPlace& expected) {
+  const auto text = [](const FieldPlace& place) {
+    return fmt::format("{} bytes at {}, crc32c {:08x}", place.length, place.offset, place.crc32c);
+  };
+  Finding finding = shard.finding("element in the list of elements differs from the container",
+                                  shard.reader.shard().elements.name,
+                                  shard.reader.columns().elements()->file_bytes(number), row);
+  finding.field = field;
+  finding.found = text(found);
+  finding.expected = text(expected);
+  return finding;
+}
 
 // Compares rows of the scan with rows of the index as they come.
 class RowComparison {
@@ -45,6 +62,7 @@ class RowComparison {
         compare_place(number, schema.fields[i].name, found.place, expected.place);
       }
     }
+    if (!scanned.elements.empty()) compare_elements(number, indexed, scanned);
     if (scanned.record_offset != indexed.record_offset ||
         scanned.record_length != indexed.record_length) {
       add(number, "record", "place", [&] {
@@ -95,6 +113,30 @@ class RowComparison {
     }
   }
 
+  // Of all lists of the row at once.
+  void compare_elements(std::uint64_t row, const IndexRow& indexed, const IndexRow& scanned) {
+    auto expected = scanned.elements.begin();
+    const Schema& schema = shard_.manifest.schema;
+    for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+      const FieldPlace& list = indexed.cells[i].place;
+      const std::uint32_t count = scanned.cells[i].place.count;
+      if (schema.fields[i].kind != Kind::list || count == 0) continue;
+      // A count that differs was found above.
+      std::vector<FieldPlace> found;
+      if (list.count == count) found = shard_.reader.elements()->read(list.first, count);
+      for (std::uint32_t k = 0; k < found.size(); ++k)
+        compare_element(row, schema.fields[i].name, list.first + k, found[k], expected[k]);
+      expected += count;
+    }
+  }
+
+  void compare_element(std::uint64_t row, const std::string& field, std::uint64_t number,
+                       const FieldPlace& found, const FieldPlace& expected) {
+    const bool has_place = found.offset == expected.offset && found.length == expected.length;
+    if (has_place && (!has_crc_ || found.crc32c == expected.crc32c)) return;
+    findings_.add([&] { return wrong_element(shard_, row, field, number, found, expected); });
+  }
+
   template <class MakeSides>
   void add(std::uint64_t row, std::string_view field, std::string_view what,
            const MakeSides& make_sides) {
@@ -116,6 +158,28 @@ class RowComparison {
   TaskFindings& findings_;
   std::uint64_t rows_ = 0;
 };
+
+// The lists of a sample that was read, with what the list of elements says.
+void check_elements(const ShardCheck& shard, std::uint64_t row, const IndexRow& places,
+                    const Sample& sample, TaskFindings& findings) {
+  const ElementReader* listed = shard.reader.elements();
+  for (std::size_t i = 0; listed != nullptr && i < sample.values.size(); ++i) {
+    const auto* list = std::get_if<std::vector<Bytes>>(&sample.values[i]);
+    if (list == nullptr) continue;
+    const std::uint64_t first = places.cells[i].place.first;
+    const std::vector<FieldPlace> found = listed->read(first, list->size());
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      FieldPlace expected = found[k];
+      expected.length = (*list)[k].size();
+      if (shard.reader.has_checksums()) expected.crc32c = crc32c((*list)[k]);
+      if (found[k] == expected) continue;
+      findings.add([&] {
+        return wrong_element(shard, row, shard.manifest.schema.fields[i].name, first + k, found[k],
+                             expected);
+      });
+    }
+  }
+}
 
 // Bytes that a sample takes in memory. A place that lies about its length is met by load_sample.
 std::uint64_t stored_bytes(const IndexRow& row) {
@@ -188,10 +252,13 @@ TaskFindings verify_structure(const ShardCheck& shard, const Format& format, boo
       return std::move(finding);
     });
   };
+  ElementScan elements(format, input);
   format.scan(
       input, OptionSet(format.options),
-      [&](const IndexRow& row) {
-        if (comparison) comparison->compare(row);
+      [&](IndexRow row) {
+        if (!comparison) return;
+        elements.locate(row);
+        comparison->compare(row);
       },
       sink);
   if (comparison) comparison->finish();
@@ -215,6 +282,7 @@ DeepResult verify_rows(const ShardCheck& shard, const Format& format, std::uint6
       if (!shard.manifest.layout.has_keys)
         loaded.sample.key = std::to_string(shard.first_sample + row);
       check_sample(loaded.sample, shard.manifest.schema, shard.reader.may_lack_values());
+      check_elements(shard, row, place, loaded.sample, result.findings);
       result.digest.add(digest_of(loaded.sample, shard.manifest.schema));
       result.bytes += loaded.bytes.size();
       if (shard.manifest.images)

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "shale/wire/view_bytes.hpp"
+#include "shale/base/view_bytes.hpp"
 
 // MessagePack, as far as maps of samples need it; numbers are big-endian.
 //   80..8f fixmap  90..9f fixarray  a0..bf fixstr  00..7f and e0..ff integers  c0 nil  c2 c3

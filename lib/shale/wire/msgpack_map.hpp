@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "shale/base/view_bytes.hpp"
 #include "shale/wire/msgpack_cursor.hpp"
-#include "shale/wire/view_bytes.hpp"
 
 namespace shale {
 

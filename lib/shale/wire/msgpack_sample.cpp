@@ -10,6 +10,7 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/wire/msgpack_cursor.hpp"
 
 namespace shale {
 namespace {
@@ -252,6 +253,26 @@ MsgpackSample encode_msgpack_sample(const Sample& sample, const Schema& schema) 
   MsgpackSample encoded;
   encoded.row = SampleWriter(sample, schema, encoded.map).write();
   return encoded;
+}
+
+std::vector<FieldPlace> walk_msgpack_list(const ViewBytes& view, const FieldPlace& list) {
+  if (list.length == 0) return {};  // a value that is absent
+  MsgpackCursor cursor(view, list.offset + list.length, "msgpack list");
+  const MsgpackHeader array = cursor.read(list.offset);
+  if (array.type != MsgpackType::array || array.length != list.count) {
+    throw Error(Code::damaged, "{} of {} where a msgpack list of {} is expected",
+                name_of(array.type), array.length, list.count);
+  }
+  std::vector<FieldPlace> elements;
+  std::uint64_t at = array.contents;
+  for (std::uint64_t i = 0; i < array.length; ++i) {
+    const MsgpackHeader element = cursor.read(at);
+    if (!element.is_run())
+      throw Error(Code::damaged, "an element of a msgpack list is {}", name_of(element.type));
+    elements.push_back({.offset = element.contents, .length = element.length});
+    at = element.contents + element.length;
+  }
+  return elements;
 }
 
 std::vector<Bytes> split_msgpack_list(Bytes extent, std::uint32_t count) {

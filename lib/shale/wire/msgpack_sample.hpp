@@ -5,6 +5,7 @@
 
 #include "shale/base/blob.hpp"
 #include "shale/base/bytes.hpp"
+#include "shale/base/view_bytes.hpp"
 #include "shale/data/sample.hpp"
 #include "shale/data/shard_index.hpp"
 
@@ -39,6 +40,11 @@ struct MsgpackSample {
 /// Errors: Code::limit, naming field and sample, for a key, value or element longer than
 /// kMaxMsgpackBytes, and a list of more elements than that.
 [[nodiscard]] MsgpackSample encode_msgpack_sample(const Sample& sample, const Schema& schema);
+
+/// Where the elements of a list lie; the view holds one array of bin and str at the list's place,
+/// which says how many. Errors: Code::damaged.
+[[nodiscard]] std::vector<FieldPlace> walk_msgpack_list(const ViewBytes& view,
+                                                        const FieldPlace& list);
 
 /// The elements of a list's extent; str is taken for bin, as older writers have it. No bytes are
 /// no elements: the list is absent. The result borrows from `extent`.

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "shale/wire/view_bytes.hpp"
+#include "shale/base/view_bytes.hpp"
 
 // Pickle, as far as plain data needs it: a program of one-byte opcodes for a stack of values.
 //   80 PROTO u8   95 FRAME u64   '.' STOP   '(' MARK

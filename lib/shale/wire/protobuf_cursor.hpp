@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "shale/base/bytes.hpp"
-#include "shale/wire/view_bytes.hpp"
+#include "shale/base/view_bytes.hpp"
 
 // Protocol buffers on the wire: a message is a run of fields, each a tag (field number << 3 | wire
 // type) and a value. Source: protobuf.dev, "Encoding".

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "shale/base/error.hpp"
+#include "shale/base/view_bytes.hpp"
 #include "shale/data/stored_tensor.hpp"
-#include "shale/wire/view_bytes.hpp"
 #include "shale/wire/zip_directory.hpp"
 #include "shale/wire/zip_writer.hpp"
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "shale/base/error.hpp"
+#include "shale/base/view_bytes.hpp"
 #include "shale/data/stored_tensor.hpp"
-#include "shale/wire/view_bytes.hpp"
 
 // .safetensors: u64 length of the header, little-endian; the header, JSON, with spaces behind it;
 // the tensors, one after the other without a gap, up to the end of the file:

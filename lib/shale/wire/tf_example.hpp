@@ -9,8 +9,8 @@
 
 #include "shale/base/blob.hpp"
 #include "shale/base/bytes.hpp"
+#include "shale/base/view_bytes.hpp"
 #include "shale/data/shard_index.hpp"
-#include "shale/wire/view_bytes.hpp"
 
 // tf.train.Example on the wire (proto3):
 //   Example:  field 1 (0x0a) Features

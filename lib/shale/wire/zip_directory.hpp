@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "shale/wire/view_bytes.hpp"
+#include "shale/base/view_bytes.hpp"
 
 // clang-format off
 // zip, little-endian, read from its end:

@@ -49,7 +49,7 @@ OutputFile output(const std::string& path) {
 FileSummary write_index(const std::string& path, std::uint64_t rows, const IndexColumns& columns) {
   IndexWriter writer(output(path), columns);
   for (std::uint64_t i = 0; i < rows; ++i) writer.append(row_of(i));
-  return writer.finish();
+  return writer.finish().index;
 }
 
 TEST_CASE("index: rows come back as they were written, in any order") {
@@ -97,7 +97,7 @@ TEST_CASE("index: rebase moves the places of every row, those of many windows to
   for (std::uint64_t i = 0; i < kRows; ++i) writer.append(row_of(i));
   const std::uint64_t field_bases[] = {1, 2, 3, 4};
   writer.rebase(1000, field_bases, 5);
-  const FileSummary summary = writer.finish();
+  const FileSummary summary = writer.finish().index;
 
   const InputFile file(dir / "a");
   IndexReader reader(file, columns, kRows);

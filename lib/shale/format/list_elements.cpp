@@ -1,0 +1,85 @@
+#include "shale/format/list_elements.hpp"
+
+#include <iterator>
+
+#include "shale/base/error.hpp"
+#include "shale/format/value_checksum.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kPayloadWindow = 256 * 1024, kStructureWindow = 8 * 1024;
+
+std::vector<FieldPlace> elements_of(const FieldPlace& list, const Format& format,
+                                    const ViewBytes& view) {
+  if (list.offset == kMissing || list.count == 0) return {};
+  if (format.walk_list == nullptr)
+    throw Error(Code::bug, "format '{}' does not say where the elements of a list lie",
+                format.name);
+  return format.walk_list(view, list);
+}
+
+}  // namespace
+
+void locate_elements(IndexRow& row, const Schema& schema, const Format& format,
+                     const ViewOfField& view, bool with_crc32c) {
+  const bool is_located = !row.elements.empty();
+  const WalkProgress no_progress;
+  WalkPace pace(no_progress, 0);
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+    if (schema.fields[i].kind != Kind::list) continue;
+    const FieldPlace& list = row.cells[i].place;
+    if (!is_located) {
+      const std::vector<FieldPlace> found = elements_of(list, format, view(i));
+      row.elements.insert(row.elements.end(), found.begin(), found.end());
+    }
+    if (row.elements.size() - first < list.count) {
+      throw Error(Code::bug, "{} of {} elements of a list are located", row.elements.size() - first,
+                  list.count);
+    }
+    const std::size_t end = first + list.count;
+    for (; with_crc32c && first < end; ++first) {
+      FieldPlace& element = row.elements[first];
+      element.crc32c = crc32c_of_place(element, kPayloadWindow, pace, view(i));
+    }
+    first = end;
+  }
+}
+
+ElementScan::ElementScan(const Format& format, const ShardInput& input)
+    : format_(format),
+      schema_(input.schema),
+      layout_(input.layout),
+      reads_payload_(input.reads_payload) {
+  if (!layout_.has_elements) return;
+  windows_.reserve(input.files.size());
+  for (const InputFile& file : input.files) {
+    WindowReader& window =
+        windows_.emplace_back(file, reads_payload_ ? kPayloadWindow : kStructureWindow);
+    views_.emplace_back([&window](std::uint64_t offset, std::uint64_t length) {
+      return window.view(offset, length);
+    });
+  }
+}
+
+void ElementScan::locate(IndexRow& row) {
+  if (!layout_.has_elements) return;
+  const ViewOfField view = [this](std::size_t field) -> const ViewBytes& {
+    return views_[layout_.part_file[layout_.field_part[field]]];
+  };
+  locate_elements(row, schema_, format_, view, reads_payload_);
+}
+
+void locate_elements(Record& record, const Schema& schema, const Format& format,
+                     const ShardLayout& layout) {
+  if (!layout.has_elements) return;
+  std::vector<ViewBytes> views;
+  for (const Blob& part : record.parts) views.emplace_back(BlobView(part));
+  const ViewOfField view = [&](std::size_t field) -> const ViewBytes& {
+    return views[layout.field_part[field]];
+  };
+  locate_elements(record.row, schema, format, view, true);
+}
+
+}  // namespace shale

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "shale/format/format.hpp"
+
+namespace shale {
+
+/// The bytes that a field of the schema lies in.
+using ViewOfField = std::function<const ViewBytes&(std::size_t field)>;
+
+/// Fills IndexRow::elements of a row of lists that has none yet, from the headers in the lists, and
+/// the crc32c of each, if wanted. Errors: Code::damaged if a list does not hold the elements that
+/// the row says.
+void locate_elements(IndexRow& row, const Schema& schema, const Format& format,
+                     const ViewOfField& view, bool with_crc32c);
+
+/// The same for the rows that a scan of a shard's files hands out.
+class ElementScan {
+ public:
+  /// Everything is borrowed.
+  ElementScan(const Format& format, const ShardInput& input);
+  /// Nothing to do for layouts without an element list.
+  void locate(IndexRow& row);
+
+ private:
+  const Format& format_;
+  const Schema& schema_;
+  const ShardLayout& layout_;
+  bool reads_payload_;
+  std::vector<WindowReader> windows_;  // one a file
+  std::vector<ViewBytes> views_;       // one a file
+};
+
+/// The same for a record of a sample that was encoded.
+void locate_elements(Record& record, const Schema& schema, const Format& format,
+                     const ShardLayout& layout);
+
+}  // namespace shale
