@@ -2,6 +2,7 @@
 
 peer_writers.py webdataset|mds|lmdb|hdf5|ffcv FOLDER OUT    (ffcv: in the environment of bench/loader.py)
 peer_writers.py shale FOLDER OUT                  the same loop with shale.Writer, for bench/writer.py
+peer_writers.py coclr FOLDER OUT                  folders of frames, for bench/frames.py
 peer_writers.py lmdb-values COUNT OUT             an LMDB of COUNT values of 100 KiB, for bench/scan.py
 """
 
@@ -88,6 +89,33 @@ def write_lmdb(folder, out):
     env.close()
 
 
+def write_coclr(folder, out):
+    """What CoCLR's convert_video_to_lmdb.py does, in one loop: a value per video, a commit every 100."""
+    import glob
+
+    import lmdb
+    import msgpack
+
+    os.makedirs(out)
+    env = lmdb.open(os.path.join(out, "data.lmdb"), subdir=False, map_size=1 << 41, meminit=False, map_async=True)
+    txn = env.begin(write=True)
+    names, lengths = [], []
+    for path in sorted(glob.glob(os.path.join(folder, "*", "*"))):
+        frames = [read(frame) for frame in sorted(glob.glob(os.path.join(path, "*.jpg")))]
+        txn.put(b"%09d" % len(names), msgpack.dumps(frames))
+        names.append(os.path.relpath(path, folder).encode())
+        lengths.append(len(frames))
+        if len(names) % 100 == 0:
+            txn.commit()
+            txn = env.begin(write=True)
+    keys = [b"%09d" % number for number in range(len(names))]
+    for name, value in (("keys", keys), ("len", len(keys)), ("order", names), ("vlen", lengths)):
+        txn.put(f"__{name}__".encode(), msgpack.dumps(value))
+    txn.commit()
+    env.sync()
+    env.close()
+
+
 def write_lmdb_values(count, out):
     import lmdb
 
@@ -149,6 +177,7 @@ WRITERS = {
     "webdataset": write_webdataset,
     "mds": write_mds,
     "lmdb": write_lmdb,
+    "coclr": write_coclr,
     "lmdb-values": write_lmdb_values,
     "hdf5": write_hdf5,
     "shale": write_shale,

@@ -1,7 +1,6 @@
 #include "formats/lmdb/lmdb_layout_survey.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <memory>
 #include <utility>
 
@@ -41,7 +40,11 @@ class LayoutSurvey {
         layout_(layout),
         progress_(progress),
         pace_(progress_, file.size()),
-        value_(file, false, pace_) {}
+        // Frames of a video follow one another closely.
+        value_(
+            file,
+            layout == Dialect::coclr ? lmdb::ValueReads::up_to_headers : lmdb::ValueReads::headers,
+            pace_) {}
 
   Survey run() {
     std::vector<std::string> classes;
@@ -87,22 +90,10 @@ class LayoutSurvey {
     std::optional<SparseReading> sparse;
     if (layout_ != Dialect::coclr) sparse.emplace(file_);
     const lmdb::NamedSamples listed(file_, layout_);
-    // Headers of frames are all over a video: it is faster read at once than in pages, and while
-    // those before it are parsed.
-    constexpr std::size_t kVideosAhead = 4;
-    std::deque<std::pair<lmdb::NamedSample, lmdb::ListedEntry>> ahead;
-    const auto take_first = [&] {
-      take(ahead.front().second.entry, ahead.front().first.key);
-      ahead.pop_front();
-    };
     listed.for_each([&](const lmdb::NamedSample& sample) {
       pace_.step_to_row(samples_, listed.samples());
-      ahead.emplace_back(sample, listed.entry_of(sample));
-      const TreeEntry& entry = ahead.back().second.entry;
-      if (layout_ == Dialect::coclr) file_.prefetch(entry.value_offset, entry.value_bytes);
-      if (layout_ != Dialect::coclr || ahead.size() > kVideosAhead) take_first();
+      take(listed.entry_of(sample).entry, sample.key);
     });
-    while (!ahead.empty()) take_first();
     return listed.classes();
   }
 

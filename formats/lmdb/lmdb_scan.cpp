@@ -51,7 +51,8 @@ class LmdbScanner {
         findings_(findings),
         draft_(file_, findings),
         pace_(input.progress, file_.size()),
-        value_(file_, input.reads_payload, pace_) {}
+        value_(file_, reads_payload_ ? lmdb::ValueReads::payload : lmdb::ValueReads::headers,
+               pace_) {}
 
   void scan() {
     const FindingSink found_in_pages = [this](Finding finding) { pass_on(std::move(finding)); };

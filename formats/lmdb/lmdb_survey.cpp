@@ -37,7 +37,8 @@ std::string kind_text(const Field& field) {
 // Learns the schema from the maps of all entries.
 class MapSurvey {
  public:
-  MapSurvey(const InputFile& file, WalkPace& pace) : file_(file), value_(file, false, pace) {}
+  MapSurvey(const InputFile& file, WalkPace& pace)
+      : file_(file), value_(file, lmdb::ValueReads::headers, pace) {}
 
   void add(const TreeEntry& entry) {
     value_.enter(entry);

@@ -1,6 +1,7 @@
 #include "formats/lmdb/lmdb_value.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "shale/base/checksum.hpp"
 #include "shale/format/value_checksum.hpp"
@@ -8,30 +9,37 @@
 namespace shale::lmdb {
 namespace {
 
-constexpr std::uint64_t kPayloadWindow = 256 * 1024, kStructureWindow = 8 * 1024;
+constexpr std::uint64_t kWindow = 256 * 1024, kHeaderWindow = 8 * 1024;
 constexpr std::uint64_t kMaxDTypeBytes = DType::kMostTextBytes;
 
 }  // namespace
 
-ValueReader::ValueReader(const InputFile& file, bool reads_payload, WalkPace& pace)
-    : window_bytes_(reads_payload ? kPayloadWindow : kStructureWindow),
-      reads_payload_(reads_payload),
+ValueReader::ValueReader(const InputFile& file, ValueReads reads, WalkPace& pace)
+    : window_bytes_(reads == ValueReads::headers ? kHeaderWindow : kWindow),
+      reads_(reads),
       pace_(pace),
       window_(file, window_bytes_),
       view_([this](std::uint64_t offset, std::uint64_t length) {
         const bool is_in_page = offset >= page_offset_ && offset - page_offset_ <= page_.size() &&
                                 length <= page_.size() - (offset - page_offset_);
-        return is_in_page ? page_.subspan(offset - page_offset_, length)
-                          : window_.view(offset, length);
+        return is_in_page ? page_.subspan(offset - page_offset_, length) : read(offset, length);
       }) {}
 
 void ValueReader::enter(const TreeEntry& entry) {
   page_ = entry.page;
   page_offset_ = entry.page_offset;
   // The whole value in one read, where it fits: headers and checksums then work in the same window.
-  if (reads_payload_ && entry.value_offset != kMissing) {
+  if (reads_ == ValueReads::payload && entry.value_offset != kMissing) {
     (void)view_(entry.value_offset, std::min(entry.value_bytes, window_bytes_));
   }
+}
+
+Bytes ValueReader::read(std::uint64_t offset, std::uint64_t length) {
+  const std::uint64_t begin = std::exchange(last_, offset);
+  const bool is_near = offset >= begin && offset - begin + length <= window_bytes_;
+  if (reads_ != ValueReads::up_to_headers || !is_near) return window_.view(offset, length);
+  // A window that goes on where it ended: the kernel then reads ahead of it.
+  return window_.view(begin, offset - begin + length).subspan(offset - begin);
 }
 
 std::uint32_t ValueReader::checksum(const FieldPlace& place) {

@@ -16,12 +16,16 @@
 
 namespace shale::lmdb {
 
+/// What a walk reads of values: headers, from place to place; all up to the last header, where the
+/// headers are so close that the disk is done sooner with what lies between; everything.
+enum class ValueReads { headers, up_to_headers, payload };
+
 /// Reads of the entry at hand: what lies in its leaf page is there already, the rest comes through
 /// a window. Not thread-safe; a view ends with the next.
 class ValueReader {
  public:
   /// `pace` is borrowed, and steps as checksums are taken.
-  ValueReader(const InputFile& file, bool reads_payload, WalkPace& pace);
+  ValueReader(const InputFile& file, ValueReads reads, WalkPace& pace);
 
   /// The entry that the views to come belong to.
   void enter(const TreeEntry& entry);
@@ -30,13 +34,15 @@ class ValueReader {
   [[nodiscard]] std::uint32_t checksum(const FieldPlace& place);
 
  private:
+  [[nodiscard]] Bytes read(std::uint64_t offset, std::uint64_t length);
+
   std::uint64_t window_bytes_;
-  bool reads_payload_;
+  ValueReads reads_;
   WalkPace& pace_;
   WindowReader window_;
   ViewBytes view_;
   Bytes page_;
-  std::uint64_t page_offset_ = 0;
+  std::uint64_t page_offset_ = 0, last_ = 0;
 };
 
 /// True if an entry of a map can be a value of this kind. What shale itself writes has one type

@@ -10,6 +10,7 @@ import unittest
 
 from fault_case import IN_MEMORY, FaultCase
 from shale_tool import RGB_JPEG, make_photos, manifest_of, npy, run, snapshot, start, write
+from steps import Steps
 
 LISTS = ("skipped.csv", "ignored.csv", "images.csv")
 OF_THE_RUN = ("format", "options", "schema", "layout", "source", "classes", "samples", "payload_bytes", "skipped", "ignored", "digest")
@@ -157,6 +158,68 @@ class Parts(FaultCase):
         text = manifest.read_bytes().replace(b'"generator": "shale ', b'"generator": "shale 9')
         manifest.write_bytes(self.sealed(text))
         self.refused("merge", parts, self.out, says=["version is shale 9"])
+
+    def other_parts(self, count):
+        """The same run of photos of the same sizes: names, sizes and options are equal, the pixels are not."""
+        others = self.folder / "others"
+        shutil.copytree(self.photos, others)
+        for path in others.rglob("*.png"):
+            path.write_bytes(self.with_other_pixels(path.read_bytes()))
+        return self.parts_of([others, ["--to", "record", "--shard-samples", 5]], count, name="other-parts")
+
+    def with_other_pixels(self, png):
+        """Noise is stored as it is: another byte of it makes another image, whose checksums nobody needs here."""
+        return png[:-20] + bytes([png[-20] ^ 1]) + png[-19:] if len(png) > 60 else png
+
+    def test_a_merge_does_not_go_on_with_that_of_other_parts(self):
+        ours, theirs = self.parts_of([self.photos, ["--to", "record", "--shard-samples", 5]], 3), self.other_parts(3)
+        steps = Steps(self, self.folder, self.out)
+        links = [step.number for step in steps.recorded(["merge", ours, self.out])[1] if step.name == "link"]
+        shutil.rmtree(self.out)
+        self.assertEqual(steps.killed(["merge", ours, self.out], links[-1]), -signal.SIGKILL)
+        with self.untouched(self.out, theirs):
+            self.refused("merge", theirs, self.out, says=["holds an unfinished run that is not the merge of these parts"])
+        self.ok("merge", ours, self.out)
+        self.ok("verify", self.out, "--deep")
+
+    def test_parts_that_are_not_in_the_output_are_not_removed(self):
+        """It stands already: whatever bears the right names and sizes stays unless the output has the same content."""
+        ours, theirs = self.parts_of([self.photos, ["--to", "record", "--shard-samples", 5]], 3), self.other_parts(3)
+        self.ok("merge", ours, self.out)
+        with self.untouched(theirs, self.out):
+            self.refused("merge", theirs, self.out, "--move", says=[theirs / "part-00000-of-00003", "is not removed"])
+        # One of ours is among theirs: it may go, the others may not.
+        shutil.rmtree(theirs / "part-00000-of-00003")
+        shutil.copytree(ours / "part-00000-of-00003", theirs / "part-00000-of-00003")
+        with self.untouched(self.out, theirs / "part-00001-of-00003", theirs / "part-00002-of-00003"):
+            self.refused("merge", theirs, self.out, "--move", says=[theirs / "part-00001-of-00003", "is not removed"])
+        self.ok("merge", ours, self.out, "--move")
+        self.assertEqual(list(ours.iterdir()), [])
+
+    def test_a_part_that_is_written_again_during_the_merge_is_noticed(self):
+        """Until the manifest has been made from those of the parts."""
+        words = ["merge", self.folder / "parts", self.out]
+        self.parts_of([self.photos, ["--to", "record", "--shard-samples", 5]], 3)
+        part, new = self.folder / "parts/part-00002-of-00003", self.other_parts(3) / "part-00002-of-00003"
+        steps = Steps(self, self.folder, self.out)
+        recorded = steps.recorded(words)[1]
+        last_link = [step.number for step in recorded if step.name == "link"][-1]
+        manifest = next(step.number for step in recorded if step.name == "create" and "dataset.json" in step.path)
+
+        def replace():
+            part.rename(self.folder / "old")
+            shutil.copytree(new, part)
+
+        for stop in (last_link + 1, manifest):
+            shutil.rmtree(self.out)
+            done = steps.stopped(words, stop, replace)
+            self.assertEqual(done.code, 1, done.err)
+            self.assertIn(f"{part}: was written again while it was merged", done.err)
+            self.assertFalse((self.out / "dataset.json").exists())
+            shutil.rmtree(part)
+            (self.folder / "old").rename(part)
+        self.ok(*words)
+        self.ok("verify", self.out, "--deep")
 
     def test_two_at_once(self):
         parts = self.parts_of([self.photos, ["--to", "record", "--shard-samples", 1]], 4)

@@ -171,6 +171,24 @@ class Repair(unittest.TestCase):
         self.assertEqual(set(self.repaired(hurt, whole).values()), {"copied"})
         self.same(hurt, whole)
 
+    def test_a_copy_of_another_size_is_not_read(self):
+        whole, hurt = self.made("set", self.photos, "--to", "record", "--shard-samples", 9)
+        copy = self.folder / "odd-sizes"
+        shutil.copytree(whole, copy)
+        for number in range(3):
+            flip(hurt / f"shard-00000{number}.tfrecord")
+        sizes = [(copy / f"shard-00000{number}.tfrecord").stat().st_size for number in range(3)]
+        sizes[0], sizes[1] = sizes[0] - 1, 1 << 42  # larger than any disk here
+        for number, size in enumerate(sizes):
+            os.truncate(copy / f"shard-00000{number}.tfrecord", size)
+        before = contents(hurt)
+        done = run("repair", hurt, "--from", copy)
+        self.assertEqual(done.code, 3, done.err)
+        for size in sizes[:2]:
+            self.assertIn(f"the copy has {size} bytes", done.out)
+        before["shard-000002.tfrecord"] = contents(whole)["shard-000002.tfrecord"]
+        self.assertEqual(contents(hurt), before)
+
     def test_some_files_without_a_manifest_are_a_copy_too(self):
         whole, hurt = self.made("set", self.photos, "--to", "record", "--shard-samples", 9)
         some = self.folder / "some-files"

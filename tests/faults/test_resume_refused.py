@@ -70,6 +70,30 @@ class RefusedContinuations(FaultCase):
         shard.write_bytes(content)
         self.finishes(*self.command(self.photos))
 
+    def test_an_index_that_was_altered_is_named(self):
+        """Its size is as it was: only its hash tells."""
+        self.stop_halfway(self.photos)
+        index = self.out / ".shale/new/shard-000001.index.npy"
+        content = index.read_bytes()
+        index.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        with self.untouched(self.out):
+            self.refused(*self.command(self.photos), code=3, says=[index, "is not as it was", "--overwrite"])
+        index.write_bytes(content)
+        self.finishes(*self.command(self.photos))
+
+    def test_a_key_that_is_there_twice_is_refused_before_anything_is_written(self):
+        """So no run can be killed between the two, and continued behind the first of them."""
+        one, both = self.folder / "one.tfrecord", self.folder / "both.tfrecord"
+        self.ok("convert", self.photos, one)
+        both.write_bytes(2 * one.read_bytes())
+        self.refused(*self.command(both), says=["the key is not unique"])
+        self.assertFalse(self.out.exists())
+        # Nor behind a run of the file as it was before.
+        self.stop_halfway(one)
+        one.write_bytes(both.read_bytes())
+        with self.untouched(self.out):
+            self.refused(*self.command(one), says=["the key is not unique"])
+
     def test_lists_that_were_changed_or_lost_are_named(self):
         for path in sorted(self.photos.rglob("*.png"))[:3]:
             path.write_bytes(path.read_bytes()[:-8])

@@ -43,7 +43,6 @@ COVERED_BY = {
     "ops/convert": ("tests/contract/test_never_half_done.cpp", "never half done: a stopped conversion leaves whole shards"),
     "ops/conversion": ("tests/contract/test_never_half_done.cpp", "never half done: a stopped conversion leaves whole shards"),
     "ops/resumed_array": ("tests/faults/test_draws.py", "leave_what_the_same_command_continues"),
-    "ops/resumption": ("tests/contract/test_never_half_done.cpp", "never half done: a stopped conversion leaves whole shards"),
     "ops/dataset_output": ("tests/contract/test_sample_writer.cpp", "sample writer: a folder that is not a dataset is refused"),
     "ops/space_check": ("tests/faults/test_bad_output.py", "test_a_disk_that_is_too_small_is_refused_before_the_first_byte"),
     "ops/merge": ("tests/faults/test_merge.py", "test_merged_parts_are_the_dataset_of_one_run"),

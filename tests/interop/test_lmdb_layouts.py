@@ -20,6 +20,8 @@ VIDEOS = {
     f"{name}/v_{name}_{clip}": [image(100 * clip + frame) for frame in range(clip % 4)]
     for name in ("Archery", "Biking", "Diving") for clip in range(1, 9)
 }
+# Some closer together than what is read at once, some not.
+VIDEOS["Diving/v_Diving_9"] = [random.Random(size).randbytes(size) for size in (100_000, 300_000, 9, 262_000, 131_000, 1_000_000, 52_000, 0)]
 IMAGES = [(image(number), number % 5) for number in range(140)]
 
 

@@ -1,8 +1,8 @@
 // Preloaded into shale: counts the calls that change what is on disk, and kills the process at one
 // of them, or records them.
-//   STEPS_LOG=FILE    a line per call: number, name, path (and second path), written before the
-//   call STEPS_KILL=N      SIGKILL instead of the call of this number, from 1 STEPS_SAVE=DIR with
-//   STEPS_LOG: what a file holds when it is synced is copied to DIR/NUMBER
+//   STEPS_LOG=FILE  a line per call, before it: number, name, path (and second path)
+//   STEPS_KILL=N    SIGKILL instead of the call of this number, from 1; STEPS_STOP=N: SIGSTOP first
+//   STEPS_SAVE=DIR  with STEPS_LOG: what a file holds when it is synced is copied to DIR/NUMBER
 // Only calls below STEPS_UNDER (a folder) count. tests/support/steps.py compiles and uses it.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -58,8 +58,10 @@ static void step(const char* name, const char* path, const char* other) {
   const int error = errno;
   pthread_mutex_lock(&g_mutex);
   const long number = ++g_count;
-  const char *log = getenv("STEPS_LOG"), *kill_at = getenv("STEPS_KILL");
+  const char *log = getenv("STEPS_LOG"), *kill_at = getenv("STEPS_KILL"),
+             *stop_at = getenv("STEPS_STOP");
   if (kill_at != NULL && atol(kill_at) == number) syscall(SYS_kill, getpid(), SIGKILL);
+  if (stop_at != NULL && atol(stop_at) == number) syscall(SYS_kill, getpid(), SIGSTOP);
   if (log != NULL) {
     char line[3 * PATH_MAX];
     const int length = snprintf(line, sizeof line, "%ld\t%s\t%s\t%s\n", number, name, path,
@@ -107,6 +109,10 @@ int ftruncate64(int descriptor, off64_t length) {
 int rename(const char* from, const char* to) {
   step("rename", from, to);
   return REAL(rename)(from, to);
+}
+int linkat(int from_folder, const char* from, int to_folder, const char* to, int flags) {
+  step("link", to, from);
+  return REAL(linkat)(from_folder, from, to_folder, to, flags);
 }
 int unlink(const char* path) {
   struct stat facts;

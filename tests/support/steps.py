@@ -7,9 +7,10 @@ import collections
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 
-from shale_tool import IS_SANITIZED, SHALE, run
+from shale_tool import IS_SANITIZED, SHALE, Run, run, start
 
 SOURCE = pathlib.Path(__file__).with_name("steps.c")
 Step = collections.namedtuple("Step", "number name path other")
@@ -45,6 +46,20 @@ class Steps:
         lines = self.log.read_text(errors="surrogateescape").splitlines() if self.log.exists() else []
         steps = [Step(int(number), *rest) for number, *rest in (line.split("\t") for line in lines)]
         return done, steps
+
+    def stopped(self, words, number, meanwhile):
+        """A run that stands still before the step of this number while `meanwhile` is called; then it goes on, to its end."""
+        process = start(*words, environment=self.environment(stop=number))
+        _, status = os.waitpid(process.pid, os.WUNTRACED)
+        if os.WIFSTOPPED(status):
+            try:
+                meanwhile()
+            finally:
+                process.send_signal(signal.SIGCONT)
+        else:
+            process.returncode = os.waitstatus_to_exitcode(status)
+        out, err = (text.decode("utf-8", errors="surrogateescape") for text in process.communicate())
+        return Run(process.returncode, out, err, 0)
 
     def killed(self, words, number):
         """A run that dies at the step of this number: its exit code."""

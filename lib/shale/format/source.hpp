@@ -65,8 +65,8 @@ struct SourceInfo {
   std::optional<PartOfInput> part = {};
   Schema schema;
   std::vector<std::string> classes;  ///< by label; empty: none
-  bool holds_images = false;  ///< field 0 is an image file, or a list of them: they are probed
-  bool keys_are_unique = false;
+  bool holds_images = false;     ///< field 0 is an image file, or a list of them: they are probed
+  bool keys_are_unique = false;  ///< else they are compared when all are written
   bool labels_are_sorted =
       false;       ///< in the order of next(): a loader without shuffle would see class after class
   Hash128 labels;  ///< xxh3-128 of all labels in order; zero where they are part of the samples'

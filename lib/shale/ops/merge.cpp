@@ -321,7 +321,8 @@ void remove_parts(const MergeRequest& request, const std::vector<std::string>& p
       if (hashes.contains(shard.files.front().hash.hex() + shard.blocks.hash.hex())) return;
       throw Error(Code::exists, "{} of this part is not in {}: it is not removed", shard.name,
                   printable(request.output))
-          .at(path);
+          .at(path)
+          .hint("if it is of another run, merge it into another output");
     });
     remove_set(SetPlace::of_dataset(path));
   }
@@ -426,11 +427,11 @@ MergeReport merge_into(const MergeRequest& request, const Parts& parts, const Ev
   }
   gather(parts, work, events, report);
   for (const std::string_view name : kLists) join_list(parts, name, work, events, report.manifest);
-  parts.refuse_changes();
   sync_directory(work.path());
   write_set_manifest(report.manifest, format, work, [&](const ShardVisitor& visit) {
     parts.for_each_shard([&](const std::string&, const ManifestShard&,
                              const ManifestShard& renamed) { visit(renamed); });
+    parts.refuse_changes();  // what was read of them until now is what was linked
   });
   put_in_place(set, work);
   work.remove();

@@ -8,7 +8,6 @@
 #include "shale/base/size_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/io/atomic_file.hpp"
-#include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/index_file.hpp"
 #include "shale/shards/key_check.hpp"
 #include "shale/shards/naming.hpp"
@@ -96,43 +95,12 @@ struct ShardSetWriter::Impl {
   // The shards of the run before.
   void take_over() {
     work.for_each_shard([this](const ManifestShard& shard) {
-      if (key_check) check_written_keys(shard);
       for (const ManifestFile& file : shard.files) summary.file_bytes += file.bytes;
       summary.file_bytes += shard.list_bytes();
       summary.payload_bytes += shard.payload_bytes;
       summary.digest.append(shard.digest);
       ++summary.shards;
     });
-  }
-
-  [[nodiscard]] Manifest manifest_of_written() const {
-    Manifest manifest;
-    manifest.schema = schema;
-    manifest.layout = layout;
-    return manifest;
-  }
-
-  void check_written_keys(const ManifestShard& shard) {
-    const Manifest manifest = manifest_of_written();
-    const ShardReader reader(DatasetPaths(work.path()), manifest, shard);
-    reader.prove_index();
-    IndexReader index = reader.open_index();
-    for (std::uint64_t row = 0; row < index.rows(); ++row)
-      key_check->add_written(index.row(row).key_hash, summary.shards, row);
-  }
-
-  // The one at `number`, from 0, of those that the run before wrote.
-  [[nodiscard]] std::string written_key(std::uint64_t number, std::uint64_t row) const {
-    std::string key;
-    const Manifest manifest = manifest_of_written();
-    work.for_each_shard([&](const ManifestShard& shard) {
-      if (number-- != 0) return;
-      const ShardReader reader(DatasetPaths(work.path()), manifest, shard);
-      const FieldPlace place = reader.open_index().row(row).key;
-      key.resize(std::min(place.length, reader.file_of_key().size()));
-      reader.file_of_key().read_exact(place.offset, std::as_writable_bytes(std::span(key)));
-    });
-    return key;
   }
 
   [[nodiscard]] bool is_one_file() const { return !options.file_name.empty(); }
@@ -321,10 +289,7 @@ void ShardSetWriter::append(const Record& record) { impl_->append(record); }
 ShardSetWriter::Summary ShardSetWriter::finish() {
   if (impl_->plan.samples > 0 || impl_->is_one_file()) impl_->commit_shard();
   impl_->plan.samples = 0;
-  if (impl_->key_check) {
-    impl_->key_check->finish(
-        [this](std::uint64_t shard, std::uint64_t row) { return impl_->written_key(shard, row); });
-  }
+  if (impl_->key_check) impl_->key_check->finish();
   return impl_->summary;
 }
 

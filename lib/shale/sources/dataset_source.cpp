@@ -171,7 +171,8 @@ class DatasetSource final : public Source {
       info_.digest = manifest_.digest;
       if (order_) info_.digest->ordered = {};
     }
-    info_.keys_are_unique = is_set || !manifest_.layout.has_keys;
+    // Of a set since it was written; those of one file were compared when it was opened.
+    info_.keys_are_unique = true;
   }
 
   void describe_samples() {
