@@ -10,6 +10,7 @@
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/format/format.hpp"
 #include "shale/ops/inspect.hpp"
+#include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/shards/place.hpp"
 
@@ -110,11 +111,8 @@ void write_element(const FoundSample& found, std::size_t field, std::uint64_t nu
   }
   const auto* elements = std::get_if<std::vector<Bytes>>(&found.sample.values[field]);
   const std::uint64_t count = elements == nullptr ? 0 : elements->size();
-  if (number >= count) {
-    throw Error(Code::not_found, "no element {} in field '{}' of sample '{}', which has {}", number,
-                printable(described.name), printable(found.sample.key), count)
-        .hint("elements are numbered from 0");
-  }
+  if (number >= count)
+    throw no_such_element(number, described.name, count).for_sample(found.sample.key, found.row);
   write_bytes((*elements)[number], described);
 }
 

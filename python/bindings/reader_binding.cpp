@@ -5,12 +5,14 @@
 #include <numeric>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "shale/base/printable.hpp"
@@ -147,6 +149,9 @@ class Reader {
     format_ = &format_of(loader_->manifest());
   }
 
+  // The same files, for another choice of fields.
+  [[nodiscard]] Reader sharing() const { return Reader(loader_, format_); }
+
   [[nodiscard]] const std::string& self_hash() const { return loader_->self_hash(); }
 
   // `decodings`: "", "hwc" or "chw" for each name.
@@ -222,6 +227,51 @@ class Reader {
     return list;
   }
 
+  // How many elements a list has in each row; None for a missing one.
+  [[nodiscard]] nb::list counts(const std::vector<std::uint64_t>& rows,
+                                const std::string& name) const {
+    const std::size_t field = list_field(name);
+    nb::list list;
+    for (const LocatedSample& sample : locate_lists(rows)) {
+      const FieldPlace& place = sample.place.cells[field].place;
+      list.append(place.offset == kMissing ? nb::none() : nb::object(nb::int_(place.count)));
+    }
+    return list;
+  }
+
+  // Of the list of a row those elements, for each request: (row, field, numbers). All are read at
+  // once.
+  using ElementRequest = std::tuple<std::uint64_t, std::string, std::vector<std::uint64_t>>;
+  [[nodiscard]] nb::list elements(const std::vector<ElementRequest>& requests) const {
+    std::vector<std::uint64_t> rows;
+    std::vector<std::size_t> fields;
+    for (const auto& [row, name, numbers] : requests) {
+      rows.push_back(row);
+      fields.push_back(list_field(name));
+    }
+    const std::vector<LocatedSample> samples = locate_lists(rows);
+    std::vector<Fetch> fetches;
+    try {
+      const Unlocked unlocked;
+      for (std::size_t i = 0; i < requests.size(); ++i) {
+        for (const FieldPlace& place :
+             loader_->elements(samples[i], fields[i], std::get<2>(requests[i])))
+          fetches.push_back({&samples[i], fields[i], {}, place});
+      }
+    } catch (Error& error) {
+      raise_with_sample(error, *loader_);
+    }
+    const nb::list values = fetch_bytes(fetches);
+    nb::list lists;
+    std::size_t next = 0;
+    for (const auto& [row, name, numbers] : requests) {
+      nb::list list;
+      for (std::size_t i = 0; i < numbers.size(); ++i) list.append(values[next++]);
+      lists.append(std::move(list));
+    }
+    return lists;
+  }
+
   [[nodiscard]] nb::object find(const nb::bytes& key) const {
     const std::string wanted = raw(key);
     CallingThread caller;
@@ -292,6 +342,60 @@ class Reader {
   }
 
  private:
+  Reader(std::shared_ptr<const Loader> loader, const Format* format)
+      : loader_(std::move(loader)), format_(format) {}
+
+  [[nodiscard]] std::size_t list_field(const std::string& name) const {
+    const Schema& schema = loader_->manifest().schema;
+    const std::optional<std::size_t> field = schema.find(name);
+    if (field && schema.fields[*field].kind == Kind::list) return *field;
+    throw Error(Code::not_found, "the dataset has no list '{}'", printable(name));
+  }
+
+  [[nodiscard]] std::vector<LocatedSample> locate_lists(
+      const std::vector<std::uint64_t>& rows) const {
+    try {
+      const Unlocked unlocked;
+      return loader_->locate(rows);
+    } catch (Error& error) {
+      raise_with_sample(error, *loader_);
+    }
+  }
+
+  // A bytes object for each; fills in where they are read to.
+  [[nodiscard]] nb::list fetch_bytes(std::vector<Fetch>& fetches) const {
+    nb::list values;
+    for (Fetch& fetch : fetches) {
+      const std::uint64_t bytes = fetch.place().length;
+      nb::object value =
+          nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(bytes)));
+      if (!value.is_valid()) throw nb::python_error();
+      fetch.into = {reinterpret_cast<std::byte*>(PyBytes_AsString(value.ptr())), bytes};
+      values.append(std::move(value));
+    }
+    CallingThread caller;
+    const Events events = stopped_by_signals(caller);
+    try {
+      const Unlocked unlocked;
+      fetch_in_parts(fetches, events);
+    } catch (Error& error) {
+      raise_with_sample(error, *loader_);
+    }
+    return values;
+  }
+
+  // A signal is heard between two parts.
+  void fetch_in_parts(std::span<const Fetch> left, const Events& events) const {
+    while (!left.empty()) {
+      std::size_t count = 0;
+      for (std::uint64_t bytes = 0; count < left.size() && bytes < kBytesAtOnce; ++count)
+        bytes += left[count].into.size();
+      loader_->fetch(left.first(count));
+      left = left.subspan(count);
+      if (!left.empty()) events.stop_if_asked();
+    }
+  }
+
   [[nodiscard]] nb::list read_part(std::span<const std::uint64_t> rows, const Events& events) try {
     std::vector<LocatedSample> located;
     {
@@ -301,14 +405,7 @@ class Reader {
     SampleObjects objects(*loader_, located, fields_, memory_);
     {
       const Unlocked unlocked;
-      for (std::span<const Fetch> left = objects.fetches(); !left.empty();) {
-        std::size_t count = 0;
-        for (std::uint64_t bytes = 0; count < left.size() && bytes < kBytesAtOnce; ++count)
-          bytes += left[count].into.size();
-        loader_->fetch(left.first(count));
-        left = left.subspan(count);
-        if (!left.empty()) events.stop_if_asked();
-      }
+      fetch_in_parts(objects.fetches(), events);
       objects.open_images();
     }
     if (objects.has_images()) {
@@ -341,8 +438,11 @@ void bind_reader(nb::module_& module) {
            "path"_a, "index_folder"_a, "cache"_a, "verify"_a.none(), "parse"_a.none(),
            "opened_before"_a)
       .def("select", &Reader::select, "names"_a, "decodings"_a)
+      .def("sharing", &Reader::sharing)
       .def("read", &Reader::read, "rows"_a)
       .def("values", &Reader::values, "rows"_a, "field"_a)
+      .def("counts", &Reader::counts, "rows"_a, "field"_a)
+      .def("elements", &Reader::elements, "requests"_a)
       .def("find", &Reader::find, "key"_a)
       .def("column", &Reader::column, "name"_a)
       .def("key", &Reader::key, "row"_a)

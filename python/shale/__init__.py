@@ -39,6 +39,7 @@ from shale.errors import (
     UnsupportedError,
     UsageError,
 )
+from shale.lists import LazyList, clip
 from shale.pixels import decode_rgb8
 from shale.resample import ResampledArray, ResampledDataset, ResampleResult, resample
 from shale.value_file import ValueFile
@@ -60,6 +61,7 @@ __all__ = [
     "FormatInfo",
     "IndexResult",
     "IndexedFile",
+    "LazyList",
     "LimitError",
     "MergeResult",
     "MismatchError",
@@ -83,6 +85,7 @@ __all__ = [
     "WriteResult",
     "Writer",
     "__version__",
+    "clip",
     "convert",
     "decode_rgb8",
     "formats",

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import functools
-import importlib
-import io
 import operator
 import os
 from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Mapping, Optional, Sequence, Union
 
 from shale import _shale
 from shale._arguments import PARSE, field_names, flag, one_of, path_bytes, text
+from shale._decoding import FINISHERS, PIXEL_ORDERS, decode_list, tv_tensors
 from shale._program import Translation
 from shale._results import DatasetInfo
 from shale._samples import SampleSequence, rows_of
 from shale.commands import info
 from shale.errors import ContentError, Error, NotFoundError, UnsupportedError, UsageError
+from shale.lists import Chosen, Select, read_chosen
 from shale.value_file import ValueFile, value_file
 
 if TYPE_CHECKING:
@@ -30,19 +30,6 @@ Decode = Union[None, str, Mapping[str, Optional[str]]]
 
 # What an instance has looked up, and another process looks up by itself.
 _CACHED = ("schema", "classes", "class_to_idx", "info")
-
-# How each way of decoding has the bytes read: as they are, or as pixels in this order.
-_PIXEL_ORDERS = {
-    None: "",
-    "pil": "",
-    "rgb8": "hwc",
-    "gray8": "",
-    "unchanged": "",
-    "torchrgb8": "chw",
-    "tv": "chw",
-    "tv_mask": "",
-    "file": "",
-}
 
 _ROWS_AT_ONCE = 1024
 
@@ -66,7 +53,8 @@ class Dataset(_Base):
     integer   ``int`` (0 and 1 for bool)
     real      ``float``
     tensor    ``numpy.ndarray`` of the schema's dtype and shape, writable, C-contiguous
-    list      list of ``bytes``
+    list      list of ``bytes``, or what ``decode`` makes of a list of images; see also
+              ``select`` and ``lazy``
     ========= =======================================================================
 
     A value that a sample of a foreign file lacks is None.
@@ -80,7 +68,9 @@ class Dataset(_Base):
     Args:
         path: directory or file. For a directory that holds one dataset for each split: with ``split``.
         fields: names of the fields to read, or a single name; ``"key"`` counts as one. Default: all.
-        decode: what the images in fields of kind bytes become. A mapping sets it for each field.
+        decode: what the images in fields of kind bytes become, or, if none is read, in fields of kind list. A mapping sets it for each
+            field. A list of images becomes one array or tensor with an axis more in front: (T, H, W, 3) for ``"rgb8"``, (T, 3, H, W) for
+            ``"torchrgb8"``; a ``tv_tensors.Video`` for ``"tv"``; a list for ``"pil"``.
             ``"pil"``: PIL.Image in mode RGB. ``"rgb8"``: uint8 array (H, W, 3).
             ``"gray8"``: uint8 array (H, W), the pixels of ``Image.open(b).convert("L")``.
             ``"unchanged"``: the array of ``Image.open(b)``: (H, W) or (H, W, C), uint16 for 16 bits a channel, the
@@ -109,6 +99,12 @@ class Dataset(_Base):
         split: name of a split, such as ``"train"``: the dataset is ``path/split``.
         indices: rows of the dataset, in any order, or a boolean mask: the samples are these (subsets, folds). Kept as 8 bytes
             each, or as a range. ``find``, ``column`` and ``len`` follow it.
+        select: which elements of lists are read: ``select={"frames": f}`` asks ``f(count, rng)`` for each sample of a batch, before
+            anything of it is read, for the numbers of elements, in any order; only these are read, all of a batch together. ``rng`` is
+            Python's ``random`` module, which a DataLoader seeds in each worker (``torch.manual_seed`` repeats a run). ``shale.clip`` makes such
+            functions. A tuple of names, ``("rgb", "flow")``, gives all of them the same numbers, chosen for the shortest. ``transform`` is called once
+            for each sample, with all of the clip.
+        lazy: names of lists that become a ``LazyList``: nothing of them is read before it is asked for.
         as_tuple: names of fields: a sample is a tuple of their values instead of a dictionary. Only these are read
             unless ``fields`` names more.
 
@@ -138,6 +134,8 @@ class Dataset(_Base):
         split: Optional[str] = None,
         indices: Union[None, Sequence[int], Any] = None,
         as_tuple: Union[None, Sequence[str]] = None,
+        select: Optional[Select] = None,
+        lazy: Union[None, str, Iterable[str]] = None,
     ) -> None:
         if transform is not None and not callable(transform):
             raise UsageError(f"transform is {transform!r}, expected a function of a sample")
@@ -159,12 +157,14 @@ class Dataset(_Base):
         self.verify = _verify(verify)
         self.cache = one_of(cache, "cache", ("keep", "drop", "direct"))
         self.parse = one_of(parse, "parse", PARSE)
+        self._chosen = Chosen(lazy, select)
         self.indices: Any = None
         self._opened: Optional[_shale.Reader] = None
         self._opened_before = ""
         self._is_closed = False
         self._finishers: list = []
         self._files: list = []
+        self._ways: dict = {}
         size = len(self._reader())
         if indices is not None:
             self.indices = _checked_indices(indices, size)
@@ -213,20 +213,28 @@ class Dataset(_Base):
                 raise NotFoundError(f"{self.path}: no field {name!r}; the fields are {', '.join(kinds)}")
         decode = self.decode
         if not isinstance(decode, dict):
-            one_of(decode, "decode", tuple(_PIXEL_ORDERS))
-            decode = {name: decode for name in names if kinds[name] == "bytes"}
+            one_of(decode, "decode", tuple(PIXEL_ORDERS))
+            kind = "bytes" if decode == "file" or "bytes" in (kinds[name] for name in names) else "list"
+            decode = {name: decode for name in names if kinds[name] == kind}
         for name, way in decode.items():
-            one_of(way, "decode", tuple(_PIXEL_ORDERS))
-            if name not in names or (way is not None and kinds[name] != "bytes"):
-                raise UsageError(f"decode names {name!r}, which is not a field of kind bytes that is read")
+            one_of(way, "decode", tuple(PIXEL_ORDERS))
+            if name not in names or (way is not None and kinds[name] not in (("bytes",) if way == "file" else ("bytes", "list"))):
+                raise UsageError(f"decode names {name!r}, which is not a field of kind bytes{'' if way == 'file' else ' or list'} that is read")
+        self._chosen.check(kinds, names)
         self.fields = names
-        ways = {name: decode.get(name) for name in names}
+        ways = self._ways = {name: decode.get(name) for name in names}
         if not {"tv", "tv_mask"}.isdisjoint(map(str, ways.values())):
-            _tv_tensors()  # now, not with the first image
+            tv_tensors()  # now, not with the first image
         self._files = [name for name, way in ways.items() if way == "file"]
-        read = {name: way for name, way in ways.items() if way != "file"}
-        reader.select(list(read), [_PIXEL_ORDERS[way] for way in read.values()])
-        self._finishers = [(name, _FINISHERS[way]) for name, way in read.items() if way is not None]
+        read = self._select_whole(reader, (*self._files, *self._chosen.names))
+        self._finishers = [(name, _finisher(kinds[name], way)) for name in read for way in [ways[name]] if way is not None]
+
+    def _select_whole(self, reader: _shale.Reader, others: Sequence[str]) -> List[str]:
+        """Has the reader read whole values of all fields but the others; returns their names."""
+        lists = {field["name"] for field in reader.schema if field["kind"] == "list"}
+        names = [name for name in self.fields if name not in others]
+        reader.select(names, ["" if name in lists else PIXEL_ORDERS[self._ways[name]] for name in names])
+        return names
 
     def __getstate__(self) -> Any:
         kept = {name: value for name, value in self.__dict__.items() if name not in _CACHED}
@@ -242,30 +250,55 @@ class Dataset(_Base):
     def _read(self, indices: Iterable[int]) -> list:
         return self._read_through(self.transform, indices)
 
-    def _read_through(self, transform: Optional[Callable[[dict], Any]], indices: Iterable[int]) -> list:
+    def read(self, index: int, select: Mapping[str, Any]) -> Any:
+        """One sample, with the elements of its lists that ``select`` names: ``ds.read(7, {"frames": [10, 14, 18]})``.
+
+        The numbers may be a slice or any sequence; negative ones count from the end. Only these elements are read. Everything else is as
+        in ``ds[index]``.
+
+        Raises:
+            IndexError: no such sample, or element.
+            shale.errors.UsageError: a name is not that of a list that is read.
+        """
+        if not isinstance(select, Mapping):
+            raise UsageError(f"select is {select!r}, expected a mapping of names of fields to numbers")
+        lists = Chosen(list(select), None)
+        lists.check({name: field["kind"] for name, field in self.schema.items()}, self.fields)
+        return self._read_through(self.transform, [index], select)[0]
+
+    def _read_through(self, transform: Optional[Callable[[dict], Any]], indices: Iterable[int], given: Optional[Mapping] = None) -> list:
         reader = self._opened or self._reader()
         rows = self._rows(indices)
+        if given:
+            reader = reader.sharing()
+            self._select_whole(reader, (*self._files, *self._chosen.names, *given))
         samples: list = reader.read(rows)
-        if self._files:
-            samples = self._with_files(reader, rows, samples)
+        if self._files or self._chosen.names or given:
+            samples = self._with_others(reader, rows, samples, given)
         if not self._finishers and self.as_tuple is None and transform is None:
             return samples
         # One after the other: what was just decoded is still in the caches when it is transformed, and only one is held.
         for position, sample in enumerate(samples):
             for name, finish in self._finishers:
-                try:
-                    sample[name] = finish(sample[name])
-                except UnsupportedError:
-                    raise  # a library is missing: the image is not to blame
-                except Exception as error:
-                    raise self._content_error(rows[position], name, error) from error
+                if not given or name not in given:
+                    sample[name] = self._finished(rows[position], name, finish, sample[name])
             if self.as_tuple is not None:
                 sample = samples[position] = tuple([sample[name] for name in self.as_tuple])
             if transform is not None:
                 samples[position] = transform(sample)
         return samples
 
-    def _with_files(self, reader: _shale.Reader, rows: List[int], samples: List[dict]) -> List[dict]:
+    def _finished(self, row: int, field: str, finish: Callable[[Any], Any], value: Any) -> Any:
+        try:
+            return finish(value)
+        except UnsupportedError:
+            raise  # a library is missing: the image is not to blame
+        except Exception as error:
+            raise self._content_error(row, field, error) from error
+
+    def _with_others(self, reader: _shale.Reader, rows: List[int], samples: List[dict], given: Optional[Mapping]) -> List[dict]:
+        if self._chosen.names or given:
+            read_chosen(self, self._chosen, rows, samples, self._ways, given)
         for field in self._files:
             for row, sample, value in zip(rows, samples, reader.values(rows, field)):
                 sample[field] = None if value is None else value_file(self, row, field, value)
@@ -398,14 +431,20 @@ class Dataset(_Base):
         fields = ", ".join(name + kinds.get(name, "") for name in self.fields)
         return f"shale.Dataset({self.path!r}: {len(self)} samples, {self._reader().format}; {fields})"
 
-    def _content_error(self, row: int, field: str, error: Exception) -> ContentError:
+    def _content_error(self, row: int, field: str, error: Exception, what: str = "does not decode") -> ContentError:
         reader = self._reader()
         key = reader.key(row)
         made = ContentError(
-            f"{self.path}: sample {row} '{key}': field '{field}' does not decode: {error}"
+            f"{self.path}: sample {row} '{key}': field '{field}' {what}: {error}"
         )
         made.sample, made.key, made.shard = row, key, reader.shard_name(row)
         return made
+
+
+def _finisher(kind: str, way: str) -> Callable[[Any], Any]:
+    if kind == "list":
+        return lambda elements: None if elements is None else decode_list(way, elements)
+    return FINISHERS[way]
 
 
 def _verify(value: Any) -> Union[bool, str]:
@@ -493,98 +532,3 @@ def _rows(indices: Iterable[int], size: int) -> List[int]:
             raise IndexError(f"sample {row} of {size}")
         rows.append(row + size if row < 0 else row)
     return rows
-
-
-def _pillow():
-    try:
-        from PIL import Image
-    except ImportError:
-        raise UnsupportedError("Pillow, which decodes all but JPEGs in RGB, is not installed") from None
-    return Image
-
-
-def _to_pil(value: Optional[bytes]) -> Any:
-    """(H, W) image in mode RGB."""
-    if value is None:
-        return None
-    with _pillow().open(io.BytesIO(value)) as image:
-        return image.convert("RGB")
-
-
-def _to_rgb8(value: Any) -> Any:
-    """(H, W, 3) uint8. A JPEG arrives decoded, any other image as bytes."""
-    if not isinstance(value, bytes):
-        return value
-    import numpy
-
-    return numpy.array(_to_pil(value))
-
-
-def _to_gray8(value: Optional[bytes]) -> Any:
-    """(H, W) uint8."""
-    if value is None:
-        return None
-    import numpy
-
-    with _pillow().open(io.BytesIO(value)) as image:
-        return numpy.array(image.convert("L"))
-
-
-def _to_unchanged(value: Optional[bytes]) -> Any:
-    """(H, W) or (H, W, C), in the dtype of the pixels."""
-    if value is None:
-        return None
-    import numpy
-
-    with _pillow().open(io.BytesIO(value)) as image:
-        return numpy.array(image)
-
-
-def _to_torchrgb8(value: Any) -> Any:
-    """(3, H, W) uint8 tensor."""
-    if value is None:
-        return None
-    import numpy
-    import torch
-
-    if isinstance(value, bytes):
-        value = numpy.ascontiguousarray(_to_rgb8(value).transpose(2, 0, 1))
-    return torch.from_numpy(value)
-
-
-def _tv_tensors() -> Any:
-    try:
-        return importlib.import_module("torchvision.tv_tensors")
-    except Exception as error:  # a build for another torch raises RuntimeError
-        raise UnsupportedError(f"decode='tv' and 'tv_mask' take torchvision, which cannot be imported: {error}") from error
-
-
-def _to_tv(value: Any) -> Any:
-    """(3, H, W) uint8 tv_tensors.Image."""
-    return None if value is None else _tv_tensors().Image(_to_torchrgb8(value))
-
-
-def _to_tv_mask(value: Optional[bytes]) -> Any:
-    """(H, W) or (C, H, W) tv_tensors.Mask: uint8, bool, or int32 for 16 bits, with which torch computes little."""
-    if value is None:
-        return None
-    import numpy
-    import torch
-
-    pixels = _to_unchanged(value)
-    if pixels.dtype == numpy.uint16:
-        pixels = pixels.astype(numpy.int32)
-    if pixels.ndim == 3:
-        pixels = numpy.ascontiguousarray(pixels.transpose(2, 0, 1))
-    return _tv_tensors().Mask(torch.from_numpy(pixels))
-
-
-_FINISHERS = {
-    "pil": _to_pil,
-    "rgb8": _to_rgb8,
-    "gray8": _to_gray8,
-    "unchanged": _to_unchanged,
-    "torchrgb8": _to_torchrgb8,
-    "tv": _to_tv,
-    "tv_mask": _to_tv_mask,
-}

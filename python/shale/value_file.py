@@ -113,13 +113,19 @@ def value_file(dataset: Dataset, row: int, field: str, value: _shale.Value) -> V
     return ValueFile(_RawValue(dataset, row, field, value))
 
 
-def _reopen(arguments: Tuple, row: int, field: str, place: Tuple[int, int], position: int) -> ValueFile:
+def reopened(arguments: Tuple) -> Dataset:
+    """The dataset of what came out of a pickle, which all of them share."""
     from shale.dataset import Dataset
 
     dataset = _reopened.get(arguments)
     if dataset is None or dataset._is_closed:
         path, verify, cache, index_dir, parse = arguments
         dataset = _reopened[arguments] = Dataset(path, (), verify=verify, cache=cache, index_dir=index_dir, parse=parse)
+    return dataset
+
+
+def _reopen(arguments: Tuple, row: int, field: str, place: Tuple[int, int], position: int) -> ValueFile:
+    dataset = reopened(arguments)
     reader = dataset._reader()
     value = reader.values([row], field)[0] if row < len(reader) else None
     if value is None or value.place != place:

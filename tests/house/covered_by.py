@@ -28,6 +28,7 @@ COVERED_BY = {
     "data/manifest": ("tests/unit/shards/test_shard_set_writer.cpp", "shard set writer: the summary adds up the shards"),
     "datasets/foreign_file": ("tests/unit/loading/test_fixed_loading.cpp", "foreign rows: what is indexed has a manifest"),
     "datasets/rebuild_index": ("tests/contract/test_scan_and_rebuild.cpp", "rebuild: lost and damaged indexes and block lists"),
+    "loading/list_loading": ("tests/contract/test_loading.cpp", "loading: single elements are those of the whole list"),
     "loading/loader": ("tests/contract/test_loading.cpp", "loading: samples come as they were written"),
     "loading/loader_state": ("tests/contract/test_loading.cpp", "loading: two loaders in a daemon that closed all"),
     "encoding/batch_feed": ("tests/unit/encoding/test_batch_cutter.cpp", "batch cutter: a sample larger than the budget is named"),

@@ -53,6 +53,11 @@ struct Fetch {
   const LocatedSample* sample = nullptr;
   std::optional<std::size_t> field;  ///< of the schema; none: the key
   std::span<std::byte> into;
+  std::optional<FieldPlace> element = {};  ///< of a list, by Loader::elements; none: all of it
+  [[nodiscard]] const FieldPlace& place() const {
+    if (element) return *element;
+    return field ? sample->place.cells[*field].place : sample->place.key;
+  }
 };
 
 /// A value that is read piece by piece.

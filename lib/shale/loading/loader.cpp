@@ -63,9 +63,9 @@ void check_places(const LocatedSample& sample, const ShardReader& reader,
 
 // What the page cache held may be wrong where the disk is right: one more look, past it.
 void prove_checksum(const Task& task) {
-  const std::uint32_t expected = place_of(*task.fetch->sample, task.fetch->field).crc32c;
+  const std::uint32_t expected = task.fetch->place().crc32c;
   if (crc32c(task.fetch->into) == expected) return;
-  const std::uint64_t offset = place_of(*task.fetch->sample, task.fetch->field).offset;
+  const std::uint64_t offset = task.fetch->place().offset;
   read_past_cache({task.file, offset, task.fetch->into});
   const std::uint32_t found = crc32c(task.fetch->into);
   if (found == expected) return;
@@ -76,7 +76,7 @@ void prove_checksum(const Task& task) {
 }
 
 bool holds(const Task& task, std::optional<std::uint64_t> offset) {
-  const FieldPlace& place = place_of(*task.fetch->sample, task.fetch->field);
+  const FieldPlace& place = task.fetch->place();
   return offset && *offset >= place.offset && *offset - place.offset < place.length;
 }
 
@@ -85,7 +85,7 @@ void read_tasks(std::span<const Task> tasks, LoaderState& state) {
   extents.reserve(tasks.size());
   bool is_direct = true;
   for (const Task& task : tasks) {
-    const std::uint64_t offset = place_of(*task.fetch->sample, task.fetch->field).offset;
+    const std::uint64_t offset = task.fetch->place().offset;
     extents.push_back(task.shard->extent(*task.file, offset, task.fetch->into));
     is_direct = is_direct && task.shard->is_direct;
   }
@@ -314,7 +314,7 @@ void Loader::fetch(std::span<const Fetch> fetches) const {
 void Loader::fetch_all(std::span<const Fetch> fetches) const {
   LoaderState& open = state();
   const auto position = [](const Fetch* fetch) {
-    return std::pair(fetch->sample->shard, place_of(*fetch->sample, fetch->field).offset);
+    return std::pair(fetch->sample->shard, fetch->place().offset);
   };
   std::vector<const Fetch*> order;
   for (const Fetch& fetch : fetches) order.push_back(&fetch);

@@ -68,6 +68,12 @@ class Loader {
   /// fixed, a wrong block (after it was read once more, past the cache); Code::io.
   void fetch(std::span<const Fetch> fetches) const;
 
+  /// Where elements of a list lie, those of these numbers in this order: to be fetched. Without a
+  /// list of elements the whole list is read for it. Errors: Code::not_found for a number from the
+  /// list's count on; Code::damaged for elements outside of their list; same as fetch.
+  [[nodiscard]] std::vector<FieldPlace> elements(const LocatedSample& sample, std::size_t field,
+                                                 std::span<const std::uint64_t> numbers) const;
+
   /// The values of a field of kind bytes, to be read in pieces; nullopt for a missing one. Memory,
   /// with Proof::all: 16 bytes for each MiB of a shard, which its values share.
   /// Errors: same as locate; Code::unsupported for a field of another kind.

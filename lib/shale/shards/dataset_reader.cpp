@@ -187,6 +187,12 @@ void prove_value(Bytes value, const FieldPlace& place, const InputFile& file) {
       .hint("run 'shale verify' to list all the damage");
 }
 
+Error no_such_element(std::uint64_t number, std::string_view field, std::uint64_t count) {
+  return Error(Code::not_found, "no element {} in field '{}', which has {}", number,
+               printable(field), count)
+      .hint("elements are numbered from 0");
+}
+
 Error sample_over_limit(std::uint64_t bytes, std::uint64_t limit_bytes) {
   return Error(Code::limit, "sample is {} bytes, more than the {} that may be held in memory",
                bytes, limit_bytes);

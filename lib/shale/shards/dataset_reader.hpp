@@ -76,6 +76,10 @@ void prove_other_files(const DatasetPaths& paths, const Manifest& manifest);
 /// Proves the checksum of a value that was read. Errors: Code::damaged with file and offset.
 void prove_value(Bytes value, const FieldPlace& place, const InputFile& file);
 
+/// The error for an element that a list does not have.
+[[nodiscard]] Error no_such_element(std::uint64_t number, std::string_view field,
+                                    std::uint64_t count);
+
 /// The error for a sample that is larger than the memory for one. The hint is the caller's.
 [[nodiscard]] Error sample_over_limit(std::uint64_t bytes, std::uint64_t limit_bytes);
 
