@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Frames of videos: written as CoCLR's LMDB and as records beside a Python script of the same job, and the index of such a file.
+"""Frames of videos: written as CoCLR's LMDB and as records beside a Python script, read one by one, and the index of such a file.
 
-python3 bench/frames.py [--only write,index] [--cache warm|cold] [--videos 120] [--frames 150] [--rounds 5] [--photos DIR] [--json FILE] ...
+python3 bench/frames.py [--only write,read,index] [--cache warm|cold] [--videos 120] [--frames 150] [--rounds 5] [--photos DIR] [--json FILE] ...
 As root (it drops caches). bench/README.md explains the protocol.
 """
 
@@ -14,7 +14,12 @@ from harness import HERE, MIB, Step
 
 SCRIPT = "script: read, msgpack.dumps, py-lmdb put"
 MEMORY_MIB = 256  # --memory by default
-PARTS = ("write", "index")
+PARTS = ("write", "read", "index")
+WAYS = {  # of frame_readers.py
+    "elements": "by the element list, a pread per frame",
+    "msgpack": "py-lmdb as CoCLR opens it, msgpack.loads",
+    "msgpack-readahead": "py-lmdb with readahead=True, msgpack.loads",
+}
 
 
 def frames_of(arguments):
@@ -55,13 +60,39 @@ def targets(runs, steps, least):
     return harness.markdown(["", "target", "measured"], rows)
 
 
-def index(arguments, tree, payload):
-    """`shale index` of a file that the script wrote, cold, beside reading it once."""
+def coclr_file(arguments, tree):
+    """What the script writes."""
 
     def make(path):
         subprocess.run([inputs.peers_of(arguments), HERE / "peer_writers.py", "coclr", tree, path], check=True)
 
-    file = inputs.made_once(arguments.work / f"coclr-{tree.name}", make) / "data.lmdb"
+    return inputs.made_once(arguments.work / f"coclr-{tree.name}", make) / "data.lmdb"
+
+
+def read(arguments, tree, payload):
+    """32 frames of random videos of the script's file, cold: each by its place, or out of the whole value."""
+    file, take = coclr_file(arguments, tree), min(32, arguments.frames)
+    subprocess.run([arguments.shale, "index", file, "--quiet"], check=True)
+    python, script = inputs.peers_of(arguments), HERE / "frame_readers.py"
+    for places in ("scattered", "clip"):
+        steps = [
+            Step(name, [python, script, way, file, "--places", places, "--take", f"{take}"], syncs=False, reports=True)
+            for way, name in WAYS.items()
+        ]
+        runs = harness.alternate(steps, arguments.rounds, arguments.work, "cold inside")
+        title = f"{take} of {arguments.frames} frames of a random video, {places}, cold"
+        rows = []
+        for name, list_of_runs in runs.items():
+            ms = [run.reported["ms"] for run in list_of_runs]
+            rss = [max(run.reported["rss_mib"][at] for run in list_of_runs) for at in (0, 1)]
+            times = harness.ratio(runs, name, WAYS["elements"], "ms")
+            rows.append([name, f"{harness.median_of(list_of_runs, 'ms'):.2f}", harness.spread(ms), *map(str, rss), times])
+        yield title, runs, harness.markdown([title, "ms", "spread", "RSS, a tenth read", "RSS, all read", "x by the element list"], rows)
+
+
+def index(arguments, tree, payload):
+    """`shale index` of a file that the script wrote, cold, beside reading it once."""
+    file = coclr_file(arguments, tree)
     out = arguments.work / "index"
     once = "dd bs=1M of=/dev/null"
     steps = [
@@ -84,7 +115,7 @@ def index(arguments, tree, payload):
 def bench(arguments):
     tree, payload = frames_of(arguments)
     for part in arguments.only.split(","):
-        yield from {"write": write, "index": index}[part](arguments, tree, payload)
+        yield from {"write": write, "read": read, "index": index}[part](arguments, tree, payload)
 
 
 def main():

@@ -93,8 +93,8 @@ def convert(
         source: a folder with one folder of images for each class, a flat folder (with ``labels``), a dataset, a file of
             another tool, an .npy or .npz file, or a list of arrays to concatenate. A mapping of names to paths
             makes columns: ``{"x": "x.npy", "y": "y.npy"}``.
-        output: the directory of shards to write. A name that ends in .npy, .npz, .lmdb, .h5, .hdf5 or .tfrecord is one file
-            of any size instead, without a manifest.
+        output: the directory of shards to write. A name that ends in .npy, .npz, .pt, .safetensors, .lmdb, .h5, .hdf5 or
+            .tfrecord is one file of any size instead, without a manifest.
         to: the format, such as ``"record"``; see ``formats()``. Default: that of the suffix of ``output``.
         shard_size: the maximum size of any file of a shard: bytes, or a string such as ``"64MiB"``. Default: 1 GiB.
         shard_samples: the maximum number of samples in a shard.

@@ -53,8 +53,8 @@ class Writer:
             writer.write({"key": "a.jpg", "image": data, "label": "dog"})
 
     Args:
-        out: a directory, which must not exist or be empty; or one file, ``train.lmdb``, ``.h5``, ``.tfrecord``
-            or ``.npy``, whose suffix is the format.
+        out: a directory, which must not exist or be empty; or one file, ``train.lmdb``, ``.h5``, ``.tfrecord``,
+            ``.npy``, ``.npz``, ``.pt`` or ``.safetensors``, whose suffix is the format.
         to: format of the shards; see ``shale formats``. Default: ``"record"``, or what the suffix of ``out`` says.
         schema: the fields of every sample, in order: ``{name: kind}``. A kind is ``"bytes"``, ``"str"``, ``"int"``
             (64 bits), ``"float"`` (64 bits), ``"list"`` (of bytes), one of the types ``bytes``, ``str``,

@@ -129,6 +129,78 @@ def test_shards_of_tensors_hold_every_row(tmp_path):
         assert np.array_equal(np.concatenate([load(shard).numpy() for shard in shards]), array)
 
 
+COLUMNS = {"x": ("float32", (40, 5)), "y": ("int64", (40,)), "flag": ("bool", (40,)), "depth": ("uint16", (40, 2, 3)), "none": ("int8", (40, 0))}
+
+
+def save_columns(folder):
+    """Five columns of 40 rows in files of their own; the words of the command that names them."""
+    columns = {name: numbers(*column).numpy() for name, column in COLUMNS.items()}
+    for name, array in columns.items():
+        np.save(folder / f"{name}.npy", array)
+    return columns, [f"{name}={folder}/{name}.npy" for name in columns]
+
+
+def load_tensors(path):
+    return load_file(path) if path.suffix == ".safetensors" else torch.load(path, mmap=True, weights_only=True)
+
+
+@pytest.mark.parametrize("suffix", ["pt", "safetensors"])
+def test_several_columns_become_one_file(tmp_path, suffix):
+    columns, words = save_columns(tmp_path)
+    out = tmp_path / f"all.{suffix}"
+    run_shale("convert", *words, out, "--verify")
+    found = load_tensors(out)
+    assert sorted(found) == sorted(columns)
+    assert all(same(found[name].numpy(), array) for name, array in columns.items())
+    if suffix == "pt":  # without mmap it verifies the checksums, and torch.save keeps the order of a dict
+        assert list(torch.load(out, mmap=False, weights_only=True)) == list(columns)
+    again = tmp_path / f"again.{suffix}"
+    run_shale("convert", *words, again, "--memory", "16MiB", "--jobs", "1")
+    assert out.read_bytes() == again.read_bytes()
+    back = read_back(out, tmp_path)
+    assert all(same(back[name], array) for name, array in columns.items())
+    assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith(".")) == []
+
+
+@pytest.mark.parametrize("suffix", ["pt", "safetensors"])
+def test_archives_datasets_and_tensor_files_become_files_of_several_tensors(tmp_path, suffix):
+    columns, words = save_columns(tmp_path)
+    np.savez(tmp_path / "a.npz", **columns)
+    torch.save({name: torch.from_numpy(array) for name, array in columns.items()}, tmp_path / "a.pt")
+    save_file({name: torch.from_numpy(array) for name, array in columns.items()}, tmp_path / "a.safetensors")
+    run_shale("convert", *words, tmp_path / "set", "--to", "hdf5")
+    expected = None
+    for source in ("a.npz", "a.pt", "a.safetensors", "set"):
+        out = tmp_path / f"out.{suffix}"
+        run_shale("convert", tmp_path / source, out, "--overwrite")
+        found = load_tensors(out)
+        assert all(same(found[name].numpy(), array) for name, array in columns.items()), source
+        run_shale("convert", tmp_path / source, out, "--overwrite", "--fields", "depth,y")
+        assert sorted(load_tensors(out)) == ["depth", "y"]
+        expected = expected or out.read_bytes()
+        assert out.read_bytes() == expected
+
+
+def test_a_file_of_several_tensors_is_read_in_place(tmp_path):
+    import shale
+
+    columns, words = save_columns(tmp_path)
+    for suffix in ("pt", "safetensors"):
+        out = tmp_path / f"all.{suffix}"
+        shale.convert(words, out)
+        run_shale("index", out, "--crc")
+        run_shale("verify", out, "--against", words[0], "--against", words[1], *[w for word in words[2:] for w in ("--against", word)])
+        with shale.Dataset(out) as dataset:
+            assert np.array_equal(dataset[7]["depth"], columns["depth"][7])
+        assert b"is written without an index" in run_shale("convert", *words, tmp_path / f"z.{suffix}", "--with-index", code=2).stderr
+        with shale.Writer(tmp_path / f"w.{suffix}", schema={"a": ("float32", (2,)), "b": ("int16", ())}) as writer:
+            for row in range(5):
+                writer.write({"a": np.full(2, row, "float32"), "b": np.int16(row)})
+        found = load_tensors(tmp_path / f"w.{suffix}")
+        assert same(found["b"].numpy(), np.arange(5, dtype="int16"))
+        assert same(found["a"].numpy(), np.repeat(np.arange(5, dtype="float32"), 2).reshape(5, 2))
+
+
 class TorchDiskDataset(torch.utils.data.Dataset):
     """The logic of tinytopics' class of this name (0.9.3): the file is mapped, rows are taken from it."""
 

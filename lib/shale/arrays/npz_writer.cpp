@@ -1,9 +1,6 @@
 #include "shale/arrays/npz_writer.hpp"
 
-#include <algorithm>
-#include <cstdint>
-#include <string_view>
-
+#include "shale/arrays/file_pieces.hpp"
 #include "shale/base/bytes.hpp"
 #include "shale/base/checksum.hpp"
 #include "shale/base/deflate.hpp"
@@ -17,7 +14,6 @@
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kCopiedAtOnce = 1 << 20;
 ZipEntry add_member(OutputFile& archive, const NpzMember& member, bool is_deflated,
                     const std::function<void()>& stop_if_asked) {
   const InputFile file(member.path);
@@ -30,11 +26,7 @@ ZipEntry add_member(OutputFile& archive, const NpzMember& member, bool is_deflat
   const std::uint64_t begin = archive.size();
   const auto append = [&](Bytes bytes) { archive.append(bytes); };
   Deflater deflater;
-  std::vector<std::byte> piece(std::min(kCopiedAtOnce, file.size()));
-  for (std::uint64_t done = 0; done < file.size();) {
-    const auto some = std::span(piece).first(std::min(kCopiedAtOnce, file.size() - done));
-    file.read_exact(done, some);
-    done += some.size();
+  visit_file_pieces(file, 0, file.size(), [&](Bytes some) {
     entry.crc32 = crc32(some, entry.crc32);
     if (is_deflated) {
       deflater.deflate(some, append);
@@ -42,7 +34,7 @@ ZipEntry add_member(OutputFile& archive, const NpzMember& member, bool is_deflat
       append(some);
     }
     stop_if_asked();
-  }
+  });
   if (is_deflated) deflater.finish(append);
   entry.stored = archive.size() - begin;
   archive.patch(entry.offset, zip_local_header(entry));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "shale/arrays/npz_writer.hpp"
+#include "shale/arrays/tensor_frame.hpp"
 #include "shale/base/error.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/encoding/forecast.hpp"
@@ -40,7 +41,10 @@ ConvertReport plan_file(const ConvertRequest& request, const Events& events, con
   ConvertReport report = plan_conversion(request, format, source, wanted_manifest(request, info),
                                          {kAnySize, kAnySize});
   drop_shard_options(report.manifest);
-  report.file_bytes = report.data_bytes;
+  report.file_bytes = is_tensor_name(request.output) ? TensorFrame(format.name, info.schema.fields,
+                                                                   report.manifest.digest.samples)
+                                                           .file_bytes()
+                                                     : report.data_bytes;
   return report;
 }
 
@@ -67,19 +71,40 @@ void verify_file(const ConvertRequest& request, const std::string& path, const E
   report.was_verified = true;
 }
 
-// Packs the arrays, one per field, that are in the work folder.
-void finish_archive(const ConvertRequest& request, const Events& events, TemporaryOutput& output,
-                    ConvertReport& report) {
-  report.manifest.format = "npz";
+// Packs the arrays, one per field, that are in the work folder, as .npz members.
+void pack_arrays(const ConvertRequest& request, const Events& events, TemporaryOutput& output,
+                 Manifest& manifest, OutputFile& archive) {
+  manifest.format = "npz";
   std::vector<NpzMember> members;
-  for (const Field& field : report.manifest.schema.fields) {
+  for (const Field& field : manifest.schema.fields) {
     const std::string name = field.name + ".npy";
     members.push_back(
         {name, join_path(output.work().path(), fmt::format("{}.{}", kArrayName, name))});
   }
-  OutputFile archive(output.path(), data_file_options(request.io, request.memory_bytes));
   write_npz(archive, members, request.is_deflated, [&] { events.stop_if_asked(); });
-  const FileSummary written = archive.finish();
+}
+
+// The same of files of one tensor each.
+void pack_tensors(const Events& events, TemporaryOutput& output, const Manifest& manifest,
+                  OutputFile& file) {
+  std::vector<ColumnFile> columns;
+  output.work().for_each_shard([&](const ManifestShard& shard) {
+    for (std::size_t i = 0; i < shard.files.size(); ++i)
+      columns.push_back({join_path(output.work().path(), shard.files[i].name), shard.bases[i]});
+  });
+  const TensorFrame frame(manifest.format, manifest.schema.fields, manifest.digest.samples);
+  write_tensors(file, frame, columns, [&] { events.stop_if_asked(); });
+}
+
+void finish_packed(const ConvertRequest& request, const Events& events, TemporaryOutput& output,
+                   ConvertReport& report) {
+  OutputFile file(output.path(), data_file_options(request.io, request.memory_bytes));
+  if (is_archive_name(request.output)) {
+    pack_arrays(request, events, output, report.manifest, file);
+  } else {
+    pack_tensors(events, output, report.manifest, file);
+  }
+  const FileSummary written = file.finish();
   report.file_bytes = written.bytes;
   if (!request.verify) return;
   report.was_verified = true;
@@ -118,7 +143,7 @@ ConvertReport write_file(const ConvertRequest& request, const Events& events, co
   say_what_is_lost(request, source.info(), events);
   output.work().begin("");
   Conversion conversion(request, events, format, source, output.work(),
-                        division_of_file(request, output));
+                        division_of_file(request, output, source.info().schema));
   conversion.run();
   ConvertReport report = conversion.finish(wanted_manifest(request, source.info()));
   finish_file(request, events, output, report);
@@ -129,17 +154,27 @@ ConvertReport write_file(const ConvertRequest& request, const Events& events, co
 
 void refuse_unfit_file(const ConvertRequest& request, const Format& format,
                        const SourceInfo& source) {
-  if (is_archive_name(request.output))
+  if (is_archive_name(request.output) || is_tensor_name(request.output))
     refuse_images(source, request.output, !request.fields.empty());
-  if (is_array_name(request.output) || is_tensor_name(request.output))
+  if (is_array_name(request.output))
     (void)only_array_field(source, request.output, !request.fields.empty());
+  if (request.with_index && is_packed(request, source.schema)) {
+    throw Error(Code::usage, "--with-index: a file of several tensors is written without an index")
+        .at(request.output)
+        .hint("leave it out; 'shale index' makes the index of the finished file");
+  }
   check_schema_fits(format, source.schema);
   refuse_too_large(source, format, kAnySize, memory_for_samples(request.memory_bytes, source));
 }
 
+bool is_packed(const ConvertRequest& request, const Schema& schema) {
+  return is_archive_name(request.output) ||
+         (is_tensor_name(request.output) && schema.fields.size() > 1);
+}
+
 ShardSetWriter::Options division_of_file(const ConvertRequest& request,
-                                         const TemporaryOutput& output) {
-  if (is_archive_name(request.output))
+                                         const TemporaryOutput& output, const Schema& schema) {
+  if (is_packed(request, schema))
     return {.file_name = std::string(kArrayName), .keeps_suffixes = true};
   return {.file_name = output.place().indexed_file,
           .writes_index = request.with_index || request.verify};
@@ -148,7 +183,8 @@ ShardSetWriter::Options division_of_file(const ConvertRequest& request,
 void finish_file(const ConvertRequest& request, const Events& events, TemporaryOutput& output,
                  ConvertReport& report) {
   drop_shard_options(report.manifest);
-  if (is_archive_name(request.output)) return finish_archive(request, events, output, report);
+  if (is_packed(request, report.manifest.schema))
+    return finish_packed(request, events, output, report);
   const bool has_index = request.with_index || request.verify;
   if (has_index) write_file_manifest(output, report.manifest);
   if (request.verify) verify_file(request, output.path(), events, report);
@@ -169,8 +205,9 @@ ConvertReport convert_into_file(const ConvertRequest& request, const Events& eve
       open_input(of_format, output ? output->work().path() : temporary_folder(), events);
   refuse_unfit_file(of_format, format, source->info());
   if (output) {
-    require_space(of_format, format, source->info(), division_of_file(of_format, *output),
-                  output->work(), kSpaceHint, events);
+    require_space(of_format, format, source->info(),
+                  division_of_file(of_format, *output, source->info().schema), output->work(),
+                  kSpaceHint, events);
   }
   ConvertReport report = output ? write_file(of_format, events, format, *source, *output)
                                 : plan_file(of_format, events, format, *source);

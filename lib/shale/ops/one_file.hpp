@@ -16,8 +16,8 @@ namespace shale {
 /// skipped are in the report alone. Memory: request.memory_bytes. Errors: Code::exists for an
 /// existing output, without request.overwrite, for one that another process writes, and for files
 /// of somebody else under the names of the index; Code::usage for an .npy file of several fields,
-/// naming them; Code::unsupported for a field that the format cannot hold; same as open_input and
-/// Conversion.
+/// naming them, and for the index of a file that is_packed(); Code::unsupported for a field that
+/// the format cannot hold; same as open_input and Conversion.
 [[nodiscard]] ConvertReport convert_into_file(const ConvertRequest& request, const Events& events);
 
 /// Errors: Code::usage, Code::schema, Code::unsupported, Code::limit for samples that one file of
@@ -25,11 +25,16 @@ namespace shale {
 void refuse_unfit_file(const ConvertRequest& request, const Format& format,
                        const SourceInfo& source);
 
+/// True if each field is written to a file of its own, and these are packed into one at the end: an
+/// .npz archive, a file of several tensors.
+[[nodiscard]] bool is_packed(const ConvertRequest& request, const Schema& schema);
+
 /// What the request of a set of shards does not say of one file.
 [[nodiscard]] ShardSetWriter::Options division_of_file(const ConvertRequest& request,
-                                                       const TemporaryOutput& output);
+                                                       const TemporaryOutput& output,
+                                                       const Schema& schema);
 
-/// With the samples written: packs them, if it is an archive; writes the index, if it was
+/// With the samples written: packs them, if is_packed(); writes the index, if it was
 /// requested, verifies all of it, if so, and completes the report. Not published yet.
 void finish_file(const ConvertRequest& request, const Events& events, TemporaryOutput& output,
                  ConvertReport& report);

@@ -109,11 +109,12 @@ class SingleFile final : public SampleOutput {
 
   void begin(const SourceInfo& info, const Manifest&) override {
     refuse_unfit_file(request_, format_, info);
+    schema_ = info.schema;
     output_.work().begin("");
   }
 
   [[nodiscard]] ShardSetWriter::Options division() const override {
-    return division_of_file(request_, output_);
+    return division_of_file(request_, output_, schema_);
   }
 
   void publish(ConvertReport& report, const Events& events) override {
@@ -126,6 +127,7 @@ class SingleFile final : public SampleOutput {
   const ConvertRequest& request_;
   const Format& format_;
   TemporaryOutput output_;
+  Schema schema_;  // empty before begin()
 };
 
 }  // namespace

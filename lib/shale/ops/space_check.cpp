@@ -91,8 +91,8 @@ SpaceNeed least_space(const ConvertRequest& request, const Format& format, const
   if (division.file_name.empty()) {
     need.files = least_shards(request, format, source, least, data_files) * files;
   } else {
-    // An archive is made from its members, which go one after the other.
-    need.files = files + (is_archive_name(request.output) ? 1 : 0);
+    // What is packed is made from its members, which go one after the other.
+    need.files = files + (division.keeps_suffixes ? 1 : 0);
   }
   need.files += kJournalAndManifest;
   return need;

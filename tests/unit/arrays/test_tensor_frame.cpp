@@ -1,0 +1,101 @@
+#include <filesystem>
+
+#include <doctest/doctest.h>
+
+#include "shale/arrays/tensor_frame.hpp"
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+#include "shale/data/fixed_value.hpp"
+#include "shale/wire/safetensors_header.hpp"
+#include "shale/wire/zip_directory.hpp"
+
+#include "tests/support/temp_dir.hpp"
+
+namespace shale {
+namespace {
+
+using namespace test;
+
+constexpr std::uint64_t kRows = 700'000;
+const std::vector<Field> kFields = {
+    field_of_column("flag", DType::parse("|u1"), {}),
+    field_of_column("wide", DType::parse("<f8"), {1}),
+    field_of_column("empty", DType::parse("<i2"), {0}),
+};
+
+std::string rows_of(const TensorFrame& frame, std::size_t column) {
+  std::string rows(frame.rows_bytes(column), '\0');
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<char>(i % 251 + column);
+  return rows;
+}
+
+// The file, from columns that lie behind `offset` other bytes in files of their own.
+std::string packed(const TensorFrame& frame, std::uint64_t offset = 3) {
+  const TempDir dir;
+  std::vector<ColumnFile> columns;
+  for (std::size_t i = 0; i < kFields.size(); ++i) {
+    columns.push_back({dir / kFields[i].name, offset});
+    write_file(columns.back().path, std::string(offset, 'h') + rows_of(frame, i) + "trailer");
+  }
+  OutputFile file(dir / "out", {.io = IoMode::buffered});
+  write_tensors(file, frame, columns, [] {});
+  (void)file.finish();
+  for (const ColumnFile& column : columns) CHECK_FALSE(std::filesystem::exists(column.path));
+  return read_text(dir / "out");
+}
+
+void check_tensors(const std::vector<StoredTensor>& tensors, const TensorFrame& frame,
+                   const std::string& file) {
+  REQUIRE(tensors.size() == kFields.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    CAPTURE(kFields[i].name);
+    CHECK(tensors[i].name == kFields[i].name);
+    CHECK(tensors[i].shape == shape_of_column(kFields[i], kRows));
+    CHECK(tensors[i].offset % 8 == 0);
+    CHECK(file.substr(tensors[i].offset, frame.rows_bytes(i)) == rows_of(frame, i));
+  }
+}
+
+ViewBytes view_of(const std::string& file) {
+  return [&](std::uint64_t offset, std::uint64_t length) {
+    return as_bytes(file).subspan(offset, length);
+  };
+}
+
+TEST_CASE("tensor frame: several columns become a dict in one .pt file, with their checksums") {
+  const TensorFrame frame("pt", kFields, kRows);
+  const std::string file = packed(frame);
+  CHECK(file.size() == frame.file_bytes());
+  const std::vector<ZipMember> members = read_zip_directory(file.size(), view_of(file), "file");
+  for (const ZipMember& member : members) {
+    CAPTURE(member.name);
+    CHECK(member.crc32 == crc32(as_bytes(file).subspan(member.data_offset, member.data_bytes)));
+    CHECK(member.data_offset % 64 == 0);
+  }
+  check_tensors(read_pt_archive(members, view_of(file), "file").tensors, frame, file);
+  CHECK(file == packed(frame, 0));
+}
+
+TEST_CASE("tensor frame: several columns become one .safetensors file, the widest first") {
+  const TensorFrame frame("safetensors", kFields, kRows);
+  const std::string file = packed(frame);
+  CHECK(file.size() == frame.file_bytes());
+  CHECK(std::vector<std::size_t>(frame.places().begin(), frame.places().end()) ==
+        std::vector<std::size_t>{1, 2, 0});
+  check_tensors(read_safetensors(file.size(), view_of(file), "file").tensors, frame, file);
+}
+
+TEST_CASE("tensor frame: a lone column is no dict, and a run that is stopped stops") {
+  const TensorFrame lone("pt", std::span(kFields).first(1), 5);
+  const std::vector<std::byte> head = lone.head(0, 0);
+  CHECK(as_text(head).find("flag") == std::string_view::npos);
+  const TempDir dir;
+  write_file(dir / "column", "01234");
+  OutputFile file(dir / "out", {.io = IoMode::buffered});
+  const std::vector<ColumnFile> columns = {{dir / "column", 0}};
+  const auto stop = [] { throw Error(Code::interrupted, "stopped"); };
+  CHECK(error_of([&] { write_tensors(file, lone, columns, stop); }).code() == Code::interrupted);
+}
+
+}  // namespace
+}  // namespace shale
