@@ -178,6 +178,18 @@ def test_coclr_reads_what_was_converted(videos, tmp_path, module, options):
         assert dataset[name] == frames and dataset.frames[name] == len(frames)
 
 
+def test_frames_are_in_the_order_of_coclrs_own_script(tmp_path):
+    """sorted(glob("*.jpg")): frame_10 before frame_2, unlike everywhere else."""
+    for number in (1, 2, 10, 11):
+        write(tmp_path, f"in/a/v/frame_{number}.jpg", jpeg(number))
+    run_shale("convert", tmp_path / "in", tmp_path / "a.lmdb", "--group", "frames", "--layout", "coclr")
+    assert Coclr(tmp_path / "a.lmdb")["a/v"] == [jpeg(number) for number in (1, 10, 11, 2)]
+    run_shale("index", tmp_path / "a.lmdb")
+    run_shale("verify", tmp_path / "a.lmdb", "--against", tmp_path / "in")
+    shale.convert(tmp_path / "in", tmp_path / "b.lmdb", group="frames")
+    assert shale.Dataset(tmp_path / "b.lmdb")[0]["frames"] == [jpeg(number) for number in (1, 2, 10, 11)]
+
+
 def test_coclr_survives_a_copy_through_shale(videos, tmp_path):
     run_shale("convert", videos, tmp_path / "a.lmdb", "--group", "frames", "--layout", "coclr")
     run_shale("convert", tmp_path / "a.lmdb", tmp_path / "b.lmdb", "--layout", "coclr")

@@ -199,6 +199,7 @@ ConvertReport convert_into_file(const ConvertRequest& request, const Events& eve
   refuse_nested({request.output}, inputs_of(request));
   ConvertRequest of_format = request;
   of_format.format = format.name;
+  of_format.has_bytewise_frames = request.layout == name_of(Dialect::coclr);  // its readers' order
   std::optional<TemporaryOutput> output;
   if (!request.is_dry_run) output.emplace(request.output, request.overwrite);
   const std::unique_ptr<Source> source =

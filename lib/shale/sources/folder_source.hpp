@@ -25,6 +25,9 @@ enum class HiddenPolicy {
   keep,   ///< taken like any other, as torchvision takes them
 };
 
+/// The order of the frames of a video, by their names.
+enum class FrameOrder { natural, bytewise };
+
 struct FolderRequest {
   std::string root;
   std::string labels_file;      ///< CSV or TSV of path,label; empty: labels are the class folders
@@ -36,6 +39,7 @@ struct FolderRequest {
   std::string suffixes = {};    ///< of the files that are samples: "mp4,wav"; empty: images
   bool allow_empty = false;     ///< classes without images, and a folder without images, are fine
   bool without_labels = false;  ///< a flat folder whose labels are not asked for: all labels are 0
+  FrameOrder frame_order = FrameOrder::natural;  ///< of a folder of videos
   bool is_shuffled = false;
   std::uint64_t seed = 0;
   std::string scratch_folder;                  ///< for lists that outgrow the memory

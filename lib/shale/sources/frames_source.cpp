@@ -38,8 +38,8 @@ std::string_view folder_of(std::string_view path) {
 
 std::string_view name_in(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-bool is_earlier_frame(const ListedFile& a, const ListedFile& b) {
-  return is_naturally_less(name_in(a.path), name_in(b.path));
+bool is_earlier_name(std::string_view a, std::string_view b, FrameOrder order) {
+  return order == FrameOrder::natural ? is_naturally_less(a, b) : a < b;
 }
 
 FolderRequest files_of(FolderRequest request) {
@@ -100,7 +100,10 @@ class FramesSource final : public Source {
     std::uint64_t position = 0;
     const auto close = [&] {
       if (video.frames.empty()) return;
-      std::sort(video.frames.begin(), video.frames.end(), is_earlier_frame);
+      std::sort(video.frames.begin(), video.frames.end(),
+                [this](const ListedFile& a, const ListedFile& b) {
+                  return is_earlier_name(name_in(a.path), name_in(b.path), request_.frame_order);
+                });
       note_gap(video);
       add(frames_, position++, video);
       video.frames.clear();
@@ -331,14 +334,17 @@ class FramesSource final : public Source {
 
 }  // namespace
 
-std::vector<std::string> frame_names(const std::string& folder, bool keeps_hidden) {
+std::vector<std::string> frame_names(const std::string& folder, bool keeps_hidden,
+                                     FrameOrder order) {
   const auto keeps = [&](const FolderEntry& entry) {
     const bool is_hidden = entry.name.starts_with('.');
     return !entry.is_directory && has_image_suffix(entry.name) && (!is_hidden || keeps_hidden);
   };
   std::vector<std::string> names;
   for (FolderEntry& entry : list_folder(folder, keeps)) names.push_back(std::move(entry.name));
-  std::sort(names.begin(), names.end(), is_naturally_less);
+  std::sort(names.begin(), names.end(), [order](const std::string& a, const std::string& b) {
+    return is_earlier_name(a, b, order);
+  });
   return names;
 }
 

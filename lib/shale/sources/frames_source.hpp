@@ -15,13 +15,15 @@ inline constexpr std::string_view kVideoFrames = "video frames";
 /// A folder ROOT/<Class>/<video>/*.jpg as one sample per video: schema (frames: list, label:
 /// integer), key = the path of the video's folder relative to the root. Classes, labels and what
 /// counts as an image are those of open_folder; videos come in its order, the frames of a video in
-/// natural order of their names. Errors: those of open_folder; Code::bad_content for an image
-/// beside the folders of videos, and for the folder of a video without images; Code::limit for more
-/// frames in one video than their list has memory for; Code::usage for labels from a file.
+/// the order of their names that the request has. Errors: those of open_folder; Code::bad_content
+/// for an image beside the folders of videos, and for the folder of a video without images;
+/// Code::limit for more frames in one video than their list has memory for; Code::usage for labels
+/// from a file.
 [[nodiscard]] std::unique_ptr<Source> open_frames(const FolderRequest& request);
 
 /// The names of the frames in the folder of a video, in their order. Errors: Code::not_found,
 /// Code::io.
-[[nodiscard]] std::vector<std::string> frame_names(const std::string& folder, bool keeps_hidden);
+[[nodiscard]] std::vector<std::string> frame_names(const std::string& folder, bool keeps_hidden,
+                                                   FrameOrder order);
 
 }  // namespace shale

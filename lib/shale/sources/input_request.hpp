@@ -27,8 +27,9 @@ struct InputRequest {
   std::string index_folder;        ///< of an input file of another tool
   std::optional<Dialect> dialect;  ///< how its values are read; nullopt: as its index says
   HiddenPolicy hidden = HiddenPolicy::unset;
-  bool groups_frames = false;  ///< the images of a folder are frames: a sample is a video
-  std::string suffixes = {};   ///< of the files of a folder that are samples; empty: images
+  bool groups_frames = false;        ///< the images of a folder are frames: a sample is a video
+  bool has_bytewise_frames = false;  ///< in bytewise order of their names, not in natural order
+  std::string suffixes = {};         ///< of the files of a folder that are samples; empty: images
   bool allow_empty = false, is_shuffled = false;
   std::uint64_t seed = 0;  ///< of is_shuffled
   SampleChoice choice = {};

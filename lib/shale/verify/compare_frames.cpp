@@ -24,7 +24,8 @@ std::vector<std::byte> bytes_of_file(const std::string& path, std::uint64_t expe
 std::optional<Finding> compare_frames(const ComparedFrames& compared) {
   const FieldPlace& place = compared.place;
   Finding finding;
-  const std::vector<std::string> names = frame_names(compared.folder, compared.keeps_hidden);
+  const std::vector<std::string> names =
+      frame_names(compared.folder, compared.keeps_hidden, compared.order);
   if (names.size() != place.count) {
     finding.message = "sample has another number of frames than the source";
     finding.found = std::to_string(place.count);

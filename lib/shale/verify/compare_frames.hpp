@@ -7,6 +7,7 @@
 #include "shale/data/shard_index.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/input_file.hpp"
+#include "shale/sources/folder_source.hpp"
 
 namespace shale {
 
@@ -17,6 +18,7 @@ struct ComparedFrames {
   const Format& format;
   const std::string& folder;
   bool keeps_hidden = false;
+  FrameOrder order = FrameOrder::natural;
   std::uint64_t memory_bytes;  ///< that the list may take
 };
 

@@ -132,6 +132,7 @@ struct Comparing {
   std::size_t field;           // of the image, or of the list of frames
   const Format* frames;        // the format that divides the list; null: an image
   bool keeps_hidden;           // among the frames
+  FrameOrder order;            // of the frames
   std::uint64_t memory_bytes;  // for a list of frames
 };
 
@@ -143,6 +144,7 @@ std::optional<Finding> compare_pair(const Pair& pair, const Comparing& how) {
                                                    .format = *how.frames,
                                                    .folder = pair.path,
                                                    .keeps_hidden = how.keeps_hidden,
+                                                   .order = how.order,
                                                    .memory_bytes = how.memory_bytes});
   if (!finding) return finding;
   finding->sample = SampleId{pair.key, std::nullopt};
@@ -241,6 +243,8 @@ class Comparison {
     how_ = {.field = *image,
             .frames = compared.kind == Kind::list ? &format_of(manifest_) : nullptr,
             .keeps_hidden = hidden_policy_of(manifest_) == HiddenPolicy::keep,
+            .order = manifest_.layout.dialect == Dialect::coclr ? FrameOrder::bytewise
+                                                                : FrameOrder::natural,
             .memory_bytes = request_.memory_bytes / 2 / std::max(1U, request_.jobs)};
     if (compares_labels_) label_ = manifest_.schema.find("label");
     source_classes_ = source.classes;
