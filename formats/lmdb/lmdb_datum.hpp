@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "shale/data/shard_index.hpp"
 #include "shale/base/view_bytes.hpp"
+#include "shale/data/shard_index.hpp"
 
 namespace shale::lmdb {
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/format/format.hpp"
 #include "shale/wire/msgpack_cursor.hpp"
 
 #include "formats/lmdb/lmdb_datum.hpp"
@@ -105,13 +106,16 @@ FieldPlace place_of(const MsgpackHeader& run) {
 
 LayoutFields parse_video(MsgpackWalk walk) {
   const MsgpackHeader frames = walk.array();
-  for (std::uint64_t i = 0; i < frames.length; ++i) (void)walk.run();
+  check_elements(frames.length);
+  std::vector<FieldPlace> elements;
+  for (std::uint64_t i = 0; i < frames.length; ++i) elements.push_back(place_of(walk.run()));
   walk.finish();
-  return {located("frames", Kind::list,
-                  {.offset = frames.begin,
-                   .length = walk.at() - frames.begin,
-                   .count = static_cast<std::uint32_t>(frames.length)}),
-          numbered("label", 0)};
+  LayoutField list = located("frames", Kind::list,
+                             {.offset = frames.begin,
+                              .length = walk.at() - frames.begin,
+                              .count = static_cast<std::uint32_t>(frames.length)});
+  list.elements = std::move(elements);
+  return {std::move(list), numbered("label", 0)};
 }
 
 LayoutFields parse_lyken(MsgpackWalk walk) {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "shale/base/error.hpp"
-#include "shale/data/shard_index.hpp"
 #include "shale/base/view_bytes.hpp"
+#include "shale/data/shard_index.hpp"
 
 #include "formats/lmdb/lmdb_layout_field.hpp"
 

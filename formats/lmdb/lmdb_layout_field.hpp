@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "shale/data/schema.hpp"
 #include "shale/data/shard_index.hpp"
 
@@ -9,6 +11,7 @@ namespace shale::lmdb {
 struct LayoutField {
   Field field;
   IndexCell cell;
+  std::vector<FieldPlace> elements = {};  ///< of a list
 };
 
 }  // namespace shale::lmdb

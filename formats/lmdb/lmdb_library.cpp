@@ -65,7 +65,8 @@ class LibraryWalk {
   void open(const std::string& path) {
     MDB_env* env = nullptr;
     StorageRetry retry(path);
-    // It reads the first pages of the file, and takes a read that returns less than was asked for as damage.
+    // It reads the first pages of the file, and takes a read that returns less than was asked for
+    // as damage.
     bool is_again = false;
     for (int result = -1; result != MDB_SUCCESS;) {
       check(mdb_env_create(&env), "mdb_env_create");

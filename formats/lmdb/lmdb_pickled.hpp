@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "shale/data/shard_index.hpp"
 #include "shale/base/view_bytes.hpp"
+#include "shale/data/shard_index.hpp"
 
 #include "formats/lmdb/lmdb_layout_field.hpp"
 

@@ -211,6 +211,8 @@ class LmdbScanner {
     }
     for (std::size_t i = 0; i < fields.size(); ++i) {
       row_.cells[i] = fields[i].cell;
+      row_.elements.insert(row_.elements.end(), fields[i].elements.begin(),
+                           fields[i].elements.end());
       const FieldPlace& place = fields[i].cell.place;
       if (is_located(fields[i].field.kind))
         row_.cells[i].place = placed(place.offset, place.length, place.count);

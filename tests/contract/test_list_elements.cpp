@@ -55,5 +55,23 @@ TEST_CASE("list elements: a list of another length than its row says is damage")
         Code::damaged);
 }
 
+TEST_CASE("list elements: more than there may be are refused before memory is taken for them") {
+  Sample sample;
+  sample.key = "k";
+  sample.values = {std::vector<Bytes>(kMaxElements + 1)};
+  const Schema schema{.fields = {{"frames", Kind::list, {}, {}}}};
+  for (const Format* format : all_formats()) {
+    if (format->split_list == nullptr) continue;
+    CAPTURE(format->name);
+    const OptionSet options(format->options);
+    const ShardLayout layout = format->layout(schema, options);
+    const Error error = error_of([&] {
+      Record record = format->encode(sample, schema, options);
+      locate_elements(record, schema, *format, layout);
+    });
+    CHECK(error.code() == Code::limit);
+  }
+}
+
 }  // namespace
 }  // namespace shale

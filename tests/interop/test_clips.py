@@ -29,8 +29,8 @@ def frames(tmp_path_factory):
         folder.mkdir(parents=True)
         for number in range(count):
             image = Image.frombytes("RGB", (24, 16), dice.randbytes(24 * 16 * 3))
-            image.save(folder / f"{number}.jpg", quality=85)
-        found[key] = [(folder / f"{number}.jpg").read_bytes() for number in range(count)]
+            image.save(folder / f"{number:03}.jpg", quality=85)
+        found[key] = [(folder / f"{number:03}.jpg").read_bytes() for number in range(count)]
     return root, found
 
 

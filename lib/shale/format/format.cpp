@@ -44,6 +44,12 @@ class SumSizer final : public ShardSizer {
 
 }  // namespace
 
+void check_elements(std::uint64_t count) {
+  if (count <= kMaxElements) return;
+  throw Error(Code::limit, "list of {} elements; a list may have {}", count, kMaxElements)
+      .hint("divide it into several samples");
+}
+
 Survey Survey::of_one_file(Schema schema, Dialect dialect) {
   Survey survey;
   survey.schema = std::move(schema);

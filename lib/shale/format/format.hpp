@@ -137,6 +137,11 @@ struct Probe {
 /// can ask for.
 inline constexpr std::uint64_t kMaxKeyBytes = 65'536;
 
+/// The most elements that a list may have: their places are held in memory.
+inline constexpr std::uint64_t kMaxElements = 1 << 20;
+/// Errors: Code::limit for more.
+void check_elements(std::uint64_t count);
+
 /// What a format can do.
 struct Capabilities {
   std::span<const Kind> kinds;

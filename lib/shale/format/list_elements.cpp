@@ -13,6 +13,7 @@ constexpr std::uint64_t kPayloadWindow = 256 * 1024, kStructureWindow = 8 * 1024
 std::vector<FieldPlace> elements_of(const FieldPlace& list, const Format& format,
                                     const ViewBytes& view) {
   if (list.offset == kMissing || list.count == 0) return {};
+  check_elements(list.count);
   if (format.walk_list == nullptr)
     throw Error(Code::bug, "format '{}' does not say where the elements of a list lie",
                 format.name);
