@@ -25,9 +25,11 @@ DrawOptions draw_options_of(const CommandLine& line) {
 
 std::pair<std::string, std::string> split_pair(const std::string& text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0 || !is_array_name(text) ||
+  if (equals == std::string::npos || equals == 0 || !may_be_one_array(text) ||
       equals + 1 == text.size()) {
-    throw Error(Code::usage, "--also '{}' does not have the form SRC.npy=OUT.npy", printable(text));
+    throw Error(Code::usage,
+                "--also '{}' does not have the form SRC.npy=OUT.npy (or OUT.pt, OUT.safetensors)",
+                printable(text));
   }
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
@@ -101,7 +103,8 @@ std::string report_text(const ResampleReport& report, const ResampleRequest& req
   const std::string output = printable(conversion.output);
   return text + fmt::format("next: {}\n", is_plan          ? "the same command without --dry-run"
                                           : report.dataset ? next_command(*report.dataset, output)
-                                                           : numpy_command(output));
+                                          : is_array_name(output) ? numpy_command(output)
+                                                                  : "shale info " + output);
 }
 
 }  // namespace

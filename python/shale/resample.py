@@ -85,9 +85,9 @@ def resample(
     for byte. By default all rows are taken, each once, in a shuffled order; ``rows`` alone takes fewer.
 
     Args:
-        source: an .npy or .npz file, a dataset of arrays, or a list of arrays to concatenate.
+        source: an .npy, .npz, .pt or .safetensors file, a dataset of arrays, or a list of arrays to concatenate.
             A mapping of names to paths makes columns: ``{"x": "a.npy", "y": ["b.npy", "c.npy"]}``.
-        output: an .npy file; any other name is a directory of shards in the format ``to``.
+        output: an .npy, .pt or .safetensors file; a name without a suffix is a directory of shards in the format ``to``.
         rows: number of rows of the output. Default: n, or the length of ``indices``.
         replace: draw with replacement, each row equally likely.
         permute: require all n rows, each once: any other number in ``rows`` is an error.
@@ -103,7 +103,8 @@ def resample(
         tmp: folder for temporary files. Default: that of the output (for arrays given as
             ``indices`` or ``weights``: the system's).
         save_indices: an .npy file for the numbers of the drawn rows, (rows,) int64.
-        also: ``{"y.npy": "y-out.npy"}``: applies the same draw to more arrays, of equal length.
+        also: ``{"y.npy": "y-out.npy"}``: applies the same draw to more arrays, of equal length; each output is an
+            .npy, .pt or .safetensors file.
         fields: take only these fields of a dataset or of arrays, in this order.
         to: format of the shards; see ``shale formats``.
         shard_size: the maximum size of any file of a shard: bytes, or a string such as ``"64MiB"``. Default: 1 GiB.

@@ -97,6 +97,18 @@ class DrawKills(DrawCase):
         self.assertEqual(sorted(os.listdir(self.place)), sorted(self.outputs))
 
 
+class DrawsOfTensors(DrawCase):
+    """The same outputs as files of tensors: that of PyTorch ends in a checksum of all rows, whoever wrote the first of them."""
+
+    outputs = ("out.pt", "labels.safetensors", "rows.npy")
+    test_signals_stop_the_run_with_130_and_leave_what_the_same_command_continues = (
+        DrawKills.test_signals_stop_the_run_with_130_and_leave_what_the_same_command_continues
+    )
+    test_killed_while_outputs_are_replaced_each_is_the_old_or_the_new_one = (
+        DrawKills.test_killed_while_outputs_are_replaced_each_is_the_old_or_the_new_one
+    )
+
+
 class DrawOutputs(DrawCase):
     def test_a_file_that_may_not_grow_leaves_nothing(self):
         for size in (1000, MIB, 20 * MIB if not IS_SANITIZED else 4 * MIB):

@@ -201,6 +201,50 @@ def test_a_file_of_several_tensors_is_read_in_place(tmp_path):
         assert same(found["a"].numpy(), np.repeat(np.arange(5, dtype="float32"), 2).reshape(5, 2))
 
 
+@pytest.mark.parametrize("draw", [("--permute",), ("--replace", "--rows", "9000"), ("--rows", "1000"), ("--rows", "0", "--replace")])
+def test_rows_are_drawn_into_tensors(tmp_path, draw):
+    array = np.random.default_rng(5).integers(0, 255, (6000, 300), "uint8")
+    np.save(tmp_path / "x.npy", array)
+    np.save(tmp_path / "y.npy", np.arange(6000, dtype="uint16"))
+    words = ["resample", tmp_path / "x.npy", tmp_path / "x.pt", "--also", f"{tmp_path}/y.npy={tmp_path}/y.pt"]
+    words += ["--also", f"{tmp_path}/y.npy={tmp_path}/y.safetensors", "--save-indices", tmp_path / "rows.npy"]
+    run_shale(*words, *draw, "--memory", "16MiB", "--seed", "3")
+    rows = np.load(tmp_path / "rows.npy")
+    for mmap in (True, False):
+        assert np.array_equal(torch.load(tmp_path / "x.pt", mmap=mmap, weights_only=True).numpy(), array[rows])
+        assert same(torch.load(tmp_path / "y.pt", mmap=mmap, weights_only=True).numpy(), rows.astype("uint16"))
+    assert same(load_file(tmp_path / "y.safetensors")["x"].numpy(), rows.astype("uint16"))
+    # What is drawn into an array and converted is the same file.
+    run_shale("resample", tmp_path / "x.npy", tmp_path / "d.npy", *draw, "--seed", "3")
+    run_shale("convert", tmp_path / "d.npy", tmp_path / "d.pt")
+    assert (tmp_path / "d.pt").read_bytes() == (tmp_path / "x.pt").read_bytes()
+
+
+def test_rows_of_several_columns_are_drawn_into_one_file(tmp_path):
+    columns, words = save_columns(tmp_path)
+    run_shale("resample", *words, tmp_path / "all.pt", "--seed", "4")
+    run_shale("resample", *words, tmp_path / "x.npy.pt", "--seed", "4", "--fields", "depth")
+    np.save(tmp_path / "rows.npy", np.arange(40))
+    run_shale("resample", tmp_path / "rows.npy", tmp_path / "drawn.npy", "--seed", "4")
+    rows = np.load(tmp_path / "drawn.npy")
+    found = load_tensors(tmp_path / "all.pt")
+    assert all(same(found[name].numpy(), array[rows]) for name, array in columns.items())
+    assert same(torch.load(tmp_path / "x.npy.pt", weights_only=True).numpy(), columns["depth"][rows])
+
+
+def test_what_no_tensor_holds_is_not_drawn_into_one(tmp_path):
+    np.save(tmp_path / "x.npy", np.array([b"abc", b"def"]))
+    np.save(tmp_path / "y.npy", np.arange(2))
+    for suffix in ("pt", "safetensors"):
+        out = tmp_path / f"out.{suffix}"
+        message = f"which .{suffix} files do not have".encode()
+        assert message in run_shale("resample", tmp_path / "x.npy", out, code=1).stderr
+        assert message in run_shale("resample", tmp_path / "y.npy", tmp_path / "z.npy", "--also", f"{tmp_path}/x.npy={out}", code=1).stderr
+        words = ["resample", tmp_path / "y.npy", tmp_path / "z.npy", "--save-indices", out]
+        assert b"must end in .npy" in run_shale(*words, code=2).stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.npy", "y.npy"]
+
+
 class TorchDiskDataset(torch.utils.data.Dataset):
     """The logic of tinytopics' class of this name (0.9.3): the file is mapped, rows are taken from it."""
 

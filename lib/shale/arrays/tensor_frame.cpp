@@ -6,6 +6,7 @@
 #include "shale/base/checksum.hpp"
 #include "shale/format/tensor_file.hpp"
 #include "shale/io/atomic_file.hpp"
+#include "shale/wire/npy_header.hpp"
 #include "shale/wire/safetensors_header.hpp"
 
 namespace shale {
@@ -13,18 +14,21 @@ namespace shale {
 TensorFrame::TensorFrame(std::string_view format, std::span<const Field> fields,
                          std::uint64_t rows) {
   for (const Field& field : fields) columns_.push_back(tensor_column_of(field, rows));
+  places_.resize(columns_.size());
+  std::iota(places_.begin(), places_.end(), std::size_t{0});
   if (format == "pt") {
-    places_.resize(columns_.size());
-    std::iota(places_.begin(), places_.end(), std::size_t{0});
     archive_.emplace(columns_, columns_.size() > 1);
+  } else if (format == "npy") {
+    header_ = npy_header_bytes({.dtype = columns_.at(0).dtype, .shape = columns_.at(0).shape});
   } else {
     places_ = safetensors_places(columns_);
+    header_ = safetensors_header(columns_, places_);
   }
 }
 
 std::vector<std::byte> TensorFrame::head(std::size_t column, std::uint32_t crc32) const {
   const bool is_first = column == places_.front();
-  if (!archive_) return is_first ? safetensors_header(columns_, places_) : std::vector<std::byte>();
+  if (!archive_) return is_first ? header_ : std::vector<std::byte>();
   std::vector<std::byte> head = archive_->header(column, crc32);
   if (is_first) head.insert(head.begin(), archive_->front().begin(), archive_->front().end());
   return head;

@@ -14,12 +14,13 @@
 
 namespace shale {
 
-/// What stands around the tensors of one .pt or .safetensors file, as the columns have it. The same
-/// columns give the same bytes.
+/// What stands around the rows of columns in one .npy, .pt or .safetensors file. The same columns
+/// give the same bytes.
 class TensorFrame {
  public:
-  /// One column in a .pt file is a lone tensor, several are a dict of them. `format` is "pt" or
-  /// "safetensors". Errors: Code::bug for a dtype that the format does not have.
+  /// One column in a .pt file is a lone tensor, several are a dict of them. `format` is "npy", of
+  /// one column, "pt" or "safetensors". Errors: Code::bug for a dtype that the format does not
+  /// have.
   TensorFrame(std::string_view format, std::span<const Field> fields, std::uint64_t rows);
 
   /// The columns in the order in which they lie.
@@ -38,7 +39,8 @@ class TensorFrame {
  private:
   std::vector<TensorColumn> columns_;
   std::vector<std::size_t> places_;
-  std::optional<PtArchive> archive_;  // nullopt: safetensors
+  std::optional<PtArchive> archive_;  // of .pt; of others there is a header alone
+  std::vector<std::byte> header_;
 };
 
 /// A file that holds the rows of a column, from `offset` on.

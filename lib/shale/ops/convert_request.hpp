@@ -85,6 +85,12 @@ struct ConvertReport {
   return output.ends_with(".pt") || output.ends_with(".safetensors");
 }
 
+/// True for the name of an output that holds the rows of one field and nothing else, if it has one
+/// field.
+[[nodiscard]] inline bool may_be_one_array(std::string_view output) {
+  return is_array_name(output) || is_tensor_name(output);
+}
+
 /// The format of an output that is one file, by the suffix of its name (.npy .lmdb .h5 .hdf5
 /// .tfrecord .pt .safetensors; of the members of .npz: npy); null for any other name, which is a
 /// directory of shards.

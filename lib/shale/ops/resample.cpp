@@ -5,14 +5,17 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include <sys/stat.h>
 
+#include "shale/arrays/tensor_frame.hpp"
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/flow/ordered_pipeline.hpp"
+#include "shale/format/format.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/ops/choose_output.hpp"
@@ -26,7 +29,6 @@
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/sources/drawn_source.hpp"
 #include "shale/sources/open_input.hpp"
-#include "shale/wire/npy_header.hpp"
 
 namespace shale {
 namespace {
@@ -52,9 +54,8 @@ Field number_field() {
   return field;
 }
 
-std::vector<std::byte> header_of(const ResampledArray& array) {
-  return npy_header_bytes(
-      {.dtype = dtype_of_column(array.field), .shape = shape_of_column(array.field, array.rows)});
+TensorFrame frame_of(const ResampledArray& array) {
+  return {format_of_output(array.path)->name, std::span(&array.field, 1), array.rows};
 }
 
 // What is written, by file system: what stays, and the most that is there at any moment.
@@ -83,11 +84,6 @@ class SpaceNeeds {
   }
   std::map<dev_t, Disk> disks_;
 };
-
-void require_array_name(std::string_view option, const std::string& output) {
-  if (is_array_name(output)) return;
-  throw Error(Code::usage, "--{} writes an array, whose name must end in .npy", option).at(output);
-}
 
 // A run under way.
 class Resampling {
@@ -123,7 +119,7 @@ class Resampling {
     head_ = journal_head();
     if (!request_.indices_output.empty()) numbers_.emplace(plan_numbers());
     // A dataset that replaces another comes last but one: with the arrays that go with it.
-    const bool is_dataset = !is_array_name(conversion_.output);
+    const bool is_dataset = !is_array_;
     const bool is_late = conversion_.overwrite && !conversion_.is_dry_run;
     if (is_dataset) {
       all_steps_ += draw_->rows();
@@ -159,7 +155,7 @@ class Resampling {
     }
     if (!request_.indices_output.empty()) outputs.push_back(request_.indices_output);
     refuse_nested(outputs, inputs);
-    std::erase_if(outputs, [](const std::string& output) { return !is_array_name(output); });
+    std::erase_if(outputs, [](const std::string& output) { return !may_be_one_array(output); });
     if (!conversion_.is_dry_run) clear_left(outputs);
     for (const std::string& output : outputs) refuse_taken_output(output, conversion_.overwrite);
   }
@@ -172,10 +168,13 @@ class Resampling {
   }
 
   void open_targets() {
-    if (is_array_name(conversion_.output)) {
-      add_target(conversion_, conversion_.output);
+    RowTable table = open_row_table(conversion_, scratch_folder_, events_);
+    is_array_ = is_array_name(conversion_.output) ||
+                (is_tensor_name(conversion_.output) && table.info.schema.fields.size() == 1);
+    if (is_array_) {
+      add_target(conversion_, std::move(table), conversion_.output);
     } else {
-      shard_table_.emplace(open_row_table(conversion_, scratch_folder_, events_));
+      shard_table_.emplace(std::move(table));
       source_rows_ = shard_table_->info.manifest.samples;
       shard_row_bytes_ = shard_table_->info.row_bytes.value_or(0);
     }
@@ -183,12 +182,12 @@ class Resampling {
       ConvertRequest of_array = conversion_;
       of_array.inputs = {input};
       of_array.fields.clear();
-      add_target(of_array, output);
+      add_target(of_array, open_row_table(of_array, scratch_folder_, events_), output);
     }
   }
 
-  void add_target(const ConvertRequest& request, const std::string& output) {
-    Target target{.table = open_row_table(request, scratch_folder_, events_), .array = {}};
+  void add_target(const ConvertRequest& request, RowTable table, const std::string& output) {
+    Target target{.table = std::move(table), .array = {}};
     const std::uint64_t rows = target.table.info.manifest.samples;
     if (!source_rows_) source_rows_ = rows;
     if (rows != *source_rows_) {
@@ -199,6 +198,10 @@ class Resampling {
     }
     target.array.path = output;
     target.array.field = only_array_field(target.table.info, output, !request.fields.empty());
+    if (is_tensor_name(output)) {
+      const Format& format = *format_of_output(output);
+      (void)format.layout(target.table.info.schema, OptionSet(format.options));  // has its dtype
+    }
     targets_.push_back(std::move(target));
   }
 
@@ -228,7 +231,7 @@ class Resampling {
         plan_drawn_rows(row_bytes, *source_rows_, array.rows, row_memory(), draw_->costs());
     target.dealing_bytes = array.plan.scratch_bytes;
     array.plan = with_source(array.plan, target.table.columns.front().scratch, *draw_);
-    array.file_bytes = header_of(array).size() + array.rows * row_bytes;
+    array.file_bytes = frame_of(array).file_bytes();
     all_steps_ += array.rows * array.plan.passes;
     report.notes.insert(report.notes.end(), target.table.info.notes.begin(),
                         target.table.info.notes.end());
@@ -248,7 +251,7 @@ class Resampling {
                            .file_bytes = 0,
                            .plan = {}};
     numbers.plan.written_bytes = numbers.rows * sizeof(std::uint64_t);
-    numbers.file_bytes = header_of(numbers).size() + numbers.plan.written_bytes;
+    numbers.file_bytes = frame_of(numbers).file_bytes();
     all_steps_ += numbers.rows;
     return numbers;
   }
@@ -326,19 +329,18 @@ class Resampling {
 
   // Goes on behind what an earlier run wrote: only the rows behind it are drawn.
   void write_rows(Target& target, TemporaryOutput& output) {
-    ResumedArray file(output, data_file_options(conversion_.io, conversion_.memory_bytes),
-                      target.array.file_bytes);
+    const TensorFrame frame = frame_of(target.array);
+    ResumedArray file(output, data_file_options(conversion_.io, conversion_.memory_bytes), frame,
+                      [this] { events_.stop_if_asked(); });
     const std::uint64_t begin = done_steps_;
     if (file.is_complete()) {
       done_steps_ = begin + target.array.plan.passes * target.array.rows;
       return;
     }
     const std::unique_ptr<const LocatedRows> rows = target.table.columns.front().locate(events_);
-    const std::vector<std::byte> header = header_of(target.array);
-    if (file.size() == 0) file.append(header);
     const std::uint64_t row_bytes = std::max<std::uint64_t>(1, rows->row_bytes());
-    const std::uint64_t first = (file.size() - header.size()) / row_bytes;
-    std::uint64_t passed_over = (file.size() - header.size()) % row_bytes;  // of that row
+    const std::uint64_t first = file.size() / row_bytes;
+    std::uint64_t passed_over = file.size() % row_bytes;  // of that row
     const std::unique_ptr<Draw> left = part_of_draw(*draw_, first, draw_->rows() - first);
     // Dealing into buckets counts from 0.
     Events counted = events_;
@@ -376,16 +378,15 @@ class Resampling {
   }
 
   void write_numbers(const ResampledArray& numbers, TemporaryOutput& output) {
-    ResumedArray file(output, data_file_options(conversion_.io, conversion_.memory_bytes),
-                      numbers.file_bytes);
+    const TensorFrame frame = frame_of(numbers);
+    ResumedArray file(output, data_file_options(conversion_.io, conversion_.memory_bytes), frame,
+                      [this] { events_.stop_if_asked(); });
     if (file.is_complete()) {
       done_steps_ += numbers.rows;
       return;
     }
-    const std::vector<std::byte> header = header_of(numbers);
-    if (file.size() == 0) file.append(header);
     // Numbers do not lie across blocks: the header is a multiple of their size.
-    const std::uint64_t first = (file.size() - header.size()) / sizeof(std::uint64_t);
+    const std::uint64_t first = file.size() / sizeof(std::uint64_t);
     done_steps_ += first;
     continue_if_stopped(file, [&] { append_numbers(numbers, first, file); });
     file.finish();
@@ -421,6 +422,7 @@ class Resampling {
   const Events& events_;
   const std::string scratch_folder_;
   std::optional<std::uint64_t> source_rows_;  // nullopt: no input has been opened
+  bool is_array_ = false;                     // the output, not a dataset
   std::optional<RowTable> shard_table_;       // of an output of shards, until it is written
   std::uint64_t shard_row_bytes_ = 0;         // of an output of shards
   std::vector<Target> targets_;
@@ -435,8 +437,15 @@ class Resampling {
 void require_array_names(const ResampleRequest& request) {
   for (const auto& [input, output] : request.also) refuse_stream(output);
   refuse_stream(request.indices_output);
-  for (const auto& [input, output] : request.also) require_array_name("also", output);
-  if (!request.indices_output.empty()) require_array_name("save-indices", request.indices_output);
+  for (const auto& [input, output] : request.also) {
+    if (may_be_one_array(output)) continue;
+    throw Error(Code::usage,
+                "--also writes an array, whose name must end in .npy, .pt or .safetensors")
+        .at(output);
+  }
+  if (request.indices_output.empty() || is_array_name(request.indices_output)) return;
+  throw Error(Code::usage, "--save-indices writes an array, whose name must end in .npy")
+      .at(request.indices_output);
 }
 
 ResampleReport resample(const ResampleRequest& request, const Events& events) {

@@ -14,10 +14,10 @@ namespace shale {
 
 /// A resampling as requested: plain data, nothing opened yet.
 struct ResampleRequest {
-  /// Input, output, draw, jobs, memory, scratch folder. An output that is not an is_array_name() is
-  /// a dataset of `conversion.format`.
+  /// Input, output, draw, jobs, memory, scratch folder. An output that is not an is_array_name(),
+  /// or an is_tensor_name() for one field, is a dataset of `conversion.format`.
   ConvertRequest conversion;
-  /// More arrays, "y.npy", and where the same draw of each goes, an .npy file.
+  /// More arrays, "y.npy", and where the same draw of each goes, of a name that may_be_one_array().
   std::vector<std::pair<std::string, std::string>> also;
   std::string indices_output;   ///< where the drawn row numbers go; empty: nowhere
   bool is_permutation = false;  ///< each row once: another number of rows is refused
@@ -44,7 +44,8 @@ struct ResampleReport {
   std::vector<std::string> notes;
 };
 
-/// Errors: Code::usage for an output of `also` or of the indices that is not an is_array_name().
+/// Errors: Code::usage for an output of `also` that may not be one array, and for one of the
+/// indices that is not an is_array_name().
 void require_array_names(const ResampleRequest& request);
 
 /// Draws rows of an array into another one, or into shards, both of any size: which rows depends on

@@ -1,9 +1,13 @@
 #include "shale/ops/resumed_array.hpp"
 
 #include <charconv>
+#include <span>
 
+#include "shale/arrays/file_pieces.hpp"
+#include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/io/atomic_file.hpp"
+#include "shale/io/input_file.hpp"
 
 namespace shale {
 namespace {
@@ -21,20 +25,35 @@ std::uint64_t noted_bytes(const std::string& line) {
 }  // namespace
 
 ResumedArray::ResumedArray(TemporaryOutput& output, const OutputFile::Options& options,
-                           std::uint64_t all_bytes)
-    : output_(output), all_bytes_(all_bytes), noted_(noted_bytes(output.work().last_line())) {
-  if (noted_ == all_bytes_) return;
+                           const TensorFrame& frame, const std::function<void()>& stop_if_asked)
+    : output_(output),
+      frame_(frame),
+      head_bytes_(frame.head(0, 0).size()),
+      noted_(noted_bytes(output.work().last_line())) {
+  if (noted_ == frame.file_bytes()) return;
+  // Rows only are noted before the file is complete, and a head is shorter than a block.
   noted_ = noted_ / kBlockBytes * kBlockBytes;
-  if (noted_ > 0) {
-    file_.emplace(OutputFile::continued(output.path(), noted_, options));
-  } else {
+  if (noted_ == 0) {
     (void)remove_file(output.path());
     file_.emplace(output.path(), options);
+    file_->append(frame.head(0, 0));
+    return;
   }
+  file_.emplace(OutputFile::continued(output.path(), noted_, options));
+  if (!frame.has_checksums()) return;
+  visit_file_pieces(InputFile(output.path()), head_bytes_, noted_ - head_bytes_, [&](Bytes piece) {
+    crc32_ = crc32(piece, crc32_);
+    stop_if_asked();
+  });
 }
 
-void ResumedArray::append(Bytes bytes) {
-  file_->append(bytes);
+std::uint64_t ResumedArray::size() const {
+  return file_ ? file_->size() - head_bytes_ : frame_.rows_bytes(0);
+}
+
+void ResumedArray::append(Bytes rows) {
+  file_->append(rows);
+  if (frame_.has_checksums()) crc32_ = crc32(rows, crc32_);
   if (file_->size() - noted_ >= kBetweenNotes) note(file_->sync());
 }
 
@@ -43,9 +62,13 @@ void ResumedArray::stop() {
 }
 
 void ResumedArray::finish() {
-  const std::uint64_t bytes = file_->finish().bytes;
-  if (bytes != all_bytes_) {
-    throw Error(Code::bug, "{} bytes were written, but the array is {}", bytes, all_bytes_)
+  if (frame_.has_checksums()) {
+    file_->patch(0, frame_.head(0, crc32_));
+    file_->append(frame_.trailer(std::span(&crc32_, 1)));
+  }
+  const std::uint64_t bytes = file_->finish().bytes, expected = frame_.file_bytes();
+  if (bytes != expected) {
+    throw Error(Code::bug, "{} bytes were written, but the array is {}", bytes, expected)
         .at(output_.output());
   }
   file_.reset();

@@ -69,8 +69,13 @@ TEST_CASE("tensor frame: several columns become a dict in one .pt file, with the
   const std::vector<ZipMember> members = read_zip_directory(file.size(), view_of(file), "file");
   for (const ZipMember& member : members) {
     CAPTURE(member.name);
-    CHECK(member.crc32 == crc32(as_bytes(file).subspan(member.data_offset, member.data_bytes)));
+    const std::uint32_t checksum =
+        crc32(as_bytes(file).subspan(member.data_offset, member.data_bytes));
+    CHECK(member.crc32 == checksum);
     CHECK(member.data_offset % 64 == 0);
+    // In its own header, too.
+    const std::size_t begin = file.rfind("PK\3\4", member.data_offset);
+    CHECK(file.substr(begin + 14, 4) == as_text(std::as_bytes(std::span(&checksum, 1))));
   }
   check_tensors(read_pt_archive(members, view_of(file), "file").tensors, frame, file);
   CHECK(file == packed(frame, 0));
