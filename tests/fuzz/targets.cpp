@@ -19,6 +19,7 @@ int fuzz_image_probe(const std::uint8_t*, std::size_t);
 int fuzz_inflate(const std::uint8_t*, std::size_t);
 int fuzz_journal(const std::uint8_t*, std::size_t);
 int fuzz_jpeg_rgb(const std::uint8_t*, std::size_t);
+int fuzz_list_elements(const std::uint8_t*, std::size_t);
 int fuzz_lmdb_cursor(const std::uint8_t*, std::size_t);
 int fuzz_lmdb_layout(const std::uint8_t*, std::size_t);
 int fuzz_lmdb_scan(const std::uint8_t*, std::size_t);
@@ -52,6 +53,7 @@ constexpr NamedTarget kTargets[] = {
     {"fuzz_inflate", fuzz_inflate},
     {"fuzz_journal", fuzz_journal},
     {"fuzz_jpeg_rgb", fuzz_jpeg_rgb},
+    {"fuzz_list_elements", fuzz_list_elements},
     {"fuzz_lmdb_cursor", fuzz_lmdb_cursor},
     {"fuzz_lmdb_layout", fuzz_lmdb_layout},
     {"fuzz_lmdb_scan", fuzz_lmdb_scan},
