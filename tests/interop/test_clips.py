@@ -2,8 +2,12 @@
 
 import io
 import json
+import pathlib
 import pickle
 import random
+import socket
+import subprocess
+import sys
 
 import numpy
 import pytest
@@ -49,7 +53,7 @@ def videos(request, frames, tmp_path_factory):
     return out, found
 
 
-ROOT_OLD = __import__("pathlib").Path(__file__).parents[2] / "formats" / "record" / "golden" / "own"
+ROOT_OLD = pathlib.Path(__file__).parents[2] / "formats" / "record" / "golden" / "own"
 
 
 def wanted_of(videos):
@@ -232,3 +236,25 @@ def test_the_lines_in_the_guide_run(block, tmp_path):
             Image.new("RGB", (8, 8), (number, 0, 0)).save(tmp_path / f"in/a/{video}/{number}.jpg")
     shale.convert(tmp_path / "in", tmp_path / "set", to="record", group="frames")
     bytes_left_by(block, tmp_path / "set", tmp_path)
+
+
+def test_two_ranks_see_each_video_once(frames, tmp_path):
+    """DistributedDataParallel's sampler, two gloo ranks, workers that persist, over CoCLR's file."""
+    root, found = frames
+    for number, (key, images) in enumerate(found.items()):
+        for copy in range(4):
+            folder = tmp_path / "in" / key.split("/")[0] / f"v{number}_{copy}"
+            folder.mkdir(parents=True)
+            for position, image in enumerate(images):
+                (folder / f"{position:03}.jpg").write_bytes(image)
+    shale.convert(tmp_path / "in", tmp_path / "a.lmdb", group="frames", layout="coclr")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    script = pathlib.Path(__file__).with_name("frame_training.py")
+    ranks = [subprocess.Popen([sys.executable, script, tmp_path / "a.lmdb", str(rank), "2", port], stdout=subprocess.PIPE, text=True) for rank in range(2)]
+    said = [rank.communicate()[0].splitlines() for rank in ranks]
+    assert [rank.returncode for rank in ranks] == [0, 0]
+    keys = [line for lines in said for line in lines if "/" in line]
+    wanted = [str(path.relative_to(tmp_path / "in")) for path in (tmp_path / "in").glob("*/*")]
+    assert sorted(keys) == sorted(2 * wanted)

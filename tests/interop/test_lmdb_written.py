@@ -3,6 +3,7 @@
 None of these is in a package: the classes do what the repositories' readers do (CoCLR 45f200e, pytorch_lmdb_imagenet 7ff71fa).
 """
 
+import os
 import pickle
 import random
 
@@ -12,7 +13,9 @@ import numpy as np
 import pytest
 import shale
 import shale.lmdb
+import torch
 from conftest import jpeg, run_shale, write
+from dataset_workers import resident_bytes
 from shale import UsageError
 
 
@@ -217,11 +220,6 @@ def test_keys_that_are_too_long_for_lmdb_leave_no_file(tmp_path):
     write(tmp_path / "in", f"{'c' * 250}/{'d' * 250}/{'e' * 40}.jpg", jpeg(1))
     assert b"longer than LMDB's limit of 511" in run_shale("convert", tmp_path / "in", tmp_path / "a.lmdb", "--layout", "caffe", code=1).stderr
     assert [one.name for one in tmp_path.iterdir()] == ["in"]
-
-
-def resident_bytes():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * 4096
 
 
 def test_memory_stays_flat_over_three_epochs(tmp_path):
