@@ -93,6 +93,8 @@ def test_what_cannot_be_read_is_refused_by_name(tmp_path):
         "float8_e4m3fn, which NumPy does not have": torch.ones(2, 2).to(torch.float8_e4m3fn),
         "is sparse": torch.eye(2).to_sparse(),
         "is quantised": torch.quantize_per_tensor(torch.ones(2, 2), 0.1, 0, torch.quint8),
+        "is a lazy conjugate": torch.ones(2, 2, dtype=torch.complex64).conj(),
+        "is a lazy negative": torch.ones(2, 2, dtype=torch.complex64).conj().imag,
         "has no axes": torch.tensor(3.0),
         "torch.nn.modules.linear.Linear": torch.nn.Linear(2, 2),
         "holds no tensor": {"a": 3},

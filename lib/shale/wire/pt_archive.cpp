@@ -204,9 +204,26 @@ class ArchiveReader {
       tensor.obstacle = fmt::format("is of dtype {}, which NumPy does not have", type->torch);
       return;
     }
+    tensor.obstacle = lazy_operation(call, is_typed ? 7 : 6);
+    if (!tensor.obstacle.empty()) return;
     set_dtype(*type, tensor);
     place(tensor, type->item_bytes, number(call[1], name), storage_of(id, *type, name));
     drop_plain_strides(tensor);
+  }
+
+  // What PyTorch does with the elements each time it reads them, {'conj': True}: the last argument.
+  static std::string lazy_operation(const PickleValue& call, std::size_t place) {
+    if (call.size() <= place || !call[place].is(PickleKind::dict)) return {};
+    const PickleValue& metadata = call[place];
+    for (std::size_t i = 0; i < metadata.entries(); ++i) {
+      const PickleValue key = metadata.key(i), value = metadata.value(i);
+      if (value.is(PickleKind::boolean) && value.integer() == 0) continue;
+      const std::string_view name = key.is(PickleKind::text) ? key.text() : "";
+      if (name == "conj") return "is a lazy conjugate; save it with tensor.resolve_conj()";
+      if (name == "neg") return "is a lazy negative; save it with tensor.resolve_neg()";
+      return fmt::format("has the attribute '{}', which is not supported", printable(name));
+    }
+    return {};
   }
 
   static const TensorType* type_of(std::string_view storage, const PickleValue& call) {

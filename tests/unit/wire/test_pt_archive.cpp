@@ -118,6 +118,21 @@ TEST_CASE("pt archive: what it cannot be is refused by name") {
       "is of dtype bfloat16, which NumPy does not have");
   CHECK(read(archive_of("ctorch._utils\n_rebuild_sparse_tensor\n(tR")).tensors.at(0).obstacle ==
         "is sparse");
+  const auto obstacle_with = [](std::string_view metadata) {
+    std::string call = tensor_call(0, "K\6", "K\1");
+    call.insert(call.size() - 2, metadata);
+    return read(archive_of(call)).tensors.at(0).obstacle;
+  };
+  const std::string zeros(3, '\0');
+  CHECK(obstacle_with("}X\4" + zeros + "conj\x88s") ==
+        "is a lazy conjugate; save it with tensor.resolve_conj()");
+  CHECK(obstacle_with("}X\3" + zeros + "neg\x88s") ==
+        "is a lazy negative; save it with tensor.resolve_neg()");
+  CHECK(obstacle_with("}X\3" + zeros + "abs\x88s") ==
+        "has the attribute 'abs', which is not supported");
+  CHECK(obstacle_with("}X\3" + zeros + "neg\x89s").empty());
+  CHECK(obstacle_with("}").empty());
+  CHECK(obstacle_with("N").empty());
   CHECK(refusal(archive_of("ctorch._utils\n_rebuild_tensor_v2\n(tR")).code() == Code::damaged);
   CHECK(refusal(zip_of({{"a/data.pkl", "\x80\2" + tensor_call(0, "K\6", "K\1") + "."}})).code() ==
         Code::damaged);
