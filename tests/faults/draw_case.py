@@ -4,8 +4,8 @@ import array
 import os
 import random
 import resource
-import zipfile
 import shutil
+import zipfile
 
 from fault_case import IN_MEMORY, FaultCase
 from shale_tool import IS_SANITIZED, npy, write
