@@ -220,6 +220,43 @@ def test_keys_that_are_too_long_for_lmdb_leave_no_file(tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["in"]
 
 
+class ClipsOfCoclr(torch.utils.data.Dataset):
+    """What CoCLR's dataset does in a worker: the whole video is read, some frames of it are used. Says how much memory is resident."""
+
+    def __init__(self, path, names):
+        self.path, self.names, self.videos = path, names, None
+
+    def __len__(self):
+        return len(self.names)
+
+    def __getitem__(self, row):
+        self.videos = self.videos or Coclr(self.path, shale.lmdb)
+        frames = self.videos[self.names[row]]
+        return sum(len(frame) for frame in frames[::2]), os.getpid(), resident_bytes()
+
+
+def test_memory_of_workers_stays_flat_over_three_epochs_of_videos(tmp_path):
+    """CoCLR's reader through shale.lmdb, in workers that persist."""
+    values = random.Random(1).randbytes(1 << 18)
+    for number in range(48):
+        for frame in range(8):
+            write(tmp_path / "in", f"c/{number:02}/{frame}.jpg", b"\xff\xd8" + values + b"\xff\xd9")
+    run_shale("convert", tmp_path / "in", tmp_path / "a.lmdb", "--group", "frames", "--layout", "coclr", "--on-error", "keep", "--max-errors", "100%")
+    names = [f"c/{number:02}" for number in range(48)]
+    loader = torch.utils.data.DataLoader(
+        ClipsOfCoclr(tmp_path / "a.lmdb", names), batch_size=4, shuffle=True, num_workers=2, persistent_workers=True, multiprocessing_context="fork"
+    )
+    seen = {}
+    for _ in range(3):
+        for sizes, workers, resident in loader:
+            assert set(sizes.tolist()) == {4 * ((1 << 18) + 4)}
+            for worker, size in zip(workers.tolist(), resident.tolist()):
+                seen.setdefault(worker, []).append(size)
+    assert len(seen) == 2
+    for sizes in seen.values():
+        assert max(sizes) - sizes[0] <= 16 << 20, sizes
+
+
 def test_memory_stays_flat_over_three_epochs(tmp_path):
     """Of folder2lmdb's reader through shale.lmdb: a mapped reader would hold all of the file."""
     values = random.Random(1).randbytes(1 << 20)
