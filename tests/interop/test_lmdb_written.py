@@ -3,6 +3,7 @@
 None of these is in a package: the classes do what the repositories' readers do (CoCLR 45f200e, pytorch_lmdb_imagenet 7ff71fa).
 """
 
+import os
 import pickle
 import random
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 import shale
 import shale.lmdb
+import torch
 from conftest import jpeg, run_shale, write
 from dataset_workers import resident_bytes
 from shale import UsageError
