@@ -7,6 +7,7 @@ import pytest
 import torch
 from conftest import run_shale
 from safetensors.torch import load_file, save_file
+from test_npy_reader import tinytopics_data
 
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64"]
 DTYPES += ["float16", "float32", "float64", "complex64", "complex128"]
@@ -247,22 +248,66 @@ def test_what_no_tensor_holds_is_not_drawn_into_one(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.npy", "y.npy"]
 
 
-class TorchDiskDataset(torch.utils.data.Dataset):
-    """The logic of tinytopics' class of this name (0.9.3): the file is mapped, rows are taken from it."""
-
-    def __init__(self, path):
-        self.data = torch.load(path, map_location="cpu", mmap=True, weights_only=True)
-
-    def __len__(self):
-        return self.data.shape[0]
-
-    def __getitem__(self, row):
-        return self.data[row]
+BOTH_SIDES = [name for name in DTYPES if name != "complex128"]  # safetensors has no complex128
 
 
-def test_tinytopics_reads_rows_from_disk(tmp_path):
-    array = np.arange(600, dtype="float32").reshape(30, 20)
+def test_every_dtype_goes_from_torch_to_safetensors_and_back(tmp_path):
+    """Random bytes, so that every bit counts: NaNs with a payload, subnormals, the largest unsigned integers."""
+    generator = torch.Generator().manual_seed(17)
+    sizes = {name: getattr(torch, name).itemsize for name in DTYPES}
+    tensors = {
+        name: torch.randint(0, 2 if name == "bool" else 256, (9, 4 * size), generator=generator, dtype=torch.uint8).view(getattr(torch, name))
+        for name, size in sizes.items()
+    }
+    torch.save(tensors, tmp_path / "all.pt")
+    run_shale("convert", tmp_path / "all.pt", tmp_path / "one.safetensors", "--fields", ",".join(BOTH_SIDES))
+    run_shale("convert", tmp_path / "one.safetensors", tmp_path / "two.pt", "--fields", ",".join(BOTH_SIDES))
+    run_shale("convert", tmp_path / "all.pt", tmp_path / "three.pt")
+    back = read_back(tmp_path / "two.pt", tmp_path)
+    both, again, every = load_file(tmp_path / "one.safetensors"), load_tensors(tmp_path / "two.pt"), load_tensors(tmp_path / "three.pt")
+    assert sorted(both) == sorted(again) == sorted(back) == sorted(BOTH_SIDES) and sorted(every) == sorted(DTYPES)
+    for name, tensor in tensors.items():
+        found = [every[name]] if name == "complex128" else [both[name], again[name], every[name], torch.from_numpy(back[name])]
+        for other in found:
+            assert other.dtype == tensor.dtype and other.shape == tensor.shape
+            assert torch.equal(other.contiguous().view(torch.uint8), tensor.view(torch.uint8)), name
+        run_shale("convert", tmp_path / "three.pt", tmp_path / "x.npy", "--fields", name, "--overwrite")
+        assert np.load(tmp_path / "x.npy").tobytes() == tensor.numpy().tobytes()
+
+
+def test_dtypes_that_numpy_lacks_are_refused_by_name_and_leave_the_others_readable(tmp_path):
+    lacking = ["bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu"]
+    tensors = {name: torch.zeros(4, 2, dtype=torch.uint8).view(getattr(torch, name)) for name in lacking}
+    tensors["good"] = torch.arange(4)
+    torch.save(tensors, tmp_path / "x.pt")
+    save_file(tensors, tmp_path / "x.safetensors")
+    for suffix in ("pt", "safetensors"):
+        for name in lacking:
+            words = ["convert", tmp_path / f"x.{suffix}", tmp_path / "z.npz", "--fields", f"good,{name}"]
+            assert f"tensor '{name}' is of dtype {name}, which NumPy does not have".encode() in run_shale(*words, code=1).stderr
+        assert sorted(read_back(tmp_path / f"x.{suffix}", tmp_path, "--fields", "good")) == ["good"]
+
+
+def test_tensors_that_share_a_storage_are_separate_columns(tmp_path):
+    base = torch.arange(60, dtype=torch.int32).reshape(10, 6)
+    views = {"all": base, "left": base[:, :2], "down": base[:, 3], "same": base, "again": base.t().t()}
+    torch.save(views, tmp_path / "v.pt")
+    for out in ("w.pt", "w.safetensors"):
+        run_shale("convert", tmp_path / "v.pt", tmp_path / out)
+        found = load_tensors(tmp_path / out)
+        assert all(same(found[name].numpy(), view.numpy()) for name, view in views.items())
+
+
+@pytest.mark.parametrize("command", ["convert", "resample"])
+def test_tinytopics_reads_rows_from_disk(tmp_path, command):
+    array = np.random.default_rng(3).poisson(2.0, (30, 20)).astype("float32")
     np.save(tmp_path / "counts.npy", array)
-    run_shale("convert", tmp_path / "counts.npy", tmp_path / "counts.pt")
-    loader = torch.utils.data.DataLoader(TorchDiskDataset(tmp_path / "counts.pt"), batch_size=16)
-    assert np.array_equal(torch.cat(list(loader)).numpy(), array)
+    run_shale(command, tmp_path / "counts.npy", tmp_path / "counts.pt")
+    if command == "resample":
+        run_shale("resample", tmp_path / "counts.npy", tmp_path / "drawn.npy")
+        array = np.load(tmp_path / "drawn.npy")
+    dataset = tinytopics_data().TorchDiskDataset(tmp_path / "counts.pt")
+    assert (len(dataset), dataset.num_terms, dataset.mmap_supported) == (30, 20, True)
+    for workers in (0, 2):
+        loader = torch.utils.data.DataLoader(dataset, batch_size=16, num_workers=workers)
+        assert np.array_equal(torch.cat(list(loader)).numpy(), array)
