@@ -1,6 +1,7 @@
 #include "formats/hdf5/hdf5_columns.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -27,7 +28,7 @@ namespace {
 
 using Role = Hdf5Column::Role;
 
-constexpr std::string_view kOffsetSuffix = "_offset";
+constexpr std::string_view kOffsetSuffix = "_offset", kFirstSuffix = "_first";
 
 std::uint64_t aligned(std::uint64_t offset) {
   return (offset + kColumnAlignment - 1) / kColumnAlignment * kColumnAlignment;
@@ -36,13 +37,6 @@ std::uint64_t aligned(std::uint64_t offset) {
 bool is_flat(Kind kind) { return kind == Kind::bytes || kind == Kind::text; }
 
 void check_field(const Field& field) {
-  if (field.kind == Kind::list) {
-    throw Error(
-        Code::unsupported,
-        "field '{}' is a list, but an HDF5 shard has one dataset per field, of values in one "
-        "piece",
-        printable(field.name));
-  }
   if (field.kind != Kind::tensor) return;
   if (!has_hdf5_type(field.dtype)) {
     throw Error(Code::unsupported,
@@ -58,16 +52,20 @@ void check_field(const Field& field) {
 }
 
 void check_names(const Schema& schema) {
-  std::unordered_set<std::string> offsets;
+  std::unordered_map<std::string, std::string> taken;  // by which field
   for (const Field& field : schema.fields) {
-    if (is_flat(field.kind)) offsets.insert(field.name + std::string(kOffsetSuffix));
+    const bool is_list = field.kind == Kind::list;
+    if (is_list || is_flat(field.kind))
+      taken.emplace(field.name + std::string(kOffsetSuffix), field.name);
+    if (is_list) taken.emplace(field.name + std::string(kFirstSuffix), field.name);
   }
-  for (const Field& field : schema.fields) {
-    if (!offsets.contains(field.name)) continue;
+  std::unordered_set<std::string> fields;
+  for (const Field& field : schema.fields) fields.insert(field.name);
+  for (const auto& [name, owner] : taken) {
+    if (!fields.contains(name)) continue;
     throw Error(Code::unsupported,
                 "field '{}' has the name of the dataset that says where the values of '{}' begin",
-                printable(field.name),
-                printable(field.name.substr(0, field.name.size() - kOffsetSuffix.size())))
+                printable(name), printable(owner))
         .hint("leave it out with --fields, or choose another format");
   }
 }
@@ -78,10 +76,20 @@ void add_flat(std::vector<Hdf5Column>& columns, const std::string& name, std::ui
       {name + std::string(kOffsetSuffix), Role::offsets, part, DType::parse("<u8"), {}});
 }
 
-// The payload is what a shard is mostly made of: the first field of bytes, or of anything with a
-// place.
+void add_list(std::vector<Hdf5Column>& columns, const std::string& name, std::uint32_t part,
+              std::uint32_t elements_part) {
+  const DType number = DType::parse("<u8");
+  columns.push_back({name, Role::flat, part, DType::parse("|u1"), {}});
+  columns.push_back({name + std::string(kOffsetSuffix), Role::elements, elements_part, number, {}});
+  columns.push_back({name + std::string(kFirstSuffix), Role::firsts, elements_part, number, {}});
+}
+
+// The payload is what a shard is mostly made of: the first field of bytes, or of lists of them, or
+// of anything with a place.
 std::uint32_t streamed_part(const Schema& schema) {
-  const auto is_bytes = [](const Field& field) { return field.kind == Kind::bytes; };
+  const auto is_bytes = [](const Field& field) {
+    return field.kind == Kind::bytes || field.kind == Kind::list;
+  };
   const auto has_place = [](const Field& field) { return is_located(field.kind); };
   auto chosen = std::find_if(schema.fields.begin(), schema.fields.end(), is_bytes);
   if (chosen == schema.fields.end())
@@ -119,19 +127,26 @@ std::vector<std::byte> metadata(const Hdf5Plan& plan, std::uint64_t samples,
 std::vector<std::uint64_t> Hdf5Column::sides(std::uint64_t samples,
                                              std::uint64_t part_bytes) const {
   if (role == Role::flat) return {part_bytes};
-  if (role == Role::offsets) return {samples + 1};
+  if (role == Role::offsets || role == Role::firsts) return {samples + 1};
+  if (role == Role::elements) return {part_bytes / sizeof(std::uint64_t) + 1};
   std::vector<std::uint64_t> all = {samples};
   all.insert(all.end(), row_shape.begin(), row_shape.end());
   return all;
 }
 
 std::uint64_t Hdf5Column::bytes(std::uint64_t samples, std::uint64_t part_bytes) const {
-  return role == Role::offsets ? (samples + 1) * sizeof(std::uint64_t) : part_bytes;
+  if (role == Role::offsets || role == Role::firsts) return (samples + 1) * sizeof(std::uint64_t);
+  return role == Role::elements ? part_bytes + sizeof(std::uint64_t) : part_bytes;
+}
+
+std::uint64_t Hdf5Column::part_bytes_of(std::uint64_t stored_bytes) const {
+  if (role != Role::elements) return stored_bytes;
+  return stored_bytes - std::min<std::uint64_t>(stored_bytes, sizeof(std::uint64_t));
 }
 
 std::size_t Hdf5Plan::values_of(std::uint32_t part) const {
   const auto found = std::find_if(columns.begin(), columns.end(), [&](const Hdf5Column& column) {
-    return column.part == part && column.role != Role::offsets;
+    return column.part == part && column.role != Role::offsets && column.role != Role::firsts;
   });
   if (found == columns.end())
     throw Error(Code::bug, "no HDF5 column was planned for part {}", part);
@@ -140,8 +155,16 @@ std::size_t Hdf5Plan::values_of(std::uint32_t part) const {
 
 std::optional<std::size_t> Hdf5Plan::offsets_of(std::uint32_t part) const {
   const std::size_t values = values_of(part);
-  if (columns[values].role != Role::flat) return std::nullopt;
+  const bool has_offsets =
+      columns[values].role == Role::flat || columns[values].role == Role::elements;
+  if (!has_offsets || columns[values + 1].part != part) return std::nullopt;
   return values + 1;
+}
+
+std::optional<std::uint32_t> Hdf5Plan::elements_of(std::uint32_t part) const {
+  const std::size_t behind = values_of(part) + 1;
+  if (behind == columns.size() || columns[behind].role != Role::elements) return std::nullopt;
+  return columns[behind].part;
 }
 
 RowStorage hdf5_row_storage(const Schema& schema) {
@@ -165,6 +188,8 @@ Hdf5Plan plan_columns(const Schema& schema) {
     const std::uint32_t part = key_parts + static_cast<std::uint32_t>(i);
     if (is_flat(field.kind)) {
       add_flat(plan.columns, field.name, part);
+    } else if (field.kind == Kind::list) {
+      add_list(plan.columns, field.name, part, static_cast<std::uint32_t>(plan.parts++));
     } else {
       plan.columns.push_back({field.name, Role::rows, part, dtype_of_column(field), field.shape});
     }

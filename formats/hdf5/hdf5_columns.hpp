@@ -27,12 +27,15 @@ inline constexpr std::uint64_t kColumnAlignment = 64;
 [[nodiscard]] RowStorage hdf5_row_storage(const Schema& schema);
 
 /// One dataset of a shard. The parts of a record: 0 the key, 1 + i field i; where rows are fixed i
-/// field i, and none the key.
+/// field i, and none the key. Then, for each list in schema order, where its elements end, counted
+/// from where it begins (uint64).
 struct Hdf5Column {
   enum class Role {
-    rows,    ///< one row per sample, all of one size
-    flat,    ///< values of any size, one behind the other
-    offsets  ///< where each value of a flat column begins, and where the last one ends
+    rows,      ///< one row per sample, all of one size
+    flat,      ///< values of any size, one behind the other; of a list the elements
+    offsets,   ///< where each value of a flat column begins, and where the last one ends
+    elements,  ///< the same of each element of a list
+    firsts     ///< for each list the number of its first element, and how many there are in all
   };
   std::string name;
   Role role = Role::rows;
@@ -44,6 +47,8 @@ struct Hdf5Column {
   [[nodiscard]] std::vector<std::uint64_t> sides(std::uint64_t samples,
                                                  std::uint64_t part_bytes) const;
   [[nodiscard]] std::uint64_t bytes(std::uint64_t samples, std::uint64_t part_bytes) const;
+  /// The bytes of the part, of a dataset of so many bytes.
+  [[nodiscard]] std::uint64_t part_bytes_of(std::uint64_t stored_bytes) const;
 };
 
 struct ColumnExtent {
@@ -62,8 +67,11 @@ struct Hdf5Plan {
   [[nodiscard]] bool has_keys() const { return rows.has_index(); }
   /// The column that holds the values of a part.
   [[nodiscard]] std::size_t values_of(std::uint32_t part) const;
-  /// The column of offsets into it; nullopt if its values are all of one size.
+  /// The column of offsets into it, or of firsts; nullopt if its values are all of one size, or
+  /// lists.
   [[nodiscard]] std::optional<std::size_t> offsets_of(std::uint32_t part) const;
+  /// The part that says where the elements of the lists in this one end; nullopt: it has no lists.
+  [[nodiscard]] std::optional<std::uint32_t> elements_of(std::uint32_t part) const;
 };
 
 /// Errors: Code::unsupported, by field and reason, for a schema that HDF5 shards cannot hold.

@@ -189,7 +189,7 @@ class DirectoryReader {
 
   void check_sides(const Hdf5Column& column, const FoundDataset& found, std::uint64_t samples) {
     const std::vector<std::uint64_t> expected =
-        column.sides(samples, column.role == Role::flat ? found.data.bytes : 0);
+        column.sides(samples, column.part_bytes_of(found.data.bytes));
     if (found.sides == expected) return;
     lose(finding(fmt::format("dataset '{}' has a different shape", printable(column.name)),
                  found.address),

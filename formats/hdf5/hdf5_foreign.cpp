@@ -80,7 +80,8 @@ class PayloadReader {
 // Looks at the values as far as the schema depends on them, and at all offsets.
 void survey_values(const Hdf5ForeignColumns& columns, const InputFile& file, WalkPace& pace,
                    Hdf5ForeignColumn& column) {
-  const bool is_flat = column.form == Hdf5ForeignColumn::Form::flat;
+  const bool is_list = column.form == Hdf5ForeignColumn::Form::list;
+  const bool is_flat = column.form == Hdf5ForeignColumn::Form::flat || is_list;
   if (!is_flat && !column.may_be_text()) return;
   Hdf5Heap heap(file);
   Hdf5Values values(column, columns.description.base_address, file, heap);
@@ -88,6 +89,7 @@ void survey_values(const Hdf5ForeignColumns& columns, const InputFile& file, Wal
   for (std::uint64_t row = 0; row < columns.rows; ++row) {
     pace.step_to_row(row, columns.rows);
     const FieldPlace place = values.place_of(row);
+    if (is_list) (void)values.elements_of(row, place);
     if (is_flat || place.offset == kMissing || payload.is_text(place)) continue;
     column.field.kind = Kind::bytes;
     return;
@@ -179,6 +181,7 @@ class ForeignScanner {
         } else {
           row_.cells[i].place = checked(fields_[i].place_of(number));
           if (kind == Kind::text && input_.reads_payload) check_text(i);
+          if (kind == Kind::list) add_elements(i, number);
         }
       } catch (const Error& error) {
         if (!is_in_bytes(error)) throw;
@@ -209,6 +212,17 @@ class ForeignScanner {
   FieldPlace checked(FieldPlace place) {
     if (input_.reads_payload && place.offset != kMissing) place.crc32c = payload_.crc_of(place);
     return place;
+  }
+
+  void add_elements(std::size_t field, std::uint64_t number) {
+    FieldPlace& list = row_.cells[field].place;
+    try {
+      const std::vector<FieldPlace> elements = fields_[field].elements_of(number, list);
+      row_.elements.insert(row_.elements.end(), elements.begin(), elements.end());
+    } catch (const Error&) {
+      list = {};
+      throw;
+    }
   }
 
   void check_text(std::size_t field) {

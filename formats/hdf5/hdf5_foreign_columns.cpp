@@ -133,6 +133,7 @@ class ColumnFinder {
  private:
   struct Pair {
     const Hdf5Dataset *data, *offsets;
+    const Hdf5Dataset* firsts = nullptr;
   };
 
   [[nodiscard]] Error nothing_there() const {
@@ -150,14 +151,15 @@ class ColumnFinder {
   }
 
   [[nodiscard]] bool is_offsets(const Hdf5Dataset* dataset) const {
-    return std::any_of(pairs_.begin(), pairs_.end(),
-                       [&](const Pair& pair) { return pair.offsets == dataset; });
+    return std::any_of(pairs_.begin(), pairs_.end(), [&](const Pair& pair) {
+      return pair.offsets == dataset || pair.firsts == dataset;
+    });
   }
 
-  [[nodiscard]] const Hdf5Dataset* offsets_of(const Hdf5Dataset& data) const {
+  [[nodiscard]] Pair pair_of(const Hdf5Dataset& data) const {
     const auto found = std::find_if(pairs_.begin(), pairs_.end(),
                                     [&](const Pair& pair) { return pair.data == &data; });
-    return found == pairs_.end() ? nullptr : found->offsets;
+    return found == pairs_.end() ? Pair{&data, nullptr} : *found;
   }
 
   void pair_offsets() {
@@ -168,10 +170,27 @@ class ColumnFinder {
       for (const std::string& name : names) {
         const Hdf5Dataset* offsets = find(name);
         if (offsets == nullptr || !are_offsets(*offsets, *data)) continue;
-        pairs_.push_back({data, offsets});
+        const Hdf5Dataset* firsts = find(data->name + "_first");
+        const bool is_list = firsts != nullptr && are_firsts(*firsts, offsets->shape[0] - 1);
+        pairs_.push_back({data, offsets, is_list ? firsts : nullptr});
         break;
       }
     }
+  }
+
+  // Only what divides all of the values makes lists of them; any other is a column of numbers.
+  [[nodiscard]] bool are_firsts(const Hdf5Dataset& firsts, std::uint64_t values) const {
+    if (!is_array_of(firsts, 1) || !is_integer(firsts) || firsts.shape[0] == 0 ||
+        !is_complete(firsts))
+      return false;
+    Hdf5Rows rows(firsts, file_);
+    std::int64_t before = 0;
+    for (std::uint64_t row = 0; row < rows.count(); ++row) {
+      const std::int64_t first = rows.integer(row);
+      if (first < before || (row == 0 && first != 0)) return false;
+      before = first;
+    }
+    return static_cast<std::uint64_t>(before) == values;
   }
 
   [[nodiscard]] bool are_offsets(const Hdf5Dataset& offsets, const Hdf5Dataset& data) const {
@@ -189,8 +208,9 @@ class ColumnFinder {
   }
 
   [[nodiscard]] std::uint64_t rows_of(const Hdf5Dataset& dataset) const {
-    const Hdf5Dataset* offsets = offsets_of(dataset);
-    return offsets == nullptr ? dataset.shape[0] : offsets->shape[0] - 1;
+    const Pair pair = pair_of(dataset);
+    if (pair.offsets == nullptr) return dataset.shape[0];
+    return (pair.firsts != nullptr ? pair.firsts : pair.offsets)->shape[0] - 1;
   }
 
   void check_rows() {
@@ -216,11 +236,15 @@ class ColumnFinder {
     Hdf5ForeignColumn column;
     column.field.name = dataset.name;
     column.data = &dataset;
-    column.offsets = offsets_of(dataset);
+    const Pair pair = pair_of(dataset);
+    column.offsets = pair.offsets;
+    column.firsts = pair.firsts;
     if (column.offsets == nullptr) check_hdf5_elements(columns_.description, dataset);
     if (column.offsets != nullptr) {
       need_all_rows(*column.offsets);
-      column.form = Hdf5ForeignColumn::Form::flat;
+      const bool is_list = column.firsts != nullptr;
+      column.form = is_list ? Hdf5ForeignColumn::Form::list : Hdf5ForeignColumn::Form::flat;
+      if (is_list) column.field.kind = Kind::list;
     } else if (dataset.type == Hdf5Type::vlen_bytes || dataset.type == Hdf5Type::vlen_text) {
       column.form = Hdf5ForeignColumn::Form::vlen;
       if (column.may_be_text()) column.field.kind = Kind::text;
@@ -240,6 +264,7 @@ class ColumnFinder {
       const bool is_padded =
           found->data->type == Hdf5Type::fixed_text && found->data->shape.size() == 1;
       if (found->form == Hdf5ForeignColumn::Form::rows && !is_padded) continue;
+      if (found->form == Hdf5ForeignColumn::Form::list) continue;
       if (is_padded) found->form = Hdf5ForeignColumn::Form::padded;
       need_all_rows(*found->data);
       columns_.key = std::move(*found);

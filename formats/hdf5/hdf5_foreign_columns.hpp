@@ -18,13 +18,15 @@ struct Hdf5ForeignColumn {
   enum class Form {
     rows,   ///< row i of the dataset is the value of sample i
     flat,   ///< bytes [offsets[i], offsets[i + 1]) of a dataset of uint8
+    list,   ///< elements [firsts[i], firsts[i + 1]) of such values
     vlen,   ///< row i refers to the global heap
     padded  ///< row i without the NULs at its end; a key only
   };
   Field field;
   Form form = Form::rows;
   const Hdf5Dataset* data = nullptr;
-  const Hdf5Dataset* offsets = nullptr;  ///< of flat
+  const Hdf5Dataset* offsets = nullptr;  ///< of flat and list
+  const Hdf5Dataset* firsts = nullptr;   ///< of list
   /// Text or bytes: what the values are decides, not the type.
   [[nodiscard]] bool may_be_text() const { return data->type == Hdf5Type::vlen_text; }
 };
@@ -44,8 +46,9 @@ struct Hdf5ForeignColumns {
 };
 
 /// Finds the columns: all datasets at the root, of the same first dimension. `X` with `X_offset` or
-/// `X_offsets` (and `data` with `offsets`) is one column; `key` or `keys`, if it is bytes or text,
-/// is the key. Reads no sample (but offsets, where only they tell).
+/// `X_offsets` (and `data` with `offsets`) is one column, of lists if there is an `X_first` that
+/// divides all of its values; `key` or `keys`, if it is bytes or text, is the key. Reads no sample
+/// (but offsets, where only they tell).
 /// Errors: Code::unsupported, by dataset and reason, for what cannot be located or has no meaning
 /// here; Code::damaged, Code::limit.
 [[nodiscard]] Hdf5ForeignColumns find_hdf5_columns(Hdf5Description description,

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::string_view kSuffixes[] = {".h5"}, kAliases[] = {"h5"}, kMoreSuffixes[] = {".hdf5"};
 constexpr std::string_view kReserved[] = {"key_offset"};
-constexpr Kind kKinds[] = {Kind::bytes, Kind::text, Kind::integer, Kind::real, Kind::tensor};
+constexpr Kind kKinds[] = {Kind::bytes, Kind::text,   Kind::integer,
+                           Kind::real,  Kind::tensor, Kind::list};
 
 // A file may begin with something else; its HDF5 then begins at 512 bytes, or at twice as many ...
 int bid_for_hdf5(const Probe& probe) {
@@ -32,11 +33,11 @@ ShardLayout hdf5_layout(const Schema& schema, const OptionSet&) {
   layout.file_suffixes = {std::string(kSuffixes[0])};
   layout.part_file.assign(plan.parts, 0);
   layout.field_part.resize(schema.fields.size());
-  std::iota(layout.field_part.begin(), layout.field_part.end(),
-            static_cast<std::uint32_t>(plan.parts - schema.fields.size()));
+  std::iota(layout.field_part.begin(), layout.field_part.end(), plan.has_keys() ? 1U : 0U);
   layout.key_part = 0;
   layout.rows = plan.rows;
   layout.has_keys = plan.has_keys();
+  layout.has_elements = schema.has_lists();
   return layout;
 }
 
@@ -61,7 +62,7 @@ const Format hdf5_format = {
     .scan = scan_hdf5_shard,
     .scan_by_library = scan_hdf5_by_library,
     .walk_list = nullptr,
-    .split_list = nullptr,  // it holds no lists
+    .split_list = nullptr,  // elements have no framing
     .write_native_index = nullptr,
 };
 

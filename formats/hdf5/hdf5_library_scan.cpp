@@ -188,7 +188,8 @@ class LibraryScanner {
       report("the HDF5 library finds a different type", found, dtype_text(type),
              dtype_text(column.dtype));
     const ColumnExtent& extent = found.extent();
-    const std::vector<std::uint64_t> sides = column.sides(samples, extent.length);
+    const std::vector<std::uint64_t> sides =
+        column.sides(samples, column.part_bytes_of(extent.length));
     if (found.sides() != sides)
       report("the HDF5 library finds a different shape", found, shape_text(found.sides()),
              shape_text(sides));

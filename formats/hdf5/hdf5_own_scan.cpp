@@ -1,6 +1,7 @@
 #include "formats/hdf5/hdf5_own_scan.hpp"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -22,12 +23,14 @@ namespace {
 
 constexpr std::uint64_t kWindowsBytes = 16 << 20, kSmallestWindow = 4096,
                         kLargestWindow = 256 * 1024;
+constexpr std::uint64_t kMostElements =
+    0xffffffff;  // of one list: the index counts them in 32 bits
 
 std::uint64_t read_u64(const ViewBytes& view, std::uint64_t offset) {
   return ByteReader(view(offset, sizeof(std::uint64_t))).read_u64();
 }
 
-// The values of one part, in the order of the rows.
+// The values of one part, in the order of the rows; or of lists the numbers of their elements.
 class ColumnWalk {
  public:
   ColumnWalk(std::string field, ColumnExtent values, std::uint64_t row_bytes,
@@ -45,11 +48,15 @@ class ColumnWalk {
     end_ = read_u64(view_offsets_, offsets.offset);
   }
 
+  // To the offsets of a row, whichever came before.
+  void go_to(std::uint64_t row) { end_ = read_u64(view_offsets_, place_of_end(row)); }
+
   [[nodiscard]] const std::string& field() const { return field_; }
   [[nodiscard]] bool has_offsets() const { return view_offsets_ != nullptr; }
   [[nodiscard]] std::uint64_t begin() const { return begin_; }
   [[nodiscard]] std::uint64_t end() const { return end_; }
   [[nodiscard]] std::uint64_t values_bytes() const { return values_.length; }
+  [[nodiscard]] std::uint64_t place_of_values() const { return values_.offset; }
   /// Where the number end() stands, after so many rows.
   [[nodiscard]] std::uint64_t place_of_end(std::uint64_t rows) const {
     return offsets_.offset + rows * sizeof(std::uint64_t);
@@ -76,6 +83,12 @@ class ColumnWalk {
   ViewBytes view_values_, view_offsets_;
 };
 
+// The lists of a field: the elements of each follow one another, and lists do.
+struct ListWalk {
+  ColumnWalk lists, elements;
+  std::uint64_t count = 0, seen = 0;  // elements in all, and of the lists so far
+};
+
 class OwnScanner {
  public:
   OwnScanner(const ShardInput& input, const Hdf5Plan& plan, const ViewColumn& view_column,
@@ -97,12 +110,22 @@ class OwnScanner {
       row_number_ = number;
       draft_.at_row(number);
       row.cells.assign(schema_.fields.size(), {});
+      row.elements.clear();
       read_key(row);
-      for (std::size_t i = 0; i < schema_.fields.size(); ++i)
-        read_cell(schema_.fields[i], walks_[1 + i], row.cells[i]);
+      for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
+        if (schema_.fields[i].kind == Kind::list) {
+          read_list(lists_.at(i), row.cells[i], row.elements);
+        } else {
+          read_cell(schema_.fields[i], walks_[1 + i], row.cells[i]);
+        }
+      }
       rows_(row);
     }
     for (const ColumnWalk& walk : walks_) check_last(walk, directory.samples);
+    for (const auto& [field, walk] : lists_) {
+      check_last(walk.lists, directory.samples);
+      check_last(walk.elements, walk.count);
+    }
   }
 
  private:
@@ -121,6 +144,28 @@ class OwnScanner {
       walks_.back().follow_offsets(directory.extents[*offsets], view_column_(*offsets, window));
       check_first(walks_.back());
     }
+    for (std::uint32_t part = 0; part < 1 + schema_.fields.size(); ++part) {
+      if (const std::optional<std::uint32_t> elements = plan_.elements_of(part))
+        start_list(directory, part, *elements, window);
+    }
+  }
+
+  void start_list(const ShardDirectory& directory, std::uint32_t part, std::uint32_t elements_part,
+                  std::uint64_t window) {
+    const std::size_t values = plan_.values_of(part), elements = plan_.values_of(elements_part),
+                      firsts = *plan_.offsets_of(elements_part);
+    const ColumnExtent& ends = directory.extents[elements];
+    const std::uint64_t count = ends.length / sizeof(std::uint64_t) - 1;
+    const std::string& name = plan_.columns[values].name;
+    ListWalk walk{.lists = ColumnWalk(name, {0, count}, 0, window, {}),
+                  .elements = ColumnWalk(name, directory.extents[values], 0, window,
+                                         view_column_(values, window)),
+                  .count = count};
+    walk.lists.follow_offsets(directory.extents[firsts], view_column_(firsts, window));
+    walk.elements.follow_offsets(ends, view_column_(elements, window));
+    check_first(walk.lists);
+    check_first(walk.elements);
+    lists_.emplace(part - 1, std::move(walk));
   }
 
   void report(std::string message, const ColumnWalk& walk, std::uint64_t rows, std::string found,
@@ -141,10 +186,12 @@ class OwnScanner {
            fmt::to_string(walk.end()), fmt::to_string(walk.values_bytes()));
   }
 
-  std::optional<FieldPlace> next_place(ColumnWalk& walk) {
-    const std::optional<FieldPlace> place = walk.next(row_number_);
+  std::optional<FieldPlace> next_place(ColumnWalk& walk) { return next_place(walk, row_number_); }
+
+  std::optional<FieldPlace> next_place(ColumnWalk& walk, std::uint64_t number) {
+    const std::optional<FieldPlace> place = walk.next(number);
     if (!place) {
-      report("no value can lie between these offsets", walk, row_number_,
+      report("no value can lie between these offsets", walk, number,
              fmt::format("{} to {}", walk.begin(), walk.end()),
              fmt::format("ascending, {} at most", walk.values_bytes()));
     }
@@ -167,6 +214,30 @@ class OwnScanner {
     row.key_hash = xxh3_64(key);
     if (reads_payload_) place->crc32c = crc32c(key);
     row.key = *place;
+  }
+
+  void read_list(ListWalk& walk, IndexCell& cell, std::vector<FieldPlace>& elements) {
+    const std::optional<FieldPlace> numbers = next_place(walk.lists);
+    if (!numbers) return;
+    walk.seen += numbers->length;
+    if (walk.seen > walk.count || numbers->length > kMostElements) {
+      return report("a list has more elements than there are", walk.lists, row_number_,
+                    fmt::to_string(walk.seen),
+                    fmt::format("at most {}", std::min(walk.count, kMostElements)));
+    }
+    const std::size_t had = elements.size();
+    walk.elements.go_to(numbers->offset);
+    const std::uint64_t begin = walk.elements.end();
+    for (std::uint64_t i = 0; i < numbers->length; ++i) {
+      const std::optional<FieldPlace> element = next_place(walk.elements, numbers->offset + i);
+      if (!element) return elements.resize(had);
+      elements.push_back(*element);
+    }
+    if (begin > walk.elements.values_bytes()) return;  // of an empty list: check_last tells
+    cell.place = {.offset = walk.elements.place_of_values() + begin,
+                  .length = walk.elements.end() - begin,
+                  .count = static_cast<std::uint32_t>(numbers->length)};
+    if (reads_payload_) cell.place.crc32c = walk.elements.checksum(cell.place, pace_);
   }
 
   void read_cell(const Field& field, ColumnWalk& walk, IndexCell& cell) {
@@ -195,7 +266,8 @@ class OwnScanner {
   const Hdf5Plan& plan_;
   const ViewColumn& view_column_;
   WalkPace pace_;
-  std::vector<ColumnWalk> walks_;  // one per part
+  std::vector<ColumnWalk> walks_;          // of the key, and one per field
+  std::map<std::size_t, ListWalk> lists_;  // by field
   std::uint64_t row_number_ = 0;
 };
 

@@ -1,6 +1,5 @@
 #include "formats/hdf5/hdf5_values.hpp"
 
-#include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 
 //  An element of variable length, as a dataset stores it (16 bytes where addresses have 8):
@@ -20,12 +19,15 @@ Hdf5Values::Hdf5Values(const Hdf5ForeignColumn& column, std::uint64_t base_addre
       heap_(heap),
       rows_(*column.data, file) {
   if (column.offsets != nullptr) offsets_.emplace(*column.offsets, file);
+  if (column.firsts != nullptr) firsts_.emplace(*column.firsts, file);
 }
 
 FieldPlace Hdf5Values::place_of(std::uint64_t row) {
   switch (form_) {
     case Hdf5ForeignColumn::Form::flat:
-      return flat_place(row);
+      return flat_place(row, 1);
+    case Hdf5ForeignColumn::Form::list:
+      return list_place(row);
     case Hdf5ForeignColumn::Form::vlen:
       return heap_place(row);
     case Hdf5ForeignColumn::Form::padded:
@@ -44,15 +46,14 @@ FieldPlace Hdf5Values::row_place(std::uint64_t row) {
   return {.offset = *offset, .length = rows_.row_bytes()};
 }
 
-FieldPlace Hdf5Values::flat_place(std::uint64_t row) {
-  const std::uint64_t at = *offsets_->locate(row);
+// Of values one after the other.
+FieldPlace Hdf5Values::flat_place(std::uint64_t first, std::uint64_t values) {
+  const std::uint64_t at = *offsets_->locate(first);
   // A negative offset is a huge one.
-  const auto begin = static_cast<std::uint64_t>(offsets_->integer(row));
-  const auto end = static_cast<std::uint64_t>(offsets_->integer(row + 1));
+  const auto begin = static_cast<std::uint64_t>(offsets_->integer(first));
+  const auto end = static_cast<std::uint64_t>(offsets_->integer(first + values));
   if (begin > end || end > rows_.count()) {
-    throw Error(Code::damaged, "offsets {} and {} of '{}' do not ascend within its {} bytes", begin,
-                end, printable(rows_.dataset().name), rows_.count())
-        .at(file_.path(), at);
+    throw not_ascending(begin, end, rows_.count()).at(file_.path(), at);
   }
   if (begin == end) return {.offset = at};
   const std::optional<std::uint64_t> offset = rows_.locate(begin, end - begin);
@@ -60,6 +61,43 @@ FieldPlace Hdf5Values::flat_place(std::uint64_t row) {
   if (!rows_.exists(begin) && !rows_.exists(end - 1)) return {};
   throw cannot_locate_error(rows_.dataset(), "splits values over several chunks")
       .at(file_.path(), at);
+}
+
+Error Hdf5Values::not_ascending(std::uint64_t begin, std::uint64_t end, std::uint64_t bytes) const {
+  return Error(Code::damaged, "offsets {} and {} of '{}' do not ascend within its {} bytes", begin,
+               end, printable(rows_.dataset().name), bytes);
+}
+
+FieldPlace Hdf5Values::list_place(std::uint64_t row) {
+  constexpr std::uint64_t kMostElements = 0xffffffff;  // the index counts them in 32 bits
+  const auto first = static_cast<std::uint64_t>(firsts_->integer(row));
+  const auto end = static_cast<std::uint64_t>(firsts_->integer(row + 1));
+  // That they ascend was found out before these were taken for lists; the file may change.
+  const std::uint64_t values = offsets_->count() - 1;
+  if (first > end || end > values || end - first > kMostElements) {
+    throw Error(Code::damaged, "elements {} to {} of '{}', which has {}, are not a list", first,
+                end, printable(rows_.dataset().name), values)
+        .at(file_.path(), *firsts_->locate(row));
+  }
+  FieldPlace place = flat_place(first, end - first);
+  if (place.offset != kMissing) place.count = static_cast<std::uint32_t>(end - first);
+  return place;
+}
+
+std::vector<FieldPlace> Hdf5Values::elements_of(std::uint64_t row, const FieldPlace& list) {
+  std::vector<FieldPlace> elements;
+  const auto first = static_cast<std::uint64_t>(firsts_->integer(row));
+  std::uint64_t done = 0;
+  for (std::uint64_t i = first; i < first + list.count; ++i) {
+    const auto begin = static_cast<std::uint64_t>(offsets_->integer(i));
+    const auto end = static_cast<std::uint64_t>(offsets_->integer(i + 1));
+    if (begin > end || end - begin > list.length - done) {
+      throw not_ascending(begin, end, list.length).at(file_.path(), *offsets_->locate(i));
+    }
+    elements.push_back({.offset = list.offset + done, .length = end - begin});
+    done += end - begin;
+  }
+  return elements;
 }
 
 FieldPlace Hdf5Values::heap_place(std::uint64_t row) {

@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "shale/base/error.hpp"
 #include "shale/data/shard_index.hpp"
 #include "shale/io/input_file.hpp"
 
@@ -25,12 +27,18 @@ class Hdf5Values {
   /// that is split over several chunks; Code::io.
   [[nodiscard]] FieldPlace place_of(std::uint64_t row);
 
+  /// Where the elements of a list lie, whose place is that of the row. Errors: as place_of.
+  [[nodiscard]] std::vector<FieldPlace> elements_of(std::uint64_t row, const FieldPlace& list);
+
   /// Rows of the dataset itself, for numbers.
   [[nodiscard]] Hdf5Rows& rows() { return rows_; }
 
  private:
   [[nodiscard]] FieldPlace row_place(std::uint64_t row);
-  [[nodiscard]] FieldPlace flat_place(std::uint64_t row);
+  [[nodiscard]] FieldPlace flat_place(std::uint64_t first, std::uint64_t values);
+  [[nodiscard]] FieldPlace list_place(std::uint64_t row);
+  [[nodiscard]] Error not_ascending(std::uint64_t begin, std::uint64_t end,
+                                    std::uint64_t bytes) const;
   [[nodiscard]] FieldPlace heap_place(std::uint64_t row);
   [[nodiscard]] FieldPlace padded_place(std::uint64_t row);
 
@@ -39,7 +47,7 @@ class Hdf5Values {
   const InputFile& file_;
   Hdf5Heap& heap_;
   Hdf5Rows rows_;
-  std::optional<Hdf5Rows> offsets_;
+  std::optional<Hdf5Rows> offsets_, firsts_;
   std::uint64_t heap_bytes_ = 0;  // of all values so far
   std::uint64_t next_row_ = 0;
 };

@@ -60,8 +60,15 @@ class Hdf5ShardWriter final : public ShardWriter {
         offsets_(part_bytes_.size()) {
     for (std::uint32_t part = 0; part < part_bytes_.size(); ++part) {
       const std::optional<std::size_t> ends = plan_.offsets_of(part);
-      parts_.push_back({plan_.values_of(part), ends});
+      const std::size_t values = plan_.values_of(part);
+      parts_.push_back({.values = values, .ends = ends});
       if (ends) spill_.append(*ends, bytes_of(std::uint64_t{0}));
+      if (plan_.columns[values].role == Hdf5Column::Role::elements)
+        spill_.append(values, bytes_of(std::uint64_t{0}));
+    }
+    for (std::uint32_t part = 0; part < part_bytes_.size(); ++part) {
+      if (const std::optional<std::uint32_t> elements = plan_.elements_of(part))
+        parts_[*elements].list = part;
     }
     file_.append_zeros(plan_.head_bytes);
   }
@@ -70,17 +77,18 @@ class Hdf5ShardWriter final : public ShardWriter {
     if (is_closed_)
       throw Error(Code::bug, "record appended to a closed HDF5 shard").at(file_.path());
     for (std::size_t part = 0; part < parts_.size(); ++part) {
-      const Part& columns = parts_[part];
       offsets_[part] = part_bytes_[part];
-      record.parts[part].for_each_piece([&](Bytes piece) {
-        if (columns.values == plan_.streamed) {
-          file_.append(piece);
-        } else {
-          spill_.append(columns.values, piece);
-        }
-      });
       part_bytes_[part] += record.parts[part].size();
-      if (columns.ends) spill_.append(*columns.ends, bytes_of(part_bytes_[part]));
+    }
+    for (std::size_t part = 0; part < parts_.size(); ++part) {
+      const Part& columns = parts_[part];
+      const std::uint64_t unit = columns.list ? sizeof(std::uint64_t) : 1;
+      if (columns.list) {
+        append_element_ends(record.parts[part], columns.values, offsets_[*columns.list]);
+      } else {
+        append_values(record.parts[part], columns.values);
+      }
+      if (columns.ends) spill_.append(*columns.ends, bytes_of(part_bytes_[part] / unit));
     }
     if (plan_.rows.takes_runs()) {
       samples_ += record.digest.samples;
@@ -111,9 +119,28 @@ class Hdf5ShardWriter final : public ShardWriter {
 
  private:
   struct Part {
-    std::size_t values;               // its column
-    std::optional<std::size_t> ends;  // and that of its offsets
+    std::size_t values;                                // its column
+    std::optional<std::size_t> ends;                   // and that of its offsets
+    std::optional<std::uint32_t> list = std::nullopt;  // the part whose elements end here
   };
+
+  void append_values(const Blob& part, std::size_t column) {
+    part.for_each_piece([&](Bytes piece) {
+      if (column == plan_.streamed) {
+        file_.append(piece);
+      } else {
+        spill_.append(column, piece);
+      }
+    });
+  }
+
+  // `begin`: of the list among all elements.
+  void append_element_ends(const Blob& part, std::size_t column, std::uint64_t begin) {
+    part.for_each_piece([&](Bytes piece) {
+      ByteReader ends(piece);
+      while (!ends.at_end()) spill_.append(column, bytes_of(begin + ends.read_u64()));
+    });
+  }
 
   OutputFile& file_;
   Hdf5Plan plan_;
@@ -131,11 +158,28 @@ void append_number(const Value& number, const Field& field, Blob& part) {
   part.append_copy(stored);
 }
 
-// The key, then the fields. A number stands in the index as well.
+// Appends the elements to `part`, and where each ends to `ends`.
+void append_list(const std::vector<Bytes>& list, IndexRow& row, FieldPlace& place, Blob& part,
+                 Blob& ends) {
+  ByteWriter numbers;
+  place = {.offset = 0, .count = static_cast<std::uint32_t>(list.size())};
+  for (const Bytes element : list) {
+    row.elements.push_back({.offset = place.length, .length = element.size()});
+    part.append_view(element);
+    place.length += element.size();
+    place.crc32c = crc32c(element, place.crc32c);
+    numbers.write(place.length);
+  }
+  ends.append_copy(numbers.bytes());
+}
+
+// The key, then the fields, then where the elements of lists end. A number stands in the index as
+// well.
 Record encode_with_key(const Sample& sample, const Schema& schema) {
   Record record;
   record.key = sample.key;
   record.parts.resize(1 + schema.fields.size());
+  record.parts.reserve(record.parts.size() + schema.fields.size());  // references stay
   record.parts[0].append_copy(as_bytes(sample.key));
   record.row.key = {
       .offset = 0, .length = sample.key.size(), .crc32c = crc32c(as_bytes(sample.key))};
@@ -146,6 +190,11 @@ Record encode_with_key(const Sample& sample, const Schema& schema) {
     const Value& value = sample.values[i];
     IndexCell& cell = record.row.cells[i];
     Blob& part = record.parts[1 + i];
+    if (field.kind == Kind::list) {
+      Blob& ends = record.parts.emplace_back();
+      append_list(std::get<std::vector<Bytes>>(value), record.row, cell.place, part, ends);
+      continue;
+    }
     if (is_located(field.kind)) {
       const Bytes bytes = std::get<Bytes>(value);
       part.append_view(bytes);

@@ -6,6 +6,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/format/list_elements.hpp"
 
 #include "python/bindings/interpreter.hpp"
 
@@ -228,7 +229,9 @@ nb::object SampleObjects::value_of(const LocatedSample& sample, const OutputFiel
     case Kind::list: {
       if (is_missing(sample, field)) return nb::none();
       nb::list list;
-      for (const Bytes element : format.split_list(cell.bytes, row.place.count))
+      const std::span<const FieldPlace> elements = elements_of_field(
+          sample.place.elements, sample.place.cells, loader_.manifest().schema, *field.field);
+      for (const Bytes element : split_list(format, cell.bytes, row.place, elements))
         list.append(bytes_object(element));
       return list;
     }

@@ -16,19 +16,24 @@ std::string golden(const Format& format, std::string_view folder) {
   return (root / "formats" / format.name / "golden" / folder).string();
 }
 
-// What formats/<name>/golden/own holds; never to be changed.
-SampleSet golden_samples(const Format& format) { return odd_samples(full_schema(format)); }
+// What formats/<name>/golden/own holds; never to be changed. That of HDF5 is older than its lists.
+SampleSet golden_samples(const Format& format) {
+  Schema schema = full_schema(format);
+  if (format.name == "hdf5")
+    std::erase_if(schema.fields, [](const Field& field) { return field.kind == Kind::list; });
+  return odd_samples(schema);
+}
 SetOptions golden_options() { return {.limit_samples = 7, .lists_elements = false}; }
 
 // formats/<name>/golden/elements, of formats that hold lists: some of them, with their elements
 // listed.
 SampleSet golden_lists(const Format& format) {
-  SampleSet set = golden_samples(format);
+  SampleSet set = odd_samples(full_schema(format));
   set.samples.resize(4);
   return set;
 }
 bool has_golden_elements(const Format& format) {
-  return has_golden_files(format) && golden_samples(format).schema.has_lists();
+  return has_golden_files(format) && full_schema(format).has_lists();
 }
 
 // Where the rows of a reference file of one column begin: behind the header that NumPy writes.

@@ -4,6 +4,7 @@
 #include <random>
 #include <thread>
 
+#include "shale/format/list_elements.hpp"
 #include "shale/loading/loader.hpp"
 
 #include "tests/contract/contract_tools.hpp"
@@ -53,7 +54,9 @@ std::vector<FetchedSample> fetched(const Loader& loader, const Format& format,
           values.emplace_back(cell.real);
           break;
         case Kind::list:
-          values.emplace_back(format.split_list(bytes, cell.place.count));
+          values.emplace_back(split_list(
+              format, bytes, cell.place,
+              elements_of_field(located[i].place.elements, located[i].place.cells, schema, f)));
           break;
         default:
           values.emplace_back(bytes);

@@ -12,5 +12,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string bytes(reinterpret_cast<const char*>(data), size);
   shale::test::mend_checksums(bytes);
   shale::test::scan_as_shard(shale::hdf5_format, bytes);
+  shale::test::scan_as_shard(shale::hdf5_format, bytes, shale::Kind::list);
   return 0;
 }

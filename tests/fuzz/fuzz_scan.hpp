@@ -51,6 +51,7 @@ inline void scan_as_surveyed(const Format& format, std::string_view bytes) {
   const auto check_row = [&](const IndexRow& row) {
     need_inside(row.key, bytes.size());
     for (const IndexCell& cell : row.cells) need_inside(cell.place, bytes.size());
+    for (const FieldPlace& element : row.elements) need_inside(element, bytes.size());
   };
   for (const bool reads_payload : {false, true}) {
     format.scan({file.files(), survey.schema, survey.layout, reads_payload},
@@ -58,17 +59,18 @@ inline void scan_as_surveyed(const Format& format, std::string_view bytes) {
   }
 }
 
-/// Scans bytes as a shard of (image, label), with and without payload. Traps if a row points
-/// outside of them.
-inline void scan_as_shard(const Format& format, std::string_view bytes) {
+/// Scans bytes as a shard of a field of bytes or lists, and a label, with and without payload.
+/// Traps if a row points outside of them.
+inline void scan_as_shard(const Format& format, std::string_view bytes, Kind kind = Kind::bytes) {
   const FuzzedFile file(bytes);
   Schema schema;
-  schema.fields = {{.name = "image", .kind = Kind::bytes},
+  schema.fields = {{.name = kind == Kind::list ? "frames" : "image", .kind = kind},
                    {.name = "label", .kind = Kind::integer}};
   const OptionSet options(format.options);
   const ShardLayout layout = format.layout(schema, options);
   const auto check_row = [&](const IndexRow& row) {
     need_inside(row.cells.at(0).place, bytes.size());
+    for (const FieldPlace& element : row.elements) need_inside(element, bytes.size());
   };
   for (const bool reads_payload : {false, true}) {
     format.scan({file.files(), schema, layout, reads_payload}, options, check_row,

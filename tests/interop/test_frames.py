@@ -4,12 +4,14 @@ import json
 import random
 import shutil
 
+import h5py
 import numpy
 import pytest
 from conftest import ROOT, run_shale
 from documented_code import blocks_of, bytes_left_by, lines_of
 from PIL import Image
 from shale import Dataset, Writer, convert, errors, merge, repair, verify
+from tfrecord.writer import TFRecordWriter
 
 FORMATS = [one["name"] for one in json.loads(run_shale("formats", "--json").stdout)["formats"] if "list" in one["kinds"]]
 
@@ -142,7 +144,7 @@ def test_more_frames_than_their_list_has_memory_for(tmp_path):
 
 def test_what_is_no_folder_of_videos(videos, tmp_path):
     (tmp_path / "labels.csv").write_text("a/v1/frame_1.jpg,0\n")
-    for words in ({"labels": tmp_path / "labels.csv"}, {"to": "hdf5"}):
+    for words in ({"labels": tmp_path / "labels.csv"}, {"to": "npy"}):
         with pytest.raises(errors.Error):
             convert(videos, tmp_path / "out", group="frames", **({"to": "record"} | words))
     convert(videos, tmp_path / "out", to="record", group="frames")
@@ -164,7 +166,7 @@ def test_every_element_stands_in_the_element_list(to, videos, tmp_path):
         data = (out / shard["files"][0]["name"]).read_bytes()
         assert len(elements) == index["frames.count"].sum()
         for row in index:
-            key = data[int(row["key.offset"]):][: int(row["key.length"])].decode()
+            key = data[int(row["key.offset"]) :][: int(row["key.length"])].decode()
             first = int(row["frames.first"])
             places = elements[first : first + int(row["frames.count"])]
             seen[key] = [data[int(p["offset"]) : int(p["offset"]) + int(p["length"])] for p in places]
@@ -222,7 +224,9 @@ def test_a_sealed_element_list_that_is_wrong_is_found_by_a_deep_check(to, videos
         numpy.save(path, elements)
         resealed(out)
         found = run_shale("verify", out, "--deep", code=3)
-        assert f"{path.name}: byte {192 + 3 * 20}: sample" in found.stderr.decode() and b"differs from the container" in found.stderr, column
+        assert f"{path.name}: byte {192 + 3 * 20}: sample" in found.stderr.decode() and b"differs from the container" in found.stderr, (
+            column
+        )
 
 
 @pytest.mark.parametrize("block", blocks_of(["docs/index.md"], "six-lines-of-a-list"))
@@ -232,6 +236,75 @@ def test_the_lines_in_the_document_read_a_frame(block, videos, tmp_path):
     frames = dict(expected(videos))[Dataset(out)[1]["key"]]
     assert frames[5] in bytes_left_by(block, out, tmp_path)
     assert len(lines_of(block)) <= 6
+
+
+@pytest.mark.parametrize("block", blocks_of(["formats/hdf5/FORMAT.md"], "h5py-lists"))
+def test_the_lines_of_h5py_read_a_frame(block, videos, tmp_path):
+    out = tmp_path / "set"
+    convert(videos, out, to="hdf5", group="frames")
+    frames = expected(videos)[Dataset(out)[1]["key"]]
+    assert frames[5] in bytes_left_by(block, out, tmp_path)
+    assert len(lines_of(block)) <= 6
+
+
+def h5py_lists(path):
+    """The lists of an HDF5 file, as its three datasets say."""
+    with h5py.File(path) as file:
+        first, offset, data = (file["frames" + name][:] for name in ("_first", "_offset", ""))
+        elements = [data[begin:end].tobytes() for begin, end in zip(offset, offset[1:])]
+        return [elements[begin:end] for begin, end in zip(first, first[1:])]
+
+
+def test_h5py_reads_all_frames_of_one_file(videos, tmp_path):
+    """And shale, by the datasets alone and by the index that it wrote, which is the one that it makes."""
+    convert(videos, tmp_path / "out.h5", group="frames", with_index=True)
+    convert(videos, tmp_path / "alone.h5", group="frames")
+    assert (tmp_path / "out.h5").read_bytes() == (tmp_path / "alone.h5").read_bytes()
+    assert h5py_lists(tmp_path / "out.h5") == [expected(videos)[key] for key in sorted(expected(videos), key=lambda key: key.split("/"))]
+    assert read(tmp_path / "out.h5") == read(tmp_path / "alone.h5") == expected(videos)
+    made = tmp_path / "made"
+    run_shale("index", tmp_path / "alone.h5", "--crc", "--index-dir", made)
+    for name in ("index", "elements"):
+        written, found = (numpy.load(path) for path in (tmp_path / f"out.h5.{name}.npy", made / f"alone.h5.{name}.npy"))
+        assert written.tobytes() == found.tobytes()
+
+
+def test_lists_that_h5py_wrote_compressed(videos, tmp_path):
+    convert(videos, tmp_path / "out.h5", group="frames")
+    with h5py.File(tmp_path / "out.h5") as plain, h5py.File(tmp_path / "packed.h5", "w") as packed:
+        for name, dataset in plain.items():
+            packed.create_dataset(name, data=dataset[:], compression="gzip", chunks=True)
+    convert(tmp_path / "packed.h5", tmp_path / "set", to="hdf5")
+    assert read(tmp_path / "set") == expected(videos)
+
+
+def test_lists_of_other_tools_become_hdf5(videos, tmp_path):
+    """Repeated bytes of tf.train.Examples, and CoCLR's LMDB."""
+    frames = {"k1": [b"one", b"", b"three"], "k2": [b"4", b"5"]}
+    writer = TFRecordWriter(str(tmp_path / "in.tfrecord"))
+    for key, values in frames.items():
+        writer.write({"key": (key.encode(), "byte"), "frames": (values, "byte")})
+    writer.close()
+    convert(tmp_path / "in.tfrecord", tmp_path / "set", to="hdf5")
+    assert read(tmp_path / "set") == frames
+    convert(videos, tmp_path / "coclr.lmdb", group="frames", layout="coclr")
+    convert(tmp_path / "coclr.lmdb", tmp_path / "coclr.h5")
+    assert read(tmp_path / "coclr.h5") == expected(videos)
+
+
+def test_parts_append_and_resumed_sets_of_hdf5(videos, tmp_path):
+    whole = convert(videos, tmp_path / "whole", to="hdf5", group="frames", shard_samples=2)
+    for part in range(3):
+        convert(videos, tmp_path / "parts", to="hdf5", group="frames", parts=(part, 3), listing=tmp_path / "list", shard_samples=2)
+    assert merge([tmp_path / "parts"], tmp_path / "merged").ordered_digest == whole.ordered_digest
+    (tmp_path / "first").write_text("a/v1\na/v1-x\na/v1/part\n")
+    convert(videos, tmp_path / "set", to="hdf5", group="frames", select=tmp_path / "first")
+    convert(videos, tmp_path / "set", group="frames", exclude=tmp_path / "first", append=True, new_classes="append")
+    assert verify(tmp_path / "set", deep=True).ok
+    assert read(tmp_path / "set") == expected(videos)
+    (tmp_path / "whole/shard-000001.h5").unlink()
+    assert repair(tmp_path / "whole", source=videos).left == 0
+    assert verify(tmp_path / "whole", deep=True).ok
 
 
 def test_cat_writes_one_element(videos, tmp_path):

@@ -20,6 +20,9 @@ std::size_t open_shards_a_batch(std::size_t most_in_flight) {
   return std::max<std::size_t>(1, (limit.rlim_cur - kOwnFiles) / (kFilesAShard * most_in_flight));
 }
 
+// Of an element that is located: its place as it was read and as it is written, and its value.
+constexpr std::uint64_t kElementBytes = 2 * sizeof(FieldPlace) + sizeof(Bytes);
+
 // Of each further record of a run.
 std::uint64_t record_overhead(std::size_t fields) {
   return std::max(kSampleOverheadBytes, fields * kRecordFieldBytes);
@@ -28,7 +31,8 @@ std::uint64_t record_overhead(std::size_t fields) {
 std::uint64_t cost(const PendingSample& sample, std::uint64_t records) {
   const std::size_t fields = sample.cells.size();
   return sample.bytes + 2 * sample.key.size() + sample_overhead(fields) +
-         sample.files.size() * kFieldOverheadBytes + (records - 1) * record_overhead(fields);
+         sample.files.size() * kFieldOverheadBytes + sample.elements.size() * kElementBytes +
+         (records - 1) * record_overhead(fields);
 }
 
 Error over_budget(const PendingSample& sample, std::uint64_t memory_bytes) {

@@ -8,6 +8,7 @@
 #include "shale/data/byte_swap.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/data/mismatch.hpp"
+#include "shale/format/list_elements.hpp"
 #include "shale/io/file_stamp.hpp"
 #include "shale/io/read_errors.hpp"
 #include "shale/io/safe_descriptor.hpp"
@@ -185,7 +186,9 @@ std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchRead
       if (!std::holds_alternative<std::vector<Bytes>>(list)) list = std::vector<Bytes>();
       std::get<std::vector<Bytes>>(list).push_back(extent);
     } else if (schema.fields[f].kind == Kind::list) {
-      samples[s].values[f] = source.split_list(extent, place.count);
+      samples[s].values[f] =
+          split_list(*source.container, extent, place,
+                     elements_of_field(pending.elements, pending.cells, schema, f));
     } else {
       samples[s].values[f] = extent;
     }

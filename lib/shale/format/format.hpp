@@ -216,8 +216,9 @@ struct Format {
   /// their elements (IndexRow::elements) from encode and scan. Errors: Code::damaged; what the view
   /// throws.
   std::vector<FieldPlace> (*walk_list)(const ViewBytes& view, const FieldPlace& list) = nullptr;
-  /// The elements of a list field's extent. Null if the format holds no lists. Errors:
-  /// Code::damaged.
+  /// The elements of a list field's extent. Null if the format holds no lists, or nothing in an
+  /// extent says where an element ends: then IndexRow::elements alone does (list_elements.hpp).
+  /// Errors: Code::damaged.
   std::vector<Bytes> (*split_list)(Bytes extent, std::uint32_t count) = nullptr;
   /// Writes the files that the format's own readers want beside the shards, durably, into
   /// `directory`, the work folder; the core gives them their places. Returns their names.

@@ -48,6 +48,38 @@ void locate_elements(IndexRow& row, const Schema& schema, const Format& format,
   }
 }
 
+std::vector<Bytes> split_list(const Format& format, Bytes extent, const FieldPlace& list,
+                              std::span<const FieldPlace> elements) {
+  if (format.split_list != nullptr) return format.split_list(extent, list.count);
+  if (elements.size() != list.count) {
+    throw Error(Code::damaged, "a list of {} elements of which {} are located", list.count,
+                elements.size());
+  }
+  std::vector<Bytes> split;
+  split.reserve(elements.size());
+  for (const FieldPlace& element : elements) {
+    const std::uint64_t begin = element.offset - list.offset;  // one that is before is huge
+    if (begin > extent.size() || element.length > extent.size() - begin) {
+      throw Error(Code::damaged, "an element of {} bytes at {} lies outside of its list, {} at {}",
+                  element.length, element.offset, list.length, list.offset);
+    }
+    split.push_back(extent.subspan(begin, element.length));
+  }
+  return split;
+}
+
+std::span<const FieldPlace> elements_of_field(std::span<const FieldPlace> elements,
+                                              std::span<const IndexCell> cells,
+                                              const Schema& schema, std::size_t field) {
+  const auto count_of = [&](std::size_t i) -> std::uint64_t {
+    return schema.fields[i].kind == Kind::list ? cells[i].place.count : 0;
+  };
+  std::uint64_t first = 0;
+  for (std::size_t i = 0; i < field; ++i) first += count_of(i);
+  if (first > elements.size() || count_of(field) > elements.size() - first) return {};
+  return elements.subspan(first, count_of(field));
+}
+
 ElementScan::ElementScan(const Format& format, const ShardInput& input)
     : format_(format),
       schema_(input.schema),

@@ -17,7 +17,21 @@ using ViewOfField = std::function<const ViewBytes&(std::size_t field)>;
 void locate_elements(IndexRow& row, const Schema& schema, const Format& format,
                      const ViewOfField& view, bool with_crc32c);
 
-/// The same for the rows that a scan of a shard's files hands out.
+/// The elements of a list whose bytes were read: by its own framing, or by `elements`, which then
+/// are those of this list. Errors: Code::damaged.
+[[nodiscard]] std::vector<Bytes> split_list(const Format& format, Bytes extent,
+                                            const FieldPlace& list,
+                                            std::span<const FieldPlace> elements);
+
+/// Of the elements of all lists of a sample, as IndexRow::elements has them, those of one field;
+/// none where there are none.
+[[nodiscard]] std::span<const FieldPlace> elements_of_field(std::span<const FieldPlace> elements,
+                                                            std::span<const IndexCell> cells,
+                                                            const Schema& schema,
+                                                            std::size_t field);
+
+/// Fills in the elements, as locate_elements does, of the rows that a scan of a shard's files hands
+/// out.
 class ElementScan {
  public:
   /// Everything is borrowed.
@@ -34,7 +48,7 @@ class ElementScan {
   std::vector<ViewBytes> views_;       // one a file
 };
 
-/// The same for a record of a sample that was encoded.
+/// locate_elements for a record of a sample that was encoded.
 void locate_elements(Record& record, const Schema& schema, const Format& format,
                      const ShardLayout& layout);
 

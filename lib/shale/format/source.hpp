@@ -18,6 +18,8 @@
 
 namespace shale {
 
+struct Format;
+
 /// A file that is to be read as one element of a list.
 struct PendingFile {
   std::string path;
@@ -41,6 +43,8 @@ struct PendingSample {
   /// The elements of the only located field, a list, where each is a small file. Its place then has
   /// their number, and the sum of their bytes.
   std::vector<PendingFile> files = {};
+  /// Where the elements of its lists lie, field by field, if the container's extents do not say.
+  std::vector<FieldPlace> elements = {};
   std::vector<int> descriptors;            ///< of the open file, for each field
   std::shared_ptr<const void> keeps_open;  ///< what the descriptors belong to
   /// Of a run: columns that the source had to read itself, as they were stored; null: to be read.
@@ -89,9 +93,8 @@ struct SourceInfo {
   /// The sample with most bytes, where a list tells sizes before anything is read.
   std::optional<PendingSample> largest;
   std::vector<std::string> notes;  ///< what the user should know, a sentence each
-  /// How the elements of a list lie in its extent (Format::split_list of where the samples are);
-  /// null: there are no lists.
-  std::vector<Bytes> (*split_list)(Bytes extent, std::uint32_t count) = nullptr;
+  /// Of the container that the samples lie in; null: there is none, and no list lies in one piece.
+  const Format* container = nullptr;
 };
 
 /// A sample that was left out, as skipped.csv has it.

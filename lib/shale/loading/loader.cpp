@@ -295,6 +295,7 @@ void Loader::locate_in_shard(std::span<LocatedSample* const> samples,
   for (std::size_t i = 0; i < samples.size(); ++i) {
     samples[i]->place = reader.columns().decode(extents[i].into);
     check_places(*samples[i], reader, manifest());
+    samples[i]->place.elements = reader.elements_of(samples[i]->place);
   }
 } catch (Error& error) {
   // Where the whole shard cannot be read, the first sample requested from it stands for all.

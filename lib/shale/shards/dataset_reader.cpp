@@ -7,6 +7,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/data/mismatch.hpp"
+#include "shale/format/list_elements.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
@@ -69,7 +70,8 @@ void check_layout(const Format& format, const Manifest& manifest) {
   const auto expected = [&] {
     check_schema_fits(format, manifest.schema);
     ShardLayout made = format.layout(manifest.schema, OptionSet(format.options));
-    made.has_elements = layout.has_elements;  // sets of shale 0.2.0 have none
+    // Sets of shale 0.2.0 have none.
+    if (format.split_list != nullptr) made.has_elements = layout.has_elements;
     if (!layout.is_of_one_file()) return made;
     made = as_one_file(std::move(made));
     made.has_checksums = layout.has_checksums;
@@ -110,6 +112,7 @@ ShardReader::ShardReader(const DatasetPaths& paths, const Manifest& manifest, Ma
     elements_file_ =
         std::make_unique<InputFile>(open_checked(paths.lists, shard_.elements, kRebuildList));
     elements_.emplace(*elements_file_, *columns_.elements());
+    splits_by_elements_ = format_of(manifest).split_list == nullptr;
   }
   try {
     check_shard_files(shard_, *schema_, *layout_);
@@ -123,6 +126,21 @@ ShardReader::ShardReader(const DatasetPaths& paths, const Manifest& manifest, Ma
 
 const std::string& ShardReader::index_path() const {
   return index_ ? index_->path() : files_.front().path();
+}
+
+std::vector<FieldPlace> ShardReader::elements_of(const FieldPlace& list) const {
+  if (!splits_by_elements_ || list.offset == kMissing || list.count == 0) return {};
+  return elements_->read(list.first, list.count);
+}
+
+std::vector<FieldPlace> ShardReader::elements_of(const IndexRow& row) const {
+  std::vector<FieldPlace> all;
+  for (std::size_t i = 0; splits_by_elements_ && i < schema_->fields.size(); ++i) {
+    if (schema_->fields[i].kind != Kind::list) continue;
+    const std::vector<FieldPlace> own = elements_of(row.cells[i].place);
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return all;
 }
 
 FixedColumn ShardReader::fixed_column(std::size_t field) const {
@@ -239,7 +257,8 @@ LoadedSample load_sample(const ShardReader& shard, const IndexRow& row, const Sc
       // reserve() above covers every extent: the bytes do not move any more.
       const Bytes extent = Bytes(loaded.bytes).subspan(begin);
       if (schema.fields[i].kind == Kind::list) {
-        loaded.sample.values.emplace_back(format.split_list(extent, cell.place.count));
+        loaded.sample.values.emplace_back(
+            split_list(format, extent, cell.place, shard.elements_of(cell.place)));
       } else {
         loaded.sample.values.emplace_back(extent);
       }

@@ -36,6 +36,10 @@ class ShardReader {
   [[nodiscard]] IndexReader open_index() const;
   /// Where the elements of lists lie; null: the shard has no list of them.
   [[nodiscard]] const ElementReader* elements() const { return elements_ ? &*elements_ : nullptr; }
+  /// Those of one list, or of all lists of a row, if its bytes alone do not say where they end;
+  /// else none. Errors: Code::damaged, Code::io.
+  [[nodiscard]] std::vector<FieldPlace> elements_of(const FieldPlace& list) const;
+  [[nodiscard]] std::vector<FieldPlace> elements_of(const IndexRow& row) const;
   /// The values of a field, where rows are fixed; inside of their file.
   [[nodiscard]] FixedColumn fixed_column(std::size_t field) const;
   [[nodiscard]] std::vector<FixedColumn> fixed_columns() const;
@@ -60,6 +64,7 @@ class ShardReader {
   std::optional<InputFile> index_;
   std::unique_ptr<const InputFile> elements_file_;
   std::optional<ElementReader> elements_;
+  bool splits_by_elements_ = false;
 };
 
 /// Proves a file by the hash that the manifest has of it, if it has one. What the page cache held

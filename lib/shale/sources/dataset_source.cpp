@@ -185,7 +185,7 @@ class DatasetSource final : public Source {
     info_.classes = manifest_.classes;
     // The image is what the probe looks at: field 0.
     info_.holds_images = manifest_.images.has_value() && fields_.front() == 0;
-    info_.split_list = format_of(manifest_).split_list;
+    info_.container = &format_of(manifest_);
     if (!manifest_.layout.rows.takes_runs()) return;
     info_.row_bytes = 0;
     for (const Field& field : info_.schema.fields)
@@ -222,6 +222,10 @@ class DatasetSource final : public Source {
       const Field& field = manifest_.schema.fields[i];
       sample.cells.push_back(row.cells[i]);
       if (!is_located(field.kind)) continue;
+      if (field.kind == Kind::list) {
+        const std::vector<FieldPlace> elements = shard.reader->elements_of(place);
+        sample.elements.insert(sample.elements.end(), elements.begin(), elements.end());
+      }
       if (place.offset == kMissing) {
         throw Error(
             Code::schema,

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "shale/base/printable.hpp"
+#include "shale/format/list_elements.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/sources/frames_source.hpp"
@@ -36,7 +37,7 @@ std::optional<Finding> compare_frames(const ComparedFrames& compared) {
     throw sample_over_limit(place.length, compared.memory_bytes).hint("pass a larger --memory");
   std::vector<std::byte> extent(place.length);
   compared.file.read_exact(place.offset, extent);
-  const std::vector<Bytes> frames = compared.format.split_list(extent, place.count);
+  const std::vector<Bytes> frames = split_list(compared.format, extent, place, compared.elements);
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const std::vector<std::byte> source =
         bytes_of_file(join_path(compared.folder, names[i]), frames[i].size());

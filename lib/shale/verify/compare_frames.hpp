@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "shale/base/finding.hpp"
 #include "shale/data/shard_index.hpp"
@@ -16,6 +17,7 @@ struct ComparedFrames {
   const InputFile& file;   ///< of the shard
   const FieldPlace& place; /**< of the list */
   const Format& format;
+  std::vector<FieldPlace> elements;  ///< where they lie, if the list alone does not say
   const std::string& folder;
   bool keeps_hidden = false;
   FrameOrder order = FrameOrder::natural;

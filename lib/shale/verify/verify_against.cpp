@@ -142,6 +142,7 @@ std::optional<Finding> compare_pair(const Pair& pair, const Comparing& how) {
   std::optional<Finding> finding = compare_frames({.file = file,
                                                    .place = pair.place,
                                                    .format = *how.frames,
+                                                   .elements = pair.shard->elements_of(pair.place),
                                                    .folder = pair.path,
                                                    .keeps_hidden = how.keeps_hidden,
                                                    .order = how.order,

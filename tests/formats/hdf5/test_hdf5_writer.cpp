@@ -247,7 +247,6 @@ TEST_CASE("hdf5 layout: what HDF5 cannot hold is refused by field and reason") {
     std::string_view field, reason;
   };
   const Row rows[] = {
-      {{{{"frames", Kind::list, {}, {}}}}, "'frames'", "is a list"},
       {{{tensor("t", "<U3", {})}}, "'t'", "tensor of <U3"},
       {{{tensor("t", "|V2", {})}}, "'t'", "tensor of |V2"},
       {{{tensor("t", "<f4", std::vector<std::uint64_t>(32, 1))}}, "'t'", "32 axes"},
