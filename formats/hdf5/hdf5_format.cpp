@@ -4,6 +4,7 @@
 
 #include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_foreign.hpp"
+#include "formats/hdf5/hdf5_layout_writer.hpp"
 #include "formats/hdf5/hdf5_library_scan.hpp"
 #include "formats/hdf5/hdf5_metadata.hpp"
 #include "formats/hdf5/hdf5_scan.hpp"
@@ -14,6 +15,10 @@ namespace shale {
 namespace {
 
 constexpr std::string_view kSuffixes[] = {".h5"}, kAliases[] = {"h5"}, kMoreSuffixes[] = {".hdf5"};
+constexpr OptionSpec kOptions[] = {
+    {.name = kLayoutOption,
+     .summary = "how h5py finds the values: flat, vlen or fixed (the last two: one file only)",
+     .default_value = kFlatLayout}};
 constexpr std::string_view kReserved[] = {"key_offset"};
 constexpr Kind kKinds[] = {Kind::bytes, Kind::text,   Kind::integer,
                            Kind::real,  Kind::tensor, Kind::list};
@@ -27,7 +32,9 @@ int bid_for_hdf5(const Probe& probe) {
   return 0;
 }
 
-ShardLayout hdf5_layout(const Schema& schema, const OptionSet&) {
+ShardLayout hdf5_layout(const Schema& schema, const OptionSet& options) {
+  if (const std::string_view name = options.text(kLayoutOption); name != kFlatLayout)
+    return image_file_layout(name, schema);
   const Hdf5Plan plan = plan_columns(schema);  // refuses what cannot be held
   ShardLayout layout;
   layout.file_suffixes = {std::string(kSuffixes[0])};
@@ -41,22 +48,40 @@ ShardLayout hdf5_layout(const Schema& schema, const OptionSet&) {
   return layout;
 }
 
+Record encode_for_layout(const Sample& sample, const Schema& schema, const OptionSet& options) {
+  if (options.text(kLayoutOption) != kFlatLayout) return encode_image_and_label(sample, schema);
+  return encode_hdf5(sample, schema, options);
+}
+
+std::unique_ptr<ShardSizer> create_sizer(const Schema& schema, const OptionSet& options) {
+  if (options.text(kLayoutOption) == kFlatLayout) return create_hdf5_sizer(schema, options);
+  // Of one file of any size.
+  return make_sum_sizer(hdf5_layout(schema, options), {0}, {0});
+}
+
+std::unique_ptr<ShardWriter> create_file(std::span<OutputFile> files, const Schema& schema,
+                                         const OptionSet& options, const ShardPlan* plan) {
+  const std::string_view name = options.text(kLayoutOption);
+  return name == kFlatLayout ? create_hdf5_shard(files, schema, options, plan)
+                             : create_image_file(name, files[0]);
+}
+
 }  // namespace
 
 const Format hdf5_format = {
     .name = "hdf5",
     .summary = "contiguous HDF5 datasets, one per field",
     .suffixes = kSuffixes,
-    .options = {},
+    .options = kOptions,
     .reserved_fields = kReserved,
     .can = {.kinds = kKinds, .forks = true},
     .aliases = kAliases,
     .more_suffixes = kMoreSuffixes,
     .bid = bid_for_hdf5,
     .layout = hdf5_layout,
-    .encode = encode_hdf5,
-    .create_sizer = create_hdf5_sizer,
-    .create_shard = create_hdf5_shard,
+    .encode = encode_for_layout,
+    .create_sizer = create_sizer,
+    .create_shard = create_file,
     .survey = survey_hdf5_file,
     .unpack = unpack_hdf5_file,
     .scan = scan_hdf5_shard,

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <functional>
 
-#include "shale/format/format.hpp"
 #include "shale/base/view_bytes.hpp"
+#include "shale/format/format.hpp"
 
 #include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_directory.hpp"

@@ -128,6 +128,8 @@ def convert(
         listing: of a folder: a file with the list of its files, which several calls share. The first one makes it.
         with_index: for one file: write its index beside it in the same pass.
         layout: of an .lmdb output: ``"coclr"``, ``"xunge"`` or ``"caffe"`` writes the file for readers of that layout (docs/foreign.md).
+            Of an .h5 output: ``"vlen"`` or ``"fixed"`` writes ``images`` (N) of variable length, or (N, H, W, 3) uint8 pixels of JPEG images that
+            all have one size, and ``labels`` (N) int64; ``"flat"`` is the default, one flat dataset and offsets.
         compress: of an .npz archive: ``"none"`` (default) or ``"deflate"``.
         verify: verify the result before returning.
         io: ``"direct"`` writes bypass the page cache, ``"buffered"`` ones use it; ``"auto"`` chooses.
@@ -179,7 +181,7 @@ def convert(
         "part_offset": whole_number(part_offset, "part_offset"),
         "listing": _maybe_path(listing, "listing"),
         "with_index": flag(with_index, "with_index"),
-        "layout": one_of(layout, "layout", (None, "coclr", "xunge", "caffe")),
+        "layout": one_of(layout, "layout", (None, "coclr", "xunge", "caffe", "flat", "vlen", "fixed")),
         "compress": one_of(compress, "compress", (None, "none", "deflate")),
         "verify": flag(verify, "verify"),
         "io": one_of(io, "io", ("auto", "direct", "buffered")),

@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::uint64_t kPayloadWindow = 256 * 1024, kStructureWindow = 8 * 1024;
 
+Error not_all_located(Code code, std::uint64_t located, std::uint64_t count) {
+  return Error(code, "{} of {} elements of a list are located", located, count);
+}
+
 std::vector<FieldPlace> elements_of(const FieldPlace& list, const Format& format,
                                     const ViewBytes& view) {
   if (list.offset == kMissing || list.count == 0) return {};
@@ -36,8 +40,7 @@ void locate_elements(IndexRow& row, const Schema& schema, const Format& format,
       row.elements.insert(row.elements.end(), found.begin(), found.end());
     }
     if (row.elements.size() - first < list.count) {
-      throw Error(Code::bug, "{} of {} elements of a list are located", row.elements.size() - first,
-                  list.count);
+      throw not_all_located(Code::bug, row.elements.size() - first, list.count);
     }
     const std::size_t end = first + list.count;
     for (; with_crc32c && first < end; ++first) {
@@ -48,20 +51,23 @@ void locate_elements(IndexRow& row, const Schema& schema, const Format& format,
   }
 }
 
+Error element_outside(const FieldPlace& element, const FieldPlace& list) {
+  return Error(Code::damaged, "an element of {} bytes at {} is outside of its list, {} bytes at {}",
+               element.length, element.offset, list.length, list.offset);
+}
+
 std::vector<Bytes> split_list(const Format& format, Bytes extent, const FieldPlace& list,
                               std::span<const FieldPlace> elements) {
   if (format.split_list != nullptr) return format.split_list(extent, list.count);
   if (elements.size() != list.count) {
-    throw Error(Code::damaged, "a list of {} elements of which {} are located", list.count,
-                elements.size());
+    throw not_all_located(Code::damaged, elements.size(), list.count);
   }
   std::vector<Bytes> split;
   split.reserve(elements.size());
   for (const FieldPlace& element : elements) {
     const std::uint64_t begin = element.offset - list.offset;  // one that is before is huge
     if (begin > extent.size() || element.length > extent.size() - begin) {
-      throw Error(Code::damaged, "an element of {} bytes at {} lies outside of its list, {} at {}",
-                  element.length, element.offset, list.length, list.offset);
+      throw element_outside(element, list);
     }
     split.push_back(extent.subspan(begin, element.length));
   }

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "shale/base/error.hpp"
 #include "shale/format/format.hpp"
 
 namespace shale {
@@ -22,6 +23,9 @@ void locate_elements(IndexRow& row, const Schema& schema, const Format& format,
 [[nodiscard]] std::vector<Bytes> split_list(const Format& format, Bytes extent,
                                             const FieldPlace& list,
                                             std::span<const FieldPlace> elements);
+
+/// The error for an element whose place is not in that of its list.
+[[nodiscard]] Error element_outside(const FieldPlace& element, const FieldPlace& list);
 
 /// Of the elements of all lists of a sample, as IndexRow::elements has them, those of one field;
 /// none where there are none.

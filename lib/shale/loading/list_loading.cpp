@@ -2,6 +2,7 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/format/list_elements.hpp"
 #include "shale/loading/loader.hpp"
 #include "shale/loading/loader_state.hpp"
 
@@ -25,8 +26,7 @@ void refuse_outside(const FieldPlace& element, const FieldPlace& list, const Sha
   const bool is_inside = element.offset >= list.offset && element.length <= list.length &&
                          element.offset - list.offset <= list.length - element.length;
   if (is_inside) return;
-  throw Error(Code::damaged, "an element of {} bytes at {} is outside of its list, {} bytes at {}",
-              element.length, element.offset, list.length, list.offset)
+  throw element_outside(element, list)
       .at(shard.shard().elements.name)
       .hint("run 'shale verify' to list all the damage");
 }

@@ -51,13 +51,19 @@ bool is_deflate(const OutputOptions& options, const std::string& output) {
               printable(*options.compression));
 }
 
-void refuse_unfit_layout(const ConvertRequest& request) {
+void refuse_unfit_layout(ConvertRequest& request) {
   if (request.layout.empty()) return;
-  if (request.format != "lmdb" || format_of_output(request.output) == nullptr) {
-    throw Error(Code::usage, "--layout {}: it is a layout of one LMDB file", request.layout)
+  const bool is_flat = request.layout == "flat";
+  const bool is_hdf5 = is_flat || request.layout == "vlen" || request.layout == "fixed";
+  const bool is_one_file = format_of_output(request.output) != nullptr;
+  if (request.format != (is_hdf5 ? "hdf5" : "lmdb") || (!is_one_file && !is_flat)) {
+    throw Error(Code::usage, "--layout {}: it is a layout of one {} file", request.layout,
+                is_hdf5 ? "HDF5" : "LMDB")
         .at(request.output)
-        .hint("choose an output that ends in .lmdb, or in .mdb");
+        .hint(is_hdf5 ? "choose an output that ends in .h5, or in .hdf5"
+                      : "choose an output that ends in .lmdb, or in .mdb");
   }
+  if (is_flat) return request.layout.clear();  // what hdf5 is without it
   if (request.with_index || request.verify) {
     throw Error(Code::usage, "--layout {} with {}: such a file is written without an index",
                 request.layout, request.with_index ? "--with-index" : "--verify")

@@ -15,6 +15,9 @@ inline constexpr std::string_view kHdf5Descrs[] = {"|b1", "|i1", "|u1", "<i2", "
                                                    "<i4", "<u4", "<i8", "<u8", "<f2",
                                                    "<f4", "<f8", "<c8", "<c16"};
 
+/// As they are by default.
+inline const OptionSet kHdf5Options(hdf5_format.options);
+
 /// The bytes of numbers as they lie in memory.
 template <class T>
 std::string raw(const std::vector<T>& numbers) {
@@ -45,10 +48,10 @@ inline std::vector<IndexRow> write_hdf5_shard(const std::string& path, const Sch
                                               const std::vector<Sample>& samples) {
   std::vector<OutputFile> files;
   files.emplace_back(path, OutputFile::Options{.io = IoMode::buffered});
-  const auto writer = hdf5_format.create_shard(files, schema, {}, nullptr);
+  const auto writer = hdf5_format.create_shard(files, schema, kHdf5Options, nullptr);
   std::vector<IndexRow> rows;
   for (const Sample& sample : samples) {
-    Record record = hdf5_format.encode(sample, schema, {});
+    Record record = hdf5_format.encode(sample, schema, kHdf5Options);
     const std::span<const std::uint64_t> begins = writer->append(record);
     move_places(record.row, begins[0], begins.subspan(1), 0);
     rows.push_back(std::move(record.row));
@@ -64,7 +67,7 @@ inline std::vector<std::uint64_t> write_fixed_hdf5(const std::string& path, cons
                                                    const std::vector<Record>& runs) {
   std::vector<OutputFile> files;
   files.emplace_back(path, OutputFile::Options{.io = IoMode::buffered});
-  const auto writer = hdf5_format.create_shard(files, schema, {}, nullptr);
+  const auto writer = hdf5_format.create_shard(files, schema, kHdf5Options, nullptr);
   for (const Record& run : runs) (void)writer->append(run);
   std::vector<std::uint64_t> bases = writer->close().part_bases;
   (void)files[0].finish();
@@ -73,7 +76,7 @@ inline std::vector<std::uint64_t> write_fixed_hdf5(const std::string& path, cons
 
 /// One row of it, as the workers encode it.
 inline Record fixed_row(const Schema& schema, const Sample& sample) {
-  Record record = hdf5_format.encode(sample, schema, {});
+  Record record = hdf5_format.encode(sample, schema, kHdf5Options);
   record.digest.samples = 1;
   return record;
 }
@@ -89,7 +92,7 @@ inline ScannedHdf5 scan_hdf5(const std::string& path, const Schema& schema,
   ScannedHdf5 scanned;
   std::vector<InputFile> files;
   files.emplace_back(path);
-  const ShardLayout layout = hdf5_format.layout(schema, {});
+  const ShardLayout layout = hdf5_format.layout(schema, kHdf5Options);
   hdf5_format.scan(
       {files, schema, layout, reads_payload, samples, bases}, {},
       [&](const IndexRow& row) { scanned.rows.push_back(row); },

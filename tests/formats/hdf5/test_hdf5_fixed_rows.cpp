@@ -178,7 +178,7 @@ TEST_CASE("hdf5 fixed rows: the sizer says the size of the closed file, to the b
         one.push_back(values.size() / rows);
         less_one.push_back(values.size() - one.back());
       }
-      const auto sizer = hdf5_format.create_sizer(schema, {});
+      const auto sizer = hdf5_format.create_sizer(schema, kHdf5Options);
       const std::uint64_t at_once = sizer->size_with(all, rows)[0];
       sizer->add(less_one, rows - 1);
       CHECK(sizer->size_with(one, 1)[0] == at_once);
@@ -190,7 +190,7 @@ TEST_CASE("hdf5 fixed rows: the sizer says the size of the closed file, to the b
 
 TEST_CASE("hdf5 fixed rows: a part a field and none for the key") {
   const Schema schema = schema_of({column("x", "<f4", {2}), column("y", "<i4")});
-  const ShardLayout layout = hdf5_format.layout(schema, {});
+  const ShardLayout layout = hdf5_format.layout(schema, kHdf5Options);
   CHECK(layout.rows.has_strides());
   CHECK_FALSE(layout.has_keys);
   CHECK(layout.part_file == std::vector<std::uint32_t>{0, 0});
@@ -200,7 +200,7 @@ TEST_CASE("hdf5 fixed rows: a part a field and none for the key") {
   with_keys.has_keys = true;
   with_text.fields.push_back({"caption", Kind::text});
   for (const Schema& other : {with_keys, with_text}) {
-    const ShardLayout keyed = hdf5_format.layout(other, {});
+    const ShardLayout keyed = hdf5_format.layout(other, kHdf5Options);
     CHECK_FALSE(keyed.rows.has_strides());
     CHECK(keyed.has_keys);
     CHECK(keyed.part_file.size() == 1 + other.fields.size());
@@ -213,7 +213,7 @@ TEST_CASE("hdf5 fixed rows: elements that HDF5 shards do not hold are refused by
     CAPTURE(descr);
     for (const bool has_keys : {false, true}) {
       const Schema schema{.fields = {column("odd", descr)}, .has_keys = has_keys};
-      const Error error = error_of([&] { (void)hdf5_format.layout(schema, {}); });
+      const Error error = error_of([&] { (void)hdf5_format.layout(schema, kHdf5Options); });
       CHECK(error.code() == Code::unsupported);
       CHECK(error.message().find(fmt::format("field 'odd' is a tensor of {}", dtype_text(descr))) ==
             0);
@@ -225,7 +225,7 @@ TEST_CASE("hdf5 encoder: a number that its dtype does not hold is refused by fie
   for (const bool has_keys : {false, true}) {
     const Schema schema{.fields = {column("label", "|u1")}, .has_keys = has_keys};
     const Sample sample{"17", {std::int64_t{256}}};
-    const Error error = error_of([&] { (void)hdf5_format.encode(sample, schema, {}); });
+    const Error error = error_of([&] { (void)hdf5_format.encode(sample, schema, kHdf5Options); });
     CHECK(error.code() == Code::schema);
     CHECK(error.message().find("'label' is 256") != std::string::npos);
     REQUIRE(error.sample());

@@ -59,10 +59,10 @@ TEST_CASE("hdf5 lists: a scan gives the rows and elements that the writer gave")
 
 TEST_CASE("hdf5 lists: the size of a shard is forecast to the byte") {
   const TempDir dir;
-  const auto sizer = hdf5_format.create_sizer(kVideos, {});
+  const auto sizer = hdf5_format.create_sizer(kVideos, kHdf5Options);
   for (const Sample& sample : videos()) {
     std::vector<std::uint64_t> parts;
-    for (const Blob& part : hdf5_format.encode(sample, kVideos, {}).parts)
+    for (const Blob& part : hdf5_format.encode(sample, kVideos, kHdf5Options).parts)
       parts.push_back(part.size());
     sizer->add(parts, 1);
   }
@@ -100,7 +100,8 @@ TEST_CASE("hdf5 lists: offsets that descend, exceed their values or are huge are
         CAPTURE(number);
         std::string bytes = whole;
         put_number(bytes, begin + 8 * i, number);
-        if (name == "frames_offset" && number == 5 && (i == 2)) continue;  // another sound division
+        if (name == "frames_offset" && number == 5 && (i == 2 || i == 3))
+          continue;  // another sound division
         write_file(dir / "b.h5", bytes);
         const ScannedHdf5 scanned = scan_hdf5(dir / "b.h5", kVideos);
         CHECK_FALSE(scanned.findings.empty());
@@ -129,7 +130,7 @@ TEST_CASE("hdf5 lists: firsts that go back and forth do not list elements again 
 TEST_CASE("hdf5 lists: a field with the name of one of their datasets is refused") {
   for (const std::string& name : {std::string("frames_first"), std::string("frames_offset")}) {
     const Schema schema{.fields = {{name, Kind::integer, {}, {}}, {"frames", Kind::list, {}, {}}}};
-    const Error error = error_of([&] { (void)hdf5_format.layout(schema, {}); });
+    const Error error = error_of([&] { (void)hdf5_format.layout(schema, kHdf5Options); });
     CHECK(error.code() == Code::unsupported);
     CHECK(error.message().find("'" + name + "' has the name of the dataset") != std::string::npos);
   }
@@ -169,7 +170,7 @@ TEST_CASE("hdf5 lists: firsts that do not divide all elements make no lists of t
     const ForeignRows read = read_foreign(dir / "a.h5");
     REQUIRE(read.survey.schema.fields.size() == 2);
     CHECK(read.survey.schema.fields[0].kind == Kind::bytes);
-    CHECK(read.survey.schema.fields[1].kind == Kind::integer);
+    CHECK(read.survey.schema.fields[1].name == "frames_first");
   }
 }
 

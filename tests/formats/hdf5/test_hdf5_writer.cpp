@@ -202,7 +202,7 @@ TEST_CASE("hdf5 sizer: says the size of the closed file, to the byte") {
   const Schema schema = hdf5_schema();
   for (int round = 0; round < 40; ++round) {
     const TempDir dir;
-    const auto sizer = hdf5_format.create_sizer(schema, {});
+    const auto sizer = hdf5_format.create_sizer(schema, kHdf5Options);
     std::vector<Sample> samples;
     std::uint64_t said = 0;
     for (int i = 0; i <= round; ++i) {
@@ -210,7 +210,7 @@ TEST_CASE("hdf5 sizer: says the size of the closed file, to the byte") {
       sample.values[0] = as_bytes(memory).first(random() % 70'000);
       sample.values[1] = as_bytes(memory).first(random() % 200);
       std::vector<std::uint64_t> parts;
-      for (const Blob& part : hdf5_format.encode(sample, schema, {}).parts)
+      for (const Blob& part : hdf5_format.encode(sample, schema, kHdf5Options).parts)
         parts.push_back(part.size());
       said = sizer->size_with(parts)[0];
       sizer->add(parts);
@@ -221,7 +221,7 @@ TEST_CASE("hdf5 sizer: says the size of the closed file, to the byte") {
 }
 
 TEST_CASE("hdf5 encoder: a part each for key and fields, scalars as 8 bytes, places from 0") {
-  const Record record = hdf5_format.encode(hdf5_sample(), hdf5_schema(), {});
+  const Record record = hdf5_format.encode(hdf5_sample(), hdf5_schema(), kHdf5Options);
 
   REQUIRE(record.parts.size() == 6);
   CHECK(as_text(record.parts[0].flattened()) == "cat/7.jpg");
@@ -236,7 +236,7 @@ TEST_CASE("hdf5 encoder: a part each for key and fields, scalars as 8 bytes, pla
 
 TEST_CASE("hdf5 encoder: a key longer than 64 KiB is refused") {
   const Sample sample{std::string(65'537, 'k'), {}};
-  const Error error = error_of([&] { (void)hdf5_format.encode(sample, {}, {}); });
+  const Error error = error_of([&] { (void)hdf5_format.encode(sample, {}, kHdf5Options); });
   CHECK(error.code() == Code::limit);
   CHECK(error.message() == "key of 65537 bytes; HDF5 shards hold keys of at most 65536");
 }
@@ -255,7 +255,7 @@ TEST_CASE("hdf5 layout: what HDF5 cannot hold is refused by field and reason") {
   };
   for (const Row& row : rows) {
     CAPTURE(row.field);
-    const Error error = error_of([&] { (void)hdf5_format.layout(row.schema, {}); });
+    const Error error = error_of([&] { (void)hdf5_format.layout(row.schema, kHdf5Options); });
     CHECK(error.code() == Code::unsupported);
     CHECK(error.message().find(row.field) != std::string::npos);
     CHECK(error.message().find(row.reason) != std::string::npos);
@@ -266,7 +266,7 @@ TEST_CASE("hdf5 layout: a field named like offsets is welcome where no field has
   const Schema schema{.fields = {{"a_offset", Kind::bytes, {}, {}},
                                  {"a", Kind::integer, {}, {}},
                                  tensor("t", "<f4", std::vector<std::uint64_t>(31, 1))}};
-  CHECK_NOTHROW((void)hdf5_format.layout(schema, {}));
+  CHECK_NOTHROW((void)hdf5_format.layout(schema, kHdf5Options));
 }
 
 TEST_CASE("hdf5 spill: columns that grow side by side come back whole") {
@@ -296,9 +296,9 @@ TEST_CASE("hdf5 writer: append after close is refused") {
   std::vector<OutputFile> files;
   files.emplace_back(dir / "a.h5", OutputFile::Options{.io = IoMode::buffered});
   const Schema schema{.fields = {}};
-  const auto writer = hdf5_format.create_shard(files, schema, {}, nullptr);
+  const auto writer = hdf5_format.create_shard(files, schema, kHdf5Options, nullptr);
   (void)writer->close();
-  const Record record = hdf5_format.encode({.key = "k", .values = {}}, schema, {});
+  const Record record = hdf5_format.encode({.key = "k", .values = {}}, schema, kHdf5Options);
 
   CHECK(error_of([&] { (void)writer->append(record); }).code() == Code::bug);
 }
