@@ -23,8 +23,6 @@ namespace {
 
 constexpr std::uint64_t kWindowsBytes = 16 << 20, kSmallestWindow = 4096,
                         kLargestWindow = 256 * 1024;
-constexpr std::uint64_t kMostElements =
-    0xffffffff;  // of one list: the index counts them in 32 bits
 
 std::uint64_t read_u64(const ViewBytes& view, std::uint64_t offset) {
   return ByteReader(view(offset, sizeof(std::uint64_t))).read_u64();
@@ -220,10 +218,10 @@ class OwnScanner {
     const std::optional<FieldPlace> numbers = next_place(walk.lists);
     if (!numbers) return;
     walk.seen += numbers->length;
-    if (walk.seen > walk.count || numbers->length > kMostElements) {
+    if (walk.seen > walk.count || numbers->length > kMaxElements) {
       return report("a list has more elements than there are", walk.lists, row_number_,
                     fmt::to_string(walk.seen),
-                    fmt::format("at most {}", std::min(walk.count, kMostElements)));
+                    fmt::format("at most {}", std::min(walk.count, kMaxElements)));
     }
     const std::size_t had = elements.size();
     walk.elements.go_to(numbers->offset);

@@ -1,6 +1,7 @@
 #include "formats/hdf5/hdf5_values.hpp"
 
 #include "shale/base/printable.hpp"
+#include "shale/format/format.hpp"
 
 //  An element of variable length, as a dataset stores it (16 bytes where addresses have 8):
 //  +0   u32  length, in elements of the sequence
@@ -69,16 +70,16 @@ Error Hdf5Values::not_ascending(std::uint64_t begin, std::uint64_t end, std::uin
 }
 
 FieldPlace Hdf5Values::list_place(std::uint64_t row) {
-  constexpr std::uint64_t kMostElements = 0xffffffff;  // the index counts them in 32 bits
   const auto first = static_cast<std::uint64_t>(firsts_->integer(row));
   const auto end = static_cast<std::uint64_t>(firsts_->integer(row + 1));
   // That they ascend was found out before these were taken for lists; the file may change.
   const std::uint64_t values = offsets_->count() - 1;
-  if (first > end || end > values || end - first > kMostElements) {
+  if (first > end || end > values) {
     throw Error(Code::damaged, "elements {} to {} of '{}', which has {}, are not a list", first,
                 end, printable(rows_.dataset().name), values)
         .at(file_.path(), *firsts_->locate(row));
   }
+  check_elements(end - first);
   FieldPlace place = flat_place(first, end - first);
   if (place.offset != kMissing) place.count = static_cast<std::uint32_t>(end - first);
   return place;

@@ -161,6 +161,7 @@ void append_number(const Value& number, const Field& field, Blob& part) {
 // Appends the elements to `part`, and where each ends to `ends`.
 void append_list(const std::vector<Bytes>& list, IndexRow& row, FieldPlace& place, Blob& part,
                  Blob& ends) {
+  check_elements(list.size());
   ByteWriter numbers;
   place = {.offset = 0, .count = static_cast<std::uint32_t>(list.size())};
   for (const Bytes element : list) {

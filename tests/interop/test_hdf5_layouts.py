@@ -21,7 +21,7 @@ def write_noise(path, size, dice, quality=None):
 def photos(tmp_path_factory):
     root, dice = tmp_path_factory.mktemp("layouts") / "photos", random.Random(5)
     for number in range(60):
-        write_noise(root / f"c{number % 3}" / f"{number:02}.jpg", (40, 30), dice)
+        write_noise(root / f"c{number % 3}" / f"{number:02}.jpg", (64, 48), dice)
     return root
 
 
@@ -66,7 +66,7 @@ def test_others_write_to_a_vlen_file(photos, samples, tmp_path):
 def test_fixed_is_what_pillow_decodes(jobs, photos, samples, tmp_path):
     convert(photos, tmp_path / "train.h5", layout="fixed", jobs=jobs)
     with h5py.File(tmp_path / "train.h5") as file:
-        assert file["images"].shape == (60, 30, 40, 3) and file["images"].dtype == np.uint8 and file["images"].chunks is None
+        assert file["images"].shape == (60, 48, 64, 3) and file["images"].dtype == np.uint8 and file["images"].chunks is None
         for row, (path, label) in enumerate(samples):
             pixels = np.asarray(Image.open(path).convert("RGB")).astype(int)
             assert abs(file["images"][row].astype(int) - pixels).max() <= 1, path
@@ -81,10 +81,10 @@ def test_images_of_two_sizes_are_refused_by_name(photos, tmp_path):
     import shutil
 
     shutil.copytree(photos, tmp_path / "in")
-    write_noise(tmp_path / "in/c1/00.jpg", (40, 31), random.Random(1))
-    with pytest.raises(errors.Error, match="c1/00.jpg.*40 x 31 pixels, but those before it have 40 x 30"):
+    write_noise(tmp_path / "in/c1/00.jpg", (64, 49), random.Random(1))
+    with pytest.raises(errors.Error, match="c1/00.jpg.*64 x 49 pixels, but those before it have 64 x 48"):
         convert(tmp_path / "in", tmp_path / "train.h5", layout="fixed")
-    Image.new("RGB", (40, 30)).save(tmp_path / "in/c1/00.jpg", format="PNG")
+    Image.new("RGB", (64, 48)).save(tmp_path / "in/c1/00.jpg", format="PNG")
     with pytest.raises(errors.Error, match="layout fixed decodes JPEG images only"):
         convert(tmp_path / "in", tmp_path / "train.h5", layout="fixed")
     assert [one.name for one in tmp_path.iterdir()] == ["in"]
