@@ -63,7 +63,10 @@ void read_extent(const InputFile& file, const FieldPlace& place, bool has_crc32c
 // Scans and readers take a layout of ours for the one that their format makes.
 void check_layout(const Format& format, const Manifest& manifest) {
   const ShardLayout& layout = manifest.layout;
-  if (layout.dialect != Dialect::own) {
+  // Lists without framing can only be divided by the list of their elements.
+  const bool lacks_elements =
+      manifest.schema.has_lists() && format.split_list == nullptr && !layout.has_elements;
+  if (layout.dialect != Dialect::own && !lacks_elements) {
     if (format.survey != nullptr) return;
     throw Error(Code::damaged, "format '{}' cannot read files of other tools", format.name);
   }
