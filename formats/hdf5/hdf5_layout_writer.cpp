@@ -123,7 +123,6 @@ class VlenWriter final : public ImageFileWriter {
     }
     if (image.size() == 0) return spill().append(kImages, std::array<std::byte, 16>{});
     const std::uint64_t bytes = kHeapHeader + padded_to(8, image.size());
-    const bool is_alone = objects_.size() == 0 && kHeapHeader + bytes >= kLeastCollection;
     reference.write(static_cast<std::uint32_t>(image.size()));
     reference.write(file().size());  // of its collection, which is written next
     reference.write(++last_object_);
@@ -133,18 +132,26 @@ class VlenWriter final : public ImageFileWriter {
     header.write(std::uint16_t{1});
     header.write(std::uint32_t{0});
     header.write(image.size());
-    if (is_alone) {
-      write_collection_header(kHeapHeader + bytes);
-      file().append(header.bytes());
-      image.for_each_piece([&](Bytes piece) { file().append(piece); });
-      file().append_zeros(padded_to(8, image.size()) - image.size());
-      last_object_ = 0;
+    const std::uint64_t padding = bytes - kHeapHeader - image.size();
+    const std::uint64_t collection = kHeapHeader + objects_.size() + bytes;
+    if (collection < kLeastCollection) {
+      objects_.write_bytes(header.bytes());
+      image.for_each_piece([&](Bytes piece) { objects_.write_bytes(piece); });
+      for (std::uint64_t i = 0; i < padding; ++i) objects_.write(std::uint8_t{0});
       return;
     }
-    objects_.write_bytes(header.bytes());
-    image.for_each_piece([&](Bytes piece) { objects_.write_bytes(piece); });
-    while (objects_.size() % 8 != 0) objects_.write(std::uint8_t{0});
-    if (kHeapHeader + objects_.size() >= kLeastCollection) write_objects();
+    write_waiting(collection);
+    file().append(header.bytes());
+    image.for_each_piece([&](Bytes piece) { file().append(piece); });
+    file().append_zeros(padding);
+  }
+
+  // The objects that wait, as the beginning of a collection of so many bytes.
+  void write_waiting(std::uint64_t collection_bytes) {
+    write_collection_header(collection_bytes);
+    file().append(objects_.bytes());
+    objects_.clear();
+    last_object_ = 0;
   }
 
   void write_collection_header(std::uint64_t bytes) {
@@ -154,22 +161,19 @@ class VlenWriter final : public ImageFileWriter {
     file().append(header.bytes());
   }
 
-  void write_objects() {
-    const std::uint64_t used = kHeapHeader + objects_.size();
-    const std::uint64_t bytes = std::max(used, kLeastCollection);
-    write_collection_header(bytes);
-    file().append(objects_.bytes());
-    objects_.clear();
-    last_object_ = 0;
+  // The last ones, and what the least collection has beyond them.
+  void write_last_objects() {
+    const std::uint64_t left = kLeastCollection - kHeapHeader - objects_.size();
+    write_waiting(kLeastCollection);
     // Less than a header is too little for one, and stays zeros.
-    if (bytes - used < kHeapHeader) return file().append_zeros(bytes - used);
+    if (left < kHeapHeader) return file().append_zeros(left);
     file().append_zeros(8);
-    file().append(bytes_of(bytes - used));
-    file().append_zeros(bytes - used - kHeapHeader);
+    file().append(bytes_of(left));
+    file().append_zeros(left - kHeapHeader);
   }
 
   ContiguousData finish_images() override {
-    if (objects_.size() > 0) write_objects();
+    if (objects_.size() > 0) write_last_objects();
     return add_column(kImages, samples() * 16);
   }
   [[nodiscard]] std::vector<std::uint64_t> image_sides() const override { return {samples()}; }
@@ -188,14 +192,16 @@ class FixedWriter final : public ImageFileWriter {
  private:
   void take(const Record& record, std::uint64_t number) override {
     try {
-      take_image(record.parts[kImages].flattened());
+      Bytes image;  // a single piece, as it was encoded
+      record.parts[kImages].for_each_piece([&](Bytes piece) { image = piece; });
+      take_image(image);
     } catch (Error& error) {
       error.for_sample(record.key, number);
       throw;
     }
   }
 
-  void take_image(const std::vector<std::byte>& image) {
+  void take_image(Bytes image) {
     std::optional<RgbDecoder> decoder = RgbDecoder::open(image, kMostPixels);
     if (!decoder) {
       throw Error(Code::unsupported, "layout fixed decodes JPEG images only")
