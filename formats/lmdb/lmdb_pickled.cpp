@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/wire/pickle_reader.hpp"
 
@@ -32,6 +33,7 @@ constexpr std::string_view kGlobals[] = {kReconstruct[0], kReconstruct[1], kFrom
 constexpr PickleLimits kLimits = {.values = 8'192, .depth = 16, .text_bytes = 65'536};
 constexpr std::size_t kMostFields = 1'024;
 constexpr std::uint64_t kLongestScalar = 8;
+constexpr std::uint64_t kLongestName = 4'096;
 
 bool is_call_of(const Value& value, std::span<const std::string_view> names) {
   return std::any_of(names.begin(), names.end(),
@@ -82,10 +84,9 @@ class ValueParser {
     const std::size_t count = is_dict ? root.entries() : root.size();
     if (count > kMostFields) throw refused(root, "at most 1024 fields");
     for (std::size_t i = 0; i < count; ++i) {
-      if (is_dict && !root.key(i).is(PickleKind::text))
-        throw refused(root.key(i), "the name of a field");
-      const std::string name =
-          is_dict ? std::string(root.key(i).text()) : fmt::format("field{}", i);
+      const std::optional<std::string> key = is_dict ? name_in(root.key(i)) : std::nullopt;
+      if (is_dict && !key) throw refused(root.key(i), "the name of a field");
+      const std::string name = key ? *key : fmt::format("field{}", i);
       fields.push_back(field(name, is_dict ? root.value(i) : root[i]));
     }
     // What nearly all of these files hold.
@@ -107,6 +108,14 @@ class ValueParser {
                  shale::name_of(found.kind()),
                  found.is(PickleKind::call) ? found.name() : "pickled", expected)
         .at(where_, is_run(found) ? found.offset() : begin_);
+  }
+
+  // A short string. Those of Python 2 are bytes.
+  [[nodiscard]] std::optional<std::string> name_in(const Value& value) const {
+    if (value.is(PickleKind::text)) return std::string(value.text());
+    if (!value.is(PickleKind::bytes) || value.length() > kLongestName) return std::nullopt;
+    std::string name(as_text(view_(value.offset(), value.length())));
+    return is_utf8(name) ? std::optional(std::move(name)) : std::nullopt;
   }
 
   static LayoutField named(std::string_view name, Kind kind) {
@@ -191,15 +200,14 @@ class ValueParser {
 
   // dtype('i8', ...) with the state (version, byte order, ...)
   [[nodiscard]] DType dtype_of(const Value& value) const {
-    const bool is_dtype = value.is_call_of(kDType) && value.size() >= 1 &&
-                          value[0].is(PickleKind::text) && value.state() &&
-                          value.state()->is(PickleKind::tuple) && value.state()->size() >= 2 &&
-                          (*value.state())[1].is(PickleKind::text);
+    const bool is_dtype = value.is_call_of(kDType) && value.size() >= 1 && value.state() &&
+                          value.state()->is(PickleKind::tuple) && value.state()->size() >= 2;
     if (!is_dtype) throw refused(value, "a dtype");
-    const std::string_view order = (*value.state())[1].text();
-    if (order == ">") throw refused(value, "a dtype that is not big-endian");
+    const std::optional<std::string> type = name_in(value[0]), order = name_in((*value.state())[1]);
+    if (!type || !order) throw refused(value, "a dtype");
+    if (*order == ">") throw refused(value, "a dtype that is not big-endian");
     try {
-      return DType::parse(fmt::format("{}{}", order == "<" ? "<" : "|", value[0].text()));
+      return DType::parse(fmt::format("{}{}", *order == "<" ? "<" : "|", *type));
     } catch (const Error&) {
       throw refused(value, "a dtype of numbers");
     }

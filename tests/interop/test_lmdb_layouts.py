@@ -1,7 +1,10 @@
 """LMDB files as the scripts of CoCLR, folder2lmdb and Caffe write them, made here by the same calls: what their readers find, shale finds."""
 
+import io
 import pickle
 import random
+import struct
+from typing import Any, ClassVar
 
 import msgpack
 import numpy as np
@@ -102,6 +105,49 @@ def write_tensorpack(path, protocol):
     return [(key, {"image": data, "label": label}) for key, (data, label) in zip(keys, IMAGES)]
 
 
+class Python2Pickler(pickle._Pickler):
+    """Protocol 2 as cPickle of Python 2 wrote it: names and images alike are str, without a mark of which is text."""
+
+    dispatch: ClassVar[Any] = dict(pickle._Pickler.dispatch)
+
+    def save_string(self, value):
+        content = value.encode() if isinstance(value, str) else value
+        self.write((b"U%c" % len(content) if len(content) < 256 else b"T" + struct.pack("<i", len(content))) + content)
+        self.memoize(value)
+
+    dispatch[str] = dispatch[bytes] = save_string
+
+
+def python2_pickle(value):
+    into = io.BytesIO()
+    Python2Pickler(into, 2).dump(value)
+    return into.getvalue()
+
+
+def write_python2(path, values, expected, more=(), digits="{}"):
+    keys = [digits.format(number).encode() for number in range(len(values))]
+    stored = [python2_pickle(value) for value in values]
+    assert repr(pickle.loads(stored[0], encoding="bytes")) == repr(values[0])
+    meta = {b"__keys__": python2_pickle(keys), b"__len__": python2_pickle(len(keys))}
+    write_lmdb(path, dict(zip(keys, stored)) | {name: meta[name] for name in (b"__keys__", *more)})
+    return [(key.decode(), one) for key, one in zip(keys, expected)]
+
+
+OF_IMAGES = [{"image": data, "label": label} for data, label in IMAGES]
+
+
+def write_xunge_python2(path):
+    return write_python2(path, IMAGES, OF_IMAGES, [b"__len__"])
+
+
+def write_thecml_python2(path):
+    return write_python2(path, [([data], np.array([label])) for data, label in IMAGES], OF_IMAGES, [b"__len__"])
+
+
+def write_tensorpack_python2(path):
+    return write_python2(path, [[np.frombuffer(data, np.uint8), label] for data, label in IMAGES], OF_IMAGES, digits="{:08}")
+
+
 def write_components(path):
     """A DataFlow of other components."""
     dice = np.random.default_rng(5)
@@ -118,6 +164,9 @@ LAYOUTS = {
     "thecml of Python 3.14": lambda path: write_thecml(path, 5),
     "tensorpack": lambda path: write_tensorpack(path, pickle.HIGHEST_PROTOCOL),
     "tensorpack of Python 3.7": lambda path: write_tensorpack(path, 4),
+    "xunge of Python 2": write_xunge_python2,
+    "thecml of Python 2": write_thecml_python2,
+    "tensorpack of Python 2": write_tensorpack_python2,
     "tensorpack with other components": write_components,
     "coclr": lambda path: write_coclr(path, True),
     "coclr of msgpack 0.6": lambda path: write_coclr(path, False),
@@ -208,6 +257,54 @@ def test_values_without_a_list_of_keys_are_read_by_name(tmp_path):
     assert "--parse pickle" in run_shale("info", tmp_path / "a.lmdb").stdout.decode()
     with shale.Dataset(tmp_path / "a.lmdb", fields=["key", "image", "score", "box"], parse="pickle") as dataset:
         check_samples(dataset, [(str(number), row) for number, row in enumerate(rows)])
+
+
+def test_dicts_of_python_2_have_their_names(tmp_path):
+    rows = [{"image": image(row), "score": row / 2, "box": np.arange(4, dtype=np.float32) + row, "id": np.int64(-row)} for row in range(9)]
+    write_lmdb(tmp_path / "a.lmdb", {b"%d" % number: python2_pickle(row) for number, row in enumerate(rows)})
+    with shale.Dataset(tmp_path / "a.lmdb", fields=["key", *rows[0]], parse="pickle") as dataset:
+        check_samples(dataset, [(str(number), row) for number, row in enumerate(rows)])
+
+
+@pytest.mark.parametrize("key", [b"\xff\xfe", b"n" * 5000])
+def test_keys_of_dicts_that_are_no_names_are_refused(tmp_path, key):
+    write_lmdb(tmp_path / "a.lmdb", {b"0": python2_pickle({key: 1})})
+    assert b"expected the name of a field" in run_shale("ls", tmp_path / "a.lmdb", "--parse", "pickle", code=1).stderr
+
+
+@pytest.mark.parametrize("value, found", [
+    (b"\x80\x04\x8f.", b"opcode EMPTY_SET (0x8f)"),
+    (b"\x80\x02S'image'\n.", b"opcode STRING (0x53)"),
+    (b"\x80\x02(dI1\n.", b"opcode DICT (0x64)"),
+    (b"\x80\x04\x82\x01.", b"opcode EXT1 (0x82)"),
+])
+def test_opcodes_that_are_not_read_are_named(tmp_path, value, found):
+    write_lmdb(tmp_path / "a.lmdb", {b"0": value, b"__keys__": pickle.dumps([b"0"]), b"__len__": pickle.dumps(1)})
+    assert found in run_shale("ls", tmp_path / "a.lmdb", "--parse", "xunge", code=1).stderr
+    done = run_shale("info", tmp_path / "a.lmdb")
+    assert found in done.stdout + done.stderr and b"value (bytes)" in done.stdout
+
+
+def coclr_entries(names, values, keys=None):
+    keys = keys or [b"%09d" % number for number in range(len(names))]
+    meta = {b"__keys__": keys, b"__len__": len(keys), b"__order__": names, b"__vlen__": [len(value) for value in values]}
+    return dict(zip(keys, map(msgpack.packb, values))) | {name: msgpack.packb(one) for name, one in meta.items()}
+
+
+def test_a_video_of_very_many_frames_and_one_of_none(tmp_path):
+    frames = [b"\xff\xd8%d" % number for number in range(100_000)]
+    write_lmdb(tmp_path / "a.lmdb", coclr_entries([b"c/long", b"c/none"], [frames, []]))
+    run_shale("index", tmp_path / "a.lmdb", "--crc")
+    assert b"digests are correct" in run_shale("verify", "--deep", tmp_path / "a.lmdb").stdout
+    with shale.Dataset(tmp_path / "a.lmdb") as dataset:
+        assert [bytes(one) for one in dataset[0]["frames"]] == frames and list(dataset[1]["frames"]) == []
+        assert [bytes(one) for one in dataset.read(0, {"frames": [99_999, 7]})["frames"]] == [frames[99_999], frames[7]]
+
+
+def test_a_gap_in_the_numbers_of_videos_is_refused_by_key(tmp_path):
+    """CoCLR's readers take the key of a video from its position."""
+    write_lmdb(tmp_path / "a.lmdb", coclr_entries([b"c/a", b"c/b"], [[b"x"], [b"y"]], [b"000000000", b"000000002"]))
+    assert b"no entry '000000001'" in run_shale("ls", tmp_path / "a.lmdb", "--parse", "coclr", code=(1, 3)).stderr
 
 
 def test_two_layouts_that_fit_are_both_named(tmp_path):

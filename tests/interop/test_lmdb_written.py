@@ -6,6 +6,7 @@ None of these is in a package: the classes do what the repositories' readers do 
 import os
 import pickle
 import random
+import zlib
 
 import lmdb
 import msgpack
@@ -272,3 +273,32 @@ def test_memory_stays_flat_over_three_epochs(tmp_path):
         for row in np.random.default_rng(epoch).permutation(64):
             assert len(dataset[row][0]) == (1 << 20) + 4
     assert resident_bytes() - before <= 16 << 20
+
+
+class Folder2LmdbInWorkers(Folder2Lmdb):
+    """A checksum of each sample, and which worker of what size read it."""
+
+    def __getitem__(self, index):
+        return index, zlib.crc32(pickle.dumps(super().__getitem__(index))), os.getpid(), resident_bytes()
+
+
+def test_memory_of_workers_stays_flat_over_three_epochs_of_images(tmp_path):
+    """Folder2lmdb's reader through shale.lmdb, opened before the workers were forked."""
+    dice = random.Random(2)
+    images = [b"\xff\xd8" + dice.randbytes(1 << 20) + b"\xff\xd9" for _ in range(64)]
+    for number, image in enumerate(images):
+        write(tmp_path / "in", f"c/{number:02}.jpg", image)
+    run_shale("convert", tmp_path / "in", tmp_path / "a.lmdb", "--layout", "xunge", "--on-error", "keep", "--max-errors", "100%")
+    wanted = [(row, zlib.crc32(pickle.dumps((image, 0)))) for row, image in enumerate(images)]
+    loader = torch.utils.data.DataLoader(
+        Folder2LmdbInWorkers(tmp_path / "a.lmdb", shale.lmdb), batch_size=4, shuffle=True, num_workers=2, persistent_workers=True,
+        multiprocessing_context="fork", collate_fn=list
+    )
+    sizes = {}
+    for _ in range(3):
+        seen = [sample for batch in loader for sample in batch]
+        assert sorted(sample[:2] for sample in seen) == wanted
+        for _, _, worker, size in seen:
+            sizes.setdefault(worker, []).append(size)
+    assert len(sizes) == 2
+    assert all(max(found) - found[0] <= 16 << 20 for found in sizes.values()), sizes
