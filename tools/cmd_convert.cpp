@@ -239,11 +239,10 @@ void declare_convert(CommandLine& line) {
        "does")  //
       ("compress", po::value<std::string>()->value_name("none|deflate"),
        "(.npz as output) compress the arrays; default: none")  //
-      (
-          "layout", po::value<std::string>()->value_name("coclr|xunge|caffe|flat|vlen|fixed"),
-          "(.lmdb as output) write the file for readers of this layout: CoCLR, folder2lmdb, Caffe; "
-          "(.h5) one flat dataset and offsets (default), one value per image, or (N, H, W, 3) "
-          "pixels")  //
+      ("layout", po::value<std::string>()->value_name("coclr|xunge|caffe|flat|vlen|fixed"),
+       "(.lmdb as output) write the file for readers of this layout: CoCLR, folder2lmdb, Caffe; "
+       "(.h5) one flat dataset and offsets (default), one value per image, or (N, H, W, 3) "
+       "pixels")  //
       ("verify", po::bool_switch(), "verify the result (as verify --full does) before finishing");
   add_file_options(line);
 }
