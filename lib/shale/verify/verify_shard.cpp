@@ -228,6 +228,21 @@ void decode_images(const ShardCheck& shard, std::uint64_t row, const Sample& sam
   }
 }
 
+// A list that is damaged is a finding, and its elements are not compared.
+void locate_if_sound(ElementScan& elements, IndexRow& row, const ShardCheck& shard,
+                     std::uint64_t number, TaskFindings& findings) {
+  try {
+    elements.locate(row);
+  } catch (const Error& error) {
+    if (error.code() != Code::damaged && error.code() != Code::limit) throw;
+    row.elements.clear();
+    findings.add([&] {
+      return shard.finding(error.message(), shard.reader.shard().files[0].name, error.offset(),
+                           number);
+    });
+  }
+}
+
 }  // namespace
 
 TaskFindings verify_structure(const ShardCheck& shard, const Format& format, bool reads_payload,
@@ -253,11 +268,12 @@ TaskFindings verify_structure(const ShardCheck& shard, const Format& format, boo
     });
   };
   ElementScan elements(format, input);
+  std::uint64_t number = 0;
   format.scan(
       input, OptionSet(format.options),
       [&](IndexRow row) {
         if (!comparison) return;
-        elements.locate(row);
+        locate_if_sound(elements, row, shard, number++, findings);
         comparison->compare(row);
       },
       sink);
