@@ -11,7 +11,7 @@
 namespace shale {
 namespace {
 
-const ElementColumns kElements(true);
+const ElementColumns kSpooledElements(true);
 
 }  // namespace
 
@@ -24,7 +24,7 @@ void RecordSpool::add(const Record& record) {
   head.write_text(record.key);
   columns_.encode(record.row, head);
   head.write(std::uint64_t{record.row.elements.size()});
-  for (const FieldPlace& element : record.row.elements) kElements.encode(element, head);
+  for (const FieldPlace& element : record.row.elements) kSpooledElements.encode(element, head);
   head.write(record.payload_bytes);
   head.write(std::uint64_t{record.parts.size()});
   for (const Blob& part : record.parts) head.write(part.size());
@@ -52,7 +52,7 @@ void RecordSpool::drain(const std::function<void(const Record&)>& use) {
     record.key = as_text(head.read_bytes(head.read_u64()));
     record.row = columns_.decode(head.read_bytes(columns_.row_bytes()));
     for (std::uint64_t left = head.read_u64(); left > 0; --left)
-      record.row.elements.push_back(kElements.decode(head));
+      record.row.elements.push_back(kSpooledElements.decode(head));
     record.payload_bytes = head.read_u64();
     record.parts.resize(head.read_u64());
     std::vector<std::vector<std::byte>> parts;
