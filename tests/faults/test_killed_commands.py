@@ -10,7 +10,7 @@ import random
 import shutil
 
 from fault_case import IN_MEMORY
-from shale_tool import Folder, make_photos, npy, run, snapshot, write
+from shale_tool import Folder, make_frames, make_photos, npy, run, snapshot, write
 from steps_case import StepsCase
 
 ROWS, ROW_BYTES = 30_000, 200  # 6 MB: with 16 MiB of memory a draw goes through buckets
@@ -29,6 +29,7 @@ class KilledCommands(StepsCase):
         photos = make_photos(i / "photos", 40, sides=(10, 50))
         write(photos / "class-1/bad.png", b"")
         write(photos / "class-2/notes.txt", b"x")
+        make_frames(i / "frames", 12)
         for name in ("record", "lmdb", "hdf5"):
             run("convert", photos, i / name, "--to", name, "--shard-samples", 9)
         for suffix in ("tfrecord", "lmdb", "h5"):
@@ -125,8 +126,11 @@ class KilledCommands(StepsCase):
         photos, p = self.inputs / "photos", self.place
         for suffix in ("tfrecord", "lmdb", "h5"):
             self.killed("convert", photos, p / f"one.{suffix}", "--with-index", may_exist=True)
-        for suffix in ("npy", "npz"):
+        for suffix in ("npy", "npz", "pt", "safetensors"):
             self.killed("convert", self.inputs / "x.npy", p / f"one.{suffix}", may_exist=True)
+        for suffix, layout in (("lmdb", "xunge"), ("lmdb", "caffe"), ("h5", "vlen")):
+            self.killed("convert", photos, p / f"one.{suffix}", "--layout", layout, may_exist=True)
+        self.killed("convert", self.inputs / "frames", p / "one.lmdb", "--group", "frames", "--layout", "coclr", may_exist=True)
 
     def test_a_repair(self):
         for name in ("record", "lmdb"):

@@ -38,6 +38,15 @@ class Limits(FaultCase):
         self.within(16, "convert", self.folder / "in", self.out, "--to", "record", "--jobs", 7)
         self.within(16, "verify", self.out, "--deep", "--jobs", 2)
 
+    @unittest.skipIf(IS_SANITIZED, "a sanitizer's memory is not the tool's")
+    def test_peak_memory_with_frames_of_videos(self):
+        frames = [png(420, 200, seed=seed) for seed in range(3)]
+        for i in range(1400):  # 3.4 MB a video, 118 MB
+            write(f"{self.folder}/in/a/v{i // 40:02}/{i:04}.png", frames[i % 3])
+        for container in ("record", "lmdb", "hdf5"):
+            self.within(16, "convert", self.folder / "in", self.folder / container, "--to", container, "--group", "frames", "--jobs", 7)
+            self.within(16, "verify", self.folder / container, "--deep", "--jobs", 2)
+
     def test_deep_verification_with_many_jobs_and_samples_that_fit_the_budget(self):
         write(self.folder / "in/a/1.png", png(2100, 1000))
         self.convert(self.folder / "in", self.out)

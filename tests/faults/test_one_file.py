@@ -3,26 +3,32 @@
 import os
 
 from fault_case import IN_MEMORY, FaultCase
-from shale_tool import IS_SANITIZED, make_photos, npy, png, write
+from shale_tool import IS_SANITIZED, make_frames, make_photos, npy, png, write
 
 
 class OneFile(FaultCase):
     base = IN_MEMORY
-    outputs = ("x.lmdb", "x.h5", "x.tfrecord", "x.npy", "x.npz")
+    arrays = (".npy", ".npz", ".pt", ".safetensors")
+    outputs = ("x.lmdb", "x.h5", "x.tfrecord", *(f"x{suffix}" for suffix in arrays), "x.xunge.lmdb", "x.caffe.lmdb", "x.coclr.lmdb", "x.vlen.h5")
 
     def setUp(self):
         super().setUp()
         self.photos = make_photos(self.folder / "in", 40, sides=(40, 80))
+        self.frames = make_frames(self.folder / "frames", 6, sides=(40, 60))
         write(self.folder / "x.npy", npy("<i8", (4000, 8), self.dice.randbytes(4000 * 64)))
 
     def command(self, out):
-        """Images, or an array where the output holds nothing else."""
-        return ["convert", self.folder / "x.npy" if out.suffix in (".npy", ".npz") else self.photos, out]
+        """Images, or an array where the output holds nothing else; a.LAYOUT.suffix is a file in that layout."""
+        if out.suffix in self.arrays:
+            return ["convert", self.folder / "x.npy", out]
+        layout = out.name.split(".")[1:-1]
+        of_frames = "coclr" in layout
+        return ["convert", self.frames if of_frames else self.photos, out, *(["--group", "frames"] if of_frames else []), *(["--layout", *layout] if layout else [])]
 
     def test_a_full_disk(self):
         """A note says that it may not fit, or the check refuses it, or a write fails: never a file under the final name, and then it works."""
         for name in self.outputs:
-            whole = self.folder / name.replace("x", "whole")
+            whole = self.folder / name.replace("x.", "whole.", 1)
             self.ok(*self.command(whole))
             pages = (whole.stat().st_size + 4095) // 4096
             for free in sorted({1, 3, pages // 2, pages - 8, pages - 1, pages, pages + 1, pages + 2}):
@@ -48,6 +54,7 @@ class OneFile(FaultCase):
             self.skipTest("a sanitizer's memory is not the tool's")
         for i in range(24):
             write(self.photos / f"class-0/large-{i}.png", png(1400, 1000, seed=i % 3))
+            write(self.frames / f"class-0/large-{i // 2}/{i}.png", png(1400, 1000, seed=i % 3))
         write(self.folder / "x.npy", npy("<i8", (600_000, 8), self.dice.randbytes(1 << 20) * 37)[: 128 + 600_000 * 64])
         for name in self.outputs:
             with self.subTest(name=name):

@@ -10,7 +10,7 @@ import shutil
 import signal
 
 from fault_case import IN_MEMORY, FaultCase
-from shale_tool import CMYK_JPEG, Folder, make_photos, npy, run, snapshot, write
+from shale_tool import CMYK_JPEG, Folder, make_frames, make_photos, npy, run, snapshot, write
 from steps import Steps
 
 KILLS = int(os.environ.get("RESUME_KILLS", 6))
@@ -19,13 +19,15 @@ ROWS = 900
 
 
 def make_inputs(folder):
-    """photos: 60, some odd, bad, or no images. flat: with labels. x: rows. f: the same in Fortran order. set: photos as a dataset. foreign: a file."""
+    """photos: 60, some odd, bad, or no images. flat: with labels. x: rows. f: the same in Fortran order. set: photos as a dataset. foreign: a file. frames: of videos."""
     photos = make_photos(folder / "photos", 60, sides=(20, 60))
     for name, content in (("class-0/00003.png", b""), ("class-1/00022.png", b"nothing"), ("class-2/c.jpg", CMYK_JPEG), ("class-2/notes.txt", b"x")):
         write(photos / name, content)
     make_photos(folder / "flat", 30, sides=(20, 60))
     names = sorted(str(path.relative_to(folder / "flat")) for path in (folder / "flat").rglob("*.png"))
     write(folder / "labels.csv", "".join(f"{name},{number % 7}\n" for number, name in enumerate(names)).encode())
+    make_frames(folder / "frames", 20, sides=(10, 50))
+    write(folder / "frames/class-1/video-4/3.png", b"nothing")
     noise = random.Random(7).randbytes(ROWS * 4 * 50)
     write(folder / "x.npy", npy("<f4", (ROWS, 50), noise))
     write(folder / "f.npy", npy("<f4", (ROWS, 50), noise, fortran_order=True))
@@ -56,6 +58,7 @@ class ResumedRuns(FaultCase):
             yield [i / "flat", "--labels", i / "labels.csv", "--shuffle"], 4
             yield [i / "set"], 7
             yield [i / "foreign.lmdb"], 7
+            yield [i / "frames", "--group", "frames", "--shuffle", "--max-errors", "50%"], 3
         yield [i / "x.npy", f"y={i / 'f.npy'}"], 100
         yield [i / "x.npy", f"y={i / 'f.npy'}", "--shuffle"], 100
 

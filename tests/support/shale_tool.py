@@ -97,6 +97,15 @@ def make_photos(root, count, sides=(2, 40), classes=3, seed=0):
     return pathlib.Path(root)
 
 
+def make_frames(root, videos, sides=(2, 40), classes=3):
+    """Folders of frames, CLASS/VIDEO/NUMBER.png: PNGs of noise, 3 to 11 of them in a video."""
+    for i in range(videos):
+        side = random.Random(i).randint(*sides)
+        for frame in range(3 + i % 9):
+            write(f"{root}/class-{i % classes}/video-{i}/{frame}.png", png(side, side, seed=i + frame))
+    return pathlib.Path(root)
+
+
 def snapshot(folder):
     """Relative path -> hash of the content, or the link's target, of everything below a folder."""
     found = {}
