@@ -1,6 +1,7 @@
 #include "shale/encoding/batch_cutter.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include <sys/resource.h>
@@ -68,10 +69,46 @@ std::optional<Batch> BatchCutter::next(std::size_t in_flight) {
   if (in_flight >= most_in_flight_) return std::nullopt;
   if (!waiting_) gather();
   if (!waiting_) return std::nullopt;
-  std::optional<Lease> lease = budget_.try_acquire(waiting_cost_);
-  if (!lease) return std::nullopt;
-  waiting_->lease = std::move(*lease);
+  const bool is_ready =
+      (is_large(waiting_->bytes) && reuse_large_buffer(*waiting_)) || lease_for(*waiting_);
+  if (!is_ready) return std::nullopt;
   return std::exchange(waiting_, std::nullopt);
+}
+
+// With the lease that it has, if that is not far more than what is needed.
+bool BatchCutter::reuse_large_buffer(Batch& batch) {
+  const auto fits = [&](const LargeBuffer& kept) {
+    return kept.lease.bytes() >= waiting_cost_ && kept.lease.bytes() / 2 <= waiting_cost_;
+  };
+  const auto found = std::ranges::find_if(large_buffers_, fits);
+  if (found == large_buffers_.end()) return false;
+  batch.buffer = std::move(found->buffer);
+  batch.lease = std::move(found->lease);
+  large_buffers_.erase(found);
+  return true;
+}
+
+bool BatchCutter::lease_for(Batch& batch) {
+  std::uint64_t bytes = waiting_cost_;
+  if (is_large(batch.bytes)) {
+    // In steps of an eighth, so that the buffer will do for others of about this size.
+    const std::uint64_t step = std::bit_floor(bytes) / 8;
+    bytes = std::min((bytes + step - 1) / step * step, budget_.limit());
+  }
+  std::optional<Lease> lease = budget_.try_acquire(bytes);
+  while (!lease && !large_buffers_.empty()) {
+    large_buffers_.pop_back();
+    lease = budget_.try_acquire(bytes);
+  }
+  if (!lease) return false;
+  batch.lease = std::move(*lease);
+  if (is_large(batch.bytes)) {
+    batch.buffer.require(bytes);  // memory that is not touched costs nothing
+  } else if (!buffers_.empty()) {
+    batch.buffer = std::move(buffers_.back());
+    buffers_.pop_back();
+  }
+  return true;
 }
 
 std::uint64_t BatchCutter::cost_of(const PendingSample& sample) const {
@@ -124,16 +161,14 @@ void BatchCutter::gather() {
     held_over_.reset();
   }
   if (batch.pending.empty()) return;
-  if (!buffers_.empty()) {
-    batch.buffer = std::move(buffers_.back());
-    buffers_.pop_back();
-  }
   waiting_ = std::move(batch);
 }
 
 void BatchCutter::recycle(Batch batch) {
-  // A buffer that one huge sample needed would hold memory that no lease covers.
-  if (batch.buffer.capacity() <= 2 * batch_bytes_) buffers_.push_back(std::move(batch.buffer));
+  const std::uint64_t capacity = batch.buffer.capacity();
+  if (!is_large(capacity)) return buffers_.push_back(std::move(batch.buffer));
+  if (batch.lease.bytes() >= capacity)
+    large_buffers_.push_back({std::move(batch.buffer), std::move(batch.lease)});
 }
 
 }  // namespace shale

@@ -35,7 +35,16 @@ class BatchCutter final : public BatchFeed {
   void recycle(Batch batch) override;
 
  private:
+  // A buffer much larger than a batch, and the lease that covers it while nothing uses it.
+  struct LargeBuffer {
+    ReadBuffer buffer;
+    Lease lease;
+  };
+
   void gather();
+  [[nodiscard]] bool is_large(std::uint64_t bytes) const { return bytes > 2 * batch_bytes_; }
+  [[nodiscard]] bool reuse_large_buffer(Batch& batch);
+  [[nodiscard]] bool lease_for(Batch& batch);
   [[nodiscard]] std::uint64_t cost_of(const PendingSample& sample) const;
   [[nodiscard]] std::uint64_t most_rows() const;
 
@@ -50,6 +59,7 @@ class BatchCutter final : public BatchFeed {
   std::optional<Batch> waiting_;  // cut, but there was no room for it yet
   std::uint64_t waiting_cost_ = 0, next_number_;
   std::vector<ReadBuffer> buffers_;
+  std::vector<LargeBuffer> large_buffers_;
   std::function<void()> stop_if_asked_;
 };
 

@@ -95,6 +95,36 @@ TEST_CASE("batch cutter: a sample larger than a batch is a batch alone") {
   CHECK(sizes == std::vector<std::size_t>{1, 1, 1});
 }
 
+TEST_CASE("batch cutter: a large buffer is used again, and given up when its memory is needed") {
+  SizedSource source({5 * kMebi, 5 * kMebi + 100, 12 * kMebi, 5 * kMebi});
+  MemoryBudget budget(16 * kMebi);
+  BatchCutter cutter(source, budget, 1, {});
+  std::optional<Batch> batch = cutter.next(0);
+  REQUIRE(batch);
+  const std::byte* const memory = batch->buffer.bytes().data();
+  const std::uint64_t leased = budget.leased();
+  CHECK(batch->buffer.capacity() <= leased);
+  cutter.recycle(std::move(*batch));
+  CHECK(budget.leased() == leased);  // what lies idle counts as well
+
+  batch = cutter.next(0);
+  REQUIRE(batch);
+  CHECK(batch->buffer.bytes().data() == memory);
+  CHECK(budget.leased() == leased);
+  cutter.recycle(std::move(*batch));
+
+  batch = cutter.next(0);  // larger
+  REQUIRE(batch);
+  CHECK(batch->pending.at(0).bytes == 12 * kMebi);
+  CHECK(budget.leased() == batch->lease.bytes());
+  cutter.recycle(std::move(*batch));
+
+  batch = cutter.next(0);  // less than half of it
+  REQUIRE(batch);
+  CHECK(budget.leased() == leased);
+  CHECK(batch->lease.bytes() == leased);
+}
+
 TEST_CASE("batch cutter: no more than two batches per job and two are in flight") {
   SizedSource source({1, 2, 3});
   MemoryBudget budget(16 * kMebi);
