@@ -20,14 +20,14 @@ constexpr TensorType kTypes[] = {
     {"uint16", "<u2", "", "U16", 2},
     {"uint32", "<u4", "", "U32", 4},
     {"uint64", "<u8", "", "U64", 8},
-    // NumPy has none of these.
-    {"bfloat16", "", "BFloat16Storage", "BF16", 2},
-    {"complex32", "", "", "", 4},
-    {"float8_e5m2", "", "", "F8_E5M2", 1},
-    {"float8_e4m3fn", "", "", "F8_E4M3", 1},
-    {"float8_e8m0fnu", "", "", "F8_E8M0", 1},
-    {"float8_e5m2fnuz", "", "", "F8_E5M2FNUZ", 1},
-    {"float8_e4m3fnuz", "", "", "F8_E4M3FNUZ", 1},
+    // NumPy has none of these: to it each is one column of raw bytes, by whose name it is known.
+    {"bfloat16", "[('bfloat16', '|V2')]", "BFloat16Storage", "BF16", 2},
+    {"float8_e5m2", "[('float8_e5m2', '|V1')]", "", "F8_E5M2", 1},
+    {"float8_e4m3fn", "[('float8_e4m3fn', '|V1')]", "", "F8_E4M3", 1},
+    {"float8_e8m0fnu", "[('float8_e8m0fnu', '|V1')]", "", "F8_E8M0", 1},
+    {"float8_e5m2fnuz", "[('float8_e5m2fnuz', '|V1')]", "", "F8_E5M2FNUZ", 1},
+    {"float8_e4m3fnuz", "[('float8_e4m3fnuz', '|V1')]", "", "F8_E4M3FNUZ", 1},
+    {"complex32", "[('complex32', '|V4')]", "", "", 4},
 };
 
 template <class Member>

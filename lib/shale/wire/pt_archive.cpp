@@ -200,10 +200,6 @@ class ArchiveReader {
     tensor.shape = numbers(call[2], name);
     tensor.strides = numbers(call[3], name);
     require(tensor.shape.size() == tensor.strides.size(), name);
-    if (type->descr.empty()) {
-      tensor.obstacle = fmt::format("is of dtype {}, which NumPy does not have", type->torch);
-      return;
-    }
     tensor.obstacle = lazy_operation(call, is_typed ? 7 : 6);
     if (!tensor.obstacle.empty()) return;
     set_dtype(*type, tensor);
@@ -238,6 +234,9 @@ class ArchiveReader {
     StoredDType stored = parse_stored_dtype(descr);
     tensor.dtype = std::move(stored.dtype);
     tensor.swaps = std::move(stored.swaps);
+    // To NumPy bfloat16 and complex32 are raw bytes: they are made of numbers of two.
+    if (is_big_ && tensor.dtype.is_structured() && type.item_bytes > 1)
+      tensor.swaps = {{0, 2, type.item_bytes / 2}};
   }
 
   const ZipMember& storage_of(const PickleValue& id, const TensorType& type,

@@ -235,10 +235,6 @@ class HeaderReader {
       return;
     }
     check_length(tensor, type->item_bytes, end - begin);
-    if (type->descr.empty()) {
-      tensor.obstacle = fmt::format("is of dtype {}, which NumPy does not have", type->torch);
-      return;
-    }
     tensor.dtype = DType::parse(type->descr);
   }
 

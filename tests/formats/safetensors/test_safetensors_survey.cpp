@@ -73,8 +73,8 @@ TEST_CASE("safetensors survey: a header of 2^63 bytes takes no memory") {
   CHECK(error.message().find("9223372036854775808 bytes") != std::string::npos);
 }
 
-TEST_CASE("safetensors survey: dtypes that NumPy does not have are refused by name") {
-  for (const std::string_view dtype : {"BF16", "F8_E4M3", "F8_E5M2", "F4"}) {
+TEST_CASE("safetensors survey: dtypes of less than a byte are refused by name") {
+  for (const std::string_view dtype : {"F4", "F6_E2M3", "F6_E3M2"}) {
     CAPTURE(dtype);
     const std::string header =
         fmt::format(R"({{"a":{{"dtype":"{}","shape":[0],"data_offsets":[0,0]}}}})", dtype);

@@ -36,7 +36,20 @@ TEST_CASE("stored tensor: a dtype has its names with PyTorch, NumPy and safetens
   CHECK(tensor_type_of_storage("FloatStorage") == type);
   CHECK(tensor_type_of_safetensors("F32") == type);
   CHECK(tensor_type_of_descr("<U3") == nullptr);
-  CHECK(tensor_type_of_descr("") == nullptr);  // bfloat16 has none
+  CHECK(tensor_type_of_descr("") == nullptr);
+  CHECK(tensor_type_of_descr("|V2") == nullptr);
+}
+
+TEST_CASE("stored tensor: dtypes that NumPy lacks are columns of their name") {
+  for (const std::string_view name : {"bfloat16", "float8_e5m2", "float8_e4m3fn", "float8_e8m0fnu",
+                                      "float8_e5m2fnuz", "float8_e4m3fnuz", "complex32"}) {
+    const TensorType* const type = tensor_type_of_torch(name);
+    REQUIRE(type != nullptr);
+    const DType dtype = DType::parse(type->descr);
+    CHECK(dtype.descr() == type->descr);
+    CHECK(dtype.item_bytes() == type->item_bytes);
+    CHECK(tensor_type_of_descr(dtype.descr()) == type);
+  }
 }
 
 TEST_CASE("stored tensor: its column has no dots and slashes in its name") {
