@@ -1,7 +1,7 @@
 """Reads some frames of random videos, cold, and prints what a video took, as JSON: {"ms": ..., "rss_mib": after a tenth and at the end}.
 
 frame_readers.py WAY FILE [--take 32] [--reads 100]
-Runs in the peers' environment. FILE is an LMDB in CoCLR's layout, with its index beside it. Before each video FILE is dropped from the page
+Runs in the peers' environment, `shale` also with shale's package on the path. FILE is an LMDB in CoCLR's layout, with its index beside it. Before each video FILE is dropped from the page
 cache (and unmapped); only reading is timed: what is given is a list of bytes.
 """
 
@@ -43,6 +43,29 @@ class ByElements:
         return [os.pread(self.fd, length, offset) for offset, length in zip(places["offset"].tolist(), places["length"].tolist())]
 
 
+class ByShale:
+    """shale.Dataset.read: the frames that are named, as one batch of reads."""
+
+    def __init__(self, path, places):
+        import shale
+
+        self.dataset = shale.Dataset(path)
+        self.lazy = shale.Dataset(path, lazy=["frames"])
+        self.videos = len(self.dataset)
+
+    def frames(self, row):
+        return len(self.lazy[row]["frames"])
+
+    def forget(self):
+        """Nothing is mapped."""
+
+    def begin(self):
+        """The file is open."""
+
+    def read(self, row, numbers):
+        return [bytes(frame) for frame in self.dataset.read(row, {"frames": list(numbers)})["frames"]]
+
+
 class ByMsgpack:
     """As CoCLR's reader does it: the value of the video, all of it unpacked."""
 
@@ -81,7 +104,7 @@ class ByMsgpackReadAhead(ByMsgpack):
     readahead = True
 
 
-WAYS = {"elements": ByElements, "msgpack": ByMsgpack, "msgpack-readahead": ByMsgpackReadAhead}
+WAYS = {"elements": ByElements, "shale": ByShale, "msgpack": ByMsgpack, "msgpack-readahead": ByMsgpackReadAhead}
 
 
 def drop(path):

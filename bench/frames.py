@@ -5,18 +5,21 @@ python3 bench/frames.py [--only write,read,index] [--cache warm|cold] [--videos 
 As root (it drops caches). bench/README.md explains the protocol.
 """
 
+import os
+import pathlib
 import subprocess
 
 import harness
 import inputs
 from cold_input import drop_files
-from harness import HERE, MIB, Step
+from harness import HERE, MIB, ROOT, Step
 
 SCRIPT = "script: read, msgpack.dumps, py-lmdb put"
 MEMORY_MIB = 256  # --memory by default
 PARTS = ("write", "read", "index")
 WAYS = {  # of frame_readers.py
     "elements": "by the element list, a pread per frame",
+    "shale": "shale.Dataset.read(row, {...})",
     "msgpack": "py-lmdb as CoCLR opens it, msgpack.loads",
     "msgpack-readahead": "py-lmdb with readahead=True, msgpack.loads",
 }
@@ -74,9 +77,10 @@ def read(arguments, tree, payload):
     file, take = coclr_file(arguments, tree), min(32, arguments.frames)
     subprocess.run([arguments.shale, "index", file, "--quiet"], check=True)
     python, script = inputs.peers_of(arguments), HERE / "frame_readers.py"
+    package = {"PYTHONPATH": os.fspath(arguments.package.resolve())}
     for places in ("scattered", "clip"):
         steps = [
-            Step(name, [python, script, way, file, "--places", places, "--take", f"{take}"], syncs=False, reports=True)
+            Step(name, [python, script, way, file, "--places", places, "--take", f"{take}"], syncs=False, reports=True, env=package)
             for way, name in WAYS.items()
         ]
         runs = harness.alternate(steps, arguments.rounds, arguments.work, "cold inside")
@@ -122,6 +126,7 @@ def main():
     options = harness.parser(__doc__)
     inputs.add_photos(options)
     options.add_argument("--only", default=",".join(PARTS))
+    options.add_argument("--package", type=pathlib.Path, default=ROOT / "build/release/python", help="folder with the package shale")
     options.add_argument("--cache", choices=("warm", "cold"))
     options.add_argument("--videos", type=int, default=120)
     options.add_argument("--frames", type=int, default=150)
