@@ -219,6 +219,27 @@ def test_values_of_files_of_other_tools(tmp_path):
         assert file.seek(123_456) and file.read(1000) == value[123_456:124_456] and file.name == "k"
 
 
+@pytest.mark.parametrize("suffix", ["lmdb", "h5", "tfrecord"])
+def test_a_file_without_an_index_is_verified_when_its_value_is_opened(suffix, tmp_path):
+    (tmp_path / "in/a").mkdir(parents=True)
+    for number in range(4):
+        (tmp_path / f"in/a/{number}.bin").write_bytes(np.random.default_rng(number).bytes(MIB + number))
+    path = tmp_path / f"x.{suffix}"
+    shale_package.convert(tmp_path / "in", path, ext="bin")
+    with Dataset(path, verify=True) as ds:
+        field = next(name for name, described in ds.schema.items() if described["kind"] == "bytes")
+        with ds.open(1, field) as file:
+            assert file.seek(1000) and file.read() == ds[1][field][1000:]
+            place = file.raw.value.place[0]
+        with open(path, "r+b") as changed:  # where the fingerprint of the file does not look
+            changed.seek(place + 500_000)
+            changed.write(b"?!?!")
+        with pytest.raises(shale_package.DamagedError, match="crc32c") as caught:
+            ds.open(1, field)
+        assert caught.value.sample == 1
+        assert ds.open(2, field).read() == ds[2][field]
+
+
 def damage(out, row, offset):
     ds = Dataset(out, verify=False)
     shard = manifest_of(out)["shards"][0]["files"][0]["name"]

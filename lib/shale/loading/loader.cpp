@@ -380,13 +380,29 @@ std::vector<std::optional<OpenValue>> Loader::open_values(std::span<const std::u
         .sample = std::move(sample), .field = field, .bytes = place.length, .blocks = {}};
     if (proof_ == Proof::all) {
       std::shared_ptr<const BlockHashes>& of_shard = blocks[value.sample.shard];
-      if (of_shard == nullptr)
-        of_shard = std::make_shared<BlockHashes>(paths_, state().facts_of(value.sample.shard));
+      const ManifestShard facts = state().facts_of(value.sample.shard);
+      if (of_shard == nullptr && !facts.blocks.name.empty())
+        of_shard = std::make_shared<BlockHashes>(paths_, facts);
       value.blocks = of_shard;
+      if (of_shard == nullptr) prove_value(value, place.crc32c);
     }
     values.push_back(std::move(value));
   }
   return values;
+}
+
+void Loader::prove_value(const OpenValue& value, std::uint32_t expected) const {
+  std::vector<std::byte> piece(std::min<std::uint64_t>(value.bytes, 1 << 20));
+  std::uint32_t found = 0;
+  for (std::uint64_t begin = 0; begin < value.bytes; begin += piece.size()) {
+    piece.resize(std::min<std::uint64_t>(piece.size(), value.bytes - begin));
+    read_piece(value, begin, piece);
+    found = crc32c(piece, found);
+  }
+  if (found == expected) return;
+  Error error = checksum_mismatch(value.bytes, found, expected).error();
+  add_place(error, *this, value.sample, value.field);
+  throw error;
 }
 
 void Loader::read_piece(const OpenValue& value, std::uint64_t begin,

@@ -75,8 +75,10 @@ class Loader {
                                                  std::span<const std::uint64_t> numbers) const;
 
   /// The values of a field of kind bytes, to be read in pieces; nullopt for a missing one. Memory,
-  /// with Proof::all: 16 bytes for each MiB of a shard, which its values share.
-  /// Errors: same as locate; Code::unsupported for a field of another kind.
+  /// with Proof::all: 16 bytes for each MiB of a shard, which its values share. Without hashes of
+  /// blocks (an index in memory) each value is read once and proved by its crc32c here.
+  /// Errors: same as locate, with that also as fetch; Code::unsupported for a field of another
+  /// kind.
   [[nodiscard]] std::vector<std::optional<OpenValue>> open_values(
       std::span<const std::uint64_t> rows, std::size_t field) const;
   /// Bytes [begin, begin + into.size()) of a value, which must have them. The crc32c of a value is
@@ -121,6 +123,7 @@ class Loader {
   template <class Work>
   void watching(Work work) const;
   void fetch_all(std::span<const Fetch> fetches) const;
+  void prove_value(const OpenValue& value, std::uint32_t expected) const;
   void read_all(const ColumnPlace& column, std::uint64_t begin, std::span<std::byte> into) const;
   /// Reads the hashes of all keys, many at a time, until `act`, which gets the row of the first,
   /// returns true.
