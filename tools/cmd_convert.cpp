@@ -6,6 +6,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/format/format.hpp"
+#include "shale/ops/choose_output.hpp"
 #include "shale/ops/choose_part.hpp"
 #include "shale/ops/convert.hpp"
 #include "shale/shards/naming.hpp"
@@ -46,8 +47,8 @@ ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) 
   if (line.has("exclude")) request.choice.exclude_file = line.text("exclude");
   request.is_shuffled = line.flag("shuffle");
   request.seed = parse_count(line.text("seed"), "--seed");
-  if (line.has("seed") && !request.is_shuffled)
-    throw Error(Code::usage, "--seed has no effect without --shuffle");
+  if (line.has("split")) request.split = parse_split(line.texts("split"));
+  refuse_idle_seed(request, line.has("seed"));
   if (line.has("hidden")) {
     request.hidden = line.choice("hidden") == 0 ? HiddenPolicy::skip : HiddenPolicy::keep;
   }
@@ -157,6 +158,18 @@ std::string skipped_text(const ConvertReport& report) {
   return text;
 }
 
+// The first one has the classes, the last one of Kinetics-400 the sources of the videos.
+std::string split_lists_text(const ConvertReport& report) {
+  std::string text;
+  for (const WrittenList& list : report.lists) {
+    const bool holds_classes = &list == &report.lists.front();
+    text += fmt::format("{}{} ({})", text.empty() ? "  lists: " : ", ", list.name,
+                        holds_classes ? format_counted(list.rows, "class", "classes")
+                                      : format_counted(list.rows, "video", "videos"));
+  }
+  return text.empty() ? text : text + "\n";
+}
+
 std::string report_text(const ConvertReport& report, const ConvertRequest& request) {
   const Manifest& manifest = report.manifest;
   const std::string output = printable(request.output);
@@ -177,6 +190,7 @@ std::string report_text(const ConvertReport& report, const ConvertRequest& reque
                         format_counted(manifest.ignored, "entry that is not a sample",
                                        "entries that are not samples"),
                         listed_in(manifest, kIgnoredName));
+  text += split_lists_text(report);
   text += skipped_text(report);
   if (report.was_verified && report.verification.findings == 0)
     text += report.is_one_file ? "  verified: it reads back as it was written\n"
@@ -203,10 +217,15 @@ void declare_convert(CommandLine& line) {
        "take only the samples that FILE lists: a key or row number per line, or an .npy file of "
        "rows")  //
       ("exclude", po::value<std::string>()->value_name("FILE"),
-       "leave out the samples that FILE lists")                                //
+       "leave out the samples that FILE lists")  //
+      ("split",
+       po::value<std::vector<std::string>>()->composing()->value_name("NAME=SHARE,...|FILE"),
+       "(--layout coclr) also write the lists that its readers want: train=0.7,test=0.3, a share "
+       "of "
+       "each class, or files with the names of videos, train=FILE,test=FILE")  //
       ("shuffle", po::bool_switch(), "write the samples in a shuffled order")  //
       ("seed", po::value<std::string>()->default_value("0")->value_name("N"),
-       "seed of --shuffle")  //
+       "seed of --shuffle, and of shares in --split")  //
       ("ext", po::value<std::string>()->value_name("SUFFIX,..."),
        "take the files with these suffixes as samples, whatever they hold, instead of images: "
        "mp4,wav")  //
@@ -239,7 +258,8 @@ void declare_convert(CommandLine& line) {
        "does")  //
       ("compress", po::value<std::string>()->value_name("none|deflate"),
        "(.npz as output) compress the arrays; default: none")  //
-      ("layout", po::value<std::string>()->value_name("coclr|xunge|caffe|flat|vlen|fixed"),
+      ("layout",
+       po::value<std::string>()->value_name("coclr|coclr-k400|xunge|caffe|flat|vlen|fixed"),
        "(.lmdb as output) write the file for readers of this layout: CoCLR, folder2lmdb, Caffe; "
        "(.h5) one flat dataset and offsets (default), one value per image, or (N, H, W, 3) "
        "pixels")  //

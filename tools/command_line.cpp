@@ -41,7 +41,7 @@ std::vector<std::string_view> choices_in(std::string_view value_name) {
     const std::size_t end = std::min(value_name.find('|'), value_name.size());
     const std::string_view word = value_name.substr(0, end);
     const bool is_choice = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
-      return (c >= 'a' && c <= 'z') || c == '-';
+      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
     });
     if (is_choice) choices.push_back(word);
     value_name.remove_prefix(std::min(end + 1, value_name.size()));

@@ -150,6 +150,8 @@ Json convert_facts(const ConvertReport& report, std::string_view output) {
   }
   if (report.is_one_file)
     json["index"] = report.index.empty() ? Json(nullptr) : Json(printable(report.index));
+  for (const WrittenList& list : report.lists)
+    json["lists"].push_back({{"file", list.name}, {"rows", list.rows}});
   json["first_skipped"] = Json::array();
   for (const SkippedSample& sample : report.first_skipped) {
     json["first_skipped"].push_back({{"key", printable(sample.key)},
@@ -391,6 +393,8 @@ std::string next_command(const ConvertReport& report, const std::string& output)
   if (is_archive_name(output))
     return fmt::format("python3 -c 'import numpy; print(numpy.load(\"{}\").files)'", output);
   if (report.manifest.format != "lmdb") return "shale info " + output;
+  const bool is_directory = report.manifest.shard_count > 1;  // of layout coclr-k400
+  if (is_directory) return fmt::format("shale info {}/k400_frame_train.lmdb", output);
   return fmt::format(
       "python3 -c 'import lmdb; print(lmdb.open(\"{}\", subdir=False, readonly=True, "
       "lock=False).stat())'",

@@ -79,7 +79,9 @@ ConvertRequest convert_request_of(const Arguments& arguments) {
                     .exclude_file = arguments.path("exclude").value_or("")};
   request.shared_listing = arguments.path("listing").value_or("");
   request.is_shuffled = arguments.get<bool>("shuffle");
+  request.split = parse_split(arguments.paths("split"));
   request.seed = arguments.maybe<std::uint64_t>("seed").value_or(0);
+  refuse_idle_seed(request, arguments.maybe<std::uint64_t>("seed").has_value());
   if (const auto hidden = arguments.maybe<std::string>("hidden"))
     request.hidden = *hidden == "skip" ? HiddenPolicy::skip : HiddenPolicy::keep;
   request.groups_frames = arguments.maybe<std::string>("group").has_value();

@@ -11,6 +11,7 @@ from shale.errors import UsageError
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 Paths = Union[Path, Sequence[Path]]
 Parts = Union[None, str, Tuple[int, int]]
+Split = Union[None, Path, Sequence[Path], Mapping[str, Union[float, Path]]]
 
 _MOST = 2**64 - 1
 
@@ -75,6 +76,22 @@ def path_list(value: Any, name: str) -> List[bytes]:
     if not paths:
         raise UsageError(f"{name} is empty, expected a path")
     return [path_bytes(path, name) for path in paths]
+
+
+def split_words(value: Any, name: str) -> List[bytes]:
+    """The lists of a split as the program takes them: ``train=0.7`` or ``train=path`` for each of a mapping. Errors: UsageError."""
+    if value is None:
+        return []
+    if not isinstance(value, Mapping):
+        return path_list(value, name)
+    words = []
+    for key, each in value.items():
+        is_share = isinstance(each, (int, float)) and not isinstance(each, bool)
+        shown = repr(float(each)).encode() if is_share else path_bytes(each, f"{name}[{key!r}]")
+        words.append(text(key, f"a key of {name}").encode() + b"=" + shown)
+    if not words:
+        raise UsageError(f"{name} is empty, expected names of lists")
+    return words
 
 
 def inputs(value: Any, name: str) -> List[bytes]:

@@ -138,6 +138,7 @@ class ConvertResult:
     ignored: int  #: entries of the folder that are not samples
     images: Mapping[str, Mapping[str, int]]
     index: Optional[str]  #: of one file, ``with_index``: the manifest that stands beside it
+    lists: Mapping[str, int]  #: with ``split``: the text files for the readers of the layout, and how many rows each has
     appended: Optional[int]  #: samples that ``append`` added; everything else describes the whole dataset
     dry_run: bool
     was_complete: bool  #: the output was finished before: nothing was done

@@ -12,6 +12,7 @@ from shale._arguments import (
     Parts,
     Path,
     Paths,
+    Split,
     byte_size,
     chosen_fields,
     field_names,
@@ -21,6 +22,7 @@ from shale._arguments import (
     part_text,
     path_bytes,
     path_list,
+    split_words,
     text,
     whole_number,
 )
@@ -61,6 +63,7 @@ def convert(
     classes_from: Optional[Path] = None,
     select: Optional[Path] = None,
     exclude: Optional[Path] = None,
+    split: Split = None,
     shuffle: bool = False,
     seed: Optional[int] = None,
     parse: Optional[str] = None,
@@ -104,8 +107,11 @@ def convert(
         select: take only the samples that this file lists, in the order of the source: a key or row number per line, or
             an .npy file of rows. The manual page of ``shale convert`` tells how lines are read.
         exclude: leave out the samples that this file lists.
+        split: of ``layout="coclr"``: also write the lists that its readers want. ``{"train": 0.7, "test": 0.3}`` takes a share
+            of each class; ``{"train": "trainlist01.txt", "test": "testlist01.txt"}`` takes the videos that files name. A string
+            is as on the command line.
         shuffle: write the samples in a shuffled order.
-        seed: of ``shuffle``; default 0.
+        seed: of ``shuffle``, and of shares in ``split``; default 0.
         parse: of an LMDB file: ``"plain"`` makes each value one field, ``"msgpack"`` the entries of the map that it holds,
             ``"pickle"`` what it pickles, of plain data; ``"coclr"``, ``"lyken-old"``, ``"caffe"``, ``"xunge"``, ``"thecml"`` and
             ``"tensorpack"`` are layouts of known programs. Default, as ``"auto"``: what its index says, else the layout that it has,
@@ -152,8 +158,6 @@ def convert(
         shale.errors.NotFoundError, UnsupportedError, SchemaError, DamagedError: about the source, or with ``verify`` the result.
         shale.errors.StorageError: the storage failed, or has too little free space.
     """
-    if seed is not None and not flag(shuffle, "shuffle"):
-        raise UsageError("seed has no effect without shuffle")
     words = {
         "inputs": inputs(source, "source"),
         "output": path_bytes(output, "output"),
@@ -165,6 +169,7 @@ def convert(
         "classes_from": _maybe_path(classes_from, "classes_from"),
         "select": _maybe_path(select, "select"),
         "exclude": _maybe_path(exclude, "exclude"),
+        "split": split_words(split, "split"),
         "shuffle": flag(shuffle, "shuffle"),
         "seed": whole_number(seed, "seed"),
         "parse": one_of(parse, "parse", PARSE),
@@ -181,7 +186,7 @@ def convert(
         "part_offset": whole_number(part_offset, "part_offset"),
         "listing": _maybe_path(listing, "listing"),
         "with_index": flag(with_index, "with_index"),
-        "layout": one_of(layout, "layout", (None, "coclr", "xunge", "caffe", "flat", "vlen", "fixed")),
+        "layout": one_of(layout, "layout", (None, "coclr", "coclr-k400", "xunge", "caffe", "flat", "vlen", "fixed")),
         "compress": one_of(compress, "compress", (None, "none", "deflate")),
         "verify": flag(verify, "verify"),
         "io": one_of(io, "io", ("auto", "direct", "buffered")),
@@ -201,6 +206,7 @@ def convert(
         ),
         index=None if facts.get("index") is None else unescaped(facts["index"]),
         images=facts.get("images", {}),
+        lists={each["file"]: each["rows"] for each in facts.get("lists", ())},
         appended=facts.get("appended", {}).get("samples"),
         was_compared=facts.get("was_compared", False),
         content_digest=facts.get("content_digest"),

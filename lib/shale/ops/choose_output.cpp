@@ -74,6 +74,33 @@ void refuse_unfit_layout(ConvertRequest& request) {
   }
 }
 
+// A directory with a file per list of a split, which is not a dataset.
+void choose_directory_of_files(ConvertRequest& request, const OutputOptions& options) {
+  if (format_of_output(request.output) != nullptr) {
+    throw Error(Code::usage, "--layout {}: its output is a directory, with a file per list",
+                kCoclrK400)
+        .at(request.output)
+        .hint("choose a name without a suffix");
+  }
+  request.format = "lmdb";
+  const bool is_other = options.format && format_named(*options.format).name != request.format;
+  const std::string_view idle = is_other                ? "to"
+                                : options.shard_bytes   ? "shard-size"
+                                : options.shard_samples ? "shard-samples"
+                                : options.compression   ? "compress"
+                                : options.is_append     ? "append"
+                                : options.with_index    ? "with-index"
+                                : request.verify        ? "verify"
+                                                        : "";
+  if (!idle.empty()) {
+    throw Error(Code::usage, "--{} does not go with --layout {}: it writes whole LMDB files", idle,
+                kCoclrK400)
+        .at(request.output)
+        .hint("leave it out");
+  }
+  request.layout = kCoclrK400;
+}
+
 // A suffix such as .ldb or .LMDB was meant to choose a format.
 void refuse_unknown_suffix(const std::string& output) {
   const std::string suffix = std::filesystem::path(output).extension().string();
@@ -96,8 +123,15 @@ void refuse_stream(const std::string& output) {
           ".safetensors; for a directory named '-' write './-'");
 }
 
+void refuse_idle_seed(const ConvertRequest& request, bool is_given) {
+  const bool has_shares = !request.split.is_empty() && !request.split.has_files();
+  if (!is_given || request.is_shuffled || has_shares) return;
+  throw Error(Code::usage, "--seed has no effect without --shuffle, or shares in --split");
+}
+
 void choose_output(ConvertRequest& request, const OutputOptions& options) {
   refuse_stream(request.output);
+  if (options.layout == kCoclrK400) return choose_directory_of_files(request, options);
   if (const Format* const format = format_of_output(request.output)) {
     refuse_shards(options, request.output, *format);
     request.format = format->name;

@@ -28,6 +28,9 @@ struct OutputOptions {
 /// format_of_output.
 void choose_output(ConvertRequest& request, const OutputOptions& options);
 
+/// Errors: Code::usage for a seed that was given, and would do nothing.
+void refuse_idle_seed(const ConvertRequest& request, bool is_given);
+
 /// Errors: Code::usage for '-', which stands for a stream; Code::unsupported for a URL.
 void refuse_stream(const std::string& output);
 

@@ -14,16 +14,16 @@
 namespace shale {
 namespace {
 
+// The rest is in skipped.csv; one file has no list beside it.
+constexpr std::size_t kShownSkips = 10, kShownSkipsOfFile = 1000;
+
+}  // namespace
+
 OptionSet format_options_of(const ConvertRequest& request, const Format& format) {
   OptionSet options(format.options);
   if (!request.layout.empty()) options.set(kLayoutOption, request.layout);
   return options;
 }
-
-// The rest is in skipped.csv; one file has no list beside it.
-constexpr std::size_t kShownSkips = 10, kShownSkipsOfFile = 1000;
-
-}  // namespace
 
 std::uint64_t memory_for_samples(std::uint64_t memory_bytes, const SourceInfo& source) {
   const std::uint64_t of_source = std::max(list_memory(memory_bytes), source.memory_bytes);
@@ -85,6 +85,7 @@ Conversion::Conversion(const ConvertRequest& request, const Events& events, cons
       shown_skips_(options.file_name.empty() ? kShownSkips : kShownSkipsOfFile),
       writer_(format, source.info().schema, format_options_, work,
               writer_options(std::move(options), from.has_value())),
+      skipped_path_(join_path(work.path(), list_name(kSkippedName, run))),
       skipped_list_(work.path(), list_name(kSkippedName, run), {"key", "reason", "detail"}),
       ignored_list_(work.path(), list_name(kIgnoredName, run), {"entry", "reason"}),
       images_list_(work.path(), list_name(kImagesName, run),
@@ -94,7 +95,7 @@ Conversion::Conversion(const ConvertRequest& request, const Events& events, cons
   if (from) {
     skipped_list_.resume(from->skipped_list.bytes);
     images_list_.resume(from->images_list.bytes);
-    if (from->skipped > 0) show_earlier_skips(join_path(work.path(), list_name(kSkippedName, run)));
+    if (from->skipped > 0) show_earlier_skips();
   }
   if (state_.samples > 0) {
     source.skip(state_.samples);
@@ -117,9 +118,9 @@ ShardSetWriter::Options Conversion::writer_options(ShardSetWriter::Options optio
 }
 
 // The first ones of the run before: its list begins with those that the input had left out already.
-void Conversion::show_earlier_skips(const std::string& list) {
+void Conversion::show_earlier_skips() {
   const std::uint64_t before = source_.info().skipped + 1;  // and the header
-  read_csv(list, [&](std::uint64_t row, const std::vector<std::string>& fields) {
+  read_csv(skipped_path_, [&](std::uint64_t row, const std::vector<std::string>& fields) {
     if (row > before && fields.size() == 3 && first_skipped_.size() < shown_skips_)
       first_skipped_.push_back({fields[0], fields[1], fields[2]});
   });
@@ -164,6 +165,14 @@ ConvertReport Conversion::finish(Manifest manifest) {
   report.first_skipped = std::move(first_skipped_);
   report.skipped = state_.skipped;
   return report;
+}
+
+void Conversion::for_each_skipped(const std::function<void(const std::string&)>& use) {
+  if (state_.skipped == 0) return;
+  (void)skipped_list_.sync();
+  read_csv(skipped_path_, [&](std::uint64_t row, const std::vector<std::string>& fields) {
+    if (row > 1) use(fields.front());
+  });
 }
 
 void Conversion::finish_lists(Manifest& manifest) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +26,9 @@ namespace shale {
 /// what else the source holds, and the write buffers.
 [[nodiscard]] std::uint64_t memory_for_samples(std::uint64_t memory_bytes,
                                                const SourceInfo& source);
+
+/// The options of the format that the request sets.
+[[nodiscard]] OptionSet format_options_of(const ConvertRequest& request, const Format& format);
 
 /// What the manifest says of a conversion before it has begun.
 [[nodiscard]] Manifest wanted_manifest(const ConvertRequest& request, const SourceInfo& source);
@@ -55,13 +59,15 @@ class Conversion {
   /// Code::damaged for an input that is not what its own manifest says; same as
   /// ShardSetWriter::finish.
   [[nodiscard]] ConvertReport finish(Manifest manifest);
+  /// The keys of the samples that were left out: of this run, and of the one that wrote the input.
+  void for_each_skipped(const std::function<void(const std::string& key)>& use);
   /// Writes the lists that stand beside shards, and names them in the manifest.
   void finish_lists(Manifest& manifest);
 
  private:
   [[nodiscard]] ShardSetWriter::Options writer_options(ShardSetWriter::Options options,
                                                        bool continues);
-  void show_earlier_skips(const std::string& list);
+  void show_earlier_skips();
   [[nodiscard]] RunState state();
   void commit(const EncodedSample& sample);
   void report_image(const EncodedSample& sample);
@@ -75,6 +81,7 @@ class Conversion {
   Source& source_;
   const std::size_t shown_skips_;
   ShardSetWriter writer_;
+  const std::string skipped_path_;
   CsvList skipped_list_, ignored_list_, images_list_;
   RunState state_;  // but for the bytes of the lists
   std::vector<SkippedSample> first_skipped_;

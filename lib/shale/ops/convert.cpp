@@ -16,6 +16,8 @@
 #include "shale/io/path_facts.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/ops/append.hpp"
+#include "shale/ops/coclr_k400.hpp"
+#include "shale/ops/coclr_lists.hpp"
 #include "shale/ops/compare_content.hpp"
 #include "shale/ops/conversion.hpp"
 #include "shale/ops/dataset_output.hpp"
@@ -221,6 +223,8 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
 }  // namespace
 
 ConvertReport convert(const ConvertRequest& request, const Events& events) {
+  refuse_unfit_split(request);
+  if (request.layout == kCoclrK400) return convert_for_k400(request, events);
   if (format_of_output(request.output) != nullptr) return convert_into_file(request, events);
   ConvertReport report;
   if (request.is_append) {

@@ -24,6 +24,14 @@ std::uint64_t ErrorAllowance::limit(std::uint64_t samples) const {
   return std::max(kLeastEndured, static_cast<std::uint64_t>(share * static_cast<double>(samples)));
 }
 
+std::vector<std::string> inputs_of(const ConvertRequest& request) {
+  std::vector<std::string> inputs = inputs_of(static_cast<const InputRequest&>(request));
+  for (const SplitPart& part : request.split.parts) {
+    if (!part.file.empty()) inputs.push_back(part.file);
+  }
+  return inputs;
+}
+
 const Format* format_of_output(std::string_view output) {
   if (is_archive_name(output)) return &format_named("npy");
   for (const Format* format : all_formats()) {

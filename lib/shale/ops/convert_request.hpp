@@ -11,11 +11,15 @@
 #include "shale/format/source.hpp"
 #include "shale/io/output_file.hpp"
 #include "shale/sources/input_request.hpp"
+#include "shale/sources/split_request.hpp"
 #include "shale/verify/verify_request.hpp"
 
 namespace shale {
 
 struct Format;
+
+/// The layout of a directory with an LMDB file of layout coclr per list of a split.
+inline constexpr std::string_view kCoclrK400 = "coclr-k400";
 
 /// How many bad samples a run tolerates: a number, or a share of all samples (at least 10 are
 /// always tolerated).
@@ -41,13 +45,24 @@ struct ConvertRequest : InputRequest {
   bool with_index = false;   ///< of an output that is one file: its index comes to stand beside it
   /// Of one file: whose readers it is for (kLayoutOption). Empty: shale's own.
   std::string layout = {};
+  /// Of the layouts of CoCLR: the lists of videos that its readers want. Empty: none are written.
+  SplitRequest split = {};
   IoMode io = IoMode::automatic;
   OnError on_error = OnError::skip;
   ErrorAllowance max_errors;
 };
 
+/// The same as of its InputRequest, and the files of its split.
+[[nodiscard]] std::vector<std::string> inputs_of(const ConvertRequest& request);
+
 struct AppendedSamples {
   std::uint64_t samples = 0, shards = 0, payload_bytes = 0;
+};
+
+/// A text file that came with an output, for its readers.
+struct WrittenList {
+  std::string name;
+  std::uint64_t rows = 0;
 };
 
 /// The result.
@@ -60,6 +75,7 @@ struct ConvertReport {
       false;  ///< and the input is newer or another file: its content was found to be the same
   bool is_one_file = false;  ///< the output is a file, not a directory of shards
   std::string index = {};    ///< of one file: the manifest that stands beside it; empty: none
+  std::vector<WrittenList> lists = {};  ///< of a split: beside the one file, or in the directory
   /// Of --append: what the run added, or would add; `manifest` is then that of the whole set.
   std::optional<AppendedSamples> appended = {};
   bool is_plan = false;  ///< --dry-run: nothing was written; shard_count is computed from sizes

@@ -11,10 +11,13 @@
 #include "shale/base/error.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/encoding/forecast.hpp"
+#include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
+#include "shale/io/path_facts.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/ops/conversion.hpp"
 #include "shale/ops/file_output.hpp"
+#include "shale/ops/lists_beside.hpp"
 #include "shale/ops/space_check.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/refuse_nested.hpp"
@@ -24,6 +27,8 @@
 
 namespace shale {
 namespace {
+
+using KeySink = std::function<void(const std::string&)>;
 
 // Of what becomes an archive, in the work folder: no output ends so.
 constexpr std::string_view kArrayName = "array";
@@ -137,8 +142,53 @@ void say_what_is_lost(const ConvertRequest& request, const SourceInfo& source,
   }
 }
 
+void say_what_readers_want(const ConvertRequest& request, const Events& events) {
+  if (request.layout != name_of(Dialect::coclr) || !request.split.is_empty()) return;
+  events.say(
+      "CoCLR's readers also want ClassInd.txt and lists of train and test videos: --split writes "
+      "them");
+}
+
+// The input is opened for it, in the order that it has without a shuffle; what follows reads it
+// from the list of its files that this leaves.
+std::unique_ptr<ListsBeside> plan_lists(ConvertRequest& request, const Events& events,
+                                        const Format& format, TemporaryOutput* output) {
+  ConvertRequest plain = request;
+  plain.is_shuffled = false;
+  if (output != nullptr) {
+    plain.new_listing = output->work().new_listing_path();
+    (void)remove_file(plain.new_listing);  // what a kill left
+  }
+  const std::string scratch = output != nullptr ? output->work().path() : temporary_folder();
+  const std::unique_ptr<Source> whole = open_input(plain, scratch, events);
+  refuse_unfit_file(request, format, whole->info());
+  (void)format.layout(whole->info().schema, format_options_of(request, format));  // or refuses it
+  CoclrLists lists(CoclrReaders::ucf101, request.split, *whole, request.seed, scratch,
+                   list_memory(request.memory_bytes), events);
+  if (output != nullptr && stands(plain.new_listing)) request.stored_listing = plain.new_listing;
+  const std::uint64_t most_missing = request.on_error == OnError::skip
+                                         ? request.max_errors.limit(whole->info().manifest.samples)
+                                         : 0;
+  say_unlisted(lists.unlisted(), "in the file, but in neither list beside it", events);
+  return std::make_unique<ListsBeside>(request.output, std::move(lists), most_missing);
+}
+
+// A file that has its name keeps its lists, whatever comes after.
+void publish_with_lists(TemporaryOutput& output, ListsBeside* lists) {
+  if (lists == nullptr) return output.publish();
+  lists->take_names();
+  try {
+    output.publish();
+  } catch (...) {
+    if (!stands(output.path())) lists->settle();
+    throw;
+  }
+  lists->settle();
+}
+
 ConvertReport write_file(const ConvertRequest& request, const Events& events, const Format& format,
-                         Source& source, TemporaryOutput& output) {
+                         Source& source, TemporaryOutput& output, ListsBeside* lists,
+                         const KeySink& left_out) {
   say_notes(source.info(), events);
   say_what_is_lost(request, source.info(), events);
   output.work().begin("");
@@ -147,6 +197,14 @@ ConvertReport write_file(const ConvertRequest& request, const Events& events, co
   conversion.run();
   ConvertReport report = conversion.finish(wanted_manifest(request, source.info()));
   finish_file(request, events, output, report);
+  CoclrLists::KeySet skipped;
+  if (lists != nullptr || left_out) {
+    conversion.for_each_skipped([&](const std::string& key) {
+      if (lists != nullptr) skipped.insert(key);
+      if (left_out) left_out(key);
+    });
+  }
+  if (lists != nullptr) lists->write(output.work().path(), skipped);
   return report;
 }
 
@@ -192,7 +250,8 @@ void finish_file(const ConvertRequest& request, const Events& events, TemporaryO
   report.file_bytes = InputFile(output.path()).size();
 }
 
-ConvertReport convert_into_file(const ConvertRequest& request, const Events& events) {
+ConvertReport convert_into_file(const ConvertRequest& request, const Events& events,
+                                const KeySink& left_out) {
   const Format& format = *format_of_output(request.output);
   if (!request.is_dry_run) clear_left_output(request.output);
   refuse_taken_output(request.output, request.overwrite);
@@ -202,6 +261,10 @@ ConvertReport convert_into_file(const ConvertRequest& request, const Events& eve
   of_format.has_bytewise_frames = request.layout == name_of(Dialect::coclr);  // its readers' order
   std::optional<TemporaryOutput> output;
   if (!request.is_dry_run) output.emplace(request.output, request.overwrite);
+  say_what_readers_want(of_format, events);
+  std::unique_ptr<ListsBeside> lists;  // gone before the output is
+  if (!request.split.is_empty())
+    lists = plan_lists(of_format, events, format, output ? &*output : nullptr);
   const std::unique_ptr<Source> source =
       open_input(of_format, output ? output->work().path() : temporary_folder(), events);
   refuse_unfit_file(of_format, format, source->info());
@@ -210,11 +273,13 @@ ConvertReport convert_into_file(const ConvertRequest& request, const Events& eve
                   division_of_file(of_format, *output, source->info().schema), output->work(),
                   kSpaceHint, events);
   }
-  ConvertReport report = output ? write_file(of_format, events, format, *source, *output)
-                                : plan_file(of_format, events, format, *source);
+  ConvertReport report =
+      output ? write_file(of_format, events, format, *source, *output, lists.get(), left_out)
+             : plan_file(of_format, events, format, *source);
   report.is_one_file = true;
+  if (lists) report.lists = lists->report();
   if (output && report.verification.findings == 0) {
-    output->publish();
+    publish_with_lists(*output, lists.get());
     if (request.with_index) report.index = DatasetPaths::of_file(request.output, "").manifest;
   }
   return report;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "shale/base/events.hpp"
 #include "shale/format/format.hpp"
 #include "shale/ops/convert_request.hpp"
@@ -18,7 +21,10 @@ namespace shale {
 /// of somebody else under the names of the index; Code::usage for an .npy file of several fields,
 /// naming them, and for the index of a file that is_packed(); Code::unsupported for a field that
 /// the format cannot hold; same as open_input and Conversion.
-[[nodiscard]] ConvertReport convert_into_file(const ConvertRequest& request, const Events& events);
+/// `left_out` gets the key of each sample that was skipped.
+[[nodiscard]] ConvertReport convert_into_file(
+    const ConvertRequest& request, const Events& events,
+    const std::function<void(const std::string& key)>& left_out = {});
 
 /// Errors: Code::usage, Code::schema, Code::unsupported, Code::limit for samples that one file of
 /// the format cannot hold.

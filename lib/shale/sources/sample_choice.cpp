@@ -6,19 +6,19 @@
 #include <utility>
 
 #include "shale/arrays/number_file.hpp"
+#include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/flow/permutation.hpp"
 #include "shale/io/external_sorter.hpp"
-#include "shale/io/input_file.hpp"
 #include "shale/io/write_fully.hpp"
-#include "shale/shards/csv.hpp"
+#include "shale/sources/text_lines.hpp"
 
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kLongestLine = 1 << 20, kPieceBytes = 256 * 1024, kCachedRows = 512;
+constexpr std::uint64_t kPieceBytes = 256 * 1024, kCachedRows = 512;
 
 enum class ListKind { rows, keys };
 
@@ -31,32 +31,23 @@ std::optional<std::uint64_t> plain_number(std::string_view text) {
   return is_plain ? std::optional(number) : std::nullopt;
 }
 
-// Big-endian, so that the order of bytes is that of numbers.
-void append_number(std::string& entry, std::uint64_t number) {
-  for (int shift = 56; shift >= 0; shift -= 8)
-    entry += static_cast<char>(static_cast<unsigned char>(number >> static_cast<unsigned>(shift)));
-}
-
 std::uint64_t number_at(std::string_view entry, std::size_t position) {
-  std::uint64_t number = 0;
-  for (std::size_t i = 0; i < 8; ++i)
-    number = number << 8U | static_cast<unsigned char>(entry[position + i]);
-  return number;
+  return read_big_endian(entry.substr(position, sizeof(std::uint64_t)));
 }
 
 std::string hashed(std::string_view key, std::uint64_t number) {
   std::string entry(as_text(bytes_of(xxh3_128(as_bytes(key)))));
-  append_number(entry, number);
+  append_big_endian(entry, number);
   return entry;
 }
 constexpr std::size_t kKeyHashBytes = sizeof(Hash128);
 
-// The lines of a text file that are not blank, without what ends them.
+// A list of samples: its first line may say of what.
 class LineList {
  public:
-  explicit LineList(const std::string& path) : file_(path) {
+  explicit LineList(const std::string& path) : lines_(path, "one key or row number") {
     bool are_numbers = true, is_first = true;
-    walk([&](std::uint64_t line, std::string_view text) {
+    lines_.for_each([&](std::uint64_t line, std::string_view text) {
       if (is_first && (text == "key" || text == "row")) {
         header_line_ = line;
         kind_ = text == "key" ? ListKind::keys : ListKind::rows;
@@ -70,61 +61,21 @@ class LineList {
   }
 
   [[nodiscard]] ListKind kind() const { return kind_; }
-  [[nodiscard]] const std::string& path() const { return file_.path(); }
+  [[nodiscard]] const std::string& path() const { return lines_.path(); }
 
   // use(line, text) of each line but the header.
   template <class Use>
   void for_each(Use use) const {
-    walk([&](std::uint64_t line, std::string_view text) {
+    lines_.for_each([&](std::uint64_t line, std::string_view text) {
       if (line != header_line_) use(line, text);
       return true;
     });
   }
 
-  [[nodiscard]] std::string text_of(std::uint64_t wanted) const {
-    std::string found;
-    walk([&](std::uint64_t line, std::string_view text) {
-      if (line == wanted) found = text;
-      return line < wanted;
-    });
-    return found;
-  }
+  [[nodiscard]] std::string text_of(std::uint64_t line) const { return lines_.text_of(line); }
 
  private:
-  // Until use(line, text) is false.
-  template <class Use>
-  void walk(Use use) const {
-    std::vector<std::byte> piece(std::min(kPieceBytes, file_.size()));
-    std::string text;
-    std::uint64_t line = 1;
-    const auto end_line = [&] {
-      if (text.ends_with('\r')) text.pop_back();
-      const std::string_view whole = line == 1 ? without_byte_order_mark(text) : text;
-      const bool goes_on = whole.empty() || use(line, whole);
-      text.clear();
-      ++line;
-      return goes_on;
-    };
-    for (std::uint64_t offset = 0; offset < file_.size();) {
-      piece.resize(std::min<std::uint64_t>(piece.size(), file_.size() - offset));
-      file_.read_exact(offset, piece);
-      offset += piece.size();
-      for (const char byte : as_text(piece)) {
-        if (byte == '\n') {
-          if (!end_line()) return;
-          continue;
-        }
-        text += byte;
-        if (text.size() <= kLongestLine) continue;
-        throw Error(Code::bad_content, "line {} is longer than {}", line, format_size(kLongestLine))
-            .at(file_.path())
-            .hint("a list has one key or row number in each line");
-      }
-    }
-    if (!text.empty()) end_line();
-  }
-
-  InputFile file_;
+  TextLines lines_;
   ListKind kind_ = ListKind::rows;
   std::uint64_t header_line_ = 0;
 };
@@ -135,12 +86,6 @@ Error no_such_row(const std::string& path, const std::string& where, const std::
                format_counted(samples, "sample", "samples"))
       .at(path)
       .hint("rows count from 0, in the order of the input before any shuffle");
-}
-
-Error listed_twice(const std::string& path, const std::string& what, const std::string& where) {
-  return Error(Code::bad_content, "{} is listed twice, {}", what, where)
-      .at(path)
-      .hint("list each sample once");
 }
 
 /// Makes sorted rows of what lists hold.
@@ -182,8 +127,8 @@ class RowResolver {
                             samples_);
         }
         entry.clear();
-        append_number(entry, numbers[i]);
-        append_number(entry, first + i);
+        append_big_endian(entry, numbers[i]);
+        append_big_endian(entry, first + i);
         rows.add(entry);
       }
     });
@@ -202,8 +147,8 @@ class RowResolver {
         throw no_such_row(lines.path(), fmt::format("line {}", line), "'" + printable(text) + "'",
                           samples_);
       entry.clear();
-      append_number(entry, *row);
-      append_number(entry, line);
+      append_big_endian(entry, *row);
+      append_big_endian(entry, line);
       rows.add(entry);
     });
     rows.finish();
@@ -258,14 +203,19 @@ class RowResolver {
       for (; sample && sample->substr(0, kKeyHashBytes) == hash; sample = samples_by_key_->next()) {
         is_known = true;
         entry.assign(sample->substr(kKeyHashBytes));
-        append_number(entry, number_at(*line, kKeyHashBytes));
+        append_big_endian(entry, number_at(*line, kKeyHashBytes));
         rows.add(entry);
       }
       if (is_known) continue;
       ++unknown;
       first_unknown = std::min(first_unknown, number_at(*line, kKeyHashBytes));
     }
-    if (unknown > 0) throw unknown_key(lines, first_unknown, unknown);
+    if (unknown > 0) {
+      throw unknown_key(lines.path(), first_unknown, lines.text_of(first_unknown), unknown)
+          .hint(
+              "the key of an image is its path relative to the input; 'shale ls --tsv' lists the "
+              "keys of a dataset");
+    }
     rows.finish();
     return rows;
   }
@@ -278,18 +228,6 @@ class RowResolver {
       samples_by_key_->add(hashed(sample->key, row));
     }
     samples_by_key_->finish();
-  }
-
-  static Error unknown_key(const LineList& lines, std::uint64_t line, std::uint64_t unknown) {
-    const std::string others = unknown == 1 ? ""
-                                            : fmt::format(" ({} in the list are unknown)",
-                                                          format_counted(unknown, "key", "keys"));
-    return Error(Code::bad_content, "line {}: no sample of the input has the key '{}'{}", line,
-                 printable(lines.text_of(line)), others)
-        .at(lines.path())
-        .hint(
-            "the key of an image is its path relative to the input; 'shale ls --tsv' lists the "
-            "keys of a dataset");
   }
 
   Source& whole_;
@@ -375,8 +313,8 @@ void ChosenRows::write_array(const NamelessFile& file, std::optional<std::uint64
     for (std::uint64_t i = 0; i < count_; ++i) {
       events.stop_if_asked();
       entry.clear();
-      append_number(entry, order.inverse(i));
-      append_number(entry, at(i));
+      append_big_endian(entry, order.inverse(i));
+      append_big_endian(entry, at(i));
       shuffled->add(entry);
     }
     shuffled->finish();

@@ -64,3 +64,20 @@ TEST_CASE("choose output: shards without a format, of an unknown one, or of no s
   CHECK(refusal("out", {.format = kGrid, .shard_samples = 0}) ==
         "--shard-samples 0: a shard holds at least one sample");
 }
+
+TEST_CASE("choose output: layout coclr-k400 is a directory, without options of shards") {
+  const std::string layout(kCoclrK400);
+  for (const OutputOptions& options : {OutputOptions{.shard_bytes = 1, .layout = layout},
+                                       OutputOptions{.shard_samples = 1, .layout = layout},
+                                       OutputOptions{.with_index = true, .layout = layout},
+                                       OutputOptions{.layout = layout, .is_append = true},
+                                       OutputOptions{.compression = "none", .layout = layout},
+                                       OutputOptions{.format = kGrid, .layout = layout}})
+    CHECK(refusal("out", options).find("does not go with --layout coclr-k400") !=
+          std::string::npos);
+  CHECK(refusal("out.grid", {.layout = layout}).find("its output is a directory") !=
+        std::string::npos);
+  const ConvertRequest request = chosen("out.d", {.layout = layout});
+  CHECK(request.format == "lmdb");
+  CHECK(request.layout == layout);
+}
