@@ -347,9 +347,12 @@ def test_a_lost_element_list_comes_back_from_a_copy_and_from_the_source(videos, 
     out = tmp_path / "out"
     convert(videos, out, to="record", group="frames", shard_samples=2)
     shutil.copytree(out, tmp_path / "copy")
-    for source in (tmp_path / "copy", videos):
+    for source, remedy in ((tmp_path / "copy", "copied"), (videos, "rebuilt")):
         for name in ("shard-000001.elements.npy", "shard-000002.elements.npy", "shard-000002.tfrecord"):
             (out / name).unlink()
         repair(out, source)
+        assert verify(out, deep=True).ok
+        (out / "shard-000001.elements.npy").write_bytes(b"damaged")
+        assert [file.remedy for file in repair(out, source).files] == [remedy]
         assert verify(out, deep=True).ok
     assert {path.name for path in out.iterdir()} == {path.name for path in (tmp_path / "copy").iterdir()}

@@ -357,8 +357,8 @@ class Repair {
     for (RepairedFile& file : report_.files) {
       if (!file.shard || file.is_data || file.remedy != Remedy::none) continue;
       const RebuiltShard& shard = rebuilt.shards[*file.shard];
-      const bool is_index = file.file.name.ends_with(kIndexSuffix);
-      if (is_index ? shard.index_written : shard.blocks_written) {
+      const bool is_block_list = file.file.name.ends_with(kBlocksSuffix);
+      if (is_block_list ? shard.blocks_written : shard.index_written) {
         file.remedy = Remedy::rebuilt;
         file.obstacle.clear();
       } else if (file.obstacle.empty()) {
