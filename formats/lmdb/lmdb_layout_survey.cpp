@@ -225,8 +225,10 @@ LayoutSearch find_lmdb_layout(const InputFile& file, const WalkProgress& progres
       }
     } catch (const Error& error) {
       if (!is_about_contents(error)) throw;
-      // Without entries that describe it nothing but its samples says that it is of this layout.
-      if (!keys->empty()) near_misses.push_back(error);
+      // Without entries that describe it nothing but its first samples says that it is of this
+      // layout.
+      const bool had_samples = error.sample() && error.sample()->index.value_or(0) > 0;
+      if (!keys->empty() || had_samples) near_misses.push_back(error);
       continue;
     }
     throw Error(Code::unsupported, "is both of layout {} and of layout {}",

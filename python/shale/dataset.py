@@ -253,7 +253,7 @@ class Dataset(_Base):
     def read(self, index: int, select: Mapping[str, Any]) -> Any:
         """One sample, with the elements of its lists that ``select`` names: ``ds.read(7, {"frames": [10, 14, 18]})``.
 
-        The numbers may be a slice or any sequence; negative ones count from the end. Only these elements are read. Everything else is as
+        The numbers may be a slice, any sequence, or a mask; negative ones count from the end. Only these elements are read. Everything else is as
         in ``ds[index]``.
 
         Raises:

@@ -148,15 +148,23 @@ class Chosen:
     def check(self, kinds: Mapping[str, str], fields: Sequence) -> None:
         for name in self.names:
             if name not in fields or kinds.get(name) != "list":
-                raise UsageError(f"lazy and select name {name!r}, which is not a field of kind list that is read")
+                raise UsageError(f"{name!r} is not a field of kind list that is read")
 
 
 def checked_numbers(indices: Any, count: int) -> List[int]:
-    """Numbers below ``count``; negative ones count from the end. Errors: UsageError, IndexError."""
+    """Numbers below ``count``; negative ones count from the end, and of a mask they are the places that are true. Errors: UsageError, IndexError."""
     if isinstance(indices, slice):
         return list(range(*indices.indices(count)))
     try:
-        numbers = [operator.index(index) for index in indices]
+        given = list(indices)
+        are_flags = [isinstance(index, bool) or str(getattr(index, "dtype", "")) in ("bool", "torch.bool") for index in given]
+        if given and all(are_flags):
+            if len(given) != count:
+                raise UsageError(f"a mask of {len(given)} elements for a list of {count}")
+            return [number for number, flag in enumerate(given) if flag]
+        if any(are_flags):
+            raise TypeError
+        numbers = [operator.index(index) for index in given]
     except TypeError:
         raise UsageError(f"elements are {indices!r}, expected whole numbers") from None
     for number in numbers:
@@ -175,8 +183,10 @@ def read_chosen(dataset: Dataset, chosen: Chosen, rows: List[int], samples: List
             sample[name] = None if count is None else LazyList(dataset, row, name, ways.get(name), count)
     requests: List[Tuple[int, str, List[int]]] = []
     places: List[dict] = []
-    groups: List[Tuple[Tuple[str, ...], Any]] = [(names, choose) for names, choose in chosen.groups if not given or names[0] not in given]
-    groups += [((name,), numbers) for name, numbers in (given or {}).items()]
+    given = given or {}
+    left = [(tuple(name for name in names if name not in given), choose) for names, choose in chosen.groups]
+    groups: List[Tuple[Tuple[str, ...], Any]] = [(names, choose) for names, choose in left if names]
+    groups += [((name,), numbers) for name, numbers in given.items()]
     for names, choose in groups:
         for row, sample, *found in zip(rows, samples, *(reader.counts(rows, name) for name in names)):
             there = [count for count in found if count is not None]

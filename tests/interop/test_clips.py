@@ -85,6 +85,22 @@ def test_chosen_elements_are_those_of_the_whole_list(videos):
             ds.read(0, {"key": [0]})
 
 
+@pytest.mark.parametrize("made", [list, numpy.array, torch.tensor])
+def test_booleans_are_a_mask(made, frames, tmp_path):
+    out = tmp_path / "out"
+    run_shale("convert", frames[0], out, "--to", "record", "--group", "frames")
+    with Dataset(out) as ds, Dataset(out, lazy="frames") as lazy:
+        whole = ds[0]["frames"]
+        mask = [number % 3 == 0 for number in range(len(whole))]
+        assert ds.read(0, {"frames": made(mask)})["frames"] == lazy[0]["frames"][made(mask)] == whole[::3]
+        with Dataset(out, select={"frames": lambda count, rng: made([number % 3 == 0 for number in range(count)])}) as selected:
+            assert selected[0]["frames"] == whole[::3]
+        with pytest.raises(errors.UsageError, match=f"a mask of 2 elements for a list of {len(whole)}"):
+            ds.read(0, {"frames": made([True, False])})
+    with Dataset(out) as ds, pytest.raises(errors.UsageError, match="expected whole numbers"):
+        ds.read(0, {"frames": [True, 0]})
+
+
 def test_lazy_lists(videos):
     _, name, wholes = wanted_of(videos)
     with Dataset(videos[0], lazy=name) as ds:
@@ -190,6 +206,10 @@ def test_several_lists_get_the_same_numbers(tmp_path):
     for row, sample in enumerate(ds):
         numbers = [element[1] for element in sample["rgb"]]
         assert [element[2] for element in sample["flow"]] == numbers and max(numbers) < 18 - row
+    only = ds.read(2, {"rgb": [1]})  # the other list is chosen as in ds[2]
+    assert only["rgb"] == [bytes([2, 1])] and len(only["flow"]) == 5
+    both = ds.read(2, {"rgb": [1], "flow": [3, 4]})
+    assert both["rgb"] == [bytes([2, 1])] and both["flow"] == [bytes([100, 2, 3]), bytes([100, 2, 4])]
 
 
 def test_frames_of_several_sizes_do_not_stack(tmp_path):

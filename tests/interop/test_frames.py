@@ -131,6 +131,27 @@ def test_bad_and_odd_videos(tmp_path):
         convert(tmp_path / "in", tmp_path / "fails", to="record", group="frames", allow_empty=True)
 
 
+def test_what_is_said_of_gaps_and_of_videos_that_are_left_out(tmp_path):
+    (tmp_path / "in/A/v").mkdir(parents=True)
+    for number in range(1, 12):
+        Image.new("RGB", (8, 6)).save(tmp_path / f"in/A/v/frame_{number}.jpg")
+    done = run_shale("convert", tmp_path / "in", tmp_path / "k.lmdb", "--group", "frames", "--layout", "coclr")
+    assert b"gap" not in done.stderr  # though frame_10 comes before frame_2
+    (tmp_path / "in/A/w").mkdir()
+    done = run_shale("convert", tmp_path / "in", tmp_path / "out", "--to", "record", "--group", "frames", "--allow-empty")
+    assert b"left out 1 video without frames; the first: A/w" in done.stderr
+    done = run_shale("convert", tmp_path / "out", tmp_path / "again.lmdb", "--layout", "coclr")
+    assert b"the frames keep the order of the input" in done.stderr
+
+
+def test_many_small_frames_are_refused_with_what_they_take(tmp_path):
+    (tmp_path / "in/A/v").mkdir(parents=True)
+    for number in range(16_000):
+        (tmp_path / f"in/A/v/{number}.jpg").write_bytes(bytes(100))
+    with pytest.raises(errors.LimitError, match="sample of 16,000 files takes 8001030 bytes in memory, but memory leaves"):
+        convert(tmp_path / "in", tmp_path / "out", to="record", group="frames", memory="16MiB")
+
+
 def test_more_frames_than_their_list_has_memory_for(tmp_path):
     folder = tmp_path / "in/c/v"
     folder.mkdir(parents=True)

@@ -79,6 +79,14 @@ def write_caffe_pixels(path):
     return [(f"{number:08}_x", {"image": one, "label": number}) for number, one in enumerate(pixels)]
 
 
+@pytest.mark.parametrize("odd", [datum(bytes(90), 7, (3, 6, 5)), datum(b"", 7, (3, 6, 5)), datum(b"\xff\xd8\xff", 7), b"", b"text"])
+def test_one_value_that_is_no_datum_of_the_same_kind_is_named(odd, tmp_path):
+    entries = {b"%08d_x" % number: datum(bytes(75), number, (3, 5, 5)) for number in range(20)}
+    write_lmdb(tmp_path / "x.lmdb", entries | {b"00000012_x": odd})
+    done = run_shale("convert", tmp_path / "x.lmdb", tmp_path / "out", "--to", "record")
+    assert b"read as plain entries; sample '00000012_x'" in done.stderr and b"layout caffe" in done.stderr
+
+
 def write_pickled(path, values, protocol, more=(), digits="{}"):
     """folder2lmdb.py since pyarrow.serialize is gone, and tensorpack's LMDBSerializer."""
     keys = [digits.format(number).encode() for number in range(len(values))]

@@ -103,6 +103,19 @@ def test_tensors_of_a_checkpoint_are_chosen_by_name(tmp_path):
     assert b"rows, but" in run_shale("convert", tmp_path / "m.pt", tmp_path / "z.npz", code=1).stderr
 
 
+def test_shapes_beside_tensors_are_left_out(tmp_path):
+    x = torch.arange(6.0).reshape(2, 3)
+    torch.save({"x": x, "shape": x.shape}, tmp_path / "x.pt")
+    assert sorted(read_back(tmp_path / "x.pt", tmp_path)) == ["x"]
+    torch.save(x.shape, tmp_path / "x.pt")
+    assert b"holds no tensor" in run_shale("info", tmp_path / "x.pt", code=1).stderr
+
+
+def test_long_metadata_is_skipped(tmp_path):
+    save_file({"x": torch.arange(6.0).reshape(2, 3)}, tmp_path / "x.safetensors", metadata={"ss_tag_frequency": "y" * 200_000})
+    assert sorted(read_back(tmp_path / "x.safetensors", tmp_path)) == ["x"]
+
+
 def test_what_cannot_be_read_is_refused_by_name(tmp_path):
     refused = {
         "is sparse": torch.eye(2).to_sparse(),

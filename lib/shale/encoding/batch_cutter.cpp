@@ -37,15 +37,16 @@ std::uint64_t cost(const PendingSample& sample, std::uint64_t records) {
 }
 
 Error over_budget(const PendingSample& sample, std::uint64_t memory_bytes) {
-  if (sample.bytes <= memory_bytes / 2) {
-    return Error(Code::limit,
-                 "sample of {} takes {} bytes in memory, but --memory leaves {} for samples",
-                 format_counted(sample.cells.size(), "field", "fields"), cost(sample, 1),
-                 memory_bytes)
-        .for_sample(sample.key)
-        .hint("pass a larger --memory, or fewer fields");
-  }
-  return sample_over_memory(sample.bytes, memory_bytes).for_sample(sample.key);
+  if (sample.bytes > memory_bytes)
+    return sample_over_memory(sample.bytes, memory_bytes).for_sample(sample.key);
+  const bool has_files = !sample.files.empty();
+  return Error(Code::limit,
+               "sample of {} takes {} bytes in memory, but --memory leaves {} for samples",
+               has_files ? format_counted(sample.files.size(), "file", "files")
+                         : format_counted(sample.cells.size(), "field", "fields"),
+               cost(sample, 1), memory_bytes)
+      .for_sample(sample.key)
+      .hint(has_files ? "pass a larger --memory" : "pass a larger --memory, or fewer fields");
 }
 
 }  // namespace

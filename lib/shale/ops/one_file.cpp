@@ -268,6 +268,9 @@ ConvertReport convert_into_file(const ConvertRequest& request, const Events& eve
   const std::unique_ptr<Source> source =
       open_input(of_format, output ? output->work().path() : temporary_folder(), events);
   refuse_unfit_file(of_format, format, source->info());
+  if (of_format.has_bytewise_frames && !of_format.groups_frames)
+    events.say(
+        "the frames keep the order of the input; CoCLR's own script sorts their names bytewise");
   if (output) {
     require_space(of_format, format, source->info(),
                   division_of_file(of_format, *output, source->info().schema), output->work(),

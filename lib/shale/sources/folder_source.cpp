@@ -437,7 +437,7 @@ class FolderSource final : public Source {
                          fmt::format("{}s beside the class folders are", sought_.one()))));
     }
     if (cut_loops_ > 0) {
-      info_.notes.push_back(fmt::format("{} back to a folder above and not followed",
+      info_.notes.push_back(fmt::format("{} back to a folder above; such links are not followed",
                                         format_counted(cut_loops_, "link leads", "links lead")));
     }
   }

@@ -70,7 +70,7 @@ class FramesSource final : public Source {
                            {.name = "label", .kind = Kind::integer}};
     info_.largest.reset();
     list_videos();
-    if (was_walked && !request.allow_empty) refuse_empty_videos();
+    if (was_walked) look_for_empty_videos();
     if (request_.chosen) choose(*request_.chosen);
     sum_up();
     if (request_.is_shuffled) shuffle();
@@ -100,11 +100,9 @@ class FramesSource final : public Source {
     std::uint64_t position = 0;
     const auto close = [&] {
       if (video.frames.empty()) return;
-      std::sort(video.frames.begin(), video.frames.end(),
-                [this](const ListedFile& a, const ListedFile& b) {
-                  return is_earlier_name(name_in(a.path), name_in(b.path), request_.frame_order);
-                });
+      sort(video, FrameOrder::natural);
       note_gap(video);
+      if (request_.frame_order != FrameOrder::natural) sort(video, request_.frame_order);
       add(frames_, position++, video);
       video.frames.clear();
     };
@@ -129,6 +127,13 @@ class FramesSource final : public Source {
           fmt::format("{} in the numbering of frames; the first: {}",
                       format_counted(gaps_, "video has a gap", "videos have a gap"), first_gap_));
     }
+  }
+
+  static void sort(Video& video, FrameOrder order) {
+    std::sort(video.frames.begin(), video.frames.end(),
+              [order](const ListedFile& a, const ListedFile& b) {
+                return is_earlier_name(name_in(a.path), name_in(b.path), order);
+              });
   }
 
   static Error beside_videos(const std::string& path) {
@@ -161,12 +166,16 @@ class FramesSource final : public Source {
   }
 
   // The source of the files does not see folders without any.
-  void refuse_empty_videos() {
+  void look_for_empty_videos() {
     rewind();
-    std::string class_name;
+    std::string class_name, first;
+    std::uint64_t count = 0;
     std::set<std::string, std::less<>> empty;  // folders of the class that no video came from yet
     const auto end_class = [&] {
-      if (!empty.empty()) throw empty_video(class_name, *empty.begin());
+      if (empty.empty()) return;
+      if (!request_.allow_empty) throw empty_video(class_name, *empty.begin());
+      if (count == 0) first = join_path(class_name, *empty.begin());
+      count += empty.size();
     };
     while (const std::optional<Video> video = next_video()) {
       request_.stop_if_asked();
@@ -182,6 +191,10 @@ class FramesSource final : public Source {
       if (found != empty.end()) empty.erase(found);
     }
     end_class();
+    if (count == 0) return;
+    info_.notes.push_back(fmt::format(
+        "left out {}; the first: {}",
+        format_counted(count, "video without frames", "videos without frames"), printable(first)));
   }
 
   [[nodiscard]] std::set<std::string, std::less<>> folders_of(const std::string& class_name) const {

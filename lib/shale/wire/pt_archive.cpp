@@ -56,6 +56,9 @@ std::optional<std::uint64_t> product(std::uint64_t a, std::uint64_t b) {
   return both;
 }
 
+// As its column is called.
+std::string shown(std::string_view name) { return name.empty() ? "x" : printable(name); }
+
 class ArchiveReader {
  public:
   ArchiveReader(std::span<const ZipMember> members, const ViewBytes& view, std::string_view where)
@@ -112,6 +115,7 @@ class ArchiveReader {
     };
     switch (value.kind()) {
       case PickleKind::call:
+        if (value.is_call_of("torch Size")) return found_.left_out.push_back(name);
         if (value.name() != kOrderedDict) return add_tensor(value, name);
         [[fallthrough]];
       case PickleKind::dict:
@@ -152,8 +156,7 @@ class ArchiveReader {
   }
 
   [[nodiscard]] Error unexpected(const std::string& name) const {
-    return error(Code::damaged, "tensor '{}' is not put together as PyTorch does it",
-                 printable(name));
+    return error(Code::damaged, "tensor '{}' is not put together as PyTorch does it", shown(name));
   }
   void require(bool is_so, const std::string& name) const {
     if (!is_so) throw unexpected(name);
@@ -173,7 +176,7 @@ class ArchiveReader {
     }
     require(value.is(PickleKind::tuple) || value.is(PickleKind::list), name);
     if (value.size() > kMostTensorAxes)
-      throw error(Code::limit, "tensor '{}' has {} axes", printable(name), value.size());
+      throw error(Code::limit, "tensor '{}' has {} axes", shown(name), value.size());
     std::vector<std::uint64_t> numbers;
     for (std::size_t i = 0; i < value.size(); ++i) numbers.push_back(number(value[i], name));
     return numbers;
@@ -245,7 +248,7 @@ class ArchiveReader {
     const auto found = members_.find(member_name);
     if (found == members_.end()) {
       throw error(Code::damaged, "tensor '{}' is in member '{}', which the archive does not have",
-                  printable(name), printable(member_name));
+                  shown(name), printable(member_name));
     }
     require_stored(*found->second);
     const std::uint64_t item = id[1].name() == kUntypedStorage ? 1 : type.item_bytes;
@@ -262,7 +265,7 @@ class ArchiveReader {
              const ZipMember& storage) const {
     const auto outside = [&] {
       return error(Code::damaged, "tensor '{}' does not lie in its storage of {} bytes",
-                   printable(tensor.name), storage.bytes);
+                   shown(tensor.name), storage.bytes);
     };
     std::optional<std::uint64_t> bytes = item;  // without axes of length 0
     std::uint64_t last = first;
@@ -271,7 +274,7 @@ class ArchiveReader {
       const std::uint64_t length = std::max<std::uint64_t>(tensor.shape[axis], 1);
       bytes = product(*bytes, length);
       if (!bytes) {
-        throw error(Code::limit, "tensor '{}' claims 2^63 bytes or more", printable(tensor.name));
+        throw error(Code::limit, "tensor '{}' claims 2^63 bytes or more", shown(tensor.name));
       }
       const std::optional<std::uint64_t> step = product(length - 1, tensor.strides[axis]);
       if (!step || *step > kMostTensorBytes - last) throw outside();

@@ -47,13 +47,12 @@ class HeaderScanner {
     return position_ == text_.size();
   }
 
-  std::string read_string() {
+  std::string read_string(std::size_t most_bytes = kMostTensorNameBytes) {
     expect('"');
     std::string text;
     while (true) {
       if (position_ == text_.size()) throw damaged("safetensors header ends inside a string");
-      if (text.size() > kMostTensorNameBytes)
-        throw damaged("string in a safetensors header is too long");
+      if (text.size() > most_bytes) throw damaged("string in a safetensors header is too long");
       const char c = text_[position_++];
       if (c == '"') break;
       if (static_cast<unsigned char>(c) < 0x20)
@@ -191,7 +190,7 @@ class HeaderReader {
     do {
       (void)scanner_.read_string();
       scanner_.expect(':');
-      (void)scanner_.read_string();
+      (void)scanner_.read_string(std::string::npos);
     } while (scanner_.accept(','));
     scanner_.expect('}');
   }
