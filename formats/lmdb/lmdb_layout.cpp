@@ -8,6 +8,7 @@
 #include "shale/wire/msgpack_cursor.hpp"
 
 #include "formats/lmdb/lmdb_datum.hpp"
+#include "formats/lmdb/lmdb_packed.hpp"
 #include "formats/lmdb/lmdb_pickled.hpp"
 
 namespace shale::lmdb {
@@ -22,8 +23,12 @@ constexpr LayoutFacts kLayouts[] = {
     {.dialect = Dialect::caffe, .described_by = {}},
     {.dialect = Dialect::xunge, .described_by = kOfXunge, .has_pickled_list = true},
     {.dialect = Dialect::thecml, .described_by = kOfXunge, .has_pickled_list = true},
-    {.dialect = Dialect::tensorpack, .described_by = kOfKeys, .has_pickled_list = true},
-    {.dialect = Dialect::pickle, .described_by = {}, .is_recognized = false}};
+    {.dialect = Dialect::tensorpack,
+     .described_by = kOfKeys,
+     .has_pickled_list = true,
+     .may_be_packed = true},
+    {.dialect = Dialect::pickle, .described_by = {}, .is_recognized = false},
+    {.dialect = Dialect::lsun, .described_by = {}}};
 
 using LayoutFields = std::vector<LayoutField>;
 
@@ -137,6 +142,23 @@ LayoutFields fields_of(Datum datum) {
   return {std::move(image), numbered("label", datum.label)};
 }
 
+// What Pillow opens as JPEG, PNG or WebP.
+bool begins_like_image(std::string_view head) {
+  constexpr std::string_view kJpeg = "\xff\xd8\xff", kPng = "\x89PNG\r\n\x1a\n", kRiff = "RIFF",
+                             kWebp = "WEBP";
+  return head.starts_with(kJpeg) || head.starts_with(kPng) ||
+         (head.starts_with(kRiff) && head.ends_with(kWebp) && head.size() == 12);
+}
+
+LayoutFields parse_image(const ViewBytes& view, std::uint64_t begin, std::uint64_t length,
+                         std::string_view where) {
+  constexpr std::uint64_t kHeadBytes = 12;
+  if (!begins_like_image(as_text(view(begin, std::min(length, kHeadBytes)))))
+    throw Error(Code::unsupported, "the value does not begin like a JPEG, PNG or WebP image")
+        .at(where, begin);
+  return {located("image", Kind::bytes, {.offset = begin, .length = length})};
+}
+
 Error unknown(Dialect dialect) {
   return Error(Code::bug, "'{}' is not the name of a layout", name_of(dialect));
 }
@@ -167,9 +189,13 @@ std::vector<LayoutField> parse_layout_value(Dialect layout, const ViewBytes& vie
       return parse_lyken(MsgpackWalk(view, begin, length, where));
     case Dialect::caffe:
       return fields_of(parse_datum(view, begin, length, where));
+    case Dialect::lsun:
+      return parse_image(view, begin, length, where);
+    case Dialect::tensorpack:
+      if (looks_packed(view, begin, length)) return parse_packed_value(view, begin, length, where);
+      return parse_pickled_value(layout, view, begin, length, where);
     case Dialect::xunge:
     case Dialect::thecml:
-    case Dialect::tensorpack:
     case Dialect::pickle:
       return parse_pickled_value(layout, view, begin, length, where);
     default:

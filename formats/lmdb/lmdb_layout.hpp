@@ -19,6 +19,8 @@
 //   xunge      '7'     pickle (bytes, label)                       __keys__ __len__       (pickle)
 //   thecml     '7'     pickle ([bytes], array([label]))            __keys__ __len__       (pickle)
 //   tensorpack '%08d'  pickle [field, ...]                         __keys__               (pickle)
+//   tensorpack '%08d'  msgpack [field, ...], by msgpack_numpy      __keys__               (msgpack)
+//   lsun       any     encoded image                               none
 //   pickle     any     pickle of a list, tuple or dict of fields   none
 // Writers of msgpack before 1.0 have str for bytes.
 
@@ -29,6 +31,7 @@ struct LayoutFacts {
   Dialect dialect;
   std::span<const std::string_view> described_by;
   bool has_pickled_list = false;  ///< of keys; else it is msgpack
+  bool may_be_packed = false;     ///< or its list and its values are msgpack
   bool is_recognized = true;      ///< false: only --parse asks for it
 };
 [[nodiscard]] std::span<const LayoutFacts> all_layouts();

@@ -160,14 +160,18 @@ std::optional<std::vector<std::string_view>> meta_keys_in(const InputFile& file)
   }
 }
 
-// Of layouts that share the entries which describe the file, only one got as far as a sample.
+// How many samples fitted, and one more if it was a sample that did not.
+std::uint64_t samples_until(const Error& error) {
+  return error.sample() ? error.sample()->index.value_or(0) + 1 : 0;
+}
+
+// Of layouts that share the entries which describe the file, the one that got furthest.
 std::vector<std::string> notes_of(const std::vector<Error>& near_misses) {
-  const bool has_sample =
-      std::any_of(near_misses.begin(), near_misses.end(),
-                  [](const Error& error) { return error.sample().has_value(); });
+  std::uint64_t furthest = 0;
+  for (const Error& error : near_misses) furthest = std::max(furthest, samples_until(error));
   std::vector<std::string> notes;
   for (const Error& error : near_misses) {
-    if (has_sample && !error.sample()) continue;
+    if (samples_until(error) < furthest) continue;
     std::string note = fmt::format(
         "read as plain entries; {}{}",
         error.sample() ? fmt::format("sample '{}': ", printable(error.sample()->key)) : "",

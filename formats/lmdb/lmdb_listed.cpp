@@ -14,6 +14,7 @@
 
 #include "formats/lmdb/lmdb_cursor.hpp"
 #include "formats/lmdb/lmdb_layout.hpp"
+#include "formats/lmdb/lmdb_packed.hpp"
 #include "formats/lmdb/lmdb_pickled.hpp"
 
 namespace shale::lmdb {
@@ -138,8 +139,15 @@ class NamedSamples::Lists {
     return list.length;
   }
 
+  [[nodiscard]] bool is_pickled(const MetaEntry& entry) const {
+    const LayoutFacts& facts = facts_of(layout_);
+    if (!facts.has_pickled_list || !facts.may_be_packed) return facts.has_pickled_list;
+    const OwnWindow window(file_);
+    return !looks_packed(window.view(), entry.offset, entry.bytes);
+  }
+
   std::uint64_t for_each_name(const MetaEntry& entry, const UseName& use) const {
-    if (facts_of(layout_).has_pickled_list) {
+    if (is_pickled(entry)) {
       const OwnWindow window(file_);
       return for_each_pickled_key(window.view(), entry.offset, entry.bytes, file_.path(),
                                   [&](std::uint64_t offset, std::uint64_t length) {
@@ -167,7 +175,7 @@ class NamedSamples::Lists {
 
   [[nodiscard]] std::int64_t number_in(const MetaEntry& entry) const {
     const OwnWindow window(file_);
-    if (facts_of(layout_).has_pickled_list)
+    if (is_pickled(entry))
       return parse_pickled_integer(window.view(), entry.offset, entry.bytes, file_.path());
     MsgpackCursor cursor(window.view(), entry.offset + entry.bytes, file_.path());
     const MsgpackHeader header = cursor.read(entry.offset);

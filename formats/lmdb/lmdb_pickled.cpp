@@ -11,7 +11,6 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/data/fixed_value.hpp"
 #include "shale/wire/pickle_reader.hpp"
 
 namespace shale::lmdb {
@@ -31,8 +30,6 @@ constexpr std::string_view kGlobals[] = {kReconstruct[0], kReconstruct[1], kFrom
                                          kFromBuffer[1],  kScalar[0],      kScalar[1],
                                          kDType,          "numpy ndarray"};
 constexpr PickleLimits kLimits = {.values = 8'192, .depth = 16, .text_bytes = 65'536};
-constexpr std::size_t kMostFields = 1'024;
-constexpr std::uint64_t kLongestScalar = 8;
 constexpr std::uint64_t kLongestName = 4'096;
 
 bool is_call_of(const Value& value, std::span<const std::string_view> names) {
@@ -89,20 +86,11 @@ class ValueParser {
       const std::string name = key ? *key : fmt::format("field{}", i);
       fields.push_back(field(name, is_dict ? root.value(i) : root[i]));
     }
-    // What nearly all of these files hold.
-    if (!is_dict && count == 2 && is_image(fields[0].field) &&
-        fields[1].field.kind == Kind::integer) {
-      fields[0].field.name = "image";
-      fields[1].field.name = "label";
-    }
+    if (!is_dict) name_image_and_label(fields);
     return fields;
   }
 
  private:
-  static bool is_image(const Field& field) {
-    return field.kind == Kind::bytes || field.kind == Kind::tensor;
-  }
-
   [[nodiscard]] Error refused(const Value& found, std::string_view expected) const {
     return Error(Code::unsupported, "the value has {} ({}), expected {}",
                  shale::name_of(found.kind()),
@@ -168,14 +156,8 @@ class ValueParser {
     }
     std::optional<PickledArray> array = array_of(value);
     if (!array) throw refused(value, "bytes, a string, a number or an array");
-    const bool is_bytes = array->shape.size() == 1 && array->dtype == DType::parse("|u1");
-    LayoutField made = named(name, is_bytes ? Kind::bytes : Kind::tensor);
-    made.cell.place = array->data;
-    if (!is_bytes) {
-      made.field.dtype = std::move(array->dtype);
-      made.field.shape = std::move(array->shape);
-    }
-    return made;
+    // Of its shape's size: array_in() has seen to that.
+    return array_field(name, std::move(array->dtype), std::move(array->shape), array->data).value();
   }
 
   // scalar(dtype, bytes)
@@ -189,13 +171,9 @@ class ValueParser {
 
   [[nodiscard]] LayoutField number_at(std::string_view name, const DType& dtype,
                                       std::uint64_t offset, const Value& value) const {
-    const std::optional<Kind> kind = scalar_kind_of(dtype);
-    if (!kind || dtype.item_bytes() > kLongestScalar)
-      throw refused(value, "a number of up to 64 bits");
-    Field stored{.name = std::string(name), .kind = *kind, .dtype = dtype};
-    LayoutField made = named(name, *kind);
-    made.cell = read_number(view_(offset, dtype.item_bytes()), stored);
-    return made;
+    std::optional<LayoutField> made = number_field(name, dtype, view_, offset);
+    if (!made) throw refused(value, "a number of up to 64 bits");
+    return std::move(*made);
   }
 
   // dtype('i8', ...) with the state (version, byte order, ...)

@@ -165,7 +165,39 @@ def write_components(path):
     return [(key, {f"field{i}": one for i, one in enumerate(value)}) for key, value in zip(keys, values)]
 
 
+def of_numpy(value, kind=b""):
+    """What msgpack_numpy 0.4.8 makes of arrays and scalars, re-created (its keys are bytes); 0.4.1 and before had no kind."""
+    if isinstance(value, np.ndarray):
+        described = {b"nd": True, b"type": value.dtype.str, b"kind": kind, b"shape": value.shape, b"data": value.tobytes()}
+        return described if kind is not None else {key: one for key, one in described.items() if key != b"kind"}
+    return {b"nd": False, b"type": value.dtype.str, b"data": value.tobytes()}
+
+
+def write_packed(path, values, default=of_numpy):
+    """LMDBSerializer of tensorpack 0.11 with TENSORPACK_SERIALIZE=msgpack: msgpack.dumps(use_bin_type=True), of values and of the list of keys."""
+    keys = [b"%08d" % number for number in range(len(values))]
+    stored = [value if isinstance(value, bytes) else msgpack.packb(value, default=default, use_bin_type=True) for value in values]
+    write_lmdb(path, dict(zip(keys, stored)) | {b"__keys__": msgpack.packb(keys)})
+    return [key.decode() for key in keys]
+
+
+def write_packed_images(path, default=of_numpy):
+    keys = write_packed(path, [[np.frombuffer(data, np.uint8), label] for data, label in IMAGES], default)
+    return list(zip(keys, OF_IMAGES))
+
+
+def write_packed_components(path):
+    dice = np.random.default_rng(6)
+    values = [[dice.integers(0, 256, (4, 6, 3), np.uint8), dice.random((2, 3), np.float32), np.float64(row / 3), np.int32(row - 5), f"t\u00e9xt {row}",
+               image(row), row / 7, -row, np.zeros((0, 4), np.int16), np.uint8(200)] for row in range(30)]
+    keys = write_packed(path, values)
+    return [(key, {f"field{i}": one for i, one in enumerate(value)}) for key, value in zip(keys, values)]
+
+
 LAYOUTS = {
+    "tensorpack with msgpack": write_packed_images,
+    "tensorpack with msgpack, before msgpack_numpy 0.4.2": lambda path: write_packed_images(path, lambda value: of_numpy(value, None)),
+    "tensorpack with msgpack and other components": write_packed_components,
     "xunge of Python 3.7": lambda path: write_xunge(path, 3),
     "xunge": lambda path: write_xunge(path, 4),
     "thecml": lambda path: write_thecml(path, 4),
@@ -220,14 +252,47 @@ def test_it_is_indexed_verified_and_converted(layout, tmp_path):
         check_samples(dataset, expected)
 
 
+@pytest.mark.parametrize("value, found", [
+    ([np.array([1], object), 1], "one of plain numbers"),
+    ([np.zeros(2, "<i4,<f4"), 1], "a dtype of numbers"),
+    ([np.zeros(2, ">i4"), 1], "a dtype of numbers, little-endian"),
+    ([{b"complex": True, b"data": "1j"}, 1], "expected an array or a number of NumPy"),
+    ([{b"nd": True, b"type": "<f4", b"kind": b"", b"shape": [2], b"data": b"1234"}, 1], "one of its shape's size"),
+    ([{b"nd": True, b"type": "<f4", b"kind": b"", b"shape": [-1], b"data": b"1234"}, 1], "the sides of an array"),
+    ([{b"nd": True, b"type": "<f4", b"kind": b"", b"shape": [2**62, 2**62], b"data": b""}, 1], "more than 2^63 bytes"),
+    ([{b"nd": False, b"type": "<f4", b"data": b"12345678"}, 1], "one of up to 64 bits"),
+    ([{b"nd": False, b"type": "<U4", b"data": b"1234" * 4}, 1], "one of up to 64 bits"),
+    ([[1, 2], 1], "expected bytes, a string, a number or an array"),
+    ([None, 1], "expected bytes, a string, a number or an array"),
+    ([2**63, 1], "expected bytes, a string, a number or an array"),
+    ([1] * 1025, "expected at most 1024 fields"),
+    (b"\x92\xc4\x7fx\x01", "damaged"),
+    (b"\xdd\xff\xff\xff\xff\x01", "damaged"),
+    (b"\x91\x01\x01", "left over"),
+    (b"\x91" * 5000 + b"\x01", "expected bytes"),
+])
+def test_what_msgpack_holds_besides_plain_fields_is_refused_by_name(tmp_path, value, found):
+    def default(one):
+        kind = {"O": b"O", "V": b"V"}.get(one.dtype.kind, b"")
+        return of_numpy(one, kind) | ({b"type": one.dtype.descr} if kind else {})
+
+    write_packed(tmp_path / "a.lmdb", [[b"image", 1], value], default)
+    done = run_shale("ls", tmp_path / "a.lmdb", "--parse", "tensorpack", code=(1, 3))
+    said = done.stderr.decode()
+    assert "sample '00000001'" in said and "not of layout tensorpack" in said
+    assert found == "damaged" or found in said
+    assert b"value (bytes)" in run_shale("info", tmp_path / "a.lmdb").stdout
+
+
 def test_class_names_of_videos_are_those_of_their_folders(tmp_path):
     write_coclr(tmp_path / "a.lmdb", True)
     with shale.Dataset(tmp_path / "a.lmdb") as dataset:
         assert list(dataset.classes) == ["Archery", "Biking", "Diving"]
 
 
-def test_flipped_bits_are_found(tmp_path):
-    write_lyken(tmp_path / "a.lmdb")
+@pytest.mark.parametrize("write_layout", [write_lyken, write_packed_components])
+def test_flipped_bits_are_found(tmp_path, write_layout):
+    write_layout(tmp_path / "a.lmdb")
     run_shale("index", tmp_path / "a.lmdb", "--crc")
     whole = (tmp_path / "a.lmdb").read_bytes()
     for place in range(17, len(whole), len(whole) // 40):

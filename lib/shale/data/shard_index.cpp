@@ -8,9 +8,9 @@
 namespace shale {
 namespace {
 
-constexpr std::string_view kDialectNames[] = {"own",        "plain", "msgpack", "coclr",
-                                              "lyken-old",  "caffe", "xunge",   "thecml",
-                                              "tensorpack", "pickle"};
+constexpr std::string_view kDialectNames[] = {"own",        "plain",  "msgpack", "coclr",
+                                              "lyken-old",  "caffe",  "xunge",   "thecml",
+                                              "tensorpack", "pickle", "lsun"};
 
 }  // namespace
 

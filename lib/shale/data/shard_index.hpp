@@ -66,8 +66,9 @@ enum class Dialect : std::uint8_t {
   caffe,       ///< Datum messages
   xunge,       ///< folder2lmdb with pickles
   thecml,      ///< the same, as a DataLoader collates it
-  tensorpack,  ///< pickled lists of fields
+  tensorpack,  ///< lists of fields, pickled or msgpack
   pickle,      ///< each value is a pickle of fields (--parse pickle)
+  lsun,        ///< encoded images, and nothing else
 };
 [[nodiscard]] std::string_view name_of(Dialect dialect);
 /// Errors: Code::damaged for an unknown name.

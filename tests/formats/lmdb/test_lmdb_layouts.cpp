@@ -145,6 +145,87 @@ TEST_CASE("lmdb layouts: pixels of a Datum are a tensor, compressed images are b
   CHECK(samples_of(dir / "encoded.lmdb", encoded) == std::vector<std::string>{"a jpg 7"});
 }
 
+// [uint8 array, label], as msgpack_numpy has them.
+std::string packed(const std::string& image, char label) {
+  const std::string array = "\x85" + bin("nd") + "\xc3" + bin("type") + str("|u1") + bin("kind") +
+                            bin("") + bin("shape") + list_of({"\xce" + be32(image.size())}) +
+                            bin("data") + bin(image);
+  return list_of({array, std::string(1, label)});
+}
+
+Entries packed_of(std::size_t samples) {
+  Entries entries;
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < samples; ++i) {
+    keys.push_back(bin("0000000" + std::to_string(i)));
+    entries.emplace_back("0000000" + std::to_string(i),
+                         packed("image " + std::to_string(i), static_cast<char>(i)));
+  }
+  entries.emplace_back("__keys__", list_of(keys));
+  return entries;
+}
+
+TEST_CASE(
+    "lmdb layouts: tensorpack's values may be msgpack, with arrays as msgpack_numpy has them") {
+  const test::TempDir dir;
+  LmdbFile(dir / "a.lmdb").put_all(packed_of(9));
+
+  const Survey survey = survey_of(dir / "a.lmdb");
+
+  CHECK(survey.layout.dialect == Dialect::tensorpack);
+  CHECK(survey.notes.empty());
+  const std::vector<std::string> samples = samples_of(dir / "a.lmdb", survey);
+  REQUIRE(samples.size() == 9);
+  CHECK(samples[8] == "00000008 image 8 8");
+}
+
+TEST_CASE("lmdb layouts: of tensorpack's values the one that differs is in the note") {
+  const test::TempDir dir;
+  LmdbFile(dir / "a.lmdb").put_all(packed_of(9));
+  overwrite(dir / "a.lmdb", "00000005", list_of({"\xc0", "\x01"}));
+
+  const Survey survey = survey_of(dir / "a.lmdb");
+
+  CHECK(survey.layout.dialect == Dialect::plain);
+  REQUIRE(survey.notes.size() == 1);
+  CHECK(survey.notes[0] ==
+        "read as plain entries; sample '00000005': not of layout tensorpack: "
+        "the value has nil, expected bytes, a string, a number or an array");
+}
+
+TEST_CASE("lmdb layouts: values that are all images, and nothing else, are LSUN's") {
+  const std::string jpeg = "\xff\xd8\xff\xe0 jpeg", png = "\x89PNG\r\n\x1a\n png",
+                    webp = "RIFF\x10___WEBP webp";
+  const test::TempDir dir;
+  LmdbFile(dir / "a.lmdb").put_all({{"a", jpeg}, {"b", png + std::string(5000, 'x')}, {"c", webp}});
+
+  const Survey survey = survey_of(dir / "a.lmdb");
+
+  CHECK(survey.layout.dialect == Dialect::lsun);
+  REQUIRE(survey.schema.fields.size() == 1);
+  CHECK(survey.schema.fields[0].name == "image");
+  const test::LmdbScanned scanned =
+      test::scan_lmdb(dir / "a.lmdb", survey.schema, survey.layout, true);
+  CHECK(scanned.findings.empty());
+  REQUIRE(scanned.rows.size() == 3);
+  CHECK(stored(dir / "a.lmdb", scanned.rows[0].cells[0].place) == jpeg);
+  CHECK(stored(dir / "a.lmdb", scanned.rows[2].cells[0].place) == webp);
+}
+
+TEST_CASE("lmdb layouts: one value that is not an image, and the file is plain without a note") {
+  for (const std::string value : {"", "\xff\xd8", "RIFF", "RIFF\x10___WAVE", "GIF89a", "text"}) {
+    const test::TempDir dir;
+    LmdbFile(dir / "a.lmdb").put_all({{"a", "\xff\xd8\xff\xe0 jpeg"}, {"b", value}});
+    CAPTURE(value);
+    CHECK(survey_of(dir / "a.lmdb").layout.dialect == Dialect::plain);
+    CHECK(survey_of(dir / "a.lmdb").notes.empty());
+    CHECK(
+        refusal(dir / "a.lmdb", Dialect::lsun)
+            .find("not of layout lsun: the value does not begin like a JPEG, PNG or WebP image") !=
+        std::string::npos);
+  }
+}
+
 TEST_CASE("lmdb layouts: one value of another shape and the file is plain, with a note") {
   const test::TempDir dir;
   const std::string path = dir / "a.lmdb";
