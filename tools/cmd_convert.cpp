@@ -98,7 +98,8 @@ std::string file_text(const ConvertReport& report, const std::string& output) {
           ? array_text(manifest.schema.fields.front(), manifest.digest.samples)
           : fmt::format("{} of {}", format_counted(manifest.digest.samples, "sample", "samples"),
                         manifest.format);
-  return fmt::format("{} {} to {} ({}{}){}\n", verb_of(report), what, output,
+  return fmt::format("{} {} {} {} ({}{}){}\n", verb_of(report), what,
+                     report.was_complete ? "in" : "to", output,
                      report.is_plan && !manifest.layout.rows.has_strides() ? "about " : "",
                      format_size(report.file_bytes), classes_text(manifest));
 }
@@ -259,9 +260,10 @@ void declare_convert(CommandLine& line) {
       ("compress", po::value<std::string>()->value_name("none|deflate"),
        "(.npz as output) compress the arrays; default: none")  //
       ("layout",
-       po::value<std::string>()->value_name("coclr|coclr-k400|xunge|caffe|flat|vlen|fixed"),
+       po::value<std::string>()->value_name("coclr|coclr-k400|xunge|caffe|lsun|flat|vlen|fixed"),
        "(.lmdb as output) write the file for readers of this layout: CoCLR, folder2lmdb, Caffe; "
-       "(.h5) one flat dataset and offsets (default), one value per image, or (N, H, W, 3) "
+       "lsun: OUTPUT becomes a directory with one LMDB directory per class; (.h5) one flat dataset "
+       "and offsets (default), one value per image, or (N, H, W, 3) "
        "pixels")  //
       ("verify", po::bool_switch(), "verify the result (as verify --full does) before finishing");
   add_file_options(line);

@@ -388,6 +388,7 @@ std::string numpy_command(std::string_view path) {
 
 std::string next_command(const ConvertReport& report, const std::string& output) {
   if (report.is_plan) return "the same command without --dry-run";
+  if (!report.class_directory.empty()) return "shale info " + printable(report.class_directory);
   if (!report.is_one_file) return "shale verify " + output;
   if (is_array_name(output)) return numpy_command(output);
   if (is_archive_name(output))

@@ -40,7 +40,9 @@ int bid_for_lmdb(const Probe& probe) {
 
 constexpr OptionSpec kOptions[] = {
     {.name = kLayoutOption,
-     .summary = "what readers of other programs want: coclr, xunge or caffe (one file only)",
+     .summary =
+         "what readers of other programs want: coclr, xunge or caffe (one file only), lsun (a file "
+         "per class)",
      .default_value = kOwnLayout}};
 
 ShardLayout lmdb_layout(const Schema& schema, const OptionSet& options) {

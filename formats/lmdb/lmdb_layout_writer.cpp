@@ -21,7 +21,7 @@
 namespace shale {
 namespace {
 
-constexpr std::string_view kCoclr = "coclr", kXunge = "xunge", kCaffe = "caffe";
+constexpr std::string_view kCoclr = "coclr", kXunge = "xunge", kCaffe = "caffe", kLsun = "lsun";
 constexpr std::uint64_t kMostNameBytes = 32 << 20;
 
 std::string big_endian(std::uint8_t tag, std::uint64_t number, int bytes) {
@@ -179,6 +179,18 @@ class CaffeWriter final : public LayoutFileWriter {
   }
 };
 
+// Nothing but images. Of the hashes that are LSUN's own keys, the order would not be that of the
+// samples.
+class LsunWriter final : public LayoutFileWriter {
+ public:
+  using LayoutFileWriter::LayoutFileWriter;
+
+ private:
+  void take(const Record& record, std::uint64_t number) override {
+    add(fmt::format("{:08}", number), record.parts.front());
+  }
+};
+
 class CoclrWriter final : public LayoutFileWriter {
  public:
   using LayoutFileWriter::LayoutFileWriter;
@@ -321,6 +333,13 @@ Record encode_datum(const Sample& sample, const Schema& schema) {
   return record;
 }
 
+Record encode_image(const Sample& sample, const Schema& schema) {
+  const ImageAndLabel at = places_in(schema);
+  Record record = record_of(sample, schema);
+  append_image(record, at.image, std::get<Bytes>(sample.values[at.image]));
+  return record;
+}
+
 Record encode_video(const Sample& sample, const Schema& schema) {
   const ImageAndLabel at = places_in(schema);
   Record record = record_of(sample, schema);
@@ -343,7 +362,7 @@ Record encode_video(const Sample& sample, const Schema& schema) {
 }  // namespace
 
 void check_fits_layout(std::string_view layout, const Schema& schema) {
-  if (layout != kCoclr && layout != kXunge && layout != kCaffe)
+  if (layout != kCoclr && layout != kXunge && layout != kCaffe && layout != kLsun)
     throw Error(Code::usage, "layout '{}' is not written", layout);
   const Kind wanted = layout == kCoclr ? Kind::list : Kind::bytes;
   bool fits = schema.fields.size() == 2;
@@ -361,6 +380,7 @@ void check_fits_layout(std::string_view layout, const Schema& schema) {
 Record encode_layout_value(std::string_view layout, const Sample& sample, const Schema& schema) {
   Record record = layout == kCoclr   ? encode_video(sample, schema)
                   : layout == kXunge ? encode_pickled_pair(sample, schema)
+                  : layout == kLsun  ? encode_image(sample, schema)
                                      : encode_datum(sample, schema);
   record.row.record_offset = 0;
   record.row.record_length = record.parts[0].size();
@@ -370,6 +390,7 @@ Record encode_layout_value(std::string_view layout, const Sample& sample, const 
 std::unique_ptr<ShardWriter> create_layout_file(std::string_view layout, OutputFile& file) {
   if (layout == kCoclr) return std::make_unique<CoclrWriter>(file);
   if (layout == kXunge) return std::make_unique<XungeWriter>(file);
+  if (layout == kLsun) return std::make_unique<LsunWriter>(file);
   return std::make_unique<CaffeWriter>(file);
 }
 

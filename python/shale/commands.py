@@ -113,8 +113,8 @@ def convert(
         shuffle: write the samples in a shuffled order.
         seed: of ``shuffle``, and of shares in ``split``; default 0.
         parse: of an LMDB file: ``"plain"`` makes each value one field, ``"msgpack"`` the entries of the map that it holds,
-            ``"pickle"`` what it pickles, of plain data; ``"coclr"``, ``"lyken-old"``, ``"caffe"``, ``"xunge"``, ``"thecml"`` and
-            ``"tensorpack"`` are layouts of known programs. Default, as ``"auto"``: what its index says, else the layout that it has,
+            ``"pickle"`` what it pickles, of plain data; ``"coclr"``, ``"lyken-old"``, ``"caffe"``, ``"xunge"``, ``"thecml"``,
+            ``"tensorpack"`` and ``"lsun"`` are layouts of known programs. Default, as ``"auto"``: what its index says, else the layout that it has,
             else ``"plain"``.
         index_dir: for a file of another tool, the directory of its index.
         ext: suffixes such as ``["mp4", "wav"]`` or ``"mp4,wav"``: the files of a folder that have one are the samples, whatever
@@ -134,6 +134,7 @@ def convert(
         listing: of a folder: a file with the list of its files, which several calls share. The first one makes it.
         with_index: for one file: write its index beside it in the same pass.
         layout: of an .lmdb output: ``"coclr"``, ``"xunge"`` or ``"caffe"`` writes the file for readers of that layout (docs/foreign.md).
+            ``"lsun"`` makes ``output`` a directory with one LMDB directory per class, for ``torchvision.datasets.LSUN``.
             Of an .h5 output: ``"vlen"`` or ``"fixed"`` writes ``images`` (N) of variable length, or (N, H, W, 3) uint8 pixels of JPEG images that
             all have one size, and ``labels`` (N) int64; ``"flat"`` is the default, one flat dataset and offsets.
         compress: of an .npz archive: ``"none"`` (default) or ``"deflate"``.
@@ -186,7 +187,7 @@ def convert(
         "part_offset": whole_number(part_offset, "part_offset"),
         "listing": _maybe_path(listing, "listing"),
         "with_index": flag(with_index, "with_index"),
-        "layout": one_of(layout, "layout", (None, "coclr", "coclr-k400", "xunge", "caffe", "flat", "vlen", "fixed")),
+        "layout": one_of(layout, "layout", (None, "coclr", "coclr-k400", "xunge", "caffe", "lsun", "flat", "vlen", "fixed")),
         "compress": one_of(compress, "compress", (None, "none", "deflate")),
         "verify": flag(verify, "verify"),
         "io": one_of(io, "io", ("auto", "direct", "buffered")),

@@ -63,6 +63,7 @@ COVERED_BY = {
     "ops/append": ("tests/faults/test_append.py", "test_shards_come_behind_the_old_ones"),
     "ops/appended_keys": ("tests/faults/test_append.py", "test_keys_of_the_old_set_are_found"),
     "sources/numbered_source": ("tests/faults/test_append.py", "test_arrays_in_each_format_as_if_concatenated"),
+    "ops/class_files": ("tests/faults/test_class_files.py", "test_killed_in_the_last_steps"),
     "ops/repair": ("tests/faults/test_repair.py", "test_files_come_from_a_copy_whatever_is_damaged"),
     "ops/make_shards_again": ("tests/faults/test_repair.py", "test_shards_are_made_again_from_the_source"),
 }

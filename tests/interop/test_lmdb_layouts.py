@@ -253,7 +253,8 @@ def test_it_is_indexed_verified_and_converted(layout, tmp_path):
 
 
 @pytest.mark.parametrize("value, found", [
-    ([np.array([1], object), 1], "one of plain numbers"),
+    ([np.array([1], object), 1], "a dtype of numbers"),
+    ([{b"nd": True, b"type": "<f4", b"kind": b"V", b"shape": [1], b"data": b"1234"}, 1], "one of plain numbers"),
     ([np.zeros(2, "<i4,<f4"), 1], "a dtype of numbers"),
     ([np.zeros(2, ">i4"), 1], "a dtype of numbers, little-endian"),
     ([{b"complex": True, b"data": "1j"}, 1], "expected an array or a number of NumPy"),
@@ -269,7 +270,7 @@ def test_it_is_indexed_verified_and_converted(layout, tmp_path):
     (b"\x92\xc4\x7fx\x01", "damaged"),
     (b"\xdd\xff\xff\xff\xff\x01", "damaged"),
     (b"\x91\x01\x01", "left over"),
-    (b"\x91" * 5000 + b"\x01", "expected bytes"),
+    (b"\x91" * 5000 + b"\x01", "nested more than 32 deep"),
 ])
 def test_what_msgpack_holds_besides_plain_fields_is_refused_by_name(tmp_path, value, found):
     def default(one):

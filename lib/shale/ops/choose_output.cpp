@@ -5,6 +5,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/format/format.hpp"
 #include "shale/shards/place.hpp"
+#include "shale/shards/shard_bounds.hpp"
 
 namespace shale {
 namespace {
@@ -51,8 +52,28 @@ bool is_deflate(const OutputOptions& options, const std::string& output) {
               printable(*options.compression));
 }
 
-void refuse_unfit_layout(ConvertRequest& request) {
+// One LMDB directory per class.
+constexpr std::string_view kByClass = "lsun";
+
+void refuse_unfit_classes(ConvertRequest& request, const OutputOptions& options) {
+  if (request.format != "lmdb" || format_of_output(request.output) != nullptr) {
+    throw Error(Code::usage, "--layout {}: it is a directory with an LMDB directory per class",
+                kByClass)
+        .at(request.output)
+        .hint("choose an output without a suffix, and leave out --to");
+  }
+  const std::string_view option = request.verify          ? "--verify"
+                                  : options.is_append     ? "--append"
+                                  : options.shard_bytes   ? "--shard-size"
+                                  : options.shard_samples ? "--shard-samples"
+                                                          : "";
+  if (!option.empty()) throw does_nothing_by_class(option, request.output);
+  request.shard_bytes = kAnySize;
+}
+
+void refuse_unfit_layout(ConvertRequest& request, const OutputOptions& options) {
   if (request.layout.empty()) return;
+  if (request.layout == kByClass) return refuse_unfit_classes(request, options);
   const bool is_flat = request.layout == "flat";
   const bool is_hdf5 = is_flat || request.layout == "vlen" || request.layout == "fixed";
   const bool is_one_file = format_of_output(request.output) != nullptr;
@@ -141,10 +162,12 @@ void choose_output(ConvertRequest& request, const OutputOptions& options) {
                   printable(request.output))
           .hint("choose an output that ends in .npz; shards of arrays are --to npy");
     }
-    const bool is_given = options.format || !options.is_append;
-    if (!options.format && is_given) refuse_unknown_suffix(request.output);
+    OutputOptions chosen = options;
+    if (options.layout == kByClass && !options.format) chosen.format = "lmdb";
+    const bool is_given = chosen.format || !options.is_append;
+    if (!chosen.format && is_given) refuse_unknown_suffix(request.output);
     // format_named("") lists the formats: the chooser.
-    request.format = is_given ? format_named(options.format.value_or("")).name : std::string();
+    request.format = is_given ? format_named(chosen.format.value_or("")).name : std::string();
     if (options.with_index) {
       throw Error(Code::usage,
                   "--with-index is for an output that is one file; shards always have one")
@@ -158,10 +181,17 @@ void choose_output(ConvertRequest& request, const OutputOptions& options) {
     throw Error(Code::usage, "--shard-samples 0: a shard holds at least one sample");
   request.is_append = options.is_append;
   request.layout = options.layout.value_or("");
-  refuse_unfit_layout(request);
+  refuse_unfit_layout(request, options);
   if (options.is_append) request.shard_bytes = request.shard_samples = 0;  // as the dataset has it
   request.shard_bytes = options.shard_bytes.value_or(request.shard_bytes);
   request.shard_samples = options.shard_samples.value_or(request.shard_samples);
+}
+
+Error does_nothing_by_class(std::string_view option, const std::string& output) {
+  return Error(Code::usage, "--layout {} with {}: each class is one file, written without an index",
+               kByClass, option)
+      .at(output)
+      .hint("leave it out");
 }
 
 Error does_nothing_for_file(std::string_view option, const std::string& output) {

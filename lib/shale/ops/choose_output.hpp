@@ -34,6 +34,9 @@ void refuse_idle_seed(const ConvertRequest& request, bool is_given);
 /// Errors: Code::usage for '-', which stands for a stream; Code::unsupported for a URL.
 void refuse_stream(const std::string& output);
 
+/// The error for an option that would do nothing, as the output is a file per class.
+[[nodiscard]] Error does_nothing_by_class(std::string_view option, const std::string& output);
+
 /// The error for an option that would do nothing, as the output is one file.
 [[nodiscard]] Error does_nothing_for_file(std::string_view option, const std::string& output);
 

@@ -8,6 +8,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/ops/append.hpp"
 #include "shale/ops/choose_output.hpp"
+#include "shale/ops/class_files.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/shards/place.hpp"
 
@@ -129,6 +130,7 @@ PartNumber parse_part(std::string_view text, std::optional<std::uint64_t> offset
 void choose_part(ConvertRequest& request, const PartNumber& part) {
   if (format_of_output(request.output) != nullptr)
     throw does_nothing_for_file("part", request.output);
+  if (is_by_class(request)) throw does_nothing_by_class("--part", request.output);
   if (request.is_append) throw excluded_by_append("--part", request.output);
   refuse_other_parts(request.output, part);
   request.part = part;

@@ -25,6 +25,15 @@ OptionSet format_options_of(const ConvertRequest& request, const Format& format)
   return options;
 }
 
+namespace {
+
+// Files for other readers have no list beside them.
+bool has_lists(const ShardSetWriter::Options& options) {
+  return options.file_name.empty() && !options.divided_by;
+}
+
+}  // namespace
+
 std::uint64_t memory_for_samples(std::uint64_t memory_bytes, const SourceInfo& source) {
   const std::uint64_t of_source = std::max(list_memory(memory_bytes), source.memory_bytes);
   return memory_bytes - of_source - ShardSetWriter::buffer_bytes(memory_bytes);
@@ -82,7 +91,8 @@ Conversion::Conversion(const ConvertRequest& request, const Events& events, cons
       format_(format),
       format_options_(format_options_of(request, format)),
       source_(source),
-      shown_skips_(options.file_name.empty() ? kShownSkips : kShownSkipsOfFile),
+      shown_skips_(has_lists(options) ? kShownSkips : kShownSkipsOfFile),
+      divided_by_(options.divided_by),
       writer_(format, source.info().schema, format_options_, work,
               writer_options(std::move(options), from.has_value())),
       skipped_path_(join_path(work.path(), list_name(kSkippedName, run))),
@@ -187,6 +197,7 @@ void Conversion::finish_lists(Manifest& manifest) {
 // The writer goes first: with the shard that it may close, the journal says what was counted.
 void Conversion::commit(const EncodedSample& sample) {
   if (sample.record) writer_.append(*sample.record);
+  if (sample.record && divided_by_) state_.label = sample.record->row.cells[*divided_by_].integer;
   state_.samples += sample.record ? sample.record->digest.samples : 1;
   state_.read.append(sample.read);
   if (sample.image && (sample.record || !sample.image->fault.empty())) report_image(sample);

@@ -80,6 +80,7 @@ class Conversion {
   OptionSet format_options_;
   Source& source_;
   const std::size_t shown_skips_;
+  const std::optional<std::size_t> divided_by_;
   ShardSetWriter writer_;
   const std::string skipped_path_;
   CsvList skipped_list_, ignored_list_, images_list_;

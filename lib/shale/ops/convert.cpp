@@ -16,11 +16,13 @@
 #include "shale/io/path_facts.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/ops/append.hpp"
+#include "shale/ops/class_files.hpp"
 #include "shale/ops/coclr_k400.hpp"
 #include "shale/ops/coclr_lists.hpp"
 #include "shale/ops/compare_content.hpp"
 #include "shale/ops/conversion.hpp"
 #include "shale/ops/dataset_output.hpp"
+#include "shale/ops/file_output.hpp"
 #include "shale/ops/identity.hpp"
 #include "shale/ops/one_file.hpp"
 #include "shale/ops/resumption.hpp"
@@ -76,13 +78,26 @@ ShardSetWriter::Options shards_of(const ConvertRequest& request) {
   return {.limit_bytes = request.shard_bytes, .limit_samples = request.shard_samples};
 }
 
+ShardSetWriter::Options division_of(const ConvertRequest& request, const Schema& schema) {
+  return is_by_class(request) ? division_by_class(schema) : shards_of(request);
+}
+
+void refuse_taken_place(const ConvertRequest& request, Place place) {
+  if (is_by_class(request)) return refuse_taken_by_class(request, place);
+  refuse_strange_output(request.output, place);
+}
+
 // An output directory, held by this run, with what an earlier one left in it.
 struct TakenOutput {
   TakenOutput(const ConvertRequest& request, const Events& events)
       : work(request.output), set(SetPlace::of_dataset(request.output)) {
-    was_swapping = finish_swap(set, work);
+    was_swapping = is_by_class(request) ? finish_moves(request, work) : finish_swap(set, work);
     place = look_at(request.output);
-    left = find_unfinished_run(work, events);
+    if (was_swapping && is_by_class(request)) {
+      left.journal = work.previous_run();  // its shards are in their places
+    } else {
+      left = find_unfinished_run(work, events);
+    }
   }
   [[nodiscard]] bool replaces() const { return place == Place::dataset; }
 
@@ -154,9 +169,13 @@ std::optional<RunState> begin_run(const ConvertRequest& request, TakenOutput& ou
     output.left = {};
   }
   if (output.replaces()) say_both_stay(request.output, source.manifest.bytes, events);
-  require_space(request, format, source, shards_of(request), work,
+  require_space(request, format, source, division_of(request, source.schema), work,
                 output.replaces() ? kSpaceForBothHint : kSpaceHint, events);
-  say_notes(source, events);
+  if (is_by_class(request)) {
+    for (const std::string& note : source.notes) events.say(note);
+  } else {
+    say_notes(source, events);
+  }
   work.keep_new_listing();
   if (!from) {
     work.begin(input.head);
@@ -167,6 +186,22 @@ std::optional<RunState> begin_run(const ConvertRequest& request, TakenOutput& ou
   return from;
 }
 
+// A run by class that was killed when all of its samples were there is finished by now.
+std::optional<ConvertReport> completed_by_class(const ConvertRequest& request, TakenOutput& output,
+                                                OpenedInput& input) {
+  if (!output.was_swapping) return std::nullopt;
+  if (is_head_of(output.left, input.head)) {
+    ConvertReport report = report_by_class(request, output.work, std::move(input.wanted));
+    input.source.reset();
+    output.work.drop_journal();
+    output.work.remove();
+    return report;
+  }
+  output.left = {};  // it was of another command, and there is nothing left of it to go on with
+  if (!request.overwrite) throw already_exists(request.output);
+  return std::nullopt;
+}
+
 // What was decided before the lock was taken may be wrong by now: all is looked at again.
 ConvertReport convert_into(const ConvertRequest& request, const Events& events,
                            const Format& format) {
@@ -175,13 +210,18 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
   OpenedInput input;
   std::optional<RunState> from;
   try {
-    refuse_strange_output(request.output, output.place);
+    refuse_taken_place(request, output.place);
     // Before anything is listed: it may take hours.
     if (output.left.fault && !request.overwrite) throw Error(*output.left.fault);
     input = open_or_continue(request, output, format, events);
     const SourceInfo& info = input.source->info();
+    if (is_by_class(request)) {
+      if (std::optional<ConvertReport> done = completed_by_class(request, output, input))
+        return std::move(*done);
+      refuse_unfit_classes(request, info);
+    }
     const bool is_this_run =
-        output.was_swapping &&
+        !is_by_class(request) && output.was_swapping &&
         !first_difference(identity_of(read_manifest(request.output)), identity_of(input.wanted));
     if (output.replaces() && (is_this_run || !request.overwrite)) {
       ConvertReport report = already_complete(request, input.wanted, info);
@@ -191,8 +231,13 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
       return report;
     }
     refuse_other_run(request, output.left, input.head);
-    refuse_taken_names(request.output, format, info.schema);
+    if (!is_by_class(request)) refuse_taken_names(request.output, format, info.schema);
     from = begin_run(request, output, format, input, events);
+    if (is_by_class(request)) {
+      const Schema schema = info.schema;
+      input.source.reset();
+      input.source = open_by_class(request, schema, work, events);
+    }
   } catch (...) {
     input.source.reset();
     (void)remove_file(work.new_listing_path());
@@ -202,11 +247,14 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
   }
   ConvertReport report;
   try {
-    Conversion conversion(request, events, format, *input.source, work, shards_of(request), from);
+    Conversion conversion(request, events, format, *input.source, work,
+                          division_of(request, input.source->info().schema), from);
     conversion.run();
     report = conversion.finish(std::move(input.wanted));
-    conversion.finish_lists(report.manifest);
-    write_set_manifest(report.manifest, format, work);
+    if (!is_by_class(request)) {
+      conversion.finish_lists(report.manifest);
+      write_set_manifest(report.manifest, format, work);
+    }
   } catch (...) {
     input.source.reset();
     const Code code = code_in_flight();
@@ -215,8 +263,12 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
     throw;
   }
   input.source.reset();  // before the folder that its scratch files are in
-  put_in_place(output.set, work);
-  work.remove();
+  if (is_by_class(request)) {
+    finish_by_class(request, work, report);
+  } else {
+    put_in_place(output.set, work);
+    work.remove();
+  }
   return report;
 }
 
@@ -235,7 +287,7 @@ ConvertReport convert(const ConvertRequest& request, const Events& events) {
   }
   const Format& format = format_named(request.format);
   const Place place = look_at(request.output);
-  refuse_strange_output(request.output, place);
+  refuse_taken_place(request, place);
   refuse_nested({request.output}, inputs_of(request));
   const bool is_finished =
       place == Place::dataset && !request.overwrite && !is_swapping(request.output);
@@ -244,6 +296,7 @@ ConvertReport convert(const ConvertRequest& request, const Events& events) {
     // must.
     const std::unique_ptr<Source> source = open_input(request, temporary_folder(), events);
     check_schema_fits(format, source->info().schema);
+    if (is_by_class(request)) refuse_unfit_classes(request, source->info());
     Manifest wanted = wanted_manifest(request, source->info());
     if (is_finished) {
       report = already_complete(request, wanted, source->info());
@@ -259,6 +312,7 @@ ConvertReport convert(const ConvertRequest& request, const Events& events) {
     } else {
       report = plan_conversion(request, format, *source, std::move(wanted),
                                {request.shard_bytes, request.shard_samples});
+      if (is_by_class(request)) plan_by_class(report);
     }
   } else {
     report = convert_into(request, events, format);

@@ -76,6 +76,8 @@ struct ConvertReport {
   bool is_one_file = false;  ///< the output is a file, not a directory of shards
   std::string index = {};    ///< of one file: the manifest that stands beside it; empty: none
   std::vector<WrittenList> lists = {};  ///< of a split: beside the one file, or in the directory
+  /// Of --layout lsun: the first of the directories in the output, one per class; else empty.
+  std::string class_directory = {};
   /// Of --append: what the run added, or would add; `manifest` is then that of the whole set.
   std::optional<AppendedSamples> appended = {};
   bool is_plan = false;  ///< --dry-run: nothing was written; shard_count is computed from sizes

@@ -24,13 +24,13 @@ std::string folder_of_file(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-namespace {
-
 Error already_exists(const std::string& output) {
   return Error(Code::exists, "already exists")
       .at(output)
       .hint("choose another output, or pass --overwrite to replace it");
 }
+
+namespace {
 
 // In the work folder of each output, while several get their names: `promise` says which ones, a
 // line each, that of the first one; `old` is the file that is replaced.

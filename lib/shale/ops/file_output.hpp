@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "shale/base/error.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/format/source.hpp"
 #include "shale/shards/set_swap.hpp"
@@ -17,6 +18,9 @@ namespace shale {
 
 /// The folder that a file is in.
 [[nodiscard]] std::string folder_of_file(const std::string& path);
+
+/// The error for an output that exists. To be thrown.
+[[nodiscard]] Error already_exists(const std::string& output);
 
 /// Errors: Code::exists for an output that exists and must not be overwritten, or a folder.
 void refuse_taken_output(const std::string& output, bool overwrite);

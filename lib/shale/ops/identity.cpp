@@ -60,6 +60,7 @@ Identity shaping_options(const ConvertRequest& request, const SourceInfo& source
   if (source.chosen != Hash128{}) options.emplace_back(kChosenSamples, source.chosen.hex());
   options.emplace_back("hidden", source.hidden.empty() ? name_of(request.hidden) : source.hidden);
   if (!source.suffixes.empty()) options.emplace_back(kSuffixesOption, source.suffixes);
+  if (!request.layout.empty()) options.emplace_back(kLayoutOption, request.layout);
   options.emplace_back("on_error", name_of(request.on_error));
   options.emplace_back(kLabels, source.labels.hex());
   return options;
@@ -140,6 +141,9 @@ std::optional<std::string> first_difference(const Identity& was, const Identity&
   if (has(was, kSuffixesOption) != has(is, kSuffixesOption))
     return fmt::format("{} before, {} now", has(was, kSuffixesOption) ? "files by --ext" : "images",
                        has(is, kSuffixesOption) ? "files by --ext" : "images");
+  if (has(was, kLayoutOption) != has(is, kLayoutOption))
+    return fmt::format("{} before, {} now", has(was, kLayoutOption) ? "a file per class" : "shards",
+                       has(is, kLayoutOption) ? "a file per class" : "shards");
   for (std::size_t i = 0; i < std::max(was.size(), is.size()); ++i) {
     if (i >= was.size() || i >= is.size() || was[i].first != is[i].first) {
       return "it was made by another version of shale";

@@ -6,7 +6,8 @@
 #include "shale/base/error.hpp"
 #include "shale/shards/naming.hpp"
 
-// NAME=VALUE, separated by blanks; of images "images=yes", type:NAME and odd:NAME.
+// NAME=VALUE, separated by blanks; label, where there is one; of images "images=yes", type:NAME and
+// odd:NAME.
 
 namespace shale {
 namespace {
@@ -52,6 +53,7 @@ void take_entry(RunState& state, std::string_view name, std::string_view value) 
   if (name == "keys") state.read.keys = hash_in(value);
   if (name == kSkippedName) state.skipped_list = rows_in(value);
   if (name == kImagesName) state.images_list = rows_in(value);
+  if (name == "label") state.label = static_cast<std::int64_t>(number_in(value));
   if (name == "images") state.images.emplace();
   if (!state.images) return;
   if (name.starts_with(kType))
@@ -68,6 +70,7 @@ std::string state_line(const RunState& state) {
       state.samples, state.bad, state.skipped, state.read.samples, state.read.content.hex(),
       state.read.ordered.hex(), state.read.keys.hex(), kSkippedName, text_of(state.skipped_list),
       kImagesName, text_of(state.images_list));
+  if (state.label) line += fmt::format(" label={}", static_cast<std::uint64_t>(*state.label));
   if (!state.images) return line;
   line += " images=yes";
   for (const auto& [name, count] : state.images->types)

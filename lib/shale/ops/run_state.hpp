@@ -20,6 +20,7 @@ struct RunState {
   DatasetDigest read;         ///< of the source, as far as it was read
   DurableRows skipped_list, images_list;
   std::optional<ImageReport> images;
+  std::optional<std::int64_t> label;  ///< of all samples in the shard, where it holds one class
 };
 
 /// One line without tabs, for the journal, and back. Errors: Code::damaged.

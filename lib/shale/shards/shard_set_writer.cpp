@@ -67,6 +67,7 @@ struct ShardSetWriter::Impl {
   std::uint64_t shard_elements = 0;
   DatasetDigest shard_digest;
   std::uint64_t shard_payload = 0;
+  std::int64_t divider = 0;  // of options.divided_by, in the current shard
   Summary summary;
   std::optional<std::uint64_t> rows_a_shard;
 
@@ -123,7 +124,7 @@ struct ShardSetWriter::Impl {
   void append(const Record& record) {
     const std::vector<std::uint64_t> parts = part_sizes(record);
     const std::uint64_t samples = record.digest.samples;
-    const bool is_full = plan.samples + samples > options.limit_samples ||
+    const bool is_full = plan.samples + samples > options.limit_samples || is_divided(record) ||
                          largest_file_with(parts, record) > options.limit_bytes;
     if (plan.samples > 0 && is_full) {
       if (is_one_file()) {
@@ -152,7 +153,12 @@ struct ShardSetWriter::Impl {
     count(record, parts);
   }
 
+  [[nodiscard]] bool is_divided(const Record& record) const {
+    return options.divided_by && record.row.cells[*options.divided_by].integer != divider;
+  }
+
   void count(const Record& record, std::span<const std::uint64_t> parts) {
+    if (options.divided_by) divider = record.row.cells[*options.divided_by].integer;
     sizer->add(parts, record.digest.samples);
     plan.samples += record.digest.samples;
     for (std::size_t i = 0; i < parts.size(); ++i) plan.part_bytes[i] += parts[i];

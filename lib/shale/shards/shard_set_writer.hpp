@@ -33,8 +33,10 @@ class ShardSetWriter {
     /// Not empty: one file of this name and of any size, instead of shards; the limits do not
     /// count.
     std::string file_name = {};
-    bool keeps_suffixes = false;    ///< its files keep those of a shard behind this name
-    bool writes_index = true;       ///< where rows are not fixed
+    bool keeps_suffixes = false;  ///< its files keep those of a shard behind this name
+    bool writes_index = true;     ///< where rows are not fixed
+    /// An integer field that has one value in each shard: where it changes, the next shard begins.
+    std::optional<std::size_t> divided_by = {};
     bool lists_elements = true;     ///< of lists; false: beside shards without, of shale 0.2.0
     std::uint64_t first_shard = 0;  ///< the number of its first one: others stand before it
     /// `work` goes on with the run before: its shards are the first ones of this set.

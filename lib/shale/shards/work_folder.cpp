@@ -323,8 +323,14 @@ void WorkFolder::add_shard(const ManifestShard& shard, std::string_view state) {
 }
 
 void WorkFolder::for_each_shard(const std::function<void(const ManifestShard&)>& visit) const {
+  for_each_state([&](const ManifestShard& shard, std::string_view) { visit(shard); });
+}
+
+void WorkFolder::for_each_state(
+    const std::function<void(const ManifestShard&, std::string_view)>& visit) const {
   (void)read_journal(join_path(path_, kJournalName), [&](std::string_view line) {
-    visit(parse_shard_line(line.substr(line.find('\t') + 1)));
+    const std::size_t tab = line.find('\t');
+    visit(parse_shard_line(line.substr(tab + 1)), line.substr(0, tab));
   });
 }
 

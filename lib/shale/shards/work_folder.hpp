@@ -78,6 +78,9 @@ class WorkFolder {
   /// The shard is durable. `state`: of the run when it was closed, in one line without tabs.
   void add_shard(const ManifestShard& shard, std::string_view state);
   void for_each_shard(const std::function<void(const ManifestShard&)>& visit) const;
+  /// With the state of the run when it was closed.
+  void for_each_state(
+      const std::function<void(const ManifestShard&, std::string_view state)>& visit) const;
   /// The state of the run when its last shard was closed; empty if it has none.
   [[nodiscard]] std::string last_state() const;
 

@@ -21,6 +21,7 @@ TEST_CASE("run state: its line holds all of it") {
   state.read.ordered = xxh3_128(as_bytes("b"));
   state.read.keys = xxh3_128(as_bytes("c"));
   for (const bool has_images : {false, true}) {
+    if (has_images) state.label = 7;
     if (has_images) state.images = {{{"jpeg", 3}, {"png", 6}}, {{"wrong-suffix", 2}}};
     const RunState again = state_from_line(state_line(state));
     CHECK(state_line(state).find('\t') == std::string::npos);
@@ -30,6 +31,7 @@ TEST_CASE("run state: its line holds all of it") {
     CHECK(again.skipped_list == state.skipped_list);
     CHECK(again.images_list == state.images_list);
     CHECK(again.read == state.read);
+    CHECK(again.label == state.label);
     CHECK(again.images.has_value() == has_images);
     if (!has_images) continue;
     CHECK(again.images->types == state.images->types);
