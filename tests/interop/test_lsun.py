@@ -155,7 +155,7 @@ def test_what_has_no_meaning_is_refused_by_name(train, tmp_path):
     assert "layout lsun holds an image" in refusal(tmp_path / "x.npy", out, code=1)
     assert "--ext: layout lsun holds images" in refusal(train, out, "--ext", "jpg")
     with pytest.raises(UsageError, match="each class is one file"):
-        shale.convert(train, out, layout="lsun", part="0/2")
+        shale.convert(train, out, layout="lsun", parts=(0, 2))
     assert "would write 66 samples of lmdb" in run_shale("convert", train, out, "--layout", "lsun", "--dry-run").stdout.decode()
     assert not out.exists()
 

@@ -242,7 +242,10 @@ void refuse_taken_by_class(const ConvertRequest& request, Place place) {
         .at(request.output)
         .hint("choose another output, or remove the dataset yourself");
   }
-  if (place == Place::other_folder && !request.overwrite) throw already_exists(request.output);
+  if (place != Place::other_folder || request.overwrite) return;
+  // Of a run that was killed when all was in its place: an empty work folder.
+  if (!request.is_dry_run) WorkFolder::clear_left(request.output);
+  throw already_exists(request.output);
 }
 
 void refuse_unfit_classes(const ConvertRequest& request, const SourceInfo& source) {
