@@ -5,6 +5,7 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/datasets/file_list.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/open_dataset.hpp"
 #include "shale/datasets/rebuild_index.hpp"
@@ -92,7 +93,15 @@ int index_files(const CommandLine& line, const CommonOptions& common, const Even
           .at(word)
           .hint("several arguments must be files of other tools; a shale dataset is indexed alone");
     }
-    files.push_back(*file);
+    const auto listed = files_of_list(*file);
+    if (!listed) {
+      files.push_back(*file);
+      continue;
+    }
+    // A list may name a file twice.
+    for (const SetMember& one : *listed) {
+      if (std::ranges::find(files, one.path) == files.end()) files.push_back(one.path);
+    }
   }
   const std::string folder = line.has("index-dir") ? line.text("index-dir") : "";
   refuse_stream(folder);

@@ -38,14 +38,16 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
     const std::string lists = lists_text(manifest, list_name);
     return is_set ? fmt::format(" ({})", lists.empty() ? list_name : lists) : std::string();
   };
+  const bool is_list = manifest.source.kind == kFileListKind;
   const std::string_view without =
       manifest.layout.rows.has_index() ? "not indexed" : "needs no index";
   std::string text =
       is_set ? fmt::format("{}: a complete {} dataset by {}\n", printable(name), manifest.format,
                            manifest.generator)
              : fmt::format("{}: {}, {}\n", printable(name),
-                           is_ours ? fmt::format("one {} file of shale", manifest.format)
-                                   : "a file of another tool",
+                           is_ours   ? fmt::format("one {} file of shale", manifest.format)
+                           : is_list ? fmt::format("a list of {} files", manifest.format)
+                                     : "a file of another tool",
                            info.is_indexed ? "indexed by " + manifest.generator : without);
   const auto add = [&](std::string_view what, const std::string& value) {
     text += fmt::format("  {:<9}{}\n", what, value);
@@ -61,8 +63,8 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
         fmt::format("{} of {}, counted from 0", manifest.part->index, manifest.part->count));
   add("shards", fmt::format("{}, {} of files, the largest {}", format_count(manifest.shard_count),
                             format_size(info.file_bytes), format_size(info.largest_file)));
-  if (is_layout(manifest.layout.dialect))
-    add("layout", std::string(name_of(manifest.layout.dialect)));
+  if (const std::string_view layout = layout_name_of(manifest.layout); !layout.empty())
+    add("layout", std::string(layout));
   add("fields", fields_text(manifest.schema, manifest.layout.rows));
   if (!manifest.classes.empty()) {
     std::vector<std::string> first;

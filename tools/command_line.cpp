@@ -213,8 +213,8 @@ void add_file_options(CommandLine& line) {
   line.add()(
       "parse",
       po::value<std::string>()->value_name(
-          "auto|plain|msgpack|pickle|coclr|lyken-old|caffe|xunge|thecml|tensorpack|lsun"),
-      "(LMDB files only) how values become fields: plain, each is one field; msgpack and "
+          "auto|plain|msgpack|pickle|coclr|lyken-old|caffe|xunge|thecml|tensorpack|lsun|robomimic"),
+      "(LMDB and HDF5 files) how values become fields: plain, each is one field; msgpack and "
       "pickle, each holds them; or the layout of a known reader. auto: what the index says, else "
       "the layout that is recognized, else plain");
 }

@@ -210,8 +210,8 @@ Json info_facts(const DatasetInfo& info) {
   }
   json["kind"] = info.manifest.layout.dialect == Dialect::own ? "dataset" : "file";
   json.update(manifest_facts(info.manifest));
-  if (is_layout(info.manifest.layout.dialect))
-    json["layout"] = name_of(info.manifest.layout.dialect);
+  if (const std::string_view layout = layout_name_of(info.manifest.layout); !layout.empty())
+    json["layout"] = layout;
   json["complete"] = true;
   json["indexed"] = info.is_indexed;
   json["file_bytes"] = info.file_bytes;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,9 @@ namespace {
 
 // Columns are few. A root with more objects has one dataset (or group) per sample.
 constexpr std::size_t kMostObjects = 1024;
+// Demonstrations have a dataset per field each.
+constexpr std::size_t kMostDemoObjects = 1 << 20;
+constexpr int kMostDepth = 8;
 // Chunks are asked for one after the other; where nearly all are missing, by their index, which
 // takes the library longer with each.
 constexpr hsize_t kSparse = 1000, kFewChunks = 1000;
@@ -232,25 +236,108 @@ class Describer {
   void describe() {
     if (!file_.is_valid()) throw failure("the HDF5 library cannot open this file");
     describe_facts();
+    const std::vector<std::string> names = names_in(file_.id(), kMostObjects, "at the root");
+    for (const std::string& name : names) describe_link(name);
+    if (has_data_group_) describe_demos();
+  }
+
+  struct NameList {
     std::vector<std::string> names;
+    std::size_t most;
+  };
+  static herr_t keep_name(hid_t, const char* name, const H5L_info_t*, void* into) noexcept {
+    NameList& list = *static_cast<NameList*>(into);
+    list.names.emplace_back(name);
+    return list.names.size() > list.most ? 1 : 0;
+  }
+
+  // Sorted.
+  static std::vector<std::string> names_in(hid_t group, std::size_t most, std::string_view where) {
+    NameList list{.names = {}, .most = most};
     (void)checked(
-        H5Literate(file_.id(), H5_INDEX_NAME, H5_ITER_INC, nullptr, &Describer::keep_name, &names),
-        "the list of objects at the root");
-    if (names.size() > kMostObjects) {
-      throw Error(Code::unsupported, "more than {} objects at the root of an HDF5 file",
-                  kMostObjects)
+        H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, &Describer::keep_name, &list),
+        fmt::format("the list of objects {}", where));
+    if (list.names.size() > most) {
+      throw Error(Code::unsupported, "more than {} objects {} of an HDF5 file", most, where)
           .hint(
               "one dataset per sample cannot be indexed: store one dataset per field, "
               "with the samples as its first dimension");
     }
-    std::sort(names.begin(), names.end());
-    for (const std::string& name : names) describe_link(name);
+    std::sort(list.names.begin(), list.names.end());
+    return std::move(list.names);
   }
 
-  static herr_t keep_name(hid_t, const char* name, const H5L_info_t*, void* into) noexcept {
-    auto& names = *static_cast<std::vector<std::string>*>(into);
-    names.emplace_back(name);
-    return names.size() > kMostObjects ? 1 : 0;
+  // The groups data/demo_N, and what is in them. Only hard links are followed, and so deep that a
+  // group inside of itself ends.
+  void describe_demos() {
+    const Hdf5Handle data(checked(H5Oopen(file_.id(), "data", H5P_DEFAULT), "the group 'data'"),
+                          H5Oclose);
+    std::vector<Hdf5Demo> demos;
+    for (std::string& name : names_in(data.id(), kMostDemoObjects, "in the group 'data'")) {
+      const std::optional<std::uint64_t> number = number_of_demo(name);
+      if (!number || !is_hard_link(data.id(), name)) continue;
+      demos.push_back({.name = std::move(name), .number = *number, .samples = {}, .datasets = {}});
+    }
+    std::sort(demos.begin(), demos.end(), [](const Hdf5Demo& a, const Hdf5Demo& b) {
+      return std::tie(a.number, a.name) < std::tie(b.number, b.name);
+    });
+    for (Hdf5Demo& demo : demos) {
+      const std::string path = "data/" + demo.name;
+      const Hdf5Handle group(checked(H5Oopen(data.id(), demo.name.c_str(), H5P_DEFAULT),
+                                     fmt::format("the object '{}'", path)),
+                             H5Oclose);
+      if (H5Iget_type(group.id()) != H5I_GROUP) continue;
+      demo.samples = attribute_of(group.id(), "num_samples");
+      send_(encode_demo(demo));
+      describe_group(group.id(), path, kMostDepth);
+    }
+  }
+
+  static bool is_hard_link(hid_t group, const std::string& name) {
+    H5L_info_t link{};
+    (void)checked(H5Lget_info(group, name.c_str(), &link, H5P_DEFAULT),
+                  fmt::format("the link '{}'", printable(name)));
+    return link.type == H5L_TYPE_HARD;
+  }
+
+  // A whole number that is not negative; nullopt for anything else.
+  static std::optional<std::uint64_t> attribute_of(hid_t object, const char* name) {
+    if (H5Aexists(object, name) <= 0) return std::nullopt;
+    const Hdf5Handle attribute(H5Aopen(object, name, H5P_DEFAULT), H5Aclose);
+    const Hdf5Handle type(H5Aget_type(attribute.id()), H5Tclose);
+    const Hdf5Handle space(H5Aget_space(attribute.id()), H5Sclose);
+    std::int64_t value = -1;
+    const bool is_number = attribute.is_valid() && type.is_valid() && space.is_valid() &&
+                           H5Tget_class(type.id()) == H5T_INTEGER &&
+                           H5Sget_simple_extent_npoints(space.id()) == 1 &&
+                           H5Aread(attribute.id(), H5T_NATIVE_INT64, &value) >= 0 && value >= 0;
+    return is_number ? std::optional(static_cast<std::uint64_t>(value)) : std::nullopt;
+  }
+
+  void describe_group(hid_t group, const std::string& path, int depth_left) {
+    for (const std::string& name : names_in(group, kMostObjects, "in a demonstration")) {
+      if (++demo_objects_ > kMostDemoObjects) {
+        throw Error(Code::unsupported, "more than {} objects in the demonstrations of an HDF5 file",
+                    kMostDemoObjects);
+      }
+      const std::string full = path + "/" + name;
+      if (!is_hard_link(group, name)) {
+        send_(encode_other(fmt::format("link '{}'", printable(full))));
+        continue;
+      }
+      const Hdf5Handle object(checked(H5Oopen(group, name.c_str(), H5P_DEFAULT),
+                                      fmt::format("the object '{}'", printable(full))),
+                              H5Oclose);
+      const H5I_type_t type = H5Iget_type(object.id());
+      if (type == H5I_DATASET) {
+        describe_dataset(object.id(), full);
+      } else if (type == H5I_GROUP && depth_left > 0) {
+        describe_group(object.id(), full, depth_left - 1);
+      } else {
+        send_(encode_other(
+            fmt::format("{} '{}'", type == H5I_GROUP ? "group" : "named type", printable(full))));
+      }
+    }
   }
 
   void describe_facts() {
@@ -283,6 +370,7 @@ class Describer {
       case H5I_DATASET:
         return describe_dataset(object.id(), name);
       case H5I_GROUP:
+        has_data_group_ = has_data_group_ || name == "data";
         return send_(encode_other(fmt::format("group '{}'", shown)));
       default:
         return send_(encode_other(fmt::format("named type '{}'", shown)));
@@ -384,6 +472,8 @@ class Describer {
   const std::function<void(Bytes)>& send_;
   Hdf5Description facts_;
   std::vector<Hdf5ChunkAt> chunks_;
+  bool has_data_group_ = false;
+  std::size_t demo_objects_ = 0;
 };
 
 }  // namespace

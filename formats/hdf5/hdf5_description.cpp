@@ -1,6 +1,8 @@
 #include "formats/hdf5/hdf5_description.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <utility>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
@@ -10,7 +12,7 @@
 namespace shale {
 namespace {
 
-enum class Message : std::uint8_t { facts = 1, dataset = 2, chunks = 3, other = 4 };
+enum class Message : std::uint8_t { facts = 1, dataset = 2, chunks = 3, other = 4, demo = 5 };
 
 constexpr std::uint64_t kMostSides = 32;  // H5S_MAX_RANK
 constexpr std::uint64_t kMostFilters = 32, kMostOthers = 8;
@@ -115,6 +117,26 @@ std::vector<std::byte> encode_other(const std::string& what) {
   return out.take();
 }
 
+std::optional<std::uint64_t> number_of_demo(std::string_view name) {
+  constexpr std::string_view kPrefix = "demo_";
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  const bool is_number = error == std::errc() && end == name.data() + name.size() &&
+                         number <= kMostBytes;  // it stands in the index as an int64
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
+std::vector<std::byte> encode_demo(const Hdf5Demo& demo) {
+  ByteWriter out;
+  out.write(static_cast<std::uint8_t>(Message::demo));
+  write_text(out, demo.name);
+  out.write(static_cast<std::uint8_t>(demo.samples ? 1 : 0));
+  out.write(demo.samples.value_or(0));
+  return out.take();
+}
+
 std::vector<std::byte> encode_chunks(const std::vector<Hdf5ChunkAt>& chunks) {
   ByteWriter out;
   out.write(static_cast<std::uint8_t>(Message::chunks));
@@ -151,25 +173,49 @@ void Hdf5DescriptionReader::take(Bytes message) {
       has_facts_ = true;
       return;
     case Message::dataset:
-      keep(message.size());
+      keep(message.size() + (description_.demos.empty() ? 0 : sizeof(Hdf5Dataset)));
       return take_dataset(in);
     case Message::chunks:
-      if (description_.datasets.empty()) break;
+      if (datasets().empty()) break;
       while (!in.at_end()) {
         const std::uint64_t chunk = in.read_u64();
-        take_chunk(description_.datasets.back(), {chunk, in.read_u64()});
+        take_chunk(datasets().back(), {chunk, in.read_u64()});
       }
       return;
     case Message::other:
-      ++description_.other_count;
-      if (description_.others.size() < kMostOthers) {
-        keep(message.size());
-        description_.others.push_back(read_text(in));
-      }
-      return;
+      return take_other(in);
+    case Message::demo:
+      keep(message.size() + sizeof(Hdf5Demo));
+      return take_demo(in);
   }
   throw Error(Code::damaged, "a description of an HDF5 file with a message of kind {}",
               static_cast<unsigned>(kind));
+}
+
+void Hdf5DescriptionReader::take_other(ByteReader& in) {
+  const bool is_of_demo = !description_.demos.empty();
+  std::vector<std::string>& others = is_of_demo ? description_.demo_others : description_.others;
+  if (!is_of_demo) ++description_.other_count;
+  if (others.size() == kMostOthers) return;
+  keep(in.remaining());
+  others.push_back(read_text(in));
+}
+
+void Hdf5DescriptionReader::take_demo(ByteReader& in) {
+  Hdf5Demo demo;
+  demo.name = read_text(in);
+  const bool has_samples = in.read_u8() != 0;
+  const std::uint64_t samples = in.read_u64();
+  if (has_samples) demo.samples = samples;
+  const std::optional<std::uint64_t> number = number_of_demo(demo.name);
+  demo.number = number.value_or(0);
+  const std::vector<Hdf5Demo>& before = description_.demos;
+  const bool is_next = before.empty() || std::pair(before.back().number, before.back().name) <
+                                             std::pair(demo.number, demo.name);
+  if (!number || !is_next) {
+    throw Error(Code::damaged, "group 'data/{}' has an invalid description", printable(demo.name));
+  }
+  description_.demos.push_back(std::move(demo));
 }
 
 void Hdf5DescriptionReader::take_dataset(ByteReader& in) {
@@ -196,11 +242,11 @@ void Hdf5DescriptionReader::take_dataset(ByteReader& in) {
       std::find(dataset.chunk.begin(), dataset.chunk.end(), std::uint64_t{0}) ==
           dataset.chunk.end() &&
       has_sound_type(dataset, description_) &&
-      (description_.datasets.empty() || description_.datasets.back().name < dataset.name);
+      (!description_.demos.empty() || datasets().empty() || datasets().back().name < dataset.name);
   if (!is_sound) {
     throw Error(Code::damaged, "dataset '{}' has an invalid description", printable(dataset.name));
   }
-  description_.datasets.push_back(std::move(dataset));
+  datasets().push_back(std::move(dataset));
 }
 
 void Hdf5DescriptionReader::take_chunk(Hdf5Dataset& dataset, Hdf5ChunkAt at) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "shale/base/bytes.hpp"
@@ -60,7 +62,15 @@ struct Hdf5Dataset {
   [[nodiscard]] std::uint64_t row_bytes() const;
 };
 
-/// What an HDF5 file holds at its root.
+/// A group `data/demo_N`, as robomimic's files have them.
+struct Hdf5Demo {
+  std::string name;                      ///< "demo_7"
+  std::uint64_t number = 0;              ///< 7
+  std::optional<std::uint64_t> samples;  ///< its attribute num_samples
+  std::vector<Hdf5Dataset> datasets;     ///< at any depth, by their paths: "data/demo_7/obs/image"
+};
+
+/// What an HDF5 file holds at its root, and in the groups `data/demo_N`.
 struct Hdf5Description {
   std::uint64_t base_address = 0;  ///< what addresses inside the file count from: the user block
   std::uint8_t address_bytes = 8;
@@ -68,17 +78,26 @@ struct Hdf5Description {
   std::vector<Hdf5Dataset> datasets;  ///< by name, bytewise
   std::vector<std::string> others;    ///< "group 'meta'": what is not a dataset, the first few
   std::uint64_t other_count = 0;
+  std::vector<Hdf5Demo> demos;  ///< by number, then by name
+  std::vector<std::string>
+      demo_others;  ///< what in them is neither group nor dataset, the first few
 };
+
+/// N of "demo_N"; nullopt for any other name.
+[[nodiscard]] std::optional<std::uint64_t> number_of_demo(std::string_view name);
 
 // A description crosses the pipe from the child that asked the library. Each message is one of
 //   u8 1, u64 base address, u8 bytes of an address, u8 bytes of a length     once, the first
 //   u8 2, dataset without its runs                                           once a dataset
 //   u8 3, (u64 chunk, u64 address)...                                        of the last dataset
 //   u8 4, text                                                               something else
+//   u8 5, text, u8 1, u64 samples (or u8 0, u64 0)                           once a demo, the last:
+//                                                                            2 to 4 then are of it
 // Texts are u32 length and bytes; lists are u32 count and elements.
 [[nodiscard]] std::vector<std::byte> encode_facts(const Hdf5Description& description);
 [[nodiscard]] std::vector<std::byte> encode_dataset(const Hdf5Dataset& dataset);
 [[nodiscard]] std::vector<std::byte> encode_other(const std::string& what);
+[[nodiscard]] std::vector<std::byte> encode_demo(const Hdf5Demo& demo);
 
 /// A chunk's number along the first dimension, and its address.
 struct Hdf5ChunkAt {
@@ -99,6 +118,11 @@ class Hdf5DescriptionReader {
 
  private:
   void take_dataset(ByteReader& in);
+  void take_demo(ByteReader& in);
+  void take_other(ByteReader& in);
+  [[nodiscard]] std::vector<Hdf5Dataset>& datasets() {
+    return description_.demos.empty() ? description_.datasets : description_.demos.back().datasets;
+  }
   void take_chunk(Hdf5Dataset& dataset, Hdf5ChunkAt at);
   void keep(std::uint64_t bytes);
 

@@ -17,65 +17,14 @@
 #include "shale/format/value_checksum.hpp"
 
 #include "formats/hdf5/hdf5_foreign_columns.hpp"
+#include "formats/hdf5/hdf5_payload.hpp"
 #include "formats/hdf5/hdf5_probe.hpp"
+#include "formats/hdf5/hdf5_steps.hpp"
+#include "formats/hdf5/hdf5_steps_scan.hpp"
 #include "formats/hdf5/hdf5_values.hpp"
 
 namespace shale {
 namespace {
-
-constexpr std::uint64_t kPayloadWindow = 256 * 1024;
-
-// Whether the error is about the file's bytes: then it is a finding of a scan.
-bool is_in_bytes(const Error& error) {
-  return error.code() == Code::damaged || error.code() == Code::limit ||
-         error.code() == Code::unsupported;
-}
-
-// Bytes at the end that begin a UTF-8 sequence and may be continued by those that follow.
-std::size_t cut_tail(std::string_view text) {
-  for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {
-    const auto byte = static_cast<std::uint8_t>(text[text.size() - back]);
-    const std::size_t needs = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
-    if (needs > back) return back;
-    if (byte >= 0xC0 || byte < 0x80) return 0;
-  }
-  return 0;
-}
-
-// A window over values: what is small is read once, what is large goes by in pieces.
-class PayloadReader {
- public:
-  PayloadReader(const InputFile& file, WalkPace& pace)
-      : pace_(pace), window_(file, kPayloadWindow) {}
-
-  [[nodiscard]] std::uint32_t crc_of(const FieldPlace& place) {
-    return crc32c_of_place(place, kPayloadWindow, pace_,
-                           [this](std::uint64_t offset, std::uint64_t length) {
-                             return window_.view(offset, length);
-                           });
-  }
-
-  [[nodiscard]] bool is_text(const FieldPlace& place) {
-    for (std::uint64_t done = 0; done < place.length;) {
-      const std::uint64_t run = std::min(kPayloadWindow, place.length - done);
-      if (done > 0) pace_.step();
-      const bool is_last = done + run == place.length;
-      std::string_view piece = as_text(window_.view(place.offset + done, run));
-      if (!is_last) piece.remove_suffix(cut_tail(piece));
-      if (!is_utf8(piece)) return false;
-      done += piece.size();
-    }
-    return true;
-  }
-
-  [[nodiscard]] Bytes view(const FieldPlace& place) {
-    return window_.view(place.offset, place.length);
-  }
-
- private:
-  WalkPace& pace_;
-  WindowReader window_;
-};
 
 // Looks at the values as far as the schema depends on them, and at all offsets.
 void survey_values(const Hdf5ForeignColumns& columns, const InputFile& file, WalkPace& pace,
@@ -85,7 +34,7 @@ void survey_values(const Hdf5ForeignColumns& columns, const InputFile& file, Wal
   if (!is_flat && !column.may_be_text()) return;
   Hdf5Heap heap(file);
   Hdf5Values values(column, columns.description.base_address, file, heap);
-  PayloadReader payload(file, pace);
+  Hdf5Payload payload(file, pace);
   for (std::uint64_t row = 0; row < columns.rows; ++row) {
     pace.step_to_row(row, columns.rows);
     const FieldPlace place = values.place_of(row);
@@ -111,7 +60,7 @@ class ForeignScanner {
     try {
       columns_ = find_hdf5_columns(probe_hdf5_file(file_, input_.progress), file_);
     } catch (const Error& error) {
-      if (!is_in_bytes(error)) throw;
+      if (!is_in_hdf5_bytes(error)) throw;
       return report(error, {});
     }
     if (!is_as_indexed()) return;
@@ -184,7 +133,7 @@ class ForeignScanner {
           if (kind == Kind::list) add_elements(i, number);
         }
       } catch (const Error& error) {
-        if (!is_in_bytes(error)) throw;
+        if (!is_in_hdf5_bytes(error)) throw;
         report(error, columns_.fields[i].field.name);
       }
     }
@@ -204,7 +153,7 @@ class ForeignScanner {
       draft_.at_key(as_text(key));
       row_.key = checked(place);
     } catch (const Error& error) {
-      if (!is_in_bytes(error)) throw;
+      if (!is_in_hdf5_bytes(error)) throw;
       report(error, columns_.key->field.name);
     }
   }
@@ -247,7 +196,7 @@ class ForeignScanner {
   FindingDraft draft_;
   Hdf5Heap heap_;
   WalkPace pace_;
-  PayloadReader payload_;
+  Hdf5Payload payload_;
   Hdf5ForeignColumns columns_;
   std::deque<Hdf5Values> fields_;  // one per field of the schema
   std::optional<Hdf5Values> key_;
@@ -260,13 +209,23 @@ class ForeignScanner {
 Survey survey_hdf5_file(const InputFile& file, std::optional<Dialect> dialect,
                         const WalkProgress& progress) {
   refuse_lmdb_dialect(dialect, file, "an HDF5 file");
-  Hdf5ForeignColumns columns = find_hdf5_columns(probe_hdf5_file(file, progress), file);
+  Hdf5Description description = probe_hdf5_file(file, progress);
+  if (dialect != Dialect::plain && has_hdf5_steps(description))
+    return survey_hdf5_steps(find_hdf5_steps(std::move(description), file), file);
+  if (dialect == Dialect::robomimic) {
+    throw Error(Code::unsupported, "not of layout {}: it has no groups 'data/demo_N' of datasets",
+                name_of(*dialect))
+        .at(file.path())
+        .hint("leave out --parse");
+  }
+  Hdf5ForeignColumns columns = find_hdf5_columns(std::move(description), file);
   WalkPace pace(progress, file.size());
   for (Hdf5ForeignColumn& column : columns.fields) survey_values(columns, file, pace, column);
   std::optional<std::vector<std::uint64_t>> bases = columns.fixed_bases();
   Survey survey = bases ? Survey::of_columns(columns.schema(), columns.rows, std::move(*bases))
                         : Survey::of_one_file(columns.schema(), Dialect::plain);
   survey.layout.has_keys = columns.key.has_value();
+  survey.layout.known_as = columns.layout_name();
   survey.notes = columns.notes;
   return survey;
 }
@@ -274,6 +233,7 @@ Survey survey_hdf5_file(const InputFile& file, std::optional<Dialect> dialect,
 void scan_foreign_hdf5(const ShardInput& input, const RowSink& rows, const FindingSink& findings) {
   if (input.files.size() != 1)
     throw Error(Code::bug, "an HDF5 file of another tool is {} files", input.files.size());
+  if (input.layout.dialect == Dialect::robomimic) return scan_hdf5_steps(input, rows, findings);
   ForeignScanner(input, rows, findings).scan();
 }
 

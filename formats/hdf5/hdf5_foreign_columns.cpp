@@ -51,10 +51,6 @@ bool is_complete(const Hdf5Dataset& dataset) {
   return chunks == (rows - 1) / dataset.rows_per_chunk() + 1;
 }
 
-void need_all_rows(const Hdf5Dataset& dataset) {
-  if (!is_complete(dataset)) throw cannot_locate_error(dataset, "has rows that were never written");
-}
-
 // For what is located, but has no meaning here.
 Error cannot_hold_error(const Hdf5Dataset& dataset, std::string_view reason) {
   Error error(Code::unsupported, "dataset '{}' {}, which no field can hold",
@@ -90,8 +86,13 @@ DType native_dtype(const Hdf5Dataset& dataset) {
   return DType::parse(descr);
 }
 
-// A dataset that is neither flat nor of variable length, as a field.
-Field field_of(const Hdf5Dataset& dataset) {
+}  // namespace
+
+void need_all_rows(const Hdf5Dataset& dataset) {
+  if (!is_complete(dataset)) throw cannot_locate_error(dataset, "has rows that were never written");
+}
+
+Field hdf5_field_of(const Hdf5Dataset& dataset) {
   Field field;
   try {
     field = field_of_column(dataset.name, native_dtype(dataset),
@@ -105,6 +106,8 @@ Field field_of(const Hdf5Dataset& dataset) {
     throw cannot_hold_error(dataset, fmt::format("is big-endian ({})", dataset.descr));
   return field;
 }
+
+namespace {
 
 class ColumnFinder {
  public:
@@ -249,7 +252,7 @@ class ColumnFinder {
       column.form = Hdf5ForeignColumn::Form::vlen;
       if (column.may_be_text()) column.field.kind = Kind::text;
     } else {
-      column.field = field_of(dataset);
+      column.field = hdf5_field_of(dataset);
       if (!is_located(column.field.kind)) need_all_rows(dataset);
     }
     return column;
@@ -331,7 +334,7 @@ void check_hdf5_elements(const Hdf5Description& description, const Hdf5Dataset& 
     return check_vlen(description, dataset);
   if (dataset.type == Hdf5Type::other)
     throw cannot_hold_error(dataset, "holds " + dataset.type_name);
-  (void)field_of(dataset);
+  (void)hdf5_field_of(dataset);
 }
 
 Error cannot_locate_error(const Hdf5Dataset& dataset, std::string_view reason) {
@@ -365,6 +368,30 @@ std::optional<std::vector<std::uint64_t>> Hdf5ForeignColumns::fixed_bases() cons
     bases.push_back(is_hollow ? 0 : data.runs[0].address);
   }
   return bases;
+}
+
+std::string Hdf5ForeignColumns::layout_name() const {
+  using Form = Hdf5ForeignColumn::Form;
+  const auto has_form = [&](Form form) {
+    return std::ranges::any_of(
+        fields, [&](const Hdf5ForeignColumn& column) { return column.form == form; });
+  };
+  if ((has_form(Form::flat) || has_form(Form::list)) && !has_form(Form::vlen)) return "flat";
+  if (key || fields.size() != 2) return {};
+  const std::string &first = fields[0].field.name, &second = fields[1].field.name;
+  const Hdf5Dataset &data = *fields[0].data, &label = *fields[1].data;
+  if (first == "images" && second == "labels" && is_integer(label) && is_array_of(label, 1)) {
+    if (data.type == Hdf5Type::vlen_bytes) return "vlen";
+    const bool is_rgb = is_array_of(data, 4) && data.descr == "|u1" && data.shape[3] == 3;
+    return is_rgb ? "fixed" : "";
+  }
+  const auto is_number = [](const Hdf5Dataset& dataset) {
+    return is_integer(dataset) || letter_of(dataset) == 'f';
+  };
+  const bool is_one_label = is_array_of(label, 1) || (is_array_of(label, 2) && label.shape[1] == 1);
+  const bool is_of_caffe = first == "data" && second == "label" && is_number(data) &&
+                           data.shape.size() >= 2 && is_number(label) && is_one_label;
+  return is_of_caffe ? "caffe-h5" : "";
 }
 
 Hdf5ForeignColumns find_hdf5_columns(Hdf5Description description, const InputFile& file) {

@@ -43,6 +43,8 @@ struct Hdf5ForeignColumns {
   /// Where row 0 of each field lies, if no index is needed to find the others: there are rows and
   /// no keys, and each dataset has its rows one behind the other, little-endian.
   [[nodiscard]] std::optional<std::vector<std::uint64_t>> fixed_bases() const;
+  /// The layout that people know such a file by (docs/foreign.md); empty: none.
+  [[nodiscard]] std::string layout_name() const;
 };
 
 /// Finds the columns: all datasets at the root, of the same first dimension. `X` with `X_offset` or
@@ -65,6 +67,13 @@ struct Hdf5ForeignColumns {
 
 /// Errors: Code::unsupported, by dataset, for elements that no field can hold.
 void check_hdf5_elements(const Hdf5Description& description, const Hdf5Dataset& dataset);
+
+/// A dataset of rows, of any kind but variable length, as a field of its name. Errors:
+/// Code::unsupported, by dataset, for elements that no field can hold.
+[[nodiscard]] Field hdf5_field_of(const Hdf5Dataset& dataset);
+/// Numbers stand in the index, where there is no word for "missing". Errors: Code::unsupported for
+/// rows that were never written.
+void need_all_rows(const Hdf5Dataset& dataset);
 
 /// The error for a dataset whose storage cannot be read by index, with the hint what can be done.
 [[nodiscard]] Error cannot_locate_error(const Hdf5Dataset& dataset, std::string_view reason);

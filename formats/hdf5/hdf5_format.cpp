@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "formats/hdf5/hdf5_columns.hpp"
+#include "formats/hdf5/hdf5_file_list.hpp"
 #include "formats/hdf5/hdf5_foreign.hpp"
 #include "formats/hdf5/hdf5_layout_writer.hpp"
 #include "formats/hdf5/hdf5_library_scan.hpp"
@@ -83,6 +84,7 @@ const Format hdf5_format = {
     .create_sizer = create_sizer,
     .create_shard = create_file,
     .survey = survey_hdf5_file,
+    .list_files = list_hdf5_files,
     .unpack = unpack_hdf5_file,
     .scan = scan_hdf5_shard,
     .scan_by_library = scan_hdf5_by_library,

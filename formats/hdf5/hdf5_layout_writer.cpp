@@ -9,6 +9,7 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/image/png_rgb.hpp"
 #include "shale/image/rgb.hpp"
 
 #include "formats/hdf5/hdf5_columns.hpp"
@@ -202,12 +203,15 @@ class FixedWriter final : public ImageFileWriter {
   }
 
   void take_image(Bytes image) {
-    std::optional<RgbDecoder> decoder = RgbDecoder::open(image, kMostPixels);
-    if (!decoder) {
-      throw Error(Code::unsupported, "layout fixed decodes JPEG images only")
-          .hint("convert the image to JPEG, or choose --layout vlen, which keeps what it is");
+    std::optional<RgbDecoder> jpeg = RgbDecoder::open(image, kMostPixels);
+    std::optional<PngRgb> png;
+    if (!jpeg) png = PngRgb::open(image, kMostPixels);
+    if (!jpeg && !png) {
+      throw Error(Code::unsupported, "layout fixed decodes only JPEG and PNG images")
+          .hint(
+              "convert the image to one of these, or choose --layout vlen, which keeps what it is");
     }
-    const ImageExtent extent = decoder->extent();
+    const ImageExtent extent = jpeg ? jpeg->extent() : png->extent();
     if (!size_) size_ = extent;
     if (extent.width != size_->width || extent.height != size_->height) {
       throw Error(Code::unsupported,
@@ -217,8 +221,12 @@ class FixedWriter final : public ImageFileWriter {
               "layout fixed holds images of one size: resize them, or choose --layout vlen, which "
               "keeps them as they are");
     }
-    pixels_.resize(decoder->size());
-    std::move(*decoder).decode(PixelOrder::hwc, pixels_);
+    pixels_.resize(jpeg ? jpeg->size() : png->size());
+    if (jpeg) {
+      std::move(*jpeg).decode(PixelOrder::hwc, pixels_);
+    } else {
+      std::move(*png).decode(pixels_);
+    }
     if (begin_ == 0) begin_ = file().size();
     file().append(pixels_);
   }

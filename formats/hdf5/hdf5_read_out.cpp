@@ -72,11 +72,15 @@ class DatasetReader {
   [[nodiscard]] Hdf5Handle open(hid_t file) const {
     const Hdf5Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
     H5Pset_chunk_cache(access.id(), kCacheSlots, walk_.chunk_bytes(), 1.0);
-    H5L_info_t link{};
     // Any other link might lead into another file.
-    const bool is_there = H5Lget_info(file, dataset_.name.c_str(), &link, H5P_DEFAULT) >= 0 &&
-                          link.type == H5L_TYPE_HARD;
-    if (!is_there) throw changed();
+    for (std::size_t slash = 0; slash != std::string::npos;) {
+      slash = dataset_.name.find('/', slash + 1);
+      H5L_info_t link{};
+      const std::string path = dataset_.name.substr(0, slash);
+      const bool is_there =
+          H5Lget_info(file, path.c_str(), &link, H5P_DEFAULT) >= 0 && link.type == H5L_TYPE_HARD;
+      if (!is_there) throw changed();
+    }
     Hdf5Handle set(H5Dopen2(file, dataset_.name.c_str(), access.id()), H5Dclose);
     if (!set.is_valid()) throw failure("cannot be reopened");
     return set;

@@ -20,6 +20,7 @@
 #include "formats/hdf5/hdf5_metadata.hpp"
 #include "formats/hdf5/hdf5_probe.hpp"
 #include "formats/hdf5/hdf5_read_out.hpp"
+#include "formats/hdf5/hdf5_steps.hpp"
 #include "formats/hdf5/hdf5_types.hpp"
 
 //  The plain file:
@@ -60,7 +61,15 @@ std::vector<std::byte> type_of(const Hdf5Dataset& dataset) {
   return is_time ? time_type_bytes(descr) : datatype_bytes(DType::parse(descr));
 }
 
-// A dataset on its way.
+// A dataset of the plain file.
+struct Column {
+  std::string name;
+  std::vector<std::uint64_t> shape;
+  std::vector<std::byte> type;
+  std::uint64_t address = 0, bytes = 0;
+};
+
+// A dataset on its way, to a place inside of a column.
 struct Target {
   const Hdf5Dataset* dataset;
   std::uint64_t address, bytes;
@@ -198,29 +207,56 @@ class SequenceSink final : public ValueSink {
 
 class Unpacking {
  public:
-  Unpacking(const UnpackRequest& request, const Hdf5Description& description)
-      : request_(request),
-        block_bytes_(request.memory_bytes / kShareOfMemory),
-        file_(request.into) {
+  // The datasets at the root, each as it is.
+  Unpacking(const UnpackRequest& request, const Hdf5Description& description) : Unpacking(request) {
     for (const Hdf5Dataset& dataset : description.datasets) {
-      if (is_column_dataset(dataset)) targets_.push_back({&dataset, 0, bytes_of_all(dataset)});
+      if (!is_column_dataset(dataset)) continue;
+      columns_.push_back({.name = dataset.name,
+                          .shape = dataset.shape,
+                          .type = type_of(dataset),
+                          .address = 0,
+                          .bytes = bytes_of_all(dataset, dataset.shape[0])});
+      targets_.push_back({&dataset, 0, columns_.back().bytes});
     }
-    end_ = head(0).size();
-    for (Target& target : targets_) {
-      target.address = (end_ + kAlignment - 1) / kAlignment * kAlignment;
-      if (target.bytes > kMostFileBytes - target.address)
-        throw Error(Code::limit, "the datasets together claim more than 2^63 bytes");
-      end_ = target.address + target.bytes;
-      // What no memory is enough for is refused before anything is read.
-      if (target.bytes > 0 && !is_vlen(*target.dataset))
-        (void)Hdf5BlockWalk(*target.dataset, block_bytes_);
+    place_columns();
+    for (std::size_t i = 0; i < targets_.size(); ++i) targets_[i].address = columns_[i].address;
+    refuse_large_chunks();
+  }
+
+  // A column per field, of the rows of all demonstrations, one after the other.
+  Unpacking(const UnpackRequest& request, const Hdf5Steps& steps) : Unpacking(request) {
+    steps_ = &steps;
+    for (std::size_t i = 0; i < steps.schema.fields.size(); ++i) {
+      const Hdf5Dataset* dataset = steps.demos.front().datasets[i];
+      Column column{.name = steps.schema.fields[i].name,
+                    .shape = {steps.rows},
+                    .type = datatype_bytes(DType::parse("<i8")),
+                    .address = 0,
+                    .bytes = steps.rows * sizeof(std::int64_t)};
+      if (dataset != nullptr) {
+        column.shape.insert(column.shape.end(), dataset->shape.begin() + 1, dataset->shape.end());
+        column.type = type_of(*dataset);
+        column.bytes = bytes_of_all(*dataset, steps.rows);
+      }
+      columns_.push_back(std::move(column));
     }
+    place_columns();
+    for (const Hdf5Steps::Demo& demo : steps.demos) {
+      for (std::size_t i = 0; i < demo.datasets.size(); ++i) {
+        if (demo.datasets[i] == nullptr) continue;
+        const std::uint64_t row = demo.datasets[i]->row_bytes();
+        targets_.push_back(
+            {demo.datasets[i], columns_[i].address + demo.first * row, demo.rows * row});
+      }
+    }
+    refuse_large_chunks();
   }
 
   void run() {
     refuse_without_room();
     all_bytes_ = end_;
     file_.set_size(end_);
+    if (steps_ != nullptr) write_numbers();
     report();
     std::vector<const Hdf5Dataset*> wanted;
     for (const Target& target : targets_) {
@@ -247,8 +283,53 @@ class Unpacking {
   }
 
  private:
-  [[nodiscard]] static std::uint64_t bytes_of_all(const Hdf5Dataset& dataset) {
-    const std::uint64_t row = dataset.row_bytes(), rows = dataset.shape[0];
+  explicit Unpacking(const UnpackRequest& request)
+      : request_(request),
+        block_bytes_(request.memory_bytes / kShareOfMemory),
+        file_(request.into) {}
+
+  void place_columns() {
+    end_ = head(0).size();
+    for (Column& column : columns_) {
+      column.address = (end_ + kAlignment - 1) / kAlignment * kAlignment;
+      if (column.bytes > kMostFileBytes - column.address)
+        throw Error(Code::limit, "the datasets together claim more than 2^63 bytes");
+      end_ = column.address + column.bytes;
+    }
+  }
+
+  // What no memory is enough for is refused before anything is read.
+  void refuse_large_chunks() const {
+    for (const Target& target : targets_) {
+      if (target.bytes > 0 && !is_vlen(*target.dataset))
+        (void)Hdf5BlockWalk(*target.dataset, block_bytes_);
+    }
+  }
+
+  // The fields of steps that no dataset has.
+  void write_numbers() const {
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (steps_->demos.front().datasets[i] != nullptr) continue;
+      const bool is_demo = columns_[i].name == kDemoField;
+      std::uint64_t at = columns_[i].address;
+      ByteWriter out;
+      const auto flush = [&] {
+        file_.write(at, out.bytes());
+        at += out.size();
+        out.clear();
+      };
+      for (const Hdf5Steps::Demo& demo : steps_->demos) {
+        for (std::uint64_t step = 0; step < demo.rows; ++step) {
+          out.write(is_demo ? static_cast<std::uint64_t>(demo.number) : step);
+          if (out.size() >= kReadOutBytes) flush();
+        }
+      }
+      flush();
+    }
+  }
+
+  [[nodiscard]] static std::uint64_t bytes_of_all(const Hdf5Dataset& dataset, std::uint64_t rows) {
+    const std::uint64_t row = dataset.row_bytes();
     if (row != 0 && rows > kMostFileBytes / row) {
       throw Error(Code::limit, "dataset '{}' claims {} rows of {} bytes, which is more than 2^63",
                   printable(dataset.name), rows, row);
@@ -258,10 +339,9 @@ class Unpacking {
 
   [[nodiscard]] std::vector<std::byte> head(std::uint64_t end_of_file) const {
     std::vector<NamedHeader> headers;
-    for (const Target& target : targets_) {
-      const Hdf5Dataset& dataset = *target.dataset;
-      headers.push_back({dataset.name, dataset_header_bytes(dataset.shape, type_of(dataset),
-                                                            {target.address, target.bytes})});
+    for (const Column& column : columns_) {
+      headers.push_back({column.name, dataset_header_bytes(column.shape, column.type,
+                                                           {column.address, column.bytes})});
     }
     return file_head_bytes(headers, end_of_file);
   }
@@ -303,46 +383,70 @@ class Unpacking {
   const UnpackRequest& request_;
   std::uint64_t block_bytes_;
   PlainFile file_;
+  const Hdf5Steps* steps_ = nullptr;  // null: the datasets at the root are unpacked
+  std::vector<Column> columns_;
   std::vector<Target> targets_;
   std::deque<Target> waiting_;
   std::unique_ptr<ValueSink> sink_;
   std::uint64_t end_ = 0, all_bytes_ = 0, done_bytes_ = 0;
 };
 
-void refuse_what_cannot_be_read(const Hdf5Description& description) {
-  for (const Hdf5Dataset& dataset : description.datasets) {
-    if (!is_column_dataset(dataset)) continue;
-    const bool is_elsewhere =
-        dataset.storage == Hdf5Storage::external || dataset.storage == Hdf5Storage::composed;
-    if (is_elsewhere) throw cannot_locate_error(dataset, hdf5_storage_fault(dataset));
-    check_hdf5_elements(description, dataset);
-    if (dataset.element_bytes > 0xffffffffU || dataset.name.size() > kMostNameBytes) {
-      throw Error(Code::limit, "dataset '{}' has elements of {} bytes and a name of {}",
-                  printable(dataset.name.substr(0, 64)), dataset.element_bytes,
-                  dataset.name.size());
-    }
+void refuse_what_cannot_be_read(const Hdf5Description& description, const Hdf5Dataset& dataset) {
+  const bool is_elsewhere =
+      dataset.storage == Hdf5Storage::external || dataset.storage == Hdf5Storage::composed;
+  if (is_elsewhere) throw cannot_locate_error(dataset, hdf5_storage_fault(dataset));
+  check_hdf5_elements(description, dataset);
+  if (dataset.element_bytes > 0xffffffffU || dataset.name.size() > kMostNameBytes) {
+    throw Error(Code::limit, "dataset '{}' has elements of {} bytes and a name of {}",
+                printable(dataset.name.substr(0, 64)), dataset.element_bytes, dataset.name.size());
   }
 }
 
-}  // namespace
+// Nullopt: all of it can be located.
+std::optional<std::vector<std::string>> unpack_steps(const UnpackRequest& request,
+                                                     Hdf5Description description) {
+  const Hdf5Steps steps = find_hdf5_steps(std::move(description), request.file);
+  bool is_packed = false;
+  for (const Hdf5Steps::Demo& demo : steps.demos) {
+    for (const Hdf5Dataset* dataset : demo.datasets) {
+      if (dataset == nullptr) continue;
+      refuse_what_cannot_be_read(steps.description, *dataset);
+      is_packed = is_packed || has_to_be_read(*dataset);
+    }
+  }
+  if (!is_packed) return std::nullopt;
+  Unpacking(request, steps).run();
+  return steps.notes;
+}
 
-std::optional<std::vector<std::string>> unpack_hdf5_file(const UnpackRequest& request) {
-  const Hdf5Description description = probe_hdf5_file(request.file, [&](auto, auto) {
-    if (request.progress) request.progress(0, 0);
-  });
+std::optional<std::vector<std::string>> unpack_root(const UnpackRequest& request,
+                                                    const Hdf5Description& description) {
   const bool is_packed = std::any_of(description.datasets.begin(), description.datasets.end(),
                                      [](const Hdf5Dataset& dataset) {
                                        return is_column_dataset(dataset) && has_to_be_read(dataset);
                                      });
   if (!is_packed) return std::nullopt;
+  for (const Hdf5Dataset& dataset : description.datasets) {
+    if (is_column_dataset(dataset)) refuse_what_cannot_be_read(description, dataset);
+  }
+  Unpacking(request, description).run();
+  return left_out_notes(description);
+}
+
+}  // namespace
+
+std::optional<std::vector<std::string>> unpack_hdf5_file(const UnpackRequest& request) {
+  Hdf5Description description = probe_hdf5_file(request.file, [&](auto, auto) {
+    if (request.progress) request.progress(0, 0);
+  });
   try {
-    refuse_what_cannot_be_read(description);
-    Unpacking(request, description).run();
+    if (request.dialect != Dialect::plain && has_hdf5_steps(description))
+      return unpack_steps(request, std::move(description));
+    return unpack_root(request, description);
   } catch (Error& error) {
     error.at(request.file.path());
     throw;
   }
-  return left_out_notes(description);
 }
 
 }  // namespace shale

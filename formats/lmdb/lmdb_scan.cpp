@@ -10,6 +10,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
+#include "shale/format/dialect_error.hpp"
 #include "shale/format/finding_draft.hpp"
 #include "shale/format/library_scan.hpp"
 
@@ -429,6 +430,7 @@ class LmdbScanner {
 
 void scan_lmdb_shard(const ShardInput& input, const OptionSet&, const RowSink& rows,
                      const FindingSink& findings) {
+  refuse_hdf5_dialect(input.layout.dialect, input.files[0], "an LMDB file");
   LmdbScanner(input, rows, findings).scan();
 }
 

@@ -8,6 +8,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
+#include "shale/format/dialect_error.hpp"
 
 #include "formats/lmdb/lmdb_layout_survey.hpp"
 #include "formats/lmdb/lmdb_meta.hpp"
@@ -231,6 +232,7 @@ Survey survey_entries(const InputFile& file, Dialect dialect, const WalkProgress
 
 Survey survey_lmdb_file(const InputFile& file, std::optional<Dialect> wanted,
                         const WalkProgress& progress) {
+  refuse_hdf5_dialect(wanted, file, "an LMDB file");
   if (wanted && is_layout(*wanted)) return survey_lmdb_layout(file, *wanted, progress);
   LayoutSearch search;
   if (!wanted) {

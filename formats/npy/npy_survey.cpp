@@ -86,7 +86,7 @@ std::string text_of(const Field& field, std::uint64_t rows, std::uint64_t base) 
 }  // namespace
 
 Survey survey_npy(const InputFile& file, std::optional<Dialect> dialect, const WalkProgress&) {
-  refuse_lmdb_dialect(dialect, file, "an .npy file");
+  refuse_dialect(dialect, file, "an .npy file");
   PlainArray array = describe_array(file);
   return Survey::of_columns({.fields = {std::move(array.field)}}, array.rows, {array.base});
 }

@@ -51,7 +51,7 @@ void scan_own_file(const InputFile& file, const Field& field, std::uint64_t samp
 }  // namespace
 
 Survey survey_pt(const InputFile& file, std::optional<Dialect> dialect, const WalkProgress&) {
-  refuse_lmdb_dialect(dialect, file, "a .pt file");
+  refuse_dialect(dialect, file, "a .pt file");
   std::array<std::byte, 16> head{};
   if (is_legacy_pt(as_text(Bytes(head).first(file.read_some(0, head)))))
     throw legacy_pt(file.path());

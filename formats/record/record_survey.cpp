@@ -298,7 +298,7 @@ void refuse_compressed(const InputFile& file) {
 
 Survey survey_record_file(const InputFile& file, std::optional<Dialect> dialect,
                           const WalkProgress& progress) {
-  refuse_lmdb_dialect(dialect, file, "a TFRecord file");
+  refuse_dialect(dialect, file, "a TFRecord file");
   refuse_compressed(file);
   return RecordSurvey(file, progress).run();
 }

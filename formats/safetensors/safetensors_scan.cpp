@@ -39,7 +39,7 @@ void scan_own_safetensors(const InputFile& file, const Field& field, std::uint64
 
 Survey survey_safetensors(const InputFile& file, std::optional<Dialect> dialect,
                           const WalkProgress&) {
-  refuse_lmdb_dialect(dialect, file, "a .safetensors file");
+  refuse_dialect(dialect, file, "a .safetensors file");
   WindowReader window(file);
   const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
     return window.view(offset, length);

@@ -1,11 +1,13 @@
 #include "python/bindings/commands_binding.hpp"
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/datasets/file_list.hpp"
 #include "shale/datasets/rebuild_index.hpp"
 #include "shale/ops/convert.hpp"
 #include "shale/ops/inspect.hpp"
@@ -216,6 +218,19 @@ nb::object find_file(const nb::bytes& path) {
   return file ? nb::object(nb::bytes(file->data(), file->size())) : nb::none();
 }
 
+// The files that a list of files names, each once; None: it is not one.
+nb::object find_listed_files(const nb::bytes& path) {
+  const std::optional<std::string> list = file_of_path(raw(path));
+  const auto files = list ? files_of_list(*list) : std::nullopt;
+  if (!files) return nb::none();
+  std::set<std::string> seen;
+  nb::list paths;
+  for (const SetMember& file : *files) {
+    if (seen.insert(file.path).second) paths.append(nb::bytes(file.path.data(), file.path.size()));
+  }
+  return paths;
+}
+
 }  // namespace
 
 void bind_commands(nb::module_& module) {
@@ -228,6 +243,7 @@ void bind_commands(nb::module_& module) {
   module.def("parts", &run_parts, "words"_a, "progress"_a.none());
   module.def("merge", &run_merge, "words"_a, "progress"_a.none());
   module.def("file_of_path", &find_file, "path"_a);
+  module.def("files_of_list", &find_listed_files, "path"_a);
   module.def("formats", [] { return tools::formats_facts().dump(); });
 }
 

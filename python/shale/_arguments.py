@@ -146,7 +146,7 @@ def flag(value: Any, name: str) -> bool:
 
 
 # What --parse takes.
-PARSE = (None, "auto", "plain", "msgpack", "pickle", "coclr", "lyken-old", "caffe", "xunge", "thecml", "tensorpack", "lsun")
+PARSE = (None, "auto", "plain", "msgpack", "pickle", "coclr", "lyken-old", "caffe", "xunge", "thecml", "tensorpack", "lsun", "robomimic")
 
 
 def one_of(value: Any, name: str, choices: Sequence[Optional[str]]) -> Any:

@@ -108,7 +108,7 @@ class DatasetInfo:
     ordered_digest: Optional[str] = None
     key_digest: Optional[str] = None  #: None also where keys are only numbers
     indexed: bool = True  #: False: a file of another tool, surveyed for this call alone
-    layout: Optional[str] = None  #: of an LMDB file of a known program: ``"coclr"``, ``"caffe"`` ... (docs/foreign.md)
+    layout: Optional[str] = None  #: of a file of a known program: ``"coclr"``, ``"caffe"``, ``"vlen"`` ... (docs/foreign.md)
     notes: Tuple[str, ...] = ()
 
 

@@ -135,8 +135,8 @@ def convert(
         with_index: for one file: write its index beside it in the same pass.
         layout: of an .lmdb output: ``"coclr"``, ``"xunge"`` or ``"caffe"`` writes the file for readers of that layout (docs/foreign.md).
             ``"lsun"`` makes ``output`` a directory with one LMDB directory per class, for ``torchvision.datasets.LSUN``.
-            Of an .h5 output: ``"vlen"`` or ``"fixed"`` writes ``images`` (N) of variable length, or (N, H, W, 3) uint8 pixels of JPEG images that
-            all have one size, and ``labels`` (N) int64; ``"flat"`` is the default, one flat dataset and offsets.
+            Of an .h5 output: ``"vlen"`` or ``"fixed"`` writes ``images`` (N) of variable length, or (N, H, W, 3) uint8 pixels of JPEG and PNG images
+            that all have one size, and ``labels`` (N) int64; ``"flat"`` is the default, one flat dataset and offsets.
         compress: of an .npz archive: ``"none"`` (default) or ``"deflate"``.
         verify: verify the result before returning.
         io: ``"direct"`` writes bypass the page cache, ``"buffered"`` ones use it; ``"auto"`` chooses.
@@ -329,6 +329,7 @@ def index(
     paths = [path for file in files for path in path_list(file, "files")]
     if not paths:
         raise UsageError("files is empty, expected paths")
+    paths = [one for path in paths for one in (_shale.files_of_list(path) or [path])]
     found = [_shale.file_of_path(path) for path in paths]
     if len(paths) == 1 and found[0] is None:
         for name, value in (("index_dir", index_dir), ("parse", parse), ("crc", crc or None)):

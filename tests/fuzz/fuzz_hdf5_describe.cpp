@@ -5,6 +5,7 @@
 
 #include "formats/hdf5/hdf5_description.hpp"
 #include "formats/hdf5/hdf5_foreign_columns.hpp"
+#include "formats/hdf5/hdf5_steps.hpp"
 #include "tests/fuzz/fuzz_scan.hpp"
 
 // Any bytes are what a child whose memory is corrupt sends: u16 length and message, repeated.
@@ -21,7 +22,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       reader.take(shale::as_bytes(bytes.substr(0, length)));
       bytes.remove_prefix(std::min(length, bytes.size()));
     }
-    (void)shale::find_hdf5_columns(reader.finish(), file);
+    const shale::Hdf5Description description = reader.finish();
+    if (shale::has_hdf5_steps(description))
+      shale::check_steps_lie_in_place(shale::find_hdf5_steps(description, file), file);
+    (void)shale::find_hdf5_columns(description, file);
   } catch (const shale::Error& error) {
     const bool is_about_bytes = error.code() == shale::Code::damaged ||
                                 error.code() == shale::Code::unsupported ||

@@ -48,7 +48,7 @@ void scan_as(const shale::Survey& survey, const std::vector<shale::InputFile>& f
 void read_as_foreign(const std::vector<shale::InputFile>& files) {
   shale::Survey survey;
   try {
-    survey = shale::survey_hdf5_file(files[0], shale::Dialect::plain);
+    survey = shale::survey_hdf5_file(files[0], std::nullopt);
   } catch (const shale::Error& error) {
     need(is_in_bytes(error));
     // The scan says it too, as a finding.

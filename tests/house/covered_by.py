@@ -27,6 +27,7 @@ COVERED_BY = {
     "image/tiff_directory": ("tests/unit/image/test_tiff_probe.cpp", "tiff probe: every prefix is a fault"),
     "shards/manifest_json": ("tests/unit/shards/test_manifest_file.cpp", "manifest: everything comes back"),
     "data/manifest": ("tests/unit/shards/test_shard_set_writer.cpp", "shard set writer: the summary adds up the shards"),
+    "datasets/file_list": ("tests/interop/test_hdf5_lists.py", "test_files_that_differ_are_refused_by_name"),
     "datasets/foreign_file": ("tests/unit/loading/test_fixed_loading.cpp", "foreign rows: what is indexed has a manifest"),
     "datasets/rebuild_index": ("tests/contract/test_scan_and_rebuild.cpp", "rebuild: lost and damaged indexes and block lists"),
     "loading/list_loading": ("tests/contract/test_loading.cpp", "loading: single elements are those of the whole list"),

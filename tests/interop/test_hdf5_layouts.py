@@ -1,14 +1,16 @@
 """HDF5 files in the layouts of training code: h5py reads what Pillow decodes, or the files byte for byte, and so does shale."""
 
+import json
 import random
 
 import h5py
 import numpy as np
 import pytest
+import shale
 from conftest import run_shale
 from documented_code import blocks_of
 from PIL import Image
-from shale import Dataset, convert, errors
+from shale import Dataset, convert, errors, info
 
 
 def write_noise(path, size, dice, quality=None):
@@ -77,6 +79,76 @@ def test_fixed_is_what_pillow_decodes(jobs, photos, samples, tmp_path):
         assert all((one["images"] == images[row]).all() for row, one in enumerate(dataset))
 
 
+def pngs_of(dice):
+    """(name, image or bytes) of every color type and depth of PNG that is read, some with transparency, interlaced by libpng's own rules."""
+    noise = np.frombuffer(dice.randbytes(48 * 64 * 4), "u1").reshape(48, 64, 4)
+    rgb, gray = Image.fromarray(noise[..., :3]), Image.fromarray(noise[..., 0])
+    yield "rgb", rgb, {}
+    yield "rgba", Image.fromarray(noise), {}
+    yield "gray", gray, {}
+    yield "gray-alpha", Image.merge("LA", [gray, Image.fromarray(noise[..., 3])]), {}
+    yield "bilevel", gray.convert("1"), {}
+    yield "palette", rgb.quantize(200), {}
+    yield "palette-4-bits", rgb.quantize(16), {"bits": 4}
+    yield "palette-2-bits", rgb.quantize(4), {"bits": 2}
+    yield "palette-transparent", rgb.quantize(64), {"transparency": 3}
+    yield "rgb-transparent", rgb, {"transparency": (1, 2, 3)}
+    yield "gray-transparent", gray, {"transparency": 7}
+
+
+def raw_png(color, depth, rows, interlaced=False):
+    """What Pillow does not write: a PNG of these rows of bytes, unfiltered."""
+    import struct
+    import zlib
+
+    def chunk(kind, body):
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    header = struct.pack(">IIBBBBB", 64, 48, depth, color, 0, 0, int(interlaced))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"".join(b"\0" + row for row in rows))) + chunk(b"IEND", b"")
+
+
+def adam7(pixels):
+    """Rows of the seven passes of (H, W, bytes of a pixel)."""
+    for y, x, down, right in ((0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2), (1, 0, 2, 1)):
+        for row in pixels[y::down, x::right]:
+            yield row.tobytes()
+
+
+def test_fixed_png_is_what_pillow_decodes(tmp_path):
+    dice = random.Random(8)
+    root = tmp_path / "in/c"
+    root.mkdir(parents=True)
+    for name, image, words in pngs_of(dice):
+        image.save(root / f"{name}.png", **words)
+    for color, depth, pixel in ((0, 2, 1 / 4), (0, 4, 1 / 2), (2, 16, 6), (4, 16, 4), (6, 16, 8)):
+        rows = [dice.randbytes(int(64 * pixel)) for _ in range(48)]
+        (root / f"raw-{color}-{depth}.png").write_bytes(raw_png(color, depth, rows))
+    for color, pixel in ((0, 1), (2, 3), (6, 4)):
+        pixels = np.frombuffer(dice.randbytes(48 * 64 * pixel), "u1").reshape(48, 64, pixel)
+        (root / f"interlaced-{color}.png").write_bytes(raw_png(color, 8, list(adam7(pixels)), True))
+    write_noise(root / "photo.jpg", (64, 48), dice, 80)
+    convert(tmp_path / "in", tmp_path / "x.h5", layout="fixed")
+    with h5py.File(tmp_path / "x.h5") as file:
+        for row, path in enumerate(sorted(root.iterdir())):
+            pixels = np.asarray(Image.open(path).convert("RGB")).astype(int)
+            assert abs(file["images"][row].astype(int) - pixels).max() <= int(path.suffix == ".jpg"), path
+
+
+def test_a_png_that_cannot_be_decoded_is_refused_by_name(tmp_path):
+    root = tmp_path / "in/c"
+    root.mkdir(parents=True)
+    rows = [random.Random(row).randbytes(64 * 3) for row in range(48)]
+    good = raw_png(2, 8, rows)
+    for bad, message in ((good[:-400] + good[-300:], "the PNG cannot be decoded|is truncated|is damaged"),
+                         (raw_png(2, 8, rows[:40]), "the PNG cannot be decoded"),
+                         (raw_png(0, 16, [row[:128] for row in rows]), "a gray PNG of 16 bits")):
+        (root / "a.png").write_bytes(bad)
+        with pytest.raises(errors.Error, match=f"(?s)c/a.png.*({message})"):
+            convert(tmp_path / "in", tmp_path / "x.h5", layout="fixed")
+    assert not (tmp_path / "x.h5").exists()
+
+
 def test_images_of_two_sizes_are_refused_by_name(photos, tmp_path):
     import shutil
 
@@ -84,10 +156,52 @@ def test_images_of_two_sizes_are_refused_by_name(photos, tmp_path):
     write_noise(tmp_path / "in/c1/00.jpg", (64, 49), random.Random(1))
     with pytest.raises(errors.Error, match="c1/00.jpg.*64 x 49 pixels, but those before it have 64 x 48"):
         convert(tmp_path / "in", tmp_path / "train.h5", layout="fixed")
-    Image.new("RGB", (64, 48)).save(tmp_path / "in/c1/00.jpg", format="PNG")
-    with pytest.raises(errors.Error, match="layout fixed decodes JPEG images only"):
+    Image.new("RGB", (64, 48)).save(tmp_path / "in/c1/00.jpg", format="BMP")
+    with pytest.raises(errors.Error, match="c1/00.jpg.*layout fixed decodes only JPEG and PNG images"):
         convert(tmp_path / "in", tmp_path / "train.h5", layout="fixed")
     assert [one.name for one in tmp_path.iterdir()] == ["in"]
+
+
+def layout_named_of(path):
+    """The layout that info names, of a file without an index and with one, which must agree."""
+    before, listed = info(path).layout, run_shale("info", path).stdout.decode()
+    shale.index(path)
+    assert info(path).layout == before
+    assert [line.split()[1] for line in listed.splitlines() if line.startswith("  layout")] == ([before] if before else [])
+    return before
+
+
+@pytest.mark.parametrize("layout", ["flat", "vlen", "fixed"])
+def test_info_names_the_layouts_that_are_written(layout, photos, tmp_path):
+    convert(photos, tmp_path / "train.h5", layout=layout)
+    assert layout_named_of(tmp_path / "train.h5") == layout
+    # Its name decides nothing: any shale reads the index.
+    assert "layout" not in json.loads((tmp_path / "train.h5.dataset.json").read_text())["requires"]
+
+
+NUMBERS = np.arange(24)
+DATASETS = {
+    "caffe": (dict(data=NUMBERS.reshape(4, 1, 2, 3).astype("f4"), label=NUMBERS[:4].astype("f4")), "caffe-h5"),
+    "caffe, labels (N, 1)": (dict(data=NUMBERS.reshape(4, 6), label=NUMBERS[:4].reshape(4, 1)), "caffe-h5"),
+    "caffe, one number each": (dict(data=NUMBERS, label=NUMBERS), None),
+    "caffe, two labels each": (dict(data=NUMBERS.reshape(4, 6), label=NUMBERS[:8].reshape(4, 2)), None),
+    "caffe, and more": (dict(data=NUMBERS.reshape(4, 6), label=NUMBERS[:4], weight=NUMBERS[:4]), None),
+    "RGB": (dict(images=np.zeros((4, 2, 5, 3), "u1"), labels=NUMBERS[:4]), "fixed"),
+    "gray": (dict(images=np.zeros((4, 2, 5, 1), "u1"), labels=NUMBERS[:4]), None),
+    "floats": (dict(images=np.zeros((4, 2, 5, 3), "f4"), labels=NUMBERS[:4]), None),
+    "real labels": (dict(images=np.zeros((4, 2, 5, 3), "u1"), labels=NUMBERS[:4] / 2), None),
+    "flat": (dict(text=NUMBERS.astype("u1"), text_offset=np.array([0, 9, 9, 24])), "flat"),
+    "other names": (dict(x=NUMBERS.reshape(4, 6), y=NUMBERS[:4]), None),
+}
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_info_names_no_layout_but_exactly_those(name, tmp_path):
+    datasets, layout = DATASETS[name]
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        for dataset, values in datasets.items():
+            file[dataset] = values
+    assert layout_named_of(tmp_path / "x.h5") == layout
 
 
 def test_flat_is_the_default(photos, tmp_path):

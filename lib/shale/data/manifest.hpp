@@ -20,6 +20,8 @@ inline constexpr std::uint64_t kManifestVersion = 1;
 
 /// ManifestSource::kind of a copy of a dataset.
 inline constexpr std::string_view kDatasetKind = "shale dataset";
+/// ManifestSource::kind of the files of another tool that a list names.
+inline constexpr std::string_view kFileListKind = "list of files";
 
 /// A file of the dataset and what it must be.
 struct ManifestFile {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kDialectNames[] = {"own",        "plain",  "msgpack", "coclr",
                                               "lyken-old",  "caffe",  "xunge",   "thecml",
-                                              "tensorpack", "pickle", "lsun"};
+                                              "tensorpack", "pickle", "lsun",    "robomimic"};
 
 }  // namespace
 
@@ -27,6 +27,10 @@ Dialect dialect_named(std::string_view name) {
 
 std::optional<Dialect> wanted_dialect(std::string_view name) {
   return name == "auto" ? std::nullopt : std::optional(dialect_named(name));
+}
+
+std::string_view layout_name_of(const ShardLayout& layout) {
+  return is_layout(layout.dialect) ? name_of(layout.dialect) : std::string_view(layout.known_as);
 }
 
 ShardLayout as_one_file(ShardLayout layout) {

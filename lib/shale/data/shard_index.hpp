@@ -69,6 +69,8 @@ enum class Dialect : std::uint8_t {
   tensorpack,  ///< lists of fields, pickled or msgpack
   pickle,      ///< each value is a pickle of fields (--parse pickle)
   lsun,        ///< encoded images, and nothing else
+  // Of HDF5 files.
+  robomimic,  ///< a group per demonstration, a dataset per field
 };
 [[nodiscard]] std::string_view name_of(Dialect dialect);
 /// Errors: Code::damaged for an unknown name.
@@ -96,6 +98,9 @@ struct ShardLayout {
   bool has_checksums = true;
   /// Beside the index stands a list of where each element of a list lies.
   bool has_elements = false;
+  /// Of a plain file of another tool: the layout that people know it by ("vlen"), for them to read;
+  /// empty: none.
+  std::string known_as = {};
   /// Each value has a crc32c in the index.
   [[nodiscard]] bool has_value_checksums() const {
     return has_checksums && rows.has_value_checksums();
@@ -107,6 +112,9 @@ struct ShardLayout {
   }
   friend bool operator==(const ShardLayout&, const ShardLayout&) = default;
 };
+
+/// The layout of a known program, whether it decides how samples are read or not; empty: none.
+[[nodiscard]] std::string_view layout_name_of(const ShardLayout& layout);
 
 /// The same samples in a file of any name, instead of one that is named as a shard's. Errors:
 /// Code::bug for shards of several files.

@@ -8,6 +8,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/datasets/file_list.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/nameless_file.hpp"
@@ -54,6 +55,7 @@ std::optional<UnpackedFile> unpack(const ForeignRequest& indexing, const Events&
   auto notes = format.unpack({.file = input,
                               .into = *unpacked.file,
                               .memory_bytes = indexing.memory_bytes,
+                              .dialect = indexing.dialect,
                               .progress = progress});
   if (!notes) return std::nullopt;
   unpacked.notes = std::move(*notes);
@@ -63,10 +65,24 @@ std::optional<UnpackedFile> unpack(const ForeignRequest& indexing, const Events&
 void make_index(OpenedDataset& dataset, const ForeignRequest& indexing, const Events& events) {
   NamelessIndex index = index_without_name(indexing, events);
   dataset.paths = std::move(index.paths);
-  dataset.shards = ShardList(index.manifest, std::move(index.shard));
+  dataset.shards = ShardList(index.manifest, {std::move(index.shard)});
   dataset.manifest = std::move(index.manifest);
   dataset.notes = std::move(index.notes);
   dataset.temporary_index = std::move(index.files);
+}
+
+// False, and nothing done: that is of no help.
+bool index_unpacked(OpenedDataset& dataset, ForeignRequest indexing, const Events& events) {
+  std::optional<UnpackedFile> unpacked = unpack(indexing, events);
+  if (!unpacked) return false;
+  indexing.file = unpacked->file->link();
+  if (indexing.dialect) indexing.dialect = Dialect::plain;  // whatever the file was
+  make_index(dataset, indexing, events);
+  dataset.notes = std::move(unpacked->notes);
+  using Kept = std::vector<std::shared_ptr<const void>>;
+  dataset.temporary_index =
+      std::make_shared<const Kept>(Kept{dataset.temporary_index, unpacked->file});
+  return true;
 }
 
 // Makes an index for the time being where the one of a file is missing, or is not what is wanted.
@@ -89,14 +105,7 @@ void index_for_now(OpenedDataset& dataset, const DatasetRequest& request, Foreig
     make_index(dataset, indexing, events);
   } catch (const Error& error) {
     if (!request.may_unpack || error.code() != Code::unsupported) throw;
-    std::optional<UnpackedFile> unpacked = unpack(indexing, events);
-    if (!unpacked) throw;
-    indexing.file = unpacked->file->link();
-    make_index(dataset, indexing, events);
-    dataset.notes = std::move(unpacked->notes);
-    using Kept = std::vector<std::shared_ptr<const void>>;
-    dataset.temporary_index =
-        std::make_shared<const Kept>(Kept{dataset.temporary_index, unpacked->file});
+    if (!index_unpacked(dataset, indexing, events)) throw;
   }
 }
 
@@ -145,6 +154,38 @@ OpenedDataset open_file(const DatasetRequest& request, const std::string& file,
   return dataset;
 }
 
+// Rows that lie in chunks are found by an index, of which a list has none: they are unpacked too.
+void unpack_listed(OpenedDataset& dataset, const DatasetRequest& request, const std::string& file,
+                   const Events& events) {
+  (void)index_unpacked(dataset,
+                       {.file = file,
+                        .index_folder = {},
+                        .dialect = request.dialect,
+                        .with_checksums = request.with_checksums,
+                        .generator = request.generator,
+                        .memory_bytes = request.memory_bytes,
+                        .scratch_folder = temporary_folder()},
+                       events);
+}
+
+OpenedDataset open_list(const DatasetRequest& request, const std::string& list,
+                        const std::vector<SetMember>& files, const Events& events) {
+  ListedDataset set(list);
+  for (const SetMember& listed : files) {
+    events.stop_if_asked();
+    try {
+      OpenedDataset file = open_file(request, listed.path, events);
+      if (request.may_unpack && !ListedDataset::has_fitting_rows(file))
+        unpack_listed(file, request, listed.path, events);
+      set.add(listed, file);
+    } catch (Error& error) {
+      error.hint(fmt::format("the file is in the list {}", printable(list)));
+      throw;
+    }
+  }
+  return std::move(set).finish();
+}
+
 }  // namespace
 
 OpenedDataset open_dataset(const DatasetRequest& request, const Events& events) {
@@ -153,6 +194,7 @@ OpenedDataset open_dataset(const DatasetRequest& request, const Events& events) 
   if (place == Place::unfinished) throw unfinished(request.path);
   if (place != Place::dataset) {
     if (const std::optional<std::string> file = file_of_path(request.path)) {
+      if (const auto files = files_of_list(*file)) return open_list(request, *file, *files, events);
       OpenedDataset dataset = open_file(request, *file, events);
       if (request.proves_container) prove_container(dataset, *file, events);
       return dataset;

@@ -39,6 +39,7 @@ struct OpenedDataset {
   ShardList shards;
   std::vector<std::string> notes;               ///< what of a file is left out
   std::shared_ptr<const void> temporary_index;  ///< null: the index stands where it was found
+  std::vector<FileFingerprint> file_states;     ///< of the files of a list, a shard each
 };
 
 /// Errors: Code::not_found; Code::mismatch for an unfinished dataset, or a file that has changed

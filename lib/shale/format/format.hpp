@@ -115,6 +115,7 @@ struct UnpackRequest {
   const InputFile& file;
   const NamelessFile& into;  ///< empty; what it holds after an error is garbage
   std::uint64_t memory_bytes;
+  std::optional<Dialect> dialect = {};  ///< as for survey()
   WalkProgress progress = {};  ///< bytes written and to be written: 0 and 0 until they are known
 };
 
@@ -187,6 +188,10 @@ struct Format {
   /// format does not have; Code::damaged. Nullopt: by a layout that is recognized, else plain.
   Survey (*survey)(const InputFile& file, std::optional<Dialect> dialect,
                    const WalkProgress& progress) = nullptr;
+  /// The files of one dataset that a text file lists, as it names them; nullopt: the file is not
+  /// such a list. Null: the format has none. Errors: Code::limit for a list that is too long;
+  /// Code::io.
+  std::optional<std::vector<std::string>> (*list_files)(const InputFile& list) = nullptr;
   /// Writes what survey() cannot locate (compressed values, samples in pieces), and the rest, into
   /// a file that survey() and scan() read. Returns what is left out, a sentence each; nullopt if
   /// nothing of the file has to be unpacked. Null if the format has no such files. Memory: a

@@ -4,15 +4,21 @@
 #include <array>
 #include <csetjmp>
 #include <cstring>
+#include <new>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <png.h>
 
+#include "shale/base/error.hpp"
 #include "shale/image/codecs.hpp"
+#include "shale/image/png_rgb.hpp"
 
 namespace shale {
 namespace {
+
+constexpr std::uint64_t kRgbChannels = 3;
 
 // libpng reports by a callback that must not return: errors jump to the one setjmp in guarded(),
 // and the work done under it holds nothing that has a destructor.
@@ -27,6 +33,7 @@ struct PngReader {
   Bytes left;
   std::jmp_buf escape{};
   std::array<char, 200> message{};
+  std::byte* pixels = nullptr;  // of read_rgb
 };
 
 [[noreturn]] void jump_out(png_structp png, png_const_charp message) {
@@ -83,6 +90,30 @@ void read_pixels(PngReader& reader) {
   png_read_end(png, nullptr);
 }
 
+void want_rgb(PngReader& reader) {
+  png_structp png = reader.png;
+  png_set_strip_16(png);
+  png_set_expand_gray_1_2_4_to_8(png);
+  png_set_palette_to_rgb(png);
+  png_set_gray_to_rgb(png);
+  png_set_strip_alpha(png);
+  (void)png_set_interlace_handling(png);
+  png_read_update_info(png, reader.info);
+}
+
+// Each pass of an interlaced image adds to the same rows.
+void read_rgb(PngReader& reader) {
+  png_structp png = reader.png;
+  const png_uint_32 height = png_get_image_height(png, reader.info);
+  const std::size_t row_bytes = png_get_rowbytes(png, reader.info);
+  const bool is_interlaced = png_get_interlace_type(png, reader.info) == PNG_INTERLACE_ADAM7;
+  for (int pass = 0; pass < (is_interlaced ? PNG_INTERLACE_ADAM7_PASSES : 1); ++pass) {
+    for (png_uint_32 row = 0; row < height; ++row)
+      png_read_row(png, reinterpret_cast<png_bytep>(reader.pixels + row * row_bytes), nullptr);
+  }
+  png_read_end(png, nullptr);
+}
+
 std::string objection(const PngReader& reader) {
   return fmt::format("does not decode as PNG: {}", reader.message.data());
 }
@@ -102,6 +133,60 @@ DecodeResult discard_png(Bytes bytes, std::uint64_t limit_bytes) {
   }
   if (!guarded(reader, read_pixels)) return {.was_decoded = true, .fault = objection(reader)};
   return {.was_decoded = true, .fault = {}};
+}
+
+struct PngRgb::Header {
+  explicit Header(Bytes bytes) : reader(bytes) {}
+
+  [[nodiscard]] Error fault() const {
+    return Error(Code::bad_content, "the PNG cannot be decoded").because(reader.message.data());
+  }
+
+  PngReader reader;
+  ImageExtent extent;
+};
+
+PngRgb::PngRgb(std::unique_ptr<Header> header) : header_(std::move(header)) {}
+PngRgb::PngRgb(PngRgb&&) noexcept = default;
+PngRgb& PngRgb::operator=(PngRgb&&) noexcept = default;
+PngRgb::~PngRgb() = default;
+
+ImageExtent PngRgb::extent() const { return header_->extent; }
+
+std::uint64_t PngRgb::size() const {
+  return kRgbChannels * header_->extent.width * header_->extent.height;
+}
+
+std::optional<PngRgb> PngRgb::open(Bytes bytes, std::uint64_t limit_bytes) {
+  if (!as_text(bytes).starts_with("\x89PNG\r\n\x1a\n")) return std::nullopt;
+  PngRgb made(std::make_unique<Header>(bytes));
+  PngReader& reader = made.header_->reader;
+  if (reader.info == nullptr) throw std::bad_alloc();
+  if (!guarded(reader, read_header)) throw made.header_->fault();
+  made.header_->extent = {png_get_image_width(reader.png, reader.info),
+                          png_get_image_height(reader.png, reader.info)};
+  const auto [width, height] = made.header_->extent;
+  // Of these libpng itself holds two rows.
+  if (width > limit_bytes / kRgbChannels || height > limit_bytes / kRgbChannels / width) {
+    throw Error(Code::bad_content, "{} x {} pixels need more than the {} bytes allowed", width,
+                height, limit_bytes);
+  }
+  const bool is_gray = png_get_color_type(reader.png, reader.info) == PNG_COLOR_TYPE_GRAY;
+  if (is_gray && png_get_bit_depth(reader.png, reader.info) == 16) {
+    throw Error(Code::unsupported, "a gray PNG of 16 bits is not decoded to RGB")
+        .hint("convert the image to 8 bits");
+  }
+  if (!guarded(reader, want_rgb)) throw made.header_->fault();
+  return made;
+}
+
+void PngRgb::decode(std::span<std::byte> into) && {
+  PngReader& reader = header_->reader;
+  const bool is_rgb = into.size() == size() && png_get_rowbytes(reader.png, reader.info) ==
+                                                   kRgbChannels * header_->extent.width;
+  if (!is_rgb) throw Error(Code::bug, "{} bytes for a PNG of {}", into.size(), size());
+  reader.pixels = into.data();
+  if (!guarded(reader, read_rgb)) throw header_->fault();
 }
 
 }  // namespace shale

@@ -11,6 +11,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/mismatch.hpp"
+#include "shale/datasets/file_list.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/loading/extent_reading.hpp"
 #include "shale/loading/fixed_loading.hpp"
@@ -119,8 +120,10 @@ void Loader::open(const LoaderRequest& request, const Events& events) {
     const Place place = look_at(request.path);
     if (place == Place::absent) throw absent(request.path);
     if (place == Place::unfinished) throw unfinished(request.path);
-    if (const std::optional<std::string> file = file_of_path(request.path))
-      return open_file(request, *file, events);
+    if (const std::optional<std::string> file = file_of_path(request.path)) {
+      return files_of_list(*file) ? open_list(request, *file, events)
+                                  : open_file(request, *file, events);
+    }
     throw unrecognized(request.path);
   }
   refuse_file_options(request.path, kOwnDataset, request.index_folder, request.dialect);
@@ -149,6 +152,27 @@ void Loader::leave_out_appended(const std::string& self_hash) {
   throw replaced_dataset(paths_.manifest);
 }
 
+// Its files have indexes of their own, or need none.
+void Loader::open_list(const LoaderRequest& request, const std::string& list,
+                       const Events& events) {
+  stamp_ = stamp_of(list).value_or(FileStamp{});
+  OpenedDataset set = open_dataset({.path = list,
+                                    .index_folder = request.index_folder,
+                                    .dialect = request.dialect,
+                                    .generator = request.generator},
+                                   events);
+  self_hash_ = set.manifest.source.fingerprint.hex();
+  if (!request.opened_before.empty() && request.opened_before != self_hash_)
+    throw replaced_dataset(list);
+  file_ = list;
+  paths_ = std::move(set.paths);
+  for (const ManifestShard& shard : set.shards) held_shards_.push_back(shard);
+  outline_ = {std::move(set.manifest), lines_of(held_shards_)};
+  file_states_ = std::move(set.file_states);
+  notes_ = std::move(set.notes);
+  memory_ = std::move(set.temporary_index);
+}
+
 void Loader::open_file(const LoaderRequest& request, const std::string& file,
                        const Events& events) {
   ForeignRequest indexing{.file = file,
@@ -166,7 +190,7 @@ void Loader::open_file(const LoaderRequest& request, const std::string& file,
     NamelessIndex index = index_without_name(indexing, events);
     paths_ = std::move(index.paths);
     outline_ = {std::move(index.manifest), {{0, index.shard.digest.samples, 0, 0}}};
-    only_shard_ = std::move(index.shard);
+    held_shards_ = {std::move(index.shard)};
     notes_ = std::move(index.notes);
     memory_ = std::move(index.files);
     return;
@@ -193,7 +217,8 @@ LoaderState& Loader::state() const {
       .paths = paths_,
       .outline = outline_,
       .self_hash = self_hash_,
-      .only_shard = only_shard_,
+      .held_shards = held_shards_,
+      .file_states = file_states_,
       .file = file_,
       .stamp = stamp_,
       .cache = cache_,

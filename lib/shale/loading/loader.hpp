@@ -109,6 +109,7 @@ class Loader {
   struct KeyTable;
   void open(const LoaderRequest& request, const Events& events);
   void open_file(const LoaderRequest& request, const std::string& file, const Events& events);
+  void open_list(const LoaderRequest& request, const std::string& list, const Events& events);
   void leave_out_appended(const std::string& self_hash);
   [[nodiscard]] LoaderState& state() const;
   /// Errors: Code::not_found for a row from size() on.
@@ -135,7 +136,9 @@ class Loader {
   ManifestOutline outline_;
   std::vector<std::string> notes_;
   std::string self_hash_;
-  std::optional<ManifestShard> only_shard_;  // of an index in memory: no manifest holds it
+  std::vector<ManifestShard>
+      held_shards_;  // that no manifest holds: of an index in memory, of a list
+  std::vector<FileFingerprint> file_states_;  // of the files of a list, a shard each
   std::shared_ptr<const void> memory_;
   std::string file_;  // of another tool; empty: a dataset of shale
   FileStamp stamp_;   // of that file, or of the manifest, before it was opened

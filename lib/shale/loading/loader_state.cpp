@@ -10,6 +10,9 @@
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/datasets/file_fingerprint.hpp"
+#include "shale/datasets/file_list.hpp"
 #include "shale/datasets/foreign_file.hpp"
 
 namespace shale {
@@ -27,6 +30,12 @@ constexpr std::uint64_t kSmallIndexBytes = 4 << 20;
 // MiB stay in the page cache at most, however many processes read.
 constexpr std::uint64_t kMostIndexBytesKept = 64 << 20;
 constexpr std::uint32_t kReadsInFlight = 64;
+
+Error changed_since_opened(const std::string& file, std::string_view change) {
+  return Error(Code::mismatch, "has changed since it was opened: {}", change)
+      .at(file)
+      .hint("open it again, and do not write to a file while it is read");
+}
 
 }  // namespace
 
@@ -73,6 +82,7 @@ LoaderState::LoaderState(const Setting& setting)
   // A shard of very many files needs more than that alone.
   tracked_ = std::vector<TrackedDescriptor>(kOtherDescriptors + most_shards_ * descriptors_a_shard);
   is_proved_.resize(setting.outline.shards.size());
+  listed_stamps_.resize(setting.file_states.size());
   const std::uint64_t row_bytes = IndexColumns(manifest.schema, manifest.layout).row_bytes();
   keeps_index_cached_ = setting.cache == CachePolicy::keep || indexes == 0 ||
                         manifest.digest.samples <= kMostIndexBytesKept / row_bytes;
@@ -190,7 +200,7 @@ void LoaderState::give_back(const OpenShard* shard) {
 }
 
 ManifestShard LoaderState::facts_of(std::uint64_t number) {
-  if (setting_.only_shard) return *setting_.only_shard;
+  if (!setting_.held_shards.empty()) return setting_.held_shards[number];
   {
     const std::lock_guard lock(mutex_);
     if (!manifest_) {
@@ -209,13 +219,14 @@ ManifestShard LoaderState::facts_of(std::uint64_t number) {
 std::unique_ptr<const OpenShard> LoaderState::open(std::uint64_t number) {
   auto shard = std::make_unique<OpenShard>(
       OpenShard{ShardReader(setting_.paths, setting_.outline.manifest, facts_of(number))});
-  bool is_proved = !setting_.proves_indexes || setting_.only_shard;
+  bool is_proved = !setting_.proves_indexes || !setting_.held_shards.empty();
   {
     const std::lock_guard lock(mutex_);
     track_descriptors(*shard, true);
     is_proved = is_proved || is_proved_[number];
   }
   try {
+    if (!setting_.file_states.empty()) refuse_other_listed_file(number, shard->reader.files()[0]);
     prepare(*shard, is_proved);
     // As the last: what was opened before belongs to this manifest, or to this file.
     refuse_changes();
@@ -227,6 +238,21 @@ std::unique_ptr<const OpenShard> LoaderState::open(std::uint64_t number) {
   const std::lock_guard lock(mutex_);
   is_proved_[number] = true;
   return shard;
+}
+
+// Reading all parts of the fingerprint takes longer than a row: once it is right, the stamp tells.
+void LoaderState::refuse_other_listed_file(std::uint64_t number, const InputFile& file) {
+  const std::optional<FileStamp> stamp = stamp_of(file.path());
+  {
+    const std::lock_guard lock(stamp_mutex_);
+    if (stamp && *stamp == listed_stamps_[number]) return;
+  }
+  if (const auto difference = first_difference(setting_.file_states[number], fingerprint_of(file)))
+    throw changed_since_opened(file.path(), *difference);
+  // Of a file that was replaced just now it would be the next one's.
+  if (!stamp || stamp != stamp_of(file.path()) || stamp->bytes != file.size()) return;
+  const std::lock_guard lock(stamp_mutex_);
+  listed_stamps_[number] = *stamp;
 }
 
 void LoaderState::prepare(OpenShard& shard, bool is_proved) const {
@@ -251,6 +277,8 @@ void LoaderState::prepare(OpenShard& shard, bool is_proved) const {
 void LoaderState::refuse_changes() {
   if (setting_.file.empty()) {
     refuse_other_manifest();
+  } else if (!setting_.file_states.empty()) {
+    refuse_other_list();
   } else {
     refuse_other_file();
   }
@@ -302,12 +330,25 @@ void LoaderState::refuse_other_file() {
     if (!now || *now == stamp_ || *now == FileStamp{}) return;
   }
   if (const std::optional<std::string> change =
-          change_since_index(InputFile(setting_.file), setting_.outline.manifest, facts_of(0))) {
-    throw Error(Code::mismatch, "has changed since it was opened: {}", *change)
-        .at(setting_.file)
-        .hint("open it again, and do not write to a file while it is read");
-  }
+          change_since_index(InputFile(setting_.file), setting_.outline.manifest, facts_of(0)))
+    throw changed_since_opened(setting_.file, *change);
   const std::lock_guard lock(stamp_mutex_);
+  stamp_ = *now;
+}
+
+// The list itself: which files it names was settled when it was opened, and each of them is
+// compared with what it was then when its shard is opened.
+void LoaderState::refuse_other_list() {
+  const std::optional<FileStamp> now = stamp_of(setting_.file);
+  const std::lock_guard lock(stamp_mutex_);
+  if (!now || *now == stamp_ || *now == FileStamp{}) return;
+  const std::optional<std::vector<SetMember>> listed = files_of_list(setting_.file);
+  const bool is_same =
+      listed && std::ranges::equal(*listed, setting_.held_shards,
+                                   [](const auto& now_listed, const auto& shard) {
+                                     return printable(now_listed.name) == shard.name;
+                                   });
+  if (!is_same) throw replaced_dataset(setting_.file);
   stamp_ = *now;
 }
 

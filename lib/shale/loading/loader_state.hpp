@@ -50,7 +50,8 @@ class LoaderState {
     const DatasetPaths& paths;
     const ManifestOutline& outline;
     const std::string& self_hash;
-    const std::optional<ManifestShard>& only_shard;
+    const std::vector<ManifestShard>& held_shards;    ///< empty: the manifest has them
+    const std::vector<FileFingerprint>& file_states;  ///< of the files of a list; empty: it is none
     const std::string& file;  ///< of another tool; empty: a dataset of shale
     FileStamp stamp;          ///< of that file, or of the manifest, before it was opened
     CachePolicy cache;
@@ -121,6 +122,8 @@ class LoaderState {
   void refuse_other_manifest();
   [[nodiscard]] std::optional<ManifestOutline> outline_appended_to(const InputFile& manifest) const;
   void refuse_other_file();
+  void refuse_other_list();
+  void refuse_other_listed_file(std::uint64_t number, const InputFile& file);
   [[nodiscard]] std::unique_ptr<ReadContext> take_context();
   void put_back(std::unique_ptr<ReadContext> context);
   void track_descriptors(const OpenShard& shard, bool are_open);
@@ -141,6 +144,7 @@ class LoaderState {
   std::size_t contexts_in_use_ = 0;
   std::mutex stamp_mutex_;
   FileStamp stamp_;
+  std::vector<FileStamp> listed_stamps_;  // of the files of a list, once they are proved
   // Those of the manifest and the entries, or -1. A number stands here only while it is open, after
   // what it was opened on: a child closes what it finds, unless it was opened by somebody else.
   struct TrackedDescriptor {

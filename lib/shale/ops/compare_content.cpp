@@ -11,6 +11,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/datasets/file_list.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
 #include "shale/io/path_facts.hpp"
@@ -31,11 +32,17 @@ std::int64_t modified_ns(const std::string& path) {
   return std::int64_t{facts->st_mtim.tv_sec} * 1'000'000'000 + facts->st_mtim.tv_nsec;
 }
 
-// The file whose time says when an input was written: of a dataset its manifest, which comes last.
-std::string file_of_input(const std::string& input) {
-  std::string manifest = DatasetPaths(input).manifest;
-  if (facts_behind(manifest)) return manifest;
-  return file_of_path(input).value_or(input);
+// When an input was written: of a dataset its manifest, which comes last; of a list the newest of
+// its files.
+std::int64_t input_modified_ns(const std::string& input) {
+  const std::string manifest = DatasetPaths(input).manifest;
+  if (facts_behind(manifest)) return modified_ns(manifest);
+  const std::optional<std::string> file = file_of_path(input);
+  std::int64_t newest = modified_ns(file.value_or(input));
+  if (const auto listed = file ? files_of_list(*file) : std::nullopt) {
+    for (const SetMember& one : *listed) newest = std::max(newest, modified_ns(one.path));
+  }
+  return newest;
 }
 
 bool is_same_number(const IndexCell& a, const IndexCell& b) {
@@ -149,7 +156,8 @@ class ContentComparison {
 }  // namespace
 
 bool has_other_content(const ManifestSource& was, const ManifestSource& is) {
-  const bool is_of_content = is.kind == "arrays" || is.kind.ends_with(" file");
+  const bool is_of_content =
+      is.kind == "arrays" || is.kind == kFileListKind || is.kind.ends_with(" file");
   return is_of_content && was.kind == is.kind && was.samples == is.samples &&
          was.bytes == is.bytes && was.fingerprint != is.fingerprint;
 }
@@ -160,7 +168,7 @@ bool has_newer_input(const ConvertRequest& request, const SourceInfo& source) {
   std::int64_t newest = source.modified_ns;
   if (newest == 0) {
     for (const std::string& input : request.inputs)
-      newest = std::max(newest, modified_ns(file_of_input(path_in_word(input))));
+      newest = std::max(newest, input_modified_ns(path_in_word(input)));
   }
   return newest > modified_ns(DatasetPaths(request.output).manifest);
 }

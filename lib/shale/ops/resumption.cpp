@@ -5,6 +5,7 @@
 #include "shale/arrays/array_columns.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/datasets/file_list.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/io/file_stamp.hpp"
 #include "shale/io/file_summary.hpp"
@@ -76,6 +77,17 @@ void add_stamp(Identity& identity, const std::string& input) {
       fmt::format("input file {}", printable(fs::path(*file).filename().string())),
       fmt::format("{} bytes, modified {}.{:09}", stamp.bytes, stamp.modified_ns / 1'000'000'000,
                   stamp.modified_ns % 1'000'000'000));
+  const auto listed = files_of_list(*file);
+  if (!listed) return;
+  std::uint64_t bytes = 0;
+  std::string stamps;
+  for (const SetMember& one : *listed) {
+    const FileStamp of_one = stamp_of(one.path).value_or(FileStamp{});
+    bytes += of_one.bytes;
+    stamps += fmt::format("{} {}\n", of_one.bytes, of_one.modified_ns);
+  }
+  identity.emplace_back("listed files", fmt::format("{} bytes, sizes and times {}", bytes,
+                                                    xxh3_128(as_bytes(stamps)).hex()));
 }
 
 UnfinishedRun find_unfinished_run(const WorkFolder& work, const Events& events, std::uint64_t run) {

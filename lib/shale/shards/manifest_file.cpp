@@ -304,10 +304,20 @@ ShardList::ShardList(std::shared_ptr<const InputFile> file, ManifestOutline outl
     : file_(std::move(file)),
       outline_(std::make_shared<const ManifestOutline>(std::move(outline))) {}
 
-ShardList::ShardList(Manifest manifest, ManifestShard only_shard)
+std::vector<ShardLine> lines_of(std::span<const ManifestShard> shards) {
+  std::vector<ShardLine> lines;
+  std::uint64_t first_row = 0;
+  for (const ManifestShard& shard : shards) {
+    lines.push_back({first_row, shard.digest.samples, 0, 0});
+    first_row += shard.digest.samples;
+  }
+  return lines;
+}
+
+ShardList::ShardList(Manifest manifest, std::vector<ManifestShard> shards)
     : outline_(std::make_shared<const ManifestOutline>(
-          ManifestOutline{std::move(manifest), {{0, only_shard.digest.samples, 0, 0}}})),
-      only_shard_(std::make_shared<const ManifestShard>(std::move(only_shard))) {}
+          ManifestOutline{std::move(manifest), lines_of(shards)})),
+      shards_(std::make_shared<const std::vector<ManifestShard>>(std::move(shards))) {}
 
 ShardList open_shard_list(const DatasetPaths& paths, std::uint64_t memory_bytes) {
   auto file = std::make_shared<const InputFile>(paths.manifest);
@@ -324,7 +334,7 @@ std::uint64_t ShardList::holding(std::uint64_t row) const {
 }
 
 ManifestShard ShardList::operator[](std::uint64_t number) const {
-  return only_shard_ ? *only_shard_ : read_shard_line(*file_, *outline_, number);
+  return shards_ ? (*shards_)[number] : read_shard_line(*file_, *outline_, number);
 }
 
 }  // namespace shale

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,9 @@ void check_shard_files(const ManifestShard& shard, const Schema& schema, const S
 struct ShardLine {
   std::uint64_t first_row = 0, samples = 0, offset = 0, bytes = 0;
 };
+/// Those of shards that no manifest has.
+[[nodiscard]] std::vector<ShardLine> lines_of(std::span<const ManifestShard> shards);
+
 /// A manifest for random access: the shards stay in the file, 32 bytes are held for each.
 struct ManifestOutline {
   Manifest manifest;
@@ -76,8 +80,8 @@ class ShardList {
   ShardList() = default;
   /// `file` is the one that the outline was read from.
   ShardList(std::shared_ptr<const InputFile> file, ManifestOutline outline);
-  /// Of a manifest that stands in no file: one shard.
-  ShardList(Manifest manifest, ManifestShard only_shard);
+  /// Of a manifest that stands in no file.
+  ShardList(Manifest manifest, std::vector<ManifestShard> shards);
 
   [[nodiscard]] const Manifest& manifest() const { return outline_->manifest; }
   [[nodiscard]] std::uint64_t size() const { return outline_ ? outline_->shards.size() : 0; }
@@ -116,7 +120,7 @@ class ShardList {
  private:
   std::shared_ptr<const InputFile> file_;
   std::shared_ptr<const ManifestOutline> outline_;
-  std::shared_ptr<const ManifestShard> only_shard_;  // null: it stands in the file
+  std::shared_ptr<const std::vector<ManifestShard>> shards_;  // null: they stand in the file
 };
 
 /// Errors: same as read_manifest.

@@ -77,6 +77,7 @@ Json layout_to_json(const ShardLayout& layout, const Schema& schema) {
     json["dialect"] = name_of(layout.dialect);
     json["has_checksums"] = layout.has_checksums;
   }
+  if (!layout.known_as.empty()) json["known_as"] = layout.known_as;
   return json;
 }
 
@@ -212,6 +213,7 @@ ShardLayout layout_from_json(const Json& json, const Schema& schema) {
     layout.dialect = dialect_named(text_at(json, "dialect"));
     layout.has_checksums = flag_at(json, "has_checksums");
     if (!layout.is_of_one_file()) throw Error(Code::damaged, "layout does not match a single file");
+    if (json.contains("known_as")) layout.known_as = text_at(json, "known_as");
   }
   if (layout.field_part.size() != schema.fields.size()) {
     throw Error(Code::damaged, "layout places {} fields, but the schema has {}",

@@ -8,6 +8,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/datasets/file_list.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/path_facts.hpp"
@@ -117,7 +118,8 @@ bool is_folder(const InputRequest& request) {
     case Place::unfinished:
       throw unfinished(input);
     case Place::other_file:
-      if (detect_file(InputFile(input)) == nullptr) throw unknown_file(input);
+      if (detect_file(InputFile(input)) == nullptr && !files_of_list(input))
+        throw unknown_file(input);
       break;
     case Place::dataset:
     case Place::empty_folder:

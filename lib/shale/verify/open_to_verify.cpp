@@ -7,6 +7,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/datasets/file_list.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/format/format.hpp"
 #include "shale/shards/place.hpp"
@@ -112,6 +113,29 @@ bool check_state_of_file(const VerifyRequest& request, const std::string& file, 
   return true;
 }
 
+// The files of a list, each with its index if it has one.
+std::optional<OpenedDataset> open_list_to_verify(const VerifyRequest& request, VerifyLog& log) try {
+  OpenedDataset dataset = open_dataset({.path = request.dataset,
+                                        .index_folder = request.index_folder,
+                                        .generator = request.generator,
+                                        .memory_bytes = request.memory_bytes},
+                                       log.events());
+  for (std::string& note : dataset.notes) log.note(std::move(note));
+  for (const ManifestShard& shard : dataset.shards) log.expect(bytes_to_read(shard, request.depth));
+  if (!dataset.manifest.layout.has_checksums) {
+    log.report().proves_payload = false;
+    log.note(fmt::format(
+        "only the structure of the files is checked: not all of them have an index with "
+        "checksums; run '{}' to add them",
+        index_command(request.dataset, request.index_folder, Dialect::plain, true)));
+  }
+  return dataset;
+} catch (const Error& error) {
+  if (error.code() != Code::damaged) throw;
+  log.add_damage(error, "");
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<OpenedDataset> open_to_verify(const VerifyRequest& request, VerifyLog& log) {
@@ -121,6 +145,7 @@ std::optional<OpenedDataset> open_to_verify(const VerifyRequest& request, Verify
   if (place != Place::dataset && !file) throw not_a_dataset(request.dataset, place);
   if (!file && std::none_of(request.against.begin(), request.against.end(), file_of_path))
     refuse_file_options(request.dataset, kOwnDataset, request.index_folder, {});
+  if (file && files_of_list(*file)) return open_list_to_verify(request, log);
   OpenedDataset dataset;
   dataset.paths =
       file ? DatasetPaths::of_file(*file, request.index_folder) : DatasetPaths(request.dataset);
