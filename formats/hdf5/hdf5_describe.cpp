@@ -219,6 +219,13 @@ void describe_type(hid_t type, const Hdf5Description& facts, Hdf5Dataset& into) 
   if (into.element_bytes == 0) into.element_bytes = 1;
 }
 
+Error too_many_objects(std::size_t most, std::string_view where) {
+  return Error(Code::unsupported, "more than {} objects {} of an HDF5 file", most, where)
+      .hint(
+          "one dataset per sample cannot be indexed: store one dataset per field, "
+          "with the samples as its first dimension");
+}
+
 class Describer {
  public:
   Describer(const std::string& path, const std::function<void(Bytes)>& send)
@@ -257,12 +264,7 @@ class Describer {
     (void)checked(
         H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, &Describer::keep_name, &list),
         fmt::format("the list of objects {}", where));
-    if (list.names.size() > most) {
-      throw Error(Code::unsupported, "more than {} objects {} of an HDF5 file", most, where)
-          .hint(
-              "one dataset per sample cannot be indexed: store one dataset per field, "
-              "with the samples as its first dimension");
-    }
+    if (list.names.size() > most) throw too_many_objects(most, where);
     std::sort(list.names.begin(), list.names.end());
     return std::move(list.names);
   }
@@ -316,10 +318,8 @@ class Describer {
 
   void describe_group(hid_t group, const std::string& path, int depth_left) {
     for (const std::string& name : names_in(group, kMostObjects, "in a demonstration")) {
-      if (++demo_objects_ > kMostDemoObjects) {
-        throw Error(Code::unsupported, "more than {} objects in the demonstrations of an HDF5 file",
-                    kMostDemoObjects);
-      }
+      if (++demo_objects_ > kMostDemoObjects)
+        throw too_many_objects(kMostDemoObjects, "in the demonstrations");
       const std::string full = path + "/" + name;
       if (!is_hard_link(group, name)) {
         send_(encode_other(fmt::format("link '{}'", printable(full))));

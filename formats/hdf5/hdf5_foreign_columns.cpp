@@ -107,6 +107,15 @@ Field hdf5_field_of(const Hdf5Dataset& dataset) {
   return field;
 }
 
+void check_hdf5_names(const Schema& schema) {
+  try {
+    validate_schema(schema);
+  } catch (const Error& error) {
+    throw Error(Code::unsupported, "a dataset cannot be a field: {}", error.message())
+        .hint("rename the dataset (h5py: f.move('old', 'new'))");
+  }
+}
+
 namespace {
 
 class ColumnFinder {
@@ -130,7 +139,7 @@ class ColumnFinder {
       if (!is_offsets(dataset)) columns_.fields.push_back(column_of(*dataset));
     }
     choose_key();
-    check_names();
+    check_hdf5_names(columns_.schema());
   }
 
  private:
@@ -273,15 +282,6 @@ class ColumnFinder {
       columns_.key = std::move(*found);
       columns_.fields.erase(found);
       return;
-    }
-  }
-
-  void check_names() const {
-    try {
-      validate_schema(columns_.schema());
-    } catch (const Error& error) {
-      throw Error(Code::unsupported, "a dataset cannot be a field: {}", error.message())
-          .hint("rename the dataset (h5py: f.move('old', 'new'))");
     }
   }
 

@@ -71,6 +71,8 @@ void check_hdf5_elements(const Hdf5Description& description, const Hdf5Dataset& 
 /// A dataset of rows, of any kind but variable length, as a field of its name. Errors:
 /// Code::unsupported, by dataset, for elements that no field can hold.
 [[nodiscard]] Field hdf5_field_of(const Hdf5Dataset& dataset);
+/// Errors: Code::unsupported where a dataset's name cannot be that of a field.
+void check_hdf5_names(const Schema& schema);
 /// Numbers stand in the index, where there is no word for "missing". Errors: Code::unsupported for
 /// rows that were never written.
 void need_all_rows(const Hdf5Dataset& dataset);

@@ -178,12 +178,7 @@ class StepFinder {
         sorted.push_back(which == kNoDataset ? nullptr : demo.datasets[which]);
       demo.datasets = std::move(sorted);
     }
-    try {
-      validate_schema(steps_.schema);
-    } catch (const Error& error) {
-      throw Error(Code::unsupported, "a dataset cannot be a field: {}", error.message())
-          .hint("rename the dataset (h5py: f.move('old', 'new'))");
-    }
+    check_hdf5_names(steps_.schema);
   }
 
   void note_what_is_left_out() {

@@ -139,9 +139,7 @@ def test_a_png_that_cannot_be_decoded_is_refused_by_name(tmp_path):
     root = tmp_path / "in/c"
     root.mkdir(parents=True)
     rows = [random.Random(row).randbytes(64 * 3) for row in range(48)]
-    good = raw_png(2, 8, rows)
-    for bad, message in ((good[:-400] + good[-300:], "the PNG cannot be decoded|is truncated|is damaged"),
-                         (raw_png(2, 8, rows[:40]), "the PNG cannot be decoded"),
+    for bad, message in ((raw_png(2, 8, rows[:40]), "the PNG cannot be decoded"),
                          (raw_png(0, 16, [row[:128] for row in rows]), "a gray PNG of 16 bits")):
         (root / "a.png").write_bytes(bad)
         with pytest.raises(errors.Error, match=f"(?s)c/a.png.*({message})"):

@@ -110,7 +110,6 @@ def test_compressed_and_chunked_files_are_converted(folder):
         check_rows((dataset[row] for row in range(len(dataset))), listed_rows(text, folder))
     told = run_shale("info", folder / "train.txt", code=1).stderr
     assert b"sub/b.hdf5: dataset 'data' is compressed (deflate)" in told and b"'shale convert' reads it" in told
-    assert b"the file is in the list" in told
 
 
 def test_names_are_relative_to_the_list_or_else_to_the_current_directory(folder, tmp_path_factory):
@@ -131,8 +130,8 @@ def test_names_are_relative_to_the_list_or_else_to_the_current_directory(folder,
 
 
 OTHERS = {
-    "dtype": (dict(dtype="f8"), b"has data tensor <f8"),
-    "shape": (dict(shape=(4, 3, 2, 5)), b"has data tensor"),
+    "dtype": (dict(dtype="f8"), b"has data float64 (3, 2, 2), but 'a.h5', the first file of the list, has data float32 (3, 2, 2)"),
+    "shape": (dict(shape=(4, 3, 2, 5)), b"has data float32 (3, 2, 5), but"),
     "no label": (dict(names=("data",)), b"has no more fields, but 'a.h5', the first file of the list, has label"),
     "more": (dict(names=("data", "label", "weight")), b"has weight"),
     "no rows": (dict(shape=(0, 3, 2, 2)), b"has no samples"),
@@ -154,9 +153,9 @@ def test_files_that_differ_are_refused_by_name(name, folder):
 
 
 HOSTILE = {
-    "a directory": (lambda folder: (folder / "d.h5").mkdir(), "a.h5 d.h5", b"file 2 of the list, 'd.h5', is not a regular file"),
-    "a FIFO": (lambda folder: os.mkfifo(folder / "p.h5"), "p.h5 a.h5", b"file 1 of the list, 'p.h5', is not a regular file"),
-    "a device": (lambda folder: (folder / "z.h5").symlink_to("/dev/zero"), "z.h5", b"is not a regular file"),
+    "a directory": (lambda folder: (folder / "d.h5").mkdir(), "a.h5 d.h5", b"d.h5: is a folder, not a regular file"),
+    "a FIFO": (lambda folder: os.mkfifo(folder / "p.h5"), "p.h5 a.h5", b"p.h5: is special, not a regular file"),
+    "a device": (lambda folder: (folder / "z.h5").symlink_to("/dev/zero"), "z.h5", b"z.h5: is special, not a regular file"),
     "absent": (lambda folder: None, "a.h5 no.h5", b"file 2 of the list, 'no.h5', does not exist"),
     "a dangling link": (lambda folder: (folder / "l.h5").symlink_to("nowhere"), "l.h5", b"does not exist"),
     "another format": (lambda folder: (np.save(folder / "x.npy", np.zeros(3)), (folder / "x.npy").rename(folder / "x.h5")), "a.h5 x.h5", b"x.h5"),
@@ -173,8 +172,10 @@ def test_hostile_lists_are_refused_by_name(name, folder):
     prepare(folder)
     (folder / "train.txt").write_text(text)
     for words in (["info", "train.txt"], ["verify", "train.txt"], ["index", "train.txt"], ["convert", "train.txt", "out", "--to", "npy"]):
-        told = run_shale(*words, code=(0, 1, 2, 3), cwd=folder)
-        assert told.returncode in (1, 2, 3) and message in told.stderr, (words, told)
+        if name == "another format" and words[0] == "index":
+            continue  # each file for itself
+        told = run_shale(*words, code=(1, 2, 3), cwd=folder)
+        assert message in told.stderr, (words, told)
     assert not (folder / "out").exists()
 
 

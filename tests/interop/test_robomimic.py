@@ -115,8 +115,9 @@ def test_compressed_demos_are_converted(options, tmp_path):
         check_steps(dataset, read_demos(plain))
     convert(plain, tmp_path / "same", to="npy")
     assert shale.info(tmp_path / "out").content_digest == shale.info(tmp_path / "same").content_digest
-    told = run_shale("info", path, code=(0, 1, 2, 3))
-    assert told.returncode == 1 and b"dataset 'data/demo_0/actions'" in told.stderr and b"'shale convert' reads it" in told.stderr
+    if "compression" in options or "shuffle" in options:  # whole rows in chunks are located
+        told = run_shale("info", path, code=1).stderr
+        assert b"dataset 'data/demo_0/actions'" in told and b"'shale convert' reads it" in told
 
 
 def test_one_chunk_per_demo_is_located(tmp_path):
@@ -154,8 +155,8 @@ REFUSED = {
                                           b"dataset 'data/demo_1/rewards' has 8 rows, but 'data/demo_1/actions' has 9"),
     "a demo lacks a field": (replace("data/demo_10/obs/robot0_eef_pos", None), b"'data/demo_0' has the dataset 'obs/robot0_eef_pos', but another demonstration lacks it"),
     "a demo has more": (replace("data/demo_10/obs/extra", np.zeros(4)), b"dataset 'data/demo_10/obs/extra' has no counterpart in 'data/demo_0'"),
-    "another type": (replace("data/demo_2/actions", np.zeros((6, 7), "f4")), b"dataset 'data/demo_2/actions' is actions tensor <f4"),
-    "another shape": (replace("data/demo_2/actions", np.zeros((6, 8))), b"dataset 'data/demo_2/actions' is actions tensor"),
+    "another type": (replace("data/demo_2/actions", np.zeros((6, 7), "f4")), b"dataset 'data/demo_2/actions' is actions float32 (7,), but that of 'data/demo_0' is actions float64 (7,)"),
+    "another shape": (replace("data/demo_2/actions", np.zeros((6, 8))), b"dataset 'data/demo_2/actions' is actions float64 (8,), but"),
     "big-endian": (replace("data/demo_2/actions", np.zeros((6, 7), ">f8")), b"is big-endian"),
     "two of one name": (lambda file: [file.create_dataset(f"data/demo_{n}/obs_x", data=np.zeros(rows)) and file.create_dataset(f"data/demo_{n}/obs/x", data=np.zeros(rows))
                                       for n, rows in LENGTHS.items()], b"would be the field 'obs_x'"),
@@ -173,7 +174,9 @@ def test_demos_that_differ_are_refused_by_name(name, tmp_path):
     write_demos(tmp_path / "demo.hdf5", change=change)
     for words in (["info"], ["index"], ["verify"], ["convert", "out", "--to", "record"]):
         told = run_shale(words[0], "demo.hdf5", *words[1:], code=(0, 1, 2, 3), cwd=tmp_path)
-        assert told.returncode in (1, 3) and message in told.stdout + told.stderr, (words, told)
+        said = told.stdout + told.stderr
+        is_too_large = name == "steps without end" and b"unpacked, but only" in said
+        assert told.returncode in (1, 3) and (message in said or is_too_large), (words, told)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["demo.hdf5"]
 
 

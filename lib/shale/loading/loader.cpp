@@ -13,6 +13,7 @@
 #include "shale/data/mismatch.hpp"
 #include "shale/datasets/file_list.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/datasets/open_dataset.hpp"
 #include "shale/loading/extent_reading.hpp"
 #include "shale/loading/fixed_loading.hpp"
 #include "shale/loading/loader_state.hpp"
