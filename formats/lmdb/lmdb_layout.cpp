@@ -81,9 +81,7 @@ class MsgpackWalk {
   }
   void finish() const {
     if (at_ == cursor_.end()) return;
-    throw Error(Code::unsupported, "{} bytes are left over after a msgpack value",
-                cursor_.end() - at_)
-        .at(where_, at_);
+    throw left_over(cursor_.end() - at_, where_, at_);
   }
   [[nodiscard]] std::uint64_t at() const { return at_; }
 
@@ -96,8 +94,7 @@ class MsgpackWalk {
   }
 
   [[nodiscard]] Error refused(const MsgpackHeader& found, std::string_view expected) const {
-    return Error(Code::unsupported, "the value has {}, expected {}", name_of(found.type), expected)
-        .at(where_, found.begin);
+    return other_than_wanted(shale::name_of(found.type), expected, where_, found.begin);
   }
 
   MsgpackCursor cursor_;

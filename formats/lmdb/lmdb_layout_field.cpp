@@ -7,6 +7,16 @@
 
 namespace shale::lmdb {
 
+Error other_than_wanted(std::string_view found, std::string_view wanted, std::string_view where,
+                        std::uint64_t offset) {
+  return Error(Code::unsupported, "the value has {}, expected {}", found, wanted).at(where, offset);
+}
+
+Error left_over(std::uint64_t bytes, std::string_view where, std::uint64_t offset) {
+  return Error(Code::unsupported, "{} bytes are left over after a msgpack value", bytes)
+      .at(where, offset);
+}
+
 std::optional<LayoutField> array_field(std::string_view name, DType dtype,
                                        std::vector<std::uint64_t> shape, const FieldPlace& data) {
   LayoutField made{.field = {.name = std::string(name), .kind = Kind::tensor}, .cell = {}};

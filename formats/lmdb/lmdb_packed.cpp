@@ -33,11 +33,7 @@ class PackedValue {
       at = cursor_.end_of(header, 1);
       fields.push_back(field(fmt::format("field{}", i), header, at));
     }
-    if (at != cursor_.end()) {
-      throw Error(Code::unsupported, "{} bytes are left over after a msgpack value",
-                  cursor_.end() - at)
-          .at(where_, at);
-    }
+    if (at != cursor_.end()) throw left_over(cursor_.end() - at, where_, at);
     name_image_and_label(fields);
     return fields;
   }
@@ -45,8 +41,7 @@ class PackedValue {
  private:
   [[nodiscard]] Error refused(std::uint64_t offset, std::string_view found,
                               std::string_view expected) const {
-    return Error(Code::unsupported, "the value has {}, expected {}", found, expected)
-        .at(where_, offset);
+    return other_than_wanted(found, expected, where_, offset);
   }
 
   static LayoutField named(const std::string& name, Kind kind) {

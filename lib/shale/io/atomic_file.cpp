@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -60,6 +61,16 @@ void sync_directory(const std::string& directory) {
   if (error != 0 && error != EINVAL) {
     throw not_durable(directory, error);
   }
+}
+
+bool make_directory(const std::string& path) {
+  if (retried(path, [&] { return ::mkdir(path.c_str(), 0777); }) == 0) return true;
+  const int error = errno;
+  struct stat there {};
+  const bool is_folder =
+      error == EEXIST && ::stat(path.c_str(), &there) == 0 && S_ISDIR(there.st_mode);
+  if (is_folder) return false;
+  throw because_of_room(Error(Code::io, "cannot make the folder"), path, error);
 }
 
 void rename_file(const std::string& from, const std::string& to) {

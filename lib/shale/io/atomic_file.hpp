@@ -8,6 +8,9 @@ namespace shale {
 /// file system knows how. Errors: Code::io.
 void sync_directory(const std::string& directory);
 
+/// Makes one folder: false if there is one, or a link to one. Errors: Code::io.
+[[nodiscard]] bool make_directory(const std::string& path);
+
 /// Renames within one file system, replacing `to`; durable only after sync_directory. Errors:
 /// Code::io.
 void rename_file(const std::string& from, const std::string& to);

@@ -2,27 +2,23 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <filesystem>
 #include <set>
 #include <utility>
 
-#include <sys/stat.h>
-
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/io/atomic_file.hpp"
-#include "shale/io/free_space.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/io/output_file.hpp"
 #include "shale/io/path_facts.hpp"
-#include "shale/io/storage_retry.hpp"
 #include "shale/io/walk.hpp"
 #include "shale/ops/dataset_output.hpp"
 #include "shale/ops/file_output.hpp"
 #include "shale/ops/run_state.hpp"
 #include "shale/shards/csv.hpp"
 #include "shale/shards/naming.hpp"
+#include "shale/shards/set_swap.hpp"
 #include "shale/shards/shard_bounds.hpp"
 #include "shale/sources/class_order.hpp"
 #include "shale/sources/open_input.hpp"
@@ -84,22 +80,16 @@ std::vector<std::string> directories_of(const ConvertRequest& request,
   return directories;
 }
 
-Error needs_name(const std::string& path) {
-  return Error(Code::exists, "was not written by shale, but its name is needed")
-      .at(path)
-      .hint("move it away, or choose another output");
-}
-
 // What --overwrite replaces: a directory with nothing in it but LMDB's own files.
 void refuse_taken_directory(const std::string& directory, bool overwrite) {
   if (!stands(directory)) return;
   if (!overwrite) throw already_exists(directory);
-  if (!is_real_folder(directory)) throw needs_name(directory);
+  if (!is_real_folder(directory)) throw not_ours(directory);
   visit_names(directory, [&](const std::string& name) {
     const std::string path = join_path(directory, name);
     const std::optional<struct stat> facts = facts_at(path);
     const bool is_of_lmdb = (name == kData || name == kLock) && facts && S_ISREG(facts->st_mode);
-    if (!is_of_lmdb) throw needs_name(path);
+    if (!is_of_lmdb) throw not_ours(path);
     return true;
   });
 }
@@ -155,12 +145,7 @@ void carry_out(const Moves& moves, const std::string& output, const WorkFolder& 
                       directory = join_path(output, moves.directories[i]),
                       to = join_path(directory, kData);
     if (!stands(from)) continue;
-    if (retried(directory, [&] { return ::mkdir(directory.c_str(), 0777); }) != 0) {
-      const int error = errno;
-      if (error != EEXIST)
-        throw because_of_room(Error(Code::io, "cannot make the folder"), directory, error);
-      refuse_taken_directory(directory, true);
-    }
+    if (!make_directory(directory)) refuse_taken_directory(directory, true);
     if (moves.replaces) {
       rename_file(from, to);
     } else if (!rename_to_free_name(from, to)) {

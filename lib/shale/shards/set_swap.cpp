@@ -83,12 +83,6 @@ Manifest visit_own_names(const SetPlace& place, const std::string& manifest_path
   return manifest;
 }
 
-Error not_ours(const std::string& path) {
-  return Error(Code::exists, "was not written by shale, but its name is needed")
-      .at(path)
-      .hint("move it away, or choose another output");
-}
-
 // What the manifest that stands in the folder says is shale's. Nothing is held for each shard.
 class StandingSet {
  public:
@@ -245,6 +239,12 @@ void put_behind(const SetPlace& place, const WorkFolder& work, const std::string
 }
 
 }  // namespace
+
+Error not_ours(const std::string& path) {
+  return Error(Code::exists, "was not written by shale, but its name is needed")
+      .at(path)
+      .hint("move it away, or choose another output");
+}
 
 SetPlace SetPlace::of_dataset(const std::string& directory) {
   return {.folder = directory, .manifest = std::string(kManifestName)};

@@ -25,6 +25,9 @@ struct SetPlace {
   [[nodiscard]] static SetPlace of_file(const std::string& manifest_path, const std::string& name);
 };
 
+/// The error for what stands under a name that is needed, and is not shale's.
+[[nodiscard]] Error not_ours(const std::string& path);
+
 /// Refuses files that stand under names which the new set will need, and which the manifest that
 /// stands there, proved by its self-hash, does not list: they are not shale's. `suffixes`: of the
 /// files of a shard. Errors: Code::exists, naming the file; Code::exists for a manifest that is not

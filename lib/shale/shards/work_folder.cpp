@@ -133,12 +133,7 @@ std::vector<std::string> make_directories(const std::string& path) {
   for (fs::path at(path); !at.empty() && !facts_behind(at.string()); at = at.parent_path())
     missing.push_back(at.string());
   for (auto at = missing.rbegin(); at != missing.rend(); ++at) {
-    const bool is_new = retried(*at, [&] { return ::mkdir(at->c_str(), 0777); }) == 0;
-    const int error = errno;
-    const bool is_there = !is_new && error == EEXIST && fs::is_directory(*at);
-    if (!is_new && !is_there)
-      throw because_of_room(Error(Code::io, "cannot make the folder"), *at, error);
-    if (!is_new) continue;
+    if (!make_directory(*at)) continue;
     made.push_back(*at);
     const std::string parent = fs::path(*at).parent_path().string();
     sync_directory(parent.empty() ? "." : parent);
