@@ -212,13 +212,15 @@ TEST_CASE("lmdb layouts: values that are all images, and nothing else, are LSUN'
   CHECK(stored(dir / "a.lmdb", scanned.rows[2].cells[0].place) == webp);
 }
 
-TEST_CASE("lmdb layouts: one value that is not an image, and the file is plain without a note") {
+TEST_CASE("lmdb layouts: one value that is not an image, and the file is plain, with a note") {
   for (const std::string value : {"", "\xff\xd8", "RIFF", "RIFF\x10___WAVE", "GIF89a", "text"}) {
     const test::TempDir dir;
     LmdbFile(dir / "a.lmdb").put_all({{"a", "\xff\xd8\xff\xe0 jpeg"}, {"b", value}});
     CAPTURE(value);
     CHECK(survey_of(dir / "a.lmdb").layout.dialect == Dialect::plain);
-    CHECK(survey_of(dir / "a.lmdb").notes.empty());
+    const Survey survey = survey_of(dir / "a.lmdb");
+    REQUIRE(survey.notes.size() == 1);
+    CHECK(survey.notes[0].find("sample 'b': not of layout lsun") != std::string::npos);
     CHECK(
         refusal(dir / "a.lmdb", Dialect::lsun)
             .find("not of layout lsun: the value does not begin like a JPEG, PNG or WebP image") !=
