@@ -320,7 +320,7 @@ class Describer {
     for (const std::string& name : names_in(group, kMostObjects, "in a demonstration")) {
       if (++demo_objects_ > kMostDemoObjects)
         throw too_many_objects(kMostDemoObjects, "in the demonstrations");
-      const std::string full = path + "/" + name;
+      const std::string full = fmt::format("{}/{}", path, name);
       if (!is_hard_link(group, name)) {
         send_(encode_other(fmt::format("link '{}'", printable(full))));
         continue;

@@ -174,6 +174,7 @@ class StepFinder {
     steps_.schema.has_keys = false;
     for (Hdf5Steps::Demo& demo : steps_.demos) {
       std::vector<const Hdf5Dataset*> sorted;
+      sorted.reserve(order.size());
       for (const std::size_t which : order)
         sorted.push_back(which == kNoDataset ? nullptr : demo.datasets[which]);
       demo.datasets = std::move(sorted);

@@ -27,7 +27,7 @@ using lmdb::TreeEntry;
 // Every key that describes a file in some layout.
 constexpr std::string_view kMetaKeys[] = {"__keys__", "__len__", "__order__", "__vlen__"};
 
-std::string field_text(const Field& field) {
+std::string type_text(const Field& field) {
   return field.kind == Kind::tensor ? "a tensor " + array_text(field.dtype, field.shape)
                                     : std::string(name_of(field.kind));
 }
@@ -126,7 +126,7 @@ class LayoutSurvey {
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (found[i].field == fields_[i]) continue;
       throw Error(Code::unsupported, "field '{}' is {}, but in the values before it {}",
-                  fields_[i].name, field_text(found[i].field), field_text(fields_[i]))
+                  fields_[i].name, type_text(found[i].field), type_text(fields_[i]))
           .at(file_.path(), offset);
     }
   }

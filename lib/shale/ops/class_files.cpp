@@ -208,10 +208,9 @@ std::unique_ptr<Source> open_by_class(const ConvertRequest& request, const Schem
   ConvertRequest again = request;
   again.new_listing.clear();
   if (work.holds_listing()) again.stored_listing = work.listing_path();
-  const std::string scratch = work.path();
   return make_class_ordered_source(
-      [again, scratch, &events] { return open_input(again, scratch, events); }, label_in(schema),
-      events);
+      [again, scratch = work.path(), &events] { return open_input(again, scratch, events); },
+      label_in(schema), events);
 }
 
 void refuse_taken_by_class(const ConvertRequest& request, Place place) {

@@ -21,9 +21,9 @@
 namespace shale {
 namespace {
 
-constexpr std::string_view kVideoSuffixes[] = {".avi",  ".mp4", ".mkv", ".webm", ".mov", ".mpg",
-                                               ".mpeg", ".m4v", ".wmv", ".flv",  ".3gp"};
-constexpr std::uint64_t kHashBytes = 16, kNumber = 8, kSorters = 5;
+constexpr std::string_view kSplitListSuffixes[] = {".avi",  ".mp4", ".mkv", ".webm", ".mov", ".mpg",
+                                                   ".mpeg", ".m4v", ".wmv", ".flv",  ".3gp"};
+constexpr std::uint64_t kSplitHashBytes = 16, kNumber = 8, kSorters = 5;
 
 std::string_view without_slashes(std::string_view text) {
   while (text.ends_with('/')) text.remove_suffix(1);
@@ -44,7 +44,8 @@ std::string_view without_video_suffix(std::string_view path) {
   std::string suffix(path.substr(dot));
   for (char& letter : suffix)
     letter = static_cast<char>(letter >= 'A' && letter <= 'Z' ? letter + ('a' - 'A') : letter);
-  const bool is_known = std::ranges::find(kVideoSuffixes, suffix) != std::end(kVideoSuffixes);
+  const bool is_known =
+      std::ranges::find(kSplitListSuffixes, suffix) != std::end(kSplitListSuffixes);
   return is_known ? path.substr(0, dot) : path;
 }
 
@@ -245,11 +246,11 @@ void SampleSplit::join(ExternalSorter& wanted, ExternalSorter& found) {
   std::optional<std::string_view> sample = by_key.next();
   while (const std::optional<std::string_view> line = wanted.next()) {
     events_.stop_if_asked();
-    const std::string_view hash = line->substr(0, kHashBytes);
-    while (sample && sample->substr(0, kHashBytes) < hash) sample = by_key.next();
-    if (!sample || sample->substr(0, kHashBytes) != hash) continue;
-    entry = line->substr(kHashBytes);
-    found.add(entry.append(sample->substr(kHashBytes)));
+    const std::string_view hash = line->substr(0, kSplitHashBytes);
+    while (sample && sample->substr(0, kSplitHashBytes) < hash) sample = by_key.next();
+    if (!sample || sample->substr(0, kSplitHashBytes) != hash) continue;
+    entry = line->substr(kSplitHashBytes);
+    found.add(entry.append(sample->substr(kSplitHashBytes)));
   }
   found.finish();
 }
