@@ -46,11 +46,11 @@ TEST_CASE("split request: what cannot be one is refused with what was found") {
       {{"train=0.5,,test=0.5"}, "does not say which list"},
       {{""}, "does not say which list"},
   };
-  for (const auto& [words, said] : rows) {
-    CAPTURE(said);
-    const Error error = error_of([&] { (void)parse_split(words); });
+  for (const auto& row : rows) {
+    CAPTURE(row.second);
+    const Error error = error_of([&] { (void)parse_split(row.first); });
     CHECK(error.code() == Code::usage);
-    CHECK(error.message().find(said) != std::string::npos);
+    CHECK(error.message().find(row.second) != std::string::npos);
   }
 }
 
