@@ -27,22 +27,23 @@ std::vector<std::byte> decoded(std::string_view content, std::uint64_t limit_byt
 }  // namespace
 
 TEST_CASE("png rgb: every kind of PNG becomes as many pixels as it has, interlaced or not") {
-  for (const auto& [color, bits] : std::vector<std::pair<int, int>>{{0, 1},
-                                                                    {0, 2},
-                                                                    {0, 4},
-                                                                    {0, 8},
-                                                                    {2, 8},
-                                                                    {2, 16},
-                                                                    {3, 1},
-                                                                    {3, 8},
-                                                                    {4, 8},
-                                                                    {4, 16},
-                                                                    {6, 8},
-                                                                    {6, 16}}) {
+  for (const auto& type : std::vector<std::pair<int, int>>{{0, 1},
+                                                           {0, 2},
+                                                           {0, 4},
+                                                           {0, 8},
+                                                           {2, 8},
+                                                           {2, 16},
+                                                           {3, 1},
+                                                           {3, 8},
+                                                           {4, 8},
+                                                           {4, 16},
+                                                           {6, 8},
+                                                           {6, 16}}) {
     for (const bool is_interlaced : {false, true}) {
-      CAPTURE(color);
-      CAPTURE(bits);
-      const PngRecipe recipe{.color_type = color, .bits = bits, .is_interlaced = is_interlaced};
+      CAPTURE(type.first);
+      CAPTURE(type.second);
+      const PngRecipe recipe{
+          .color_type = type.first, .bits = type.second, .is_interlaced = is_interlaced};
       CHECK(decoded(make_png(recipe)).size() == 3 * recipe.width * recipe.height);
     }
   }
