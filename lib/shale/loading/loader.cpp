@@ -406,9 +406,10 @@ std::vector<std::optional<OpenValue>> Loader::open_values(std::span<const std::u
         .sample = std::move(sample), .field = field, .bytes = place.length, .blocks = {}};
     if (proof_ == Proof::all) {
       std::shared_ptr<const BlockHashes>& of_shard = blocks[value.sample.shard];
-      const ManifestShard facts = state().facts_of(value.sample.shard);
-      if (of_shard == nullptr && !facts.blocks.name.empty())
-        of_shard = std::make_shared<BlockHashes>(paths_, facts);
+      if (of_shard == nullptr) {
+        const ManifestShard facts = state().facts_of(value.sample.shard);
+        if (!facts.blocks.name.empty()) of_shard = std::make_shared<BlockHashes>(paths_, facts);
+      }
       value.blocks = of_shard;
       if (of_shard == nullptr) prove_value(value, place.crc32c);
     }
@@ -427,6 +428,7 @@ void Loader::prove_value(const OpenValue& value, std::uint32_t expected) const {
   }
   if (found == expected) return;
   Error error = checksum_mismatch(value.bytes, found, expected).error();
+  error.hint("run 'shale verify' to list all the damage");
   add_place(error, *this, value.sample, value.field);
   throw error;
 }
