@@ -61,7 +61,7 @@ class ForeignScanner {
       columns_ = find_hdf5_columns(probe_hdf5_file(file_, input_.progress), file_);
     } catch (const Error& error) {
       if (!is_in_hdf5_bytes(error)) throw;
-      return report(error, {});
+      return draft_.report(error, {});
     }
     if (!is_as_indexed()) return;
     if (input_.layout.rows.has_strides()) return check_fixed_rows();
@@ -134,7 +134,7 @@ class ForeignScanner {
         }
       } catch (const Error& error) {
         if (!is_in_hdf5_bytes(error)) throw;
-        report(error, columns_.fields[i].field.name);
+        draft_.report(error, columns_.fields[i].field.name);
       }
     }
     rows_(row_);
@@ -154,7 +154,7 @@ class ForeignScanner {
       row_.key = checked(place);
     } catch (const Error& error) {
       if (!is_in_hdf5_bytes(error)) throw;
-      report(error, columns_.key->field.name);
+      draft_.report(error, columns_.key->field.name);
     }
   }
 
@@ -180,13 +180,6 @@ class ForeignScanner {
     Finding& finding = draft_.begin("a string that is not UTF-8", place.offset);
     finding.length = place.length;
     finding.field = columns_.fields[field].field.name;
-    draft_.send();
-  }
-
-  void report(const Error& error, const std::string& field) {
-    std::string message = error.message();
-    if (!error.cause().empty()) message += fmt::format(" ({})", printable(error.cause()));
-    draft_.begin(std::move(message), error.offset()).field = field;
     draft_.send();
   }
 

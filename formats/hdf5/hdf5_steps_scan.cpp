@@ -3,8 +3,6 @@
 #include <deque>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/format/finding_draft.hpp"
@@ -36,7 +34,7 @@ class StepScanner {
       check_steps_lie_in_place(steps, file_);
     } catch (const Error& error) {
       if (!is_in_hdf5_bytes(error)) throw;
-      return report(error, {});
+      return draft_.report(error, {});
     }
     if (steps.schema.fields != input_.schema.fields) return report_other_fields(steps.schema);
     for (const Hdf5Steps::Demo& demo : steps.demos) scan_demo(demo, steps.rows);
@@ -65,7 +63,7 @@ class StepScanner {
           row.cells[i] = cell_of(*column++, step, field);
         } catch (const Error& error) {
           if (!is_in_hdf5_bytes(error)) throw;
-          report(error, field.name);
+          draft_.report(error, field.name);
         }
       }
       rows_(row);
@@ -93,13 +91,6 @@ class StepScanner {
     };
     draft_.begin("the datasets of this file are not those that were indexed");
     draft_.send(names_of(found), names_of(input_.schema));
-  }
-
-  void report(const Error& error, const std::string& field) {
-    std::string message = error.message();
-    if (!error.cause().empty()) message += fmt::format(" ({})", printable(error.cause()));
-    draft_.begin(std::move(message), error.offset()).field = field;
-    draft_.send();
   }
 
   const ShardInput& input_;

@@ -6,7 +6,9 @@
 #include <string_view>
 #include <utility>
 
+#include "shale/base/error.hpp"
 #include "shale/base/finding.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/io/input_file.hpp"
 
 namespace shale {
@@ -47,6 +49,13 @@ class FindingDraft {
               std::string expected = {}) {
     begin(std::move(message), offset);
     send(std::move(found), std::move(expected));
+  }
+  /// An error about a field, with its cause.
+  void report(const Error& error, const std::string& field) {
+    std::string message = error.message();
+    if (!error.cause().empty()) message += " (" + printable(error.cause()) + ")";
+    begin(std::move(message), error.offset()).field = field;
+    send();
   }
   /// What somebody found who does not know the row: its message, place in the file, and both sides.
   void pass_on(Finding found) {
