@@ -24,7 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kColumnChunkBytes = 1 << 20;
 constexpr std::uint64_t kMostKeptKeys = 4 << 20, kKeysAtOnce = 1 << 16;
 
 void check_place(const FieldPlace& place, const InputFile& file, const ShardReader& reader,
@@ -471,73 +470,9 @@ void add_place(Error& error, const Loader& loader, const LocatedSample& sample,
     error.at(location->file, location->offset).for_sample({}, sample.row);
 }
 
-ColumnPlace Loader::column(std::string_view name) const {
-  if (manifest().layout.rows.has_strides()) {
-    try {
-      return fixed_column_named(name, manifest().schema);
-    } catch (Error& error) {
-      error.at(paths_.manifest);
-      throw;
-    }
-  }
-  const IndexColumns columns(manifest().schema, manifest().layout);
-  std::uint64_t position = 0;
-  std::string names;
-  for (const auto& [column, descr] : columns.names_and_types()) {
-    const std::uint64_t item_bytes = DType::parse(descr).item_bytes();
-    if (column == name) return {descr, position, item_bytes};
-    position += item_bytes;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", printable(column));
-  }
-  throw Error(Code::not_found, "the index has no column '{}'", printable(name))
-      .at(paths_.manifest)
-      .hint("it has " + names);
-}
-
 void Loader::read_column(const ColumnPlace& column, std::uint64_t begin,
                          std::span<std::byte> into) const {
   watching([&] { read_all(column, begin, into); });
-}
-
-void Loader::read_all(const ColumnPlace& column, std::uint64_t begin,
-                      std::span<std::byte> into) const {
-  const std::uint64_t end = begin + into.size() / column.item_bytes;
-  if (end > size()) {
-    throw Error(Code::not_found, "rows {} to {} of a column requested, but the dataset has {}",
-                begin, end, size());
-  }
-  LoaderState& open = state();
-  if (column.field) {
-    for (std::uint64_t row = begin; row < end;) {
-      const std::uint64_t number = shard_of(row);
-      const ShardLine& line = outline_.shards[number];
-      const std::uint64_t count = std::min(line.first_row + line.samples, end) - row;
-      read_fixed_column(*open.shard(number), *column.field, row - line.first_row,
-                        into.subspan((row - begin) * column.item_bytes, count * column.item_bytes),
-                        open);
-      row += count;
-    }
-    return;
-  }
-  std::vector<std::byte> chunk;
-  std::byte* next = into.data();
-  for (std::uint64_t row = begin; row < end;) {
-    const std::uint64_t number = shard_of(row);
-    const ShardLine& line = outline_.shards[number];
-    const OpenShardPointer shard = open.shard(number);
-    const IndexColumns& columns = shard->reader.columns();
-    const std::uint64_t row_bytes = columns.row_bytes();
-    const std::uint64_t count = std::min({std::max<std::uint64_t>(1, kColumnChunkBytes / row_bytes),
-                                          line.first_row + line.samples - row, end - row});
-    chunk.resize(count * row_bytes);
-    const Extent rows{shard->reader.index_file(), columns.file_bytes(row - line.first_row), chunk};
-    read_extent(rows);
-    if (!open.keeps_index_cached()) drop_cache({&rows, 1});
-    for (std::uint64_t i = 0; i < count; ++i) {
-      next = std::copy_n(&chunk[i * row_bytes + column.position], column.item_bytes, next);
-    }
-    row += count;
-  }
 }
 
 // The rows of all keys, by their hashes.
