@@ -7,6 +7,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import traceback
 
 import numpy as np
 import pytest
@@ -281,9 +282,10 @@ def test_a_worker_hands_the_error_to_the_training_loop(victim):
     folder, file, places = victim
     flip(file, places["image"][0])
     loader = torch.utils.data.DataLoader(Dataset(folder, ["image", "label"], verify=True), batch_size=4, num_workers=1)
-    with pytest.raises(errors.DamagedError, match=f"{file}(.|\n)*sample {VICTIM}|{file}(.|\n)*sample"):
+    with pytest.raises(errors.DamagedError, match=f"{file}(.|\n)*sample {VICTIM}|{file}(.|\n)*sample") as caught:
         for _ in loader:
             pass
+    traceback.clear_frames(caught.tb)  # they hold the iterator, and it the worker
 
 
 # ---- the second look ----------------------------------------------------------------------------------------------------
