@@ -28,6 +28,7 @@ while (($#)); do
   shift
 done
 peers=${SHALE_PEERS:-$root/build/peers}
+at_once=$((2 * $(nproc)))  # tests wait for disks and processes as long as they compute
 
 tests/install-deps.sh
 if [[ $interop == yes ]]; then
@@ -44,11 +45,12 @@ cmake --build --preset "$preset" --parallel "$(nproc)"
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 failed=0
-ctest --test-dir "build/$preset" --output-on-failure --no-tests=error --parallel "$(nproc)" |
+ctest --test-dir "build/$preset" --output-on-failure --no-tests=error --parallel "$at_once" |
   tee "$logs/ctest" || failed=1
 if [[ $interop == yes ]]; then
-  SHALE=$root/build/$preset/shale PYTHONPATH=$root/build/$preset/python \
-    "$peers/bin/python" -m pytest -q -rs -p no:cacheprovider -n "$(nproc)" --dist loadfile tests/interop tests/slurm |
+  # SLURM's jobs first: they take longest.
+  SHALE=$root/build/$preset/shale PYTHONPATH=$root/build/$preset/python "$peers/bin/python" -m pytest -q -rs -p no:cacheprovider \
+    -n "$at_once" --dist loadfile --no-loadscope-reorder tests/slurm tests/interop |
     tee "$logs/pytest" || failed=1
 fi
 printf '\n'

@@ -2,7 +2,7 @@
 # Attacks shale at random until the time is over: kills, signals, flips, truncations, swaps, full disks, mutated files of other tools,
 # hostile manifests, and clean runs in between that must raise no alarm. Prints what was tried, and exits 1 if anything did not hold.
 #   tests/soak.sh MINUTES [--seed N] [--jobs N] [--only ATTACK,...]      SHALE names the program (default build/release/shale)
-# Begins with an .npz beyond 4 GiB, and with a fault of the storage at every call of a convert (MINUTES 0 leaves both out).
+# Begins with an .npz beyond 4 GiB, a fault of the storage at every call of a convert, and every bit of tiny sets (MINUTES 0 leaves them out).
 #   tests/soak.sh resume [KILLS]      kills convert at KILLS steps (default 25) of each format and kind of input, the other commands too, and cuts the power at 200 calls
 # Builds nothing. A failure prints the seed of its round; tests/soak.sh 0 --seed N repeats that round alone.
 set -euo pipefail
@@ -24,5 +24,6 @@ export SHALE PYTHONPATH=${PYTHONPATH:-$(dirname "$SHALE")/python} PYTHONDONTWRIT
 if [[ $1 != 0 ]]; then # what is too long for CI, once
   "$peers/bin/python" "$root/tests/soak/large_npz.py"
   (cd "$root/tests/faults" && STORAGE_FAULTS=all python3 -m unittest test_storage_faults.ReadsThatFail test_storage_faults.WritesThatFail)
+  FLIPPED_BITS=all "$(dirname "$SHALE")/tests/contract" --test-suite=slow --test-case='damage:*'
 fi
 exec "$peers/bin/python" "$root/tests/soak/soak.py" "$@"

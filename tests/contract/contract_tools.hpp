@@ -140,14 +140,4 @@ inline bool are_equal(const Value& a, const Value& b) {
   return true;
 }
 
-/// Sanitizers are slow: there, tests that flip every bit flip every 7th, or every 29th where only
-/// threads are watched.
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr std::size_t kBitStride = 7;
-#elif defined(__SANITIZE_THREAD__)
-inline constexpr std::size_t kBitStride = 29;
-#else
-inline constexpr std::size_t kBitStride = 1;
-#endif
-
 }  // namespace shale::test

@@ -15,26 +15,26 @@ namespace {
 constexpr std::uint64_t kRowsAtOnce = 1024;
 constexpr std::uint64_t kKeyBytesAtOnce = 1 << 20;
 
-// A shard that is being listed.
-struct ListedShard {
-  ListedShard(const OpenedDataset& dataset, std::uint64_t number, const Events& events)
-      : reader(dataset.paths, dataset.manifest, dataset.shards[number]),
-        index(reader.open_index()) {
-    const ShardLayout& layout = dataset.manifest.layout;
-    reader.prove_index([&](auto) { events.stop_if_asked(); });
-    if (layout.has_keys) reader.file_of_key().expect_random_reads();
-    if (layout.has_checksums && !layout.rows.has_value_checksums())
-      blocks.emplace(dataset.paths, reader.shard());
-  }
-
-  ShardReader reader;
-  IndexReader index;
-  std::optional<BlockHashes> blocks;  // where they are what proves a value
-};
-
 }  // namespace
 
 struct SampleList::Impl {
+  // A shard that is being listed.
+  struct ListedShard {
+    ListedShard(const OpenedDataset& dataset, std::uint64_t number, const Events& events)
+        : reader(dataset.paths, dataset.manifest, dataset.shards[number]),
+          index(reader.open_index()) {
+      const ShardLayout& layout = dataset.manifest.layout;
+      reader.prove_index([&](auto) { events.stop_if_asked(); });
+      if (layout.has_keys) reader.file_of_key().expect_random_reads();
+      if (layout.has_checksums && !layout.rows.has_value_checksums())
+        blocks.emplace(dataset.paths, reader.shard());
+    }
+
+    ShardReader reader;
+    IndexReader index;
+    std::optional<BlockHashes> blocks;  // where they are what proves a value
+  };
+
   Impl(const DatasetRequest& request, const Events& the_events)
       : events(the_events), dataset(open_dataset(request, events)), memory(request.memory_bytes) {
     const Schema& schema = dataset.manifest.schema;
@@ -123,7 +123,7 @@ std::vector<ListedSample> SampleList::next() {
   const std::uint64_t number = shards.holding(list.row);
   if (!list.shard || list.shard_number != number) {
     list.shard.reset();
-    list.shard = std::make_unique<ListedShard>(list.dataset, number, list.events);
+    list.shard = std::make_unique<SampleList::Impl::ListedShard>(list.dataset, number, list.events);
     list.shard_number = number;
   }
   const bool has_keys = list.dataset.manifest.layout.has_keys;
