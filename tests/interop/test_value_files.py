@@ -2,9 +2,12 @@
 
 import copy
 import gc
+import importlib.util
 import io
 import os
+import pathlib
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -81,6 +84,43 @@ def test_pyav_plays_what_it_plays_of_the_file(tmp_path):
         with ds.open(number, "video") as file, av.open(file) as ours, av.open(str(tmp_path / "in" / "walk" / f"{number}.mp4")) as theirs:
             pairs = [(a.to_ndarray(), b.to_ndarray()) for a, b in zip(ours.decode(video=0), theirs.decode(video=0))]
         assert len(pairs) == frames and all(np.array_equal(a, b) for a, b in pairs)
+
+
+TORCHCODEC = """
+import sys
+import torch
+from torchcodec.decoders import VideoDecoder
+from shale import Dataset
+
+for container in ("record", "lmdb", "hdf5"):
+    ds = Dataset(container)
+    for row, path in enumerate(("in/walk/0.mp4", "in/walk/1.mp4")):
+        theirs = VideoDecoder(path)
+        last = len(theirs) - 1
+        with ds.open(row, "video") as file:
+            ours = VideoDecoder(file)
+            print(len(ours), torch.equal(ours.get_frames_at([last, 0, 7]).data, theirs.get_frames_at([last, 0, 7]).data))
+"""
+
+
+def test_torchcodec_decodes_what_it_decodes_of_the_file(tmp_path):
+    av = pytest.importorskip("av")
+    if importlib.util.find_spec("torchcodec") is None:
+        pytest.skip("no torchcodec")
+    (tmp_path / "in" / "walk").mkdir(parents=True)
+    for number, frames in enumerate((30, 50)):
+        write_video(tmp_path / "in" / "walk" / f"{number}.mp4", frames, 40)
+    for container in ("record", "lmdb", "hdf5"):
+        shale_package.convert(tmp_path / "in", tmp_path / container, container, ext="mp4")
+    # torchcodec brings no FFmpeg: it takes the one of PyAV, under the names that libraries have on a system.
+    bundled = pathlib.Path(av.__file__).parents[1] / "av.libs"
+    (tmp_path / "lib").mkdir()
+    for library in bundled.glob("lib[as][vw]*.so.*"):
+        base, version = re.fullmatch(r"(lib\w+)-\w+\.so\.(\d+).*", library.name).groups()
+        (tmp_path / "lib" / f"{base}.so.{version}").symlink_to(library)
+    environment = {**os.environ, "LD_LIBRARY_PATH": f"{tmp_path / 'lib'}:{bundled}"}
+    done = subprocess.run([sys.executable, "-c", TORCHCODEC], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.stdout.split() == ["30", "True", "50", "True"] * 3, done.stderr
 
 
 @pytest.mark.parametrize("block", blocks_of(["docs/python.md"], "clips"))
