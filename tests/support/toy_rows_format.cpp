@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::string_view kMagic = "TOYROWS1";
 constexpr std::uint64_t kHeaderBytes = 16;
-constexpr std::string_view kSuffixes[] = {".rows.toy"};
-constexpr Kind kKinds[] = {Kind::integer, Kind::real, Kind::tensor};
+constexpr std::string_view kRowsSuffixes[] = {".rows.toy"};
+constexpr Kind kRowsKinds[] = {Kind::integer, Kind::real, Kind::tensor};
 
 ShardLayout toy_rows_layout(const Schema& schema, const OptionSet&) {
   ShardLayout layout;
@@ -71,10 +71,10 @@ std::unique_ptr<ShardWriter> create_toy_rows(std::span<OutputFile> files, const 
 const Format toy_rows_format = {
     .name = "toyrows",
     .summary = "a file a field, for tests of fixed rows",
-    .suffixes = kSuffixes,
+    .suffixes = kRowsSuffixes,
     .options = {},
     .reserved_fields = {},
-    .can = {.kinds = kKinds},
+    .can = {.kinds = kRowsKinds},
     .layout = toy_rows_layout,
     .encode = encode_toy_row,
     .create_sizer = create_toy_rows_sizer,

@@ -31,7 +31,7 @@ std::uint64_t offset_in_file(const std::string& path, const std::string& name) {
   return H5Dget_offset(dataset_in_library(file, name).id());
 }
 
-void put_number(std::string& bytes, std::uint64_t offset, std::uint64_t number) {
+void put_offset(std::string& bytes, std::uint64_t offset, std::uint64_t number) {
   std::memcpy(bytes.data() + offset, &number, sizeof(number));
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("hdf5 lists: offsets that descend, exceed their values or are huge are
         CAPTURE(i);
         CAPTURE(number);
         std::string bytes = whole;
-        put_number(bytes, begin + 8 * i, number);
+        put_offset(bytes, begin + 8 * i, number);
         if (name == "frames_offset" && number == 5 && (i == 2 || i == 3))
           continue;  // another sound division
         write_file(dir / "b.h5", bytes);
@@ -118,7 +118,7 @@ TEST_CASE("hdf5 lists: firsts that go back and forth do not list elements again 
   (void)write_hdf5_shard(dir / "a.h5", kVideos, samples);
   std::string bytes = read_text(dir / "a.h5");
   const std::uint64_t begin = offset_in_file(dir / "a.h5", "frames_first");
-  for (std::uint64_t i = 0; i < 8; ++i) put_number(bytes, begin + 8 * i, i % 2 == 0 ? 0 : 16);
+  for (std::uint64_t i = 0; i < 8; ++i) put_offset(bytes, begin + 8 * i, i % 2 == 0 ? 0 : 16);
   write_file(dir / "b.h5", bytes);
   const ScannedHdf5 scanned = scan_hdf5(dir / "b.h5", kVideos);
   std::size_t elements = 0;

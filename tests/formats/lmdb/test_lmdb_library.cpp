@@ -18,7 +18,7 @@ namespace {
 using test::SampleSet;
 using test::TempDir;
 
-void write_shard(const std::string& path, const SampleSet& set) {
+void write_samples(const std::string& path, const SampleSet& set) {
   std::vector<OutputFile> files;
   files.emplace_back(path, OutputFile::Options{.io = IoMode::buffered});
   const auto writer =
@@ -54,7 +54,7 @@ SampleSet set_of(std::size_t samples, std::size_t bytes) {
 template <class Forge>
 Read read_forged(const SampleSet& set, Forge forge) {
   const TempDir dir;
-  write_shard(dir / "a.lmdb", set);
+  write_samples(dir / "a.lmdb", set);
   std::string bytes = test::read_text(dir / "a.lmdb");
   forge(bytes);
   test::write_file(dir / "a.lmdb", bytes);
@@ -80,7 +80,7 @@ TEST_CASE("lmdb by liblmdb: its rows are those of the scan, for values small, la
        {test::odd_samples(schema), set_of(500, 3000), set_of(40, 500'000), set_of(0, 0)}) {
     CAPTURE(set.samples.size());
     const TempDir dir;
-    write_shard(dir / "a.lmdb", set);
+    write_samples(dir / "a.lmdb", set);
     const Read read = read_by_library(dir / "a.lmdb", schema);
     CHECK(read.reading.library.starts_with("liblmdb 0."));
     CHECK(read.reading.obstacle == "");
@@ -147,7 +147,7 @@ TEST_CASE("lmdb by liblmdb: a map that no machine has room for is found") {
 TEST_CASE("lmdb by liblmdb: a parent that is asked to stop is heard") {
   const TempDir dir;
   const SampleSet set = set_of(40, 100);
-  write_shard(dir / "a.lmdb", set);
+  write_samples(dir / "a.lmdb", set);
   const Error error = test::error_of([&] {
     (void)read_by_library(dir / "a.lmdb", set.schema,
                           [] { throw Error(Code::interrupted, "stop"); });

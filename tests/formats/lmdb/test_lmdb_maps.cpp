@@ -258,8 +258,8 @@ TEST_CASE("lmdb scan: a file of ours has no free, lost or cut pages, and no othe
 }
 
 // The survey of a file whose entries have these values.
-Survey survey_of(const std::vector<std::string>& values, LmdbScanned* scanned = nullptr,
-                 Entries* fields = nullptr) {
+Survey survey_of_maps(const std::vector<std::string>& values, LmdbScanned* scanned = nullptr,
+                      Entries* fields = nullptr) {
   const TempDir dir;
   Entries entries;
   for (const std::string& value : values)
@@ -280,7 +280,7 @@ TEST_CASE("lmdb survey: maps of one shape become fields, and the scan reads them
   LmdbScanned scanned;
   Entries fields;
 
-  const Survey survey = survey_of(values, &scanned, &fields);
+  const Survey survey = survey_of_maps(values, &scanned, &fields);
 
   CHECK(survey.schema == schema_of_maps());
   CHECK(survey.layout.dialect == Dialect::msgpack);
@@ -303,7 +303,7 @@ TEST_CASE("lmdb survey: what other writers put into maps is taken") {
   LmdbScanned scanned;
   Entries fields;
 
-  const Survey survey = survey_of({one, two}, &scanned, &fields);
+  const Survey survey = survey_of_maps({one, two}, &scanned, &fields);
 
   REQUIRE(survey.schema.fields.size() == 3);
   CHECK(survey.schema.fields[0].kind == Kind::bytes);
@@ -331,7 +331,7 @@ TEST_CASE("lmdb survey: a string is text where it is short UTF-8 in every entry"
   for (const Row& row : rows) {
     CAPTURE(row.second);
     const Survey survey =
-        survey_of({mp_map({{"f", mp_str(row.first)}}), mp_map({{"f", mp_str(row.second)}})});
+        survey_of_maps({mp_map({{"f", mp_str(row.first)}}), mp_map({{"f", mp_str(row.second)}})});
     CHECK(survey.schema.fields[0].kind == row.kind);
   }
 }
@@ -362,7 +362,7 @@ TEST_CASE("lmdb survey: the first entry that is no map like the others is named"
   };
   for (const Row& row : rows) {
     CAPTURE(row.message);
-    const Error error = error_of([&] { (void)survey_of({mp_map(sound), row.value, "\x80"}); });
+    const Error error = error_of([&] { (void)survey_of_maps({mp_map(sound), row.value, "\x80"}); });
     CHECK(error.code() == Code::unsupported);
     CHECK(error.message() == row.message);
     REQUIRE(error.sample());
@@ -396,13 +396,13 @@ TEST_CASE("lmdb survey: fields that no kind can hold, or of no valid name, are r
   };
   for (const Row& row : rows) {
     CAPTURE(row.message);
-    const Error error = error_of([&] { (void)survey_of({mp_map({{row.name, row.value}})}); });
+    const Error error = error_of([&] { (void)survey_of_maps({mp_map({{row.name, row.value}})}); });
     CHECK(error.message() == row.message);
   }
   CHECK(error_of([] {
-          (void)survey_of({mp_map({{"f", mp_int(1)}, {"f", mp_int(1)}})});
+          (void)survey_of_maps({mp_map({{"f", mp_int(1)}, {"f", mp_int(1)}})});
         }).message() == "field 'f' occurs twice");
-  CHECK(error_of([] { (void)survey_of({}); }).code() == Code::unsupported);
+  CHECK(error_of([] { (void)survey_of_maps({}); }).code() == Code::unsupported);
 }
 
 TEST_CASE("lmdb survey: damage that hides entries is an error where fields hang on them") {

@@ -50,11 +50,11 @@ TEST_CASE("npy writer: a header has one length for any number of rows") {
     CHECK(npy_column_header(field, rows).size() == 128);
 }
 
-const Schema kSchema{.fields = {{"flag", Kind::integer, DType::parse("|b1"), {}},
-                                {"label", Kind::integer, {}, {}},
-                                {"weight", Kind::real, DType::parse("<f4"), {}},
-                                {"depth", Kind::tensor, DType::parse("<u2"), {2}}},
-                     .has_keys = false};
+const Schema kThreeColumns{.fields = {{"flag", Kind::integer, DType::parse("|b1"), {}},
+                                      {"label", Kind::integer, {}, {}},
+                                      {"weight", Kind::real, DType::parse("<f4"), {}},
+                                      {"depth", Kind::tensor, DType::parse("<u2"), {2}}},
+                           .has_keys = false};
 
 std::vector<Sample> three_samples() {
   return {{"0", {std::int64_t{1}, std::int64_t{-2}, 0.5, as_bytes("abcd")}},
@@ -64,27 +64,27 @@ std::vector<Sample> three_samples() {
 
 TEST_CASE("npy writer: each field is a file of its own, named by it, its rows as their dtype") {
   const TempDir dir;
-  const auto paths = write_npy_shard(dir.path(), kSchema, three_samples());
+  const auto paths = write_npy_shard(dir.path(), kThreeColumns, three_samples());
   const std::string_view rows[] = {
       std::string_view("\1\0\1", 3),
       std::string_view("\xfe\xff\xff\xff\xff\xff\xff\xff\3\0\0\0\0\0\0\0\4\0\0\0\0\0\0\0", 24),
       std::string_view("\0\0\0\x3f\0\0\x80\xbf\0\0\0\x40", 12), "abcdefghijkl"};
   CHECK(paths[3] == dir / "shard-000000.depth.npy");
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    const std::vector<std::byte> header = npy_column_header(kSchema.fields[i], 3);
+    const std::vector<std::byte> header = npy_column_header(kThreeColumns.fields[i], 3);
     CHECK(read_text(paths[i]) == std::string(as_text(header)) + std::string(rows[i]));
   }
 }
 
 TEST_CASE("npy writer: records of several rows give the bytes of single ones") {
   const TempDir one, two;
-  const auto single = write_npy_shard(one.path(), kSchema, three_samples());
-  const auto runs = write_npy_shard(two.path(), kSchema, three_samples(), 2);
+  const auto single = write_npy_shard(one.path(), kThreeColumns, three_samples());
+  const auto runs = write_npy_shard(two.path(), kThreeColumns, three_samples(), 2);
   for (std::size_t i = 0; i < single.size(); ++i) CHECK(read_text(single[i]) == read_text(runs[i]));
 }
 
 TEST_CASE("npy writer: what is announced is what the files have") {
-  const auto sizer = npy_format.create_sizer(kSchema, {});
+  const auto sizer = npy_format.create_sizer(kThreeColumns, {});
   const std::uint64_t parts[] = {3, 24, 12, 12};
   CHECK(sizer->size_with(parts, 3) == std::vector<std::uint64_t>{131, 152, 140, 140});
 }
@@ -119,7 +119,7 @@ TEST_CASE("npy format: bytes, text and lists are refused by field and kind") {
 TEST_CASE("npy encoder: a number that the column's dtype cannot hold is refused by sample") {
   std::vector<Sample> samples = three_samples();
   samples[1].values[0] = std::int64_t{2};
-  const Error error = error_of([&] { (void)npy_format.encode(samples[1], kSchema, {}); });
+  const Error error = error_of([&] { (void)npy_format.encode(samples[1], kThreeColumns, {}); });
   CHECK(error.code() == Code::schema);
   CHECK(error.sample()->key == "1");
   CHECK(error.message() == "field 'flag' is 2 here, which its dtype bool cannot hold");

@@ -22,7 +22,7 @@ using Integers = std::span<const std::int64_t>;
 using ByteList = std::span<const Bytes>;
 
 // A frame with sound checksums around any payload.
-std::string framed(Bytes payload) {
+std::string record_of(Bytes payload) {
   std::string frame(as_text(frame_header(payload.size())));
   frame += as_text(payload);
   frame += as_text(bytes_of(mask_crc(crc32c(payload))));
@@ -32,7 +32,7 @@ std::string framed(Bytes payload) {
 std::string framed_example(std::span<const Feature> features) {
   Blob blob;
   (void)append_example(features, blob);
-  return framed(blob.flattened());
+  return record_of(blob.flattened());
 }
 
 // What the scan finds in a file of these bytes.
@@ -129,7 +129,7 @@ TEST_CASE("record scan: hostile Examples under sound checksums give findings, ne
     std::vector<std::byte> changed(payload.begin(), payload.end());
     for (int change = 0; change < 3; ++change)
       changed[random() % changed.size()] = static_cast<std::byte>(random());
-    bytes += framed(Bytes(changed).first(changed.size() - random() % 4));
+    bytes += record_of(Bytes(changed).first(changed.size() - random() % 4));
   }
   for (const bool reads_payload : {false, true}) {
     const Scanned scanned = scan_bytes(bytes, test::schema_of_every_kind(), reads_payload);
@@ -236,7 +236,8 @@ TEST_CASE("record scan: a payload that is no Example is one finding, and the nex
   const Schema schema{.fields = {}};
   const Feature key{"key", as_bytes("k")};
 
-  const Scanned scanned = scan_bytes(framed(as_bytes("hello")) + framed_example({&key, 1}), schema);
+  const Scanned scanned =
+      scan_bytes(record_of(as_bytes("hello")) + framed_example({&key, 1}), schema);
 
   REQUIRE(scanned.findings.size() == 1);
   CHECK(scanned.findings[0].message.starts_with("payload is not a tf.train.Example ("));
@@ -308,7 +309,7 @@ TEST_CASE("record detection: the first frame's checksum is the evidence") {
   };
 
   CHECK(bid(sound) == 40);
-  CHECK(bid(framed(as_bytes("hello"))) == 32);
+  CHECK(bid(record_of(as_bytes("hello"))) == 32);
   CHECK(bid(sound.substr(0, 15)) == 0);
   CHECK(bid("") == 0);
   CHECK(bid(std::string(4096, '\0')) == 0);

@@ -8,6 +8,7 @@
 #include "shale/arrays/fortran_rows.hpp"
 
 #include "support/peak_memory.hpp"
+#include "support/sizes.hpp"
 #include "support/temp_dir.hpp"
 #include "unit/io/child_process.hpp"
 
@@ -17,10 +18,10 @@ namespace shale {
 namespace {
 
 using test::error_of;
+using test::kMebi;
 using test::TempDir;
 using test::write_file;
 
-constexpr std::uint64_t kMebi = 1 << 20;
 constexpr const char* kNowhere = "/no/such/folder";
 
 using Shape = std::vector<std::uint64_t>;

@@ -4,6 +4,7 @@
 
 #include "shale/arrays/located_rows.hpp"
 
+#include "support/sizes.hpp"
 #include "unit/arrays/located_noise.hpp"
 
 // Rows as they are read past the page cache, against the bytes that were written.
@@ -12,10 +13,9 @@ namespace shale {
 namespace {
 
 using test::error_of;
+using test::kMebi;
 using test::LocatedNoise;
 using test::TempDir;
-
-constexpr std::uint64_t kMebi = 1 << 20;
 
 /// Loads all ranges, as many at a time as fit; true if each is what was written.
 bool is_right(const LocatedNoise& noise, const std::vector<ColumnRange>& ranges,

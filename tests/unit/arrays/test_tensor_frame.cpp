@@ -16,7 +16,7 @@ namespace {
 
 using namespace test;
 
-constexpr std::uint64_t kRows = 700'000;
+constexpr std::uint64_t kFrameRows = 700'000;
 const std::vector<Field> kFields = {
     field_of_column("flag", DType::parse("|u1"), {}),
     field_of_column("wide", DType::parse("<f8"), {1}),
@@ -50,7 +50,7 @@ void check_tensors(const std::vector<StoredTensor>& tensors, const TensorFrame& 
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     CAPTURE(kFields[i].name);
     CHECK(tensors[i].name == kFields[i].name);
-    CHECK(tensors[i].shape == shape_of_column(kFields[i], kRows));
+    CHECK(tensors[i].shape == shape_of_column(kFields[i], kFrameRows));
     CHECK(tensors[i].offset % 8 == 0);
     CHECK(file.substr(tensors[i].offset, frame.rows_bytes(i)) == rows_of(frame, i));
   }
@@ -63,7 +63,7 @@ ViewBytes view_of(const std::string& file) {
 }
 
 TEST_CASE("tensor frame: several columns become a dict in one .pt file, with their checksums") {
-  const TensorFrame frame("pt", kFields, kRows);
+  const TensorFrame frame("pt", kFields, kFrameRows);
   const std::string file = packed(frame);
   CHECK(file.size() == frame.file_bytes());
   const std::vector<ZipMember> members = read_zip_directory(file.size(), view_of(file), "file");
@@ -82,7 +82,7 @@ TEST_CASE("tensor frame: several columns become a dict in one .pt file, with the
 }
 
 TEST_CASE("tensor frame: several columns become one .safetensors file, the widest first") {
-  const TensorFrame frame("safetensors", kFields, kRows);
+  const TensorFrame frame("safetensors", kFields, kFrameRows);
   const std::string file = packed(frame);
   CHECK(file.size() == frame.file_bytes());
   CHECK(std::vector<std::size_t>(frame.places().begin(), frame.places().end()) ==

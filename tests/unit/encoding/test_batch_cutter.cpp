@@ -9,6 +9,7 @@
 #include "shale/base/error.hpp"
 #include "shale/encoding/batch_cutter.hpp"
 
+#include "tests/support/sizes.hpp"
 #include "tests/support/temp_dir.hpp"
 
 namespace shale {
@@ -49,8 +50,6 @@ class SizedSource : public Source {
   std::size_t position_ = 0;
   std::uint64_t rows_ = 0;
 };
-
-constexpr std::uint64_t kMebi = 1 << 20;
 
 TEST_CASE("batch cutter: every sample comes once, in order, in batches that the budget covers") {
   SizedSource source(std::vector<std::uint64_t>(1000, 100'000));

@@ -6,6 +6,7 @@
 
 #include "shale/encoding/encode_pipeline.hpp"
 
+#include "tests/support/sizes.hpp"
 #include "tests/support/toy_format.hpp"
 #include "tests/unit/encoding/listed_source.hpp"
 
@@ -13,8 +14,6 @@ namespace shale {
 namespace {
 
 using namespace test;
-
-constexpr std::uint64_t kMebi = 1 << 20;
 
 // The keys in the order of their commit.
 std::vector<std::string> committed(Source& source, const PipelineLimits& limits,

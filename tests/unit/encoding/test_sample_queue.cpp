@@ -8,14 +8,13 @@
 #include "shale/base/error.hpp"
 #include "shale/encoding/sample_queue.hpp"
 
+#include "tests/support/sizes.hpp"
 #include "tests/support/temp_dir.hpp"
 
 namespace shale {
 namespace {
 
 using namespace test;
-
-constexpr std::uint64_t kMebi = 1 << 20;
 
 SourceInfo one_field(bool has_keys = true) {
   SourceInfo info;

@@ -61,4 +61,10 @@ struct PngRecipe {
 
 using Odd = std::vector<std::string_view>;
 
+/// Where the frame header of a JPEG begins.
+inline std::size_t frame_of(const std::string& jpeg) {
+  const std::size_t baseline = jpeg.find("\xFF\xC0");
+  return baseline == std::string::npos ? jpeg.find("\xFF\xC2") : baseline;
+}
+
 }  // namespace shale::test

@@ -15,11 +15,6 @@ constexpr JpegRecipe kJpegs[] = {
     {.color = JpegColor::ycck},
 };
 
-std::size_t frame_of(const std::string& jpeg) {
-  const std::size_t baseline = jpeg.find("\xFF\xC0");
-  return baseline == std::string::npos ? jpeg.find("\xFF\xC2") : baseline;
-}
-
 }  // namespace
 
 TEST_CASE("decode: whole JPEGs of every color decode") {

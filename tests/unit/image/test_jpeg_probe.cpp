@@ -3,15 +3,6 @@
 #include "unit/image/image_samples.hpp"
 
 namespace shale::test {
-namespace {
-
-std::size_t frame_of(const std::string& jpeg) {
-  const std::size_t baseline = jpeg.find("\xFF\xC0");
-  return baseline == std::string::npos ? jpeg.find("\xFF\xC2") : baseline;
-}
-
-}  // namespace
-
 TEST_CASE("jpeg probe: size, color and oddities of every kind") {
   struct Row {
     JpegRecipe recipe;

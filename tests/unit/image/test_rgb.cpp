@@ -28,7 +28,7 @@ Pixels pixels_of(std::string_view jpeg, PixelOrder order = PixelOrder::hwc) {
   return pixels;
 }
 
-std::optional<Error> error_of(std::string_view jpeg) {
+std::optional<Error> error_in(std::string_view jpeg) {
   try {
     (void)pixels_of(jpeg);
   } catch (const Error& error) {
@@ -74,11 +74,6 @@ Pixels planes_of(const Pixels& hwc) {
   const std::size_t plane = hwc.size() / 3;
   for (std::size_t i = 0; i < hwc.size(); ++i) planes[i % 3 * plane + i / 3] = hwc[i];
   return planes;
-}
-
-std::size_t frame_of(const std::string& jpeg) {
-  const std::size_t baseline = jpeg.find("\xFF\xC0");
-  return baseline == std::string::npos ? jpeg.find("\xFF\xC2") : baseline;
 }
 
 std::vector<JpegRecipe> all_kinds() {
@@ -162,7 +157,7 @@ TEST_CASE("rgb: a JPEG cut at any byte is an error that says so") {
         make_jpeg({.width = 16, .height = 16, .is_progressive = is_progressive});
     for (std::size_t length = 3; length < jpeg.size(); ++length) {
       CAPTURE(length);
-      const std::optional<Error> error = error_of(jpeg.substr(0, length));
+      const std::optional<Error> error = error_in(jpeg.substr(0, length));
       REQUIRE(error);
       CHECK(error->code() == Code::bad_content);
       CHECK(error->cause() == "Premature end of JPEG file");
@@ -175,7 +170,7 @@ TEST_CASE(
   const std::string jpeg = make_jpeg(), endless = jpeg.substr(0, jpeg.size() - 2);
 
   CHECK((pixels_of(endless + std::string(200, 'x')) == pixels_of(jpeg)));
-  CHECK(error_of(endless + "\xFF\xDB" + be(3, 2) + "\x77")->cause() == "Bogus DQT index 7");
+  CHECK(error_in(endless + "\xFF\xDB" + be(3, 2) + "\x77")->cause() == "Bogus DQT index 7");
 }
 
 TEST_CASE("rgb: any bit of a JPEG may flip, the answer is pixels or a clear error") {
@@ -187,7 +182,7 @@ TEST_CASE("rgb: any bit of a JPEG may flip, the answer is pixels or a clear erro
       CAPTURE(bit);
       const auto mask = static_cast<char>(1 << bit % 8);
       jpeg[bit / 8] ^= mask;
-      const std::optional<Error> error = error_of(jpeg);
+      const std::optional<Error> error = error_in(jpeg);
       if (error) CHECK(error->code() == Code::bad_content);
       jpeg[bit / 8] ^= mask;
     }
@@ -213,14 +208,14 @@ TEST_CASE("rgb: tables in a stream of their own before the image are taken") {
   const std::string tables = jpeg.substr(0, frame) + "\xFF\xD9";
 
   CHECK((pixels_of(tables + "\xFF\xD8" + jpeg.substr(frame)) == pixels_of(jpeg)));
-  CHECK(error_of(tables)->cause() == "Premature end of JPEG file");
+  CHECK(error_in(tables)->cause() == "Premature end of JPEG file");
 }
 
 TEST_CASE("rgb: an image without its tables does not get those of the image before") {
   const std::string jpeg = make_jpeg();
   REQUIRE_FALSE(pixels_of(jpeg).empty());
 
-  const std::optional<Error> error = error_of("\xFF\xD8" + jpeg.substr(frame_of(jpeg)));
+  const std::optional<Error> error = error_in("\xFF\xD8" + jpeg.substr(frame_of(jpeg)));
 
   REQUIRE(error);
   CHECK(error->cause() == "Quantization table 0x00 was not defined");
@@ -229,12 +224,12 @@ TEST_CASE("rgb: an image without its tables does not get those of the image befo
 TEST_CASE("rgb: an image that takes more memory than allowed is refused with both numbers") {
   const std::string jpeg = make_jpeg();
   const std::string vast = patched(jpeg, frame_of(jpeg) + 5, "\xFF\xDC\xFF\xDC");
-  CHECK(error_of(vast)->message() ==
+  CHECK(error_in(vast)->message() ==
         "JPEG of 65500 x 65500 is 12870750000 bytes of RGB pixels, more than the limit of 1048576");
 
   const std::string deep =
       make_jpeg({.width = 550, .height = 550, .is_subsampled = false, .is_progressive = true});
-  CHECK(error_of(deep)->message() ==
+  CHECK(error_in(deep)->message() ==
         "decoding a JPEG of 550 x 550 takes more than the 1048576 bytes allowed");
 }
 
@@ -242,10 +237,10 @@ TEST_CASE("rgb: JPEGs that make no RGB here are refused") {
   const std::string gray = make_jpeg({.color = JpegColor::gray});
   const std::size_t frame = frame_of(gray);
 
-  CHECK(error_of(patched(gray, frame + 4, "\x0C"))->cause() ==
+  CHECK(error_in(patched(gray, frame + 4, "\x0C"))->cause() ==
         "Unsupported JPEG data precision 12");
   CHECK(
-      error_of(patched(gray, frame, "\xFF\xC3"))->cause().starts_with("Unsupported JPEG process"));
+      error_in(patched(gray, frame, "\xFF\xC3"))->cause().starts_with("Unsupported JPEG process"));
 }
 
 TEST_CASE("rgb: thousands of empty scans are not walked") {
@@ -254,7 +249,7 @@ TEST_CASE("rgb: thousands of empty scans are not walked") {
   std::string bomb = jpeg.substr(0, scan);
   for (int i = 0; i < 600; ++i) bomb += jpeg.substr(scan, next - scan);
 
-  CHECK(error_of(bomb + "\xFF\xD9")->cause() == "more than 500 scans");
+  CHECK(error_in(bomb + "\xFF\xD9")->cause() == "more than 500 scans");
 }
 
 TEST_CASE("rgb: the larger an image, the fewer scans of it are walked, but never too few") {

@@ -9,15 +9,17 @@
 #include "shale/io/extent_store.hpp"
 
 #include "child_process.hpp"
+#include "support/sizes.hpp"
 #include "support/temp_dir.hpp"
 
 namespace shale {
 namespace {
 
 using test::error_of;
+using test::kMebi;
 using test::TempDir;
 
-constexpr std::uint64_t kPage = kDirectAlignment, kMebi = 1 << 20;
+constexpr std::uint64_t kPage = kDirectAlignment;
 
 /// Writes an extent of one byte value throughout.
 std::uint32_t write_value(ExtentStore& store, unsigned value) {

@@ -4,6 +4,7 @@
 
 #include "shale/loading/extent_reading.hpp"
 
+#include "tests/support/sizes.hpp"
 #include "tests/support/temp_dir.hpp"
 
 // Every way of reading extents against the bytes that were written. On /var/tmp, which is a disk on
@@ -13,11 +14,11 @@ namespace shale {
 namespace {
 
 using test::error_of;
+using test::kMebi;
 using test::TempDir;
 using test::write_file;
 
 constexpr const char* kDisk = "/var/tmp";
-constexpr std::uint64_t kMebi = 1 << 20;
 
 std::string noise(std::size_t bytes, std::uint64_t seed) {
   std::mt19937_64 dice(seed);

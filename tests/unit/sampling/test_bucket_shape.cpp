@@ -3,14 +3,13 @@
 #include "shale/base/error.hpp"
 #include "shale/sampling/bucket_shape.hpp"
 
+#include "tests/support/sizes.hpp"
 #include "tests/support/temp_dir.hpp"
 
 namespace shale {
 namespace {
 
 using namespace test;
-
-constexpr std::uint64_t kMebi = 1 << 20;
 
 TEST_CASE("bucket shape: buckets of the last level fit in memory, and all rows have a bucket") {
   for (const std::uint64_t memory : {2 * kMebi, 16 * kMebi, 64 * kMebi, 1024 * kMebi}) {

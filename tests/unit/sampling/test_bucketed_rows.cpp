@@ -10,6 +10,7 @@
 #include "shale/sampling/bucketed_rows.hpp"
 
 #include "support/peak_memory.hpp"
+#include "support/sizes.hpp"
 #include "unit/arrays/located_noise.hpp"
 #include "unit/io/child_process.hpp"
 
@@ -19,10 +20,9 @@ namespace shale {
 namespace {
 
 using test::error_of;
+using test::kMebi;
 using test::LocatedNoise;
 using test::TempDir;
-
-constexpr std::uint64_t kMebi = 1 << 20;
 
 /// A draw by a table; every third step of its sweep yields none.
 class TableDraw : public Draw {

@@ -5,6 +5,7 @@
 #include "shale/sampling/gathered_rows.hpp"
 #include "shale/sampling/make_draw.hpp"
 
+#include "support/sizes.hpp"
 #include "unit/arrays/located_noise.hpp"
 #include "unit/sampling/draw_checks.hpp"
 
@@ -14,10 +15,10 @@ namespace shale {
 namespace {
 
 using test::error_of;
+using test::kMebi;
 using test::LocatedNoise;
 using test::TempDir;
 
-constexpr std::uint64_t kMebi = 1 << 20;
 const Events kNoEvents;
 
 std::unique_ptr<Draw> drawn(DrawMode mode, std::uint64_t source_rows, std::uint64_t rows) {

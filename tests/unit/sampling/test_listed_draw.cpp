@@ -8,6 +8,7 @@
 #include "shale/sampling/listed_draw.hpp"
 
 #include "tests/support/npy_numbers.hpp"
+#include "tests/support/sizes.hpp"
 #include "tests/support/temp_dir.hpp"
 #include "tests/unit/sampling/draw_checks.hpp"
 
@@ -19,6 +20,7 @@ using test::all_rows;
 using test::check_both_sides;
 using test::error_of;
 using test::kIntegerTypes;
+using test::kMebi;
 using test::npy_as;
 using test::npy_of;
 using test::npy_text;
@@ -26,7 +28,6 @@ using test::TempDir;
 using test::write_file;
 
 using Rows = std::vector<std::uint64_t>;
-constexpr std::uint64_t kMebi = 1 << 20;
 constexpr const char* kNowhere = "/no/such/folder";
 
 struct List {

@@ -11,6 +11,7 @@
 #include "shale/sampling/weight_sums.hpp"
 
 #include "tests/support/npy_numbers.hpp"
+#include "tests/support/sizes.hpp"
 #include "tests/support/temp_dir.hpp"
 #include "tests/support/zip_builder.hpp"
 #include "tests/unit/sampling/draw_checks.hpp"
@@ -24,6 +25,7 @@ using test::all_rows;
 using test::check_both_sides;
 using test::chi_square;
 using test::error_of;
+using test::kMebi;
 using test::npy_as;
 using test::npy_of;
 using test::npy_text;
@@ -31,7 +33,6 @@ using test::TempDir;
 using test::write_file;
 
 using Rows = std::vector<std::uint64_t>;
-constexpr std::uint64_t kMebi = 1 << 20;
 constexpr std::uint64_t kSources[] = {0, 1, 2, 5, 64, 100}, kOutputs[] = {0, 1, 3, 100, 1000};
 
 struct Maker {

@@ -4,6 +4,7 @@
 #include "shale/sampling/gathered_rows.hpp"
 #include "shale/sampling/open_drawn_rows.hpp"
 
+#include "support/sizes.hpp"
 #include "unit/arrays/located_noise.hpp"
 #include "unit/sampling/draw_checks.hpp"
 
@@ -13,10 +14,11 @@ namespace shale {
 namespace {
 
 using test::error_of;
+using test::kMebi;
 using test::LocatedNoise;
 using test::TempDir;
 
-constexpr std::uint64_t kKibi = 1 << 10, kMebi = 1 << 20, kGibi = 1 << 30;
+constexpr std::uint64_t kKibi = 1 << 10, kGibi = 1 << 30;
 
 struct Row {
   std::uint64_t row_bytes, source_rows, rows, memory;

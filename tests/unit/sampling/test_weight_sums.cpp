@@ -9,6 +9,7 @@
 #include "shale/sampling/weight_sums.hpp"
 
 #include "tests/support/npy_numbers.hpp"
+#include "tests/support/sizes.hpp"
 #include "tests/support/temp_dir.hpp"
 
 // The judge is arithmetic in long double, whose 64 bits hold every weight exactly.
@@ -18,14 +19,14 @@ namespace {
 
 using test::error_of;
 using test::kIntegerTypes;
+using test::kMebi;
 using test::npy_as;
 using test::npy_of;
 using test::TempDir;
 using test::write_file;
 
 using Sums = std::vector<std::uint64_t>;
-constexpr std::uint64_t kMebi = 1 << 20;
-constexpr const char* kNowhere = "/no/such/folder";
+constexpr const char* kNoFolder = "/no/such/folder";
 
 Sums sums_of(const std::string& content, std::uint64_t memory = kMebi,
              std::uint64_t at_once = 1 << 20) {
@@ -33,7 +34,7 @@ Sums sums_of(const std::string& content, std::uint64_t memory = kMebi,
   write_file(dir / "w.npy", content);
   const NumberFile file(dir / "w.npy");
   const auto sums =
-      sums_of_weights(file, memory, memory == kMebi ? kNowhere : dir.path(), Events{});
+      sums_of_weights(file, memory, memory == kMebi ? kNoFolder : dir.path(), Events{});
   Sums all(file.count() + 1, 77);
   for (std::uint64_t first = 0; first < all.size(); first += at_once)
     sums(first, std::span(all).subspan(first, std::min(at_once, all.size() - first)));
@@ -166,9 +167,9 @@ TEST_CASE("weight sums: a scratch file has no name, and is not made where memory
   const NumberFile file(dir / "w.npy");
   const auto on_disk = sums_of_weights(file, 31, dir.path(), Events{});
   CHECK(test::files_in(dir.path()) == std::vector<std::string>{"w.npy"});
-  const Error error = error_of([&] { (void)sums_of_weights(file, 31, kNowhere, Events{}); });
+  const Error error = error_of([&] { (void)sums_of_weights(file, 31, kNoFolder, Events{}); });
   CHECK(error.code() == Code::io);
-  (void)sums_of_weights(file, 32, kNowhere, Events{});
+  (void)sums_of_weights(file, 32, kNoFolder, Events{});
 }
 
 TEST_CASE("weight sums: a weight that is none is named with its row and place") {

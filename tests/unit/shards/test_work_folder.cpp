@@ -16,7 +16,7 @@ namespace {
 using namespace test;
 namespace fs = std::filesystem;
 
-ManifestShard shard_of(std::uint64_t number) {
+ManifestShard shard_numbered(std::uint64_t number) {
   ManifestShard shard;
   shard.name = shard_name(number);
   shard.files = {{shard.name + ".toy", 1, {}}};
@@ -48,8 +48,8 @@ TEST_CASE("work folder: the journal tells the request and the shards of the run 
     WorkFolder work(dir / "out");
     CHECK(work.previous_run().head.empty());
     work.begin("to=toy\tseed=7");
-    work.add_shard(shard_of(0), "samples=1");
-    work.add_shard(shard_of(1), "samples=2");
+    work.add_shard(shard_numbered(0), "samples=1");
+    work.add_shard(shard_numbered(1), "samples=2");
   }
   const WorkFolder next(dir / "out");
   Names names;
@@ -90,7 +90,7 @@ TEST_CASE("work folder: a run that goes on keeps whole shards and lists, and add
   {
     WorkFolder work(dir / "out");
     work.begin("a test");
-    work.add_shard(shard_of(0), "samples=1");
+    work.add_shard(shard_numbered(0), "samples=1");
   }
   for (const char* name :
        {"shard-000000.toy", "shard-000001.toy", "images.csv", "skipped.csv", "skipped.csv.part"})
@@ -99,7 +99,7 @@ TEST_CASE("work folder: a run that goes on keeps whole shards and lists, and add
   work.resume(work.previous_run());
   CHECK(files_in(work.path()) == Names{"images.csv", "shard-000000.toy", "skipped.csv"});
   CHECK(work.holds_shards());
-  work.add_shard(shard_of(1), "samples=2");
+  work.add_shard(shard_numbered(1), "samples=2");
   CHECK(work.previous_run().lines == 2);
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("work folder: what a stop leaves are whole shards, lists and the journ
   work.begin("a test");
   for (const char* name : {"shard-000000.toy", "shard-000001.toy", "images.csv", "dataset.json"})
     write_file(join_path(work.path(), name), "x");
-  work.add_shard(shard_of(0), "samples=1");
+  work.add_shard(shard_numbered(0), "samples=1");
   work.drop_unfinished_files();
   CHECK(files_in(dir / "out") == Names{".shale/journal", ".shale/lock", ".shale/new/images.csv",
                                        ".shale/new/shard-000000.toy"});

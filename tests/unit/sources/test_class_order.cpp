@@ -12,12 +12,12 @@ namespace {
 
 using namespace test;
 
-using Labels = std::vector<std::int64_t>;
+using LabelValues = std::vector<std::int64_t>;
 
 // Samples "0", "1" ... with these labels; counts how often it is opened.
 class LabelledSource final : public Source {
  public:
-  LabelledSource(Labels labels, std::size_t classes) : labels_(std::move(labels)) {
+  LabelledSource(LabelValues labels, std::size_t classes) : labels_(std::move(labels)) {
     for (std::size_t i = 0; i < classes; ++i) info_.classes.push_back(std::to_string(i));
     info_.manifest.samples = labels_.size();
     info_.digest.emplace();
@@ -35,13 +35,13 @@ class LabelledSource final : public Source {
   }
 
  private:
-  Labels labels_;
+  LabelValues labels_;
   std::size_t row_ = 0;
   SourceInfo info_;
 };
 
 struct ByClass {
-  explicit ByClass(const Labels& labels, std::size_t classes = 3)
+  explicit ByClass(const LabelValues& labels, std::size_t classes = 3)
       : source(make_class_ordered_source(
             [this, labels, classes]() -> std::unique_ptr<Source> {
               ++opened;
@@ -76,7 +76,7 @@ TEST_CASE("class order: others come class by class, and within a class as the in
 }
 
 TEST_CASE("class order: a run that goes on passes over whole classes") {
-  for (const Labels& labels : {Labels{0, 0, 1, 2}, Labels{1, 0, 2, 0}}) {
+  for (const LabelValues& labels : {LabelValues{0, 0, 1, 2}, LabelValues{1, 0, 2, 0}}) {
     ByClass whole(labels), rest(labels);
     const Keys all = whole.keys();
     rest.source->skip(3);
@@ -85,7 +85,7 @@ TEST_CASE("class order: a run that goes on passes over whole classes") {
 }
 
 TEST_CASE("class order: an input without samples has none") {
-  CHECK(ByClass(Labels{}).keys().empty());
+  CHECK(ByClass(LabelValues{}).keys().empty());
 }
 
 TEST_CASE("class order: a label without a name is refused by its sample") {
@@ -101,7 +101,8 @@ TEST_CASE("class order: an input that changes while it is read is refused") {
   const Events events;
   const auto source = make_class_ordered_source(
       [&]() -> std::unique_ptr<Source> {
-        return std::make_unique<LabelledSource>(opened++ == 0 ? Labels{0, 1} : Labels{0, 0}, 2);
+        return std::make_unique<LabelledSource>(
+            opened++ == 0 ? LabelValues{0, 1} : LabelValues{0, 0}, 2);
       },
       1, events);
   CHECK(source->next(1)->key == "0");

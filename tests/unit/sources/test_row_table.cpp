@@ -48,7 +48,7 @@ TEST_CASE("row table: only what does not lie in rows needs scratch space") {
   }
 }
 
-OpenedDataset opened(const std::string& path) {
+OpenedDataset opened_set(const std::string& path) {
   OpenedDataset dataset;
   dataset.paths = DatasetPaths(path);
   dataset.shards = open_shard_list(dataset.paths);
@@ -70,7 +70,7 @@ SampleSet fifty_rows() {
 TEST_CASE("row table: rows of a dataset are read over all its shards, by field") {
   const TempDir dir;
   (void)write_set(toy_rows_format, fifty_rows(), dir / "set", {.limit_samples = 7});
-  const auto table = table_of_dataset(opened(dir / "set"), {"y", "x"});
+  const auto table = table_of_dataset(opened_set(dir / "set"), {"y", "x"});
 
   REQUIRE(table.has_value());
   std::string x, y;
@@ -87,7 +87,7 @@ TEST_CASE("row table: a dataset's damaged file is found before a row of it is re
   std::string bytes = read_text(file);
   bytes.back() ^= 1;
   write_file(file, bytes);
-  const auto table = table_of_dataset(opened(dir / "set"), {});
+  const auto table = table_of_dataset(opened_set(dir / "set"), {});
 
   CHECK_NOTHROW(table->columns[0].locate({}));
   const Error error = error_of([&] { (void)table->columns[1].locate({}); });
@@ -101,7 +101,7 @@ TEST_CASE("row table: samples of different sizes make none") {
   set.schema.fields = {{.name = "label", .kind = Kind::integer}};
   set.samples.push_back({"a", {std::int64_t{0}}});
   (void)write_set(toy_format, set, dir / "set");
-  CHECK_FALSE(table_of_dataset(opened(dir / "set"), {}).has_value());
+  CHECK_FALSE(table_of_dataset(opened_set(dir / "set"), {}).has_value());
 }
 
 }  // namespace

@@ -18,17 +18,17 @@ constexpr std::uint64_t kBase = 1000;
 constexpr std::string_view kGlobals[] = {"collections OrderedDict", "numpy ndarray", "numpy dtype",
                                          "numpy._core.multiarray _reconstruct"};
 
-Pickle read(Bytes bytes, const PickleLimits& limits = {}) {
+Pickle read_whole(Bytes bytes, const PickleLimits& limits = {}) {
   const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
     return bytes.subspan(offset - kBase, length);
   };
   return read_pickle(view, kBase, bytes.size(), "file", kGlobals, limits);
 }
-Pickle read_hex(std::string_view digits) { return read(unhex(digits)); }
+Pickle read_hex(std::string_view digits) { return read_whole(unhex(digits)); }
 // Opcodes as they are written, between the protocol and STOP.
 std::string program(std::string_view opcodes) { return "\x80\x02" + std::string(opcodes) + "."; }
 Error refusal(std::string_view opcodes, const PickleLimits& limits = {}) {
-  return error_of([&] { (void)read(as_bytes(program(opcodes)), limits); });
+  return error_of([&] { (void)read_whole(as_bytes(program(opcodes)), limits); });
 }
 
 TEST_CASE("pickle: a tuple of bytes and an integer has the same values in protocols 3, 4 and 5") {
@@ -160,9 +160,9 @@ TEST_CASE("pickle: what no pickler writes is damage or refused, with its place")
     CHECK(refusal(opcodes).message() == row.message);
   }
   for (const std::string_view text : {"", "\x80", "(lp0\n.", "\xff\xd8\xff", "\x80\6N."}) {
-    CHECK(error_of([&] { (void)read(as_bytes(text)); }).code() == Code::unsupported);
+    CHECK(error_of([&] { (void)read_whole(as_bytes(text)); }).code() == Code::unsupported);
   }
-  CHECK(error_of([] { (void)read(as_bytes("\x80\2N")); }).code() == Code::damaged);
+  CHECK(error_of([] { (void)read_whole(as_bytes("\x80\2N")); }).code() == Code::damaged);
 }
 
 TEST_CASE("pickle: a container that holds itself is refused") {
@@ -203,7 +203,7 @@ TEST_CASE("pickle: a program that is truncated anywhere is an error") {
       "0000006271034b02752e");
   for (std::size_t length = 0; length < whole.size(); ++length) {
     CAPTURE(length);
-    CHECK_THROWS_AS((void)read(Bytes(whole).first(length)), Error);
+    CHECK_THROWS_AS((void)read_whole(Bytes(whole).first(length)), Error);
   }
 }
 

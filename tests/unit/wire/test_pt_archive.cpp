@@ -13,7 +13,7 @@ namespace {
 using test::error_of;
 
 // An archive of these files, stored.
-std::string zip_of(const std::vector<std::pair<std::string, std::string>>& files) {
+std::string archive_with(const std::vector<std::pair<std::string, std::string>>& files) {
   ByteWriter out, directory;
   for (const auto& [name, bytes] : files) {
     const ZipEntry entry{.name = name,
@@ -31,7 +31,7 @@ std::string zip_of(const std::vector<std::pair<std::string, std::string>>& files
   return std::string(as_text(out.bytes()));
 }
 
-StoredTensors read(std::string_view file) {
+StoredTensors tensors_of(std::string_view file) {
   const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
     return as_bytes(file).subspan(offset, length);
   };
@@ -52,26 +52,26 @@ std::string tensor_call(char offset, std::string_view shape, std::string_view st
 }
 std::string archive_of(std::string_view value, std::size_t bytes = 24,
                        std::string_view order = "little") {
-  return zip_of({{"a/data.pkl", "\x80\2" + std::string(value) + "."},
-                 {"a/byteorder", std::string(order)},
-                 {"a/data/0", std::string(bytes, 'e')}});
+  return archive_with({{"a/data.pkl", "\x80\2" + std::string(value) + "."},
+                       {"a/byteorder", std::string(order)},
+                       {"a/data/0", std::string(bytes, 'e')}});
 }
 Error refusal(const std::string& file) {
-  return error_of([&] { (void)read(file); });
+  return error_of([&] { (void)tensors_of(file); });
 }
 
 TEST_CASE("pt archive: a tensor lies in its storage, by shape, strides and offset") {
   const std::string file = archive_of(tensor_call(2, "K\2K\2", "K\2K\1"));
-  const StoredTensor tensor = read(file).tensors.at(0);
+  const StoredTensor tensor = tensors_of(file).tensors.at(0);
   CHECK(tensor.name.empty());
   CHECK(tensor.obstacle.empty());
   CHECK(tensor.dtype.descr() == "<f4");
   CHECK(tensor.shape == std::vector<std::uint64_t>{2, 2});
   CHECK(tensor.strides.empty());
   CHECK(tensor.offset == file.find(std::string(24, 'e')) + 8);
-  CHECK(read(archive_of(tensor_call(0, "K\2K\3", "K\1K\2"))).tensors.at(0).is_fortran());
+  CHECK(tensors_of(archive_of(tensor_call(0, "K\2K\3", "K\1K\2"))).tensors.at(0).is_fortran());
   CHECK_FALSE(
-      read(archive_of(tensor_call(0, "K\2", "K\1"), 24, "big")).tensors.at(0).swaps.empty());
+      tensors_of(archive_of(tensor_call(0, "K\2", "K\1"), 24, "big")).tensors.at(0).swaps.empty());
 }
 
 TEST_CASE("pt archive: a tensor that reaches out of its storage is damage") {
@@ -102,8 +102,8 @@ TEST_CASE("pt archive: dicts and lists are walked, and values that are not tenso
   const std::string tensor = tensor_call(0, "K\6", "K\1");
   const std::string zeros(3, '\0');
   const StoredTensors found =
-      read(archive_of("}(X\1" + zeros + "a" + tensor + "X\1" + zeros + "n}(X\1" + zeros + "b](" +
-                      tensor + "K\3euX\1" + zeros + "kNu"));
+      tensors_of(archive_of("}(X\1" + zeros + "a" + tensor + "X\1" + zeros + "n}(X\1" + zeros +
+                            "b](" + tensor + "K\3euX\1" + zeros + "kNu"));
   REQUIRE(found.tensors.size() == 2);
   CHECK(found.tensors[0].name == "a");
   CHECK(found.tensors[1].name == "n.b.0");
@@ -115,12 +115,13 @@ TEST_CASE("pt archive: what it cannot be is refused by name") {
         "pickle refers to 'os.system', which is not plain data");
   CHECK(refusal(archive_of(tensor_call(0, "K\6", "K\1", 6, "ComplexHalfStorage"))).message() ==
         "pickle refers to 'torch.ComplexHalfStorage', which is not plain data");
-  CHECK(read(archive_of("ctorch._utils\n_rebuild_sparse_tensor\n(tR")).tensors.at(0).obstacle ==
-        "is sparse");
+  CHECK(
+      tensors_of(archive_of("ctorch._utils\n_rebuild_sparse_tensor\n(tR")).tensors.at(0).obstacle ==
+      "is sparse");
   const auto obstacle_with = [](std::string_view metadata) {
     std::string call = tensor_call(0, "K\6", "K\1");
     call.insert(call.size() - 2, metadata);
-    return read(archive_of(call)).tensors.at(0).obstacle;
+    return tensors_of(archive_of(call)).tensors.at(0).obstacle;
   };
   const std::string zeros(3, '\0');
   CHECK(obstacle_with("}X\4" + zeros + "conj\x88s") ==
@@ -133,8 +134,8 @@ TEST_CASE("pt archive: what it cannot be is refused by name") {
   CHECK(obstacle_with("}").empty());
   CHECK(obstacle_with("N").empty());
   CHECK(refusal(archive_of("ctorch._utils\n_rebuild_tensor_v2\n(tR")).code() == Code::damaged);
-  CHECK(refusal(zip_of({{"a/data.pkl", "\x80\2" + tensor_call(0, "K\6", "K\1") + "."}})).code() ==
-        Code::damaged);
+  CHECK(refusal(archive_with({{"a/data.pkl", "\x80\2" + tensor_call(0, "K\6", "K\1") + "."}}))
+            .code() == Code::damaged);
   CHECK(refusal(archive_of(tensor_call(0, "K\6", "K\1"), 24, "middle")).code() == Code::damaged);
   CHECK(is_legacy_pt("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19...."));
 }
@@ -156,7 +157,7 @@ TEST_CASE("pt archive: what is written is read back, aligned, and has one length
     file += bytes;
   }
   file += as_text(archive.trailer(crc32s));
-  const StoredTensors found = read(file);
+  const StoredTensors found = tensors_of(file);
   REQUIRE(found.tensors.size() == 3);
   for (std::size_t i = 0; i < columns.size(); ++i) {
     CHECK(found.tensors[i].name == columns[i].name);

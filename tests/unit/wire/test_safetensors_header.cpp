@@ -17,14 +17,14 @@ std::string file_of(std::string_view header, std::size_t rows) {
   return std::string(as_text(out.bytes())) + std::string(rows, 'r');
 }
 
-StoredTensors read(std::string_view file) {
+StoredTensors tensors_in(std::string_view file) {
   const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
     return as_bytes(file).subspan(offset, length);
   };
   return read_safetensors(file.size(), view, "file");
 }
 Error refusal(std::string_view header, std::size_t rows) {
-  return error_of([&] { (void)read(file_of(header, rows)); });
+  return error_of([&] { (void)tensors_in(file_of(header, rows)); });
 }
 
 TEST_CASE("safetensors header: tensors come in its order, with their places") {
@@ -32,7 +32,7 @@ TEST_CASE("safetensors header: tensors come in its order, with their places") {
       file_of(R"( {"__metadata__":{"a\n":"\u00e9\ud83d\ude00"}, "b":{"dtype":"F32","shape":[2,3],)"
               R"("data_offsets":[2,26]},"a.w":{"shape":[2],"data_offsets":[0,2],"dtype":"U8"}}  )",
               26);
-  const StoredTensors found = read(file);
+  const StoredTensors found = tensors_in(file);
   REQUIRE(found.tensors.size() == 2);
   CHECK(found.tensors[0].name == "b");
   CHECK(found.tensors[0].dtype.descr() == "<f4");
@@ -43,7 +43,7 @@ TEST_CASE("safetensors header: tensors come in its order, with their places") {
 }
 
 TEST_CASE("safetensors header: a dtype of another size than bytes is an obstacle, and no damage") {
-  const StoredTensors found = read(file_of(
+  const StoredTensors found = tensors_in(file_of(
       R"({"a":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]},"b":{"dtype":"F4","shape":[9],)"
       R"("data_offsets":[4,9]}})",
       9));
@@ -57,7 +57,7 @@ TEST_CASE("safetensors header: what is not one is damage") {
   const auto with = [&](std::string_view offsets) {
     return fmt::format(R"({{"a":{{{}{}}}}})", kTensor, offsets);
   };
-  CHECK(read(file_of(with("[0,4]"), 4)).tensors.size() == 1);
+  CHECK(tensors_in(file_of(with("[0,4]"), 4)).tensors.size() == 1);
   for (const std::string& header :
        {with("[0,5]"),
         with("[0,3]"),
@@ -91,9 +91,9 @@ TEST_CASE("safetensors header: what is not one is damage") {
 TEST_CASE("safetensors header: its length and the number of its tensors are bounded") {
   std::string file = file_of("{}", 0);
   file.replace(0, 8, std::string("\xff\xff\xff\xff\xff\xff\xff\x7f", 8));
-  CHECK(error_of([&] { (void)read(file); }).code() == Code::limit);
+  CHECK(error_of([&] { (void)tensors_in(file); }).code() == Code::limit);
   file.replace(0, 8, std::string("\x10\0\0\0\0\0\0\0", 8));
-  CHECK(error_of([&] { (void)read(file); }).code() == Code::damaged);
+  CHECK(error_of([&] { (void)tensors_in(file); }).code() == Code::damaged);
   std::string many = "{";
   for (int i = 0; i < 131'073; ++i) {
     many += fmt::format(R"({}"{}":{{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})",
@@ -109,7 +109,7 @@ TEST_CASE("safetensors header: what is written is read back, and has one length 
   CHECK(places == std::vector<std::size_t>{1, 0});  // the larger elements come first
   const std::vector<std::byte> header = safetensors_header(columns, places);
   CHECK(header.size() % 64 == 0);
-  const StoredTensors found = read(std::string(as_text(header)) + std::string(51, 'r'));
+  const StoredTensors found = tensors_in(std::string(as_text(header)) + std::string(51, 'r'));
   CHECK(found.tensors[0].name == "a\"\\\n");
   CHECK(found.tensors[0].offset == header.size() + 48);
   CHECK(found.tensors[1].offset == header.size());

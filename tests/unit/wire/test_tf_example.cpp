@@ -18,7 +18,7 @@ using test::unhex;
 using Integers = std::span<const std::int64_t>;
 using ByteList = std::span<const Bytes>;
 
-std::vector<ParsedFeature> parse(Bytes bytes) {
+std::vector<ParsedFeature> features_of(Bytes bytes) {
   return parse_example(
       [&](std::uint64_t offset, std::uint64_t length) { return bytes.subspan(offset, length); }, 0,
       bytes.size(), "a.tfrecord");
@@ -103,7 +103,7 @@ TEST_CASE("tf example: what was written is parsed back") {
   Blob blob;
   const std::vector<FieldPlace> places = append_example(features, blob);
 
-  const std::vector<ParsedFeature> parsed = parse(blob.flattened());
+  const std::vector<ParsedFeature> parsed = features_of(blob.flattened());
 
   REQUIRE(parsed.size() == 3);
   CHECK(parsed[0].name == "b");
@@ -149,7 +149,7 @@ TEST_CASE("tf example: every way to write the same numbers is read") {
   };
   for (const Row& row : kRows) {
     CAPTURE(row.what);
-    const std::vector<ParsedFeature> parsed = parse(unhex(row.bytes));
+    const std::vector<ParsedFeature> parsed = features_of(unhex(row.bytes));
     REQUIRE(parsed.size() == 1);
     CHECK(parsed[0].name == "a");
     CHECK(parsed[0].count == row.count);
@@ -177,7 +177,7 @@ TEST_CASE("tf example: hostile bytes are refused with file and offset") {
   };
   for (const Row& row : kRows) {
     CAPTURE(row.what);
-    const Error error = error_of([&] { (void)parse(unhex(row.bytes)); });
+    const Error error = error_of([&] { (void)features_of(unhex(row.bytes)); });
     CHECK(error.code() == row.code);
     CHECK(error.file() == "a.tfrecord");
     CHECK(error.offset().has_value());
@@ -194,7 +194,7 @@ TEST_CASE("tf example: more features than the limit are refused before they fill
   out.write_varint(entries.size());
   out.write_bytes(entries);
 
-  CHECK(error_of([&] { (void)parse(out.bytes()); }).code() == Code::limit);
+  CHECK(error_of([&] { (void)features_of(out.bytes()); }).code() == Code::limit);
 }
 
 TEST_CASE("tf example: random changes never read outside and never loop") {
@@ -213,7 +213,7 @@ TEST_CASE("tf example: random changes never read outside and never loop") {
       bytes[random() % bytes.size()] = static_cast<std::byte>(random());
     bytes.resize(bytes.size() - random() % 8);
     try {
-      for (const ParsedFeature& feature : parse(bytes)) {
+      for (const ParsedFeature& feature : features_of(bytes)) {
         CHECK(feature.list_offset + feature.list_length <= bytes.size());
         CHECK(feature.first_offset + feature.first_length <= bytes.size());
       }
@@ -242,7 +242,7 @@ TEST_CASE("tf example: of floats the first run that is not empty is placed") {
       "0d0000803f"
       "0d00000040"
       "0a00");
-  const std::vector<ParsedFeature> parsed = parse(bytes);
+  const std::vector<ParsedFeature> parsed = features_of(bytes);
   REQUIRE(parsed.size() == 2);
   CHECK(parsed[0].count == 2);
   CHECK(parsed[0].first_length == 8);
@@ -253,7 +253,7 @@ TEST_CASE("tf example: of floats the first run that is not empty is placed") {
 
 TEST_CASE(
     "tf example: the feature lists of a SequenceExample are refused, its context is not all") {
-  CHECK(error_of([] { (void)parse(unhex("0a0012020a00")); }).code() == Code::unsupported);
+  CHECK(error_of([] { (void)features_of(unhex("0a0012020a00")); }).code() == Code::unsupported);
 }
 
 }  // namespace
