@@ -10,6 +10,7 @@
 #include "shale/datasets/open_dataset.hpp"
 #include "shale/datasets/rebuild_index.hpp"
 #include "shale/ops/choose_output.hpp"
+#include "shale/shards/place.hpp"
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
@@ -70,15 +71,18 @@ void refuse_equal_names(const std::vector<std::string>& files) {
 
 int rebuild(const CommandLine& line, const CommonOptions& common, const Events& events,
             Progress& progress) {
-  refuse_file_options(line.words()[0], kOwnDataset,
-                      line.has("index-dir") ? line.text("index-dir") : "", dialect_option(line));
-  if (line.flag("crc")) throw for_files_only("--crc", line.words()[0], kOwnDataset);
-  const RebuildReport report = rebuild_index(line.words()[0], events);
+  const std::string& path = line.words()[0];
+  if (holds_dataset(path)) {
+    refuse_file_options(path, kOwnDataset, line.has("index-dir") ? line.text("index-dir") : "",
+                        dialect_option(line));
+    if (line.flag("crc")) throw for_files_only("--crc", path, kOwnDataset);
+  }
+  const RebuildReport report = rebuild_index(path, events);
   progress.clear();
   if (common.is_json) {
     print(rebuild_facts(report).dump() + "\n");
   } else if (!common.is_quiet) {
-    print(report_text(report, line.words()[0]));
+    print(report_text(report, path));
   }
   return report.failed > 0 ? kDamaged : kDone;
 }

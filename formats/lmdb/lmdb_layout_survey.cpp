@@ -182,6 +182,16 @@ std::vector<std::string> notes_of(const std::vector<Error>& near_misses) {
   return notes;
 }
 
+// Of a file that is described in some other way: a layout has exactly its own entries.
+std::string note_of_unknown(const std::vector<std::string_view>& keys) {
+  std::string names;
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    names += fmt::format("{}'{}'", i == 0 ? "" : i + 1 == keys.size() ? " and " : ", ", keys[i]);
+  return fmt::format("read as plain entries; {} {}, but no known layout has exactly {}", names,
+                     keys.size() == 1 ? "describes the file" : "describe the file",
+                     keys.size() == 1 ? "this entry" : "these entries");
+}
+
 // Of the first entry.
 bool has_pickles(const InputFile& file) try {
   const auto map = open_lmdb_map(std::shared_ptr<const InputFile>(std::shared_ptr<void>(), &file));
@@ -216,11 +226,13 @@ LayoutSearch find_lmdb_layout(const InputFile& file, const WalkProgress& progres
   std::vector<Error> near_misses;
   const auto keys = meta_keys_in(file);
   if (!keys) return search;
+  bool is_described = keys->empty();
   for (const lmdb::LayoutFacts& layout : lmdb::all_layouts()) {
     if (!layout.is_recognized ||
         !std::equal(keys->begin(), keys->end(), layout.described_by.begin(),
                     layout.described_by.end()))
       continue;
+    is_described = true;
     try {
       Survey survey = survey_lmdb_layout(file, layout.dialect, progress);
       if (!search.survey) {
@@ -242,6 +254,7 @@ LayoutSearch find_lmdb_layout(const InputFile& file, const WalkProgress& progres
   }
   if (search.survey) return search;
   search.notes = notes_of(near_misses);
+  if (!is_described) search.notes.push_back(note_of_unknown(*keys));
   if (search.notes.empty() && has_pickles(file)) {
     search.notes.emplace_back(
         "read as plain entries; the values are pickles, which --parse pickle reads if they hold "

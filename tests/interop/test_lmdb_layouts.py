@@ -381,6 +381,19 @@ def test_a_gap_in_the_numbers_of_videos_is_refused_by_key(tmp_path):
     assert b"no entry '000000001'" in run_shale("ls", tmp_path / "a.lmdb", "--parse", "coclr", code=(1, 3)).stderr
 
 
+@pytest.mark.parametrize(
+    ("gone", "note"),
+    [
+        ((b"__vlen__",), "'__keys__', '__len__' and '__order__' describe the file, but no known layout has exactly these entries"),
+        ((b"__keys__", b"__len__", b"__vlen__"), "'__order__' describes the file, but no known layout has exactly this entry"),
+    ],
+)
+def test_entries_that_describe_no_known_layout_have_a_note(gone, note, tmp_path):
+    write_lmdb(tmp_path / "a.lmdb", {key: value for key, value in coclr_entries([b"c/a"], [[b"x"]]).items() if key not in gone})
+    done = run_shale("info", tmp_path / "a.lmdb")
+    assert f"read as plain entries; {note}".encode() in done.stdout and b"value (bytes)" in done.stdout
+
+
 def test_two_layouts_that_fit_are_both_named(tmp_path):
     write_pickled(tmp_path / "a.lmdb", [], 4, [b"__len__"])
     said = run_shale("info", tmp_path / "a.lmdb", code=1).stderr.decode()
