@@ -3,6 +3,7 @@
 #include "python/bindings/commands_binding.hpp"
 #include "python/bindings/errors_binding.hpp"
 #include "python/bindings/map_binding.hpp"
+#include "python/bindings/order_binding.hpp"
 #include "python/bindings/reader_binding.hpp"
 #include "python/bindings/resample_binding.hpp"
 #include "python/bindings/writer_binding.hpp"
@@ -14,6 +15,7 @@ NB_MODULE(_shale, module) {
   shale::python::bind_commands(module);
   shale::python::bind_errors();
   shale::python::bind_maps(module);
+  shale::python::bind_orders(module);
   shale::python::bind_reader(module);
   shale::python::bind_resample(module);
   shale::python::bind_writer(module);

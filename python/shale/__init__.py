@@ -40,6 +40,7 @@ from shale.errors import (
     UsageError,
 )
 from shale.lists import LazyList, clip
+from shale.order import EpochOrder, ShuffleScore, sample_seeds, shuffle_score
 from shale.pixels import decode_rgb8
 from shale.resample import ResampledArray, ResampledDataset, ResampleResult, resample
 from shale.value_file import ValueFile
@@ -55,6 +56,7 @@ __all__ = [
     "DamagedError",
     "Dataset",
     "DatasetInfo",
+    "EpochOrder",
     "Error",
     "FieldInfo",
     "Finding",
@@ -76,6 +78,7 @@ __all__ = [
     "ResampledDataset",
     "SchemaError",
     "SecondOpinion",
+    "ShuffleScore",
     "SkippedImage",
     "StorageError",
     "UnsupportedError",
@@ -97,6 +100,8 @@ __all__ = [
     "io_backend",
     "repair",
     "resample",
+    "sample_seeds",
+    "shuffle_score",
     "verify",
 ]
 

@@ -78,6 +78,13 @@ class SampleWriter:
     @property
     def samples(self) -> int: ...
 
+def epoch_key(seed: int, epoch: int) -> int: ...
+def random_rows(samples: int, key: int, begin: int, count: int, step: int) -> Any:
+    """Positions begin, begin + step ... of the order "random": numpy array int64."""
+
+def block_rows(samples: int, block: int, lanes: int, key: int, begin: int, count: int) -> Any:
+    """Positions of the order "block": numpy array int64 (count, 4) of row, lane, first row and number of rows of the run."""
+
 def open_map(path: bytes, is_sparse: bool) -> KeyMap: ...
 def decode_rgb8(data: bytes, order: str) -> Any: ...
 def resample(words: Dict[str, Any], progress: Optional[Callable[[int, int], Any]]) -> Dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Replacements for torchvision's datasets, and shale.Dataset as a torch dataset. Needs Pillow; torch itself only to train."""
+"""Replacements for torchvision's datasets and torch's samplers, and shale.Dataset as a torch dataset. Needs Pillow; torch itself only to train."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import shale.dataset
 from shale._arguments import flag
 from shale._samples import SampleSequence
 from shale.errors import NotFoundError, UnsupportedError, UsageError
+from shale.sampler import StatefulDistributedSampler
 
 if TYPE_CHECKING:
     from torch.utils.data import Dataset as TorchDataset
@@ -23,7 +24,7 @@ else:
             """What torch.utils.data.Dataset would be."""
 
 
-__all__ = ["Dataset", "ImageFolder"]
+__all__ = ["Dataset", "ImageFolder", "StatefulDistributedSampler"]
 
 
 class Dataset(shale.dataset.Dataset, TorchDataset):
