@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -23,5 +24,12 @@ struct JpegTables {
 /// The two decoders behind decode_and_discard().
 [[nodiscard]] DecodeResult discard_jpeg(Bytes bytes, std::uint64_t limit_bytes);
 [[nodiscard]] DecodeResult discard_png(Bytes bytes, std::uint64_t limit_bytes);
+
+/// Pixels of C M Y K, inverted as Adobe stores them, become pixels of R G B at the row's beginning,
+/// as Pillow converts them.
+void pack_cmyk_as_rgb(std::uint8_t* row, std::size_t width);
+
+/// The libraries that decode and encode, with their versions: "libjpeg-turbo 2.1.5, libpng ...".
+[[nodiscard]] std::string codec_libraries();
 
 }  // namespace shale

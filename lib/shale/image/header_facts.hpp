@@ -48,6 +48,11 @@ template <class... Args>
 [[nodiscard]] ImageFault damaged(fmt::format_string<Args...> what, Args&&... args) {
   return {ImageFaultCode::damaged, "is damaged: " + fmt::format(what, std::forward<Args>(args)...)};
 }
+template <class... Args>
+[[nodiscard]] ImageFault unsupported(fmt::format_string<Args...> what, Args&&... args) {
+  return {ImageFaultCode::unsupported,
+          "cannot be decoded here: " + fmt::format(what, std::forward<Args>(args)...)};
+}
 
 /// The fault of a file that ends before its header says.
 [[nodiscard]] ImageFault truncated_file(std::uint64_t found_bytes, std::uint64_t expected_bytes);

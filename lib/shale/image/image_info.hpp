@@ -19,8 +19,12 @@ enum class ImageFaultCode {
   truncated,     ///< ends before its header or its blocks say
   no_pixels,     ///< whole, but there is nothing to see
   damaged,       ///< the header or the blocks contradict themselves
+  too_large,     ///< more pixels or memory than is allowed: only where pixels are worked on
+  too_small,     ///< smaller than the crop that is asked for
+  unsupported,   ///< sound, but of a kind that nothing here decodes
 };
-/// "", "empty", "unknown-type", "truncated", "no-pixels", "damaged".
+/// "", "empty", "unknown-type", "truncated", "no-pixels", "damaged", "too-large", "too-small",
+/// "unsupported".
 [[nodiscard]] std::string_view name_of(ImageFaultCode code);
 
 struct ImageFault {

@@ -1,79 +1,19 @@
-// The one file that speaks to libpng.
+// PNG to check, and to RGB.
 
-#include <algorithm>
-#include <array>
-#include <csetjmp>
-#include <cstring>
 #include <new>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
-#include <png.h>
 
 #include "shale/base/error.hpp"
 #include "shale/image/codecs.hpp"
+#include "shale/image/png_reader.hpp"
 #include "shale/image/png_rgb.hpp"
 
 namespace shale {
 namespace {
 
 constexpr std::uint64_t kRgbChannels = 3;
-
-// libpng reports by a callback that must not return: errors jump to the one setjmp in guarded(),
-// and the work done under it holds nothing that has a destructor.
-struct PngReader {
-  explicit PngReader(Bytes bytes);
-  ~PngReader() { png_destroy_read_struct(&png, &info, nullptr); }
-  PngReader(const PngReader&) = delete;
-  PngReader& operator=(const PngReader&) = delete;
-
-  png_structp png = nullptr;
-  png_infop info = nullptr;
-  Bytes left;
-  std::jmp_buf escape{};
-  std::array<char, 200> message{};
-  std::byte* pixels = nullptr;  // of read_rgb
-};
-
-[[noreturn]] void jump_out(png_structp png, png_const_charp message) {
-  auto& self = *static_cast<PngReader*>(png_get_error_ptr(png));
-  const std::string_view text = message;
-  std::copy_n(text.data(), std::min(text.size(), self.message.size() - 1), self.message.data());
-  std::longjmp(self.escape, 1);
-}
-
-void read_some(png_structp png, png_bytep out, std::size_t count) {
-  auto& self = *static_cast<PngReader*>(png_get_io_ptr(png));
-  if (count > self.left.size()) png_error(png, "the bytes end early");
-  std::memcpy(out, self.left.data(), count);
-  self.left = self.left.subspan(count);
-}
-
-PngReader::PngReader(Bytes bytes) : left(bytes) {
-  if (setjmp(escape) != 0) return;
-  png = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, jump_out,
-                               [](png_structp, png_const_charp) {});
-  if (png == nullptr) return;
-  info = png_create_info_struct(png);
-}
-
-bool guarded(PngReader& reader, void (*work)(PngReader&)) {
-  if (setjmp(reader.escape) != 0) return false;
-  work(reader);
-  return true;
-}
-
-void read_header(PngReader& reader) {
-  png_structp png = reader.png;
-  png_set_read_fn(png, &reader, read_some);
-  png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
-  png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
-  // Text, color profiles and the like are checked by their CRC and passed over: that a profile is
-  // not to libpng's taste is not damage, and a compressed text may unpack to gigabytes.
-  png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
-  png_read_info(png, reader.info);
-}
 
 // Interlace handling stays off: libpng then hands out the rows of the seven small images as they
 // come, one at a time.
@@ -101,19 +41,6 @@ void want_rgb(PngReader& reader) {
   png_read_update_info(png, reader.info);
 }
 
-// Each pass of an interlaced image adds to the same rows.
-void read_rgb(PngReader& reader) {
-  png_structp png = reader.png;
-  const png_uint_32 height = png_get_image_height(png, reader.info);
-  const std::size_t row_bytes = png_get_rowbytes(png, reader.info);
-  const bool is_interlaced = png_get_interlace_type(png, reader.info) == PNG_INTERLACE_ADAM7;
-  for (int pass = 0; pass < (is_interlaced ? PNG_INTERLACE_ADAM7_PASSES : 1); ++pass) {
-    for (png_uint_32 row = 0; row < height; ++row)
-      png_read_row(png, reinterpret_cast<png_bytep>(reader.pixels + row * row_bytes), nullptr);
-  }
-  png_read_end(png, nullptr);
-}
-
 std::string objection(const PngReader& reader) {
   return fmt::format("does not decode as PNG: {}", reader.message.data());
 }
@@ -123,7 +50,8 @@ std::string objection(const PngReader& reader) {
 DecodeResult discard_png(Bytes bytes, std::uint64_t limit_bytes) {
   PngReader reader(bytes);
   if (reader.info == nullptr) return {};
-  if (!guarded(reader, read_header)) return {.was_decoded = true, .fault = objection(reader)};
+  if (!guarded_png(reader, read_png_header))
+    return {.was_decoded = true, .fault = objection(reader)};
   const std::uint64_t row_bytes = png_get_rowbytes(reader.png, reader.info);
   if (row_bytes == 0 ||
       row_bytes > limit_bytes / 2) {  // libpng keeps the row before for its filters
@@ -131,7 +59,7 @@ DecodeResult discard_png(Bytes bytes, std::uint64_t limit_bytes) {
             .fault = fmt::format("does not decode: two PNG rows of {} bytes, {} bytes allowed",
                                  row_bytes, limit_bytes)};
   }
-  if (!guarded(reader, read_pixels)) return {.was_decoded = true, .fault = objection(reader)};
+  if (!guarded_png(reader, read_pixels)) return {.was_decoded = true, .fault = objection(reader)};
   return {.was_decoded = true, .fault = {}};
 }
 
@@ -162,7 +90,7 @@ std::optional<PngRgb> PngRgb::open(Bytes bytes, std::uint64_t limit_bytes) {
   PngRgb made(std::make_unique<Header>(bytes));
   PngReader& reader = made.header_->reader;
   if (reader.info == nullptr) throw std::bad_alloc();
-  if (!guarded(reader, read_header)) throw made.header_->fault();
+  if (!guarded_png(reader, read_png_header)) throw made.header_->fault();
   made.header_->extent = {png_get_image_width(reader.png, reader.info),
                           png_get_image_height(reader.png, reader.info)};
   const auto [width, height] = made.header_->extent;
@@ -176,7 +104,7 @@ std::optional<PngRgb> PngRgb::open(Bytes bytes, std::uint64_t limit_bytes) {
     throw Error(Code::unsupported, "a gray PNG of 16 bits is not decoded to RGB")
         .hint("convert the image to 8 bits");
   }
-  if (!guarded(reader, want_rgb)) throw made.header_->fault();
+  if (!guarded_png(reader, want_rgb)) throw made.header_->fault();
   return made;
 }
 
@@ -186,7 +114,7 @@ void PngRgb::decode(std::span<std::byte> into) && {
                                                    kRgbChannels * header_->extent.width;
   if (!is_rgb) throw Error(Code::bug, "{} bytes for a PNG of {}", into.size(), size());
   reader.pixels = into.data();
-  if (!guarded(reader, read_rgb)) throw header_->fault();
+  if (!guarded_png(reader, read_png_rows)) throw header_->fault();
 }
 
 }  // namespace shale

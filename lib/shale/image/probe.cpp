@@ -124,7 +124,8 @@ std::string_view name_of(ImageType type) {
 
 std::string_view name_of(ImageFaultCode code) {
   constexpr std::string_view kNames[] = {"",          "empty",     "unknown-type",
-                                         "truncated", "no-pixels", "damaged"};
+                                         "truncated", "no-pixels", "damaged",
+                                         "too-large", "too-small", "unsupported"};
   return kNames[static_cast<std::size_t>(code)];
 }
 

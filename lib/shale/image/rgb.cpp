@@ -15,6 +15,7 @@
 #include <jerror.h>
 
 #include "shale/base/error.hpp"
+#include "shale/image/codecs.hpp"
 #include "shale/image/jpeg_decompressor.hpp"
 
 namespace shale {
@@ -107,6 +108,11 @@ void read_stripes(jpeg_decompress_struct& state, PixelOrder order, JSAMPLE* into
 }
 
 }  // namespace
+
+void pack_cmyk_as_rgb(std::uint8_t* row, std::size_t width) {
+  cmyk_to_rgb(row, width);
+  pack_row(row, width, row);
+}
 
 struct RgbDecoder::Header {
   JpegDecompressor decompressor;

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "shale/base/bytes.hpp"
+#include "shale/image/header_view.hpp"
+
+namespace shale {
+
+/// The segments of a JPEG one after the other, those between scans included. The bytes are
+/// untrusted and borrowed; the walk ends where they make no sense.
+class JpegSegments {
+ public:
+  struct Segment {
+    std::uint8_t code = 0;      ///< of the marker: 0xE1 is APP1
+    std::uint64_t begin = 0;    ///< of the marker's FF
+    std::uint64_t payload = 0;  ///< behind the length
+    std::uint64_t end = 0;      ///< for a start of scan: behind its entropy-coded data
+  };
+  explicit JpegSegments(Bytes jpeg) : jpeg_(jpeg), view_(jpeg, std::endian::big) {}
+  /// The next segment; the last one is the end of image (0xD9) if there is one.
+  [[nodiscard]] std::optional<Segment> next();
+
+ private:
+  Bytes jpeg_;
+  HeaderView view_;
+  std::uint64_t at_ = 2;  // behind the SOI
+};
+
+}  // namespace shale
