@@ -10,7 +10,7 @@ root=$(dirname "$here")
 
 build_packages=(
   g++ cmake ninja-build pkg-config
-  libboost-program-options-dev libfmt-dev libisal-dev libjpeg62-turbo-dev libpng-dev libturbojpeg0-dev
+  libboost-program-options-dev libfmt-dev libisal-dev libgif-dev libjpeg62-turbo-dev libpng-dev libtiff-dev libturbojpeg0-dev libwebp-dev
   libhdf5-dev liblmdb-dev libmsgpack-cxx-dev
   liburing-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev doctest-dev
   python3 python3-dev python3-venv strace bindfs

@@ -14,44 +14,12 @@
 
 #include <fmt/format.h>
 
+#include "shale/image/bmp_header.hpp"
 #include "shale/image/header_facts.hpp"
 #include "shale/image/header_view.hpp"
 
 namespace shale {
 namespace {
-
-enum Compression : std::uint32_t { kPlain = 0, kRle8 = 1, kRle4 = 2, kMasks = 3, kAlphaMasks = 6 };
-constexpr std::uint64_t kFileHeader = 14;
-
-struct BmpHeader {
-  std::uint64_t header_bytes = 0, pixels_begin = 0;
-  std::uint64_t width = 0, height = 0;
-  unsigned pixel_bits = 0;
-  std::uint32_t compression = kPlain, pixel_bytes = 0, colors = 0;
-};
-
-BmpHeader read_fields(const HeaderView& view) {
-  BmpHeader bmp;
-  bmp.header_bytes = view.u32(kFileHeader);
-  bmp.pixels_begin = std::max<std::uint64_t>(view.u32(10), kFileHeader + bmp.header_bytes);
-  if (bmp.header_bytes == 12) {
-    bmp.width = view.u16(18);
-    bmp.height = view.u16(20);
-    bmp.pixel_bits = view.u16(24);
-    return bmp;
-  }
-  // A negative width is nonsense and reads as no pixels at all.
-  const std::uint32_t width = view.u32(18), height = view.u32(22);
-  bmp.width = width > 0x7FFFFFFFU ? 0 : width;
-  bmp.height = height > 0x7FFFFFFFU ? 0U - height : height;
-  bmp.pixel_bits = view.u16(28);
-  if (bmp.header_bytes >= 40) {
-    bmp.compression = view.u32(30);
-    bmp.pixel_bytes = view.u32(34);
-    bmp.colors = view.u32(46);
-  }
-  return bmp;
-}
 
 // A table that is the ramp from black to white makes a gray image, as in Pillow.
 bool has_gray_table(const HeaderView& view, const BmpHeader& bmp) {
@@ -59,7 +27,7 @@ bool has_gray_table(const HeaderView& view, const BmpHeader& bmp) {
   const std::uint64_t all = std::uint64_t{1} << bmp.pixel_bits;
   const std::uint64_t count = bmp.colors == 0 ? all : std::min<std::uint64_t>(bmp.colors, all);
   for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t at = kFileHeader + bmp.header_bytes + i * entry_bytes;
+    const std::uint64_t at = kBmpFileHeader + bmp.header_bytes + i * entry_bytes;
     const std::uint64_t level = count == 2 ? i * 255 : i;
     if (!view.has(at, 3) || view.u8(at) != level || view.u8(at + 1) != level ||
         view.u8(at + 2) != level) {
@@ -72,7 +40,7 @@ bool has_gray_table(const HeaderView& view, const BmpHeader& bmp) {
 const char* color_name(const HeaderView& view, const BmpHeader& bmp) {
   if (bmp.pixel_bits > 8) {
     const bool has_mask = bmp.header_bytes >= 56 && bmp.header_bytes != 64 && view.u32(66) != 0;
-    return has_mask && bmp.compression != kPlain ? "rgba" : "rgb";
+    return has_mask && bmp.compression != kBmpPlain ? "rgba" : "rgb";
   }
   if (!has_gray_table(view, bmp)) return "palette";
   return bmp.pixel_bits == 1 ? "bilevel" : "gray";
@@ -94,7 +62,7 @@ std::uint64_t end_of_runs(const HeaderView& view, const BmpHeader& bmp) {
       at += 2;
     } else if (value > 2) {
       pixels += value;
-      const std::uint64_t run_bytes = bmp.compression == kRle8 ? value : (value + 1) / 2;
+      const std::uint64_t run_bytes = bmp.compression == kBmpRle8 ? value : (value + 1) / 2;
       at += run_bytes + run_bytes % 2;
     }
   }
@@ -104,14 +72,14 @@ std::uint64_t end_of_runs(const HeaderView& view, const BmpHeader& bmp) {
 std::uint64_t end_of_pixels(const HeaderView& view, const BmpHeader& bmp) {
   const bool is_os2 = bmp.header_bytes == 64;  // 3 and 4 mean other codings there
   switch (bmp.compression) {
-    case kRle8:
-    case kRle4:
+    case kBmpRle8:
+    case kBmpRle4:
       return end_of_runs(view, bmp);
-    case kMasks:
-    case kAlphaMasks:
+    case kBmpMasks:
+    case kBmpAlphaMasks:
       if (is_os2) break;
       [[fallthrough]];
-    case kPlain: {
+    case kBmpPlain: {
       const std::uint64_t row_bytes = (bmp.width * bmp.pixel_bits + 31) / 32 * 4;
       return capped_sum(bmp.pixels_begin, capped_product(row_bytes, bmp.height));
     }
@@ -125,11 +93,11 @@ std::uint64_t end_of_pixels(const HeaderView& view, const BmpHeader& bmp) {
 
 HeaderFacts read_bmp_header(Bytes bytes) {
   const HeaderView view(bytes);
-  const BmpHeader bmp = read_fields(view);
+  const BmpHeader bmp = read_bmp_fields(view);
   HeaderFacts facts;
   ImageInfo& info = facts.info;
-  if (!view.has(kFileHeader, bmp.header_bytes)) {
-    info.fault = truncated_file(bytes.size(), kFileHeader + bmp.header_bytes);
+  if (!view.has(kBmpFileHeader, bmp.header_bytes)) {
+    info.fault = truncated_file(bytes.size(), kBmpFileHeader + bmp.header_bytes);
     return facts;
   }
   info.width = static_cast<std::uint32_t>(bmp.width);

@@ -62,8 +62,12 @@ void write_colors(PngWriter& writer, const Picture& picture) {
   std::array<png_color, 256> colors{};
   std::array<png_byte, 256> alpha{};
   if (picture.has_palette) {
-    const std::size_t count = picture.palette.size();
-    for (std::size_t i = 0; i < count; ++i) {
+    // A sample may name a color that the source's palette lacks; libpng wants all that are named.
+    const std::size_t most = std::size_t{1} << picture.bits;
+    const std::size_t named =
+        std::size_t{*std::max_element(picture.samples.begin(), picture.samples.end())} + 1;
+    const std::size_t count = std::min(most, std::max(picture.palette.size(), named));
+    for (std::size_t i = 0; i < std::min(count, picture.palette.size()); ++i) {
       colors[i] = {picture.palette[i][0], picture.palette[i][1], picture.palette[i][2]};
     }
     png_set_PLTE(writer.png, writer.info, colors.data(), static_cast<int>(count));
