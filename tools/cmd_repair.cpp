@@ -59,6 +59,10 @@ void declare_repair(CommandLine& line) {
        "a copy of the dataset, or of some of its files; or what it was made from")  //
       ("labels", po::value<std::string>()->value_name("FILE"),
        "labels of a source that is a flat folder")  //
+      ("select", po::value<std::string>()->value_name("FILE"),
+       "the --select that the dataset was converted with")  //
+      ("exclude", po::value<std::string>()->value_name("FILE"),
+       "the --exclude that the dataset was converted with")  //
       ("io", po::value<std::string>()->default_value("auto")->value_name("auto|direct|buffered"),
        "direct: writes bypass the page cache; buffered: they use it")  //
       ("dry-run", po::bool_switch(), "report what is damaged, and change nothing");
@@ -74,6 +78,8 @@ int run_repair(const CommandLine& line) {
   const RepairRequest request{.dataset = line.words()[0],
                               .from = line.text("from"),
                               .labels_file = line.has("labels") ? line.text("labels") : "",
+                              .choice = {line.has("select") ? line.text("select") : "",
+                                         line.has("exclude") ? line.text("exclude") : ""},
                               .generator = std::string(kGenerator),
                               .jobs = static_cast<unsigned>(common.jobs.value),
                               .memory_bytes = common.memory.value,

@@ -182,6 +182,8 @@ nb::dict run_repair(const nb::dict& words, nb::object progress) {
   const RepairRequest request{.dataset = raw(arguments.get<nb::bytes>("dataset")),
                               .from = raw(arguments.get<nb::bytes>("source")),
                               .labels_file = arguments.path("labels").value_or(""),
+                              .choice = {arguments.path("select").value_or(""),
+                                         arguments.path("exclude").value_or("")},
                               .generator = std::string(tools::kGenerator),
                               .jobs = arguments.jobs(),
                               .memory_bytes = arguments.memory_bytes(),

@@ -368,6 +368,8 @@ def repair(
     source: Path,
     *,
     labels: Optional[Path] = None,
+    select: Optional[Path] = None,
+    exclude: Optional[Path] = None,
     io: str = "auto",
     dry_run: bool = False,
     jobs: Optional[int] = None,
@@ -379,8 +381,11 @@ def repair(
     Args:
         dataset: the dataset, a directory.
         source: the option ``--from``: a copy of the dataset, or of some of its files; or what it was made from: only damaged
-            shards are encoded again. What takes a file's place has the hash that the manifest gives.
+            shards are encoded again. What takes a file's place has the hash that the manifest gives. A dataset that was
+            appended to has several sources: pass one after the other.
         labels: of a source that is a flat folder: the file of its labels.
+        select: of a dataset of chosen samples: the file that it was converted with.
+        exclude: the same.
         io: ``"direct"`` writes bypass the page cache, ``"buffered"`` ones use it; ``"auto"`` chooses.
         dry_run: report what is damaged, and change nothing.
         jobs: number of threads; see ``convert``.
@@ -399,6 +404,8 @@ def repair(
         "dataset": path_bytes(dataset, "dataset"),
         "source": path_bytes(source, "source"),
         "labels": _maybe_path(labels, "labels"),
+        "select": _maybe_path(select, "select"),
+        "exclude": _maybe_path(exclude, "exclude"),
         "io": one_of(io, "io", ("auto", "direct", "buffered")),
         "dry_run": flag(dry_run, "dry_run"),
         "jobs": whole_number(jobs, "jobs"),

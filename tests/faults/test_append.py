@@ -177,7 +177,9 @@ class Appends(FaultCase):
             (self.out / name).unlink()
         for name in ("shard-000001.tfrecord", "shard-000003.tfrecord"):
             write(self.out / name, (self.out / name).read_bytes()[:-1] + b"?")
-        self.refused("repair", self.out, "--from", self.more, says=["was appended to"])
+        done = run("repair", self.out, "--from", self.more)
+        self.assertEqual(done.code, 3, done.err)
+        self.assertIn("made from another of the inputs", done.out)
         (self.out / "dataset.json").unlink()
         self.ok("repair", self.out, "--from", self.folder / "copy")
         self.assertEqual(snapshot(self.out), whole)
@@ -264,6 +266,11 @@ class Appends(FaultCase):
         self.assertEqual(len(self.journaled(self.out)), 2 * 3)
         return new
 
+    def damage(self, path):
+        data = bytearray(path.read_bytes())
+        data[-3] ^= 1
+        path.write_bytes(data)
+
     def test_a_killed_append_goes_on_behind_its_last_complete_shard(self):
         before = self.begin()
         words = ["convert", self.more, self.out, "--append", "--max-errors", "50%", "--shard-samples", 2]
@@ -272,14 +279,18 @@ class Appends(FaultCase):
         self.ok("verify", self.out)
         done = self.ok("convert", self.first, self.out, "--to", "record", "--shard-samples", 5)
         self.assertIn("already complete", done.out)
-        self.refused("repair", self.out, "--from", self.first, says=["unfinished append"])
+        self.damage(self.out / "shard-000001.index.npy")
+        self.refused(*words, code=3, says=["shard-000001.index.npy"])  # its keys are compared at the end
+        self.ok("repair", self.out, "--from", self.first)
+        self.damage(self.out / "shard-000002.index.npy")
+        self.ok("index", self.out)
         with self.untouched(self.out):
             self.refused(*words[:-1], 3, says=["unfinished run of another command: shard_samples: 2 before, 3 now", f"{self.out}/.shale"])
             self.refused("convert", self.first, self.out, "--append", "--shard-samples", 2, says=["unfinished run of another command"])
         written = {name: (self.out / ".shale/new" / name).stat().st_ino for name in ("shard-000003.tfrecord", "shard-000004.tfrecord")}
         done = run(*words, "--jobs", 2, "--memory", "16MiB")
         self.assertEqual(done.code, 4, done.err)
-        self.assertIn("continuing: 2 shards with ", done.err)
+        self.assertIn("continuing: 4 shards with 8 samples of 8 are complete", done.err)
         self.assertEqual({name: (self.out / name).stat().st_ino for name in written}, written)
         self.assertEqual(snapshot(self.out), new)
         self.unchanged(before)

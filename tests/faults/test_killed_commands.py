@@ -143,3 +143,13 @@ class KilledCommands(StepsCase):
             command = ["repair", self.place / "set", "--from", self.inputs / name]
             whole = {b"set": None, **self.below(b"set", self.inputs / name)}
             self.killed(*command, prepare=damaged_copy, expected=whole)
+
+    def test_a_repair_from_the_source(self):
+        """Shards and lists are made again."""
+        def damaged_copy():
+            shutil.copytree(self.inputs / "record", self.place / "set")
+            for name in ("skipped.csv", "ignored.csv", "shard-000001.tfrecord", "shard-000003.tfrecord"):
+                (self.place / "set" / name).write_bytes(bytes(7))
+
+        whole = {b"set": None, **self.below(b"set", self.inputs / "record")}
+        self.killed("repair", self.place / "set", "--from", self.inputs / "photos", prepare=damaged_copy, expected=whole)

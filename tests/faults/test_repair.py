@@ -15,6 +15,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import shale_tool
+from fault_case import IN_MEMORY
 from shale_tool import run
 
 FORMATS = ("lmdb", "hdf5", "record")
@@ -33,7 +34,7 @@ def flip(path, at=0.5):
 class Repair(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = shale_tool.Folder()
+        cls.folder = shale_tool.Folder(IN_MEMORY)
         cls.addClassCleanup(cls.folder.remove)
         cls.photos = shale_tool.make_photos(cls.folder / "photos", 40)
         for name in ("class-0/aaa.jpg", "class-1/mmm.jpg", "class-2/zzz.jpg"):
@@ -102,6 +103,105 @@ class Repair(unittest.TestCase):
                 self.assertEqual(remedies.pop(shards[-1].name), "made_again")
                 self.assertEqual(set(remedies.values()) - {"made_again"}, set())
                 self.same(hurt, whole)
+
+    def with_lists(self, name):
+        """Photos of which some are left out, some are odd, and beside which something else lies."""
+        photos = self.folder / f"{self._testMethodName}-{name}"
+        shutil.copytree(self.photos, photos)
+        shale_tool.write(photos / "class-1/cmyk.jpg", shale_tool.CMYK_JPEG)
+        shale_tool.write(photos / "class-2/notes.txt", b"none")
+        return photos
+
+    def test_lists_are_made_again_from_the_source(self):
+        photos = self.with_lists("photos")
+        copied, _ = self.made("copied", photos, "--to", "record")
+        frames = shale_tool.make_frames(self.folder / "frames", 9)
+        shale_tool.write(frames / "class-1/video-4/3.png", b"nothing")
+        shale_tool.write(frames / "class-1/video-4/notes.txt", b"none")
+        cases = [(container, photos, ["--to", container, *order]) for container in FORMATS for order in ([], ["--shuffle", "--seed", 3])]
+        cases += [("kept", photos, ["--to", "record", "--on-error", "keep"]), ("copy", copied, ["--to", "lmdb", "--shuffle"])]
+        cases += [("frames", frames, ["--to", "lmdb", "--group", "frames", "--max-errors", "50%"])]
+        for title, source, words in cases:
+            whole, hurt = self.made(f"{title}{len(words)}", source, *words, "--shard-samples", 4)
+            lists = sorted(path.name for path in whole.glob("*.csv"))
+            self.assertGreaterEqual(len(lists), 2)
+            shard = sorted(path.name for path in whole.glob("shard-000001.[tlh]*"))[0]
+            for lost in ([name] for name in lists):
+                with self.subTest(title=title, lost=lost):
+                    os.remove(hurt / lost[0])
+                    self.assertEqual(self.repaired(hurt, source, "--memory", "16MiB"), dict.fromkeys(lost, "made_again"))
+                    self.same(hurt, whole)
+            with self.subTest(title=title, lost="all and a shard"):
+                for name in lists:
+                    flip(hurt / name)
+                os.remove(hurt / shard)
+                self.assertEqual(self.repaired(hurt, source), dict.fromkeys([*lists, shard], "made_again"))
+                self.same(hurt, whole)
+
+    def test_lists_of_a_part_and_of_chosen_samples_are_made_again(self):
+        photos = self.with_lists("photos")
+        rows = self.folder / "chosen.txt"
+        rows.write_text("".join(f"{row}\n" for row in range(0, 44, 2)))
+        parts = self.folder / "list-parts"
+        self.assertEqual(run("convert", photos, parts, "--to", "record", "--shard-samples", 4, "--part", "0/2").code, 4)
+        _, some = self.made("some", photos, "--to", "record", "--shard-samples", 4, "--select", rows, "--shuffle")
+        for folder, words in ((parts / "part-00000-of-00002", ()), (some, ("--select", rows))):
+            before = contents(folder)
+            damaged = [path for path in folder.iterdir() if path.suffix in (".csv", ".tfrecord")]
+            self.assertGreater(len(damaged), 4)
+            for path in damaged:
+                flip(path)
+            self.assertEqual(set(self.repaired(folder, photos, *words).values()), {"made_again"})
+            self.assertEqual(contents(folder), before)
+
+    def test_each_run_of_an_appended_dataset_is_made_again_from_its_source(self):
+        more = self.folder / "more"
+        shutil.copytree(self.with_lists("photos"), more)
+        (more / "class-1").rename(more / "class-9")
+        for path in list(more.rglob("*.png")):
+            path.rename(path.with_name("more-" + path.name))
+        whole, _ = self.made("first", self.photos, "--to", "record", "--shard-samples", 9)
+        done = run("convert", more, whole, "--append", "--new-classes", "append", "--shuffle", "--shard-samples", 7)
+        self.assertEqual(done.code, 4, done.err)
+        hurt = self.folder / "appended-hurt"
+        shutil.copytree(whole, hurt)
+        lost = {"first": ["shard-000001.tfrecord", "shard-000004.tfrecord", "skipped.csv"]}
+        lost["more"] = ["shard-000005.tfrecord", "shard-000007.tfrecord", "images-000001.csv", "ignored-000001.csv"]
+        for name in sum(lost.values(), []):
+            flip(hurt / name)
+        other = self.folder / "other"
+        shutil.copytree(self.photos / "class-0", other / "class-0")
+        done = run("repair", hurt, "--from", other)
+        self.assertEqual((done.code, "is not what the dataset was made from" in done.err), (1, True), done.err)
+        wanted = {name: "made_again" if name in lost["more"] else "none" for name in sum(lost.values(), [])}
+        self.assertEqual(self.repaired(hurt, more, code=3), wanted)
+        done = run("repair", hurt, "--from", more)
+        self.assertEqual(done.code, 1)
+        self.assertIn("2 inputs; what is damaged was made from one of kind image folder with 43 samples", done.err)
+        self.assertEqual(self.repaired(hurt, self.photos), dict.fromkeys(lost["first"], "made_again"))
+        self.same(hurt, whole)
+
+    def test_appended_rows_are_made_again_under_their_numbers(self):
+        for container in ("npy", "record"):
+            whole, hurt = self.made(container, self.array, "--to", container, "--shard-samples", 300)
+            self.assertEqual(run("resample", self.array, self.folder / f"y-{container}.npy", "--rows", 500, "--seed", 5).code, 0)
+            done = run("convert", f"x={self.folder / f'y-{container}.npy'}", whole, "--append")
+            self.assertEqual(done.code, 0, done.err)
+            shutil.rmtree(hurt)
+            shutil.copytree(whole, hurt)
+            for path in hurt.glob("shard-00000[15].*"):
+                flip(path, 0.9)
+            self.repaired(hurt, self.array, code=3)
+            self.repaired(hurt, self.folder / f"y-{container}.npy")
+            self.same(hurt, whole)
+
+    def test_a_list_of_the_same_name_beside_photos_is_not_a_copy(self):
+        photos = self.with_lists("photos")
+        whole, hurt = self.made("set", photos, "--to", "record", "--shard-samples", 9)
+        shale_tool.write(photos / "skipped.csv", b"mine")
+        flip(hurt / "skipped.csv")
+        self.assertEqual(self.repaired(hurt, photos), {"skipped.csv": "made_again"})
+        self.same(hurt, whole)
 
     def test_shards_of_a_part_are_made_again(self):
         words = ["--to", "record", "--shard-samples", 4, "--shuffle", "--part", "1/3"]
@@ -258,7 +358,7 @@ class Repair(unittest.TestCase):
             ((self.folder / "nowhere", "--from", whole), 1, "does not exist"),
             ((hurt, "--from", self.folder / "nowhere"), 1, "does not exist"),
             ((self.photos, "--from", whole), 1, "dataset.json"),
-            ((some, "--from", self.photos), 1, "holds chosen samples"),
+            ((some, "--from", self.photos), 2, "holds chosen samples"),
         ):
             with self.subTest(message):
                 done = run("repair", *words)

@@ -51,6 +51,7 @@ COVERED_BY = {
     "image/jpeg_decompressor": ("tests/unit/image/test_rgb.cpp", "rgb: any bit of a JPEG may flip"),
     "image/png": ("tests/unit/image/test_decode.cpp", "decode: every proper prefix and every changed byte of a PNG"),
     "image/tiff_directory": ("tests/unit/image/test_tiff_probe.cpp", "tiff probe: every prefix is a fault"),
+    "shards/side_folder": ("tests/faults/test_append.py", "test_a_killed_append_goes_on_behind_its_last_complete_shard"),
     "shards/manifest_json": ("tests/unit/shards/test_manifest_file.cpp", "manifest: everything comes back"),
     "data/manifest": ("tests/unit/shards/test_shard_set_writer.cpp", "shard set writer: the summary adds up the shards"),
     "datasets/file_list": ("tests/interop/test_hdf5_lists.py", "test_files_that_differ_are_refused_by_name"),

@@ -16,6 +16,7 @@
 #include "shale/shards/naming.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/shards/set_swap.hpp"
+#include "shale/shards/side_folder.hpp"
 #include "shale/shards/work_folder.hpp"
 
 namespace shale {
@@ -39,8 +40,8 @@ class Rebuilding {
       : directory_(directory), manifest_(manifest), events_(events), format_(format_of(manifest)) {}
 
   void finish() {
-    if (work_) {
-      work_->remove();
+    if (side_) {
+      side_->remove();
     } else {
       WorkFolder::clear_left_without_journal(directory_);  // all was done, then it was killed
     }
@@ -55,7 +56,7 @@ class Rebuilding {
       std::vector<InputFile> files = open_files(shard);
       result.was_whole = has_index && has_blocks;
       if (result.was_whole) return result;
-      if (!work_) begin();
+      if (!side_) side_.emplace(directory_);
       const std::vector<Hash128> blocks = hash_files(shard, files);
       SpaceNeed need;  // beside damaged ones, which stay until the new ones are whole
       if (!has_index) need = {shard.index.bytes + shard.elements.bytes, 2};
@@ -77,12 +78,6 @@ class Rebuilding {
   }
 
  private:
-  // What a run left that was killed while it made a new set goes: this one is whole.
-  void begin() {
-    work_.emplace(directory_);
-    work_->clear();
-  }
-
   [[nodiscard]] bool has_whole_index(const ManifestShard& shard) const {
     return is_whole(directory_, shard.index, events_) &&
            (shard.elements.name.empty() || is_whole(directory_, shard.elements, events_));
@@ -120,7 +115,7 @@ class Rebuilding {
 
   void write_index(const ManifestShard& shard, const std::vector<InputFile>& files) const {
     const auto create = [this](const ManifestFile& list) {
-      return OutputFile(join_path(work_->path(), list.name),
+      return OutputFile(join_path(side_->work().path(), list.name),
                         {.io = IoMode::buffered, .buffer_bytes = 256 * 1024, .buffers = 1});
     };
     std::optional<OutputFile> elements;
@@ -145,14 +140,14 @@ class Rebuilding {
         refuse);
     const WrittenIndex written = writer.finish();
     const auto publish_list = [this](const ManifestFile& list, const FileSummary& made) {
-      publish(join_path(work_->path(), list.name), list, made);
+      publish(join_path(side_->work().path(), list.name), list, made);
     };
     if (written.elements) publish_list(shard.elements, *written.elements);
     publish_list(shard.index, written.index);
   }
 
   void write_blocks(const ManifestShard& shard, const std::vector<Hash128>& blocks) const {
-    const std::string path = join_path(work_->path(), shard.blocks.name);
+    const std::string path = join_path(side_->work().path(), shard.blocks.name);
     OutputFile file(path, {.io = IoMode::buffered, .buffer_bytes = 64 * 1024, .buffers = 1});
     file.append(block_list_bytes(blocks));
     publish(path, shard.blocks, file.finish());
@@ -174,7 +169,7 @@ class Rebuilding {
   const Manifest& manifest_;
   const Events& events_;
   const Format& format_;
-  std::optional<WorkFolder> work_;  // made when the first file is to be written
+  std::optional<SideFolder> side_;  // made when the first file is to be written
 };
 
 }  // namespace

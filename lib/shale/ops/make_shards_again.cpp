@@ -9,12 +9,14 @@
 #include "shale/base/size_text.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/atomic_file.hpp"
+#include "shale/io/free_space.hpp"
 #include "shale/ops/conversion.hpp"
 #include "shale/ops/identity.hpp"
 #include "shale/shards/csv.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/sources/frames_source.hpp"
+#include "shale/sources/numbered_source.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/sources/sample_choice.hpp"
 #include "shale/sources/sought_files.hpp"
@@ -29,25 +31,79 @@ std::string option_of(const Manifest& manifest, std::string_view name) {
   return {};
 }
 
+// One of the runs that wrote the dataset, and what it wrote, as if it were all.
+struct WritingRun {
+  Manifest manifest;
+  std::uint64_t number = 0, first_shard = 0, shards = 0, first_row = 0;
+  bool is_only = true;
+
+  [[nodiscard]] bool wrote_shard(std::uint64_t shard) const {
+    return shard >= first_shard && shard - first_shard < shards;
+  }
+  [[nodiscard]] bool wrote_list(const std::string& name) const {
+    return std::ranges::any_of(kLists, [&](auto list) { return name == list_name(list, number); });
+  }
+  // Samples with bad content that it left out.
+  [[nodiscard]] std::uint64_t left_out(const SourceInfo& source) const {
+    return is_only ? manifest.skipped - std::min(manifest.skipped, source.skipped)
+                   : manifest.source.samples - manifest.digest.samples;
+  }
+  static constexpr std::string_view kLists[] = {kSkippedName, kIgnoredName, kImagesName};
+};
+
+std::vector<WritingRun> runs_of(const Manifest& manifest) {
+  if (manifest.runs.empty()) return {{.manifest = manifest, .shards = manifest.shard_count}};
+  std::vector<WritingRun> runs;
+  WritingRun next{.manifest = manifest, .is_only = false};
+  next.manifest.runs.clear();
+  for (const ManifestRun& run : manifest.runs) {
+    next.manifest.source = run.source;
+    next.manifest.options = run.options;
+    next.manifest.digest = {};
+    next.manifest.digest.samples = run.samples;
+    next.shards = run.shards;
+    runs.push_back(next);
+    ++next.number;
+    next.first_shard += run.shards;
+    next.first_row += run.samples;
+  }
+  return runs;
+}
+
+DamagedParts written_by(const WritingRun& run, const DamagedParts& damaged) {
+  DamagedParts some;
+  for (const std::uint64_t shard : damaged.shards) {
+    if (run.wrote_shard(shard)) some.shards.push_back(shard);
+  }
+  for (const std::string& list : damaged.lists) {
+    if (run.wrote_list(list)) some.lists.push_back(list);
+  }
+  return some;
+}
+
 Error needs_copy(const RepairRequest& request, std::string_view why) {
   return Error(Code::unsupported, "{}: its source alone does not make its shards again", why)
       .at(request.dataset)
       .hint("pass a copy of the dataset with --from");
 }
 
-// The command that made the dataset, as far as its manifest tells.
+// The command of the run, as far as the manifest tells.
 ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest) {
   const std::string shuffle = option_of(manifest, "shuffle");
   if (manifest.source.kind == kProgramKind)
     throw needs_copy(request, "was written by a program, sample by sample");
-  if (has_chosen_samples(manifest))
-    throw needs_copy(request, "holds chosen samples (--select, --exclude)");
+  if (has_chosen_samples(manifest) && request.choice.is_all()) {
+    throw Error(Code::usage, "holds chosen samples: which ones is not in its manifest")
+        .at(request.dataset)
+        .hint("pass the --select or --exclude that it was converted with, or a copy of it");
+  }
   if (shuffle != "yes" && shuffle != "no")
     throw needs_copy(request, "holds rows that 'shale resample' drew");
   ConvertRequest made;
   made.inputs = {request.from};
   made.output = request.dataset;
   made.part = manifest.part;
+  made.choice = request.choice;
   made.format = manifest.format;
   made.generator = request.generator;
   made.labels_file = request.labels_file;
@@ -78,24 +134,31 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
   return made;
 }
 
-std::unique_ptr<Source> open_source(ConvertRequest& request, const Manifest& manifest,
-                                    const std::string& scratch_folder, const Events& events) {
+std::unique_ptr<Source> open_numbered(const ConvertRequest& request, const WritingRun& run,
+                                      const std::string& scratch_folder, const Events& events) {
   std::unique_ptr<Source> source = open_input(request, scratch_folder, events);
+  if (run.first_row == 0 || source->info().schema.has_keys) return source;
+  return make_numbered_source(std::move(source), run.first_row);
+}
+
+std::unique_ptr<Source> open_source(ConvertRequest& request, const WritingRun& run,
+                                    const std::string& scratch_folder, const Events& events) {
+  std::unique_ptr<Source> source = open_numbered(request, run, scratch_folder, events);
   // Of a dataset or of arrays the run may have taken some of the fields only.
   const std::vector<Field>& fields = source->info().schema.fields;
   const auto is_there = [&](const Field& field) {
     return std::find(fields.begin(), fields.end(), field) != fields.end();
   };
-  const std::vector<Field>& taken = manifest.schema.fields;
+  const std::vector<Field>& taken = run.manifest.schema.fields;
   if (fields != taken && std::all_of(taken.begin(), taken.end(), is_there)) {
     source.reset();
     for (const Field& field : taken) request.fields.push_back(field.name);
-    source = open_input(request, scratch_folder, events);
+    source = open_numbered(request, run, scratch_folder, events);
   }
   const std::optional<std::string> difference =
       source->info().schema.fields != taken
           ? "it has other fields"
-          : first_difference(identity_of(manifest),
+          : first_difference(identity_of(run.manifest),
                              identity_of(wanted_manifest(request, source->info())));
   if (difference) {
     throw Error(Code::mismatch, "is not what the dataset was made from: {}", *difference)
@@ -107,22 +170,22 @@ std::unique_ptr<Source> open_source(ConvertRequest& request, const Manifest& man
 
 // The keys that the run left out, in the order of the input. What its source had left out before
 // comes first in the list.
-std::vector<std::string> skipped_keys(const RepairRequest& request, const Manifest& manifest,
+std::vector<std::string> skipped_keys(const RepairRequest& request, const WritingRun& run,
                                       const SourceInfo& source) {
   std::vector<std::string> keys;
-  if (manifest.skipped == source.skipped) return keys;
+  if (run.left_out(source) == 0) return keys;
+  const std::string path = join_path(request.dataset, list_name(kSkippedName, run.number));
   std::uint64_t bytes = 0;
-  read_csv(join_path(request.dataset, kSkippedName),
-           [&](std::uint64_t row, const std::vector<std::string>& fields) {
-             if (row <= 1 + source.skipped || fields.empty()) return;
-             keys.push_back(fields.front());
-             bytes += sizeof(std::string) + fields.front().size();
-             if (bytes <= request.memory_bytes / 4) return;
-             throw Error(Code::limit, "the list takes more than {} of memory",
-                         format_size(request.memory_bytes / 4))
-                 .at(join_path(request.dataset, kSkippedName))
-                 .hint("raise --memory");
-           });
+  read_csv(path, [&](std::uint64_t row, const std::vector<std::string>& fields) {
+    if (row <= 1 + source.skipped || fields.empty()) return;
+    keys.push_back(fields.front());
+    bytes += sizeof(std::string) + fields.front().size();
+    if (bytes <= request.memory_bytes / 4) return;
+    throw Error(Code::limit, "the list takes more than {} of memory",
+                format_size(request.memory_bytes / 4))
+        .at(path)
+        .hint("raise --memory");
+  });
   return keys;
 }
 
@@ -182,47 +245,163 @@ class ShardsOfSource final : public Source {
   std::size_t passed_ = 0;  // of skipped_
 };
 
-}  // namespace
+/// The work on what one run wrote.
+class Remaking {
+ public:
+  Remaking(const RepairRequest& request, const ShardList& shards, const WritingRun& run,
+           DamagedParts damaged, WorkFolder& work, const Events& events, const RemadeSink& sink)
+      : request_(request),
+        shards_(shards),
+        run_(run),
+        damaged_(std::move(damaged)),
+        work_(work),
+        events_(events),
+        sink_(sink),
+        format_(format_of(run.manifest)),
+        conversion_(request_of(request, run.manifest)),
+        source_(open_source(conversion_, run, work.path(), events)) {}
 
-void make_shards_again(const RepairRequest& request, const ShardList& shards,
-                       const std::vector<std::uint64_t>& numbers, WorkFolder& work,
-                       const Events& events, const ShardSink& sink) {
-  const Manifest& manifest = shards.manifest();
-  if (!manifest.runs.empty()) {
-    throw Error(Code::unsupported,
-                "was appended to: its shards are not made again from one of its {} inputs",
-                manifest.runs.size())
-        .at(request.dataset)
-        .hint("pass an intact copy of the dataset");
+  void remake() {
+    work_.begin("");
+    require_room(request_.dataset, {.bytes = most_bytes()},
+                 "free some space on this file system, then run it again");
+    const std::string ignored = list_name(kIgnoredName, run_.number);
+    const bool takes_all = std::ranges::any_of(
+        damaged_.lists, [&](const std::string& list) { return list != ignored; });
+    if (takes_all) return remake_all();
+    if (!damaged_.lists.empty()) remake_ignored_list();
+    if (!damaged_.shards.empty()) remake_shards();
   }
-  const Format& format = format_of(manifest);
-  ConvertRequest conversion = request_of(request, manifest);
-  std::unique_ptr<Source> whole = open_source(conversion, manifest, work.path(), events);
-  std::vector<std::string> skipped = skipped_keys(request, manifest, whole->info());
-  ShardsOfSource source(std::move(whole), std::move(skipped));
-  work.begin("");
-  const Events quiet{.note = {}, .progress = {}, .should_stop = events.should_stop};
-  for (const std::uint64_t number : numbers) {
-    const std::uint64_t first = shards.first_row(number);
-    source.move_to(first, first + shards.samples(number));
-    Conversion again(conversion, quiet, format, source, work,
-                     {.limit_bytes = conversion.shard_bytes,
-                      .limit_samples = conversion.shard_samples,
-                      .lists_elements = manifest.layout.has_elements});
+
+ private:
+  // At a time, beside the damaged ones.
+  [[nodiscard]] std::uint64_t most_bytes() const {
+    std::uint64_t most = 0;
+    for (const std::uint64_t number : damaged_.shards) {
+      const ManifestShard shard = shards_[number];
+      std::uint64_t bytes = shard.list_bytes();
+      for (const ManifestFile& file : shard.files) bytes += file.bytes;
+      most = std::max(most, bytes);
+    }
+    return most;
+  }
+
+  [[nodiscard]] ShardSetWriter::Options options_for(std::uint64_t first_shard) {
+    return {.limit_bytes = conversion_.shard_bytes,
+            .limit_samples = conversion_.shard_samples,
+            .lists_elements = run_.manifest.layout.has_elements,
+            .first_shard = first_shard,
+            .on_shard = [this, number = first_shard](const ManifestShard& made) mutable {
+              take(number++, made);
+            }};
+  }
+
+  // What is not needed makes room for the next shard.
+  void take(std::uint64_t number, const ManifestShard& made) {
+    if (std::ranges::binary_search(damaged_.shards, number)) sink_.shard(number, made);
+    for (const ManifestFile& file : made.files)
+      (void)remove_file(join_path(work_.path(), file.name));
+    for (const ManifestFile* list : made.lists())
+      (void)remove_file(join_path(work_.path(), list->name));
+  }
+
+  void take_lists(Conversion& conversion) {
+    Manifest made;
+    conversion.finish_lists(made);
+    for (const ManifestFile& list : made.files) {
+      if (std::ranges::find(damaged_.lists, list.name) != damaged_.lists.end()) sink_.list(list);
+    }
+    remove_lists();
+  }
+
+  void remove_lists() {
+    for (const std::string_view list : WritingRun::kLists)
+      (void)remove_file(join_path(work_.path(), list_name(list, run_.number)));
+  }
+
+  void remake_all() {
+    const Events events{
+        .note = {}, .progress = events_.progress, .should_stop = events_.should_stop};
+    Conversion again(conversion_, events, format_, *source_, work_, options_for(run_.first_shard),
+                     std::nullopt, run_.number);
     again.run();
     (void)again.finish({});
-    ManifestShard made;  // the journal names it last
-    work.for_each_shard([&](const ManifestShard& shard) { made = shard; });
-    sink(number, made);
-    // What was not needed makes room for the next shard, which has the same names.
-    work.drop_unfinished_files();
-    for (const std::string_view list : {kSkippedName, kImagesName})
-      (void)remove_file(join_path(work.path(), list));
-    for (const ManifestFile& file : made.files)
-      (void)remove_file(join_path(work.path(), file.name));
-    for (const ManifestFile* list : made.lists())
-      (void)remove_file(join_path(work.path(), list->name));
+    take_lists(again);
   }
+
+  // The source has it, before any of its samples.
+  void remake_ignored_list() {
+    Conversion again(conversion_, events_, format_, *source_, work_, options_for(run_.first_shard),
+                     std::nullopt, run_.number);
+    take_lists(again);
+  }
+
+  void remake_shards() {
+    std::vector<std::string> skipped = skipped_keys(request_, run_, source_->info());
+    ShardsOfSource source(std::move(source_), std::move(skipped));
+    const Events quiet{.note = {}, .progress = {}, .should_stop = events_.should_stop};
+    for (const std::uint64_t number : damaged_.shards) {
+      const std::uint64_t first = shards_.first_row(number) - run_.first_row;
+      source.move_to(first, first + shards_.samples(number));
+      Conversion again(conversion_, quiet, format_, source, work_, options_for(number),
+                       std::nullopt, run_.number);
+      again.run();
+      (void)again.finish({});
+      remove_lists();
+    }
+  }
+
+  const RepairRequest& request_;
+  const ShardList& shards_;
+  const WritingRun& run_;
+  const DamagedParts damaged_;
+  WorkFolder& work_;
+  const Events& events_;
+  const RemadeSink& sink_;
+  const Format& format_;
+  ConvertRequest conversion_;
+  std::unique_ptr<Source> source_;
+};
+
+// Of several inputs, the one that is at hand is of one run or another.
+bool may_be_of_another_run(Code code) {
+  return code == Code::mismatch || code == Code::usage || code == Code::unsupported ||
+         code == Code::schema || code == Code::not_found || code == Code::bad_content;
+}
+
+Error advised(const Error& error, const Manifest& manifest, const WritingRun& run) {
+  Error again(error.code(), "{}", error.message());
+  if (!error.cause().empty()) again.because(error.cause());
+  return again.at(error.file(), error.offset())
+      .hint(fmt::format("the dataset has {} inputs; what is damaged was made from one of kind {} "
+                        "with {}: pass that, or a copy of the dataset",
+                        manifest.runs.size(), run.manifest.source.kind,
+                        format_counted(run.manifest.source.samples, "sample", "samples")));
+}
+
+}  // namespace
+
+void make_again(const RepairRequest& request, const ShardList& shards, const DamagedParts& damaged,
+                WorkFolder& work, const Events& events, const RemadeSink& sink) {
+  std::optional<Error> difference;
+  bool is_any = false;
+  for (const WritingRun& run : runs_of(shards.manifest())) {
+    DamagedParts of_run = written_by(run, damaged);
+    if (of_run.is_empty()) continue;
+    std::optional<Remaking> remaking;
+    try {
+      remaking.emplace(request, shards, run, std::move(of_run), work, events, sink);
+    } catch (const Error& error) {
+      if (run.is_only || !may_be_of_another_run(error.code())) throw;
+      if (!difference) difference = advised(error, shards.manifest(), run);
+      continue;
+    }
+    is_any = true;
+    remaking->remake();
+    remaking.reset();
+    work.clear();
+  }
+  if (difference && !is_any) throw Error(*difference);
 }
 
 }  // namespace shale

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -11,15 +12,26 @@
 
 namespace shale {
 
-/// A shard that was made again: `shard` has the names that its files have in work.path(), where
-/// they are called as those of the first shard.
-using ShardSink = std::function<void(std::uint64_t number, const ManifestShard& shard)>;
+/// What of a dataset is damaged: shards by their numbers, ascending, and lists beside the shards.
+struct DamagedParts {
+  std::vector<std::uint64_t> shards;
+  std::vector<std::string> lists;
 
-/// Encodes these shards of a dataset (ascending) once more, from what it was made from, one after
-/// the other into work.path(): samples before, between and after them are passed over without being
-/// read. Errors: same as repair.
-void make_shards_again(const RepairRequest& request, const ShardList& shards,
-                       const std::vector<std::uint64_t>& numbers, WorkFolder& work,
-                       const Events& events, const ShardSink& sink);
+  [[nodiscard]] bool is_empty() const { return shards.empty() && lists.empty(); }
+};
+
+/// Takes what was made again; its files stand in the work folder, and go when the call returns.
+struct RemadeSink {
+  std::function<void(std::uint64_t number, const ManifestShard& shard)> shard;
+  std::function<void(const ManifestFile& list)> list;
+};
+
+/// Makes parts of a dataset once more, from what it was made from, into work.path(). Of shards
+/// alone, only those are encoded, one after the other: samples before, between and after them are
+/// passed over without being read. Lists of samples take a whole run, whose other shards are
+/// dropped. A dataset that was appended to has several sources: what the runs wrote that had this
+/// one is made again, and nothing else. Errors: same as repair.
+void make_again(const RepairRequest& request, const ShardList& shards, const DamagedParts& damaged,
+                WorkFolder& work, const Events& events, const RemadeSink& sink);
 
 }  // namespace shale

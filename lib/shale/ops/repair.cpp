@@ -15,14 +15,12 @@
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/io/free_space.hpp"
-#include "shale/ops/append.hpp"
 #include "shale/ops/make_shards_again.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/shards/place.hpp"
-#include "shale/shards/set_swap.hpp"
 #include "shale/shards/shard_set_writer.hpp"
-#include "shale/shards/work_folder.hpp"
+#include "shale/shards/side_folder.hpp"
 
 namespace shale {
 namespace {
@@ -70,20 +68,18 @@ class Repair {
   RepairReport run() {
     refuse_odd_inputs();
     if (!request_.is_dry_run) {
-      work_.emplace(request_.dataset);
-      finish_swap(SetPlace::of_dataset(request_.dataset), *work_);
-      work_->clear();
+      side_.emplace(request_.dataset);
     }
     try {
       find_manifest();
       find_damage();
       if (!request_.is_dry_run && !report_.files.empty()) put_right();
     } catch (...) {
-      if (work_) work_->remove();
+      if (side_) side_->remove();
       throw;
     }
-    if (work_) work_->remove();
-    work_.reset();
+    if (side_) side_->remove();
+    side_.reset();
     if (!request_.is_dry_run) rebuild_indexes();
     report_.is_plan = request_.is_dry_run;
     return std::move(report_);
@@ -97,11 +93,6 @@ class Repair {
     if (place == Place::other_file) {
       throw Error(Code::unsupported, "is a file: a dataset that is one directory can be repaired")
           .at(request_.dataset);
-    }
-    if (holds_unfinished_append(request_.dataset)) {
-      throw Error(Code::exists, "holds an unfinished append, which a repair would discard")
-          .at(request_.dataset)
-          .hint("finish it first: run the command that appended again");
     }
     if (look_at(request_.from) == Place::absent) throw absent(request_.from);
     std::error_code error;
@@ -252,7 +243,7 @@ class Repair {
     // Beside a damaged file, which stays until the new one is whole.
     require_room(request_.dataset, {.bytes = source.size(), .files = 1},
                  "free some space on this file system, then run it again");
-    const std::string made = join_path(work_->path(), file.file.name);
+    const std::string made = join_path(side_->work().path(), file.file.name);
     if (copied(source, made).hash == file.file.hash) {
       publish(made, file, Remedy::copied);
     } else {
@@ -282,9 +273,9 @@ class Repair {
 
   // Last: a dataset without its manifest is not read.
   void copy_manifest(RepairedFile& file) const {
-    const std::string made = join_path(work_->path(), kManifestName);
+    const std::string made = join_path(side_->work().path(), kManifestName);
     (void)copied(InputFile(DatasetPaths(request_.from).manifest), made);
-    (void)read_manifest(DatasetPaths(work_->path()));
+    (void)read_manifest(DatasetPaths(side_->work().path()));
     publish(made, file, Remedy::copied);
   }
 
@@ -293,18 +284,23 @@ class Repair {
   }
 
   void make_again() {
-    std::vector<std::uint64_t> numbers;
+    DamagedParts damaged;
     for (const RepairedFile& file : report_.files) {
-      if (is_left(file) && file.is_data && (numbers.empty() || numbers.back() != *file.shard))
-        numbers.push_back(*file.shard);
+      if (!file.shard && file.file.name != kManifestName) damaged.lists.push_back(file.file.name);
+      const bool is_new = damaged.shards.empty() || damaged.shards.back() != file.shard;
+      if (is_left(file) && file.is_data && is_new) damaged.shards.push_back(*file.shard);
     }
-    if (!numbers.empty())
-      make_shards_again(
-          request_, shards_, numbers, *work_, events_,
-          [&](std::uint64_t number, const ManifestShard& shard) { publish_shard(number, shard); });
+    if (damaged.is_empty()) return;
+    shale::make_again(request_, shards_, damaged, side_->work(), events_,
+                      {.shard = [&](std::uint64_t number,
+                                    const ManifestShard& shard) { publish_shard(number, shard); },
+                       .list = [&](const ManifestFile& list) { publish_made(list, list.name); }});
     for (RepairedFile& file : report_.files) {
-      if (is_left(file) && !file.shard && file.file.name != kManifestName)
-        file.obstacle = "it is not made again from the source; a copy of the dataset has it";
+      if (is_left(file) && (file.is_data || !file.shard) && file.file.name != kManifestName)
+        file.obstacle =
+            shards_.manifest().runs.empty()
+                ? "made again it does not exist: the source has changed"
+                : "it was made from another of the inputs; run it again with that one, too";
     }
   }
 
@@ -321,24 +317,32 @@ class Repair {
       }
     return std::any_of(report_.files.begin(), report_.files.end(), [&](const RepairedFile& file) {
       std::error_code error;
-      return fs::exists(path_of_copy(file.file.name), error);
+      const std::string path = path_of_copy(file.file.name);
+      // Anybody may have a list of such a name beside photos.
+      return fs::exists(path, error) &&
+             (file.shard || fs::file_size(path, error) == file.file.bytes);
     });
+  }
+
+  // A file in the work folder, for the damaged file of this name, if it is damaged.
+  void publish_made(const ManifestFile& made, const std::string& name) {
+    for (RepairedFile& file : report_.files) {
+      if (file.file.name != name || !is_left(file)) continue;
+      if (made.bytes == file.file.bytes && made.hash == file.file.hash) {
+        publish(join_path(side_->work().path(), made.name), file, Remedy::made_again);
+      } else {
+        file.obstacle = fmt::format(
+            "made again it is another file ({} bytes, xxh3-128 {}): the source has changed, or "
+            "{} wrote other bytes",
+            made.bytes, made.hash.hex(), shards_.manifest().generator);
+      }
+    }
   }
 
   void publish_shard(std::uint64_t number, const ManifestShard& made) {
     const ManifestShard expected = shards_[number];
     const auto take = [&](const ManifestFile& from, const ManifestFile& to) {
-      for (RepairedFile& file : report_.files) {
-        if (file.file.name != to.name || !is_left(file)) continue;
-        if (from.bytes == to.bytes && from.hash == to.hash) {
-          publish(join_path(work_->path(), from.name), file, Remedy::made_again);
-        } else {
-          file.obstacle = fmt::format(
-              "made again it is another file ({} bytes, xxh3-128 {}): the source has changed, or "
-              "{} wrote other bytes",
-              from.bytes, from.hash.hex(), shards_.manifest().generator);
-        }
-      }
+      publish_made(from, to.name);
     };
     for (std::size_t i = 0; i < std::min(made.files.size(), expected.files.size()); ++i)
       take(made.files[i], expected.files[i]);
@@ -370,7 +374,7 @@ class Repair {
   const RepairRequest& request_;
   const Events& events_;
   const DatasetPaths paths_;
-  std::optional<WorkFolder> work_;
+  std::optional<SideFolder> side_;
   ShardList shards_;
   RepairReport report_;
   std::uint64_t all_bytes_ = 0, done_bytes_ = 0;

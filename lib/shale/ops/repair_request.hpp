@@ -4,14 +4,16 @@
 #include <string>
 
 #include "shale/io/output_file.hpp"
+#include "shale/sources/sample_choice.hpp"
 
 namespace shale {
 
 /// A repair as requested.
 struct RepairRequest {
   std::string dataset;
-  std::string from;         ///< a copy of the dataset, or of some of its files; or its source
-  std::string labels_file;  ///< of a source that is a flat folder
+  std::string from;          ///< a copy of the dataset, or of some of its files; or its source
+  std::string labels_file;   ///< of a source that is a flat folder
+  SampleChoice choice = {};  ///< of a source that not all samples were taken of
   std::string generator;
   unsigned jobs = 1;
   std::uint64_t memory_bytes = 256 << 20;

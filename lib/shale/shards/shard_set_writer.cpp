@@ -273,6 +273,7 @@ struct ShardSetWriter::Impl {
     sync_directory(work.path());
     work.add_shard(shard, state);
     ++summary.shards;
+    if (options.on_shard) options.on_shard(shard);
   }
 };
 

@@ -44,6 +44,7 @@ class ShardSetWriter {
     /// What the journal says with a shard of the run: called when the shard is durable, before the
     /// record that no more fitted in is counted anywhere. Null: nothing.
     std::function<std::string()> state = {};
+    std::function<void(const ManifestShard&)> on_shard = {};  ///< told of each one that is durable
     std::function<void()> stop_if_asked = {};  ///< asked while a shard is put together; may throw
   };
 

@@ -35,6 +35,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kMarker = "shale works here: this folder goes when its run ends\n";
+constexpr std::string_view kInnerName = "side";
 constexpr std::string_view kLockName = "lock", kJournalName = "journal", kListingName = "listing",
                            kNewListingName = "listing.new";
 constexpr std::chrono::milliseconds kBetweenTries(20);
@@ -176,6 +177,15 @@ std::string WorkFolder::path_beside(const std::string& file) {
 
 WorkFolder WorkFolder::of_file(const std::string& file, const std::function<void()>& wait) {
   return WorkFolder(BesideFile{}, file, wait);
+}
+
+WorkFolder::WorkFolder(Inside /*unused*/, const WorkFolder& run)
+    : WorkFolder(run.path_, kInnerName, run.target_) {
+  take({});
+}
+
+std::unique_ptr<WorkFolder> WorkFolder::inside(const WorkFolder& run) {
+  return std::unique_ptr<WorkFolder>(new WorkFolder(Inside{}, run));
 }
 
 JournalSummary WorkFolder::run_left_in(const std::string& directory) {
@@ -357,8 +367,16 @@ void WorkFolder::drop_unfinished_files() noexcept {
   }
 }
 
+// What a command left there that was killed.
+void WorkFolder::remove_inner() noexcept try {
+  if (is_left(join_path(path_, kInnerName))) inside(*this)->remove();
+} catch (...) {
+  return;  // it is in nobody's way
+}
+
 void WorkFolder::remove() noexcept {
   journal_ = {};
+  remove_inner();
   for (const std::string& name : names_in(new_path_)) (void)remove_file(join_path(new_path_, name));
   ::rmdir(new_path_.c_str());
   for (const std::string_view name : {kJournalName, kListingName, kNewListingName})

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,8 @@ class WorkFolder {
   /// process works there (it may throw); null: that is refused. Errors: same as above.
   [[nodiscard]] static WorkFolder of_file(const std::string& file,
                                           const std::function<void()>& wait = {});
+  /// Another one in the folder of a run, which holds the lock and outlives it; it goes with that.
+  [[nodiscard]] static std::unique_ptr<WorkFolder> inside(const WorkFolder& run);
   /// Where of_file makes the folder.
   [[nodiscard]] static std::string path_beside(const std::string& file);
   /// The journal that a run left in the folder of a dataset, whether another one works there or
@@ -106,12 +109,15 @@ class WorkFolder {
  private:
   WorkFolder(const std::string& directory, std::string_view name, std::string target);
   struct BesideFile {};
+  struct Inside {};
+  WorkFolder(Inside, const WorkFolder& run);
   WorkFolder(BesideFile, const std::string& file, const std::function<void()>& wait);
   void take(const std::function<void()>& wait);
   /// `lost`: it was removed between the open and the lock.
   enum class Lock { taken, busy, lost };
   [[nodiscard]] Lock try_lock();
   void mark();
+  void remove_inner() noexcept;
   void release() noexcept;
   [[nodiscard]] Error error(int error_number, std::string_view what) const;
 
