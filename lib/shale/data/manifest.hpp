@@ -106,4 +106,13 @@ struct Manifest {
   std::uint64_t payload_bytes = 0, shard_count = 0;
 };
 
+/// The option of manifests that holds image_fields_text().
+inline constexpr std::string_view kImageFieldsOption = "image_fields";
+
+/// The positions of the fields that hold images, as an option of the manifest: "0,2". Empty, and no
+/// option, for field 0 alone, and where no field holds any.
+[[nodiscard]] std::string image_fields_text(const std::vector<std::size_t>& fields);
+/// The fields of a dataset that hold images, in order; none where it has no report of images.
+[[nodiscard]] std::vector<std::size_t> image_fields_of(const Manifest& manifest);
+
 }  // namespace shale

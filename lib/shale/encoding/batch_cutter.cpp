@@ -29,17 +29,22 @@ std::uint64_t record_overhead(std::size_t fields) {
   return std::max(kSampleOverheadBytes, fields * kRecordFieldBytes);
 }
 
+// Of the files that it has, those that are not its fields but the elements of one.
+std::size_t elements_in_files(const PendingSample& sample) {
+  return sample.files.size() - std::min(sample.files.size(), sample.cells.size());
+}
+
 std::uint64_t cost(const PendingSample& sample, std::uint64_t records) {
   const std::size_t fields = sample.cells.size();
   return sample.bytes + 2 * sample.key.size() + sample_overhead(fields) +
-         sample.files.size() * kFieldOverheadBytes + sample.elements.size() * kElementBytes +
+         elements_in_files(sample) * kFieldOverheadBytes + sample.elements.size() * kElementBytes +
          (records - 1) * record_overhead(fields);
 }
 
 Error over_budget(const PendingSample& sample, std::uint64_t memory_bytes) {
   if (sample.bytes > memory_bytes)
     return sample_over_memory(sample.bytes, memory_bytes).for_sample(sample.key);
-  const bool has_files = !sample.files.empty();
+  const bool has_files = elements_in_files(sample) > 0;
   return Error(Code::limit,
                "sample of {} takes {} bytes in memory, but --memory leaves {} for samples",
                has_files ? format_counted(sample.files.size(), "file", "files")

@@ -53,23 +53,68 @@ void probe_list(const std::vector<Bytes>& list, const std::vector<PendingFile>& 
   if (into.image) into.image->fault = into.fault;
 }
 
-void probe_images(const Sample& sample, const std::vector<PendingFile>& files,
-                  EncodedSample& into) {
-  if (const auto* list = std::get_if<std::vector<Bytes>>(&sample.values[0]))
+// One image of several that a sample has, under the name of its field.
+void probe_field(Bytes bytes, const std::string& name, std::string_view file, EncodedSample& into) {
+  ImageInfo image = probe_image(bytes, file);
+  ++into.image_types[image.type];
+  if (!image.fault.empty() && into.fault.empty()) {
+    into.fault = image.fault;
+    into.fault.text = fmt::format("of field '{}' {}", printable(name), image.fault.text);
+  }
+  if (!into.image) {
+    into.image = std::move(image);
+  } else {
+    for (const std::string_view what : image.odd) add_odd(*into.image, what);
+  }
+  into.image->fault = into.fault;
+}
+
+void probe_images(const Sample& sample, const SourceInfo& source,
+                  const std::vector<PendingFile>& files, EncodedSample& into) {
+  if (source.image_fields.size() > 1) {
+    for (const std::size_t field : source.image_fields) {
+      const auto* image = std::get_if<Bytes>(&sample.values[field]);
+      const auto file = std::ranges::find(files, field, &PendingFile::field);
+      if (image != nullptr)
+        probe_field(*image, source.schema.fields[field].name,
+                    file == files.end() ? std::string_view() : file->path, into);
+    }
+    return;
+  }
+  const Value& value = sample.values[source.image_fields.front()];
+  if (const auto* list = std::get_if<std::vector<Bytes>>(&value))
     return probe_list(*list, files, into);
-  const auto* image = std::get_if<Bytes>(&sample.values[0]);
+  const auto* image = std::get_if<Bytes>(&value);
   if (image == nullptr) return;
   into.image = probe_image(*image, sample.key);
   into.fault = into.image->fault;
 }
 
+Error lacks_partner(std::string_view fact, OnError on_error) {
+  return Error(Code::bad_content, "the sample {}", fact)
+      .hint(
+          on_error == OnError::keep
+              ? "a sample without all of its fields cannot be kept: pass --on-error skip to leave "
+                "such samples out and list them"
+              : "pass --on-error skip to leave such samples out and list them");
+}
+
 EncodedSample encode_sample(const Sample& sample, std::uint64_t number, const SourceInfo& source,
-                            const Encoding& encoding, const std::vector<PendingFile>& files = {}) {
+                            const Encoding& encoding, const PendingSample* pending = nullptr) {
   EncodedSample encoded;
   encoded.key = sample.key;
-  if (source.holds_images) probe_images(sample, files, encoded);
+  const std::vector<PendingFile> none;
+  if (pending != nullptr && !pending->lacks.empty()) {
+    encoded.fault = {ImageFaultCode::missing_partner, "has no " + pending->lacks};
+    // There is nothing to keep.
+    if (encoding.on_error == OnError::skip) return encoded;
+    throw lacks_partner(encoded.fault.text, encoding.on_error).for_sample(sample.key, number);
+  }
+  if (!source.image_fields.empty())
+    probe_images(sample, source, pending == nullptr ? none : pending->files, encoded);
   if (!encoded.fault.empty() && encoding.on_error == OnError::fail) {
-    const bool is_list = source.schema.fields.front().kind == Kind::list;
+    const Field& field = source.schema.fields[source.image_fields.front()];
+    const bool is_list = field.kind == Kind::list;
     throw Error(Code::bad_content, "the {} {}", is_list ? "list of images" : "image",
                 encoded.fault.text)
         .for_sample(sample.key, number)
@@ -153,11 +198,9 @@ EncodedBatch encode_batch(Batch batch, const SourceInfo& source, const Encoding&
     const std::vector<Sample> samples =
         batch.pending.empty() ? std::exchange(batch.held, {}) : load_batch(batch, source, reader);
     encoded.samples.reserve(samples.size());
-    const std::vector<PendingFile> none;
     for (std::size_t i = 0; i < samples.size(); ++i) {
-      encoded.samples.push_back(
-          encode_sample(samples[i], batch.first + i, source, encoding,
-                        batch.pending.empty() ? none : batch.pending[i].files));
+      encoded.samples.push_back(encode_sample(samples[i], batch.first + i, source, encoding,
+                                              batch.pending.empty() ? nullptr : &batch.pending[i]));
     }
   }
   encoded.batch = std::move(batch);

@@ -30,8 +30,9 @@ std::vector<std::uint64_t> exact_parts(const PendingSample& pending, const Sourc
         break;
       case Kind::list: {
         std::vector<Bytes> elements;
-        for (const PendingFile& file : pending.files)
-          elements.emplace_back(zeros.emplace_back(file.bytes));
+        for (const PendingFile& file : pending.files) {
+          if (file.field == i) elements.emplace_back(zeros.emplace_back(file.bytes));
+        }
         sample.values.emplace_back(std::move(elements));
         break;
       }
@@ -43,6 +44,10 @@ std::vector<std::uint64_t> exact_parts(const PendingSample& pending, const Sourc
   for (const Blob& part : format.encode(sample, info.schema, options).parts)
     parts.push_back(part.size());
   return parts;
+}
+
+std::size_t files_of(const PendingSample& pending, std::size_t field) {
+  return static_cast<std::size_t>(std::ranges::count(pending.files, field, &PendingFile::field));
 }
 
 // The same without memory for the values, and at most some bytes too few: those of the same sample
@@ -61,7 +66,7 @@ std::vector<std::uint64_t> forecast_parts(const PendingSample& pending, const So
     } else if (kind == Kind::real) {
       hollow.values.emplace_back(cell.real);
     } else {
-      hollow.values.push_back(kind == Kind::list ? Value(std::vector<Bytes>(pending.files.size()))
+      hollow.values.push_back(kind == Kind::list ? Value(std::vector<Bytes>(files_of(pending, i)))
                                                  : Value(Bytes()));
       payload[layout.field_part[i]] += cell.place.length;
     }
@@ -73,7 +78,6 @@ std::vector<std::uint64_t> forecast_parts(const PendingSample& pending, const So
 
 // The elements of its lists.
 std::uint64_t elements_of(const PendingSample& pending, const Schema& schema) {
-  if (!pending.files.empty()) return pending.files.size();
   std::uint64_t elements = 0;
   for (std::size_t i = 0; i < schema.fields.size(); ++i)
     elements += schema.fields[i].kind == Kind::list ? pending.cells[i].place.count : 0;

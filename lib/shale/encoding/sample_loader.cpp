@@ -28,29 +28,32 @@ std::vector<ReadRequest> make_requests(Batch& batch, const Schema& schema,
                                        std::vector<Wanted>& wanted) {
   std::vector<ReadRequest> requests;
   std::uint64_t most_files = 0;
-  for (const PendingSample& sample : batch.pending)
-    most_files += std::max<std::size_t>(1, sample.files.size());
+  for (const PendingSample& sample : batch.pending) most_files += sample.files.size();
   batch.buffer.require(batch.bytes + most_files);
   std::uint64_t position = 0;
   // A file gets one byte more than it had when it was listed: one that has grown shows.
-  const auto want_file = [&](std::size_t s, std::size_t f, const std::string& path,
-                             std::uint64_t bytes) {
-    requests.push_back({.path = path.c_str(),
+  const auto want_file = [&](std::size_t s, const PendingFile& file) {
+    requests.push_back({.path = file.path.c_str(),
                         .descriptor = -1,
                         .offset = 0,
-                        .into = batch.buffer.bytes().subspan(position, bytes + 1)});
-    wanted.push_back({s, f, bytes, &path});
-    position += bytes + 1;
+                        .into = batch.buffer.bytes().subspan(position, file.bytes + 1)});
+    wanted.push_back({s, file.field, file.bytes, &file.path});
+    position += file.bytes + 1;
   };
   for (std::size_t s = 0; s < batch.pending.size(); ++s) {
     const PendingSample& sample = batch.pending[s];
+    if (!sample.lacks.empty()) continue;
+    auto file = sample.files.begin();
+    auto known = sample.known.begin();
     for (std::size_t f = 0; f < schema.fields.size(); ++f) {
       if (!is_located(schema.fields[f].kind)) continue;
       const FieldPlace& place = sample.cells[f].place;
-      for (const PendingFile& file : sample.files) want_file(s, f, file.path, file.bytes);
-      if (!sample.files.empty()) continue;
-      if (!sample.path.empty()) {
-        want_file(s, f, sample.path, place.length);
+      if (known != sample.known.end() && known->field == f) {
+        ++known;
+        continue;
+      }
+      if (file != sample.files.end() && file->field == f) {
+        for (; file != sample.files.end() && file->field == f; ++file) want_file(s, *file);
         continue;
       }
       requests.push_back({.path = nullptr,
@@ -72,7 +75,7 @@ void check_read(const PendingSample& sample, std::uint64_t number, const Wanted&
                 const ReadResult& result) {
   const bool is_file = wanted.path != nullptr;
   // Of an image folder the path says which sample it is.
-  const std::string key = sample.path.empty() ? sample.key : "";
+  const std::string key = is_file && wanted.path->ends_with(sample.key) ? "" : sample.key;
   if (is_file && result.error == ENOENT) {
     throw changed_file("gone", wanted.bytes)
         .at(*wanted.path)
@@ -121,7 +124,6 @@ void check_listed(const std::string& path, std::uint64_t bytes, std::int64_t mod
 }
 
 void check_listed(const PendingSample& sample, std::uint64_t number) {
-  check_listed(sample.path, sample.bytes, sample.modified_ns, number);
   for (const PendingFile& file : sample.files)
     check_listed(file.path, file.bytes, file.modified_ns, number);
 }
@@ -172,6 +174,8 @@ std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchRead
         samples[s].values.emplace_back(cell.integer);
       }
     }
+    for (const KnownValue& known : batch.pending[s].known)
+      samples[s].values[known.field] = as_bytes(known.bytes);
   }
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const auto& [s, f, bytes, path] = wanted[i];
@@ -181,7 +185,7 @@ std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchRead
     const FieldPlace& place = pending.cells[f].place;
     if (pending.has_crc32c)
       check_crc(pending, batch.first + s, requests[i].descriptor, place, extent);
-    if (!pending.files.empty()) {
+    if (path != nullptr && schema.fields[f].kind == Kind::list) {
       Value& list = samples[s].values[f];
       if (!std::holds_alternative<std::vector<Bytes>>(list)) list = std::vector<Bytes>();
       std::get<std::vector<Bytes>>(list).push_back(extent);

@@ -20,11 +20,19 @@ namespace shale {
 
 struct Format;
 
-/// A file that is to be read as one element of a list.
+/// A small file that is to be read as the value of a field, or as one element of a list.
 struct PendingFile {
   std::string path;
   std::uint64_t bytes = 0;
-  std::int64_t modified_ns = 0;  ///< as PendingSample::modified_ns
+  /// Since 1970, when it was listed long ago: it must be the same now. 0: not compared.
+  std::int64_t modified_ns = 0;
+  std::size_t field = 0;  ///< of the schema
+};
+
+/// A value that needs no reading: the source knows it.
+struct KnownValue {
+  std::size_t field = 0;
+  std::string bytes;
 };
 
 /// One sample of an input before its payload is read: everything that can be said without touching
@@ -35,14 +43,14 @@ struct PendingSample {
   std::string key;
   std::uint64_t rows = 1, first_number = 0;  ///< of a run: how many, and the number of the first
   std::vector<IndexCell>
-      cells;         ///< a field each: numbers as they are, located fields with offset and length
-  std::string path;  ///< the small file that is the only located field; empty: the extents lie in
-                     ///< open files
-  /// Of `path`, since 1970, when it was listed long ago: it must be the same now. 0: not compared.
-  std::int64_t modified_ns = 0;
-  /// The elements of the only located field, a list, where each is a small file. Its place then has
-  /// their number, and the sum of their bytes.
+      cells;  ///< a field each: numbers as they are, located fields with offset and length
+  /// The small files that its located fields are, in the order of the fields; those of a list one
+  /// after the other, and its place then has their number, and the sum of their bytes. A located
+  /// field that has none, and is not among `known`, lies in an open file.
   std::vector<PendingFile> files = {};
+  std::vector<KnownValue> known = {};  ///< in the order of the fields
+  /// What it is incomplete without, in words; nothing of it is read then. Empty: it is complete.
+  std::string lacks = {};
   /// Where the elements of its lists lie, field by field, if the container's extents do not say.
   std::vector<FieldPlace> elements = {};
   std::vector<int> descriptors;            ///< of the open file, for each field
@@ -69,7 +77,8 @@ struct SourceInfo {
   std::optional<PartOfInput> part = {};
   Schema schema;
   std::vector<std::string> classes;  ///< by label; empty: none
-  bool holds_images = false;     ///< field 0 is an image file, or a list of them: they are probed
+  /// The fields that are image files, or lists of them, in order: they are probed.
+  std::vector<std::size_t> image_fields = {};
   bool keys_are_unique = false;  ///< else they are compared when all are written
   bool labels_are_sorted =
       false;       ///< in the order of next(): a loader without shuffle would see class after class

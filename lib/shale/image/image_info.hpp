@@ -14,17 +14,20 @@ enum class ImageType { unknown, jpeg, png, gif, bmp, pnm, tiff, webp };
 /// Why a file cannot be a whole image. The names are the reasons in skipped.csv: they are fixed.
 enum class ImageFaultCode {
   none,
-  empty,         ///< no bytes
-  unknown_type,  ///< not an image of a type in ImageType
-  truncated,     ///< ends before its header or its blocks say
-  no_pixels,     ///< whole, but there is nothing to see
-  damaged,       ///< the header or the blocks contradict themselves
-  too_large,     ///< more pixels or memory than is allowed: only where pixels are worked on
-  too_small,     ///< smaller than the crop that is asked for
-  unsupported,   ///< sound, but of a kind that nothing here decodes
+  empty,            ///< no bytes
+  unknown_type,     ///< not an image of a type in ImageType
+  truncated,        ///< ends before its header or its blocks say
+  no_pixels,        ///< whole, but there is nothing to see
+  damaged,          ///< the header or the blocks contradict themselves
+  too_large,        ///< more pixels or memory than is allowed: only where pixels are worked on
+  too_small,        ///< smaller than the crop that is asked for
+  unsupported,      ///< sound, but of a kind that nothing here decodes
+  missing_partner,  ///< whole or not: a file that belongs to it is not there
+  missing_row,      ///< whole or not: a list that belongs to it has no row for it
+  not_text,         ///< whole or not: a file of text that belongs to it is not UTF-8
 };
 /// "", "empty", "unknown-type", "truncated", "no-pixels", "damaged", "too-large", "too-small",
-/// "unsupported".
+/// "unsupported", "missing-partner", "missing-row", "not-text".
 [[nodiscard]] std::string_view name_of(ImageFaultCode code);
 
 struct ImageFault {

@@ -101,7 +101,7 @@ Conversion::Conversion(const ConvertRequest& request, const Events& events, cons
       images_list_(work.path(), list_name(kImagesName, run),
                    {"key", "odd", "type", "width", "height", "color"}),
       state_(from.value_or(RunState{})) {
-  if (source.info().holds_images && !state_.images) state_.images.emplace();
+  if (!source.info().image_fields.empty() && !state_.images) state_.images.emplace();
   if (from) {
     skipped_list_.resume(from->skipped_list.bytes);
     images_list_.resume(from->images_list.bytes);

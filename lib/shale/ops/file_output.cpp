@@ -89,7 +89,7 @@ void refuse_taken_output(const std::string& output, bool overwrite) {
 }
 
 void refuse_images(const SourceInfo& info, const std::string& output, bool are_chosen) {
-  if (!info.holds_images || are_chosen) return;
+  if (info.image_fields.empty() || are_chosen) return;
   throw Error(Code::unsupported, "images differ in size, so they cannot form an array")
       .at(output)
       .hint("write shards: choose an output directory and pass --to");

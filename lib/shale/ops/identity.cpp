@@ -60,6 +60,8 @@ Identity shaping_options(const ConvertRequest& request, const SourceInfo& source
   if (source.chosen != Hash128{}) options.emplace_back(kChosenSamples, source.chosen.hex());
   options.emplace_back("hidden", source.hidden.empty() ? name_of(request.hidden) : source.hidden);
   if (!source.suffixes.empty()) options.emplace_back(kSuffixesOption, source.suffixes);
+  if (const std::string fields = image_fields_text(source.image_fields); !fields.empty())
+    options.emplace_back(kImageFieldsOption, fields);
   if (!request.layout.empty()) options.emplace_back(kLayoutOption, request.layout);
   options.emplace_back("on_error", name_of(request.on_error));
   options.emplace_back(kLabels, source.labels.hex());

@@ -26,7 +26,8 @@ ManifestSource without_bad_samples(const ConvertRequest& request, const SourceIn
   ManifestSource least = source.manifest;
   // Of a part they are its share of the whole: its samples may be the small ones.
   if (source.part && !source.row_bytes) least.bytes = 0;
-  if (!source.holds_images || request.on_error != OnError::skip || least.samples == 0) return least;
+  if (source.image_fields.empty() || request.on_error != OnError::skip || least.samples == 0)
+    return least;
   const std::uint64_t left_out = request.max_errors.limit(least.samples);
   // Where no list tells the largest one, those that are left out are like the others.
   const std::uint64_t each =

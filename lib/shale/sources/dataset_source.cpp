@@ -183,8 +183,10 @@ class DatasetSource final : public Source {
       if (option == kSuffixesOption) info_.suffixes = value;
     }
     info_.classes = manifest_.classes;
-    // The image is what the probe looks at: field 0.
-    info_.holds_images = manifest_.images.has_value() && fields_.front() == 0;
+    const std::vector<std::size_t> images = image_fields_of(manifest_);
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+      if (std::ranges::find(images, fields_[i]) != images.end()) info_.image_fields.push_back(i);
+    }
     info_.container = &format_of(manifest_);
     if (!manifest_.layout.rows.takes_runs()) return;
     info_.row_bytes = 0;

@@ -55,7 +55,7 @@ class FolderSource final : public Source {
         ignored_(request.scratch_folder, std::max(kLeastSortMemory, request.memory_bytes / 8)) {
     info_.schema.fields = {{.name = sought_.field(), .kind = Kind::bytes},
                            {.name = "label", .kind = Kind::integer}};
-    info_.holds_images = sought_.are_images();
+    if (sought_.are_images()) info_.image_fields = {0};
     info_.suffixes = sought_.text();
     info_.keys_are_unique = true;
     if (!open_stored_listing()) walk();
@@ -182,10 +182,11 @@ class FolderSource final : public Source {
 
   [[nodiscard]] PendingSample pending_of(ListedFile file) const {
     PendingSample sample;
-    sample.path = join_path(request_.root, file.path);
+    sample.files = {{.path = join_path(request_.root, file.path),
+                     .bytes = file.bytes,
+                     .modified_ns = listing_ ? file.modified_ns : 0}};
     sample.key = std::move(file.path);
     sample.bytes = file.bytes;
-    if (listing_) sample.modified_ns = file.modified_ns;
     sample.cells.resize(2);
     sample.cells[0].place = {.offset = 0, .length = file.bytes};
     sample.cells[1].integer = file.label;

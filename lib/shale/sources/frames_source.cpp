@@ -109,14 +109,14 @@ class FramesSource final : public Source {
     while (std::optional<PendingSample> file = files_->next(1)) {
       request_.stop_if_asked();
       const std::string_view folder = folder_of(file->key);
-      if (folder.find('/') == std::string_view::npos) throw beside_videos(file->path);
+      if (folder.find('/') == std::string_view::npos) throw beside_videos(file->files.front().path);
       if (folder != video.key) {
         close();
         video.key = folder;
       }
       video.frames.push_back({.path = std::move(file->key),
                               .bytes = file->bytes,
-                              .modified_ns = file->modified_ns,
+                              .modified_ns = file->files.front().modified_ns,
                               .label = file->cells[1].integer});
       refuse_too_many(video);
     }

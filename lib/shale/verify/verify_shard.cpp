@@ -188,9 +188,16 @@ std::uint64_t stored_bytes(const IndexRow& row) {
   return bytes;
 }
 
-// One image of a sample: the only one, or an element of a list.
-void decode_image(const ShardCheck& shard, std::uint64_t row, Bytes bytes, std::string_view name,
-                  const FieldPlace& place, const std::string& what, DeepResult& result) {
+// Where a field of a sample is.
+struct FieldOfRow {
+  std::uint64_t row;
+  std::size_t field;
+  const FieldPlace& place;
+};
+
+// One image of a sample: the value of a field, or an element of a list.
+void decode_image(const ShardCheck& shard, const FieldOfRow& at, Bytes bytes, std::string_view name,
+                  const std::string& what, DeepResult& result) {
   const ImageInfo info = probe_image(bytes, name);
   std::string fault = info.fault.text;
   if (fault.empty()) {
@@ -205,26 +212,30 @@ void decode_image(const ShardCheck& shard, std::uint64_t row, Bytes bytes, std::
   result.findings.add([&] {
     const ShardLayout& layout = shard.manifest.layout;
     const std::string& file =
-        shard.reader.shard().files[layout.part_file[layout.field_part[0]]].name;
+        shard.reader.shard().files[layout.part_file[layout.field_part[at.field]]].name;
     Finding finding = shard.finding(fmt::format("{} {} bad{}: it {}", what, was_bad ? "was" : "is",
                                                 was_bad ? " when it was written" : "", fault),
-                                    file, place.offset, row);
-    finding.length = place.length;
-    finding.field = shard.manifest.schema.fields[0].name;
+                                    file, at.place.offset, at.row);
+    finding.length = at.place.length;
+    finding.field = shard.manifest.schema.fields[at.field].name;
     return finding;
   });
 }
 
 // A manifest may claim images and have none.
-void decode_images(const ShardCheck& shard, std::uint64_t row, const Sample& sample,
-                   const FieldPlace& place, DeepResult& result) {
-  if (const auto* image = std::get_if<Bytes>(&sample.values[0]))
-    return decode_image(shard, row, *image, sample.key, place, "the image", result);
-  const auto* list = std::get_if<std::vector<Bytes>>(&sample.values[0]);
+void decode_images(const ShardCheck& shard, const FieldOfRow& at, const Sample& sample,
+                   DeepResult& result) {
+  const Value& value = sample.values[at.field];
+  if (const auto* image = std::get_if<Bytes>(&value)) {
+    // The key is the name of the first field's file.
+    const std::string_view name = at.field == 0 ? std::string_view(sample.key) : "";
+    return decode_image(shard, at, *image, name, "the image", result);
+  }
+  const auto* list = std::get_if<std::vector<Bytes>>(&value);
   if (list == nullptr) return;
   for (std::size_t i = 0; i < list->size(); ++i) {
     const Bytes element = (*list)[i];
-    decode_image(shard, row, element, "", place, fmt::format("image {} of the list", i), result);
+    decode_image(shard, at, element, "", fmt::format("image {} of the list", i), result);
   }
 }
 
@@ -286,6 +297,7 @@ DeepResult verify_rows(const ShardCheck& shard, const Format& format, std::uint6
   DeepResult result;
   const SampleLimits& limits = shard.limits;
   IndexReader index = shard.reader.open_index();
+  const std::vector<std::size_t> image_fields = image_fields_of(shard.manifest);
   for (std::uint64_t row = begin; row < end; ++row) {
     shard.stop_if_over();
     try {
@@ -301,8 +313,8 @@ DeepResult verify_rows(const ShardCheck& shard, const Format& format, std::uint6
       check_elements(shard, row, place, loaded.sample, result.findings);
       result.digest.add(digest_of(loaded.sample, shard.manifest.schema));
       result.bytes += loaded.bytes.size();
-      if (shard.manifest.images)
-        decode_images(shard, row, loaded.sample, place.cells[0].place, result);
+      for (const std::size_t field : image_fields)
+        decode_images(shard, {row, field, place.cells[field].place}, loaded.sample, result);
     } catch (const Error& error) {
       // Of a damaged shard a length that no memory is enough for is one more lie.
       const bool is_damage = error.code() == Code::damaged || error.code() == Code::schema ||

@@ -60,7 +60,7 @@ TEST_CASE("encode batch: a bad image is left out, kept or an error, as is asked"
   const TempDir dir;
   const auto photos = [&] {
     ListedSource source(dir, {{"a.pgm", kPhoto}, {"b.pgm", "no image"}, {"c.pgm", kPhoto}});
-    source.info().holds_images = true;
+    source.info().image_fields = {0};
     return source;
   };
   Batch kept;
@@ -80,12 +80,56 @@ TEST_CASE("encode batch: a bad image is left out, kept or an error, as is asked"
   CHECK(error.sample()->index == 51);
 }
 
+TEST_CASE("encode batch: of several images of a sample each is counted, and a bad one is named") {
+  const TempDir dir;
+  for (const bool is_good : {true, false}) {
+    CAPTURE(is_good);
+    ListedSource source(dir, {{"a.pgm", kPhoto}});
+    source.info().schema.fields.push_back({.name = "mask", .kind = Kind::bytes});
+    source.info().image_fields = {0, 2};
+    PendingSample& sample = source.pending.front();
+    const std::string mask = is_good ? std::string(kPhoto) : "no image";
+    write_file(dir / "mask.jpg", mask);
+    sample.cells.resize(3);
+    sample.files = {{.path = dir / "mask.jpg", .bytes = mask.size(), .field = 2}};
+    sample.bytes += mask.size();
+    Batch kept;
+    const EncodedSample encoded = std::move(encode(source, toy_format, OnError::skip, kept)[0]);
+    CHECK(encoded.record.has_value() == is_good);
+    if (is_good) {
+      CHECK(encoded.image_types.at(ImageType::pnm) == 2);
+      CHECK(encoded.image->odd == std::vector<std::string_view>{"gray", "wrong-suffix"});
+    } else {
+      CHECK(encoded.fault.text == "of field 'mask' is not an image of a known type");
+    }
+  }
+}
+
+TEST_CASE("encode batch: a sample without one of its files is left out or an error, never kept") {
+  const TempDir dir;
+  for (const OnError on_error : {OnError::skip, OnError::keep, OnError::fail}) {
+    ListedSource source(dir, {{"a.pgm", kPhoto}});
+    source.pending.front().lacks = "partner .txt";
+    Batch kept;
+    if (on_error == OnError::skip) {
+      const auto samples = encode(source, toy_format, on_error, kept);
+      CHECK_FALSE(samples[0].record.has_value());
+      CHECK(name_of(samples[0].fault.code) == "missing-partner");
+      CHECK(samples[0].fault.text == "has no partner .txt");
+      continue;
+    }
+    const Error error = error_of([&] { (void)encode(source, toy_format, on_error, kept); });
+    CHECK(error.code() == Code::bad_content);
+    CHECK(error.sample()->key == "a.pgm");
+  }
+}
+
 TEST_CASE("encode batch: what is left out counts as read, where the input has a digest") {
   const TempDir dir;
   for (const bool has_digest : {false, true}) {
     CAPTURE(has_digest);
     ListedSource source(dir, numbered({"no image"}));
-    source.info().holds_images = true;
+    source.info().image_fields = {0};
     if (has_digest) source.info().digest.emplace();
     Batch kept;
     const auto samples = encode(source, toy_format, OnError::skip, kept);

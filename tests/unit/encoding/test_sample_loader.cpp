@@ -46,7 +46,7 @@ TEST_CASE("sample loader: a batch without samples gives none") {
 TEST_CASE("sample loader: a file that shrank, grew or went since it was listed is an io error") {
   const TempDir dir;
   ListedSource source(dir, numbered({"first", "12345"}));
-  source.pending[1].path = dir / "1.jpg";
+  source.pending[1].files = {{.path = dir / "1.jpg", .bytes = 5}};
   source.pending[1].cells[0].place.offset = 0;
   Batch batch = batch_of(source, 40);
   write_file(dir / "1.jpg", "12345");
@@ -66,10 +66,10 @@ TEST_CASE("sample loader: a file that was listed by a run before must have its s
   const TempDir dir;
   ListedSource source(dir, numbered({"12345"}));
   PendingSample& listed = source.pending[0];
-  listed.path = dir / "0.jpg";
+  const std::string path = dir / "0.jpg";
   listed.cells[0].place.offset = 0;
-  write_file(listed.path, "12345");
-  listed.modified_ns = stamp_of(listed.path)->modified_ns;
+  write_file(path, "12345");
+  listed.files = {{.path = path, .bytes = 5, .modified_ns = stamp_of(path)->modified_ns}};
   Batch batch = batch_of(source);
   CHECK(load_all(source, batch).size() == 1);
   const auto refusal = [&] { return error_of([&] { (void)load_all(source, batch); }); };
@@ -81,6 +81,37 @@ TEST_CASE("sample loader: a file that was listed by a run before must have its s
   CHECK(refusal().code() == Code::mismatch);
   std::filesystem::remove(dir / "0.jpg");
   CHECK(refusal().code() == Code::io);
+}
+
+TEST_CASE(
+    "sample loader: files of several fields, elements of lists and known values, in one read") {
+  const TempDir dir;
+  ListedSource source(dir, numbered({"stored"}));
+  source.info().schema.fields = {{.name = "image", .kind = Kind::bytes},
+                                 {.name = "label", .kind = Kind::integer},
+                                 {.name = "frames", .kind = Kind::list},
+                                 {.name = "caption", .kind = Kind::text},
+                                 {.name = "mask", .kind = Kind::bytes}};
+  for (const char* name : {"first", "second", "mask"}) write_file(dir / name, name);
+  PendingSample& sample = source.pending[0];
+  sample.cells.resize(5);
+  sample.descriptors.resize(5, -1);
+  sample.files = {{.path = dir / "first", .bytes = 5, .field = 2},
+                  {.path = dir / "second", .bytes = 6, .field = 2},
+                  {.path = dir / "mask", .bytes = 4, .field = 4}};
+  sample.known = {{.field = 3, .bytes = "a caption"}};
+  sample.bytes += 15;
+  Batch batch = batch_of(source);
+
+  const std::vector<Value> values = load_all(source, batch).front().values;
+
+  CHECK(as_text(std::get<Bytes>(values[0])) == "stored");
+  CHECK(as_text(std::get<Bytes>(values[3])) == "a caption");
+  CHECK(as_text(std::get<Bytes>(values[4])) == "mask");
+  const auto& frames = std::get<std::vector<Bytes>>(values[2]);
+  REQUIRE(frames.size() == 2);
+  CHECK(as_text(frames[0]) == "first");
+  CHECK(as_text(frames[1]) == "second");
 }
 
 TEST_CASE("sample loader: bytes that have not their checksum are damage, by sample and offset") {
