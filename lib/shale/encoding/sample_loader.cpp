@@ -183,7 +183,7 @@ std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchRead
     check_read(pending, batch.first + s, wanted[i], results[i]);
     const Bytes extent = Bytes(requests[i].into).first(bytes);
     const FieldPlace& place = pending.cells[f].place;
-    if (pending.has_crc32c)
+    if (pending.has_crc32c && path == nullptr)
       check_crc(pending, batch.first + s, requests[i].descriptor, place, extent);
     if (path != nullptr && schema.fields[f].kind == Kind::list) {
       Value& list = samples[s].values[f];
