@@ -137,6 +137,17 @@ bool read_colors(const HeaderView& view, const BmpHeader& bmp, Picture& picture)
   return true;
 }
 
+// A color table that is the ramp from black to white (probe_image() found it) is not a palette: the
+// samples are levels.
+void drop_gray_ramp(Picture& picture, const ImageInfo& info) {
+  if (info.color != "gray" && info.color != "bilevel") return;
+  picture.has_palette = false;
+  picture.palette.clear();
+  if (info.color == "gray") return;
+  picture.bits = 1;
+  picture.top_level = 1;
+}
+
 }  // namespace
 
 DecodedPicture decode_bmp(Bytes bytes, const ImageInfo& info) {
@@ -161,6 +172,7 @@ DecodedPicture decode_bmp(Bytes bytes, const ImageInfo& info) {
     const bool is_whole =
         is_coded ? read_runs(view, bmp, picture) : read_indexes(view, bmp, picture);
     if (!is_whole) return short_bmp(bytes.size());
+    drop_gray_ramp(picture, info);
     return {.picture = std::move(picture), .fault = {}};
   }
   Picture picture = blank_picture(info, masks_of(view, bmp)[3].mask != 0 ? 4 : 3, 8);

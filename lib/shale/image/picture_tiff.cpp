@@ -83,6 +83,7 @@ struct TiffShape {
   std::uint32_t width = 0, height = 0;
   std::uint16_t bits = 1, samples = 1, photometric = PHOTOMETRIC_MINISBLACK;
   std::uint16_t planes = PLANARCONFIG_CONTIG, format = SAMPLEFORMAT_UINT;
+  bool has_plain_alpha = false;  // one extra sample, colors are not multiplied with it
   [[nodiscard]] bool is_gray() const {
     return photometric == PHOTOMETRIC_MINISBLACK || photometric == PHOTOMETRIC_MINISWHITE;
   }
@@ -92,8 +93,9 @@ struct TiffShape {
     const bool is_depth = bits == 1 || bits == 2 || bits == 4 || bits == 8 || bits == 16;
     if (!is_number || !is_depth) return false;
     if (samples == 1) return is_gray() || (photometric == PHOTOMETRIC_PALETTE && bits <= 8);
-    return samples == 3 && photometric == PHOTOMETRIC_RGB && bits >= 8 &&
-           planes == PLANARCONFIG_CONTIG;
+    if (bits < 8 || planes != PLANARCONFIG_CONTIG) return false;
+    if (photometric == PHOTOMETRIC_MINISBLACK) return samples == 2 && has_plain_alpha;
+    return photometric == PHOTOMETRIC_RGB && (samples == 3 || (samples == 4 && has_plain_alpha));
   }
 };
 
@@ -106,6 +108,9 @@ TiffShape shape_of_tiff(TIFF* tiff) {
   TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &shape.planes);
   TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLEFORMAT, &shape.format);
   TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &shape.photometric);
+  std::uint16_t extra = 0, *kinds = nullptr;
+  TIFFGetFieldDefaulted(tiff, TIFFTAG_EXTRASAMPLES, &extra, &kinds);
+  shape.has_plain_alpha = extra == 1 && kinds != nullptr && kinds[0] == EXTRASAMPLE_UNASSALPHA;
   return shape;
 }
 
