@@ -150,6 +150,9 @@ class Parts(FaultCase):
         write(self.photos / "class-1/new.jpg", RGB_JPEG)
         self.parts_of([self.photos, ["--to", "record"]], 2, numbers=[1])
         self.refused("merge", parts, self.out, says=["input samples is 33, not 32"])
+        shutil.rmtree(parts / "part-00001-of-00002")
+        self.parts_of([self.photos, ["--to", "lmdb"]], 2, numbers=[1])
+        self.refused("merge", parts, self.out, says=["its format is lmdb, not record"])
         self.assertFalse(self.out.exists())
 
     def test_a_part_of_another_version_is_refused(self):

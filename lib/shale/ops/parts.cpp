@@ -174,7 +174,8 @@ PartsReport find_parts(const std::vector<std::string>& places, const Events& eve
 std::optional<std::string> difference_of_runs(const Manifest& one, const Manifest& other) {
   const Identity was = run_of(one), is = run_of(other);
   for (std::size_t i = 0; i < std::max(was.size(), is.size()); ++i) {
-    const std::string& name = i < is.size() ? is[i].first : was[i].first;
+    std::string name = i < is.size() ? is[i].first : was[i].first;
+    if (name == "to") name = "format";  // as the manifest calls it
     if (i >= was.size() || i >= is.size() || was[i].first != is[i].first)
       return fmt::format("it differs in its {}", name);
     if (was[i].second == is[i].second) continue;
