@@ -109,6 +109,19 @@ libraries() {
   pkg_config libjpeg "$(upstream "$jpeg")" -ljpeg
   pkg_config libturbojpeg "$(upstream "$jpeg")" -lturbojpeg
 
+  cmake_library libwebp -DWEBP_BUILD_{ANIM_UTILS,CWEBP,DWEBP,GIF2WEBP,IMG2WEBP,VWEBP,WEBPINFO,WEBPMUX,EXTRAS}=OFF
+  pkg_config libwebp "$(upstream "$webp")" "-lwebp -lm -lpthread"
+  pkg_config libwebpdemux "$(upstream "$webp")" "-lwebpdemux -lwebp -lm -lpthread"
+
+  archive gif giflib/{dgif_lib,egif_lib,gifalloc,gif_err,gif_hash,openbsd-reallocarray}.c
+  cp giflib/gif_lib.h "$prefix/include"
+
+  # Deflate and JPEG within TIFF by the libraries above; LZW, PackBits and fax are its own. No C++, no tools.
+  cmake_library tiff -Dtiff-{tools,tests,contrib,docs}=OFF -Dcxx=OFF -D{lzma,zstd,webp,jbig,lerc,libdeflate}=OFF -Djpeg12=OFF \
+    -DZLIB_LIBRARY="$prefix/lib/libz.a" -DZLIB_INCLUDE_DIR="$prefix/include" -DJPEG_LIBRARY="$prefix/lib/libjpeg.a" \
+    -DJPEG_INCLUDE_DIR="$prefix/include"
+  pkg_config libtiff-4 "$(upstream "$tiff")" "-ltiff -ljpeg -lz -lm"
+
   make -C libisal -f Makefile.unx lib units="igzip crc" host_cpu=x86_64 CC="$compiler/cc -fPIC -g0 -w" AR="$compiler/ar" AS=nasm
   cp libisal/bin/isa-l.a "$prefix/lib/libisal.a"
   mkdir -p "$prefix/include/isa-l"
@@ -174,6 +187,7 @@ version_of() {
 }
 
 zlib=$(version_of zlib) libpng=$(version_of libpng1.6) jpeg=$(version_of libjpeg-turbo) isal=$(version_of libisal)
+webp=$(version_of libwebp) tiff=$(version_of tiff)
 uring=$(version_of liburing) xxhash=$(version_of xxhash) lmdb=$(version_of lmdb) hdf5=$(version_of hdf5)
 
 work=$(mktemp -d)
