@@ -11,14 +11,14 @@ import argparse
 import time
 
 import shale
+import shale.torch
 import torch
 from torch import nn
 from torch.nn import functional
-from torch.utils.data import DataLoader, Subset
 
 
 class ToFixedSize:
-    """(3, H, W) uint8 to (3, size, size) float32 in [-1, 1]. A class, not a closure: workers may be spawned."""
+    """(3, H, W) uint8 to (3, size, size) float32 in [-1, 1]."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -60,7 +60,7 @@ def make_network(classes: int) -> nn.Module:
     )
 
 
-def accuracy(network: nn.Module, batches: DataLoader) -> float:
+def accuracy(network: nn.Module, batches: shale.torch.Loader) -> float:
     network.eval()
     right = total = 0
     with torch.no_grad():
@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--batch-size", type=int, default=16)
     parser.add_argument("--size", type=int, default=64, help="sides of the images, pixels")
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--threads", type=int, help="that read and decode; default: as many as there are CPUs")
     options = parser.parse_args()
 
     torch.manual_seed(0)
@@ -86,15 +86,12 @@ def main() -> None:
     )
     labels = dataset.column("label")
     classes = len(dataset.classes) or int(labels.max()) + 1
-    order = torch.randperm(len(dataset)).tolist()
+    order = shale.EpochOrder(len(dataset))[:]
     split = len(order) * 4 // 5
-    loading = {
-        "batch_size": options.batch_size,
-        "num_workers": options.workers,
-        "persistent_workers": options.workers > 0,
-    }
-    training = DataLoader(Subset(dataset, order[:split]), shuffle=True, **loading)
-    validation = DataLoader(Subset(dataset, order[split:]), **loading)
+    training = shale.torch.Loader(
+        dataset, options.batch_size, shuffle=True, indices=order[:split], num_threads=options.threads
+    )
+    validation = shale.torch.Loader(dataset, options.batch_size, indices=order[split:], num_threads=options.threads)
     print(f"{dataset}: {classes} classes, {split} to train on")
 
     network = make_network(classes)

@@ -27,7 +27,7 @@ if [[ $1 == loaders ]]; then
   "$peers/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$("$loaders/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/peers.pth"
   "$loaders/bin/python" -m pip install --quiet -r "$root/tests/soak/loader_peers.txt"
   export SHALE PYTHONPATH=${PYTHONPATH:-$(dirname "$SHALE")/python} PYTHONDONTWRITEBYTECODE=1
-  exec "$loaders/bin/python" -m pytest -q -rs -p no:cacheprovider "$root"/tests/interop/test_sampler.py
+  LOADER_ROUNDS=1000 exec "$loaders/bin/python" -m pytest -q -rs -p no:cacheprovider "$root"/tests/interop/test_{sampler,loader,loader_threads,loader_users}.py
 fi
 export SHALE PYTHONPATH=${PYTHONPATH:-$(dirname "$SHALE")/python} PYTHONDONTWRITEBYTECODE=1
 if [[ $1 != 0 ]]; then # what is too long for CI, once

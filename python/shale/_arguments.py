@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import operator
 import os
+import re
+from fractions import Fraction
 from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
 
 from shale.errors import UsageError
@@ -126,6 +128,23 @@ def byte_size(value: Any, name: str) -> Optional[str]:
     if value is None:
         return None
     return text(value, name) if isinstance(value, str) else str(whole_number(value, name))
+
+
+_UNITS = {"": 1, "B": 1, **{f"{unit}{more}": 1024**power for power, unit in enumerate("KMGT", 1) for more in ("", "iB")}}
+_UNITS.update({"kB": 1000, **{f"{unit}B": 1000**power for power, unit in enumerate("MGT", 2)}})
+
+
+def bytes_of(value: Any, name: str) -> int:
+    """A size of at least a byte: a number of bytes, or a string as the program takes it, such as ``"64MiB"``. Errors: UsageError."""
+    if isinstance(value, str):
+        found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]*)", value)
+        if found is None or found[2] not in _UNITS:
+            raise UsageError(f"{name} is {value!r}, expected a size such as 256MiB")
+        value = int(Fraction(found[1]) * _UNITS[found[2]])
+    size = whole_number(value, name)
+    if not size:
+        raise UsageError(f"{name} is {value!r}, expected at least one byte")
+    return size
 
 
 def part_text(value: Any, name: str) -> Optional[str]:

@@ -118,7 +118,8 @@ FINISHERS = {
 }
 
 
-def _decoder_of_one(way: str) -> Callable[[bytes], Any]:
+def decoder_of_one(way: str) -> Callable[[bytes], Any]:
+    """What makes of the bytes of an image what this way of decoding gives; of JPEGs in RGB with the GIL released."""
     order, finish = PIXEL_ORDERS[way], FINISHERS[way]
 
     def decode(value: bytes) -> Any:
@@ -140,7 +141,7 @@ def decode_list(way: Optional[str], elements: List[bytes]) -> Any:
     """
     if way is None:
         return elements
-    decode = _decoder_of_one(way)
+    decode = decoder_of_one(way)
     images = [decode(element) for element in elements]
     if way == "pil":
         return images
@@ -167,4 +168,4 @@ def _facts(image: Any) -> str:
 
 def decode_element(way: Optional[str], element: bytes) -> Any:
     """One image of a list."""
-    return element if way is None else _decoder_of_one(way)(element)
+    return element if way is None else decoder_of_one(way)(element)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Mapping, Option
 
 from shale import _shale
 from shale._arguments import PARSE, field_names, flag, one_of, path_bytes, text
-from shale._decoding import FINISHERS, PIXEL_ORDERS, decode_list, tv_tensors
+from shale._decoding import FINISHERS, PIXEL_ORDERS, decode_list, decoder_of_one, tv_tensors
 from shale._program import Translation
 from shale._results import DatasetInfo
 from shale._samples import SampleSequence, rows_of
@@ -287,6 +287,26 @@ class Dataset(_Base):
             if transform is not None:
                 samples[position] = transform(sample)
         return samples
+
+    # --- for a loader that holds samples for a while: as bytes, until they are wanted
+
+    def _raw_reader(self) -> _shale.Reader:
+        """Of all values as they are stored. Errors: UsageError for what is read in pieces."""
+        if self._files or self._chosen.names:
+            raise UsageError(f"{self.path}: shuffle='block' reads whole samples: not with select, lazy or decode='file'")
+        reader = self._reader().sharing()
+        reader.select(self.fields, [""] * len(self.fields))
+        return reader
+
+    def _finish_raw(self, position: int, sample: dict) -> Any:
+        """What `self[position]` is, of the dictionary that the raw reader gave for it."""
+        row = position if self.indices is None else int(self.indices[position])
+        for name, way in self._ways.items():
+            value = sample[name]
+            if way is not None and value is not None:
+                sample[name] = self._finished(row, name, functools.partial(decode_list, way) if isinstance(value, list) else decoder_of_one(way), value)
+        made: Any = sample if self.as_tuple is None else tuple([sample[name] for name in self.as_tuple])
+        return made if self.transform is None else self.transform(made)
 
     def _finished(self, row: int, field: str, finish: Callable[[Any], Any], value: Any) -> Any:
         try:

@@ -101,9 +101,15 @@ def sample_seeds(seed: int, epoch: int, samples: Any) -> Any:
     rows = numpy.asarray(samples)
     if rows.dtype.kind not in "iu" and rows.size:
         raise UsageError(f"samples have dtype {rows.dtype}, expected whole numbers")
-    key = _mix(_shale.epoch_key(whole(seed, "seed"), whole(epoch, "epoch")) ^ _SEEDS)
+    return words_of(_mix(_shale.epoch_key(whole(seed, "seed"), whole(epoch, "epoch")) ^ _SEEDS), rows.astype(numpy.uint64))
+
+
+def words_of(key: int, numbers: Any) -> Any:
+    """The words of a key with these numbers, of SplitMix64, as docs/shuffle.md defines `word`. uint64 arrays."""
+    import numpy
+
     with numpy.errstate(over="ignore"):
-        words = (rows.astype(numpy.uint64) + numpy.uint64(1)) * numpy.uint64(_STEP) + numpy.uint64(key)
+        words = (numbers + numpy.uint64(1)) * numpy.uint64(_STEP) + numpy.uint64(key)
         words = (words ^ words >> numpy.uint64(30)) * numpy.uint64(0xBF58476D1CE4E5B9)
         words = (words ^ words >> numpy.uint64(27)) * numpy.uint64(0x94D049BB133111EB)
         return words ^ words >> numpy.uint64(31)

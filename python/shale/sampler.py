@@ -110,7 +110,13 @@ class StatefulDistributedSampler(Sampler[int]):
         for done in range(0, now.count, _ROWS_AT_ONCE):
             for row in now.rows(order, done, min(_ROWS_AT_ONCE, now.count - done)).tolist():
                 self._handed_out += 1
+                if self._handed_out == now.count:  # before the last: who counts samples never comes back for the end
+                    self._follow(now)
                 yield row
+        if now.count == 0:
+            self._follow(now)
+
+    def _follow(self, now: Pass) -> None:
         if self._pass is now and (self.epoch, self._begin) == (now.epoch, now.begin):
             self.epoch, self._begin = now.epoch + 1, 0
 

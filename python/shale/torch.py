@@ -1,4 +1,4 @@
-"""Replacements for torchvision's datasets and torch's samplers, and shale.Dataset as a torch dataset. Needs Pillow; torch itself only to train."""
+"""A loader and a sampler that keep their place, and replacements for torchvision's datasets. These need Pillow, the loader torch."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import shale.dataset
 from shale._arguments import flag
 from shale._samples import SampleSequence
 from shale.errors import NotFoundError, UnsupportedError, UsageError
+from shale.loader import Loader, SkippedSample
 from shale.sampler import StatefulDistributedSampler
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ else:
             """What torch.utils.data.Dataset would be."""
 
 
-__all__ = ["Dataset", "ImageFolder", "StatefulDistributedSampler"]
+__all__ = ["Dataset", "ImageFolder", "Loader", "SkippedSample", "StatefulDistributedSampler"]
 
 
 class Dataset(shale.dataset.Dataset, TorchDataset):

@@ -63,6 +63,9 @@ def test_epochs_follow_one_another_unless_one_is_set():
     sampler = StatefulDistributedSampler(Numbers(10), seed=1)
     passes = [list(sampler) for _ in range(3)]
     assert passes == [shale.EpochOrder(10, 1, epoch)[:].tolist() for epoch in range(3)]
+    counted = StatefulDistributedSampler(Numbers(10), seed=1)
+    batches = DataLoader(Numbers(10), 5, sampler=counted)
+    assert [row for _ in range(3) for rows in itertools.islice(batches, 2) for row in rows.tolist()] == sum(passes, [])
     sampler.set_epoch(1)
     next(iter(sampler))  # left in the middle: the epoch begins again
     assert list(sampler) == passes[1]

@@ -8,7 +8,7 @@ from conftest import ROOT
 
 
 def test_the_sample_trains_an_epoch(dataset):
-    words = ["--epochs", "1", "--size", "32", "--workers", "1", "--batch-size", "16"]
+    words = ["--epochs", "1", "--size", "32", "--threads", "1", "--batch-size", "16"]
     run = subprocess.run([sys.executable, ROOT / "samples/train_resnet.py", dataset, *words], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert "3 classes, 48 to train on" in run.stdout

@@ -1,0 +1,101 @@
+"""Batches out of samples: what has one size becomes one tensor, in memory that is used again when nobody refers to it any more."""
+
+from __future__ import annotations
+
+import collections
+import weakref
+from typing import Any, Callable, Deque, Dict, List, Sequence
+
+_SMALL = 64 << 10  # below it, torch's own memory is as good
+
+
+class BufferPool:
+    """Memory for tensors. A tensor belongs to whoever holds it: its memory comes back when the last reference, a view or an array of it
+    included, is gone. Without a lock: finalizers run wherever the last reference goes, in the middle of anything."""
+
+    def __init__(self, most_free: int, is_pinned: bool = False) -> None:
+        self._most_free, self._is_pinned = most_free, is_pinned
+        self._free: Dict[int, Deque[Any]] = {}
+
+    def empty(self, shape: Sequence[int], dtype: Any, leases: List[weakref.finalize]) -> Any:
+        """A tensor of any content. `leases` gets what gives its memory back at once."""
+        import numpy
+        import torch
+
+        if self._is_pinned:  # torch's own pool of pinned memory knows when a copy to the device is done
+            return torch.empty(tuple(shape), dtype=dtype, pin_memory=True)
+        count = 1
+        for side in shape:
+            count *= side
+        size = count * dtype.itemsize
+        if size < _SMALL:
+            return torch.empty(tuple(shape), dtype=dtype)
+        # Sizes in steps of an eighth, so that few batches are of a size of their own.
+        step = 1 << max(0, size.bit_length() - 4)
+        capacity = -(-size // step) * step
+        free = self._free.setdefault(capacity, collections.deque())
+        try:
+            buffer = free.pop()
+        except IndexError:
+            buffer = numpy.empty(capacity, numpy.uint8)
+        lent = buffer[:size]  # torch holds this view as long as it needs the memory
+        lease = weakref.finalize(lent, _put_back, free, buffer, self._most_free)
+        lease.atexit = False
+        leases.append(lease)
+        return torch.from_numpy(lent).view(dtype).view(tuple(shape))
+
+
+def _put_back(free: Deque[Any], buffer: Any, most: int) -> None:
+    if len(free) < most:
+        free.append(buffer)
+
+
+def stack(samples: List[Any], pool: BufferPool, leases: List[weakref.finalize]) -> Any:
+    """A batch: of dictionaries a dictionary, of tuples a tuple, of anything else one column."""
+    first = samples[0]
+    if isinstance(first, dict):
+        return {name: _column([sample[name] for sample in samples], pool, leases) for name in first}
+    if isinstance(first, tuple):
+        return tuple([_column(list(column), pool, leases) for column in zip(*samples)])
+    return _column(samples, pool, leases)
+
+
+def _column(values: List[Any], pool: BufferPool, leases: List[weakref.finalize]) -> Any:
+    """A tensor if all values are numbers or arrays of one shape and dtype, else the list."""
+    import numpy
+    import torch
+
+    first = values[0]
+    kind = type(first)
+    if any(type(value) is not kind for value in values):
+        return values
+    if kind in _NUMBERS:
+        if kind is int and not all(-(2**63) <= value < 2**63 for value in values):
+            return values
+        return torch.tensor(values, dtype=getattr(torch, _NUMBERS[kind]))
+    if isinstance(first, numpy.generic) and first.dtype.kind in "biuf":
+        return _column(list(map(numpy.asarray, values)), pool, leases)
+    if isinstance(first, numpy.ndarray):
+        try:
+            values = [torch.from_numpy(value) for value in values] if _is_even(values) else values
+        except (TypeError, ValueError):
+            return values  # a dtype that torch lacks, or a step below 0
+        first = values[0]
+    if not isinstance(first, torch.Tensor) or first.layout is not torch.strided or not _is_even(values):
+        return values
+    if first.requires_grad or first.device.type != "cpu":
+        return torch.stack(values)
+    out = pool.empty((len(values), *first.shape), first.dtype, leases)
+    stacked = torch.stack([value.as_subclass(torch.Tensor) for value in values], out=out)
+    return stacked.as_subclass(kind) if isinstance(first, torch.Tensor) and kind is not torch.Tensor and kind is type(first) else stacked
+
+
+_NUMBERS = {int: "int64", float: "float64", bool: "bool"}
+
+
+def _is_even(values: List[Any]) -> bool:
+    first = values[0]
+    return all(value.shape == first.shape and value.dtype == first.dtype for value in values)
+
+
+Collate = Callable[[List[Any]], Any]

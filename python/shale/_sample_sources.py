@@ -1,0 +1,99 @@
+"""One dataset or several, whose samples are numbered one after the other."""
+
+from __future__ import annotations
+
+import bisect
+import hashlib
+import itertools
+import os
+from typing import Any, List, Sequence, Tuple
+
+from shale._arguments import is_path
+from shale._samples import SampleSequence
+from shale.dataset import Dataset
+from shale.errors import UnsupportedError, UsageError
+
+
+class SampleSources:
+    """What a loader reads from."""
+
+    def __init__(self, given: Any) -> None:
+        self.datasets = [_opened(each) for each in (given if isinstance(given, (list, tuple)) else [given])]
+        if not self.datasets:
+            raise UsageError("no dataset is given")
+        self.sizes = [len(dataset) for dataset in self.datasets]
+        self._begins = [0, *itertools.accumulate(self.sizes)]
+        self._raw_readers: List[Any] = []
+
+    def place(self, number: int) -> Tuple[int, int]:
+        """Which dataset, and the position in it."""
+        which = bisect.bisect_right(self._begins, number) - 1
+        return which, number - self._begins[which]
+
+    def read(self, numbers: Sequence[int]) -> List[Any]:
+        """Samples as the datasets give them, those of one dataset together."""
+        return self._read(numbers, lambda which, rows: _items(self.datasets[which], rows))
+
+    def _read(self, numbers: Sequence[int], read: Any) -> List[Any]:
+        if len(self.datasets) == 1:
+            return read(0, numbers)  # type: ignore[no-any-return]
+        samples: List[Any] = [None] * len(numbers)
+        places = [self.place(number) for number in numbers]
+        for which in sorted({which for which, _ in places}):
+            positions = [position for position, place in enumerate(places) if place[0] == which]
+            for position, sample in zip(positions, read(which, [places[position][1] for position in positions])):
+                samples[position] = sample
+        return samples
+
+    # --- for the order "block": as bytes first, made into samples when they are drawn
+
+    def open_raw(self) -> None:
+        """Errors: UsageError for datasets whose samples are not read as bytes."""
+        for dataset in self.datasets:
+            if not isinstance(dataset, Dataset) or type(dataset).__getitems__ is not SampleSequence.__getitems__:
+                raise UsageError(f"shuffle='block' reads a shale.Dataset itself, not through {type(dataset).__name__}; shuffle='random' takes any dataset")
+        self._raw_readers = [dataset._raw_reader() for dataset in self.datasets]
+
+    def read_raw(self, numbers: Sequence[int]) -> List[Any]:
+        return self._read(numbers, lambda which, rows: self._raw_readers[which].read(self.datasets[which]._rows(rows)))
+
+    def finish_raw(self, number: int, sample: Any) -> Any:
+        which, row = self.place(number)
+        return self.datasets[which]._finish_raw(row, sample)
+
+    def bytes_per_sample(self) -> float:
+        """On average, over all datasets."""
+        facts = [dataset.info for dataset in self.datasets]
+        return float(sum(each.bytes for each in facts) / max(1, sum(each.samples for each in facts)))
+
+    # --- what they are
+
+    def identity(self, others: Sequence[bytes]) -> str:
+        """A hash that another dataset, one that was appended to, or another choice of samples does not have."""
+        found = hashlib.blake2b(digest_size=16)
+        for dataset in self.datasets:
+            is_ours = isinstance(dataset, Dataset)
+            known = dataset._reader().self_hash if is_ours else ""
+            rows = getattr(dataset, "indices", None) if is_ours else None
+            chosen = repr(rows).encode() if rows is None or isinstance(rows, range) else rows.tobytes()
+            found.update(repr((known, len(dataset), len(chosen))).encode() + chosen)
+        for each in others:
+            found.update(repr(len(each)).encode() + b":" + each)
+        return found.hexdigest()
+
+    def name(self, which: int) -> str:
+        dataset = self.datasets[which]
+        return str(getattr(dataset, "path", type(dataset).__name__))
+
+
+def _opened(given: Any) -> Any:
+    if is_path(given):
+        return Dataset(os.fsdecode(given))
+    if hasattr(given, "__getitem__") and hasattr(given, "__len__") and not isinstance(given, dict):
+        return given
+    raise UnsupportedError(f"{given!r} is neither a path nor a dataset with a length and samples by number")
+
+
+def _items(dataset: Any, rows: Sequence[int]) -> List[Any]:
+    many = getattr(dataset, "__getitems__", None)
+    return list(many(rows)) if callable(many) else [dataset[row] for row in rows]

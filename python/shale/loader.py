@@ -1,0 +1,441 @@
+"""The loader: batches of a dataset by threads, in an order that can be resumed exactly."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import os
+import pathlib
+import weakref
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
+
+from shale._arguments import bytes_of, field_names, flag, one_of, whole_number
+from shale._batch_memory import BufferPool, stack
+from shale._blocks import Run, RunPlanner, read_runs
+from shale._draw import make_draw
+from shale._epoch_threads import LoadedAhead
+from shale._sample_sources import SampleSources
+from shale.errors import ContentError, DamagedError, UsageError
+from shale.order import at_least_one, sample_seeds, shuffle_way, whole
+from shale.sampler import STATE_VERSION, checked_state, log, place_among_ranks
+
+_MOST_THREADS = 8
+_MOST_SUBSTITUTES = 100
+
+
+class SkippedSample(NamedTuple):
+    """A sample that a loader with ``on_error="skip"`` left out."""
+
+    dataset: str
+    row: int
+    error: Exception
+
+
+class _Step(NamedTuple):
+    """What one batch of one rank is made of. Plain data, but for the runs of "block"."""
+
+    epoch: int
+    seen: int  # of the epoch, by all ranks, with this batch
+    is_last: bool  # of this rank
+    positions: Any
+    numbers: Any  # of the samples
+    runs: Sequence[Optional[Run]]  # for each sample; empty: they are read one by one
+    to_read: Sequence[Run]
+
+
+class _Place:
+    """Where an epoch is: of the latest iteration, or where the next one begins."""
+
+    def __init__(self, epoch: int, begin: int) -> None:
+        self.epoch, self.begin, self.seen = epoch, begin, begin
+
+
+class Loader:
+    """Batches of a dataset, read, decoded and stacked by threads, without worker processes; a stopped epoch is resumed exactly.
+
+    ::
+
+        loader = shale.torch.Loader(shale.Dataset("train", decode="torchrgb8", transform=crop), batch_size=64, shuffle=True, seed=1)
+        for epoch in range(loader.epoch, 90):
+            loader.set_epoch(epoch)
+            for batch in loader:
+                train(batch["image"], batch["label"])
+                state = loader.state_dict()      # at most 1 KiB, the same on all ranks; for the checkpoint
+
+    A batch is a dictionary with the fields of the samples, ``key`` among them. Numbers, and arrays and tensors of one shape and dtype, are
+    stacked to a tensor; other values are lists. A batch belongs to whoever holds it: its memory is used again only when
+    nothing refers to it any more, no view of it either.
+
+    The order is a pure function of seed, epoch and position (docs/shuffle.md), independent of ranks, threads and batch size. A step of all
+    ranks takes the next ``batch_size * num_replicas`` positions, and each rank its part of them. docs/loading.md says
+    which order to use when.
+
+    Threads suit what releases the GIL: reading, decoding to ``"rgb8"`` or ``"torchrgb8"``, torch and NumPy. For slow transforms in pure Python
+    use torch's ``DataLoader`` with ``StatefulDistributedSampler``, and its processes.
+
+    Attributes:
+        epoch: the epoch that the next iteration is of.
+        batch_size, seed, shuffle, drop_last, even_batches, num_threads, rank, num_replicas: as given, or found.
+        block, lanes: of ``"block"``, samples in a run and open runs; else None.
+
+    Args:
+        dataset: a path, a ``shale.Dataset``, or any dataset with a length and samples by number; or a list of them, whose samples are
+            numbered one after the other.
+        batch_size: samples of a batch of one rank.
+        shuffle: False: in order. True or ``"random"``: a permutation of all samples. ``"block"``: samples are drawn evenly from runs of
+            neighbours, each read in one piece: for data that is larger than memory.
+        seed: of the order and of ``sample_seeds``; the same on all ranks.
+        drop_last: leave the samples out that do not fill a step of all ranks.
+        even_batches: all ranks have equally many samples in every step: samples of the beginning are repeated, as in
+            ``DistributedSampler``. Default: True if the order is shuffled, else False, because repeated samples falsify a validation;
+            some ranks may then have one batch less.
+        num_threads: default: the CPUs that the job may use, at most 8. 0: batches are loaded by the caller.
+        collate_fn: called with the list of samples of a batch, instead of stacking.
+        transform: called with each sample, after the dataset's own transform; if it has a parameter ``seed``, with the seed of 64 bits of
+            sample and epoch as well, which is the same with any number of threads and ranks.
+        prefetch_factor: batches that each thread loads ahead.
+        pin_memory: pinned memory, for copies to a GPU; without CUDA it does nothing.
+        rank, num_replicas: default: those of ``process_group`` or ``torch.distributed``, else of the environment, which is logged, else 0 and 1.
+        shuffle_buffer: for ``"block"``: bytes of samples that are held, on average: a number, or a string such as ``"256MiB"``.
+        shuffle_block: for ``"block"``: bytes of a run.
+        process_group: of torch.distributed: the ranks that share the epoch; others, of a tensor-parallel job, get the same batches.
+        as_tuple: names of fields: a batch is a tuple of them.
+        indices: numbers of the samples that make an epoch, or a boolean mask.
+        weights: a weight for each sample: every position of the epoch is drawn by them, with replacement.
+        proportions: for several datasets: so many samples of each in every group of ``sum(proportions)`` samples; small datasets come more than
+            once in an epoch, of large ones each epoch takes another part.
+        reuse_buffers: a batch is valid until the next one only; less memory is touched.
+        on_error: ``"raise"``; ``"skip"``: a damaged sample is replaced by the next one of the order that is not damaged, on every rank
+            alike, and listed in ``skipped``. Errors of transforms are always raised.
+
+    Raises:
+        shale.errors.Error: an argument is wrong, or the dataset cannot be opened.
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int,
+        *,
+        shuffle: Union[bool, str] = False,
+        seed: int = 0,
+        drop_last: bool = False,
+        even_batches: Optional[bool] = None,
+        num_threads: Optional[int] = None,
+        collate_fn: Optional[Callable[[List[Any]], Any]] = None,
+        transform: Optional[Callable[..., Any]] = None,
+        prefetch_factor: int = 2,
+        pin_memory: bool = False,
+        rank: Optional[int] = None,
+        num_replicas: Optional[int] = None,
+        shuffle_buffer: Union[int, str] = "256MiB",
+        shuffle_block: Union[int, str] = "1MiB",
+        process_group: Any = None,
+        as_tuple: Optional[Sequence[str]] = None,
+        indices: Any = None,
+        weights: Any = None,
+        proportions: Optional[Sequence[Any]] = None,
+        reuse_buffers: bool = False,
+        on_error: str = "raise",
+    ) -> None:
+        for name, given in (("collate_fn", collate_fn), ("transform", transform)):
+            if given is not None and not callable(given):
+                raise UsageError(f"{name} is {given!r}, expected a function")
+        self.shuffle = shuffle_way(shuffle)
+        if weights is not None and self.shuffle is False:
+            self.shuffle = "random"
+        self.batch_size = at_least_one(batch_size, "batch_size")
+        self.seed = whole(seed, "seed")
+        self.drop_last = flag(drop_last, "drop_last")
+        self.even_batches = self.shuffle is not False if even_batches is None else flag(even_batches, "even_batches")
+        threads = whole_number(num_threads, "num_threads")
+        self.num_threads = usable_cpus() if threads is None else threads
+        self.rank, self.num_replicas = place_among_ranks(rank, num_replicas, process_group)
+        self.on_error = one_of(on_error, "on_error", ("raise", "skip"))
+        self.as_tuple = None if as_tuple is None else tuple(field_names(as_tuple, "as_tuple"))
+        self.reuse_buffers = flag(reuse_buffers, "reuse_buffers")
+        self._collate, self._transform = collate_fn, transform
+        self._takes_seed = transform is not None and _has_parameter(transform, "seed")
+        self._sources = SampleSources(dataset)
+        chosen = {"indices": indices, "weights": weights, "proportions": proportions}
+        self._draw = make_draw(self._sources.sizes, self.seed, self.shuffle, chosen)
+        self._identity = self._sources.identity(self._draw.facts())
+        self._sizes = {"shuffle_buffer": bytes_of(shuffle_buffer, "shuffle_buffer"), "shuffle_block": bytes_of(shuffle_block, "shuffle_block")}
+        if self.shuffle == "block":
+            self._choose_blocks()
+        self._ahead = max(1, self.num_threads) * at_least_one(prefetch_factor, "prefetch_factor")
+        self._pool = BufferPool(self._ahead + 2, _pins(flag(pin_memory, "pin_memory")))
+        self._skipped: Dict[int, SkippedSample] = {}
+        self._place = _Place(0, 0)
+        self._next = self._place
+        self._running: Callable[[], Optional[LoadedAhead]] = lambda: None
+
+    def _choose_blocks(self) -> None:
+        self._sources.open_raw()
+        mean = max(1.0, self._sources.bytes_per_sample())
+        self._draw.block = max(1, min(self._draw.size or 1, round(self._sizes["shuffle_block"] / mean)))
+        # On average half of the samples of an open run are still to come.
+        self._draw.lanes = max(1, int(2 * self._sizes["shuffle_buffer"] / (mean * (self._draw.block + 1))))
+
+    @property
+    def block(self) -> Optional[int]:
+        return self._draw.block
+
+    @property
+    def lanes(self) -> Optional[int]:
+        return self._draw.lanes
+
+    # --- how long, and where
+
+    @property
+    def epoch(self) -> int:
+        return self._next.epoch
+
+    def __len__(self) -> int:
+        """Batches of this rank in a whole epoch."""
+        return self._steps_of(self._draw.size)
+
+    def _steps_of(self, samples: int) -> int:
+        steps, rest = divmod(samples, self.batch_size * self.num_replicas)
+        has_rest = rest > 0 and not self.drop_last and (self.even_batches or rest > self.rank)
+        return steps + has_rest
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next iteration is of this epoch: from its beginning, or, if it is the one of the loaded state, from there."""
+        if whole(epoch, "epoch") != self._next.epoch:
+            if self._next.begin:
+                log.warning(
+                    "set_epoch(%d) gives up the place at sample %d of epoch %d, which was loaded", epoch, self._next.begin, self._next.epoch
+                )
+            self._next = _Place(operator.index(epoch), 0)
+
+    def state_dict(self) -> Dict[str, Any]:
+        """Where the epoch is: after the batch that was yielded last, not those that were loaded ahead. The same on all ranks at a step.
+
+        At most 1 KiB as JSON. It fits any number of ranks and threads, and any batch size.
+        """
+        return {"version": STATE_VERSION, "epoch": self._place.epoch, "samples_seen": self._place.seen, **self._facts()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """The next iteration goes on there.
+
+        Raises:
+            shale.errors.MismatchError: the state is of another dataset (or of one that was appended to since), seed, order or version.
+            shale.errors.UsageError: it is not a state of a loader, or truncated.
+        """
+        epoch, begin = checked_state(state, self._facts(), "the loader")
+        self._place = self._next = _Place(epoch, begin)
+
+    def _facts(self) -> Dict[str, Any]:
+        facts = {"samples": self._draw.size, "seed": self.seed, "shuffle": self.shuffle}
+        if self.shuffle == "block":
+            facts.update(self._sizes)
+        return {**facts, "dataset": self._identity}
+
+    # --- batches
+
+    def __iter__(self) -> Iterator[Any]:
+        """The batches of this rank in the epoch, or in what is left of it after ``load_state_dict``. The next epoch follows when it is
+        exhausted; an iteration that is left in the middle begins again.
+
+        Raises:
+            shale.errors.UsageError: in a process that was forked while the loader was iterated.
+        """
+        running = self._running()
+        if running is not None and running.is_running_elsewhere():
+            raise UsageError("the loader was being iterated when this process was forked; make one loader in each process, or fork before the iteration")
+        place = self._place = _Place(self._next.epoch, self._next.begin)
+        ahead = LoadedAhead(self._steps(place.epoch, place.begin), self._load, self.num_threads, self._ahead)
+        self._running = weakref.ref(ahead)
+        return _Iteration(self, place, ahead)
+
+    def _next_follows(self, place: _Place) -> None:
+        if (self._next.epoch, self._next.begin) == (place.epoch, place.begin):
+            self._next = _Place(place.epoch + 1, 0)
+
+    def _finished(self, place: _Place) -> None:
+        self._next_follows(place)
+        if self._place is place:
+            self._place = self._next
+
+    def _steps(self, epoch: int, begin: int) -> Iterator[_Step]:
+        import numpy
+
+        size, together = self._draw.size, self.batch_size * self.num_replicas
+        planner = RunPlanner(self._draw.order(epoch), begin) if self.shuffle == "block" and size else None
+        for at in range(begin, size, together):
+            count = min(together, size - at)
+            if count < together and self.drop_last:
+                return
+            drawn = None if planner is None else self._draw.order(epoch).runs(at, count)
+            numbers = self._draw.rows(epoch, at, count) if drawn is None else drawn[:, 0]
+            # Ranks take neighbours: of the order, or of the lanes, so that each reads whole runs.
+            dealt = numpy.arange(count) if drawn is None else numpy.argsort(drawn[:, 1], kind="stable")
+            missing = -count % self.num_replicas if self.even_batches else 0
+            mine = numpy.array_split(numpy.concatenate([dealt, count + numpy.arange(missing)]), self.num_replicas)[self.rank]
+            own = numpy.sort(mine[mine < count])
+            runs: List[Optional[Run]] = []
+            to_read: List[Run] = []
+            if planner is not None:
+                are_mine = numpy.zeros(count, bool)
+                are_mine[own] = True
+                found, to_read = planner.plan(drawn, are_mine.tolist())
+                runs = [*found, *[None] * (len(mine) - len(own))]
+            repeated = (mine[mine >= count] - count) % size  # positions at the beginning of the epoch
+            more = [int(self._draw.rows(epoch, position, 1)[0]) for position in repeated.tolist()]
+            positions = numpy.concatenate([own + at, repeated])
+            if len(positions):
+                every = numpy.concatenate([numbers[own], numpy.array(more, numpy.int64)])
+                yield _Step(epoch, at + count, self._steps_of(size - at - count) == 0, positions, every, runs, to_read)
+
+    def _load(self, step: _Step) -> tuple:
+        """(batch, leases of its memory, samples seen, whether it is the last)."""
+        samples = self._samples_of(step)
+        if self._transform is not None:
+            seeds = self._seeds(step)
+            for place, sample in enumerate(samples):
+                samples[place] = self._transformed(sample, int(step.numbers[place]), None if seeds is None else int(seeds[place]))
+        if self.as_tuple is not None:
+            samples = [_tuple_of(sample, self.as_tuple) for sample in samples]
+        leases: List[weakref.finalize] = []
+        batch = stack(samples, self._pool, leases) if self._collate is None else self._collate(samples)
+        return batch, leases, step.seen, step.is_last
+
+    def _seeds(self, step: _Step) -> Any:
+        if not self._takes_seed:
+            return None
+        # With replacement a sample may come twice in an epoch: there each position has a seed.
+        return sample_seeds(self.seed, step.epoch, step.numbers if self._draw.draws_once else step.positions)
+
+    def _transformed(self, sample: Any, number: int, seed: Optional[int]) -> Any:
+        assert self._transform is not None
+        try:
+            return self._transform(sample) if seed is None else self._transform(sample, seed=seed)
+        except Exception as error:
+            if hasattr(error, "add_note"):
+                which, row = self._sources.place(number)
+                error.add_note(f"in the transform of sample {row} of {self._sources.name(which)}")
+            raise
+
+    def _samples_of(self, step: _Step) -> List[Any]:
+        numbers = step.numbers.tolist()
+        if step.runs:
+            read_runs(step.to_read, self._sources.read_raw)
+            return [self._one(step, place, number) for place, number in enumerate(numbers)]
+        try:
+            return self._sources.read(numbers)
+        except (DamagedError, ContentError):
+            if self.on_error == "raise":
+                raise
+        return [self._one(step, place, number) for place, number in enumerate(numbers)]
+
+    def _one(self, step: _Step, place: int, number: int) -> Any:
+        """A sample alone, or what takes its place."""
+        run = step.runs[place] if step.runs else None
+        try:
+            if run is None:
+                return self._sources.read([number])[0]
+            raw = run.take(number)
+            if isinstance(raw, Exception):
+                raise raw
+            return self._sources.finish_raw(number, raw)
+        except (DamagedError, ContentError) as error:
+            if self.on_error == "raise":
+                raise
+            self._note_skipped(number, error)
+            return self._substitute(step, int(step.positions[place]), error)
+
+    def _substitute(self, step: _Step, position: int, cause: Exception) -> Any:
+        for further in range(1, min(_MOST_SUBSTITUTES, self._draw.size - 1) + 1):
+            number = int(self._draw.rows(step.epoch, (position + further) % self._draw.size, 1)[0])
+            if number in self._skipped:
+                continue
+            try:
+                return self._sources.read([number])[0]
+            except (DamagedError, ContentError) as error:
+                self._note_skipped(number, error)
+        raise cause
+
+    def _note_skipped(self, number: int, error: Exception) -> None:
+        which, row = self._sources.place(number)
+        self._skipped.setdefault(number, SkippedSample(self._sources.name(which), row, error.with_traceback(None)))
+
+    @property
+    def skipped(self) -> List[SkippedSample]:
+        """The damaged samples that ``on_error="skip"`` has left out so far, each once, in the order of the dataset."""
+        return [self._skipped[number] for number in sorted(dict(self._skipped))]
+
+    def __repr__(self) -> str:
+        names = ", ".join(self._sources.name(which) for which in range(len(self._sources.datasets)))
+        order = "in order" if self.shuffle is False else f"shuffle={self.shuffle!r}"
+        blocks = f" (runs of {self.block} samples, {self.lanes} open)" if self.shuffle == "block" else ""
+        return (
+            f"shale.torch.Loader({names!r}: {self._draw.size} samples, {order}{blocks}, seed {self.seed}; {len(self)} batches of {self.batch_size}, "
+            f"rank {self.rank} of {self.num_replicas}; {self.num_threads} threads)"
+        )
+
+
+class _Iteration:
+    """One iteration of a loader."""
+
+    def __init__(self, loader: Loader, place: _Place, ahead: LoadedAhead) -> None:
+        self._loader, self._place, self._ahead = loader, place, ahead
+        self._leases: List[weakref.finalize] = []
+
+    def __iter__(self) -> _Iteration:
+        return self
+
+    def __len__(self) -> int:
+        return len(self._loader)
+
+    def __next__(self) -> Any:
+        if self._loader.reuse_buffers:
+            for lease in self._leases:
+                lease()
+        try:
+            batch, self._leases, self._place.seen, is_last = next(self._ahead)
+        except StopIteration:
+            self._loader._finished(self._place)
+            raise
+        if is_last:  # who counts batches, as Lightning does, never comes back for the end
+            self._loader._next_follows(self._place)
+        return batch
+
+
+def _tuple_of(sample: Any, names: Sequence[str]) -> tuple:
+    if not isinstance(sample, dict):
+        raise UsageError(f"as_tuple names fields of dictionaries, but a sample is {type(sample).__name__}")
+    for name in names:
+        if name not in sample:
+            raise UsageError(f"as_tuple names {name!r}, which a sample does not have; it has {', '.join(map(str, sample))}")
+    return tuple([sample[name] for name in names])
+
+
+def _has_parameter(function: Callable[..., Any], name: str) -> bool:
+    try:
+        return name in inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def _pins(wanted: bool) -> bool:
+    import torch
+
+    if wanted and not torch.cuda.is_available():
+        log.warning("pin_memory does nothing: there is no CUDA device")
+        return False
+    return wanted
+
+
+def usable_cpus() -> int:
+    """The CPUs that this job may use, by SLURM, its affinity and its cgroup; at most 8."""
+    found = [_MOST_THREADS, len(os.sched_getaffinity(0))]
+    slurm = os.environ.get("SLURM_CPUS_PER_TASK", "")
+    if slurm.isdigit() and int(slurm) > 0:
+        found.append(int(slurm))
+    try:
+        quota, period = pathlib.Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        found.append(max(1, int(quota) // int(period)))
+    except (OSError, ValueError):  # no such group, or "max"
+        pass
+    return min(found)
