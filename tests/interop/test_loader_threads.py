@@ -244,7 +244,7 @@ def test_control_c_interrupts_a_wait_and_the_program_ends(small):
     script = f"""
 import os, signal, sys, threading, time, shale.torch
 def slow(sample):
-    time.sleep(30)
+    time.sleep(600)
 def interrupt():
     time.sleep(0.5)
     os.kill(os.getpid(), signal.SIGINT)
@@ -255,10 +255,8 @@ try:
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
-    begin = time.monotonic()
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert (run.stdout, run.returncode) == ("interrupted\n", 0), run.stderr
-    assert time.monotonic() - begin < 25
 
 
 def test_a_program_may_end_in_the_middle_of_an_epoch(small):
