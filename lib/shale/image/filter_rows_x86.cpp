@@ -72,7 +72,7 @@ __attribute__((target("sse4.1"))) void across_sse41(const std::int16_t* row,
     const std::size_t count = outputs - i < 4 ? outputs - i : 4;
     for (std::size_t k = 0; k < count; ++k) {
       sums[k] = window_sum_sse41(row + windows.begin[i + k],
-                                 windows.weights.data() + (i + k) * each, each);
+                                 windows.weights.data() + (i + k) * each, windows.count[i + k]);
     }
     const __m128i four =
         _mm_hadd_epi32(_mm_hadd_epi32(sums[0], sums[1]), _mm_hadd_epi32(sums[2], sums[3]));
@@ -121,8 +121,10 @@ __attribute__((target("avx2"))) inline __m256i two_sums_avx2(const std::int16_t*
   const std::int16_t* const lower = row + windows.begin[i];
   const std::int16_t* const upper = row + windows.begin[i + 4];
   const std::int16_t* const weights = windows.weights.data() + i * each;
+  const std::size_t count =
+      windows.count[i] > windows.count[i + 4] ? windows.count[i] : windows.count[i + 4];
   __m256i sum = _mm256_setzero_si256();
-  for (std::size_t k = 0; k < each; k += 8) {
+  for (std::size_t k = 0; k < count; k += 8) {
     const __m256i samples = _mm256_loadu2_m128i(at128(upper + k), at128(lower + k));
     const __m256i both = _mm256_loadu2_m128i(at128(weights + 4 * each + k), at128(weights + k));
     sum = _mm256_add_epi32(sum, _mm256_madd_epi16(samples, both));
