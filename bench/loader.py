@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Loading samples at random: shale.Dataset beside py-lmdb, a pread worker, Pillow and whole loaders. One command, Markdown tables.
 
-sudo python3 bench/loader.py [--only cold|warm|workers|decode|memory|table] [--rounds 5] [--json FILE] ...
+sudo python3 bench/loader.py [--only cold|warm|workers|decode|memory|table|shuffle] [--rounds 5] [--json FILE] ...
 As root (it drops caches and makes a memory cgroup), on a machine that does nothing else. bench/README.md explains the rows.
 """
 
@@ -48,9 +48,10 @@ LOADERS = [
 def parse_arguments():
     options = harness.parser(__doc__)
     inputs.add_photos(options)
-    options.add_argument("--only", choices=["cold", "warm", "workers", "decode", "memory", "table"])
+    options.add_argument("--only", choices=["cold", "warm", "workers", "decode", "memory", "table", "shuffle"])
     options.add_argument("--package", type=pathlib.Path, default=ROOT / "build/release/python", help="folder with the package shale")
     options.add_argument("--loaders", type=pathlib.Path, help="environment with bench/loader_peers.txt (default WORK/loading)")
+    options.add_argument("--sorted", type=int, default=55_000, help="samples of 110 KB in the sorted dataset of shuffle")
     options.add_argument("--images", type=int, default=4000, help="of each epoch of the table, how many are timed")
     return options.parse_args()
 
@@ -210,6 +211,31 @@ def bench_table(made, arguments):
         yield f"table, {cache}", runs, harness.markdown(header, rows)
 
 
+def bench_shuffle(made, arguments):
+    """Sorted data several times larger than the cgroup: the curve of speed against quality, each row from one run with one setting."""
+    script = HERE / "shuffled_epochs.py"
+
+    def make(path):
+        subprocess.run([made.python, script, "make", path, "--limit", str(arguments.sorted)], check=True)
+
+    path = inputs.made_once(arguments.work / f"sorted-{arguments.sorted}", make)
+    raw, pread = "raw sequential reading, 1 MiB pieces, 64 in flight", "one synchronous pread worker, at random"
+    ways = [(raw, "raw"), (pread, "pread", "--limit", str(min(arguments.sorted, 6000))), ('"random"', "random")]
+    ways += [(f'"block", runs of {block}, buffer {buffer}', "block", "--block", block, "--buffer", buffer)
+             for buffer in ("128MiB", "256MiB") for block in ("512KiB", "1MiB", "2MiB")]
+    steps = [Step(name, [made.python, script, way, path, *more], [path], syncs=False, reports=True) for name, way, *more in ways]
+    runs = cold(steps, arguments)
+    rows = []
+    for name, *_ in ways:
+        of = {key: harness.median_of(runs[name], key) for key in ("rate_first", "rate_last", "rate", "growth")}
+        mixed = [f"{harness.median_of(runs[name], key):.0f}" if key in runs[name][0].reported else "-" for key in ("first", "middle", "last")]
+        rows.append([name, *rates(runs, name), faster(runs, name, raw), faster(runs, name, pread), *mixed])
+        rows[-1] += [f"{of['rate_first'] / of['rate']:.2f}", f"{of['rate_last'] / of['rate']:.2f}", f"{of['growth'] / MIB:+.0f}"]
+    header = ["one epoch, batches of 256, cold", "samples/s", "spread", "x raw", "x pread", "classes, first 1 %", "middle", "last"]
+    header += ["rate, first 1 %", "last 1 %", "growth of RSS, MiB"]
+    yield "shuffle", runs, harness.markdown(header, rows)
+
+
 def costs(list_of_runs):
     idle = harness.median_of(list_of_runs, "idle_cores")
     return [
@@ -235,6 +261,7 @@ def main():
         "decode": lambda: bench_decode(made, arguments),
         "memory": lambda: bench_memory(made, arguments),
         "table": lambda: bench_table(made, arguments),
+        "shuffle": lambda: bench_shuffle(made, arguments),
     }
     wanted = list(benches) if arguments.only is None else ["reads" if arguments.only in ("cold", "warm") else arguments.only]
     harness.report(arguments, (result for name in wanted for result in benches[name]()))
