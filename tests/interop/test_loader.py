@@ -120,6 +120,16 @@ def test_ranks_of_block_read_few_runs_of_others(small, monkeypatch):
     assert len(set(read)) == len(read) < 0.75 * ROWS
 
 
+def test_a_resumed_block_epoch_reads_only_what_is_left(small, monkeypatch):
+    loader = Loader(small, 16, num_threads=0, **BLOCKS)
+    seen = [row for batch in itertools.islice(loader, 6) for row in batch["label"].tolist()]
+    resumed, read = Loader(small, 16, num_threads=0, **BLOCKS), []
+    resumed.load_state_dict(loader.state_dict())
+    raw = resumed._sources.read_raw
+    monkeypatch.setattr(resumed._sources, "read_raw", lambda numbers: read.extend(numbers) or raw(numbers))
+    assert sorted(labels(resumed)) == sorted(read) == sorted(set(range(ROWS)) - set(seen))
+
+
 def test_block_decodes_when_samples_are_drawn(dataset):
     for way in ("rgb8", "torchrgb8", "pil", None):
         decoded = shale.Dataset(dataset, decode=way)
