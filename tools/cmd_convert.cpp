@@ -171,11 +171,12 @@ std::string split_lists_text(const ConvertReport& report) {
   return text.empty() ? text : text + "\n";
 }
 
-std::string report_text(const ConvertReport& report, const ConvertRequest& request) {
+// Of one dataset, or of one file.
+std::string body_text(const ConvertReport& report, const std::string& path) {
   const Manifest& manifest = report.manifest;
-  const std::string output = printable(request.output);
+  const std::string output = printable(path);
   std::string text;
-  if (report.was_complete) text += complete_text(report, request.output);
+  if (report.was_complete) text += complete_text(report, path);
   text += report.appended      ? appended_text(report, output)
           : report.is_one_file ? file_text(report, output)
                                : shards_text(report);
@@ -199,10 +200,24 @@ std::string report_text(const ConvertReport& report, const ConvertRequest& reque
   if (report.verification.findings > 0) {
     text += fmt::format("  verified: {}\n",
                         format_counted(report.verification.findings, "finding", "findings"));
-    if (report.is_one_file) return text;
   }
   if (!report.index.empty()) text += fmt::format("  index: {}\n", printable(report.index));
-  return text + fmt::format("next: {}\n", next_command(report, output));
+  return text;
+}
+
+std::string report_text(const ConvertReport& report, const ConvertRequest& request) {
+  std::string text;
+  for (const ConvertReport& split : report.splits)
+    text += fmt::format("{}: {}", split.split, body_text(split, split.output));
+  if (report.splits.empty()) text = body_text(report, request.output);
+  if (report.is_one_file && report.verification.findings > 0) return text;
+  return text + fmt::format("next: {}\n", next_command(report, printable(request.output)));
+}
+
+// A set that was finished before is simply there: who made it was told what was skipped.
+bool has_skipped(const ConvertReport& report) {
+  if (report.splits.empty()) return report.skipped > 0 && !report.was_complete;
+  return std::ranges::any_of(report.splits, has_skipped);
 }
 
 }  // namespace
@@ -221,9 +236,9 @@ void declare_convert(CommandLine& line) {
        "leave out the samples that FILE lists")  //
       ("split",
        po::value<std::vector<std::string>>()->composing()->value_name("NAME=SHARE,...|FILE"),
-       "(--layout coclr) also write the lists that its readers want: train=0.7,test=0.3, a share "
-       "of "
-       "each class, or files with the names of videos, train=FILE,test=FILE")  //
+       "write a dataset per list, OUTPUT/NAME: train=0.9,val=0.1, a share of each class, or the "
+       "samples that files name, train=FILE,val=FILE; with --layout coclr the lists that its "
+       "readers want")  //
       ("shuffle", po::bool_switch(), "write the samples in a shuffled order")  //
       ("seed", po::value<std::string>()->default_value("0")->value_name("N"),
        "seed of --shuffle, and of shares in --split")  //
@@ -283,9 +298,11 @@ int run_convert(const CommandLine& line) {
     print(report_text(report, request));
   }
   for (const Finding& finding : report.verification.first_findings) progress.finding(finding);
+  for (const ConvertReport& split : report.splits) {
+    for (const Finding& finding : split.verification.first_findings) progress.finding(finding);
+  }
   if (report.verification.findings > 0) return kDamaged;
-  // A set that was finished before is simply there: who made it was told what was skipped.
-  return report.skipped > 0 && !report.was_complete ? kSomeSkipped : kDone;
+  return has_skipped(report) ? kSomeSkipped : kDone;
 }
 
 }  // namespace shale::tools

@@ -138,10 +138,42 @@ void write_field(const FoundSample& found, std::size_t field) {
 
 }  // namespace
 
+namespace {
+
+// Each split of a directory: one that cannot be read is no reason to say nothing of the others.
+int info_of_splits(const DatasetRequest& request, const std::vector<std::string>& splits,
+                   bool is_json) {
+  Json json = {{"version", kInfoVersion}, {"complete", true}, {"kind", "splits"}};
+  int code = kDone;
+  for (const std::string& name : splits) {
+    DatasetRequest one = request;
+    one.path = join_path(request.path, name);
+    try {
+      const DatasetInfo info = inspect(one, until_interrupted());
+      json["splits"][name] = info_facts(info);
+      if (!info.is_complete) throw unfinished(one.path);
+      if (!is_json) print(info_text(info, one));
+    } catch (const Error& error) {
+      if (error.code() == Code::interrupted) throw;
+      const Error told = with_usual_hint(error, "info");
+      tell_error(told);
+      if (!json["splits"].contains(name)) json["splits"][name] = error_facts(told);
+      json["complete"] = false;
+      code = std::max(code, exit_code_of(error.code()));
+    }
+  }
+  if (is_json) print(json.dump() + "\n");
+  return code;
+}
+
+}  // namespace
+
 int run_info(const CommandLine& line) {
   line.require_words(1);
   const bool is_json = line.common().is_json;
   const DatasetRequest request = dataset_request(line);
+  if (const std::vector<std::string> splits = splits_in(request.path); !splits.empty())
+    return info_of_splits(request, splits, is_json);
   const DatasetInfo info = inspect(request, until_interrupted());
   if (is_json) print(info_facts(info).dump() + "\n");
   if (!info.is_complete) {

@@ -5,6 +5,7 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/shards/naming.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/verify/verify.hpp"
 
@@ -110,43 +111,118 @@ void declare_verify(CommandLine& line) {
   add_index_dir(line);
 }
 
+namespace {
+
+struct Verified {
+  VerifyReport report;
+  int code = kDone;
+};
+
+// One dataset: what the user reads of it, but for --json.
+// `split`: its name, if it is one of several.
+Verified verify_one(const VerifyRequest& request, const CommonOptions& common, Progress& progress,
+                    const std::string& split = {}) {
+  std::uint64_t told = 0;
+  const FindingSink sink = [&](Finding finding) {
+    if (++told > kToldFindings || common.is_json) return;
+    if (!split.empty() && !finding.file.empty()) finding.file = join_path(split, finding.file);
+    progress.finding(finding);
+  };
+  Verified verified{.report = verify(request, sink, events_for(progress, common.is_quiet))};
+  const VerifyReport& report = verified.report;
+  progress.clear();
+  // Images that were bad when they were written are no damage of the dataset.
+  if (report.findings > 0)
+    verified.code = report.findings == report.bad_when_written ? kSomeSkipped : kDamaged;
+  if (common.is_json) return verified;
+  const std::uint64_t shown = std::min(told, kToldFindings);
+  if (report.findings > shown) progress.more_findings(report.findings - shown);
+  std::string text;
+  for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
+  text += report.findings == 0
+              ? fmt::format("{}: {} in {}: {}\n", printable(request.dataset),
+                            format_counted(report.samples, "sample", "samples"),
+                            format_counted(report.shards, "shard", "shards"),
+                            proof_of(request, report))
+              : fmt::format("{}: {}{}\n", printable(request.dataset),
+                            format_counted(report.findings, "finding", "findings"),
+                            report.findings == report.bad_when_written
+                                ? ": every byte is as it was written"
+                                : "");
+  text += opinion_of(report);
+  if (common.is_quiet) return verified;
+  print(text);
+  if (report.findings > 0) progress.hint(hint_for(report, request.dataset));
+  return verified;
+}
+
+// The source of one of several splits: the folder of its name, where the source is a folder of
+// splits too; else the splits were made of all of it.
+std::vector<std::string> source_of_split(const std::vector<std::string>& against,
+                                         const std::string& name) {
+  if (against.size() != 1) return against;
+  const std::string folder = join_path(against.front(), name);
+  const Place place = look_at(folder);
+  if (place == Place::absent || place == Place::other_file) return against;
+  return {folder};
+}
+
+// Of two exit codes the one that says more.
+int worse_of(int one, int other) {
+  constexpr int kByWeight[] = {kDone, kSomeSkipped, kFailed, kDamaged, kBug};
+  const auto weight = [&](int code) {
+    return std::find(std::begin(kByWeight), std::end(kByWeight), code);
+  };
+  return weight(one) < weight(other) ? other : one;
+}
+
+// A damaged or unfinished split is no reason to say nothing of the others.
+int verify_splits(const VerifyRequest& request, const std::vector<std::string>& splits,
+                  const CommonOptions& common, Progress& progress) {
+  Json json = {{"ok", true},    {"shards", 0},
+               {"samples", 0},  {"bytes", 0},
+               {"findings", 0}, {"splits", Json::object()}};
+  const auto add = [&](const char* name, std::uint64_t count) {
+    json[name] = json[name].get<std::uint64_t>() + count;
+  };
+  int code = kDone;
+  for (const std::string& name : splits) {
+    VerifyRequest one = request;
+    one.dataset = join_path(request.dataset, name);
+    one.against = source_of_split(request.against, name);
+    try {
+      const Verified verified = verify_one(one, common, progress, name);
+      const VerifyReport& report = verified.report;
+      json["splits"][name] = verify_facts(report);
+      add("shards", report.shards);
+      add("samples", report.samples);
+      add("bytes", report.bytes);
+      add("findings", report.findings);
+      code = worse_of(code, verified.code);
+    } catch (const Error& error) {
+      if (error.code() == Code::interrupted || error.code() == Code::usage) throw;
+      const Error told = with_usual_hint(error, "verify");
+      tell_error(told);
+      json["splits"][name] = error_facts(told);
+      code = worse_of(code, exit_code_of(error.code()));
+    }
+    json["ok"] = json["ok"].get<bool>() && code == kDone;
+  }
+  if (common.is_json) print(json.dump() + "\n");
+  return code;
+}
+
+}  // namespace
+
 int run_verify(const CommandLine& line) {
   const CommonOptions common = line.common();
   const VerifyRequest request = request_of(line, common);
   Progress progress(common.progress, "verify");
-  std::uint64_t told = 0;
-  const FindingSink sink = [&](const Finding& finding) {
-    if (++told > kToldFindings || common.is_json) return;
-    progress.finding(finding);
-  };
-  const VerifyReport report = verify(request, sink, events_for(progress, common.is_quiet));
-  progress.clear();
-  if (common.is_json) {
-    print(verify_facts(report).dump() + "\n");
-  } else {
-    const std::uint64_t shown = std::min(told, kToldFindings);
-    if (report.findings > shown) progress.more_findings(report.findings - shown);
-    std::string text;
-    for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
-    text += report.findings == 0
-                ? fmt::format("{}: {} in {}: {}\n", printable(request.dataset),
-                              format_counted(report.samples, "sample", "samples"),
-                              format_counted(report.shards, "shard", "shards"),
-                              proof_of(request, report))
-                : fmt::format("{}: {}{}\n", printable(request.dataset),
-                              format_counted(report.findings, "finding", "findings"),
-                              report.findings == report.bad_when_written
-                                  ? ": every byte is as it was written"
-                                  : "");
-    text += opinion_of(report);
-    if (!common.is_quiet) print(text);
-  }
-  if (report.findings == 0) return kDone;
-  if (!common.is_json && !common.is_quiet) {
-    progress.hint(hint_for(report, request.dataset));
-  }
-  // Images that were bad when they were written are no damage of the dataset.
-  return report.findings == report.bad_when_written ? kSomeSkipped : kDamaged;
+  if (const std::vector<std::string> splits = splits_in(request.dataset); !splits.empty())
+    return verify_splits(request, splits, common, progress);
+  const Verified verified = verify_one(request, common, progress);
+  if (common.is_json) print(verify_facts(verified.report).dump() + "\n");
+  return verified.code;
 }
 
 }  // namespace shale::tools

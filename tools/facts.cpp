@@ -8,11 +8,10 @@
 #include "shale/base/size_text.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/shards/naming.hpp"
 
 namespace shale::tools {
 namespace {
-
-constexpr std::uint64_t kInfoVersion = 1;
 
 template <class Value>
 void put(Json& json, const char* name, const std::optional<Value>& value) {
@@ -133,7 +132,36 @@ Json manifest_facts(const Manifest& manifest) {
   return json;
 }
 
+namespace {
+
+// Several datasets at once: what can be added up, and all of each by its name.
+Json split_facts(const ConvertReport& report) {
+  const Manifest& sum = report.manifest;
+  Json json = {{"output", printable(report.output)},
+               {"format", sum.format},
+               {"generator", sum.generator},
+               {"samples", sum.digest.samples},
+               {"bytes", sum.payload_bytes},
+               {"shards", sum.shard_count},
+               {"file_bytes", report.file_bytes},
+               {"classes", sum.classes.size()},
+               {"skipped", sum.skipped},
+               {"ignored", sum.ignored},
+               {"complete", !report.is_plan},
+               {"was_complete", report.was_complete},
+               {"dry_run", report.is_plan}};
+  // Of the samples of all splits in any order: that of the whole input, where it was divided.
+  if (!report.is_plan) json["content_digest"] = sum.digest.content.hex();
+  json["splits"] = Json::object();
+  for (const ConvertReport& split : report.splits)
+    json["splits"][split.split] = convert_facts(split, split.output);
+  return json;
+}
+
+}  // namespace
+
 Json convert_facts(const ConvertReport& report, std::string_view output) {
+  if (!report.splits.empty()) return split_facts(report);
   Json json = manifest_facts(report.manifest);
   json["output"] = printable(output);
   json["file_bytes"] = report.file_bytes;
@@ -202,7 +230,6 @@ Json verify_facts(const VerifyReport& report) {
 }
 
 Json info_facts(const DatasetInfo& info) {
-  // docs/json.md: what may change without another version.
   Json json = {{"version", kInfoVersion}};
   if (!info.is_complete) {
     json["complete"] = false;
@@ -388,6 +415,12 @@ std::string numpy_command(std::string_view path) {
 
 std::string next_command(const ConvertReport& report, const std::string& output) {
   if (report.is_plan) return "the same command without --dry-run";
+  if (!report.splits.empty()) {
+    const ConvertReport& first = report.splits.front();
+    if (first.manifest.part)
+      return "shale parts " + printable(join_path(report.output, first.split));
+    return "shale verify " + output;
+  }
   if (!report.class_directory.empty()) return "shale info " + printable(report.class_directory);
   if (!report.is_one_file) return "shale verify " + output;
   if (is_array_name(output)) return numpy_command(output);

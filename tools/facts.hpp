@@ -22,6 +22,8 @@
 
 namespace shale::tools {
 
+/// docs/json.md: what may change without another version.
+inline constexpr std::uint64_t kInfoVersion = 1;
 inline constexpr std::string_view kGenerator = "shale " SHALE_VERSION;
 
 [[nodiscard]] Json error_facts(const Error& error);

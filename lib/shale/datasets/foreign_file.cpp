@@ -20,6 +20,7 @@
 #include "shale/io/walk.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/manifest_file.hpp"
+#include "shale/shards/place.hpp"
 #include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/set_swap.hpp"
 #include "shale/shards/work_folder.hpp"
@@ -486,6 +487,7 @@ Error unrecognized(const std::string& path) {
   return Error(Code::unsupported,
                "is neither a shale dataset nor a file in a format that shale recognizes")
       .at(path)
+      .hint(hint_of_splits(path))
       .hint(
           "'shale convert' turns a folder of images or arrays into a dataset; 'shale formats' "
           "lists the formats");

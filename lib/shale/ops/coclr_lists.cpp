@@ -113,8 +113,11 @@ CoclrLists::CoclrLists(CoclrReaders readers, const SplitRequest& split, Source& 
 }
 
 void CoclrLists::refuse_other_parts() const {
-  const auto is_train = [](const SplitPart& part) { return part.name == "train"; };
-  if (request_.parts.size() == 2 && std::ranges::count_if(request_.parts, is_train) == 1) return;
+  const auto count = [&](std::string_view name) {
+    return std::ranges::count(request_.parts, name, &SplitPart::name);
+  };
+  if (request_.parts.size() == 2 && count("train") == 1 && count("val") + count("test") == 1)
+    return;
   std::string names;
   for (const SplitPart& part : request_.parts) names += (names.empty() ? "" : ", ") + part.name;
   throw Error(Code::usage, "--split into {}, but the readers of layout {} know two lists", names,
@@ -232,12 +235,13 @@ void say_unlisted(std::uint64_t videos, std::string_view place, const Events& ev
 void refuse_unfit_split(const ConvertRequest& request) {
   const bool is_of_coclr = request.layout == name_of(Dialect::coclr);
   if (request.split.is_empty() || is_of_coclr || request.layout == kCoclrK400) return;
-  throw Error(Code::usage,
-              "--split is for --layout coclr and --layout {}: other outputs are not "
-              "split yet",
-              kCoclrK400)
+  const bool is_one_file = format_of_output(request.output) != nullptr;
+  if (!is_one_file && request.layout.empty()) return;
+  throw Error(Code::usage, "--split makes a dataset for each of its parts, but {}",
+              is_one_file ? "the output is one file"
+                          : fmt::format("--layout {} is not one", request.layout))
       .at(request.output)
-      .hint("run once for each list, with --select FILE");
+      .hint("choose a directory as output, or run once for each part, with --select FILE");
 }
 
 }  // namespace shale

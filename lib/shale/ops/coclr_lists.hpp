@@ -71,8 +71,8 @@ class CoclrLists {
 /// Notes how many videos no list names, and where they are.
 void say_unlisted(std::uint64_t videos, std::string_view place, const Events& events);
 
-/// Errors: Code::usage for a request with a split that is not of one file of layout coclr, or of
-/// coclr-k400.
+/// Errors: Code::usage for a request with a split whose output is one file of another layout than
+/// coclr, or a directory of another one than coclr-k400.
 void refuse_unfit_split(const ConvertRequest& request);
 
 }  // namespace shale

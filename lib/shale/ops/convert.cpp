@@ -27,6 +27,7 @@
 #include "shale/ops/one_file.hpp"
 #include "shale/ops/resumption.hpp"
 #include "shale/ops/space_check.hpp"
+#include "shale/ops/split_sets.hpp"
 #include "shale/shards/csv.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
@@ -272,11 +273,7 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
   return report;
 }
 
-}  // namespace
-
-ConvertReport convert(const ConvertRequest& request, const Events& events) {
-  refuse_unfit_split(request);
-  if (request.layout == kCoclrK400) return convert_for_k400(request, events);
+ConvertReport convert_one(const ConvertRequest& request, const Events& events) {
   if (format_of_output(request.output) != nullptr) return convert_into_file(request, events);
   ConvertReport report;
   if (request.is_append) {
@@ -319,6 +316,16 @@ ConvertReport convert(const ConvertRequest& request, const Events& events) {
   }
   if (request.verify && !request.is_dry_run) verify_output(request, report, events);
   return report;
+}
+
+}  // namespace
+
+ConvertReport convert(const ConvertRequest& request, const Events& events) {
+  refuse_unfit_split(request);
+  if (request.layout == kCoclrK400) return convert_for_k400(request, events);
+  if (std::optional<ConvertReport> splits = convert_splits(request, events, convert_one))
+    return std::move(*splits);
+  return convert_one(request, events);
 }
 
 }  // namespace shale

@@ -45,7 +45,8 @@ struct ConvertRequest : InputRequest {
   bool with_index = false;   ///< of an output that is one file: its index comes to stand beside it
   /// Of one file: whose readers it is for (kLayoutOption). Empty: shale's own.
   std::string layout = {};
-  /// Of the layouts of CoCLR: the lists of videos that its readers want. Empty: none are written.
+  /// A dataset for each part of it; of the layouts of CoCLR: the lists of videos that its readers
+  /// want. Empty: none.
   SplitRequest split = {};
   IoMode io = IoMode::automatic;
   OnError on_error = OnError::skip;
@@ -86,6 +87,9 @@ struct ConvertReport {
   std::vector<SkippedSample> first_skipped;  ///< at most 10; where there is no list, 1000
   bool was_verified = false;
   VerifyReport verification;
+  /// Of a run that writes a dataset per split: each of them; all else is then their sum. Else empty.
+  std::vector<ConvertReport> splits;
+  std::string split, output;  ///< of one of those: its name, and its directory
 };
 
 /// True for the name of an output that is one array: it ends in .npy.

@@ -4,6 +4,7 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/sources/class_table.hpp"
 #include "shale/sources/sample_choice.hpp"
 #include "shale/sources/sought_files.hpp"
 
@@ -11,15 +12,6 @@ namespace shale {
 namespace {
 
 constexpr std::string_view kLabels = "labels", kPartMember = "part", kRuns = "runs";
-
-std::string class_table_hash(const std::vector<std::string>& classes) {
-  Hasher128 hasher;
-  for (const std::string& name : classes) {
-    hasher.update(bytes_of(std::uint64_t{name.size()}));
-    hasher.update(as_bytes(name));
-  }
-  return hasher.digest().hex();
-}
 
 std::string_view name_of(HiddenPolicy policy) {
   return policy == HiddenPolicy::keep ? "keep" : policy == HiddenPolicy::skip ? "skip" : "unset";
@@ -79,7 +71,7 @@ Identity identity_of(const Manifest& manifest) {
   identity.emplace_back("input samples", std::to_string(manifest.source.samples));
   identity.emplace_back("input bytes", std::to_string(manifest.source.bytes));
   identity.emplace_back("input fingerprint", manifest.source.fingerprint.hex());
-  identity.emplace_back("class table", class_table_hash(manifest.classes));
+  identity.emplace_back("class table", hash_of_classes(manifest.classes).hex());
   // Last: of all that differs with the input, two hashes tell a reader least.
   for (const auto& option : manifest.options) {
     if (option.first == kLabels) identity.push_back(option);

@@ -56,6 +56,10 @@ std::optional<PartNumber> part_of_name(std::string_view name) {
   return is_whole ? std::optional(part) : std::nullopt;
 }
 
+bool is_split_name(std::string_view name) {
+  return std::ranges::find(kSplitNames, name) != std::end(kSplitNames);
+}
+
 bool is_dataset_file(std::string_view name) {
   return name == kManifestName || is_list_name(name, kSkippedName) ||
          is_list_name(name, kImagesName) || is_list_name(name, kIgnoredName) ||

@@ -40,6 +40,11 @@ inline constexpr std::string_view kListSuffixes[] = {kIndexSuffix, kElementsSuff
 /// The part that a directory of this name is for; nullopt for any other name.
 [[nodiscard]] std::optional<PartNumber> part_of_name(std::string_view name);
 
+/// The names of splits, for folders of an input and directories of datasets: train first, the rest
+/// bytewise.
+inline constexpr std::string_view kSplitNames[] = {"train", "test", "val", "valid", "validation"};
+[[nodiscard]] bool is_split_name(std::string_view name);
+
 /// True for a name that only shale gives: a manifest, a list beside it, or a file of a shard.
 [[nodiscard]] bool is_dataset_file(std::string_view name);
 

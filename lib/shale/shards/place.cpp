@@ -2,8 +2,10 @@
 
 #include <cerrno>
 
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "shale/base/printable.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/walk.hpp"
 #include "shale/shards/manifest_file.hpp"
@@ -49,6 +51,24 @@ bool holds_dataset(const std::string& folder) try {
          work_folder_at(join_path(folder, kWorkFolder)) == WorkFolderState::ours;
 } catch (const Error&) {
   return false;
+}
+
+std::vector<std::string> splits_in(const std::string& directory) {
+  std::vector<std::string> names;
+  if (look_at(directory) != Place::other_folder) return names;
+  for (const std::string_view name : kSplitNames) {
+    if (holds_dataset(join_path(directory, name))) names.emplace_back(name);
+  }
+  return names;
+}
+
+std::string hint_of_splits(const std::string& directory) noexcept try {
+  const std::vector<std::string> splits = splits_in(directory);
+  if (splits.empty()) return {};
+  return fmt::format("it holds a dataset per split ({}); name one, {}", fmt::join(splits, ", "),
+                     printable(join_path(directory, splits.front())));
+} catch (...) {
+  return {};
 }
 
 std::optional<Error> url_error(std::string_view path) {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "shale/base/error.hpp"
 
@@ -15,6 +16,13 @@ enum class Place { absent, empty_folder, dataset, unfinished, other_folder, othe
 
 /// True if look_at would say dataset or unfinished. False also for what cannot be looked at.
 [[nodiscard]] bool holds_dataset(const std::string& folder);
+
+/// The names of the splits whose datasets, finished or not, a directory holds: train first. Empty
+/// for a dataset, and for any other path. Errors: same as look_at.
+[[nodiscard]] std::vector<std::string> splits_in(const std::string& directory);
+/// What to do where one dataset is wanted, and the path may be a directory of splits; empty: it is
+/// not one. Never throws.
+[[nodiscard]] std::string hint_of_splits(const std::string& directory) noexcept;
 
 /// The error for a URL such as s3://bucket/set: nothing is read or written there yet. Nullopt for
 /// any other path, "./s3://x" among them.

@@ -122,4 +122,23 @@ ClassTable load_class_table(const std::string& path, std::uint64_t memory_bytes)
   return {std::move(names), path, memory_bytes};
 }
 
+Hash128 hash_of_classes(const std::vector<std::string>& classes) {
+  Hasher128 hasher;
+  for (const std::string& name : classes) {
+    hasher.update(bytes_of(std::uint64_t{name.size()}));
+    hasher.update(as_bytes(name));
+  }
+  return hasher.digest();
+}
+
+Error not_in_class_table(std::string_view name, std::string_view where,
+                         const std::string& table_from, bool extends_set) {
+  return Error(Code::bad_content, "class '{}' is not in the class table", printable(name))
+      .at(where)
+      .because("the class table comes from " + table_from)
+      .hint(extends_set ? "pass --new-classes append to add it behind the others, or remove it"
+                        : "make the table from the split that has all classes, or remove this "
+                          "class");
+}
+
 }  // namespace shale

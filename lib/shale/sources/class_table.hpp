@@ -6,6 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+
 namespace shale {
 
 /// Counts what class names take in a manifest: whoever reads that with as much memory, or with the
@@ -47,5 +50,13 @@ class ClassTable {
 /// Errors: Code::not_found; Code::bad_content for a file without names or with an empty line
 /// between them, or a dataset without classes; Code::limit.
 [[nodiscard]] ClassTable load_class_table(const std::string& path, std::uint64_t memory_bytes);
+
+/// xxh3-128 of the names in order, each behind its length, u64.
+[[nodiscard]] Hash128 hash_of_classes(const std::vector<std::string>& classes);
+
+/// The error for a class of an input that the table of another one lacks. `where`: what has it;
+/// `extends_set`: the table is that of the dataset which is appended to.
+[[nodiscard]] Error not_in_class_table(std::string_view name, std::string_view where,
+                                       const std::string& table_from, bool extends_set);
 
 }  // namespace shale

@@ -282,22 +282,22 @@ class FolderSource final : public Source {
     finish_list();
   }
 
-  // What `classes_from` says, with these classes behind it if they may be; or of these alone.
+  // What `class_names` or `classes_from` says, with these classes behind it if they may be; or of these alone.
   [[nodiscard]] ClassTable table_with(const std::vector<std::string>& classes,
                                       const std::string& where) const {
     const std::uint64_t memory_bytes = request_.all_memory_bytes;
+    if (!request_.class_names.empty())
+      return {request_.class_names, request_.class_names_from, memory_bytes};
     if (request_.classes_from.empty()) return {classes, where, memory_bytes};
     ClassTable given = load_class_table(request_.classes_from, memory_bytes);
     return request_.adds_classes ? given.extended(classes, where, memory_bytes) : given;
   }
 
   Error unknown_class(std::string_view name, std::string_view where) {
-    return Error(Code::bad_content, "class '{}' is not in the class table", printable(name))
-        .at(where)
-        .because("the class table comes from " + request_.classes_from)
-        .hint(request_.extends_set
-                  ? "pass --new-classes append to add it behind the others, or remove it"
-                  : "make the table from the split that has all classes, or remove this class");
+    return not_in_class_table(
+        name, where,
+        request_.class_names.empty() ? request_.classes_from : request_.class_names_from,
+        request_.extends_set);
   }
 
   void refuse_hidden_images(const std::string& name) {
@@ -332,7 +332,8 @@ class FolderSource final : public Source {
                   fmt::format("{}", fmt::join(classes, ", ")))
           .at(request_.root)
           .hint(fmt::format(
-              "convert {} first, then each other split with --classes-from its result",
+              "name one of them, {}; 'shale convert' of the folder itself makes a dataset of each "
+              "in a directory",
               join_path(request_.root, std::count(classes.begin(), classes.end(), "train") > 0
                                            ? "train"
                                            : classes[0])));
@@ -551,6 +552,8 @@ std::vector<std::pair<std::string, std::string>> listing_facts(const FolderReque
   // Of listings without it there are some that an older shale wrote.
   if (const SoughtFiles sought(request.suffixes); !sought.are_images())
     facts.emplace_back("ext", sought.text());
+  if (!request.class_names.empty())
+    facts.emplace_back("class names", hash_of_classes(request.class_names).hex());
   return facts;
 }
 

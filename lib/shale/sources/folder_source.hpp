@@ -32,6 +32,9 @@ struct FolderRequest {
   std::string root;
   std::string labels_file;      ///< CSV or TSV of path,label; empty: labels are the class folders
   std::string classes_from;     ///< a dataset or a text file; empty: the table is made here
+  /// The table itself, and the folder that it was made of, for messages; empty: none.
+  std::vector<std::string> class_names = {};
+  std::string class_names_from = {};
   bool extends_set = false;     ///< `classes_from` is the dataset that the samples come behind
   bool adds_classes = false;    ///< those that `classes_from` lacks come behind it, by name
   bool may_mix_labels = false;  ///< numbers beside names are names, as with a class table

@@ -20,6 +20,10 @@ struct InputRequest {
       fields;  ///< of a dataset or of arrays: only these, in this order; empty: all
   std::string generator;
   std::string labels_file, classes_from;
+  /// The class table itself, instead of `classes_from`, and the folder that it was made of, for
+  /// messages. Empty: none.
+  std::vector<std::string> class_names = {};
+  std::string class_names_from = {};
   /// The dataset that the samples come behind, if it has classes: a folder takes its table, and may
   /// add classes behind it. Empty: none.
   std::string extended_set = {};

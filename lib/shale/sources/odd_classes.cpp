@@ -33,12 +33,6 @@ bool stands_in(std::span<const std::string_view> names, std::string_view folder)
 
 }  // namespace
 
-bool is_split_name(std::string_view name) {
-  constexpr std::array<std::string_view, 5> kSplits = {"train", "val", "valid", "validation",
-                                                       "test"};
-  return std::find(kSplits.begin(), kSplits.end(), name) != kSplits.end();
-}
-
 std::vector<std::string> notes_on_classes(const std::vector<std::string>& classes) {
   std::vector<std::string> notes;
   std::vector<std::string> splits, images, annotations;

@@ -6,9 +6,6 @@
 
 namespace shale {
 
-/// True for the names of folders that hold splits rather than samples of a class: "train" ...
-[[nodiscard]] bool is_split_name(std::string_view name);
-
 /// What to tell of class folders whose names say that they are none: splits, or images and their
 /// annotations. They are read as classes, as torchvision reads them.
 [[nodiscard]] std::vector<std::string> notes_on_classes(const std::vector<std::string>& classes);

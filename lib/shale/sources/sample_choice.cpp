@@ -105,8 +105,7 @@ class RowResolver {
     return lines.kind() == ListKind::rows ? rows_of_lines(lines) : rows_of_keys(lines);
   }
 
- private:
-  ExternalSorter rows_of_array(const std::string& path) {
+  [[nodiscard]] ExternalSorter rows_of_array(const std::string& path) {
     const NumberFile file(path);
     using Kind = NumberFile::Kind;
     if (file.kind() != Kind::signed_integer && file.kind() != Kind::unsigned_integer) {
@@ -137,6 +136,7 @@ class RowResolver {
     return rows;
   }
 
+ private:
   ExternalSorter rows_of_lines(const LineList& lines) {
     ExternalSorter rows(scratch_, memory_);
     std::string entry;
@@ -257,6 +257,7 @@ ChosenRows::ChosenRows(const SampleChoice& choice, Source& whole, const std::str
   const std::uint64_t samples = whole.info().manifest.samples;
   RowResolver resolver(whole, scratch_folder, memory_bytes, events);
   std::optional<ExternalSorter> selected, excluded;
+  if (!choice.rows_file.empty()) selected = resolver.rows_of_array(choice.rows_file);
   if (!choice.select_file.empty()) selected = resolver.rows_of(choice.select_file);
   if (!choice.exclude_file.empty()) excluded = resolver.rows_of(choice.exclude_file);
 

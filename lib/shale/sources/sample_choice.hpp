@@ -22,8 +22,12 @@ namespace shale {
 /// skipped. Rows count from 0, in the order that the input has without a shuffle.
 struct SampleChoice {
   std::string select_file, exclude_file;  ///< empty: all, none
+  /// Instead of both: a file of shale's own with the rows, as SplitRows writes it.
+  std::string rows_file = {};
 
-  [[nodiscard]] bool is_all() const { return select_file.empty() && exclude_file.empty(); }
+  [[nodiscard]] bool is_all() const {
+    return select_file.empty() && exclude_file.empty() && rows_file.empty();
+  }
 };
 
 /// The option under which a manifest has ChosenRows::hash(); it is there only if some were left

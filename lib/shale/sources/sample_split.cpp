@@ -10,6 +10,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/flow/permutation.hpp"
 #include "shale/shards/csv.hpp"
+#include "shale/sources/label_reader.hpp"
 #include "shale/sources/text_lines.hpp"
 
 // Lists are resolved by sorting, all numbers big-endian:
@@ -24,6 +25,10 @@ namespace {
 constexpr std::string_view kSplitListSuffixes[] = {".avi",  ".mp4", ".mkv", ".webm", ".mov", ".mpg",
                                                    ".mpeg", ".m4v", ".wmv", ".flv",  ".3gp"};
 constexpr std::uint64_t kSplitHashBytes = 16, kNumber = 8, kSorters = 5;
+// Of a label in memory; few labels are always taken, as many as of ImageNet's 21,841 classes.
+constexpr std::uint64_t kLabelBytes = 64, kLeastLabels = 65'536;
+// Of a source of fixed rows, which may have to put them together.
+constexpr std::uint64_t kRowsAtOnce = 4096, kBytesAtOnce = 1 << 20;
 
 std::string_view without_slashes(std::string_view text) {
   while (text.ends_with('/')) text.remove_suffix(1);
@@ -74,10 +79,9 @@ std::string hash_of(std::string_view key) {
   return std::string(as_text(xxh3_128(as_bytes(key)).bytes()));
 }
 
-std::size_t column_of(const Schema& schema, Kind kind) {
-  const auto found = std::ranges::find(schema.fields, kind, &Field::kind);
-  if (found == schema.fields.end())
-    throw Error(Code::bug, "a split of samples without a field of kind {}", name_of(kind));
+std::optional<std::size_t> list_of(const Schema& schema) {
+  const auto found = std::ranges::find(schema.fields, Kind::list, &Field::kind);
+  if (found == schema.fields.end()) return std::nullopt;
   return static_cast<std::size_t>(found - schema.fields.begin());
 }
 
@@ -130,7 +134,7 @@ std::vector<std::uint64_t> shares_of(std::uint64_t count, const std::vector<Spli
 
 SampleSplit::SampleSplit(SplitRequest request, Source& whole, std::uint64_t seed,
                          const std::string& scratch_folder, std::uint64_t memory_bytes,
-                         const Events& events)
+                         const Events& events, ChosenRows* among)
     : request_(std::move(request)),
       seed_(seed),
       scratch_folder_(scratch_folder),
@@ -138,27 +142,61 @@ SampleSplit::SampleSplit(SplitRequest request, Source& whole, std::uint64_t seed
       events_(events),
       samples_(sorter()),
       listed_(sorter()) {
-  take_samples(whole);
+  take_samples(whole, among);
   if (request_.has_files()) resolve_lists();
   rewind();
 }
 
 ExternalSorter SampleSplit::sorter() const { return {scratch_folder_, memory_bytes_}; }
 
-void SampleSplit::take_samples(Source& whole) {
-  const std::size_t label = column_of(whole.info().schema, Kind::integer);
-  const std::size_t list = column_of(whole.info().schema, Kind::list);
+void SampleSplit::take_samples(Source& whole, ChosenRows* among) {
+  const std::optional<std::size_t> list = list_of(whole.info().schema);
+  if (request_.has_files() && !list) throw Error(Code::bug, "lists of samples that are not videos");
+  LabelReader labels(whole.info());
+  std::uint64_t first = 0, taken = 0;
   std::string entry;
-  for (std::uint64_t row = 0; const std::optional<PendingSample> sample = whole.next(1); ++row) {
+  const std::uint64_t row_bytes = std::max<std::uint64_t>(1, whole.info().row_bytes.value_or(1));
+  const std::uint64_t most = std::clamp<std::uint64_t>(kBytesAtOnce / row_bytes, 1, kRowsAtOnce);
+  while (const std::optional<PendingSample> run = whole.next(most)) {
     events_.stop_if_asked();
-    entry.clear();
-    append_big_endian(entry, row);
-    append_big_endian(entry, sample->cells[label].integer);
-    append_big_endian(entry, sample->cells[list].place.count);
-    samples_.add(entry + sample->key);
-    ++classes_[sample->cells[label].integer].all;
+    const std::vector<std::int64_t>& of_run = labels.of(*run);
+    for (std::uint64_t i = 0; i < run->rows; ++i) {
+      if (among != nullptr) {
+        if (taken == among->count()) return samples_.finish();
+        if (among->at(taken) != first + i) continue;
+        ++taken;
+      }
+      entry.clear();
+      append_big_endian(entry, first + i);
+      append_big_endian(entry, of_run[i]);
+      append_big_endian(entry, list ? run->cells[*list].place.count : std::uint32_t{0});
+      if (list) entry += run->key;
+      samples_.add(entry);
+      count_label(of_run[i]);
+    }
+    first += run->rows;
   }
   samples_.finish();
+}
+
+void SampleSplit::count_label(std::int64_t label) {
+  if (++classes_[label].all > 1) return;
+  const std::uint64_t most = std::max(kLeastLabels, memory_bytes_ / kLabelBytes);
+  if (classes_.size() <= most) return;
+  throw Error(Code::limit,
+              "--split takes a share of each label, but there are more than {} of them: the field "
+              "'label' seems not to be one",
+              most)
+      .hint("raise --memory, or name the samples of each list in files");
+}
+
+std::vector<std::uint64_t> SampleSplit::counts() const {
+  std::vector<std::uint64_t> counts(request_.parts.size());
+  for (const auto& [label, of_class] : classes_) {
+    const std::vector<std::uint64_t> of_label = shares_of(of_class.all, request_.parts);
+    for (std::size_t part = 0; part < counts.size(); ++part) counts[part] += of_label[part];
+  }
+  return counts;
 }
 
 void SampleSplit::rewind() {

@@ -10,6 +10,7 @@
 #include "shale/base/events.hpp"
 #include "shale/format/source.hpp"
 #include "shale/io/external_sorter.hpp"
+#include "shale/sources/sample_choice.hpp"
 #include "shale/sources/split_request.hpp"
 
 namespace shale {
@@ -35,26 +36,32 @@ class SampleSplit {
     std::string key;
     std::uint64_t row = 0;
     std::int64_t label = 0;
-    std::uint32_t elements = 0;  ///< of its list
+    std::uint32_t elements = 0;  ///< of its list; without lists 0, and the key is empty
     std::size_t part = kNoPart;  ///< kNoPart: no file names it
   };
 
-  /// Reads all of `whole`, which is at its first sample, not shuffled, and has one integer, the
-  /// label. Memory: `memory_bytes`, at least 5 MiB. Errors: Code::bad_content with file and line
-  /// for a key of no sample, and for a sample that comes twice; same as TextLines;
-  /// Code::interrupted.
+  /// Reads all of `whole`, which is at its first sample and not shuffled. Samples without an
+  /// integer `label` are one class. Files need samples with lists. `among`: the rows that are
+  /// divided; null: all. Memory: `memory_bytes`, at least 5 MiB, and what the labels take.
+  /// Errors: Code::bad_content with file and line for a key of no sample, and for a sample that
+  /// comes twice; Code::limit for more labels than the memory holds; same as TextLines and
+  /// LabelReader; Code::interrupted.
   SampleSplit(SplitRequest request, Source& whole, std::uint64_t seed,
-              const std::string& scratch_folder, std::uint64_t memory_bytes, const Events& events);
+              const std::string& scratch_folder, std::uint64_t memory_bytes, const Events& events,
+              ChosenRows* among = nullptr);
 
   [[nodiscard]] std::optional<Entry> next();
   /// Starts again at the first sample.
   void rewind();
+  /// By shares: how many samples each part gets.
+  [[nodiscard]] std::vector<std::uint64_t> counts() const;
 
  private:
   struct OfClass {
     std::uint64_t all = 0, seen = 0;
   };
-  void take_samples(Source& whole);
+  void take_samples(Source& whole, ChosenRows* among);
+  void count_label(std::int64_t label);
   void resolve_lists();
   void sort_wanted(ExternalSorter& wanted) const;
   void join(ExternalSorter& wanted, ExternalSorter& found);

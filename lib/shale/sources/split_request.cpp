@@ -7,17 +7,17 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/shards/naming.hpp"
 
 namespace shale {
 namespace {
 
-constexpr std::string_view kSplitNames[] = {"train", "val", "test"};
 constexpr double kRoundingOfShares = 1e-9;
 
 std::string name_in_word(std::string_view name, std::string_view word) {
-  const auto* const known = std::find(std::begin(kSplitNames), std::end(kSplitNames), name);
-  if (known != std::end(kSplitNames)) return std::string(name);
-  throw Error(Code::usage, "--split '{}': the list '{}' is not one of train, val, test",
+  if (is_split_name(name)) return std::string(name);
+  throw Error(Code::usage,
+              "--split '{}': the list '{}' is not one of train, val, valid, validation, test",
               printable(word), printable(name))
       .hint("write train=0.7,test=0.3, or train=FILE,test=FILE");
 }
@@ -25,7 +25,7 @@ std::string name_in_word(std::string_view name, std::string_view word) {
 // Of a file that is given without one.
 std::string name_of_file(std::string_view path) {
   const std::string_view file = path.substr(path.rfind('/') + 1);
-  for (const std::string_view name : kSplitNames) {
+  for (const std::string_view name : {"train", "validation", "valid", "val", "test"}) {
     if (file.starts_with(name)) return std::string(name);
   }
   throw Error(Code::usage, "--split '{}': the name of the file does not say which list it is",

@@ -8,7 +8,7 @@ namespace shale {
 
 /// One list of a split: a share of the samples, or those that a file names.
 struct SplitPart {
-  std::string name;  ///< train, val or test
+  std::string name;  ///< one of kSplitNames
   double share = 0;  ///< 0 where `file` has them
   std::string file = {};
 };
@@ -21,8 +21,8 @@ struct SplitRequest {
   [[nodiscard]] bool has_files() const { return !parts.empty() && !parts.front().file.empty(); }
 };
 
-/// `train=0.7,test=0.3`, `train=FILE,test=FILE`, or names of files that begin with train, val or
-/// test: `trainlist01.txt,testlist01.txt`. Entries are separated by commas, `words` are joined.
+/// `train=0.7,test=0.3`, `train=FILE,test=FILE`, or names of files that begin with one of
+/// kSplitNames: `trainlist01.txt,testlist01.txt`. Entries are separated by commas, `words` are joined.
 /// Errors: Code::usage for a name that is unknown or comes twice, a share that is not a number
 /// between 0 and 1, shares that do not add up to 1, shares beside files.
 [[nodiscard]] SplitRequest parse_split(const std::vector<std::string>& words);

@@ -36,7 +36,7 @@ namespace {
 constexpr std::uint64_t kComparedBytes = 256 * 1024;
 constexpr std::size_t kPairsAtOnce = 64;
 constexpr std::string_view kComparesAll =
-    "the dataset was made with --select or --exclude, but datasets and arrays are compared as a "
+    "the dataset was made with --select, --exclude or --split, but datasets and arrays are compared as a "
     "whole";
 constexpr std::uint64_t kSkipped = ~std::uint64_t{0};
 
@@ -549,7 +549,8 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
       Comparison(request, dataset, !is_unlabelled, sink, events).run(*source);
   if (has_chosen_samples(manifest))
     notes.push_back(fmt::format(
-        "{} of the source are not in the dataset, which was made with --select or --exclude",
+        "{} of the source are not in the dataset, which was made with --select, --exclude or "
+        "--split",
         format_counted(left_out, "sample", "samples")));
 }
 

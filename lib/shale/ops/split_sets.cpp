@@ -1,0 +1,254 @@
+#include "shale/ops/split_sets.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/ranges.h>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/io/path_facts.hpp"
+#include "shale/io/temporary_folder.hpp"
+#include "shale/ops/choose_part.hpp"
+#include "shale/ops/dataset_output.hpp"
+#include "shale/shards/naming.hpp"
+#include "shale/shards/place.hpp"
+#include "shale/shards/refuse_nested.hpp"
+#include "shale/shards/work_folder.hpp"
+#include "shale/sources/open_input.hpp"
+#include "shale/sources/split_folders.hpp"
+#include "shale/sources/split_rows.hpp"
+
+namespace shale {
+namespace {
+
+// .OUT.shale, beside the output: it holds off a second run of several splits, and has what all of
+// them share. Where it cannot be made there is neither, and each split still has its own lock.
+class SharedFolder {
+ public:
+  SharedFolder(const std::string& output, bool is_dry_run) {
+    if (is_dry_run) return;
+    try {
+      work_.emplace(output);
+      work_->folder.clear();
+    } catch (const Error& error) {
+      if (error.code() != Code::io && error.code() != Code::not_found) throw;
+    }
+  }
+  ~SharedFolder() {
+    if (work_) work_->folder.remove();
+  }
+  SharedFolder(const SharedFolder&) = delete;
+  SharedFolder& operator=(const SharedFolder&) = delete;
+
+  [[nodiscard]] std::string scratch() const {
+    return work_ ? work_->folder.path() : temporary_folder();
+  }
+  /// Where the list of the input's files is made; empty: nowhere.
+  [[nodiscard]] std::string listing() const {
+    return work_ ? work_->folder.new_listing_path() : std::string();
+  }
+
+ private:
+  struct Held {
+    explicit Held(const std::string& output) : folder(WorkFolder::of_file(output)) {}
+    WorkFolder folder;
+  };
+  std::optional<Held> work_;
+};
+
+std::string without_slashes(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+// Of a part: the directory that all parts were asked for.
+std::string directory_of(const ConvertRequest& request) {
+  const std::string output = without_slashes(request.output);
+  return request.part ? output.substr(0, output.rfind('/')) : output;
+}
+
+void refuse_options(const ConvertRequest& request, bool is_folder) {
+  const std::string_view option = request.is_append                               ? "--append"
+                                  : is_folder && !request.choice.is_all()         ? "--select"
+                                  : is_folder && !request.shared_listing.empty()  ? "--listing"
+                                                                                  : "";
+  if (option.empty()) return;
+  throw Error(Code::usage, "{} is for one dataset, but {} several", option,
+              is_folder ? "the input holds splits, and becomes" : "--split makes")
+      .at(is_folder ? request.inputs.front() : request.output)
+      .hint(option == "--append" ? "append one split at a time: name its folder, and its dataset"
+            : option == "--select" ? "convert each split by itself, with --select or --exclude and "
+                                     "--classes-from"
+                                   : "leave it out");
+}
+
+// What stands in the output that these splits would not replace: a reader would take it for one of
+// them.
+void refuse_other_sets(const std::string& output, const std::vector<std::string>& names) {
+  const Place place = look_at(output);
+  if (place == Place::other_file) refuse_strange_output(output, place);
+  if (place == Place::dataset || place == Place::unfinished) {
+    throw Error(Code::exists, "is a dataset itself, and these splits would stand inside of it")
+        .at(output)
+        .hint("choose another output");
+  }
+  for (const std::string& name : splits_in(output)) {
+    if (std::ranges::find(names, name) != names.end()) continue;
+    throw Error(Code::exists, "holds a dataset, but this command makes {}",
+                fmt::format("{}", fmt::join(names, ", ")))
+        .at(join_path(output, name))
+        .hint("remove it if it is of an earlier split, or choose another output");
+  }
+}
+
+Events events_of_split(const Events& events, const std::string& name) {
+  Events of_split = events;
+  of_split.note = [&events, name](std::string_view sentence) {
+    events.say(fmt::format("{}: {}", name, sentence));
+  };
+  return of_split;
+}
+
+void add_counts(std::map<std::string, std::uint64_t>& to,
+                const std::map<std::string, std::uint64_t>& more) {
+  for (const auto& [name, count] : more) to[name] += count;
+}
+
+// All splits as one.
+void add_to(ConvertReport& all, const ConvertReport& one) {
+  if (all.splits.empty()) {
+    all = one;
+    all.split.clear();
+    all.first_skipped.clear();
+    all.notes.clear();
+    all.verification.first_findings.clear();
+    return;
+  }
+  Manifest& sum = all.manifest;
+  sum.digest.append(one.manifest.digest);
+  sum.source.samples += one.manifest.source.samples;
+  sum.source.bytes += one.manifest.source.bytes;
+  sum.payload_bytes += one.manifest.payload_bytes;
+  sum.shard_count += one.manifest.shard_count;
+  sum.skipped += one.manifest.skipped;
+  sum.ignored += one.manifest.ignored;
+  if (sum.images && one.manifest.images) {
+    add_counts(sum.images->types, one.manifest.images->types);
+    add_counts(sum.images->odd, one.manifest.images->odd);
+  }
+  all.file_bytes += one.file_bytes;
+  all.data_bytes += one.data_bytes;
+  all.skipped += one.skipped;
+  all.was_complete = all.was_complete && one.was_complete;
+  all.was_compared = all.was_compared && one.was_compared;
+  all.was_verified = all.was_verified && one.was_verified;
+  all.verification.findings += one.verification.findings;
+}
+
+struct OneSplit {
+  std::string name;
+  ConvertRequest request;
+};
+
+ConvertReport convert_all(std::vector<OneSplit> splits, const ConvertRequest& whole,
+                          const Events& events, const ConvertOne& convert_one) {
+  const std::string output = directory_of(whole);
+  ConvertReport all;
+  std::vector<ConvertReport> reports;
+  for (OneSplit& split : splits) {
+    ConvertRequest& request = split.request;
+    request.split = {};
+    request.part.reset();
+    request.output = join_path(output, split.name);
+    if (whole.part) choose_part(request, *whole.part);
+    ConvertReport report = convert_one(request, events_of_split(events, split.name));
+    report.split = split.name;
+    report.output = request.output;
+    add_to(all, report);
+    all.splits.emplace_back();  // add_to: there was one
+    reports.push_back(std::move(report));
+  }
+  all.splits = std::move(reports);
+  all.output = output;
+  return all;
+}
+
+ConvertReport convert_folders(const ConvertRequest& request, const SplitFolders& splits,
+                              const Events& events, const ConvertOne& convert_one) {
+  refuse_options(request, true);
+  const std::string output = directory_of(request);
+  refuse_other_sets(output, splits.names);
+  refuse_nested({output}, inputs_of(request));
+  std::vector<OneSplit> all;
+  for (const std::string& name : splits.names) {
+    OneSplit split{.name = name, .request = request};
+    static_cast<InputRequest&>(split.request) = input_of_split(request, splits, name);
+    all.push_back(std::move(split));
+  }
+  for (const std::string& name : splits.without_classes)  // now, not when others are written
+    (void)open_input(input_of_split(request, splits, name), temporary_folder(), events);
+  if (splits.others > 0) {
+    std::vector<std::string> names;
+    for (const std::string& name : splits.beside) names.push_back(printable(name));
+    events.say(fmt::format("{} left out: {}{}",
+                           format_counted(splits.others, "entry beside the splits is",
+                                          "entries beside the splits are"),
+                           fmt::join(names, ", "), splits.others > names.size() ? " ..." : ""));
+  }
+  const SharedFolder shared(output, request.is_dry_run);
+  return convert_all(std::move(all), request, events, convert_one);
+}
+
+void say_division(const SplitRows& rows, const SplitRequest& split, const Events& events) {
+  if (split.has_files()) {
+    if (rows.unlisted() == 0) return;
+    return events.say(fmt::format(
+        "{} left out", format_counted(rows.unlisted(), "sample is in no file of --split, and is",
+                                      "samples are in no file of --split, and are")));
+  }
+  if (rows.has_labels()) return;
+  events.say("the samples have no integer field 'label': the shares are taken of all together");
+}
+
+ConvertReport divide(const ConvertRequest& request, const Events& events,
+                     const ConvertOne& convert_one) {
+  refuse_options(request, false);
+  const std::string output = directory_of(request);
+  std::vector<std::string> names;
+  for (const SplitPart& part : request.split.parts) names.push_back(part.name);
+  refuse_other_sets(output, names);
+  refuse_nested({output}, inputs_of(request));
+  const SharedFolder shared(output, request.is_dry_run);
+  const std::string scratch = shared.scratch();
+  InputRequest input = request;
+  input.new_listing = shared.listing();
+  input.output = output;
+  const SplitRows rows(input, request.split, scratch, events);
+  say_division(rows, request.split, events);
+  std::vector<OneSplit> all;
+  for (std::size_t part = 0; part < names.size(); ++part) {
+    OneSplit split{.name = names[part], .request = request};
+    split.request.choice = {
+        .select_file = {}, .exclude_file = {}, .rows_file = rows.file_of(part)};
+    // The folder is listed once for all.
+    if (!input.new_listing.empty() && stands(input.new_listing))
+      split.request.stored_listing = input.new_listing;
+    all.push_back(std::move(split));
+  }
+  return convert_all(std::move(all), request, events, convert_one);
+}
+
+}  // namespace
+
+std::optional<ConvertReport> convert_splits(const ConvertRequest& request, const Events& events,
+                                            const ConvertOne& convert_one) {
+  if (format_of_output(request.output) != nullptr || !request.layout.empty()) return std::nullopt;
+  if (!request.split.is_empty()) return divide(request, events, convert_one);
+  if (const std::optional<SplitFolders> splits = find_split_folders(request))
+    return convert_folders(request, *splits, events, convert_one);
+  return std::nullopt;
+}
+
+}  // namespace shale

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "shale/format/source.hpp"
+#include "shale/io/batch_reader.hpp"
+
+namespace shale {
+
+/// The labels of pending samples: the integer field `label`; 0 for all if there is none. One thread.
+class LabelReader {
+ public:
+  explicit LabelReader(const SourceInfo& source);
+  [[nodiscard]] bool has_labels() const { return field_.has_value(); }
+  /// One for each of its rows; those of a run of fixed rows are read. Valid until the next call.
+  /// Errors: Code::io; Code::damaged for a file that has shrunk; same as read_number.
+  [[nodiscard]] const std::vector<std::int64_t>& of(const PendingSample& sample);
+
+ private:
+  void take_column(const PendingSample& run);
+
+  const SourceInfo& source_;
+  std::optional<std::size_t> field_;
+  BatchReader reader_;
+  std::vector<std::byte> column_;
+  std::vector<std::int64_t> labels_;
+};
+
+}  // namespace shale

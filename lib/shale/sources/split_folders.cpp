@@ -1,0 +1,126 @@
+#include "shale/sources/split_folders.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "shale/base/error.hpp"
+#include "shale/datasets/foreign_file.hpp"
+#include "shale/io/walk.hpp"
+#include "shale/shards/naming.hpp"
+#include "shale/shards/place.hpp"
+#include "shale/sources/class_table.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::string_view kTrain = "train";
+constexpr std::size_t kShownBeside = 3;
+
+bool may_be_splits(const InputRequest& request) {
+  if (request.inputs.size() != 1 || !request.labels_file.empty()) return false;
+  const std::string& input = request.inputs.front();
+  if (input == "-" || url_error(input)) return false;
+  return look_at(input) == Place::other_folder && !file_of_path(input);
+}
+
+// Sub-folders, sorted bytewise.
+template <class Beside>
+std::vector<std::string> folders_in(const std::string& folder, HiddenPolicy hidden, Beside beside) {
+  std::vector<std::string> names;
+  const auto keeps = [&](const FolderEntry& entry) {
+    const bool is_hidden = entry.name.starts_with('.') && hidden != HiddenPolicy::keep;
+    const bool is_taken = entry.is_directory && !is_hidden;
+    if (!is_taken) beside(entry.name);
+    return is_taken;
+  };
+  for (const FolderEntry& entry : list_folder(folder, keeps)) names.push_back(entry.name);
+  return names;
+}
+
+std::vector<std::string> classes_in(const std::string& folder, HiddenPolicy hidden) {
+  return folders_in(folder, hidden, [](const std::string&) {});
+}
+
+// One of the splits has classes that the table lacks: said before anything is written.
+void refuse_unknown_classes(const InputRequest& request, SplitFolders& splits,
+                            const ClassTable& table, const std::string& table_from) {
+  for (const std::string& name : splits.names) {
+    const std::string folder = join_path(request.inputs.front(), name);
+    const std::vector<std::string> classes = classes_in(folder, request.hidden);
+    if (classes.empty()) splits.without_classes.push_back(name);
+    for (const std::string& one : classes) {
+      if (table.label_of(one)) continue;
+      throw not_in_class_table(one, join_path(folder, one), table_from, false);
+    }
+  }
+}
+
+void find_classes(const InputRequest& request, SplitFolders& splits) {
+  const std::string& root = request.inputs.front();
+  if (!request.classes_from.empty()) {
+    return refuse_unknown_classes(request, splits,
+                                  load_class_table(request.classes_from, request.memory_bytes),
+                                  request.classes_from);
+  }
+  const bool has_train = splits.names.front() == kTrain;
+  splits.classes_from = has_train ? join_path(root, kTrain) : root;
+  if (has_train) {
+    splits.classes = classes_in(splits.classes_from, request.hidden);
+  } else {
+    std::set<std::string> all;
+    for (const std::string& name : splits.names) {
+      for (std::string& one : classes_in(join_path(root, name), request.hidden))
+        all.insert(std::move(one));
+    }
+    splits.classes.assign(all.begin(), all.end());
+  }
+  refuse_unknown_classes(request, splits,
+                         ClassTable(splits.classes, splits.classes_from, request.memory_bytes),
+                         splits.classes_from);
+}
+
+// True if the splits are datasets of shale's, which have their labels.
+bool are_datasets(const std::string& root, const std::vector<std::string>& names) {
+  const auto is_dataset = [&](const std::string& name) {
+    return holds_dataset(join_path(root, name));
+  };
+  const auto dataset = std::ranges::find_if(names, is_dataset);
+  if (dataset == names.end()) return false;
+  const auto other = std::ranges::find_if_not(names, is_dataset);
+  if (other == names.end()) return true;
+  throw Error(Code::bad_content, "is not a dataset, but {} is", join_path(root, *dataset))
+      .at(join_path(root, *other))
+      .hint("convert them one by one");
+}
+
+}  // namespace
+
+std::optional<SplitFolders> find_split_folders(const InputRequest& request) {
+  if (!may_be_splits(request)) return std::nullopt;
+  const std::string& root = request.inputs.front();
+  SplitFolders splits;
+  bool are_splits = true;
+  for (std::string& name : folders_in(root, request.hidden, [&](const std::string& other) {
+         ++splits.others;
+         if (splits.beside.size() < kShownBeside) splits.beside.push_back(other);
+       })) {
+    are_splits = are_splits && is_split_name(name);
+    splits.names.push_back(std::move(name));
+  }
+  if (splits.names.empty() || !are_splits) return std::nullopt;
+  const auto train = std::ranges::find(splits.names, kTrain);
+  if (train != splits.names.end()) std::rotate(splits.names.begin(), train, train + 1);
+  if (!are_datasets(root, splits.names)) find_classes(request, splits);
+  return splits;
+}
+
+InputRequest input_of_split(const InputRequest& request, const SplitFolders& splits,
+                            const std::string& name) {
+  InputRequest one = request;
+  one.inputs = {join_path(request.inputs.front(), name)};
+  one.class_names = splits.classes;
+  one.class_names_from = splits.classes_from;
+  return one;
+}
+
+}  // namespace shale

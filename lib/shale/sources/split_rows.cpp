@@ -1,0 +1,137 @@
+#include "shale/sources/split_rows.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "shale/arrays/number_file.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/io/write_fully.hpp"
+#include "shale/sources/label_reader.hpp"
+#include "shale/sources/open_input.hpp"
+#include "shale/sources/sample_split.hpp"
+#include "shale/sources/text_lines.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::size_t kSplitPieceBytes = 64 * 1024;
+
+// An .npy file of so many rows, as they come.
+class RowsFile {
+ public:
+  RowsFile(const NamelessFile& file, std::uint64_t rows)
+      : file_(file), piece_(row_numbers_header(rows)) {}
+
+  void add(std::uint64_t row) {
+    const Bytes bytes = bytes_of(row);
+    piece_.insert(piece_.end(), bytes.begin(), bytes.end());
+    if (piece_.size() >= kSplitPieceBytes) flush();
+  }
+  void flush() {
+    write_fully(file_.descriptor(), piece_, offset_, file_.path());
+    offset_ += piece_.size();
+    piece_.clear();
+  }
+
+ private:
+  const NamelessFile& file_;
+  std::vector<std::byte> piece_;
+  std::uint64_t offset_ = 0;
+};
+
+}  // namespace
+
+SplitRows::SplitRows(const InputRequest& input, const SplitRequest& split,
+                     const std::string& scratch_folder, const Events& events)
+    : input_(input),
+      choice_(std::exchange(input_.choice, {})),
+      scratch_folder_(scratch_folder),
+      events_(events) {
+  input_.is_shuffled = false;
+  input_.part.reset();
+  for (std::size_t part = 0; part < split.parts.size(); ++part)
+    files_.push_back(std::make_unique<NamelessFile>(scratch_folder));
+  split.has_files() ? take_lists(split) : take_shares(split, input.seed);
+  for (std::size_t part = 0; part < split.parts.size(); ++part) {
+    if (counts_[part] > 0) continue;
+    throw Error(Code::bad_content, "--split leaves no sample for '{}'", split.parts[part].name)
+        .at(input.inputs.front())
+        .hint("give it a larger share, or leave it out");
+  }
+}
+
+void SplitRows::take_shares(const SplitRequest& split, std::uint64_t seed) {
+  const std::unique_ptr<ChosenRows> among = choice_.is_all() ? nullptr : chosen(choice_);
+  const std::unique_ptr<Source> whole = open_input(input_, scratch_folder_, events_);
+  has_labels_ = LabelReader(whole->info()).has_labels();
+  SampleSplit samples(split, *whole, seed, scratch_folder_, list_memory(input_.memory_bytes),
+                      events_, among.get());
+  counts_ = samples.counts();
+  unlisted_ = whole->info().manifest.samples -
+              std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
+  std::vector<RowsFile> rows;
+  for (std::size_t part = 0; part < split.parts.size(); ++part)
+    rows.emplace_back(*files_[part], counts_[part]);
+  while (const std::optional<SampleSplit::Entry> sample = samples.next()) {
+    events_.stop_if_asked();
+    rows[sample->part].add(sample->row);
+  }
+  for (RowsFile& of_part : rows) of_part.flush();
+}
+
+std::unique_ptr<ChosenRows> SplitRows::chosen(const SampleChoice& choice) {
+  const std::unique_ptr<Source> whole = open_input(input_, scratch_folder_, events_);
+  unlisted_ = whole->info().manifest.samples;
+  return std::make_unique<ChosenRows>(choice, *whole, scratch_folder_,
+                                      list_memory(input_.memory_bytes), events_);
+}
+
+void SplitRows::take_lists(const SplitRequest& split) {
+  std::vector<std::unique_ptr<ChosenRows>> of_parts;
+  if (!choice_.select_file.empty()) {
+    throw Error(Code::usage, "--select and files in --split exclude each other")
+        .hint("name the samples that are taken in the files of --split");
+  }
+  for (const SplitPart& part : split.parts) {
+    of_parts.push_back(
+        chosen({.select_file = part.file, .exclude_file = choice_.exclude_file, .rows_file = {}}));
+    counts_.push_back(of_parts.back()->count());
+  }
+  // The rows of all parts side by side, ascending.
+  std::vector<std::uint64_t> next(of_parts.size());
+  std::optional<std::pair<std::uint64_t, std::size_t>> previous;
+  while (true) {
+    events_.stop_if_asked();
+    std::optional<std::pair<std::uint64_t, std::size_t>> least;
+    for (std::size_t part = 0; part < of_parts.size(); ++part) {
+      if (next[part] == counts_[part]) continue;
+      const std::pair row(of_parts[part]->at(next[part]), part);
+      if (!least || row < *least) least = row;
+    }
+    if (!least) break;
+    if (previous && previous->first == least->first)
+      throw listed_in_two(least->first, split.parts[previous->second], split.parts[least->second]);
+    ++next[least->second];
+    --unlisted_;
+    previous = least;
+  }
+  for (std::size_t part = 0; part < of_parts.size(); ++part)
+    of_parts[part]->write_array(*files_[part], std::nullopt, events_);
+}
+
+Error SplitRows::listed_in_two(std::uint64_t row, const SplitPart& one, const SplitPart& other) {
+  const std::unique_ptr<Source> whole = open_input(input_, scratch_folder_, events_);
+  whole->skip(row);
+  const std::optional<PendingSample> sample = whole->next(1);
+  const std::string key = sample ? sample->key : "";
+  const std::string what =
+      key.empty() ? fmt::format("row {}", row) : fmt::format("the key '{}'", printable(key));
+  return listed_twice(other.file, what,
+                      fmt::format("here for {}, and in {} for {}", other.name, printable(one.file),
+                                  one.name));
+}
+
+}  // namespace shale
