@@ -238,7 +238,7 @@ void declare_convert(CommandLine& line) {
        po::value<std::vector<std::string>>()->composing()->value_name("NAME=SHARE,...|FILE"),
        "write a dataset per list, OUTPUT/NAME: train=0.9,val=0.1, a share of each class, or the "
        "samples that files name, train=FILE,val=FILE; with --layout coclr the lists that its "
-       "readers want")  //
+       "readers want")                                                         //
       ("shuffle", po::bool_switch(), "write the samples in a shuffled order")  //
       ("seed", po::value<std::string>()->default_value("0")->value_name("N"),
        "seed of --shuffle, and of shares in --split")  //

@@ -139,16 +139,15 @@ Verified verify_one(const VerifyRequest& request, const CommonOptions& common, P
   if (report.findings > shown) progress.more_findings(report.findings - shown);
   std::string text;
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
-  text += report.findings == 0
-              ? fmt::format("{}: {} in {}: {}\n", printable(request.dataset),
-                            format_counted(report.samples, "sample", "samples"),
-                            format_counted(report.shards, "shard", "shards"),
-                            proof_of(request, report))
-              : fmt::format("{}: {}{}\n", printable(request.dataset),
-                            format_counted(report.findings, "finding", "findings"),
-                            report.findings == report.bad_when_written
-                                ? ": every byte is as it was written"
-                                : "");
+  text += report.findings == 0 ? fmt::format("{}: {} in {}: {}\n", printable(request.dataset),
+                                             format_counted(report.samples, "sample", "samples"),
+                                             format_counted(report.shards, "shard", "shards"),
+                                             proof_of(request, report))
+                               : fmt::format("{}: {}{}\n", printable(request.dataset),
+                                             format_counted(report.findings, "finding", "findings"),
+                                             report.findings == report.bad_when_written
+                                                 ? ": every byte is as it was written"
+                                                 : "");
   text += opinion_of(report);
   if (common.is_quiet) return verified;
   print(text);
@@ -179,9 +178,8 @@ int worse_of(int one, int other) {
 // A damaged or unfinished split is no reason to say nothing of the others.
 int verify_splits(const VerifyRequest& request, const std::vector<std::string>& splits,
                   const CommonOptions& common, Progress& progress) {
-  Json json = {{"ok", true},    {"shards", 0},
-               {"samples", 0},  {"bytes", 0},
-               {"findings", 0}, {"splits", Json::object()}};
+  Json json = {{"ok", true}, {"shards", 0},   {"samples", 0},
+               {"bytes", 0}, {"findings", 0}, {"splits", Json::object()}};
   const auto add = [&](const char* name, std::uint64_t count) {
     json[name] = json[name].get<std::uint64_t>() + count;
   };

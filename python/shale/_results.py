@@ -148,6 +148,7 @@ class ConvertResult:
     key_digest: Optional[str]
     verification: Optional[VerifyResult]  #: with ``verify``
     notes: Tuple[str, ...]
+    splits: Mapping[str, ConvertResult]  #: of a dataset per split: each of them, by name; all else is their sum, or that of the first
 
 
 @dataclass(frozen=True)

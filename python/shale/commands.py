@@ -93,7 +93,8 @@ def convert(
     """Converts images, arrays or a dataset: the command ``shale convert``, with the same bytes.
 
     Args:
-        source: a folder with one folder of images for each class, a flat folder (with ``labels``), a dataset, a file of
+        source: a folder with one folder of images for each class, a folder of such folders named ``train``, ``val``, ``test`` (each
+            becomes a dataset in ``output``), a flat folder (with ``labels``), a dataset, a file of
             another tool, an .npy or .npz file, or a list of arrays to concatenate. A mapping of names to paths
             makes columns: ``{"x": "x.npy", "y": "y.npy"}``.
         output: the directory of shards to write. A name that ends in .npy, .npz, .pt, .safetensors, .lmdb, .h5, .hdf5 or
@@ -107,9 +108,9 @@ def convert(
         select: take only the samples that this file lists, in the order of the source: a key or row number per line, or
             an .npy file of rows. The manual page of ``shale convert`` tells how lines are read.
         exclude: leave out the samples that this file lists.
-        split: of ``layout="coclr"``: also write the lists that its readers want. ``{"train": 0.7, "test": 0.3}`` takes a share
-            of each class; ``{"train": "trainlist01.txt", "test": "testlist01.txt"}`` takes the videos that files name. A string
-            is as on the command line.
+        split: write a dataset for each name, ``output/train``, ``output/val``: ``{"train": 0.9, "val": 0.1}`` takes a share of each
+            class, ``{"train": "train.txt", "val": "val.txt"}`` the samples that files list, as ``select`` does. A string is as on the
+            command line. With ``layout="coclr"``: the lists that its readers want.
         shuffle: write the samples in a shuffled order.
         seed: of ``shuffle``, and of shares in ``split``; default 0.
         parse: of an LMDB file: ``"plain"`` makes each value one field, ``"msgpack"`` the entries of the map that it holds,
@@ -197,13 +198,23 @@ def convert(
         "memory": byte_size(memory, "memory"),
     }
     result = _run(words, _shale.convert, words, _callback(progress))
-    facts = result["facts"]
+    made = _converted(result["facts"], result["notes"])
+    for each in (made, *made.splits.values()):
+        if each.verification is not None:
+            each.verification.raise_if_damaged()
+    return made
+
+
+def _converted(facts: Dict[str, Any], notes: Tuple[str, ...]) -> ConvertResult:
+    """Of one dataset, or of one for each split."""
+    splits = {name: _converted(each, notes) for name, each in facts.get("splits", {}).items()}
+    first = next(iter(splits.values()), None)
     verification = facts.get("verification")
-    made = ConvertResult(
+    return ConvertResult(
         output=unescaped(facts["output"]),
-        fields=fields_of(facts),
+        fields=first.fields if first else fields_of(facts),
         first_skipped=tuple(
-            SkippedImage(unescaped(each["key"]), each["reason"], unescaped(each["detail"])) for each in facts["first_skipped"]
+            SkippedImage(unescaped(each["key"]), each["reason"], unescaped(each["detail"])) for each in facts.get("first_skipped", ())
         ),
         index=None if facts.get("index") is None else unescaped(facts["index"]),
         images=facts.get("images", {}),
@@ -214,12 +225,10 @@ def convert(
         ordered_digest=facts.get("ordered_digest"),
         key_digest=facts.get("key_digest"),
         verification=None if verification is None else verify_result(verification),
-        notes=result["notes"],
+        notes=notes,
+        splits=splits,
         **take(facts, "format samples bytes shards file_bytes classes skipped ignored dry_run was_complete"),
     )
-    if made.verification is not None:
-        made.verification.raise_if_damaged()
-    return made
 
 
 def verify(

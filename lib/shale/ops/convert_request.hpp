@@ -87,7 +87,8 @@ struct ConvertReport {
   std::vector<SkippedSample> first_skipped;  ///< at most 10; where there is no list, 1000
   bool was_verified = false;
   VerifyReport verification;
-  /// Of a run that writes a dataset per split: each of them; all else is then their sum. Else empty.
+  /// Of a run that writes a dataset per split: each of them; all else is then their sum. Else
+  /// empty.
   std::vector<ConvertReport> splits;
   std::string split, output;  ///< of one of those: its name, and its directory
 };

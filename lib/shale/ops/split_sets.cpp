@@ -70,15 +70,15 @@ std::string directory_of(const ConvertRequest& request) {
 }
 
 void refuse_options(const ConvertRequest& request, bool is_folder) {
-  const std::string_view option = request.is_append                               ? "--append"
-                                  : is_folder && !request.choice.is_all()         ? "--select"
-                                  : is_folder && !request.shared_listing.empty()  ? "--listing"
-                                                                                  : "";
+  const std::string_view option = request.is_append                              ? "--append"
+                                  : is_folder && !request.choice.is_all()        ? "--select"
+                                  : is_folder && !request.shared_listing.empty() ? "--listing"
+                                                                                 : "";
   if (option.empty()) return;
   throw Error(Code::usage, "{} is for one dataset, but {} several", option,
               is_folder ? "the input holds splits, and becomes" : "--split makes")
       .at(is_folder ? request.inputs.front() : request.output)
-      .hint(option == "--append" ? "append one split at a time: name its folder, and its dataset"
+      .hint(option == "--append"   ? "append one split at a time: name its folder, and its dataset"
             : option == "--select" ? "convert each split by itself, with --select or --exclude and "
                                      "--classes-from"
                                    : "leave it out");
@@ -95,7 +95,8 @@ void refuse_other_sets(const std::string& output, const std::vector<std::string>
         .hint("choose another output");
   }
   for (const std::string& name : splits_in(output)) {
-    if (std::ranges::find(names, name) != names.end()) continue;
+    const bool is_one_of_these = std::ranges::find(names, name) != names.end();
+    if (is_one_of_these || !holds_dataset(join_path(output, name))) continue;
     throw Error(Code::exists, "holds a dataset, but this command makes {}",
                 fmt::format("{}", fmt::join(names, ", ")))
         .at(join_path(output, name))
@@ -230,8 +231,7 @@ ConvertReport divide(const ConvertRequest& request, const Events& events,
   std::vector<OneSplit> all;
   for (std::size_t part = 0; part < names.size(); ++part) {
     OneSplit split{.name = names[part], .request = request};
-    split.request.choice = {
-        .select_file = {}, .exclude_file = {}, .rows_file = rows.file_of(part)};
+    split.request.choice = {.select_file = {}, .exclude_file = {}, .rows_file = rows.file_of(part)};
     // The folder is listed once for all.
     if (!input.new_listing.empty() && stands(input.new_listing))
       split.request.stored_listing = input.new_listing;

@@ -56,9 +56,15 @@ bool holds_dataset(const std::string& folder) try {
 std::vector<std::string> splits_in(const std::string& directory) {
   std::vector<std::string> names;
   if (look_at(directory) != Place::other_folder) return names;
+  bool holds_any = false;
   for (const std::string_view name : kSplitNames) {
-    if (holds_dataset(join_path(directory, name))) names.emplace_back(name);
+    const std::string path = join_path(directory, name);
+    const Place place = look_at(path);
+    if (place == Place::absent || place == Place::other_file) continue;
+    holds_any = holds_any || place == Place::dataset || place == Place::unfinished;
+    names.emplace_back(name);  // also one that lacks its manifest: it is not to be passed over
   }
+  if (!holds_any) names.clear();
   return names;
 }
 

@@ -17,8 +17,8 @@ enum class Place { absent, empty_folder, dataset, unfinished, other_folder, othe
 /// True if look_at would say dataset or unfinished. False also for what cannot be looked at.
 [[nodiscard]] bool holds_dataset(const std::string& folder);
 
-/// The names of the splits whose datasets, finished or not, a directory holds: train first. Empty
-/// for a dataset, and for any other path. Errors: same as look_at.
+/// The names of the splits in a directory that holds a dataset, finished or not, of at least one:
+/// train first. Empty for a dataset, and for any other path. Errors: same as look_at.
 [[nodiscard]] std::vector<std::string> splits_in(const std::string& directory);
 /// What to do where one dataset is wanted, and the path may be a directory of splits; empty: it is
 /// not one. Never throws.

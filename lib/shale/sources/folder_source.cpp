@@ -282,7 +282,8 @@ class FolderSource final : public Source {
     finish_list();
   }
 
-  // What `class_names` or `classes_from` says, with these classes behind it if they may be; or of these alone.
+  // What `class_names` or `classes_from` says, with these classes behind it if they may be; or of
+  // these alone.
   [[nodiscard]] ClassTable table_with(const std::vector<std::string>& classes,
                                       const std::string& where) const {
     const std::uint64_t memory_bytes = request_.all_memory_bytes;

@@ -30,8 +30,8 @@ enum class FrameOrder { natural, bytewise };
 
 struct FolderRequest {
   std::string root;
-  std::string labels_file;      ///< CSV or TSV of path,label; empty: labels are the class folders
-  std::string classes_from;     ///< a dataset or a text file; empty: the table is made here
+  std::string labels_file;   ///< CSV or TSV of path,label; empty: labels are the class folders
+  std::string classes_from;  ///< a dataset or a text file; empty: the table is made here
   /// The table itself, and the folder that it was made of, for messages; empty: none.
   std::vector<std::string> class_names = {};
   std::string class_names_from = {};

@@ -10,7 +10,8 @@
 
 namespace shale {
 
-/// The labels of pending samples: the integer field `label`; 0 for all if there is none. One thread.
+/// The labels of pending samples: the integer field `label`; 0 for all if there is none. One
+/// thread.
 class LabelReader {
  public:
   explicit LabelReader(const SourceInfo& source);

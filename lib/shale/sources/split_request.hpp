@@ -22,9 +22,9 @@ struct SplitRequest {
 };
 
 /// `train=0.7,test=0.3`, `train=FILE,test=FILE`, or names of files that begin with one of
-/// kSplitNames: `trainlist01.txt,testlist01.txt`. Entries are separated by commas, `words` are joined.
-/// Errors: Code::usage for a name that is unknown or comes twice, a share that is not a number
-/// between 0 and 1, shares that do not add up to 1, shares beside files.
+/// kSplitNames: `trainlist01.txt,testlist01.txt`. Entries are separated by commas, `words` are
+/// joined. Errors: Code::usage for a name that is unknown or comes twice, a share that is not a
+/// number between 0 and 1, shares that do not add up to 1, shares beside files.
 [[nodiscard]] SplitRequest parse_split(const std::vector<std::string>& words);
 
 }  // namespace shale

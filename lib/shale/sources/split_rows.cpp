@@ -129,9 +129,9 @@ Error SplitRows::listed_in_two(std::uint64_t row, const SplitPart& one, const Sp
   const std::string key = sample ? sample->key : "";
   const std::string what =
       key.empty() ? fmt::format("row {}", row) : fmt::format("the key '{}'", printable(key));
-  return listed_twice(other.file, what,
-                      fmt::format("here for {}, and in {} for {}", other.name, printable(one.file),
-                                  one.name));
+  return listed_twice(
+      other.file, what,
+      fmt::format("here for {}, and in {} for {}", other.name, printable(one.file), one.name));
 }
 
 }  // namespace shale

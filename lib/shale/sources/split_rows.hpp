@@ -17,10 +17,11 @@ namespace shale {
 class SplitRows {
  public:
   /// Opens the input as often as it is needed, not shuffled, with its choice of samples, which
-  /// counts for files too. Memory: as of open_input. Errors: Code::bad_content for a sample that two
-  /// files list, and for a part without samples; same as open_input, SampleSplit and ChosenRows.
-  SplitRows(const InputRequest& input, const SplitRequest& split,
-            const std::string& scratch_folder, const Events& events);
+  /// counts for files too. Memory: as of open_input. Errors: Code::bad_content for a sample that
+  /// two files list, and for a part without samples; same as open_input, SampleSplit and
+  /// ChosenRows.
+  SplitRows(const InputRequest& input, const SplitRequest& split, const std::string& scratch_folder,
+            const Events& events);
 
   /// For SampleChoice::rows_file, as long as this lives.
   [[nodiscard]] std::string file_of(std::size_t part) const { return files_[part]->link(); }

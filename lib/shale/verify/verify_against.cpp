@@ -36,7 +36,8 @@ namespace {
 constexpr std::uint64_t kComparedBytes = 256 * 1024;
 constexpr std::size_t kPairsAtOnce = 64;
 constexpr std::string_view kComparesAll =
-    "the dataset was made with --select, --exclude or --split, but datasets and arrays are compared as a "
+    "the dataset was made with --select, --exclude or --split, but datasets and arrays are "
+    "compared as a "
     "whole";
 constexpr std::uint64_t kSkipped = ~std::uint64_t{0};
 

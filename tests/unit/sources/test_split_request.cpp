@@ -39,7 +39,7 @@ TEST_CASE("split request: what cannot be one is refused with what was found") {
       {{"train=0,test=1"}, "'train=0': a share"},
       {{"train=nan,test=1"}, "'train=nan': a share"},
       {{"train=0.5,train=0.5"}, "names the list 'train' twice"},
-      {{"train=0.5,dev=0.5"}, "the list 'dev' is not one of train, val, test"},
+      {{"train=0.5,dev=0.5"}, "the list 'dev' is not one of train, val, valid, validation, test"},
       {{"train=1,test=list"}, "both shares and files"},
       {{"train="}, "neither a share nor a file"},
       {{"list01.txt"}, "does not say which list"},
