@@ -87,6 +87,10 @@ std::string_view hint_for(const VerifyReport& report, const std::string& dataset
   if (std::all_of(findings.begin(), findings.end(), is_sidecar))
     return "'shale index' rebuilds indexes and block lists";
   if (std::all_of(findings.begin(), findings.end(), is_difference)) {
+    if (!report.is_compared) {
+      return "the dataset itself is intact, but the source is damaged, so they were not compared "
+             "to the end";
+    }
     return "the dataset itself is intact, but it was not made from this source";
   }
   if (holds_dataset(dataset)) {

@@ -69,6 +69,7 @@ class Verification {
     } catch (const Error& error) {
       if (error.code() != Code::damaged) throw;
       log_.add_damage(error, "");
+      log_.report().is_compared = false;
     }
   }
 

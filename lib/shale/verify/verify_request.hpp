@@ -47,6 +47,7 @@ struct VerifyReport {
   std::vector<Finding> first_findings;  ///< at most 1000
   std::vector<std::string> notes;       ///< what could not be vouched for, a sentence each
   bool proves_payload = true;           ///< false: there were no checksums to prove it by
+  bool is_compared = true;              ///< false: damage ended the comparison with the source
   bool has_images = false;              ///< there are images, which VerifyDepth::deep decodes
   SecondOpinion second_opinion;         ///< VerifyDepth::deep only
 };
