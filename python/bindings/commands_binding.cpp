@@ -179,16 +179,16 @@ nb::dict run_index_file(const nb::dict& words, nb::object progress) {
 
 nb::dict run_repair(const nb::dict& words, nb::object progress) {
   const Arguments arguments(words);
-  const RepairRequest request{.dataset = raw(arguments.get<nb::bytes>("dataset")),
-                              .from = raw(arguments.get<nb::bytes>("source")),
-                              .labels_file = arguments.path("labels").value_or(""),
-                              .choice = {arguments.path("select").value_or(""),
-                                         arguments.path("exclude").value_or("")},
-                              .generator = std::string(tools::kGenerator),
-                              .jobs = arguments.jobs(),
-                              .memory_bytes = arguments.memory_bytes(),
-                              .io = arguments.io(),
-                              .is_dry_run = arguments.get<bool>("dry_run")};
+  const RepairRequest request{
+      .dataset = raw(arguments.get<nb::bytes>("dataset")),
+      .from = raw(arguments.get<nb::bytes>("source")),
+      .labels_file = arguments.path("labels").value_or(""),
+      .choice = {arguments.path("select").value_or(""), arguments.path("exclude").value_or("")},
+      .generator = std::string(tools::kGenerator),
+      .jobs = arguments.jobs(),
+      .memory_bytes = arguments.memory_bytes(),
+      .io = arguments.io(),
+      .is_dry_run = arguments.get<bool>("dry_run")};
   Watch watch(std::move(progress));
   const RepairReport report =
       run_unlocked(watch, [&](const Events& events) { return repair(request, events); });

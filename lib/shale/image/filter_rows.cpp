@@ -10,8 +10,6 @@
 namespace shale {
 namespace {
 
-constexpr int kDownShift = kWeightBits - kRowBits, kAcrossShift = kWeightBits + kRowBits;
-
 void down_scalar(const std::uint8_t* const* rows, const std::int16_t* weights, std::size_t count,
                  std::size_t width, std::int16_t* into) {
   for (std::size_t x = 0; x < width; ++x) {

@@ -14,6 +14,7 @@ namespace shale {
 //   column value = (sum(sample * weight) + 2^7) >> 8           14 bits of weight, 6 remain
 //   sample       = clip((sum(column value * weight) + 2^19) >> 20)
 inline constexpr int kRowBits = 6;
+inline constexpr int kDownShift = kWeightBits - kRowBits, kAcrossShift = kWeightBits + kRowBits;
 /// Memory that rows must have beyond their last sample, in samples.
 inline constexpr std::size_t kRowSlack = 32;
 

@@ -12,8 +12,6 @@
 namespace shale {
 namespace {
 
-constexpr int kDownShift = kWeightBits - kRowBits, kAcrossShift = kWeightBits + kRowBits;
-
 int pair_of(std::int16_t first, std::int16_t second) {
   return static_cast<int>(static_cast<std::uint32_t>(static_cast<std::uint16_t>(first)) |
                           static_cast<std::uint32_t>(static_cast<std::uint16_t>(second)) << 16);

@@ -7,7 +7,7 @@
 namespace shale {
 namespace {
 
-__extension__ typedef unsigned __int128 Wide;
+__extension__ typedef unsigned __int128 Product;
 
 std::uint32_t capped_side(std::uint64_t side) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
@@ -37,7 +37,8 @@ Extent fitted(Extent from, std::uint32_t box_width, std::uint32_t box_height) {
   const std::uint64_t floor = x * h / w, rest = x * h % w;
   if (floor == 0 || rest == 0) return {box_width, capped_side(floor)};
   const std::uint64_t ceiling = floor + 1;
-  const Wide below = Wide{x * h - w * floor} * ceiling, above = Wide{w * ceiling - x * h} * floor;
+  const Product below = Product{x * h - w * floor} * ceiling,
+                above = Product{w * ceiling - x * h} * floor;
   return {box_width, capped_side(below <= above ? floor : ceiling)};
 }
 
@@ -78,7 +79,7 @@ std::uint32_t half_of(std::uint32_t space) {
 }  // namespace
 
 std::uint64_t scaled_side(std::uint64_t side, std::uint64_t other_from, std::uint64_t other_to) {
-  const auto scaled_up = static_cast<std::uint64_t>(Wide{side} * other_to / other_from);
+  const auto scaled_up = static_cast<std::uint64_t>(Product{side} * other_to / other_from);
   return std::max<std::uint64_t>(scaled_up, 1);
 }
 

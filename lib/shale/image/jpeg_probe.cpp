@@ -11,12 +11,12 @@
 #include "shale/image/codecs.hpp"
 #include "shale/image/header_facts.hpp"
 #include "shale/image/header_view.hpp"
+#include "shale/image/jpeg_segments.hpp"
 
 namespace shale {
 namespace {
 
-constexpr std::uint8_t kTem = 0x01, kRst0 = 0xD0, kSoi = 0xD8, kEoi = 0xD9, kSos = 0xDA,
-                       kApp1 = 0xE1;
+constexpr std::uint8_t kApp1 = 0xE1;
 
 bool is_frame_header(std::uint8_t code) {
   return code >= 0xC0 && code <= 0xCF && code != 0xC4 && code != 0xC8 && code != 0xCC;

@@ -7,9 +7,6 @@
 namespace shale {
 namespace {
 
-constexpr std::uint8_t kTem = 0x01, kRst0 = 0xD0, kRst7 = 0xD7, kSoi = 0xD8, kEoi = 0xD9,
-                       kSos = 0xDA;
-
 // Where the next FF that begins a marker stands, from `at` on; the end if there is none. In
 // entropy-coded data FF 00 is a value and FF D0..D7 a restart.
 std::uint64_t next_ff(Bytes jpeg, std::uint64_t at, bool is_in_scan) {

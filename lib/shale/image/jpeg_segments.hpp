@@ -8,6 +8,10 @@
 
 namespace shale {
 
+/// Codes of markers; all from kRst0 to kSoi stand alone, as kTem does.
+inline constexpr std::uint8_t kTem = 0x01, kRst0 = 0xD0, kRst7 = 0xD7, kSoi = 0xD8, kEoi = 0xD9,
+                              kSos = 0xDA;
+
 /// The segments of a JPEG one after the other, those between scans included. The bytes are
 /// untrusted and borrowed; the walk ends where they make no sense.
 class JpegSegments {

@@ -15,7 +15,7 @@
 namespace shale {
 namespace {
 
-constexpr std::size_t kMostRows = 16;
+constexpr std::size_t kRowsOfBlocks = 16;
 constexpr std::size_t kMostSegment = 65533;  // bytes of a marker's payload
 
 // As JpegDecompressor: errors jump, and what runs under the setjmp holds nothing with a destructor.
@@ -111,7 +111,7 @@ void write_metadata(jpeg_compress_struct& state, const ImageMetadata& metadata) 
 // Rows of blocks: 8 or 16 rows of luma, 8 of chroma. The planes' padding reaches to the end of the
 // last block, and past it the last row stands in.
 void write_planes(jpeg_compress_struct& state, std::vector<Plane>& planes) {
-  std::array<std::array<JSAMPROW, kMostRows>, 3> rows{};
+  std::array<std::array<JSAMPROW, kRowsOfBlocks>, 3> rows{};
   std::array<JSAMPARRAY, 3> arrays{};
   const auto at_once = static_cast<JDIMENSION>(DCTSIZE * state.max_v_samp_factor);
   for (std::uint64_t group = 0; state.next_scanline < state.image_height; ++group) {
