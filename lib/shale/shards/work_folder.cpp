@@ -185,7 +185,7 @@ WorkFolder::WorkFolder(Inside /*unused*/, const WorkFolder& run)
 }
 
 std::unique_ptr<WorkFolder> WorkFolder::inside(const WorkFolder& run) {
-  return std::unique_ptr<WorkFolder>(new WorkFolder(Inside{}, run));
+  return std::make_unique<WorkFolder>(Inside(), run);
 }
 
 JournalSummary WorkFolder::run_left_in(const std::string& directory) {

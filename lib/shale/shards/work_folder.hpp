@@ -25,6 +25,10 @@ enum class WorkFolderState { absent, blank, ours, foreign };
 /// `new/`, the files of the new output. All files in `new/` belong to the run; of anything else in
 /// the folder nothing is ever removed.
 class WorkFolder {
+  struct Inside {
+    explicit Inside() = default;
+  };
+
  public:
   /// Of the dataset OUT: makes OUT and the folder, durably, and takes the lock. Errors:
   /// Code::exists if another process works here, or what stands here is not a work folder of shale;
@@ -36,6 +40,8 @@ class WorkFolder {
                                           const std::function<void()>& wait = {});
   /// Another one in the folder of a run, which holds the lock and outlives it; it goes with that.
   [[nodiscard]] static std::unique_ptr<WorkFolder> inside(const WorkFolder& run);
+  /// For `inside` alone, which can name the type of the first argument.
+  WorkFolder(Inside, const WorkFolder& run);
   /// Where of_file makes the folder.
   [[nodiscard]] static std::string path_beside(const std::string& file);
   /// The journal that a run left in the folder of a dataset, whether another one works there or
@@ -109,8 +115,6 @@ class WorkFolder {
  private:
   WorkFolder(const std::string& directory, std::string_view name, std::string target);
   struct BesideFile {};
-  struct Inside {};
-  WorkFolder(Inside, const WorkFolder& run);
   WorkFolder(BesideFile, const std::string& file, const std::function<void()>& wait);
   void take(const std::function<void()>& wait);
   /// `lost`: it was removed between the open and the lock.
