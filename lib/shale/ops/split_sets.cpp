@@ -118,7 +118,7 @@ void add_counts(std::map<std::string, std::uint64_t>& to,
 }
 
 // All splits as one.
-void add_to(ConvertReport& all, const ConvertReport& one) {
+void add_split(ConvertReport& all, const ConvertReport& one) {
   if (all.splits.empty()) {
     all = one;
     all.split.clear();
@@ -167,8 +167,8 @@ ConvertReport convert_all(std::vector<OneSplit> splits, const ConvertRequest& wh
     ConvertReport report = convert_one(request, events_of_split(events, split.name));
     report.split = split.name;
     report.output = request.output;
-    add_to(all, report);
-    all.splits.emplace_back();  // add_to: there was one
+    add_split(all, report);
+    all.splits.emplace_back();  // add_split: there was one
     reports.push_back(std::move(report));
   }
   all.splits = std::move(reports);
