@@ -22,7 +22,7 @@ enum class EncodeAs {
 };
 
 /// What is to be done to the images of one field: plain data, from --resize, --only-larger, --crop,
-/// --encode, --quality, --apply-rotation and --strip-metadata. docs/images.md explains each.
+/// --encode, --quality, --apply-rotation and --strip-metadata. docs/image_pixels.md explains each.
 struct ImageRule {
   Resize resize = Resize::none;
   std::uint32_t width = 0, height = 0;  ///< of `resize`; shorter and longer use only `width`

@@ -17,7 +17,8 @@ constexpr std::size_t kMostRows = 32;  // of one component in a row of MCUs: 4 b
 constexpr JDIMENSION kStripe = 8;
 
 // The image may be decoded at 1/2, 1/4 or 1/8 if this much reduction is left for the filter: then
-// what the DCT cuts off is what the filter would (docs/images.md has the measurement).
+// most of what the DCT leaves out is what the filter would. The SSIM in docs/image_pixels.md is of
+// results that include it; other limits were not measured there.
 constexpr std::uint64_t kLeastReduction = 2;
 
 unsigned dct_size_for(const ImageGeometry& plan) {
