@@ -116,6 +116,7 @@ class DrawnSource final : public Source {
         draw_(make_draw(draw, table_.info.manifest.samples, limits.memory_bytes / 4,
                         limits.scratch_folder, events)) {
     info_ = table_.info;
+    info_.ignored = info_.skipped = 0;  // whose lists stay with the dataset that is drawn from
     info_.memory_bytes = limits.memory_bytes;
     info_.manifest.samples = draw_->rows();
     info_.manifest.bytes = draw_->rows() * *info_.row_bytes;

@@ -13,6 +13,7 @@
 #include "shale/data/mismatch.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/io/walk.hpp"
+#include "shale/shards/csv.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/shards/work_folder.hpp"
@@ -75,6 +76,7 @@ void verify_totals(const OpenedDataset& dataset, VerifyLog& log) {
 void FileChecks::check_beside_shards() {
   for (const ManifestFile& file : dataset_.manifest.files)
     (void)check(dataset_.paths.lists, file, "");
+  count_ignored();
   std::set<std::string> strays;
   std::uint64_t more = 0;
   const auto look_at_entry = [&](const FolderEntry& entry) {
@@ -101,6 +103,27 @@ void FileChecks::check_beside_shards() {
     log_.add(std::move(finding));
   }
   log_.count(more);
+}
+
+// Every entry that was ignored is listed, by each run in its own list.
+void FileChecks::count_ignored() {
+  std::uint64_t rows = 0;
+  for (const ManifestFile& file : dataset_.manifest.files) {
+    if (!is_list_name(file.name, kIgnoredName)) continue;
+    try {
+      read_csv(join_path(dataset_.paths.lists, file.name),
+               [&](std::uint64_t row, const std::vector<std::string>&) { rows += row > 1; });
+    } catch (const Error&) {
+      return;  // check() said what is wrong with it
+    }
+  }
+  if (rows == dataset_.manifest.ignored) return;
+  Finding finding;
+  finding.message = fmt::format("its count of ignored entries is not that of {}", kIgnoredName);
+  finding.file = kManifestName;
+  finding.found = std::to_string(dataset_.manifest.ignored);
+  finding.expected = std::to_string(rows);
+  log_.add(std::move(finding));
 }
 
 bool FileChecks::is_listed(const std::string& name) const {

@@ -30,6 +30,7 @@ class FileChecks {
 
  private:
   [[nodiscard]] bool is_listed(const std::string& name) const;
+  void count_ignored();
   void check_hash(const InputFile& file, const ManifestFile& expected, Finding finding);
 
   const VerifyRequest& request_;
