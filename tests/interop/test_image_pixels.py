@@ -85,6 +85,7 @@ def turned(orientation):
     return saved(smooth(), "JPEG", quality=92, exif=exif)
 
 
+# A folder takes no name that ends in .gif, as ImageFolder takes none; content decides what a file is.
 LOSSLESS = {
     "alpha.png": lambda: saved(alpha(), "PNG"),
     "bit.bmp": lambda: saved(smooth("1"), "BMP"),
@@ -98,14 +99,14 @@ LOSSLESS = {
     "gray16.png": lambda: saved(gray16(), "PNG"),
     "grayalpha.png": lambda: saved(alpha().convert("LA"), "PNG"),
     "interlaced.png": lambda: interlaced_png(smooth()),
-    "interlaced.gif": lambda: saved(smooth().quantize(64), "GIF", interlace=1),
+    "interlaced_gif.jpg": lambda: saved(smooth().quantize(64), "GIF", interlace=1),
     "lossless.webp": lambda: saved(smooth(), "WEBP", lossless=True),
     "lossless_alpha.webp": lambda: saved(alpha(), "WEBP", lossless=True, exact=True),
     "lzw.tif": lambda: saved(smooth(), "TIFF", compression="tiff_lzw"),
-    "moving.gif": lambda: animated("GIF"),
+    "moving_gif.jpg": lambda: animated("GIF"),
     "moving.webp": lambda: animated("WEBP", lossless=True),
     "palette.bmp": lambda: saved(smooth().quantize(32), "BMP"),
-    "palette.gif": lambda: saved(smooth().quantize(32), "GIF"),
+    "palette_gif.jpg": lambda: saved(smooth().quantize(32), "GIF"),
     "palette.png": lambda: saved(smooth().quantize(32), "PNG"),
     "palette4.png": lambda: saved(smooth().quantize(16), "PNG", bits=4),
     "palette.tif": lambda: saved(smooth().quantize(32), "TIFF"),
@@ -114,7 +115,7 @@ LOSSLESS = {
     "rgb.ppm": lambda: saved(smooth(), "PPM"),
     "rgb.png": lambda: saved(smooth(), "PNG"),
     "rgb.tif": lambda: saved(smooth(), "TIFF"),
-    "see_through.gif": lambda: saved(transparent_palette(), "GIF", transparency=3),
+    "see_through_gif.jpg": lambda: saved(transparent_palette(), "GIF", transparency=3),
     "see_through.png": lambda: saved(transparent_palette(), "PNG", transparency=3),
     "text.ppm": lambda: ascii_ppm(smooth()),
 }
