@@ -15,13 +15,14 @@ FilterAxis axis_of(std::uint32_t from, std::uint32_t to) {
 }  // namespace
 
 TEST_CASE("filter windows: weights add up to one and do not reach far, at any reduction") {
-  for (const auto& [from, to] : {std::pair{500U, 341U},
-                                 {375U, 256U},
-                                 {7U, 300U},
-                                 {65500U, 3U},
-                                 {1U, 9U},
-                                 {9U, 1U},
-                                 {2U, 2U}}) {
+  for (const auto& sides : {std::pair{500U, 341U},
+                            {375U, 256U},
+                            {7U, 300U},
+                            {65500U, 3U},
+                            {1U, 9U},
+                            {9U, 1U},
+                            {2U, 2U}}) {
+    const unsigned from = sides.first, to = sides.second;
     CAPTURE(from);
     const FilterWindows windows = make_filter_windows(axis_of(from, to));
     CHECK(windows.weights_each <= window_samples(axis_of(from, to)));

@@ -42,7 +42,7 @@ Samples samples_of(const FolderRequest& request) {
   const std::unique_ptr<Source> source = open_folder(request);
   Samples samples;
   while (const auto sample = source->next(1)) {
-    CHECK(sample->bytes == std::filesystem::file_size(sample->path));
+    CHECK(sample->bytes == std::filesystem::file_size(sample->files.front().path));
     samples.emplace_back(sample->key, sample->cells[1].integer);
   }
   CHECK(samples.size() == source->info().manifest.samples);
@@ -241,10 +241,10 @@ TEST_CASE("folder source: only files of a stored listing are compared with it") 
   const Folder folder({"a/1.jpg"});
   FolderRequest request = folder.request();
   request.new_listing = folder.dir / "listing";
-  CHECK(open_folder(request)->next(1)->modified_ns == 0);
+  CHECK(open_folder(request)->next(1)->files.front().modified_ns == 0);
   request.stored_listing = folder.dir / "listing";
   const std::optional<PendingSample> sample = open_folder(request)->next(1);
-  CHECK(sample->modified_ns == stamp_of(folder.dir / "in/a/1.jpg")->modified_ns);
+  CHECK(sample->files.front().modified_ns == stamp_of(folder.dir / "in/a/1.jpg")->modified_ns);
 }
 
 TEST_CASE("folder source: a listing that was asked for otherwise does not stand for the walk") {
@@ -257,7 +257,7 @@ TEST_CASE("folder source: a listing that was asked for otherwise does not stand 
   request.new_listing.clear();
   request.stored_listing = folder.dir / "listing";
   const auto is_used = [](const FolderRequest& asked) {
-    return open_folder(asked)->next(1)->modified_ns != 0;
+    return open_folder(asked)->next(1)->files.front().modified_ns != 0;
   };
   CHECK(is_used(request));
   FolderRequest other = request;

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "shale/shards/naming.hpp"
 #include "shale/sources/odd_classes.hpp"
 
 namespace shale {
