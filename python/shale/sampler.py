@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import operator
 import os
@@ -216,10 +217,11 @@ def place_among_ranks(rank: Optional[int], replicas: Optional[int], group: Any =
 
 
 def _found_place(group: Any) -> Tuple[int, int]:
+    distributed: Any = None
     try:
-        from torch import distributed
+        distributed = importlib.import_module("torch.distributed")
     except ImportError:
-        distributed = None
+        pass  # no torch: then the environment says
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         return distributed.get_rank(group), distributed.get_world_size(group)
     if group is not None:

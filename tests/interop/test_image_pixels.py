@@ -1,5 +1,6 @@
 """What the decoders and the filter make of every kind of image, beside Pillow: full size value by value, resized within a tolerance."""
 
+import functools
 import io
 import random
 import struct
@@ -129,7 +130,7 @@ LOSSY = {
     "jpeg.tif": lambda: saved(smooth(), "TIFF", compression="jpeg"),
     "lossy.webp": lambda: saved(smooth(), "WEBP", quality=90),
     "progressive.jpg": lambda: saved(smooth(), "JPEG", quality=90, progressive=True),
-    **{f"turned{n}.jpg": (lambda n=n: turned(n)) for n in (3, 6)},
+    **{f"turned{n}.jpg": functools.partial(turned, n) for n in (3, 6)},
 }
 
 
