@@ -41,7 +41,7 @@ ROOMS = {
     "encoding": "base io data format flow image shards",
     "sampling": "base io flow arrays",
     "loading": "base io data format flow shards datasets",
-    "sources": "base io data format flow image shards arrays datasets encoding sampling",
+    "sources": "base io data wire format flow image shards arrays datasets encoding sampling",
     "verify": "base io data format flow image shards datasets encoding sources",
     "ops": "base io data wire format flow image shards arrays datasets encoding sampling loading sources verify",
 }

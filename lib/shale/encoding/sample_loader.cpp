@@ -22,7 +22,13 @@ struct Wanted {
   std::size_t sample, field;
   std::uint64_t bytes;
   const std::string* path = nullptr;  // of a small file
+  std::uint64_t offset = 0;           // in an open file
+  bool is_listed_file = false;        // one of PendingSample::files, wherever it lies
 };
+
+int descriptor_of(const PendingSample& sample, std::size_t field) {
+  return sample.archive ? sample.archive->file().descriptor() : sample.descriptors[field];
+}
 
 std::vector<ReadRequest> make_requests(Batch& batch, const Schema& schema,
                                        std::vector<Wanted>& wanted) {
@@ -37,8 +43,17 @@ std::vector<ReadRequest> make_requests(Batch& batch, const Schema& schema,
                         .descriptor = -1,
                         .offset = 0,
                         .into = batch.buffer.bytes().subspan(position, file.bytes + 1)});
-    wanted.push_back({s, file.field, file.bytes, &file.path});
+    wanted.push_back({s, file.field, file.bytes, &file.path, 0, true});
     position += file.bytes + 1;
+  };
+  const auto want_extent = [&](std::size_t s, std::size_t f, std::uint64_t offset,
+                               std::uint64_t bytes, bool is_listed_file) {
+    requests.push_back({.path = nullptr,
+                        .descriptor = descriptor_of(batch.pending[s], f),
+                        .offset = offset,
+                        .into = batch.buffer.bytes().subspan(position, bytes)});
+    wanted.push_back({s, f, bytes, nullptr, offset, is_listed_file});
+    position += bytes;
   };
   for (std::size_t s = 0; s < batch.pending.size(); ++s) {
     const PendingSample& sample = batch.pending[s];
@@ -53,15 +68,16 @@ std::vector<ReadRequest> make_requests(Batch& batch, const Schema& schema,
         continue;
       }
       if (file != sample.files.end() && file->field == f) {
-        for (; file != sample.files.end() && file->field == f; ++file) want_file(s, *file);
+        for (; file != sample.files.end() && file->field == f; ++file) {
+          if (sample.archive) {
+            want_extent(s, f, file->offset, file->bytes, true);
+          } else {
+            want_file(s, *file);
+          }
+        }
         continue;
       }
-      requests.push_back({.path = nullptr,
-                          .descriptor = sample.descriptors[f],
-                          .offset = place.offset,
-                          .into = batch.buffer.bytes().subspan(position, place.length)});
-      wanted.push_back({s, f, place.length});
-      position += place.length;
+      want_extent(s, f, place.offset, place.length, false);
     }
   }
   return requests;
@@ -85,11 +101,11 @@ void check_read(const PendingSample& sample, std::uint64_t number, const Wanted&
             "the input as it is now");
   }
   if (result.error != 0) {
-    const std::uint64_t offset = is_file ? 0 : sample.cells[wanted.field].place.offset;
-    throw read_failed(
-        is_file ? *wanted.path : path_of(sample.descriptors[wanted.field]),
-        is_file && !is_hiccup(result.error) ? std::nullopt : std::optional(offset + result.bytes),
-        wanted.bytes, result.error)
+    throw read_failed(is_file ? *wanted.path : path_of(descriptor_of(sample, wanted.field)),
+                      is_file && !is_hiccup(result.error)
+                          ? std::nullopt
+                          : std::optional(wanted.offset + result.bytes),
+                      wanted.bytes, result.error)
         .for_sample(key, number)
         .hint(
             "storage errors stop the run, so that no sample is lost; run the same command "
@@ -99,7 +115,7 @@ void check_read(const PendingSample& sample, std::uint64_t number, const Wanted&
   throw changed_file(
       result.bytes < wanted.bytes ? fmt::format("shrunk to {} bytes", result.bytes) : "grown",
       wanted.bytes)
-      .at(is_file ? *wanted.path : "")
+      .at(is_file ? *wanted.path : path_of(descriptor_of(sample, wanted.field)))
       .for_sample(key, number)
       .hint(
           "something is writing to the input; wait until it stops, then run the same command "
@@ -123,7 +139,18 @@ void check_listed(const std::string& path, std::uint64_t bytes, std::int64_t mod
           "start again with the input as it is now");
 }
 
+// Before any of its bytes are believed.
+void check_archive(const Batch& batch) {
+  const ArchiveFile* checked = nullptr;
+  for (const PendingSample& sample : batch.pending) {
+    if (!sample.archive || sample.archive.get() == checked) continue;
+    checked = sample.archive.get();
+    checked->refuse_changes();
+  }
+}
+
 void check_listed(const PendingSample& sample, std::uint64_t number) {
+  if (sample.archive) return;
   for (const PendingFile& file : sample.files)
     check_listed(file.path, file.bytes, file.modified_ns, number);
 }
@@ -162,6 +189,7 @@ std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchRead
   const std::vector<ReadRequest> requests = make_requests(batch, schema, wanted);
   const std::vector<ReadResult> results = reader.read(requests);
 
+  check_archive(batch);
   std::vector<Sample> samples(batch.pending.size());
   for (std::size_t s = 0; s < samples.size(); ++s) {
     check_listed(batch.pending[s], batch.first + s);
@@ -178,14 +206,14 @@ std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchRead
       samples[s].values[known.field] = as_bytes(known.bytes);
   }
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const auto& [s, f, bytes, path] = wanted[i];
+    const auto& [s, f, bytes, path, offset, is_listed_file] = wanted[i];
     const PendingSample& pending = batch.pending[s];
     check_read(pending, batch.first + s, wanted[i], results[i]);
     const Bytes extent = Bytes(requests[i].into).first(bytes);
     const FieldPlace& place = pending.cells[f].place;
-    if (pending.has_crc32c && path == nullptr)
+    if (pending.has_crc32c && !is_listed_file)
       check_crc(pending, batch.first + s, requests[i].descriptor, place, extent);
-    if (path != nullptr && schema.fields[f].kind == Kind::list) {
+    if (is_listed_file && schema.fields[f].kind == Kind::list) {
       Value& list = samples[s].values[f];
       if (!std::holds_alternative<std::vector<Bytes>>(list)) list = std::vector<Bytes>();
       std::get<std::vector<Bytes>>(list).push_back(extent);

@@ -15,6 +15,7 @@
 #include "shale/data/manifest.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/data/shard_index.hpp"
+#include "shale/io/archive_file.hpp"
 
 namespace shale {
 
@@ -22,11 +23,12 @@ struct Format;
 
 /// A small file that is to be read as the value of a field, or as one element of a list.
 struct PendingFile {
-  std::string path;
+  std::string path;  ///< of a file in PendingSample::archive: only its name
   std::uint64_t bytes = 0;
   /// Since 1970, when it was listed long ago: it must be the same now. 0: not compared.
   std::int64_t modified_ns = 0;
-  std::size_t field = 0;  ///< of the schema
+  std::size_t field = 0;     ///< of the schema
+  std::uint64_t offset = 0;  ///< in the archive, if there is one
 };
 
 /// A value that needs no reading: the source knows it.
@@ -44,6 +46,8 @@ struct PendingSample {
   std::uint64_t rows = 1, first_number = 0;  ///< of a run: how many, and the number of the first
   std::vector<IndexCell>
       cells;  ///< a field each: numbers as they are, located fields with offset and length
+  /// What each of `files` lies in; null: they are files of their own.
+  std::shared_ptr<const ArchiveFile> archive = nullptr;
   /// The small files that its located fields are, in the order of the fields; those of a list one
   /// after the other, and its place then has their number, and the sum of their bytes. A located
   /// field that has none, and is not among `known`, lies in an open file.

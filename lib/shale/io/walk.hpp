@@ -15,6 +15,7 @@ struct WalkedFile {
   std::string_view name;
   std::uint64_t bytes;           ///< 0 unless the walk was asked for sizes
   std::int64_t modified_ns = 0;  ///< since 1970; 0 as `bytes`
+  std::uint64_t offset = 0;      ///< where it begins in the archive that it lies in, if it does
 };
 
 /// Why a walk passes an entry over.

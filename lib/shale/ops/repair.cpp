@@ -21,6 +21,7 @@
 #include "shale/shards/place.hpp"
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/shards/side_folder.hpp"
+#include "shale/sources/archive_tree.hpp"
 
 namespace shale {
 namespace {
@@ -94,6 +95,7 @@ class Repair {
       throw Error(Code::unsupported, "is a file: a dataset that is one directory can be repaired")
           .at(request_.dataset);
     }
+    if (archive_of_path(request_.from)) return;
     if (look_at(request_.from) == Place::absent) throw absent(request_.from);
     std::error_code error;
     if (!fs::equivalent(request_.dataset, request_.from, error)) return;

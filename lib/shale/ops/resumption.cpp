@@ -11,6 +11,7 @@
 #include "shale/io/file_summary.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/naming.hpp"
+#include "shale/sources/archive_tree.hpp"
 
 namespace shale {
 namespace {
@@ -69,8 +70,9 @@ void check_written_shards(const WorkFolder& work, const Events& events) {
 void add_stamp(Identity& identity, const std::string& input) {
   const std::string path = path_in_word(input);
   std::error_code error;
-  const std::optional<std::string> file =
-      fs::is_regular_file(path, error) ? path : file_of_path(path);
+  std::optional<std::string> file = fs::is_regular_file(path, error) ? path : file_of_path(path);
+  if (std::optional<ArchivePath> archive = archive_of_path(path))
+    file = std::move(archive->archive);
   if (!file) return;
   const FileStamp stamp = stamp_of(*file).value_or(FileStamp{});
   identity.emplace_back(

@@ -15,6 +15,7 @@
 #include "shale/io/walk.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/sources/class_table.hpp"
+#include "shale/sources/file_tree.hpp"
 #include "shale/sources/label_list.hpp"
 #include "shale/sources/odd_classes.hpp"
 #include "shale/sources/sought_files.hpp"
@@ -22,7 +23,7 @@
 
 // The list of files is one external sort. An entry is
 //   u32 class (big-endian, the rank of the folder's name), folder, NUL, file name, NUL, u64 bytes,
-//   i64 modified_ns, i64 label (big-endian)
+//   i64 modified_ns, i64 label, u64 offset (big-endian)
 // so that bytewise order of entries is ImageFolder's order: NUL is less than any byte of a name,
 // hence "a" < "a-b" < "a/b". A listing that was stored stands for it. A shuffled list is sorted
 // once more: u64 position, then the file as in a listing.
@@ -30,7 +31,7 @@
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kTrailerBytes = 25;  // NUL, bytes, modified_ns, label
+constexpr std::uint64_t kTrailerBytes = 33;  // NUL, bytes, modified_ns, label, offset
 constexpr std::uint64_t kLeastSortMemory = 1 << 20;
 
 ListedFile parse_entry(std::string_view entry) {
@@ -41,7 +42,8 @@ ListedFile parse_entry(std::string_view entry) {
   return {.path = join_path(path.substr(0, folder_end), path.substr(folder_end + 1)),
           .bytes = read_big_endian(trailer.substr(0, 8)),
           .modified_ns = static_cast<std::int64_t>(read_big_endian(trailer.substr(8, 8))),
-          .label = static_cast<std::int64_t>(read_big_endian(trailer.substr(16)))};
+          .label = static_cast<std::int64_t>(read_big_endian(trailer.substr(16, 8))),
+          .offset = read_big_endian(trailer.substr(24))};
 }
 
 bool is_hidden(std::string_view name) { return name.starts_with('.'); }
@@ -50,6 +52,7 @@ class FolderSource final : public Source {
  public:
   explicit FolderSource(const FolderRequest& request)
       : request_(request),
+        tree_(request.tree ? request.tree : open_folder_tree(request.root)),
         sought_(request.suffixes),
         files_(request.scratch_folder, request.memory_bytes / 2),
         ignored_(request.scratch_folder, std::max(kLeastSortMemory, request.memory_bytes / 8)) {
@@ -134,6 +137,7 @@ class FolderSource final : public Source {
     } else {
       list_labelled_files();
     }
+    for (std::string& note : tree_->notes()) info_.notes.push_back(std::move(note));
     ignored_.finish();
     if (!request_.new_listing.empty()) store_listing(std::move(head));
   }
@@ -182,13 +186,15 @@ class FolderSource final : public Source {
 
   [[nodiscard]] PendingSample pending_of(ListedFile file) const {
     PendingSample sample;
+    sample.archive = tree_->archive();
     sample.files = {{.path = join_path(request_.root, file.path),
                      .bytes = file.bytes,
-                     .modified_ns = listing_ ? file.modified_ns : 0}};
+                     .modified_ns = listing_ && !sample.archive ? file.modified_ns : 0,
+                     .offset = file.offset}};
     sample.key = std::move(file.path);
     sample.bytes = file.bytes;
     sample.cells.resize(2);
-    sample.cells[0].place = {.offset = 0, .length = file.bytes};
+    sample.cells[0].place = {.offset = file.offset, .length = file.bytes};
     sample.cells[1].integer = file.label;
     return sample;
   }
@@ -199,14 +205,15 @@ class FolderSource final : public Source {
   }
 
   // One image of class rank `rank`, in `folder` relative to the root.
-  void add(std::uint32_t rank, std::string_view folder, std::string_view name, std::uint64_t bytes,
-           std::int64_t modified_ns, std::int64_t label) {
+  void add(std::uint32_t rank, std::string_view folder, const WalkedFile& file,
+           std::int64_t label) {
     entry_.clear();
     append_big_endian(entry_, rank);
-    entry_.append(folder).append(1, '\0').append(name).append(1, '\0');
-    append_big_endian(entry_, bytes);
-    append_big_endian(entry_, modified_ns);
+    entry_.append(folder).append(1, '\0').append(file.name).append(1, '\0');
+    append_big_endian(entry_, file.bytes);
+    append_big_endian(entry_, file.modified_ns);
     append_big_endian(entry_, label);
+    append_big_endian(entry_, file.offset);
     files_.add(entry_);
   }
 
@@ -228,17 +235,16 @@ class FolderSource final : public Source {
                      reason == PassedOver::hidden ? "hidden" : "not a regular file");
             },
         .enters = request_.enters};
-    const WalkCounts counts =
-        walk_folder(join_path(request_.root, folder), options, [&](const WalkedFile& file) {
-          request_.stop_if_asked();
-          if (!sought_.takes(file.name)) {
-            ignore(folder_of(file.directory), file.name,
-                   sought_.are_images() ? "not the suffix of an image" : "not a suffix of --ext");
-            return;
-          }
-          info_.modified_ns = std::max(info_.modified_ns, file.modified_ns);
-          use(folder_of(file.directory), file);
-        });
+    const WalkCounts counts = tree_->walk(folder, options, [&](const WalkedFile& file) {
+      request_.stop_if_asked();
+      if (!sought_.takes(file.name)) {
+        ignore(folder_of(file.directory), file.name,
+               sought_.are_images() ? "not the suffix of an image" : "not a suffix of --ext");
+        return;
+      }
+      info_.modified_ns = std::max(info_.modified_ns, file.modified_ns);
+      use(folder_of(file.directory), file);
+    });
     cut_loops_ += counts.cut_loops;
   }
 
@@ -252,7 +258,7 @@ class FolderSource final : public Source {
       if (sought_.takes(entry.name)) ++loose_files_;
       return false;
     };
-    for (const FolderEntry& entry : list_folder(request_.root, keeps)) {
+    for (const FolderEntry& entry : tree_->list("", keeps)) {
       if (!is_hidden(entry.name) || request_.hidden == HiddenPolicy::keep) {
         classes.push_back(entry.name);
       } else {
@@ -269,8 +275,7 @@ class FolderSource final : public Source {
       if (!label) throw unknown_class(classes[rank], join_path(request_.root, classes[rank]));
       const std::uint64_t before = files_.count();
       walk_files(classes[rank], [&](const std::string& folder, const WalkedFile& file) {
-        add(static_cast<std::uint32_t>(rank), folder, file.name, file.bytes, file.modified_ns,
-            *label);
+        add(static_cast<std::uint32_t>(rank), folder, file, *label);
       });
       if (files_.count() == before && !request_.allow_empty) {
         throw Error(Code::bad_content, "class '{}' has no {}", printable(classes[rank]),
@@ -304,8 +309,7 @@ class FolderSource final : public Source {
   void refuse_hidden_images(const std::string& name) {
     if (request_.hidden != HiddenPolicy::unset) return;
     std::uint64_t files = 0;
-    walk_folder(join_path(request_.root, name),
-                {.keep_hidden = true, .wants_size = [](std::string_view) { return false; }},
+    tree_->walk(name, {.keep_hidden = true, .wants_size = [](std::string_view) { return false; }},
                 [&](const WalkedFile& file) {
                   request_.stop_if_asked();
                   files += sought_.takes(file.name) ? 1 : 0;
@@ -352,9 +356,8 @@ class FolderSource final : public Source {
 
   void list_unlabelled_files() {
     info_.manifest.kind = kFlatFolder;
-    walk_files("", [&](const std::string& folder, const WalkedFile& file) {
-      add(0, folder, file.name, file.bytes, file.modified_ns, 0);
-    });
+    walk_files("",
+               [&](const std::string& folder, const WalkedFile& file) { add(0, folder, file, 0); });
     finish_list();
   }
 
@@ -367,6 +370,7 @@ class FolderSource final : public Source {
       entry.assign(folder).append(1, '\0').append(file.name).append(1, '\0');
       append_big_endian(entry, file.bytes);
       append_big_endian(entry, file.modified_ns);
+      append_big_endian(entry, file.offset);
       found.add(entry);
     });
     found.finish();
@@ -388,16 +392,20 @@ class FolderSource final : public Source {
     std::optional<LabelList::Row> row = labels.next();
     while (const std::optional<std::string_view> entry = found.next()) {
       request_.stop_if_asked();
-      const std::string_view place = entry->substr(0, entry->size() - 2 * sizeof(std::uint64_t));
-      const std::uint64_t bytes = read_big_endian(entry->substr(place.size(), 8));
-      const std::uint64_t modified_ns = read_big_endian(entry->substr(place.size() + 8));
+      const std::string_view place = entry->substr(0, entry->size() - 3 * sizeof(std::uint64_t));
       const std::size_t folder_end = place.find('\0');
       const std::string_view folder = place.substr(0, folder_end);
-      const std::string_view name = place.substr(folder_end + 1, place.size() - folder_end - 2);
+      const std::string_view numbers = entry->substr(place.size());
+      const WalkedFile file{
+          .directory = folder,
+          .name = place.substr(folder_end + 1, place.size() - folder_end - 2),
+          .bytes = read_big_endian(numbers.substr(0, 8)),
+          .modified_ns = static_cast<std::int64_t>(read_big_endian(numbers.substr(8, 8))),
+          .offset = read_big_endian(numbers.substr(16))};
       if (row && row->place < place) throw labels.unmatched(*row, request_.root);
       if (!row || row->place != place) {
         throw Error(Code::bad_content, "{} has no label in {}", sought_.one(), request_.labels_file)
-            .at(join_path(request_.root, join_path(folder, name)))
+            .at(join_path(request_.root, join_path(folder, file.name)))
             .hint(fmt::format("add a row for it, or move the {} out of the folder", sought_.one()));
       }
       std::int64_t label = row->number;
@@ -408,7 +416,7 @@ class FolderSource final : public Source {
         if (!of_class) throw unknown_class(row->text, request_.labels_file);
         label = *of_class;
       }
-      add(0, folder, name, bytes, static_cast<std::int64_t>(modified_ns), label);
+      add(0, folder, file, label);
       row = labels.next();
     }
     if (row) throw labels.unmatched(*row, request_.root);
@@ -516,6 +524,7 @@ class FolderSource final : public Source {
   }
 
   FolderRequest request_;
+  std::shared_ptr<FileTree> tree_;
   SoughtFiles sought_;
   SourceInfo info_;
   ExternalSorter files_, ignored_;
@@ -550,7 +559,9 @@ std::vector<std::pair<std::string, std::string>> listing_facts(const FolderReque
       {"allow empty", yes_or_no(request.allow_empty)},
       {"may mix labels", yes_or_no(request.may_mix_labels)},
       {"without labels", yes_or_no(request.without_labels)}};
-  // Of listings without it there are some that an older shale wrote.
+  // Of listings without these there are some that an older shale wrote.
+  if (request.tree && request.tree->archive())
+    facts.emplace_back("archive", request.tree->archive()->fingerprint());
   if (const SoughtFiles sought(request.suffixes); !sought.are_images())
     facts.emplace_back("ext", sought.text());
   if (!request.class_names.empty())

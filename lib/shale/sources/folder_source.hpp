@@ -13,6 +13,8 @@
 
 namespace shale {
 
+class FileTree;
+
 /// Kinds of input, as manifests name them.
 /// `kClassFolders`: of files that are not images.
 inline constexpr std::string_view kImageFolder = "image folder", kFlatFolder = "flat folder",
@@ -59,6 +61,8 @@ struct FolderRequest {
   /// Where the list that a walk makes is written, durably; a file that is there goes. Empty:
   /// nowhere.
   std::string new_listing = {};
+  /// What is walked, if `root` is not a folder; null: the folder.
+  std::shared_ptr<FileTree> tree = nullptr;
   /// The files that are taken, by their rows in the list; null: all.
   std::shared_ptr<ChosenRows> chosen = nullptr;
 };

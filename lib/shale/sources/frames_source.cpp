@@ -42,6 +42,11 @@ bool is_earlier_name(std::string_view a, std::string_view b, FrameOrder order) {
   return order == FrameOrder::natural ? is_naturally_less(a, b) : a < b;
 }
 
+FolderRequest with_tree(FolderRequest request) {
+  if (!request.tree) request.tree = open_folder_tree(request.root);
+  return request;
+}
+
 FolderRequest files_of(FolderRequest request) {
   if (!request.labels_file.empty()) {
     throw Error(Code::usage,
@@ -59,8 +64,8 @@ FolderRequest files_of(FolderRequest request) {
 class FramesSource final : public Source {
  public:
   explicit FramesSource(const FolderRequest& request)
-      : request_(request),
-        files_(open_folder(files_of(request))),
+      : request_(with_tree(request)),
+        files_(open_folder(files_of(request_))),
         frames_(request.scratch_folder, request.memory_bytes / 4) {
     const bool was_walked = request.stored_listing.empty();
     info_ = files_->info();
@@ -117,7 +122,8 @@ class FramesSource final : public Source {
       video.frames.push_back({.path = std::move(file->key),
                               .bytes = file->bytes,
                               .modified_ns = file->files.front().modified_ns,
-                              .label = file->cells[1].integer});
+                              .label = file->cells[1].integer,
+                              .offset = file->files.front().offset});
       refuse_too_many(video);
     }
     close();
@@ -203,7 +209,7 @@ class FramesSource final : public Source {
       return entry.is_directory && (!is_hidden || request_.hidden == HiddenPolicy::keep);
     };
     std::set<std::string, std::less<>> names;
-    for (FolderEntry& entry : list_folder(join_path(request_.root, class_name), keeps))
+    for (FolderEntry& entry : request_.tree->list(class_name, keeps))
       names.insert(std::move(entry.name));
     return names;
   }
@@ -255,13 +261,16 @@ class FramesSource final : public Source {
   [[nodiscard]] PendingSample pending_of(Video video) const {
     PendingSample sample;
     sample.key = std::move(video.key);
+    sample.archive = request_.tree->archive();
     sample.cells.resize(2);
     sample.cells[1].integer = video.frames.front().label;
     sample.files.reserve(video.frames.size());
     for (const ListedFile& frame : video.frames) {
       sample.bytes += frame.bytes;
-      sample.files.push_back(
-          {join_path(request_.root, frame.path), frame.bytes, frame.modified_ns});
+      sample.files.push_back({.path = join_path(request_.root, frame.path),
+                              .bytes = frame.bytes,
+                              .modified_ns = frame.modified_ns,
+                              .offset = frame.offset});
     }
     sample.cells[0].place = {.offset = 0,
                              .length = sample.bytes,
@@ -359,6 +368,19 @@ std::vector<std::string> frame_names(const std::string& folder, bool keeps_hidde
     return is_earlier_name(a, b, order);
   });
   return names;
+}
+
+std::vector<ArchivedFrame> archived_frames(FileTree& tree, const std::string& folder,
+                                           bool keeps_hidden, FrameOrder order) {
+  std::vector<ArchivedFrame> frames;
+  tree.walk(folder, {.keep_hidden = keeps_hidden, .wants_size = {}}, [&](const WalkedFile& file) {
+    if (file.directory.empty() && has_image_suffix(file.name))
+      frames.push_back({std::string(file.name), file.offset, file.bytes});
+  });
+  std::sort(frames.begin(), frames.end(), [order](const ArchivedFrame& a, const ArchivedFrame& b) {
+    return is_earlier_name(a.name, b.name, order);
+  });
+  return frames;
 }
 
 std::unique_ptr<Source> open_frames(const FolderRequest& request) {

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "shale/sources/file_tree.hpp"
 #include "shale/sources/folder_source.hpp"
 
 namespace shale {
@@ -25,5 +27,15 @@ inline constexpr std::string_view kVideoFrames = "video frames";
 /// Code::io.
 [[nodiscard]] std::vector<std::string> frame_names(const std::string& folder, bool keeps_hidden,
                                                    FrameOrder order);
+
+/// A frame of a video in an archive.
+struct ArchivedFrame {
+  std::string name;
+  std::uint64_t offset, bytes;
+};
+
+/// The same of a folder of a tree: its frames in their order. Errors: those of FileTree::walk.
+[[nodiscard]] std::vector<ArchivedFrame> archived_frames(FileTree& tree, const std::string& folder,
+                                                         bool keeps_hidden, FrameOrder order);
 
 }  // namespace shale

@@ -2,12 +2,17 @@
 
 #include "shale/arrays/array_columns.hpp"
 #include "shale/io/path_facts.hpp"
+#include "shale/sources/archive_tree.hpp"
 
 namespace shale {
 
 std::vector<std::string> inputs_of(const InputRequest& request) {
   std::vector<std::string> inputs;
-  for (const std::string& input : request.inputs) inputs.push_back(path_in_word(input));
+  for (const std::string& input : request.inputs) {
+    inputs.push_back(path_in_word(input));
+    if (std::optional<ArchivePath> path = archive_of_path(inputs.back()))
+      inputs.back() = std::move(path->archive);
+  }
   if (request.draw && !request.draw->file.empty()) inputs.push_back(request.draw->file);
   // A dataset may lend its classes to the one that replaces it.
   for (const std::string& file : {request.labels_file, request.classes_from,

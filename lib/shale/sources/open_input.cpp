@@ -17,6 +17,7 @@
 #include "shale/shards/place.hpp"
 #include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/work_folder.hpp"
+#include "shale/sources/archive_tree.hpp"
 #include "shale/sources/array_source.hpp"
 #include "shale/sources/dataset_source.hpp"
 #include "shale/sources/drawn_source.hpp"
@@ -33,8 +34,8 @@ Error not_read_yet(const std::string& input, std::string_view kind) {
   return Error(Code::unsupported, "{} is not supported yet as input", kind)
       .at(input)
       .hint(
-          "this version reads image folders, flat folders with --labels, .npy and .npz arrays, "
-          "shale datasets, and LMDB, HDF5 and TFRecord files");
+          "this version reads image folders, flat folders with --labels, .tar archives of both, "
+          ".npy and .npz arrays, shale datasets, and LMDB, HDF5 and TFRecord files");
 }
 
 // A dataset brings its labels and classes along: an option that would change nothing is refused,
@@ -54,11 +55,13 @@ void refuse_folder_options(const InputRequest& request) {
 }
 
 // For arrays in Fortran order; the rest of --memory is for writing and for samples in flight.
-constexpr std::string_view kSingleFile = "a single file";
+constexpr std::string_view kSingleFile = "a single file", kCompressedFile = "a compressed file";
 
 std::string_view kind_of_file(const std::string& path) {
   const std::string suffix = fs::path(path).extension().string();
-  if (suffix == ".tar" || suffix == ".gz" || suffix == ".tgz") return "a tar archive";
+  if (suffix == ".gz" || suffix == ".tgz" || suffix == ".zst" || suffix == ".xz" ||
+      suffix == ".bz2")
+    return kCompressedFile;
   return kSingleFile;
 }
 
@@ -91,6 +94,15 @@ Error unknown_file(const std::string& input) {
         .at(input)
         .hint("write it again, or restore it from an intact copy");
   }
+  if (kind == kCompressedFile) {
+    return not_read_yet(input, kind)
+        .hint("decompress it first: a .tar file is read in place, and nothing is unpacked");
+  }
+  if (suffix == ".tar") {
+    return Error(Code::unsupported, "does not start like a tar archive")
+        .at(input)
+        .hint("restore it from an intact copy; if it is compressed, decompress it");
+  }
   const bool is_of_numpy = suffix == ".npy" || suffix == ".npz";
   if (is_of_numpy || suffix == ".pt" || suffix == ".safetensors") {
     return Error(Code::unsupported, "does not start like {} file",
@@ -110,6 +122,7 @@ bool is_folder(const InputRequest& request) {
         .hint("pass several inputs only as .npy files; convert anything else one by one");
   }
   const std::string& input = request.inputs.front();
+  if (archive_of_path(input)) return true;
   if (input == "-") throw not_read_yet("-", "a list of files on stdin");
   const Place place = look_at(input);
   switch (place) {
@@ -238,6 +251,7 @@ std::unique_ptr<Source> open_samples(const InputRequest& request,
       .stored_listing = request.stored_listing,
       .new_listing = request.new_listing,
       .chosen = chosen};
+  folder.tree = open_tree_of_archive(folder);
   if (!request.shared_listing.empty()) use_shared_listing(folder, request.shared_listing);
   return request.groups_frames ? open_frames(folder) : open_folder(folder);
 }

@@ -14,7 +14,8 @@
 //   +0   16 bytes  "shale listing 1\n"
 //   +16  head      u32 facts, as many pairs of strings; string kind; u32 classes, strings; u32
 //                  notes, strings; i64 modified_ns
-//        files     strings: u64 bytes, i64 modified_ns, i64 label, path
+//        files     strings: u64 bytes, i64 modified_ns, i64 label, path; in an archive also NUL,
+//                  u64 offset
 //        ignored   strings: entry, NUL, reason
 //   -56  trailer   u64 bytes of the head, u64 files, u64 bytes of them, u64 ignored entries, u64
 //                  bytes of them, xxh3-128 of all bytes before it
@@ -90,6 +91,8 @@ void append_listed_file(std::string& into, const ListedFile& file) {
   into.append(as_text(bytes_of(file.modified_ns)));
   into.append(as_text(bytes_of(file.label)));
   into.append(file.path);
+  // Lists of folders stay as they always were.
+  if (file.offset > 0) into.append(1, '\0').append(as_text(bytes_of(file.offset)));
 }
 
 ListedFile parse_listed_file(std::string_view entry) {
@@ -98,7 +101,12 @@ ListedFile parse_listed_file(std::string_view entry) {
   file.bytes = from.read_u64();
   file.modified_ns = from.read_i64();
   file.label = from.read_i64();
-  file.path = as_text(from.read_bytes(from.remaining()));
+  const std::string_view rest = as_text(from.read_bytes(from.remaining()));
+  file.path = rest.substr(0, rest.find('\0'));
+  if (file.path.size() < rest.size()) {
+    ByteReader place(as_bytes(rest.substr(file.path.size() + 1)));
+    file.offset = place.read_u64();
+  }
   if (!stays_inside(file.path)) throw Error(Code::damaged, "a path that leads out of the folder");
   return file;
 }

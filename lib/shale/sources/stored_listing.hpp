@@ -22,6 +22,7 @@ struct ListedFile {
   std::uint64_t bytes = 0;
   std::int64_t modified_ns = 0;  ///< since 1970
   std::int64_t label = 0;
+  std::uint64_t offset = 0;  ///< where it begins in the archive that it lies in, if it does
   friend bool operator==(const ListedFile&, const ListedFile&) = default;
 };
 

@@ -12,8 +12,15 @@
 namespace shale {
 namespace {
 
-std::vector<std::byte> bytes_of_file(const std::string& path, std::uint64_t expected) {
-  const InputFile file(path);
+std::vector<std::byte> bytes_of_frame(const ComparedFrames& compared, const std::string& name,
+                                      std::size_t number, std::uint64_t expected) {
+  if (compared.archive != nullptr) {
+    const ArchivedFrame& frame = compared.archived[number];
+    std::vector<std::byte> bytes(std::min(frame.bytes, expected + 1));
+    compared.archive->file().read_exact(frame.offset, bytes);
+    return bytes;
+  }
+  const InputFile file(join_path(compared.folder, name));
   // A larger one differs anyway.
   std::vector<std::byte> bytes(std::min(file.size(), expected + 1));
   file.read_exact(0, bytes);
@@ -25,8 +32,10 @@ std::vector<std::byte> bytes_of_file(const std::string& path, std::uint64_t expe
 std::optional<Finding> compare_frames(const ComparedFrames& compared) {
   const FieldPlace& place = compared.place;
   Finding finding;
-  const std::vector<std::string> names =
-      frame_names(compared.folder, compared.keeps_hidden, compared.order);
+  std::vector<std::string> names;
+  if (compared.archive == nullptr)
+    names = frame_names(compared.folder, compared.keeps_hidden, compared.order);
+  for (const ArchivedFrame& frame : compared.archived) names.push_back(frame.name);
   if (names.size() != place.count) {
     finding.message = "sample has another number of frames than the source";
     finding.found = std::to_string(place.count);
@@ -39,8 +48,7 @@ std::optional<Finding> compare_frames(const ComparedFrames& compared) {
   compared.file.read_exact(place.offset, extent);
   const std::vector<Bytes> frames = split_list(compared.format, extent, place, compared.elements);
   for (std::size_t i = 0; i < frames.size(); ++i) {
-    const std::vector<std::byte> source =
-        bytes_of_file(join_path(compared.folder, names[i]), frames[i].size());
+    const std::vector<std::byte> source = bytes_of_frame(compared, names[i], i, frames[i].size());
     if (std::ranges::equal(source, frames[i])) continue;
     const bool has_same_size = source.size() == frames[i].size();
     finding.message = fmt::format("frame {} differs {}from the source file {}", i,

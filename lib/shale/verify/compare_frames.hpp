@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -8,7 +9,7 @@
 #include "shale/data/shard_index.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/input_file.hpp"
-#include "shale/sources/folder_source.hpp"
+#include "shale/sources/frames_source.hpp"
 
 namespace shale {
 
@@ -19,6 +20,8 @@ struct ComparedFrames {
   const Format& format;
   std::vector<FieldPlace> elements;  ///< where they lie, if the list alone does not say
   const std::string& folder;
+  const ArchiveFile* archive = nullptr;          ///< that the frames lie in, if they do,
+  std::span<const ArchivedFrame> archived = {};  ///< and where
   bool keeps_hidden = false;
   FrameOrder order = FrameOrder::natural;
   std::uint64_t memory_bytes;  ///< that the list may take

@@ -20,6 +20,7 @@
 #include "shale/shards/naming.hpp"
 #include "shale/shards/open_shards.hpp"
 #include "shale/shards/place.hpp"
+#include "shale/sources/archive_tree.hpp"
 #include "shale/sources/array_source.hpp"
 #include "shale/sources/frames_source.hpp"
 #include "shale/sources/sample_choice.hpp"
@@ -43,20 +44,22 @@ constexpr std::uint64_t kSkipped = ~std::uint64_t{0};
 
 // The key so that entries sort by it whatever follows, and whatever bytes it has: NUL is written
 // NUL 1, the end NUL NUL.
-std::string entry_of(std::string_view key, std::uint64_t first, std::uint64_t second) {
+std::string entry_of(std::string_view key, std::uint64_t first, std::uint64_t second,
+                     std::uint64_t third = 0) {
   std::string entry;
   for (const char c : key) {
     entry += c;
     if (c == '\0') entry += '\1';
   }
   entry.append(2, '\0');
-  entry.append(as_text(bytes_of(first))).append(as_text(bytes_of(second)));
+  for (const std::uint64_t number : {first, second, third}) entry += as_text(bytes_of(number));
   return entry;
 }
 
 struct Entry {
   std::string_view sort_key;  // with its end
-  std::uint64_t first, second;
+  // Of the source: label, offset in the archive, bytes. Of the dataset: number of the shard, row.
+  std::uint64_t first, second, third;
 
   [[nodiscard]] std::string key() const {
     std::string key;
@@ -71,16 +74,20 @@ struct Entry {
 std::optional<Entry> next_entry(ExternalSorter& list) {
   const std::optional<std::string_view> text = list.next();
   if (!text) return std::nullopt;
-  ByteReader numbers(as_bytes(text->substr(text->size() - 16)));
-  Entry entry{text->substr(0, text->size() - 16), 0, 0};
+  constexpr std::size_t kNumbersBytes = 3 * sizeof(std::uint64_t);
+  ByteReader numbers(as_bytes(text->substr(text->size() - kNumbersBytes)));
+  Entry entry{text->substr(0, text->size() - kNumbersBytes), 0, 0, 0};
   entry.first = numbers.read_u64();
   entry.second = numbers.read_u64();
+  entry.third = numbers.read_u64();
   return entry;
 }
 
 // A sample of the set and the file, or the folder of frames, that it should be.
 struct Pair {
   std::string key, path;
+  std::uint64_t offset, bytes;        // of a file in an archive
+  std::vector<ArchivedFrame> frames;  // of a folder of frames there
   std::uint64_t row;
   FieldPlace place;
   std::shared_ptr<const ShardReader> shard;
@@ -93,25 +100,30 @@ Finding finding_of(const std::string& key, std::string message) {
   return finding;
 }
 
-std::optional<Finding> compare_bytes(const Pair& pair, std::size_t field) {
-  const InputFile source(pair.path);
+std::optional<Finding> compare_bytes(const Pair& pair, std::size_t field,
+                                     const ArchiveFile* archive) {
+  std::optional<InputFile> own;
+  if (archive == nullptr) own.emplace(pair.path);
+  const InputFile& source = own ? *own : archive->file();
+  const std::uint64_t begin = own ? 0 : pair.offset;
+  const std::uint64_t bytes = own ? own->size() : pair.bytes;
   const InputFile& file = pair.shard->file_of_field(field);
   Finding finding = finding_of(pair.key, "");
   finding.file = std::filesystem::path(file.path()).filename().string();
   finding.shard = pair.shard->shard().name;
   finding.row = pair.row;
   finding.offset = pair.place.offset;
-  if (source.size() != pair.place.length) {
+  if (bytes != pair.place.length) {
     finding.message = "sample differs in size from the source file";
     finding.found = fmt::format("{} bytes", pair.place.length);
-    finding.expected = std::to_string(source.size());
+    finding.expected = std::to_string(bytes);
     return finding;
   }
-  std::vector<std::byte> ours(std::min(kComparedBytes, source.size())), theirs(ours.size());
-  for (std::uint64_t offset = 0; offset < source.size(); offset += ours.size()) {
-    const std::uint64_t count = std::min<std::uint64_t>(ours.size(), source.size() - offset);
+  std::vector<std::byte> ours(std::min(kComparedBytes, bytes)), theirs(ours.size());
+  for (std::uint64_t offset = 0; offset < bytes; offset += ours.size()) {
+    const std::uint64_t count = std::min<std::uint64_t>(ours.size(), bytes - offset);
     file.read_exact(pair.place.offset + offset, std::span(ours).first(count));
-    source.read_exact(offset, std::span(theirs).first(count));
+    source.read_exact(begin + offset, std::span(theirs).first(count));
     if (std::memcmp(ours.data(), theirs.data(), count) == 0) continue;
     const auto differs = static_cast<std::uint64_t>(
         std::mismatch(ours.begin(), ours.begin() + static_cast<std::ptrdiff_t>(count),
@@ -130,21 +142,24 @@ std::optional<Finding> compare_bytes(const Pair& pair, std::size_t field) {
 
 // How a sample is compared.
 struct Comparing {
-  std::size_t field;           // of the image, or of the list of frames
-  const Format* frames;        // the format that divides the list; null: an image
-  bool keeps_hidden;           // among the frames
-  FrameOrder order;            // of the frames
-  std::uint64_t memory_bytes;  // for a list of frames
+  std::size_t field;                           // of the image, or of the list of frames
+  const Format* frames;                        // the format that divides the list; null: an image
+  bool keeps_hidden;                           // among the frames
+  FrameOrder order;                            // of the frames
+  std::uint64_t memory_bytes;                  // for a list of frames
+  std::shared_ptr<const ArchiveFile> archive;  // that the source's files lie in, if they do
 };
 
 std::optional<Finding> compare_pair(const Pair& pair, const Comparing& how) {
-  if (how.frames == nullptr) return compare_bytes(pair, how.field);
+  if (how.frames == nullptr) return compare_bytes(pair, how.field, how.archive.get());
   const InputFile& file = pair.shard->file_of_field(how.field);
   std::optional<Finding> finding = compare_frames({.file = file,
                                                    .place = pair.place,
                                                    .format = *how.frames,
                                                    .elements = pair.shard->elements_of(pair.place),
                                                    .folder = pair.path,
+                                                   .archive = how.archive.get(),
+                                                   .archived = pair.frames,
                                                    .keeps_hidden = how.keeps_hidden,
                                                    .order = how.order,
                                                    .memory_bytes = how.memory_bytes});
@@ -179,9 +194,11 @@ HiddenPolicy hidden_policy_of(const Manifest& manifest) {
 
 class Comparison {
  public:
-  Comparison(const VerifyRequest& request, const OpenedDataset& dataset, bool compares_labels,
-             const FindingSink& sink, const Events& events)
+  Comparison(const VerifyRequest& request, const OpenedDataset& dataset,
+             std::shared_ptr<FileTree> archive, bool compares_labels, const FindingSink& sink,
+             const Events& events)
       : request_(request),
+        tree_(std::move(archive)),
         manifest_(dataset.manifest),
         shards_(dataset.shards),
         compares_labels_(compares_labels),
@@ -201,6 +218,7 @@ class Comparison {
     join(theirs, ours);
     submit();
     drain(0);
+    if (how_.archive) how_.archive->refuse_changes();
     return left_out_;
   }
 
@@ -208,7 +226,8 @@ class Comparison {
   void list_source(Source& source, ExternalSorter& list) {
     while (const std::optional<PendingSample> sample = source.next(1)) {
       events_.stop_if_asked();
-      list.add(entry_of(sample->key, static_cast<std::uint64_t>(sample->cells[1].integer), 0));
+      list.add(entry_of(sample->key, static_cast<std::uint64_t>(sample->cells[1].integer),
+                        sample->files.front().offset, sample->bytes));
     }
     list.finish();
   }
@@ -247,7 +266,8 @@ class Comparison {
             .keeps_hidden = hidden_policy_of(manifest_) == HiddenPolicy::keep,
             .order = manifest_.layout.dialect == Dialect::coclr ? FrameOrder::bytewise
                                                                 : FrameOrder::natural,
-            .memory_bytes = request_.memory_bytes / 2 / std::max(1U, request_.jobs)};
+            .memory_bytes = request_.memory_bytes / 2 / std::max(1U, request_.jobs),
+            .archive = tree_ ? tree_->archive() : nullptr};
     if (compares_labels_) label_ = manifest_.schema.find("label");
     source_classes_ = source.classes;
   }
@@ -285,8 +305,11 @@ class Comparison {
                     sample.second);
     std::string path = join_path(request_.against.front(), key);
     shards_of_pairs_.insert(sample.first);
-    pairs_.push_back({std::move(key), std::move(path), sample.second, row.cells[how_.field].place,
-                      shard.reader});
+    std::vector<ArchivedFrame> frames;
+    if (tree_ && how_.frames != nullptr)
+      frames = archived_frames(*tree_, key, how_.keeps_hidden, how_.order);
+    pairs_.push_back({std::move(key), std::move(path), source.second, source.third,
+                      std::move(frames), sample.second, row.cells[how_.field].place, shard.reader});
     if (pairs_.size() == kPairsAtOnce || shards_of_pairs_.size() == OpenShards::kMost) submit();
   }
 
@@ -333,6 +356,7 @@ class Comparison {
   }
 
   const VerifyRequest& request_;
+  const std::shared_ptr<FileTree> tree_;  // of an archive; null: a folder
   const Manifest& manifest_;
   const ShardList& shards_;
   bool compares_labels_;
@@ -512,7 +536,8 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
         .hint("repeat it for arrays only: --against x=a.npy --against y=b.npy");
   }
   const std::string& against = request.against.front();
-  if (look_at(against) == Place::dataset || file_of_path(against)) {
+  const bool is_archive = archive_of_path(against).has_value();
+  if (!is_archive && (look_at(against) == Place::dataset || file_of_path(against))) {
     if (has_chosen_samples(manifest)) notes.emplace_back(kComparesAll);
     compare_digests(manifest, request, sink, events);
     return;
@@ -525,18 +550,19 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
   const bool is_of_frames = holds_frames_of_folder(manifest);
   const bool is_unlabelled =
       !is_of_frames && request.labels_file.empty() && is_of_flat_folder(dataset);
-  const FolderRequest folder{.root = against,
-                             .labels_file = request.labels_file,
-                             .classes_from = "",
-                             .may_mix_labels = !manifest.classes.empty(),
-                             .hidden = hidden_policy_of(manifest),
-                             .suffixes = suffixes_of(manifest),
-                             .allow_empty = true,
-                             .without_labels = is_unlabelled,
-                             .scratch_folder = temporary_folder(),
-                             .memory_bytes = request.memory_bytes / 4,
-                             .all_memory_bytes = request.memory_bytes,
-                             .stop_if_asked = [&] { events.stop_if_asked(); }};
+  FolderRequest folder{.root = against,
+                       .labels_file = request.labels_file,
+                       .classes_from = "",
+                       .may_mix_labels = !manifest.classes.empty(),
+                       .hidden = hidden_policy_of(manifest),
+                       .suffixes = suffixes_of(manifest),
+                       .allow_empty = true,
+                       .without_labels = is_unlabelled,
+                       .scratch_folder = temporary_folder(),
+                       .memory_bytes = request.memory_bytes / 4,
+                       .all_memory_bytes = request.memory_bytes,
+                       .stop_if_asked = [&] { events.stop_if_asked(); }};
+  folder.tree = open_tree_of_archive(folder);
   const std::unique_ptr<Source> source = is_of_frames ? open_frames(folder) : open_folder(folder);
   if (!manifest.runs.empty()) {
     notes.push_back(
@@ -547,7 +573,7 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
   if (is_unlabelled)
     notes.push_back("labels were not compared: pass --labels with the file that has them");
   const std::uint64_t left_out =
-      Comparison(request, dataset, !is_unlabelled, sink, events).run(*source);
+      Comparison(request, dataset, folder.tree, !is_unlabelled, sink, events).run(*source);
   if (has_chosen_samples(manifest))
     notes.push_back(fmt::format(
         "{} of the source are not in the dataset, which was made with --select, --exclude or "

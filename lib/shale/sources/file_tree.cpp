@@ -1,0 +1,34 @@
+#include "shale/sources/file_tree.hpp"
+
+#include <utility>
+
+#include "shale/shards/naming.hpp"
+
+namespace shale {
+namespace {
+
+class FolderTree final : public FileTree {
+ public:
+  explicit FolderTree(std::string root) : root_(std::move(root)) {}
+
+  WalkCounts walk(const std::string& folder, const WalkOptions& options,
+                  const std::function<void(const WalkedFile&)>& visit) override {
+    return walk_folder(join_path(root_, folder), options, visit);
+  }
+
+  std::vector<FolderEntry> list(const std::string& folder,
+                                const std::function<bool(const FolderEntry&)>& keeps) override {
+    return list_folder(join_path(root_, folder), keeps);
+  }
+
+ private:
+  std::string root_;
+};
+
+}  // namespace
+
+std::shared_ptr<FileTree> open_folder_tree(std::string root) {
+  return std::make_shared<FolderTree>(std::move(root));
+}
+
+}  // namespace shale

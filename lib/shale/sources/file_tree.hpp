@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "shale/io/archive_file.hpp"
+#include "shale/io/walk.hpp"
+
+namespace shale {
+
+/// A folder that samples are made from, wherever its files lie: in the file system, or in an
+/// archive, which is then walked as the folder that unpacking it makes. Folders are named by their
+/// paths relative to the root, "" is the root. One thread.
+class FileTree {
+ public:
+  virtual ~FileTree() = default;
+  /// As walk_folder.
+  virtual WalkCounts walk(const std::string& folder, const WalkOptions& options,
+                          const std::function<void(const WalkedFile&)>& visit) = 0;
+  /// As list_folder.
+  [[nodiscard]] virtual std::vector<FolderEntry> list(
+      const std::string& folder, const std::function<bool(const FolderEntry&)>& keeps) = 0;
+  /// The file that all of its files lie in, each at WalkedFile::offset; null: there is none.
+  [[nodiscard]] virtual std::shared_ptr<const ArchiveFile> archive() const { return nullptr; }
+  /// What the user should know of it after a walk, a sentence each.
+  [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
+};
+
+/// The folder at `root`.
+[[nodiscard]] std::shared_ptr<FileTree> open_folder_tree(std::string root);
+
+}  // namespace shale

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "shale/io/archive_file.hpp"
+#include "shale/sources/member_table.hpp"
+
+namespace shale {
+
+/// A name of a tar archive as a path of a MemberTable: empty and "." components are left out, so
+/// that "" is the root. Errors: Code::bad_content for one that leads out of the archive, "../x" and
+/// "/x".
+[[nodiscard]] std::string path_in_archive(std::string_view name);
+
+struct TarListing {
+  const ArchiveFile& archive;
+  /// The folder, as a path of the table, whose members "x.tar" are folders "x" if they are archives
+  /// themselves, as ILSVRC2012_img_train.tar has its classes.
+  std::string folder_of_archives = {};
+  std::uint64_t memory_bytes = 4 << 20;
+  std::function<void()> stop_if_asked = [] {};
+};
+
+/// Adds what a tar archive holds to a table, which is then finished. Reads headers only, those of
+/// archives in the archive with many reads in flight; where members are small, all there is.
+/// Errors: those of TarReader; Code::bad_content for names that lead out of the archive, and links
+/// to what is not there; Code::io.
+/// Returns true if it, and each archive in it, has the mark of its end: without, it may be
+/// truncated.
+bool list_tar(const TarListing& listing, MemberTable& table);
+
+}  // namespace shale
