@@ -96,6 +96,8 @@ class Archives(ArchiveCase):
                 write(self.photos / video / f"{frame}.png", png(4, 4, frame))
         out = self.same_as_folder(tar_of_folder(self.archive, self.photos), "--group", "frames", code=0)
         self.ok("verify", out, "--against", self.archive)
+        self.flip_a_byte_of(png(4, 4, 10))
+        self.assertIn("frame 2 differs", self.ok("verify", out, "--against", self.archive, code=3).err)
 
     def test_a_flat_archive_with_labels(self):
         for number in range(5):
@@ -161,11 +163,35 @@ class Archives(ArchiveCase):
         (self.out / "shard-000001.tfrecord").unlink()
         self.ok("repair", self.out, "--from", self.archive)
         self.assertEqual(snapshot(self.out), whole)
-        content = self.archive.read_bytes()
-        with open(self.archive, "r+b") as file:
-            file.seek(content.rindex(PHOTO) + 50)
-            file.write(bytes([content[content.rindex(PHOTO) + 50] ^ 1]))
+        self.flip_a_byte_of(PHOTO)
         self.assertIn("differs from the source", self.ok("verify", self.out, "--against", self.archive, code=3).err)
+
+    def flip_a_byte_of(self, member):
+        content = self.archive.read_bytes()
+        place = content.rindex(member) + 50
+        with open(self.archive, "r+b") as file:
+            file.seek(place)
+            file.write(bytes([content[place] ^ 1]))
+
+    def test_parts_of_an_archive(self):
+        make_photos(self.photos, 30)
+        tar_of_folder(self.archive, self.photos)
+        for source in (self.photos, self.archive):
+            parts = [self.folder / f"{source.name} part {number}" for number in range(3)]
+            for number, part in enumerate(parts):
+                self.convert(source, part, "--part", f"{number}/3", "--shuffle")
+            self.ok("merge", *parts, self.folder / f"{source.name} merged")
+        self.check_same(self.folder / "photos merged", self.folder / "photos.tar merged")
+
+    def test_splits_of_an_archive(self):
+        make_photos(self.photos / "train", 30)
+        make_photos(self.photos / "val", 8)
+        tar_of_folder(self.archive, self.photos)
+        self.refused("convert", self.archive, self.out, "--to", "record", says=("holds splits", "photos.tar/train;", "--classes-from"))
+        for source in (self.photos, self.archive):
+            self.convert(source / "train", self.folder / f"{source.name} out", "--split", "train=0.8,val=0.2")
+        for split in ("train", "val"):
+            self.check_same(self.folder / "photos out" / split, self.folder / "photos.tar out" / split)
 
     def test_appending_an_archive(self):
         make_photos(self.photos, 12)

@@ -9,6 +9,7 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/io/read_errors.hpp"
 #include "shale/io/storage_retry.hpp"
 
 namespace shale {
@@ -19,7 +20,7 @@ constexpr std::uint64_t kHashedEndBytes = 64 * 1024;
 struct stat facts_of(const InputFile& file) {
   struct stat facts {};
   if (retried(file.path(), [&] { return ::fstat(file.descriptor(), &facts); }) != 0)
-    throw Error(Code::io, "cannot be read (stat)").at(file.path()).because_errno(errno);
+    throw size_unknown(file.path(), errno);
   return facts;
 }
 

@@ -23,10 +23,6 @@ namespace {
 // look at a few bytes more.
 constexpr std::uint64_t kSmallestRead = 4096;
 
-Error size_unknown(const std::string& path, int error_number) {
-  return Error(Code::io, "cannot determine its size").at(path).because_errno(error_number);
-}
-
 }  // namespace
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {

@@ -36,4 +36,8 @@ Error read_ends_early(std::string_view path, std::uint64_t offset, std::uint64_t
       .at(path, offset);
 }
 
+Error size_unknown(std::string_view path, int error_number) {
+  return Error(Code::io, "cannot determine its size").at(path).because_errno(error_number);
+}
+
 }  // namespace shale

@@ -17,6 +17,9 @@ namespace shale {
 [[nodiscard]] Error read_ends_early(std::string_view path, std::uint64_t offset,
                                     std::uint64_t wanted, std::uint64_t found);
 
+/// The error for an open file that does not tell its size. Code::io, with the system's cause.
+[[nodiscard]] Error size_unknown(std::string_view path, int error_number);
+
 inline constexpr std::string_view kTruncatedHint =
     "the file was truncated while it was read; restore it from an intact copy";
 

@@ -332,17 +332,21 @@ class FolderSource final : public Source {
               sought_.one()));
     }
     if (classes.empty() && !request_.allow_empty) throw no_files();
-    if (!classes.empty() && std::all_of(classes.begin(), classes.end(), is_split_name)) {
-      throw Error(Code::bad_content, "holds splits ({}), not classes",
-                  fmt::format("{}", fmt::join(classes, ", ")))
-          .at(request_.root)
-          .hint(fmt::format(
-              "name one of them, {}; 'shale convert' of the folder itself makes a dataset of each "
-              "in a directory",
-              join_path(request_.root, std::count(classes.begin(), classes.end(), "train") > 0
-                                           ? "train"
-                                           : classes[0])));
-    }
+    if (!classes.empty() && std::all_of(classes.begin(), classes.end(), is_split_name))
+      throw splits(classes);
+  }
+
+  [[nodiscard]] Error splits(const std::vector<std::string>& names) const {
+    const std::string one = join_path(
+        request_.root, std::count(names.begin(), names.end(), "train") > 0 ? "train" : names[0]);
+    return Error(Code::bad_content, "holds splits ({}), not classes",
+                 fmt::format("{}", fmt::join(names, ", ")))
+        .at(request_.root)
+        .hint(fmt::format("name one of them, {}{}", one,
+                          tree_->archive()
+                              ? "; give the others --classes-from its dataset"
+                              : "; 'shale convert' of the folder itself makes a dataset of each in "
+                                "a directory"));
   }
 
   Error no_files() {
