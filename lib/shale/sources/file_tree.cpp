@@ -13,15 +13,20 @@ class FolderTree final : public FileTree {
 
   WalkCounts walk(const std::string& folder, const WalkOptions& options,
                   const std::function<void(const WalkedFile&)>& visit) override {
-    return walk_folder(join_path(root_, folder), options, visit);
+    return walk_folder(path_of(folder), options, visit);
   }
 
   std::vector<FolderEntry> list(const std::string& folder,
                                 const std::function<bool(const FolderEntry&)>& keeps) override {
-    return list_folder(join_path(root_, folder), keeps);
+    return list_folder(path_of(folder), keeps);
   }
 
  private:
+  // The root is named as the user named it.
+  [[nodiscard]] std::string path_of(const std::string& folder) const {
+    return folder.empty() ? root_ : join_path(root_, folder);
+  }
+
   std::string root_;
 };
 
