@@ -165,9 +165,9 @@ ImageFault fault_of(const JpegDecompressor& decompressor, std::uint64_t limit_by
             fmt::format("is too large: its JPEG coefficients take more than the {} bytes allowed",
                         limit_bytes)};
   }
-  const ImageFault fault = damaged("does not decode as JPEG: {}", decompressor.message.data());
-  if (!is_unsupported_jpeg(decompressor.message_code)) return fault;
-  return unsupported("JPEG: {}", decompressor.message.data());
+  if (is_unsupported_jpeg(decompressor.message_code))
+    return unsupported("JPEG: {}", decompressor.message.data());
+  return damaged("does not decode as JPEG: {}", decompressor.message.data());
 }
 
 // Everything up to the header, checked against what was probed.

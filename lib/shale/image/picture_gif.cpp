@@ -107,7 +107,9 @@ DecodedPicture decode_gif(Bytes bytes, const ImageInfo& info) {
       frame.Interlace ? std::span<const Pass>(kInterlaced) : std::span<const Pass>(kPlain);
   for (const Pass& pass : passes) {
     for (int y = pass.first; y < frame.Height; y += pass.step) {
-      GifPixelType* const row = picture.row(static_cast<std::uint64_t>(frame.Top + y)) + frame.Left;
+      GifPixelType* const row =
+          picture.row(static_cast<std::uint64_t>(frame.Top) + static_cast<std::uint64_t>(y)) +
+          frame.Left;
       if (DGifGetLine(gif, row, frame.Width) == GIF_ERROR) return reader.fault();
     }
   }

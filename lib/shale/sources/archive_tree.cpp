@@ -129,7 +129,7 @@ class ArchiveTree final : public FileTree {
   std::string folder_at(const std::string& folder) {
     int links = 0;
     const std::string path = root_.empty() ? folder : join_path(with_slashes(root_), folder);
-    if (path.empty()) return path;
+    if (path.empty()) return {};
     // The last part of what the links lead to.
     const std::optional<Node> node = go("", path, path, links);
     if (node && node->kind == Node::Kind::folder) return node->path;
@@ -385,13 +385,13 @@ std::optional<ArchivePath> archive_of_path(const std::string& path) {
   }
 }
 
-std::shared_ptr<FileTree> open_archive_tree(const FolderRequest& request, ArchivePath path) {
+std::shared_ptr<FileTree> open_archive_tree(const FolderRequest& request, const ArchivePath& path) {
   return std::make_shared<ArchiveTree>(request, path);
 }
 
 std::shared_ptr<FileTree> open_tree_of_archive(const FolderRequest& request) {
-  std::optional<ArchivePath> path = archive_of_path(request.root);
-  return path ? open_archive_tree(request, std::move(*path)) : nullptr;
+  const std::optional<ArchivePath> path = archive_of_path(request.root);
+  return path ? open_archive_tree(request, *path) : nullptr;
 }
 
 }  // namespace shale

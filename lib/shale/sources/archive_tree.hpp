@@ -26,7 +26,7 @@ struct ArchivePath {
 /// Code::bad_content, by name, for links that lead out of the archive or to nothing, and for what
 /// is a file and a folder.
 [[nodiscard]] std::shared_ptr<FileTree> open_archive_tree(const FolderRequest& request,
-                                                          ArchivePath path);
+                                                          const ArchivePath& path);
 
 /// The tree of request.root if that leads to or into an archive; else null. Errors: those of
 /// both functions above.
