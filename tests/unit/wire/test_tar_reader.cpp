@@ -133,7 +133,7 @@ TEST_CASE("tar reader: it ends at zeros or at the end of the file, and names wha
 
 TEST_CASE("tar reader: what is truncated is damage, with its place") {
   const std::string whole = TarBuilder().add("a", std::string(600, 'x')).add("b", "1").bytes();
-  for (const std::size_t size : {1, 511, 512, 1111, 1537, 2047, 2048}) {
+  for (const std::size_t size : {1U, 511U, 512U, 1111U, 1537U, 2047U, 2048U}) {
     CAPTURE(size);
     const Error error = tar_refusal(whole.substr(0, size));
     CHECK(error.code() == Code::damaged);
