@@ -29,6 +29,21 @@ void read_part_options(const CommandLine& line, ConvertRequest& request) {
   if (offset) throw Error(Code::usage, "--part-offset has no effect without --part");
 }
 
+ImageRequest images_of(const CommandLine& line) {
+  const auto texts = [&](const char* option) {
+    return line.has(option) ? line.texts(option) : std::vector<std::string>();
+  };
+  ImageWords words{.resize = texts("resize"),
+                   .crop = texts("crop"),
+                   .encode = texts("encode"),
+                   .quality = texts("quality"),
+                   .only_larger = line.flag("only-larger"),
+                   .apply_rotation = line.flag("apply-rotation"),
+                   .strip_metadata = line.flag("strip-metadata")};
+  if (line.has("masks")) words.masks = line.text("masks");
+  return parse_image_words(words);
+}
+
 ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) {
   FileOptions file{.with_index = line.flag("with-index"), .is_append = line.flag("append")};
   if (line.has("compress")) file.compression = line.text("compress");
@@ -38,7 +53,9 @@ ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) 
     file.layout = line.text("layout");
   }
   ConvertRequest request = read_output_options(line, common, file);
-  if (is_array_name(request.output)) refuse_for_file(line, kImageOptions, request.output);
+  request.images = images_of(line);
+  if (is_array_name(request.output) && request.images.is_empty())
+    refuse_for_file(line, kImageOptions, request.output);
   if (line.has("labels")) request.labels_file = line.text("labels");
   if (line.has("classes-from")) request.classes_from = line.text("classes-from");
   if (line.has("index-dir")) request.index_folder = line.text("index-dir");
@@ -106,6 +123,14 @@ std::string file_text(const ConvertReport& report, const std::string& output) {
 
 std::string shards_text(const ConvertReport& report) {
   const Manifest& manifest = report.manifest;
+  if (report.measured) {
+    return fmt::format("would write {} in about {} of {} (about {}, estimated from {}{})\n",
+                       format_counted(manifest.digest.samples, "sample", "samples"),
+                       format_counted(manifest.shard_count, "shard", "shards"), manifest.format,
+                       format_size(report.file_bytes),
+                       format_counted(*report.measured, "sample", "samples"),
+                       classes_text(manifest));
+  }
   return fmt::format(
       "{} {} in {} of {} ({}{}{}){}\n", verb_of(report),
       format_counted(manifest.digest.samples, "sample", "samples"),
@@ -133,6 +158,15 @@ std::string appended_text(const ConvertReport& report, const std::string& output
 std::string listed_in(const Manifest& manifest, std::string_view name) {
   const std::string lists = lists_text(manifest, name);
   return lists.empty() ? "" : fmt::format(" (listed in {})", lists);
+}
+
+std::string changed_text(const ConvertReport& report) {
+  const Manifest& manifest = report.manifest;
+  if (manifest.transform.empty()) return "";
+  std::string text = fmt::format("  image work: {}\n", image_work_text(manifest));
+  if (manifest.images && !manifest.images->changed.empty())
+    text += fmt::format("  images changed: {}\n", counts_text(manifest.images->changed));
+  return text;
 }
 
 std::string skipped_text(const ConvertReport& report) {
@@ -187,6 +221,7 @@ std::string body_text(const ConvertReport& report, const std::string& path) {
                           listed_in(manifest, kImagesName));
     }
   }
+  text += changed_text(report);
   if (manifest.ignored > 0)
     text += fmt::format("  ignored: {}{}\n",
                         format_counted(manifest.ignored, "entry that is not a sample",
@@ -256,6 +291,23 @@ void declare_convert(CommandLine& line) {
        "what to do with images that are empty, truncated or not images")  //
       ("max-errors", po::value<std::string>()->default_value("1%")->value_name("N|P%"),
        "fail if more than this many images are bad (with P%, at least 10 are tolerated)")  //
+      ("resize", po::value<std::vector<std::string>>()->composing()->value_name("[FIELD:]SIZE"),
+       "resize images: shorter=256, longer=512, fit=640x480 or exact=224x224; without image work "
+       "they keep their bytes")                                                               //
+      ("only-larger", po::bool_switch(), "(with --resize) leave smaller images as they are")  //
+      ("crop", po::value<std::vector<std::string>>()->composing()->value_name("[FIELD:]center=WxH"),
+       "crop images to this size around their center, after --resize")  //
+      ("encode",
+       po::value<std::vector<std::string>>()->composing()->value_name("[FIELD:]keep|jpeg|png|raw"),
+       "store images as JPEG, PNG or raw pixels; default keep: as their own type")  //
+      ("quality", po::value<std::vector<std::string>>()->composing()->value_name("[FIELD:]N"),
+       "quality of JPEGs that are written, 1 to 100; default 90")  //
+      ("apply-rotation", po::bool_switch(),
+       "turn the pixels as the EXIF orientation says")                                      //
+      ("strip-metadata", po::bool_switch(), "leave out EXIF, comments and other metadata")  //
+      ("masks", po::value<std::string>()->value_name("FIELD,..."),
+       "image fields that are label maps: resized to the nearest pixel, never lossy; default: mask "
+       "and names that end in _mask")  //
       ("append", po::bool_switch(),
        "write the samples behind those of the finished dataset at OUTPUT")  //
       ("new-classes", po::value<std::string>()->value_name("append"),

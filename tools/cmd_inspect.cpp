@@ -8,6 +8,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/encoding/transform.hpp"
 #include "shale/format/format.hpp"
 #include "shale/ops/inspect.hpp"
 #include "shale/shards/dataset_reader.hpp"
@@ -74,6 +75,18 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
     add("classes",
         fmt::format("{}: {}{}", format_count(manifest.classes.size()), fmt::join(first, ", "),
                     manifest.classes.size() > first.size() ? " ..." : ""));
+  }
+  if (!manifest.transform.empty()) {
+    // One line per field: this is what tells the dataset from its source.
+    for (const ManifestTransform& transform : manifest.transform) {
+      add("work", fmt::format("{}; {}", text_of(transform), transform.codec));
+    }
+    if (manifest.images && !manifest.images->changed.empty()) {
+      std::string changed;
+      for (const auto& [what, count] : manifest.images->changed)
+        changed += fmt::format("{}{} {}", changed.empty() ? "" : ", ", format_count(count), what);
+      add("changed", changed);
+    }
   }
   if (manifest.skipped > 0) add("skipped", format_count(manifest.skipped) + list(kSkippedName));
   if (manifest.images && !manifest.images->odd.empty()) {

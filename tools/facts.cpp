@@ -8,6 +8,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/encoding/transform.hpp"
 #include "shale/shards/naming.hpp"
 
 namespace shale::tools {
@@ -47,6 +48,14 @@ std::string code_of(std::string_view words) {
   std::string code(words);
   std::ranges::replace(code, ' ', '_');
   return code;
+}
+
+Json transform_facts(const ManifestTransform& transform) {
+  Json json = {{"field", printable(transform.field)}, {"parameters", Json::object()}};
+  for (const auto& [name, value] : transform.parameters) json["parameters"][name] = value;
+  json["filter"] = transform.filter;
+  json["codec"] = transform.codec;
+  return json;
 }
 
 Json plan_facts(const DrawPlan& plan) {
@@ -103,12 +112,18 @@ Json manifest_facts(const Manifest& manifest) {
   json["fields"] = schema_facts(manifest);
   json["skipped"] = manifest.skipped;
   json["ignored"] = manifest.ignored;
-  if (manifest.images)
+  if (manifest.images) {
     json["images"] = {{"types", manifest.images->types}, {"odd", manifest.images->odd}};
+    if (!manifest.images->changed.empty()) json["images"]["changed"] = manifest.images->changed;
+  }
+  for (const ManifestTransform& transform : manifest.transform)
+    json["transform"].push_back(transform_facts(transform));
   json["source"] = {{"kind", manifest.source.kind},
                     {"samples", manifest.source.samples},
                     {"bytes", manifest.source.bytes},
                     {"fingerprint", manifest.source.fingerprint.hex()}};
+  if (manifest.source.digest)
+    json["source"]["content_digest"] = manifest.source.digest->content.hex();
   for (const ManifestRun& run : manifest.runs) {
     json["sources"].push_back({{"kind", run.source.kind},
                                {"samples", run.source.samples},
@@ -171,6 +186,7 @@ Json convert_facts(const ConvertReport& report, std::string_view output) {
   if (report.appended)
     json["appended"] = {{"samples", report.appended->samples}, {"shards", report.appended->shards}};
   json["dry_run"] = report.is_plan;
+  if (report.measured) json["estimated_from"] = *report.measured;
   if (report.is_plan) {
     // Nothing was hashed: a zero digest would look like one.
     for (const char* digest : {"content_digest", "ordered_digest", "key_digest"})
@@ -402,6 +418,13 @@ std::string payload_text(const Manifest& manifest) {
   const bool has_payload = std::any_of(fields.begin(), fields.end(),
                                        [](const Field& field) { return is_located(field.kind); });
   return has_payload ? format_size(manifest.payload_bytes) + " of payload" : "numbers only";
+}
+
+std::string image_work_text(const Manifest& manifest) {
+  std::string text;
+  for (const ManifestTransform& transform : manifest.transform)
+    text += (text.empty() ? "" : "; ") + text_of(transform);
+  return text;
 }
 
 std::string array_text(const Field& field, std::uint64_t rows) {

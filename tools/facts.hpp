@@ -50,6 +50,9 @@ inline constexpr std::string_view kGenerator = "shale " SHALE_VERSION;
 [[nodiscard]] std::string lists_text(const Manifest& manifest, std::string_view name);
 /// "21 MiB of payload"; of samples that are all numbers, "numbers only".
 [[nodiscard]] std::string payload_text(const Manifest& manifest);
+/// "image: resize shorter=256, quality 90; mask: ...", of a dataset whose images were worked on;
+/// else nothing.
+[[nodiscard]] std::string image_work_text(const Manifest& manifest);
 /// "float32 (10, 3)", of an array whose rows are values of a field.
 [[nodiscard]] std::string array_text(const Field& field, std::uint64_t rows);
 /// A command that opens an array with NumPy.

@@ -60,6 +60,20 @@ OnError on_error_named(const std::string& name) {
   return name == "keep" ? OnError::keep : name == "fail" ? OnError::fail : OnError::skip;
 }
 
+ImageRequest images_of(const Arguments& arguments) {
+  const auto texts = [&](const char* name) {
+    return arguments.get<std::vector<std::string>>(name);
+  };
+  return parse_image_words({.resize = texts("resize"),
+                            .crop = texts("crop"),
+                            .encode = texts("encode"),
+                            .quality = texts("quality"),
+                            .masks = arguments.maybe<std::string>("masks"),
+                            .only_larger = arguments.get<bool>("only_larger"),
+                            .apply_rotation = arguments.get<bool>("apply_rotation"),
+                            .strip_metadata = arguments.get<bool>("strip_metadata")});
+}
+
 ConvertRequest convert_request_of(const Arguments& arguments) {
   ConvertRequest request;
   request.inputs = arguments.paths("inputs");
@@ -89,9 +103,11 @@ ConvertRequest convert_request_of(const Arguments& arguments) {
   request.groups_frames = arguments.maybe<std::string>("group").has_value();
   if (const auto suffixes = arguments.maybe<std::string>("ext"))
     request.suffixes = suffixes_option(*suffixes);
+  request.images = images_of(arguments);
   request.allow_empty = arguments.get<bool>("allow_empty");
   for (const char* option : {"on_error", "max_errors"}) {
-    if (is_array_name(request.output) && arguments.maybe<std::string>(option))
+    if (is_array_name(request.output) && request.images.is_empty() &&
+        arguments.maybe<std::string>(option))
       throw does_nothing_for_file(std::string(option) == "on_error" ? "on-error" : "max-errors",
                                   request.output);
   }

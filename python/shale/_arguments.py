@@ -174,3 +174,23 @@ def one_of(value: Any, name: str, choices: Sequence[Optional[str]]) -> Any:
         return value
     *most, last = map(repr, choices)
     raise UsageError(f"{name} is {value!r}, expected {', '.join(most)} or {last}")
+
+
+# Values of an option of image work: for all image fields, or by field.
+ImageRules = Union[None, str, int, List[str], Tuple[str, ...], Mapping[str, Union[str, int]]]
+
+
+def image_rules(value: ImageRules, name: str) -> List[str]:
+    if value is None:
+        return []
+    if isinstance(value, Mapping):
+        return [f"{text(field, name)}:{_rule(rule, name)}" for field, rule in value.items()]
+    if isinstance(value, (list, tuple)):
+        return [text(rule, name) for rule in value]
+    return [_rule(value, name)]
+
+
+def _rule(value: Union[str, int], name: str) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return text(value, name)

@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 from shale import _shale
 from shale._arguments import (
     PARSE,
+    ImageRules,
     Parts,
     Path,
     Paths,
@@ -17,6 +18,7 @@ from shale._arguments import (
     chosen_fields,
     field_names,
     flag,
+    image_rules,
     inputs,
     one_of,
     part_text,
@@ -71,6 +73,14 @@ def convert(
     ext: Union[None, str, List[str], Tuple[str, ...]] = None,
     hidden: Optional[str] = None,
     group: Optional[str] = None,
+    resize: ImageRules = None,
+    only_larger: bool = False,
+    crop: ImageRules = None,
+    encode: ImageRules = None,
+    quality: ImageRules = None,
+    apply_rotation: bool = False,
+    strip_metadata: bool = False,
+    masks: Union[None, str, List[str], Tuple[str, ...]] = None,
     allow_empty: bool = False,
     on_error: Optional[str] = None,
     max_errors: Union[None, int, str] = None,
@@ -122,6 +132,17 @@ def convert(
             they hold, instead of images. The field is ``video`` if all are suffixes of videos, ``audio`` if all are of sound, else ``data``.
         hidden: ``"skip"`` or ``"keep"``: files and folders that begin with a dot.
         group: ``"frames"``: a folder ``INPUT/class/video`` of images is one sample, the list of its frames in natural order.
+        resize: ``"shorter=256"``, ``"longer=512"``, ``"fit=640x480"`` or ``"exact=224x224"``. A mapping gives each image field a
+            rule of its own, ``{"image": "shorter=256", "mask": "exact=256x256"}``; so it does for ``crop``, ``encode`` and ``quality``.
+            Without image work the bytes of images pass untouched (docs/images.md).
+        only_larger: with ``resize``: leave smaller images as they are.
+        crop: ``"center=224x224"``, after ``resize``.
+        encode: ``"keep"`` (default: JPEG stays JPEG, PNG stays PNG, the rest becomes PNG), ``"jpeg"``, ``"png"`` or ``"raw"``: pixels,
+            (H, W, 3) uint8, which need ``resize="exact=..."`` or ``crop``.
+        quality: of JPEGs that are written, 1 to 100; default 90.
+        apply_rotation: turn the pixels as the EXIF orientation says.
+        strip_metadata: leave out EXIF, comments and other metadata.
+        masks: the image fields that are label maps: nearest pixel, never lossy. Default: ``mask`` and names that end in ``_mask``.
         allow_empty: accept classes without images, and an input without images.
         on_error: what to do with images that are empty, truncated or not images: ``"skip"`` (default), ``"keep"`` or ``"fail"``.
         max_errors: fail if more images than this are bad: a number, or a share such as ``"1%"`` (default; at least 10).
@@ -179,6 +200,14 @@ def convert(
         "ext": None if ext is None else ",".join(field_names(ext, "ext")),
         "hidden": one_of(hidden, "hidden", (None, "skip", "keep")),
         "group": one_of(group, "group", (None, "frames")),
+        "resize": image_rules(resize, "resize"),
+        "crop": image_rules(crop, "crop"),
+        "encode": image_rules(encode, "encode"),
+        "quality": image_rules(quality, "quality"),
+        "masks": None if masks is None else ",".join(field_names(masks, "masks")),
+        "only_larger": flag(only_larger, "only_larger"),
+        "apply_rotation": flag(apply_rotation, "apply_rotation"),
+        "strip_metadata": flag(strip_metadata, "strip_metadata"),
         "allow_empty": flag(allow_empty, "allow_empty"),
         "on_error": one_of(on_error, "on_error", (None, "skip", "keep", "fail")),
         "max_errors": None if max_errors is None else _allowance(max_errors),

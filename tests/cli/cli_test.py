@@ -9,7 +9,7 @@ A case is read from the top:
     $ shell command         checked: the lines below it are its stdout ("1| "), its stderr ("2| ") and its exit code ("= 3")
 Commands run under `sh -e` in a fresh folder that holds what make_inputs() below makes; `shale` is the program under test.
 --update writes what came out into the cases: read the difference before it is committed.
-What differs from machine to machine is replaced: {version}, {threads}, {memory}. With --json, stdout must be one JSON object.
+What differs from machine to machine is replaced: {version}, {threads}, {memory}, {size} of images that were encoded. With --json, stdout must be one JSON object.
 """
 
 import io
@@ -93,6 +93,10 @@ def normalized(text):
     text = re.sub(rf"\b{re.escape(VERSION)}\b", "{version}", text)
     # Kept where they were given on the command line.
     text = re.sub(r"\d+ threads? \((?!--jobs|SHALE_)[^()]*\)", "{threads}", text)
+    # What the codecs of this machine make of images.
+    if re.search(r"^ *image work: (?!.*encode raw)", text, flags=re.MULTILINE):
+        text = re.sub(r"\([\d.]+ [KMGT]?i?B of payload(, [\d.]+ [KMGT]?i?B of files)?\)", "({size})", text)
+        text = re.sub(r"\(about [\d.]+ [KMGT]?i?B, estimated", "(about {size}, estimated", text)
     return re.sub(r"[\d.]+ [KMGT]?i?B of memory \((?!--memory|SHALE_)[^()]*\)", "{memory}", text)
 
 

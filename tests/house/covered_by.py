@@ -72,6 +72,8 @@ COVERED_BY = {
     "sources/open_input": ("tests/cli/cases/inputs_said_by_name.txt", "$ shale convert"),
     "verify/shard_check": ("tests/contract/test_damage.cpp", "damage: a value's damage is named by sample and field"),
     "verify/verify": ("tests/contract/test_damage.cpp", "damage: two shards that changed places are found"),
+    "verify/compare_pairs": ("tests/cli/cases/verify_against.txt", "sample differs in size from the source file"),
+    "verify/compare_sample": ("tests/cli/cases/verify_against.txt", "byte 50 of the sample differs from the source file"),
     "verify/verify_against": ("tests/contract/test_conversion_pairs.cpp", "conversion: verify --against the source finds nothing"),
     "verify/verify_bytes": ("tests/contract/test_damage.cpp", "damage: flipped bits of a shard's files are found"),
     "verify/verify_library": ("tests/contract/test_second_opinion.cpp", "second opinion: a sample that the library does not give"),
@@ -100,5 +102,9 @@ COVERED_BY = {
     "sources/numbered_source": ("tests/faults/test_append.py", "test_arrays_in_each_format_as_if_concatenated"),
     "ops/class_files": ("tests/faults/test_class_files.py", "test_killed_in_the_last_steps"),
     "ops/repair": ("tests/faults/test_repair.py", "test_files_come_from_a_copy_whatever_is_damaged"),
+    "encoding/forecast_transformed": ("tests/cli/cases/convert_resize.txt", "--resize shorter=8 --dry-run"),
+    "encoding/image_options": ("tests/unit/encoding/test_transform.cpp", "transform: a rule holds for all fields of images"),
+    "verify/compare_remade": ("tests/faults/test_image_work.py", "test_arrays_of_pixels"),
+    "verify/compare_transformed": ("tests/faults/test_image_work.py", "test_verify_finds_another_source"),
     "ops/make_shards_again": ("tests/faults/test_repair.py", "test_shards_are_made_again_from_the_source"),
 }

@@ -8,6 +8,12 @@
 
 namespace shale {
 
+/// The error that ends work because somebody wants it to stop.
+[[nodiscard]] inline Error interruption() {
+  return Error(Code::interrupted, "interrupted")
+      .hint("run the same command again to finish the job");
+}
+
 /// Callbacks into whoever runs a command. Any may be null. Called from the calling thread only.
 struct Events {
   std::function<void(std::string_view)> note;  ///< a sentence to show before the work starts
@@ -22,10 +28,7 @@ struct Events {
   }
   /// Errors: Code::interrupted if the caller wants to stop.
   void stop_if_asked() const {
-    if (should_stop && should_stop()) {
-      throw Error(Code::interrupted, "interrupted")
-          .hint("run the same command again to finish the job");
-    }
+    if (should_stop && should_stop()) throw interruption();
   }
   /// The same for what walks a file (WalkProgress): stops it, and reports bytes. Borrows this.
   [[nodiscard]] std::function<void(std::uint64_t done, std::uint64_t all)> of_walk() const {

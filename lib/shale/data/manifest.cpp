@@ -25,15 +25,21 @@ std::vector<std::size_t> image_fields_of(const Manifest& manifest) {
   if (!manifest.images) return {};
   const auto option = std::ranges::find(manifest.options, kImageFieldsOption,
                                         &std::pair<std::string, std::string>::first);
-  if (option == manifest.options.end()) return {0};
+  // Image work may have made pixels of them.
+  const auto may_hold = [&](std::size_t field) {
+    return field < manifest.schema.fields.size() &&
+           (manifest.schema.fields[field].kind == Kind::bytes ||
+            manifest.schema.fields[field].kind == Kind::list);
+  };
+  if (option == manifest.options.end())
+    return may_hold(0) ? std::vector<std::size_t>{0} : std::vector<std::size_t>();
   std::vector<std::size_t> fields;
   const std::string& text = option->second;
   for (const char* at = text.data(); at < text.data() + text.size(); ++at) {
     std::size_t field = 0;
     at = std::from_chars(at, text.data() + text.size(), field).ptr;
     // Whatever a manifest claims, a position is that of a field, and they ascend.
-    if (field < manifest.schema.fields.size() && (fields.empty() || fields.back() < field))
-      fields.push_back(field);
+    if (may_hold(field) && (fields.empty() || fields.back() < field)) fields.push_back(field);
   }
   return fields;
 }

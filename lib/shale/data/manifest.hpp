@@ -65,6 +65,9 @@ struct ManifestSource {
   std::optional<std::uint64_t> mtime_ns = {};
   /// Of a copy of a dataset: the kind of what the first one was made from. Empty: not recorded.
   std::string origin = {};
+  /// Of samples whose images were worked on: the digests of those that were written, as they were
+  /// read.
+  std::optional<DatasetDigest> digest = {};
 };
 
 /// One of the runs that wrote a set which was appended to.
@@ -76,10 +79,21 @@ struct ManifestRun {
   Hash128 after = {};
 };
 
+/// What a conversion did to the images of one field: docs/images.md explains each parameter.
+struct ManifestTransform {
+  std::string field;
+  std::vector<std::pair<std::string, std::string>> parameters;  ///< of the rule, in a fixed order
+  std::string filter;  ///< of a resize; "none": there is none
+  std::string codec;   ///< "libjpeg-turbo 2.1.5, libpng 1.6.39": those that may shape the bytes
+  friend bool operator==(const ManifestTransform&, const ManifestTransform&) = default;
+};
+
 /// What the probe saw of the images; only where the source holds images.
 struct ImageReport {
   std::map<std::string, std::uint64_t> types;  ///< "jpeg" -> count
   std::map<std::string, std::uint64_t> odd;    ///< "cmyk" -> count; the list is in images.csv
+  /// What image work did: "resized" -> count. Empty: there was none.
+  std::map<std::string, std::uint64_t> changed = {};
 };
 
 /// ManifestSource::kind of what a program wrote sample by sample.
@@ -101,7 +115,8 @@ struct Manifest {
   std::optional<PartNumber> part = {};
   std::uint64_t skipped = 0, ignored = 0;
   std::optional<ImageReport> images;
-  std::vector<ManifestFile> files;  ///< every other file of the directory
+  std::vector<ManifestTransform> transform = {};  ///< one per field; empty: payload is untouched
+  std::vector<ManifestFile> files;                ///< every other file of the directory
   DatasetDigest digest;
   std::uint64_t payload_bytes = 0, shard_count = 0;
 };

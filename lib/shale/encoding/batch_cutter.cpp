@@ -8,6 +8,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/encoding/transform.hpp"
 
 namespace shale {
 namespace {
@@ -67,6 +68,7 @@ BatchCutter::BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs, Ru
       budget_(budget),
       most_in_flight_(most_batches_in_flight(jobs)),
       batch_bytes_(bytes_of_batch(budget.limit(), jobs)),
+      batch_results_(budget.limit() / 3 / most_in_flight_),
       most_shards_(open_shards_a_batch(most_in_flight_)),
       next_number_(runs.first),
       stop_if_asked_(std::move(stop_if_asked)) {}
@@ -139,11 +141,20 @@ std::uint64_t BatchCutter::most_rows() const {
   return rows;
 }
 
+// The results of all batches in flight have room until they are committed: TransformShares gives
+// them a third of what the payload has. Workers that find none leave their samples to the thread
+// that commits.
+std::uint64_t BatchCutter::results_of(const PendingSample& sample) const {
+  const auto& transform = source_.info().transform;
+  return transform ? transform->likely_bytes(sample) : 0;
+}
+
 void BatchCutter::gather() {
   Batch batch;
   batch.first = next_number_;
   waiting_cost_ = 0;
   std::size_t shards = 0;
+  std::uint64_t results = 0;
   for (;;) {
     if (!held_over_) {
       const std::uint64_t rows = most_rows();
@@ -155,12 +166,16 @@ void BatchCutter::gather() {
     const std::uint64_t needed = cost_of(*held_over_);
     if (needed > budget_.limit())
       throw over_budget(*held_over_, budget_.limit()).for_sample(held_over_->key, next_number_);
-    if (!batch.pending.empty() && waiting_cost_ + needed > batch_bytes_) break;
+    const std::uint64_t more_results = results_of(*held_over_);
+    if (!batch.pending.empty() &&
+        (waiting_cost_ + needed > batch_bytes_ || results + more_results > batch_results_))
+      break;
     if (batch.pending.empty() || held_over_->keeps_open != batch.pending.back().keeps_open) {
       if (shards > 0 && shards == most_shards_) break;
       shards += held_over_->keeps_open ? 1 : 0;
     }
     waiting_cost_ += needed;
+    results += more_results;
     batch.bytes += held_over_->bytes;
     next_number_ += held_over_->rows;
     batch.pending.push_back(std::move(*held_over_));

@@ -47,13 +47,15 @@ class BatchCutter final : public BatchFeed {
   [[nodiscard]] bool lease_for(Batch& batch);
   [[nodiscard]] std::uint64_t cost_of(const PendingSample& sample) const;
   [[nodiscard]] std::uint64_t most_rows() const;
+  [[nodiscard]] std::uint64_t results_of(const PendingSample& sample) const;
 
   Source& source_;
   Runs runs_;
   MemoryBudget& budget_;
   std::size_t most_in_flight_;
   std::uint64_t batch_bytes_;
-  std::size_t most_shards_;  // that the samples of one batch may keep open
+  std::uint64_t batch_results_;  // of image work on the samples of a batch, about
+  std::size_t most_shards_;      // that the samples of one batch may keep open
   std::optional<PendingSample>
       held_over_;                 // read from the source, belongs to the batch after `waiting_`
   std::optional<Batch> waiting_;  // cut, but there was no room for it yet

@@ -1,6 +1,7 @@
 #include "shale/encoding/encode_batch.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "shale/base/error.hpp"
@@ -99,42 +100,94 @@ Error lacks_partner(std::string_view fact, OnError on_error) {
               : "pass --on-error skip to leave such samples out and list them");
 }
 
-EncodedSample encode_sample(const Sample& sample, std::uint64_t number, const SourceInfo& source,
-                            const Encoding& encoding, const PendingSample* pending = nullptr) {
+// The image work of a batch: none; by a worker, which may find no room for results; or by the
+// thread that commits.
+struct ImageWork {
+  SampleTransformer* transformer = nullptr;
+  ResultMemory* results = nullptr;
+  bool may_fail = true;
+};
+
+const Schema& schema_as_read(const SourceInfo& source) {
+  return source.transform ? source.transform->input() : source.schema;
+}
+
+// True if the fault leaves the sample out. Errors: Code::bad_content under OnError::fail.
+bool is_left_out(const EncodedSample& encoded, std::uint64_t number, const SourceInfo& source,
+                 OnError on_error) {
+  if (encoded.fault.empty() || on_error == OnError::keep) return false;
+  if (on_error == OnError::skip) return true;
+  const std::size_t field = source.image_fields.empty() ? 0 : source.image_fields.front();
+  const bool is_list = schema_as_read(source).fields[field].kind == Kind::list;
+  throw Error(Code::bad_content, "the {} {}", is_list ? "list of images" : "image",
+              encoded.fault.text)
+      .for_sample(encoded.key, number)
+      .hint(
+          "pass --on-error skip to leave such samples out and list them, or --on-error keep to "
+          "take them as "
+          "they are");
+}
+
+// Of a sample whose images are all as they were.
+ImageChanges all_kept(const Sample& sample, const Transform& transform) {
+  std::uint64_t images = 0;
+  for (const FieldTransform& field : transform.fields()) {
+    const auto* list = std::get_if<std::vector<Bytes>>(&sample.values[field.field]);
+    images += list != nullptr ? list->size() : 1;
+  }
+  ImageChanges changes = {};
+  changes[static_cast<std::size_t>(ImageChange::kept)] = images;
+  return changes;
+}
+
+// Nullopt if there is no room for the results of image work.
+std::optional<EncodedSample> encode_sample(const Sample& sample, std::uint64_t number,
+                                           const SourceInfo& source, const Encoding& encoding,
+                                           const PendingSample* pending = nullptr,
+                                           const ImageWork& work = {}) {
   EncodedSample encoded;
   encoded.key = sample.key;
-  const std::vector<PendingFile> none;
   if (pending != nullptr && !pending->lacks.empty()) {
     encoded.fault = {ImageFaultCode::missing_partner, "has no " + pending->lacks};
     // There is nothing to keep.
     if (encoding.on_error == OnError::skip) return encoded;
     throw lacks_partner(encoded.fault.text, encoding.on_error).for_sample(sample.key, number);
   }
+  const std::vector<PendingFile> none;
   if (!source.image_fields.empty())
     probe_images(sample, source, pending == nullptr ? none : pending->files, encoded);
-  if (!encoded.fault.empty() && encoding.on_error == OnError::fail) {
-    const Field& field = source.schema.fields[source.image_fields.front()];
-    const bool is_list = field.kind == Kind::list;
-    throw Error(Code::bad_content, "the {} {}", is_list ? "list of images" : "image",
-                encoded.fault.text)
-        .for_sample(sample.key, number)
-        .hint(
-            "pass --on-error skip to leave such samples out and list them, or --on-error keep to "
-            "take them as "
-            "they are");
-  }
-  if (!encoded.fault.empty() && encoding.on_error == OnError::skip) {
-    if (source.digest) encoded.read.add(digest_of(sample, source.schema));
+  const Schema& as_read = schema_as_read(source);
+  if (is_left_out(encoded, number, source, encoding.on_error)) {
+    if (source.digest) encoded.read.add(digest_of(sample, as_read));
     return encoded;
   }
-  check_sample(sample, source.schema);
-  Record record = encoding.format.encode(sample, source.schema, encoding.options);
-  locate_elements(record, source.schema, encoding.format, encoding.layout);
-  SampleDigest digest = digest_of(sample, source.schema);
+  check_sample(sample, as_read);
+  SampleDigest digest = digest_of(sample, as_read);
+  const Sample* written = &sample;
+  std::optional<TransformedSample> made;
+  if (source.transform && !encoded.fault.empty()) {
+    encoded.changes = all_kept(sample, *source.transform);
+  } else if (source.transform) {
+    made = work.transformer->run(sample, number, *work.results, work.may_fail);
+    if (!made) return std::nullopt;
+    encoded.fault = made->fault;
+    encoded.changes = made->fault.empty() ? made->changes : all_kept(sample, *source.transform);
+    if (is_left_out(encoded, number, source, encoding.on_error)) {
+      if (source.digest) encoded.read.add(digest);
+      return encoded;
+    }
+    written = &made->sample;
+  }
   encoded.read.add(digest);
+  if (made) {
+    check_sample(*written, source.schema);
+    digest = digest_of(*written, source.schema);
+  }
+  Record record = encoding.format.encode(*written, source.schema, encoding.options);
+  locate_elements(record, source.schema, encoding.format, encoding.layout);
   if (!encoding.layout.has_keys) digest.keyed = {};
   record.digest.add(digest);
-  record.payload_bytes = payload_bytes_of(sample);
+  record.payload_bytes = payload_bytes_of(*written);
   encoded.record = std::move(record);
   return encoded;
 }
@@ -176,14 +229,14 @@ void encode_rows(const PendingSample& run, std::span<const Bytes> columns, const
       sample.values.push_back(fields[i].kind == Kind::integer ? Value(cell.integer)
                                                               : Value(cell.real));
     }
-    into.push_back(encode_sample(sample, run.first_number + row, source, encoding));
+    into.push_back(encode_sample(sample, run.first_number + row, source, encoding).value());
   }
 }
 
 }  // namespace
 
 EncodedBatch encode_batch(Batch batch, const SourceInfo& source, const Encoding& encoding,
-                          BatchReader& reader) {
+                          BatchReader& reader, SampleTransformer* transformer) {
   EncodedBatch encoded;
   if (source.row_bytes) {
     const std::vector<std::vector<Bytes>> runs = load_runs(batch, source, reader);
@@ -195,16 +248,39 @@ EncodedBatch encode_batch(Batch batch, const SourceInfo& source, const Encoding&
       }
     }
   } else {
-    const std::vector<Sample> samples =
+    std::vector<Sample> samples =
         batch.pending.empty() ? std::exchange(batch.held, {}) : load_batch(batch, source, reader);
     encoded.samples.reserve(samples.size());
     for (std::size_t i = 0; i < samples.size(); ++i) {
-      encoded.samples.push_back(encode_sample(samples[i], batch.first + i, source, encoding,
-                                              batch.pending.empty() ? nullptr : &batch.pending[i]));
+      std::optional<EncodedSample> sample =
+          encode_sample(samples[i], batch.first + i, source, encoding,
+                        batch.pending.empty() ? nullptr : &batch.pending[i],
+                        {.transformer = transformer, .results = &encoded.results});
+      if (!sample) {
+        encoded.left.assign(
+            std::make_move_iterator(samples.begin() + static_cast<std::ptrdiff_t>(i)),
+            std::make_move_iterator(samples.end()));
+        break;
+      }
+      encoded.samples.push_back(std::move(*sample));
     }
   }
   encoded.batch = std::move(batch);
   return encoded;
+}
+
+void encode_left(EncodedBatch& encoded, const SourceInfo& source, const Encoding& encoding,
+                 SampleTransformer& transformer,
+                 const std::function<void(const EncodedSample&)>& commit) {
+  const std::size_t done = encoded.samples.size();
+  for (std::size_t i = 0; i < encoded.left.size(); ++i) {
+    ResultMemory results;
+    const std::size_t position = done + i;
+    commit(encode_sample(encoded.left[i], encoded.batch.first + position, source, encoding,
+                         encoded.batch.pending.empty() ? nullptr : &encoded.batch.pending[position],
+                         {.transformer = &transformer, .results = &results, .may_fail = false})
+               .value());
+  }
 }
 
 }  // namespace shale

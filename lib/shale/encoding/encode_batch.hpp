@@ -1,11 +1,13 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "shale/encoding/sample_loader.hpp"
+#include "shale/encoding/sample_transformer.hpp"
 #include "shale/format/format.hpp"
 #include "shale/image/probe.hpp"
 
@@ -32,19 +34,32 @@ struct EncodedSample {
   /// what is odd about any of them; "frame-sizes" if they differ in size.
   std::optional<ImageInfo> image;
   std::map<ImageType, std::uint64_t> image_types;  ///< of a list: how many images of each
-  DatasetDigest read;  ///< as it was read: whether it is left out or not, and with its key
+  /// As it was read, before any image work: whether it is left out or not, and with its key.
+  DatasetDigest read;
+  ImageChanges changes = {};  ///< where source.transform is given
 };
 
-/// A batch with its samples encoded. The records point into the batch's buffer.
+/// A batch with its samples encoded. The records point into the batch's buffer, and into `results`.
 struct EncodedBatch {
   Batch batch;
   std::vector<EncodedSample> samples;
+  ResultMemory results;      ///< of image work
+  std::vector<Sample> left;  ///< the samples behind those: there was no room for their results
 };
 
-/// Reads, probes, checks, hashes and encodes the samples of a batch: all that can be done out of
-/// order. Pure but for the reading; runs in the workers. Errors: same as load_batch;
+/// Reads, probes, checks, works on images, hashes and encodes the samples of a batch: all that can
+/// be done out of order. Pure but for the reading; runs in the workers. `transformer`: of this
+/// thread, where source.transform is given. Errors: same as load_batch and SampleTransformer::run;
 /// Code::bad_content under OnError::fail; Code::schema; Code::limit. In the order of the samples.
 [[nodiscard]] EncodedBatch encode_batch(Batch batch, const SourceInfo& source,
-                                        const Encoding& encoding, BatchReader& reader);
+                                        const Encoding& encoding, BatchReader& reader,
+                                        SampleTransformer* transformer = nullptr);
+
+/// Encodes what encode_batch left of a batch whose samples are committed, and commits each sample
+/// before the next: their results take the memory that is kept for that. In the one thread that
+/// commits. Errors: same as encode_batch, without those of reading; those of `commit`.
+void encode_left(EncodedBatch& encoded, const SourceInfo& source, const Encoding& encoding,
+                 SampleTransformer& transformer,
+                 const std::function<void(const EncodedSample&)>& commit);
 
 }  // namespace shale

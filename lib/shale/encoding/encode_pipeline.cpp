@@ -15,42 +15,87 @@ namespace {
 // While a slow read is waited for.
 constexpr std::chrono::milliseconds kBetweenLooks(100);
 
+// The image work of a pipeline, a transformer for each worker and one for the thread that commits;
+// nothing if there is none.
+class TransformThreads {
+ public:
+  TransformThreads(const SourceInfo& info, const PipelineLimits& limits) {
+    if (!info.transform) return;
+    budget_.emplace(limits.memory_bytes, limits.jobs + 1);
+    for (unsigned i = 0; i <= limits.jobs; ++i)
+      transformers_.emplace_back(*info.transform, *budget_);
+  }
+
+  [[nodiscard]] SampleTransformer* of(unsigned thread) {
+    return transformers_.empty() ? nullptr : &transformers_[thread];
+  }
+  void stop() {
+    if (budget_) budget_->is_stopped = true;
+  }
+
+ private:
+  std::optional<TransformBudget> budget_;
+  std::vector<SampleTransformer> transformers_;
+};
+
+class StopOnExit {
+ public:
+  explicit StopOnExit(TransformThreads& threads) : threads_(threads) {}
+  StopOnExit(const StopOnExit&) = delete;
+  StopOnExit& operator=(const StopOnExit&) = delete;
+  ~StopOnExit() { threads_.stop(); }
+
+ private:
+  TransformThreads& threads_;
+};
+
 }  // namespace
 
 void encode_all(Source& source, const Encoding& encoding, const PipelineLimits& limits,
                 const Events& events, const std::function<void(const EncodedSample&)>& commit) {
-  MemoryBudget budget(limits.memory_bytes);
+  MemoryBudget budget(payload_memory(limits.memory_bytes, source.info()));
   BatchCutter cutter(source, budget, limits.jobs,
                      {.are_encoded_whole = encoding.layout.rows.takes_runs(),
                       .rows_a_shard = limits.rows_a_shard,
                       .first = limits.first},
                      [&events] { events.stop_if_asked(); });
-  encode_all(cutter, source.info(), encoding, limits.jobs, events, commit, limits.first);
+  encode_all(cutter, source.info(), encoding, limits, events, commit);
 }
 
-void encode_all(BatchFeed& feed, const SourceInfo& info, const Encoding& encoding, unsigned jobs,
-                const Events& events, const std::function<void(const EncodedSample&)>& commit,
-                std::uint64_t first) {
+void encode_all(BatchFeed& feed, const SourceInfo& info, const Encoding& encoding,
+                const PipelineLimits& limits, const Events& events,
+                const std::function<void(const EncodedSample&)>& commit) {
   std::vector<BatchReader> readers;
-  for (unsigned i = 0; i < jobs; ++i) readers.emplace_back(BatchReader::Options{});
-  std::uint64_t done = first, done_bytes = 0;
-  OrderedPipeline<EncodedBatch> pipeline(jobs);
+  for (unsigned i = 0; i < limits.jobs; ++i) readers.emplace_back(BatchReader::Options{});
+  TransformThreads work(info, limits);
+  std::uint64_t done = limits.first, done_bytes = 0;
+  OrderedPipeline<EncodedBatch> pipeline(limits.jobs);
+  const StopOnExit stop(work);  // before the pipeline waits for its threads
+  const auto commit_one = [&](const EncodedSample& sample) {
+    done += sample.record ? sample.record->digest.samples : 1;
+    commit(sample);
+  };
   for (;;) {
     while (std::optional<Batch> batch = feed.next(pipeline.pending())) {
       auto shared = std::make_shared<Batch>(std::move(*batch));  // a std::function must be copyable
-      pipeline.submit([&info, &encoding, &readers, shared](unsigned worker) {
-        return encode_batch(std::move(*shared), info, encoding, readers[worker]);
+      pipeline.submit([&info, &encoding, &readers, &work, shared](unsigned worker) {
+        return encode_batch(std::move(*shared), info, encoding, readers[worker], work.of(worker));
       });
     }
     if (pipeline.pending() == 0) return;
     while (!pipeline.has_result(kBetweenLooks)) events.stop_if_asked();
     EncodedBatch encoded = pipeline.take();
-    for (const EncodedSample& sample : encoded.samples) {
-      done += sample.record ? sample.record->digest.samples : 1;
-      commit(sample);
+    for (const EncodedSample& sample : encoded.samples) commit_one(sample);
+    if (!encoded.left.empty()) {
+      encoded.results = {};
+      encode_left(encoded, info, encoding, *work.of(limits.jobs), [&](const EncodedSample& sample) {
+        commit_one(sample);
+        events.stop_if_asked();
+      });
     }
     done_bytes += encoded.batch.bytes;
     encoded.samples.clear();
+    encoded.results = {};
     feed.recycle(std::move(encoded.batch));
     events.stop_if_asked();
     events.report(done, info.manifest.samples, done_bytes);

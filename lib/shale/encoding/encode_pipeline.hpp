@@ -13,9 +13,10 @@ namespace shale {
 /// What a pipeline may use.
 struct PipelineLimits {
   unsigned jobs = 1;
-  std::uint64_t memory_bytes = 0;             ///< for samples in flight
-  std::optional<std::uint64_t> rows_a_shard;  ///< no record goes across a multiple of it
-  std::uint64_t first = 0;                    ///< number of the sample that the source gives next
+  /// For samples in flight; with image work, what it takes too (TransformShares).
+  std::uint64_t memory_bytes = 0;
+  std::optional<std::uint64_t> rows_a_shard = {};  ///< no record goes across a multiple of it
+  std::uint64_t first = 0;  ///< number of the sample that the source gives next
 };
 
 /// Reads and encodes all samples of a source, with many workers, and hands them to `commit` in the
@@ -25,9 +26,9 @@ void encode_all(Source& source, const Encoding& encoding, const PipelineLimits& 
                 const Events& events, const std::function<void(const EncodedSample&)>& commit);
 
 /// The same for batches that come from elsewhere; `info` says what they are of.
-void encode_all(BatchFeed& feed, const SourceInfo& info, const Encoding& encoding, unsigned jobs,
-                const Events& events, const std::function<void(const EncodedSample&)>& commit,
-                std::uint64_t first = 0);
+void encode_all(BatchFeed& feed, const SourceInfo& info, const Encoding& encoding,
+                const PipelineLimits& limits, const Events& events,
+                const std::function<void(const EncodedSample&)>& commit);
 
 /// Proves what was read of the input, before it is committed: by the digests of all its samples,
 /// where the source knows them. Errors: Code::damaged at `input`.

@@ -7,6 +7,7 @@
 #include "shale/base/error.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/encoding/batch_cutter.hpp"
+#include "shale/encoding/sample_transformer.hpp"
 #include "shale/shards/index_file.hpp"
 #include "shale/shards/shard_bounds.hpp"
 
@@ -121,8 +122,8 @@ void refuse_too_large(const SourceInfo& info, const Format& format, std::uint64_
                       std::uint64_t memory_bytes) {
   PendingSample hollow;  // what every sample is at least
   hollow.cells.resize(info.schema.fields.size());
-  refuse_over_budget(info.largest.value_or(hollow), memory_bytes);
-  if (!info.largest) return;
+  refuse_over_budget(info.largest.value_or(hollow), payload_memory(memory_bytes, info));
+  if (!info.largest || info.transform) return;  // what image work makes of it is not known
   const OptionSet options(format.options);
   const ShardLayout layout = format.layout(info.schema, options);
   const auto bytes_with = [&](const std::vector<std::uint64_t>& parts) {

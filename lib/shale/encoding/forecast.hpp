@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "shale/format/format.hpp"
 #include "shale/format/source.hpp"
@@ -16,11 +17,23 @@ void refuse_too_large(const SourceInfo& info, const Format& format, std::uint64_
 struct ShardForecast {
   std::uint64_t shards = 0, file_bytes = 0;
   std::uint64_t data_bytes = 0;  ///< without indexes and block lists
+  /// With image work: on how many samples it was done to estimate the rest. Else nothing is
+  /// estimated.
+  std::optional<std::uint64_t> measured = {};
 };
 
 /// Computed from sizes alone: no payload is read. Exact but for a few bytes of length prefixes a
 /// sample. Errors: Code::limit naming a sample that no shard can hold.
 [[nodiscard]] ShardForecast forecast_shards(Source& source, const Format& format,
                                             std::uint64_t shard_bytes, std::uint64_t shard_samples);
+
+/// The same of a source with image work, whose results have sizes that nobody knows beforehand: it
+/// is done on some 32 samples, evenly spread, and the rest is taken to be like them. Raw pixels are
+/// exact. `memory_bytes`: for samples in flight. Errors: same as encode_batch, but bad images are
+/// passed over; Code::limit.
+[[nodiscard]] ShardForecast forecast_transformed(Source& source, const Format& format,
+                                                 std::uint64_t shard_bytes,
+                                                 std::uint64_t shard_samples,
+                                                 std::uint64_t memory_bytes);
 
 }  // namespace shale

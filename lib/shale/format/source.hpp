@@ -20,6 +20,7 @@
 namespace shale {
 
 struct Format;
+class Transform;  // encoding/transform.hpp
 
 /// A small file that is to be read as the value of a field, or as one element of a list.
 struct PendingFile {
@@ -106,6 +107,9 @@ struct SourceInfo {
   /// The sample with most bytes, where a list tells sizes before anything is read.
   std::optional<PendingSample> largest;
   std::vector<std::string> notes;  ///< what the user should know, a sentence each
+  /// What the workers do to the images of the samples, before they are encoded: `schema` is then
+  /// that of the result, transform->input() that of what is read. Null: nothing.
+  std::shared_ptr<const Transform> transform = {};
   /// Of the container that the samples lie in; null: there is none, and no list lies in one piece.
   const Format* container = nullptr;
 };

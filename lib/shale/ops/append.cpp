@@ -10,6 +10,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/encoding/forecast.hpp"
+#include "shale/encoding/transform.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/temporary_folder.hpp"
@@ -137,6 +138,31 @@ void refuse_other_fields(const std::string& output, const Schema& was, const Sch
       .hint("choose another output");
 }
 
+std::string text_of(const std::vector<ManifestTransform>& transform) {
+  std::string text;
+  for (const ManifestTransform& each : transform)
+    text += (text.empty() ? "" : "; ") + text_of(each);
+  return text.empty() ? "none" : text;
+}
+
+// All samples of a set are made by one rule, and by one codec.
+void refuse_other_image_work(const std::string& output, const std::vector<ManifestTransform>& was,
+                             const SourceInfo& source) {
+  const std::vector<ManifestTransform> is =
+      source.transform ? source.transform->recorded() : std::vector<ManifestTransform>();
+  if (was == is) return;
+  const std::string before = text_of(was), now = text_of(is);
+  if (before != now) {
+    throw cannot_append(output,
+                        fmt::format("its image work is {}, that of the command {}", before, now))
+        .hint(was.empty() ? "leave out the options of image work, or choose another output"
+                          : "pass the options that the dataset was made with");
+  }
+  throw cannot_append(output, fmt::format("its images were made by other codecs: {}",
+                                          other_codec(was).value_or("of another version")))
+      .hint("use the version of shale that wrote it, or convert everything again");
+}
+
 // The class table of both: no label changes its meaning.
 std::vector<std::string> joined_classes(const ConvertRequest& request, const Manifest& manifest,
                                         const std::vector<std::string>& added) {
@@ -167,6 +193,7 @@ std::unique_ptr<Source> open_added(const ConvertRequest& request, const Manifest
   std::unique_ptr<Source> source = open_input(request, scratch_folder, events);
   const Schema& schema = source->info().schema;
   refuse_other_fields(request.output, manifest.schema, schema);
+  refuse_other_image_work(request.output, manifest.transform, source->info());
   if (!schema.has_keys) source = make_numbered_source(std::move(source), manifest.digest.samples);
   refuse_too_large(source->info(), format_named(request.format), request.shard_bytes,
                    memory_for_samples(request.memory_bytes, source->info()));
@@ -195,6 +222,7 @@ void add_images(std::optional<ImageReport>& to, const std::optional<ImageReport>
   if (!to) to.emplace();
   for (const auto& [type, count] : more->types) to->types[type] += count;
   for (const auto& [what, count] : more->odd) to->odd[what] += count;
+  for (const auto& [what, count] : more->changed) to->changed[what] += count;
 }
 
 // All inputs as one.
@@ -208,6 +236,10 @@ ManifestSource sum_of(const std::vector<ManifestRun>& runs) {
     sum.bytes += run.source.bytes;
     fingerprints += run.source.fingerprint.hex() + "\n";
     if (run.source.kind != sum.kind) sum.kind = kSeveralKinds;
+    if (run.source.digest) {
+      if (!sum.digest) sum.digest.emplace();
+      sum.digest->append(*run.source.digest);
+    }
     if (run.source.origin != sum.origin) sum.origin.clear();
   }
   if (sum.kind != kDatasetKind) sum.origin.clear();

@@ -47,6 +47,7 @@ Manifest wanted_manifest(const ConvertRequest& request, const SourceInfo& source
   manifest.schema = source.schema;
   manifest.classes = source.classes;
   manifest.source = source.manifest;
+  if (source.transform) manifest.transform = source.transform->recorded();
   if (source.part) {
     manifest.part = source.part->number;
     manifest.source.samples = source.part->samples;
@@ -71,7 +72,13 @@ ConvertReport plan_conversion(const ConvertRequest& request, const Format& forma
   report.is_plan = true;
   report.notes = source.info().notes;
   manifest.layout = format.layout(source.info().schema, format_options_of(request, format));
-  const ShardForecast plan = forecast_shards(source, format, limits.bytes, limits.samples);
+  const bool is_known =
+      !source.info().transform ||
+      rows_within(limits, format, source.info().schema, OptionSet(format.options)).has_value();
+  const ShardForecast plan =
+      is_known ? forecast_shards(source, format, limits.bytes, limits.samples)
+               : forecast_transformed(source, format, limits.bytes, limits.samples,
+                                      memory_for_samples(request.memory_bytes, source.info()));
   manifest.shard_count = plan.shards;
   manifest.digest.samples = source.info().manifest.samples;
   manifest.payload_bytes = source.info().manifest.bytes;
@@ -79,6 +86,7 @@ ConvertReport plan_conversion(const ConvertRequest& request, const Format& forma
   manifest.skipped = source.info().skipped;
   report.file_bytes = plan.file_bytes;
   report.data_bytes = plan.data_bytes;
+  report.measured = plan.measured;
   report.manifest = std::move(manifest);
   return report;
 }
@@ -102,6 +110,7 @@ Conversion::Conversion(const ConvertRequest& request, const Events& events, cons
                    {"key", "odd", "type", "width", "height", "color"}),
       state_(from.value_or(RunState{})) {
   if (!source.info().image_fields.empty() && !state_.images) state_.images.emplace();
+  if (source.info().transform && !state_.taken) state_.taken.emplace();
   if (from) {
     skipped_list_.resume(from->skipped_list.bytes);
     images_list_.resume(from->images_list.bytes);
@@ -165,6 +174,7 @@ ConvertReport Conversion::finish(Manifest manifest) {
   manifest.skipped = source.skipped + state_.skipped;
   manifest.ignored = source.ignored;
   manifest.images = state_.images;
+  manifest.source.digest = state_.taken;
   manifest.digest = written.digest;
   manifest.payload_bytes = written.payload_bytes;
   manifest.shard_count = written.shards;
@@ -200,8 +210,18 @@ void Conversion::commit(const EncodedSample& sample) {
   if (sample.record && divided_by_) state_.label = sample.record->row.cells[*divided_by_].integer;
   state_.samples += sample.record ? sample.record->digest.samples : 1;
   state_.read.append(sample.read);
+  if (sample.record && state_.taken) take_changes(sample);
   if (sample.image && (sample.record || !sample.image->fault.empty())) report_image(sample);
   if (!sample.fault.empty()) tolerate(sample);
+}
+
+void Conversion::take_changes(const EncodedSample& sample) {
+  state_.taken->append(sample.read);
+  for (std::size_t i = 0; i < kImageChanges; ++i) {
+    if (sample.changes[i] > 0)
+      state_.images->changed[std::string(name_of(static_cast<ImageChange>(i)))] +=
+          sample.changes[i];
+  }
 }
 
 void Conversion::report_image(const EncodedSample& sample) {

@@ -70,6 +70,7 @@ class Conversion {
   void show_earlier_skips();
   [[nodiscard]] RunState state();
   void commit(const EncodedSample& sample);
+  void take_changes(const EncodedSample& sample);
   void report_image(const EncodedSample& sample);
   void tolerate(const EncodedSample& sample);
   void skip(const SkippedSample& sample);

@@ -42,6 +42,17 @@
 namespace shale {
 namespace {
 
+// What does not decode has no pixels, and bytes are not among them.
+void refuse_kept_raw(const ConvertRequest& request) {
+  const bool is_raw = std::ranges::any_of(
+      request.images.encode, [](const auto& entry) { return entry.second == EncodeAs::raw; });
+  if (!is_raw || request.on_error != OnError::keep) return;
+  throw Error(Code::usage,
+              "--on-error keep with --encode raw: an image that does not decode has no pixels to "
+              "keep")
+      .hint("pass --on-error skip or fail");
+}
+
 // An earlier run may have been allowed to leave out more.
 void refuse_too_many_skipped(const ConvertRequest& request, const SourceInfo& source,
                              std::uint64_t skipped) {
@@ -322,6 +333,7 @@ ConvertReport convert_one(const ConvertRequest& request, const Events& events) {
 
 ConvertReport convert(const ConvertRequest& request, const Events& events) {
   refuse_unfit_split(request);
+  refuse_kept_raw(request);
   if (request.layout == kCoclrK400) return convert_for_k400(request, events);
   if (std::optional<ConvertReport> splits = convert_splits(request, events, convert_one))
     return std::move(*splits);

@@ -71,7 +71,9 @@ struct ConvertReport {
   Manifest manifest;
   std::uint64_t file_bytes = 0;  ///< of all shards, with their indexes; of the one file
   std::uint64_t data_bytes = 0;  ///< of a plan: without indexes and block lists
-  bool was_complete = false;     ///< the output was finished before: nothing was done
+  /// Of a plan with image work: its sizes are an estimate, by so many samples.
+  std::optional<std::uint64_t> measured = {};
+  bool was_complete = false;  ///< the output was finished before: nothing was done
   bool was_compared =
       false;  ///< and the input is newer or another file: its content was found to be the same
   bool is_one_file = false;  ///< the output is a file, not a directory of shards

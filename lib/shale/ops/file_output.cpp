@@ -89,7 +89,7 @@ void refuse_taken_output(const std::string& output, bool overwrite) {
 }
 
 void refuse_images(const SourceInfo& info, const std::string& output, bool are_chosen) {
-  if (info.image_fields.empty() || are_chosen) return;
+  if (info.image_fields.empty() || are_chosen || has_fixed_fields(info.schema)) return;
   throw Error(Code::unsupported, "images differ in size, so they cannot form an array")
       .at(output)
       .hint("write shards: choose an output directory and pass --to");
@@ -105,7 +105,9 @@ const Field& only_array_field(const SourceInfo& info, const std::string& output,
     throw Error(Code::usage, "one array holds one field, but the input has {}",
                 schema.fields.size())
         .at(output)
-        .hint("pass --fields with one of them: " + names);
+        .hint(info.transform ? "choose a name that ends in .npz, which holds all of them, or "
+                               "shards (--to npy)"
+                             : "pass --fields with one of them: " + names);
   }
   const Field& field = schema.fields.front();
   if (fixed_bytes_of(field)) return field;

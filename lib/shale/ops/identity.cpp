@@ -11,7 +11,8 @@
 namespace shale {
 namespace {
 
-constexpr std::string_view kLabels = "labels", kPartMember = "part", kRuns = "runs";
+constexpr std::string_view kLabels = "labels", kPartMember = "part", kRuns = "runs",
+                           kCodecOf = "codec of ";
 
 std::string_view name_of(HiddenPolicy policy) {
   return policy == HiddenPolicy::keep ? "keep" : policy == HiddenPolicy::skip ? "skip" : "unset";
@@ -19,6 +20,16 @@ std::string_view name_of(HiddenPolicy policy) {
 
 std::string_view name_of(OnError on_error) {
   return on_error == OnError::keep ? "keep" : on_error == OnError::fail ? "fail" : "skip";
+}
+
+// "image work on 'image', 'mask'".
+std::string worked_on(const Identity& identity) {
+  std::string fields;
+  for (const auto& entry : identity) {
+    if (!entry.first.starts_with(kCodecOf)) continue;
+    fields += (fields.empty() ? "'" : ", '") + entry.first.substr(kCodecOf.size()) + "'";
+  }
+  return fields.empty() ? "no image work" : "image work on " + fields;
 }
 
 // A draw of all rows in a shuffled order is a shuffle, whichever command asked for it.
@@ -66,6 +77,13 @@ Identity identity_of(const Manifest& manifest) {
   identity.emplace_back("to", manifest.format);
   for (const auto& option : manifest.options) {
     if (option.first != kLabels) identity.push_back(option);
+  }
+  for (const ManifestTransform& transform : manifest.transform) {
+    const std::string of_field = " of " + printable(transform.field);
+    for (const auto& [name, value] : transform.parameters)
+      identity.emplace_back(name + of_field, value);
+    identity.emplace_back("filter" + of_field, transform.filter);
+    identity.emplace_back(std::string(kCodecOf) + printable(transform.field), transform.codec);
   }
   identity.emplace_back("input kind", manifest.source.kind);
   identity.emplace_back("input samples", std::to_string(manifest.source.samples));
@@ -138,6 +156,8 @@ std::optional<std::string> first_difference(const Identity& was, const Identity&
   if (has(was, kLayoutOption) != has(is, kLayoutOption))
     return fmt::format("{} before, {} now", has(was, kLayoutOption) ? "a file per class" : "shards",
                        has(is, kLayoutOption) ? "a file per class" : "shards");
+  if (const std::string before = worked_on(was), now = worked_on(is); before != now)
+    return fmt::format("{} before, {} now", before, now);
   for (std::size_t i = 0; i < std::max(was.size(), is.size()); ++i) {
     if (i >= was.size() || i >= is.size() || was[i].first != is[i].first) {
       return "it was made by another version of shale";

@@ -7,6 +7,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/encoding/transform.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/free_space.hpp"
@@ -99,7 +100,10 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
   }
   if (shuffle != "yes" && shuffle != "no")
     throw needs_copy(request, "holds rows that 'shale resample' drew");
+  if (const std::optional<std::string> codec = other_codec(manifest.transform))
+    throw needs_copy(request, fmt::format("its images were made by {}", *codec));
   ConvertRequest made;
+  if (!manifest.transform.empty()) made.images = image_request_of(manifest.transform);
   made.inputs = {request.from};
   made.output = request.dataset;
   made.part = manifest.part;

@@ -104,7 +104,10 @@ class JoinedManifest {
     if (joined_.images && part.images) {
       for (const auto& [type, count] : part.images->types) joined_.images->types[type] += count;
       for (const auto& [what, count] : part.images->odd) joined_.images->odd[what] += count;
+      for (const auto& [what, count] : part.images->changed) joined_.images->changed[what] += count;
     }
+    if (joined_.source.digest && part.source.digest)
+      joined_.source.digest->append(*part.source.digest);
     if (joined_.source.kind != kProgramKind) return;
     joined_.source.samples += part.source.samples;
     joined_.source.bytes += part.source.bytes;

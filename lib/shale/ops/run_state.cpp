@@ -6,13 +6,14 @@
 #include "shale/base/error.hpp"
 #include "shale/shards/naming.hpp"
 
-// NAME=VALUE, separated by blanks; label, where there is one; of images "images=yes", type:NAME and
-// odd:NAME.
+// NAME=VALUE, separated by blanks; label, where there is one; with image work
+// taken=SAMPLES:CONTENT: ORDERED:KEYS; of images "images=yes", type:NAME, odd:NAME and
+// changed:NAME.
 
 namespace shale {
 namespace {
 
-constexpr std::string_view kType = "type:", kOdd = "odd:";
+constexpr std::string_view kType = "type:", kOdd = "odd:", kChanged = "changed:", kTaken = "taken";
 
 Error damaged_state() {
   return Error(Code::damaged, "the state of the unfinished run cannot be read")
@@ -39,6 +40,16 @@ DurableRows rows_in(std::string_view text) {
   return {.bytes = number_in(text.substr(0, colon)), .hash = hash_in(text.substr(colon + 1))};
 }
 
+// SAMPLES:CONTENT:ORDERED:KEYS
+DatasetDigest digest_in(std::string_view text) {
+  std::string_view parts[4];
+  for (std::string_view& part : parts) {
+    part = text.substr(0, text.find(':'));
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+  }
+  return {number_in(parts[0]), hash_in(parts[1]), hash_in(parts[2]), hash_in(parts[3])};
+}
+
 std::string text_of(const DurableRows& rows) {
   return fmt::format("{}:{}", rows.bytes, rows.hash.hex());
 }
@@ -54,12 +65,15 @@ void take_entry(RunState& state, std::string_view name, std::string_view value) 
   if (name == kSkippedName) state.skipped_list = rows_in(value);
   if (name == kImagesName) state.images_list = rows_in(value);
   if (name == "label") state.label = static_cast<std::int64_t>(number_in(value));
+  if (name == kTaken) state.taken = digest_in(value);
   if (name == "images") state.images.emplace();
   if (!state.images) return;
   if (name.starts_with(kType))
     state.images->types[std::string(name.substr(kType.size()))] = number_in(value);
   if (name.starts_with(kOdd))
     state.images->odd[std::string(name.substr(kOdd.size()))] = number_in(value);
+  if (name.starts_with(kChanged))
+    state.images->changed[std::string(name.substr(kChanged.size()))] = number_in(value);
 }
 
 }  // namespace
@@ -71,12 +85,18 @@ std::string state_line(const RunState& state) {
       state.read.ordered.hex(), state.read.keys.hex(), kSkippedName, text_of(state.skipped_list),
       kImagesName, text_of(state.images_list));
   if (state.label) line += fmt::format(" label={}", static_cast<std::uint64_t>(*state.label));
+  if (const auto& taken = state.taken) {
+    line += fmt::format(" {}={}:{}:{}:{}", kTaken, taken->samples, taken->content.hex(),
+                        taken->ordered.hex(), taken->keys.hex());
+  }
   if (!state.images) return line;
   line += " images=yes";
   for (const auto& [name, count] : state.images->types)
     line += fmt::format(" {}{}={}", kType, name, count);
   for (const auto& [name, count] : state.images->odd)
     line += fmt::format(" {}{}={}", kOdd, name, count);
+  for (const auto& [name, count] : state.images->changed)
+    line += fmt::format(" {}{}={}", kChanged, name, count);
   return line;
 }
 

@@ -18,6 +18,8 @@ struct RunState {
   std::uint64_t bad = 0;      ///< of them: with bad content
   std::uint64_t skipped = 0;  ///< of them: left out
   DatasetDigest read;         ///< of the source, as far as it was read
+  /// With image work: of the samples that were written, as they were read.
+  std::optional<DatasetDigest> taken = {};
   DurableRows skipped_list, images_list;
   std::optional<ImageReport> images;
   std::optional<std::int64_t> label;  ///< of all samples in the shard, where it holds one class

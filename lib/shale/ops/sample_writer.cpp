@@ -110,7 +110,7 @@ struct SampleWriter::Impl {
     ShardSetWriter shards(format, queue->info().schema, format_options, output->work(),
                           std::move(options));
     const Encoding encoding{format, format_options, shards.layout(), OnError::fail};
-    encode_all(*queue, queue->info(), encoding, request.jobs, events,
+    encode_all(*queue, queue->info(), encoding, {.jobs = request.jobs}, events,
                [&](const EncodedSample& sample) { shards.append(*sample.record); });
     const ShardSetWriter::Summary written = shards.finish();
     ConvertReport report;

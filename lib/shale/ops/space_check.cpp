@@ -5,6 +5,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/encoding/encode_batch.hpp"
+#include "shale/encoding/transform.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/walk.hpp"
 #include "shale/ops/file_output.hpp"
@@ -26,12 +27,15 @@ ManifestSource without_bad_samples(const ConvertRequest& request, const SourceIn
   ManifestSource least = source.manifest;
   // Of a part they are its share of the whole: its samples may be the small ones.
   if (source.part && !source.row_bytes) least.bytes = 0;
+  // What image work makes of them may be as small as nothing, but for raw pixels.
+  if (source.transform) least.bytes = source.transform->fixed_bytes().value_or(0) * least.samples;
   if (source.image_fields.empty() || request.on_error != OnError::skip || least.samples == 0)
     return least;
   const std::uint64_t left_out = request.max_errors.limit(least.samples);
   // Where no list tells the largest one, those that are left out are like the others.
-  const std::uint64_t each =
-      source.largest ? source.largest->bytes : divided_up(least.bytes, least.samples);
+  const std::uint64_t each = source.largest && !source.transform
+                                 ? source.largest->bytes
+                                 : divided_up(least.bytes, least.samples);
   const std::uint64_t most =
       each > 0 && left_out > least.bytes / each ? least.bytes : left_out * each;
   least.bytes -= most;

@@ -48,8 +48,9 @@ constexpr std::string_view kOwnFile = "own_file";
 constexpr std::string_view kPart = "part";
 // The set was appended to: `source` sums up what `sources` lists.
 constexpr std::string_view kSources = "sources";
-constexpr std::string_view kElements = "elements";  // lists have one
-constexpr std::string_view kLayout = "layout";      // its dialect is one that names a layout
+constexpr std::string_view kElements = "elements";    // lists have one
+constexpr std::string_view kLayout = "layout";        // its dialect is one that names a layout
+constexpr std::string_view kTransform = "transform";  // the payload is not that of the source
 // The keys of the samples are stored, and are no more than their numbers.
 constexpr std::string_view kNumbers = "numbers";
 
@@ -253,6 +254,7 @@ std::optional<ImageReport> images_from_json(const Json& json) {
   };
   report.types = counts_at("types");
   report.odd = counts_at("odd");
+  if (found->contains("changed")) report.changed = counts_at("changed");
   return report;
 }
 
@@ -263,13 +265,15 @@ PartNumber part_from_json(const Json& json) {
 }
 
 ManifestSource source_from_json(const Json& source) {
-  return {text_at(source, "kind"),
-          number_at(source, "samples"),
-          number_at(source, "bytes"),
-          hash_at(source, "fingerprint"),
-          std::nullopt,
-          std::nullopt,
-          source.contains("origin") ? text_at(source, "origin") : std::string()};
+  ManifestSource made{text_at(source, "kind"),
+                      number_at(source, "samples"),
+                      number_at(source, "bytes"),
+                      hash_at(source, "fingerprint"),
+                      std::nullopt,
+                      std::nullopt,
+                      source.contains("origin") ? text_at(source, "origin") : std::string()};
+  if (source.contains("digest")) made.digest = digest_from_json(source["digest"], 0);
+  return made;
 }
 
 std::vector<std::pair<std::string, std::string>> options_from_json(const Json& json) {
@@ -279,11 +283,22 @@ std::vector<std::pair<std::string, std::string>> options_from_json(const Json& j
   return options;
 }
 
+std::vector<ManifestTransform> transform_from_json(const Json& json) {
+  std::vector<ManifestTransform> transform;
+  for (const Json& each : json) {
+    transform.push_back({name_from_json(member(each, "field")),
+                         options_from_json(member(each, "parameters")), text_at(each, "filter"),
+                         text_at(each, "codec")});
+  }
+  return transform;
+}
+
 ManifestRun run_from_json(const Json& json) {
   ManifestRun run;
   run.source = source_from_json(json);
   run.options = options_from_json(member(json, "options"));
   run.samples = number_at(json, "written");
+  if (run.source.digest) run.source.digest->samples = run.samples;
   run.shards = number_at(json, "shards");
   if (json.contains("after")) run.after = hash_at(json, "after");
   return run;
@@ -327,7 +342,7 @@ void check_counts(const Manifest& manifest) {
   }
   if (!manifest.images) return;
   const Kind kind = manifest.schema.fields.front().kind;
-  if (kind != Kind::bytes && kind != Kind::list)
+  if (kind != Kind::bytes && kind != Kind::list && manifest.transform.empty())
     throw Error(Code::damaged, "images are reported, but the first field holds none");
   const std::uint64_t most = all > ~manifest.skipped ? ~std::uint64_t{0} : all + manifest.skipped;
   // A sample that is a list may hold any number of them.
@@ -354,7 +369,8 @@ Manifest manifest_from_json(const Json& json) {
   }
   for (const Json& requirement : array_at(json, "requires")) {
     if (requirement == kFixedRows || requirement == kOwnFile || requirement == kPart ||
-        requirement == kSources || requirement == kLayout || requirement == kElements)
+        requirement == kSources || requirement == kLayout || requirement == kElements ||
+        requirement == kTransform)
       continue;
     if (!requirement.is_string()) throw Error(Code::damaged, "a requirement is not a string");
     throw Error(Code::unsupported, "requires '{}', which this version of shale does not support",
@@ -376,11 +392,14 @@ Manifest manifest_from_json(const Json& json) {
   }
   if (source.contains("mtime_ns")) manifest.source.mtime_ns = number_at(source, "mtime_ns");
   if (json.contains("part")) manifest.part = part_from_json(json["part"]);
+  if (json.contains(kTransform))
+    manifest.transform = transform_from_json(array_at(json, kTransform.data()));
   manifest.skipped = number_at(json, "skipped");
   manifest.ignored = number_at(json, "ignored");
   manifest.images = images_from_json(json);
   for (const Json& file : array_at(json, "files")) manifest.files.push_back(file_from_json(file));
   manifest.digest = digest_from_json(member(json, "digest"), number_at(json, "samples"));
+  if (manifest.source.digest) manifest.source.digest->samples = manifest.digest.samples;
   manifest.payload_bytes = number_at(json, "payload_bytes");
   manifest.shard_count = number_at(json, "shard_count");
   if (json.contains("sources")) {
@@ -392,15 +411,28 @@ Manifest manifest_from_json(const Json& json) {
 }
 
 Json source_to_json(const ManifestSource& source) {
-  return {{"kind", source.kind},
-          {"samples", source.samples},
-          {"bytes", source.bytes},
-          {"fingerprint", source.fingerprint.hex()}};
+  Json json = {{"kind", source.kind},
+               {"samples", source.samples},
+               {"bytes", source.bytes},
+               {"fingerprint", source.fingerprint.hex()}};
+  if (source.digest) json["digest"] = digest_to_json(*source.digest, true);
+  return json;
 }
 
 Json options_to_json(const std::vector<std::pair<std::string, std::string>>& options) {
   Json json = Json::object();
   for (const auto& [name, value] : options) json[name] = value;
+  return json;
+}
+
+Json transform_to_json(const std::vector<ManifestTransform>& transform) {
+  Json json = Json::array();
+  for (const ManifestTransform& each : transform) {
+    json.push_back({{"field", name_to_json(each.field)},
+                    {"parameters", options_to_json(each.parameters)},
+                    {"filter", each.filter},
+                    {"codec", each.codec}});
+  }
   return json;
 }
 
@@ -426,6 +458,7 @@ Json head_to_json(const Manifest& manifest) {
   if (!manifest.runs.empty()) json["requires"].push_back(kSources);
   if (is_layout(layout.dialect)) json["requires"].push_back(kLayout);
   if (layout.has_elements) json["requires"].push_back(kElements);
+  if (!manifest.transform.empty()) json["requires"].push_back(kTransform);
   json["generator"] = manifest.generator;
   json["format"] = manifest.format;
   json["options"] = options_to_json(manifest.options);
@@ -441,6 +474,7 @@ Json head_to_json(const Manifest& manifest) {
   if (!manifest.source.origin.empty()) json["source"]["origin"] = manifest.source.origin;
   if (manifest.part)
     json["part"] = {{"index", manifest.part->index}, {"count", manifest.part->count}};
+  if (!manifest.transform.empty()) json[kTransform] = transform_to_json(manifest.transform);
   if (!manifest.runs.empty()) json["sources"] = Json::array();
   for (const ManifestRun& run : manifest.runs) json["sources"].push_back(run_to_json(run));
   json["samples"] = manifest.digest.samples;
@@ -448,8 +482,10 @@ Json head_to_json(const Manifest& manifest) {
   json["shard_count"] = manifest.shard_count;
   json["skipped"] = manifest.skipped;
   json["ignored"] = manifest.ignored;
-  if (manifest.images)
+  if (manifest.images) {
     json["images"] = {{"types", manifest.images->types}, {"odd", manifest.images->odd}};
+    if (!manifest.images->changed.empty()) json["images"]["changed"] = manifest.images->changed;
+  }
   json["digest"] = digest_to_json(manifest.digest, manifest.layout.has_checksums);
   json["classes"] = Json::array();
   for (const std::string& name : manifest.classes) json["classes"].push_back(name_to_json(name));

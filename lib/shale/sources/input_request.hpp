@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "shale/encoding/image_options.hpp"
 #include "shale/format/options.hpp"
 #include "shale/sampling/make_draw.hpp"
 #include "shale/sources/folder_source.hpp"
@@ -33,6 +34,7 @@ struct InputRequest {
   HiddenPolicy hidden = HiddenPolicy::unset;
   bool groups_frames = false;        ///< the images of a folder are frames: a sample is a video
   bool has_bytewise_frames = false;  ///< in bytewise order of their names, not in natural order
+  ImageRequest images = {};          ///< what is done to the images; empty: nothing
   std::string suffixes = {};         ///< of the files of a folder that are samples; empty: images
   bool allow_empty = false, is_shuffled = false;
   std::uint64_t seed = 0;  ///< of is_shuffled

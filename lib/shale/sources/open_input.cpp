@@ -23,6 +23,7 @@
 #include "shale/sources/drawn_source.hpp"
 #include "shale/sources/frames_source.hpp"
 #include "shale/sources/part_source.hpp"
+#include "shale/sources/transformed_source.hpp"
 #include "shale/sources/unique_keys.hpp"
 
 namespace shale {
@@ -291,14 +292,12 @@ std::unique_ptr<Source> open_chosen_rows(const InputRequest& request, ChosenRows
       events);
 }
 
-}  // namespace
-
-std::unique_ptr<Source> open_input(const InputRequest& request, const std::string& scratch_folder,
-                                   const Events& events) {
+std::unique_ptr<Source> open_untouched(const InputRequest& request,
+                                       const std::string& scratch_folder, const Events& events) {
   if (request.part) {
     InputRequest whole = request;
     whole.part.reset();
-    return make_part_source(open_input(whole, scratch_folder, events), *request.part);
+    return make_part_source(open_untouched(whole, scratch_folder, events), *request.part);
   }
   if (request.choice.is_all()) return open_samples(request, nullptr, scratch_folder, events);
   InputRequest whole = request;
@@ -316,6 +315,15 @@ std::unique_ptr<Source> open_input(const InputRequest& request, const std::strin
   if (fs::exists(whole.new_listing, error)) whole.stored_listing = whole.new_listing;
   whole.new_listing.clear();
   return open_samples(whole, chosen, scratch_folder, events);
+}
+
+}  // namespace
+
+std::unique_ptr<Source> open_input(const InputRequest& request, const std::string& scratch_folder,
+                                   const Events& events) {
+  std::unique_ptr<Source> source = open_untouched(request, scratch_folder, events);
+  if (request.images.is_empty()) return source;
+  return make_transformed_source(std::move(source), request.images, request.inputs.front());
 }
 
 }  // namespace shale

@@ -48,11 +48,15 @@ std::optional<Finding> compare_frames(const ComparedFrames& compared) {
   compared.file.read_exact(place.offset, extent);
   const std::vector<Bytes> frames = split_list(compared.format, extent, place, compared.elements);
   for (std::size_t i = 0; i < frames.size(); ++i) {
-    const std::vector<std::byte> source = bytes_of_frame(compared, names[i], i, frames[i].size());
-    if (std::ranges::equal(source, frames[i])) continue;
-    const bool has_same_size = source.size() == frames[i].size();
-    finding.message = fmt::format("frame {} differs {}from the source file {}", i,
-                                  has_same_size ? "" : "in size ", printable(names[i]));
+    const std::vector<std::byte> source = bytes_of_frame(
+        compared, names[i], i, compared.is_made_of ? compared.memory_bytes : frames[i].size());
+    if (compared.is_made_of ? compared.is_made_of(source, frames[i])
+                            : std::ranges::equal(source, frames[i]))
+      continue;
+    const bool has_same_size = source.size() == frames[i].size() || compared.is_made_of;
+    finding.message = fmt::format(
+        "frame {} differs {}from {}the source file {}", i, has_same_size ? "" : "in size ",
+        compared.is_made_of ? "what image work makes of " : "", printable(names[i]));
     finding.offset = place.offset + static_cast<std::uint64_t>(frames[i].data() - extent.data());
     return finding;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,6 +26,8 @@ struct ComparedFrames {
   bool keeps_hidden = false;
   FrameOrder order = FrameOrder::natural;
   std::uint64_t memory_bytes;  ///< that the list may take
+  /// Whether a frame is what its source should have become; null: the source itself.
+  std::function<bool(Bytes source, Bytes frame)> is_made_of = {};
 };
 
 /// What differs first, with found and expected; file, shard, row and key are the caller's. Nullopt:

@@ -25,7 +25,8 @@
 #include "shale/sources/frames_source.hpp"
 #include "shale/sources/sample_choice.hpp"
 #include "shale/sources/sought_files.hpp"
-#include "shale/verify/compare_frames.hpp"
+#include "shale/verify/compare_pairs.hpp"
+#include "shale/verify/compare_remade.hpp"
 
 // Both sides are lists of (key, where): one of the source's files, one of the set's rows and of
 // what was skipped. Sorted by key they are joined; the pairs are compared byte by byte in the
@@ -34,7 +35,6 @@
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kComparedBytes = 256 * 1024;
 constexpr std::size_t kPairsAtOnce = 64;
 constexpr std::string_view kComparesAll =
     "the dataset was made with --select, --exclude or --split, but datasets and arrays are "
@@ -83,108 +83,6 @@ std::optional<Entry> next_entry(ExternalSorter& list) {
   return entry;
 }
 
-// A sample of the set and the file, or the folder of frames, that it should be.
-struct Pair {
-  std::string key, path;
-  std::uint64_t offset, bytes;        // of a file in an archive
-  std::vector<ArchivedFrame> frames;  // of a folder of frames there
-  std::uint64_t row;
-  FieldPlace place;
-  std::shared_ptr<const ShardReader> shard;
-};
-
-Finding finding_of(const std::string& key, std::string message) {
-  Finding finding;
-  finding.message = std::move(message);
-  finding.sample = SampleId{key, std::nullopt};
-  return finding;
-}
-
-std::optional<Finding> compare_bytes(const Pair& pair, std::size_t field,
-                                     const ArchiveFile* archive) {
-  std::optional<InputFile> own;
-  if (archive == nullptr) own.emplace(pair.path);
-  const InputFile& source = own ? *own : archive->file();
-  const std::uint64_t begin = own ? 0 : pair.offset;
-  const std::uint64_t bytes = own ? own->size() : pair.bytes;
-  const InputFile& file = pair.shard->file_of_field(field);
-  Finding finding = finding_of(pair.key, "");
-  finding.file = std::filesystem::path(file.path()).filename().string();
-  finding.shard = pair.shard->shard().name;
-  finding.row = pair.row;
-  finding.offset = pair.place.offset;
-  if (bytes != pair.place.length) {
-    finding.message = "sample differs in size from the source file";
-    finding.found = fmt::format("{} bytes", pair.place.length);
-    finding.expected = std::to_string(bytes);
-    return finding;
-  }
-  std::vector<std::byte> ours(std::min(kComparedBytes, bytes)), theirs(ours.size());
-  for (std::uint64_t offset = 0; offset < bytes; offset += ours.size()) {
-    const std::uint64_t count = std::min<std::uint64_t>(ours.size(), bytes - offset);
-    file.read_exact(pair.place.offset + offset, std::span(ours).first(count));
-    source.read_exact(begin + offset, std::span(theirs).first(count));
-    if (std::memcmp(ours.data(), theirs.data(), count) == 0) continue;
-    const auto differs = static_cast<std::uint64_t>(
-        std::mismatch(ours.begin(), ours.begin() + static_cast<std::ptrdiff_t>(count),
-                      theirs.begin())
-            .first -
-        ours.begin());
-    finding.offset = pair.place.offset + offset + differs;
-    finding.message =
-        fmt::format("byte {} of the sample differs from the source file", offset + differs);
-    finding.found = fmt::format("0x{:02x}", std::to_integer<unsigned>(ours[differs]));
-    finding.expected = fmt::format("0x{:02x}", std::to_integer<unsigned>(theirs[differs]));
-    return finding;
-  }
-  return std::nullopt;
-}
-
-// How a sample is compared.
-struct Comparing {
-  std::size_t field;                           // of the image, or of the list of frames
-  const Format* frames;                        // the format that divides the list; null: an image
-  bool keeps_hidden;                           // among the frames
-  FrameOrder order;                            // of the frames
-  std::uint64_t memory_bytes;                  // for a list of frames
-  std::shared_ptr<const ArchiveFile> archive;  // that the source's files lie in, if they do
-};
-
-std::optional<Finding> compare_pair(const Pair& pair, const Comparing& how) {
-  if (how.frames == nullptr) return compare_bytes(pair, how.field, how.archive.get());
-  const InputFile& file = pair.shard->file_of_field(how.field);
-  std::optional<Finding> finding = compare_frames({.file = file,
-                                                   .place = pair.place,
-                                                   .format = *how.frames,
-                                                   .elements = pair.shard->elements_of(pair.place),
-                                                   .folder = pair.path,
-                                                   .archive = how.archive.get(),
-                                                   .archived = pair.frames,
-                                                   .keeps_hidden = how.keeps_hidden,
-                                                   .order = how.order,
-                                                   .memory_bytes = how.memory_bytes});
-  if (!finding) return finding;
-  finding->sample = SampleId{pair.key, std::nullopt};
-  finding->file = std::filesystem::path(file.path()).filename().string();
-  finding->shard = pair.shard->shard().name;
-  finding->row = pair.row;
-  return finding;
-}
-
-std::vector<Finding> compare_pairs(const std::vector<Pair>& pairs, const Comparing& how) {
-  std::vector<Finding> findings;
-  for (const Pair& pair : pairs) {
-    try {
-      if (std::optional<Finding> finding = compare_pair(pair, how))
-        findings.push_back(std::move(*finding));
-    } catch (const Error& error) {
-      if (error.code() != Code::damaged && error.code() != Code::not_found) throw;
-      findings.push_back(finding_of(pair.key, error.what()));
-    }
-  }
-  return findings;
-}
-
 HiddenPolicy hidden_policy_of(const Manifest& manifest) {
   for (const auto& [name, value] : manifest.options) {
     if (name == "hidden" && value == "keep") return HiddenPolicy::keep;
@@ -192,19 +90,27 @@ HiddenPolicy hidden_policy_of(const Manifest& manifest) {
   return HiddenPolicy::skip;
 }
 
+bool keeps_bad(const Manifest& manifest) {
+  return std::ranges::any_of(manifest.options, [](const auto& option) {
+    return option.first == "on_error" && option.second == "keep";
+  });
+}
+
 class Comparison {
  public:
   Comparison(const VerifyRequest& request, const OpenedDataset& dataset,
-             std::shared_ptr<FileTree> archive, bool compares_labels, const FindingSink& sink,
-             const Events& events)
+             std::shared_ptr<FileTree> archive, bool compares_labels, const ComparedWork& work,
+             const FindingSink& sink, const Events& events)
       : request_(request),
         tree_(std::move(archive)),
         manifest_(dataset.manifest),
         shards_(dataset.shards),
         compares_labels_(compares_labels),
+        compares_payload_(!work.is_by_other_codec),
         sink_(sink),
         events_(events),
         open_(dataset.paths, manifest_, shards_),
+        transform_(work.transform),
         pipeline_(std::max(1U, request.jobs)) {}
 
   /// The samples of the source that a dataset of chosen samples left out.
@@ -256,9 +162,11 @@ class Comparison {
   void find_fields(const SourceInfo& source) {
     const Field& compared = source.schema.fields.front();
     const std::optional<std::size_t> image = manifest_.schema.find(compared.name);
-    if (!image || manifest_.schema.fields[*image].kind != compared.kind) {
+    const Kind kind =
+        transform_ == nullptr ? compared.kind : transform_->output().fields.front().kind;
+    if (!image || manifest_.schema.fields[*image].kind != kind) {
       throw Error(Code::mismatch, "dataset has no field '{}' of kind {} to compare with files",
-                  compared.name, name_of(compared.kind))
+                  compared.name, name_of(kind))
           .at(request_.dataset);
     }
     how_ = {.field = *image,
@@ -267,7 +175,14 @@ class Comparison {
             .order = manifest_.layout.dialect == Dialect::coclr ? FrameOrder::bytewise
                                                                 : FrameOrder::natural,
             .memory_bytes = request_.memory_bytes / 2 / std::max(1U, request_.jobs),
-            .archive = tree_ ? tree_->archive() : nullptr};
+            .archive = tree_ ? tree_->archive() : nullptr,
+            .compares_payload = compares_payload_};
+    if (transform_ != nullptr && compares_payload_) {
+      how_.memory_bytes /= 2;
+      work_.emplace(transform_, keeps_bad(manifest_), request_.memory_bytes / 2,
+                    std::max(1U, request_.jobs));
+      how_.work = &*work_;
+    }
     if (compares_labels_) label_ = manifest_.schema.find("label");
     source_classes_ = source.classes;
   }
@@ -343,9 +258,10 @@ class Comparison {
 
   void submit() {
     if (pairs_.empty()) return;
-    auto pairs = std::make_shared<std::vector<Pair>>(std::exchange(pairs_, {}));
+    auto pairs = std::make_shared<std::vector<ComparedPair>>(std::exchange(pairs_, {}));
     shards_of_pairs_.clear();
-    pipeline_.submit([pairs, how = how_](unsigned) { return compare_pairs(*pairs, how); });
+    pipeline_.submit(
+        [pairs, how = how_](unsigned thread) { return compare_pairs(*pairs, how, thread); });
   }
 
   void drain(std::size_t left) {
@@ -359,29 +275,21 @@ class Comparison {
   const std::shared_ptr<FileTree> tree_;  // of an archive; null: a folder
   const Manifest& manifest_;
   const ShardList& shards_;
-  bool compares_labels_;
+  bool compares_labels_, compares_payload_;
   const bool is_subset_ = has_chosen_samples(manifest_);
   std::uint64_t left_out_ = 0;
   const FindingSink& sink_;
   const Events& events_;
   OpenShards open_;
-  std::vector<Pair> pairs_;
+  const std::shared_ptr<const Transform> transform_;
+  std::optional<ImageWorkAgain> work_;
+  std::vector<ComparedPair> pairs_;
   std::set<std::uint64_t> shards_of_pairs_;  // bounded: each keeps its files open
-  Comparing how_ = {};
+  PairComparison how_ = {};
   std::optional<std::size_t> label_;
   std::vector<std::string> source_classes_;
   OrderedPipeline<std::vector<Finding>> pipeline_;  // last: its tasks use the others
 };
-
-void compare_fact(std::string_view what, const std::string& found, const std::string& expected,
-                  const std::string& of, const FindingSink& sink) {
-  if (found == expected) return;
-  Finding finding;
-  finding.message = fmt::format("{} differs from {}", what, of);
-  finding.found = found;
-  finding.expected = expected;
-  sink(std::move(finding));
-}
 
 void compare_content(const DatasetDigest& ours, const DatasetDigest& theirs, const std::string& of,
                      const FindingSink& sink) {
@@ -537,7 +445,13 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
   }
   const std::string& against = request.against.front();
   const bool is_archive = archive_of_path(against).has_value();
-  if (!is_archive && (look_at(against) == Place::dataset || file_of_path(against))) {
+  const bool is_of_folder =
+      is_archive || (look_at(against) != Place::dataset && !file_of_path(against));
+  if (is_remade(dataset, request, is_of_folder, events)) {
+    if (has_chosen_samples(manifest)) notes.emplace_back(kComparesAll);
+    return compare_remade(dataset, request, sink, events, notes);
+  }
+  if (!is_of_folder) {
     if (has_chosen_samples(manifest)) notes.emplace_back(kComparesAll);
     compare_digests(manifest, request, sink, events);
     return;
@@ -572,8 +486,9 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
   }
   if (is_unlabelled)
     notes.push_back("labels were not compared: pass --labels with the file that has them");
+  const ComparedWork work = work_to_compare(manifest, source->info(), against, notes);
   const std::uint64_t left_out =
-      Comparison(request, dataset, folder.tree, !is_unlabelled, sink, events).run(*source);
+      Comparison(request, dataset, folder.tree, !is_unlabelled, work, sink, events).run(*source);
   if (has_chosen_samples(manifest))
     notes.push_back(fmt::format(
         "{} of the source are not in the dataset, which was made with --select, --exclude or "

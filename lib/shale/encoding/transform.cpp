@@ -1,0 +1,275 @@
+#include "shale/encoding/transform.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/image/image_work.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::string_view kYes = "yes", kNo = "no";
+constexpr std::string_view kResize = "resize", kOnlyLarger = "only_larger", kCrop = "crop",
+                           kEncode = "encode", kQuality = "quality",
+                           kApplyRotation = "apply_rotation", kStripMetadata = "strip_metadata",
+                           kMask = "mask";
+
+std::string filter_of(const ImageRule& rule) {
+  if (rule.resize == Resize::none) return "none";
+  return rule.is_mask ? "nearest" : "antialiased";
+}
+
+std::string_view yes_or_no(bool is_so) { return is_so ? kYes : kNo; }
+
+Field field_of_pixels(const Field& input, const ImageRule& rule) {
+  const bool is_cropped = rule.crop_width > 0;
+  Field field{.name = input.name, .kind = Kind::tensor, .dtype = DType::parse("|u1")};
+  field.shape = {is_cropped ? rule.crop_height : rule.height,
+                 is_cropped ? rule.crop_width : rule.width};
+  if (!rule.is_mask) field.shape.push_back(3);
+  return field;
+}
+
+bool can_hold_images(const Field& field) {
+  return field.kind == Kind::bytes || field.kind == Kind::list;
+}
+
+std::string names_of(const Schema& schema, const std::vector<std::size_t>& fields) {
+  std::string names;
+  for (const std::size_t field : fields)
+    names += (names.empty() ? "" : ", ") + printable(schema.fields[field].name);
+  return names;
+}
+
+// Those that may hold images, where nothing says which do.
+std::vector<std::size_t> candidates_of(const Schema& schema) {
+  std::vector<std::size_t> fields;
+  for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+    if (can_hold_images(schema.fields[i])) fields.push_back(i);
+  }
+  return fields;
+}
+
+std::string field_option(std::string_view option, std::string_view field) {
+  return option.starts_with("--resize") ? fmt::format("--resize {}:shorter=256", field)
+                                        : fmt::format("{} {}:VALUE", option, field);
+}
+
+// The fields that the request is about: those of images, and those that it names.
+std::vector<std::size_t> fields_for(const ImageRequest& request, const SourceInfo& source,
+                                    const std::string& input) {
+  const std::string_view option = request.first_option();
+  const std::vector<std::size_t> candidates = candidates_of(source.schema);
+  std::vector<std::size_t> fields = source.image_fields;
+  std::vector<std::string> named = request.named_fields();
+  if (request.masks) named.insert(named.end(), request.masks->begin(), request.masks->end());
+  for (const std::string& name : named) {
+    const std::optional<std::size_t> field = source.schema.find(name);
+    if (field && can_hold_images(source.schema.fields[*field])) {
+      fields.push_back(*field);
+      continue;
+    }
+    Error error(Code::usage, "{} names '{}', which is {}", option, printable(name),
+                field
+                    ? fmt::format("a field of kind {}", name_of(source.schema.fields[*field].kind))
+                    : "not a field of the input");
+    error.at(input);
+    throw error.hint(candidates.empty() ? "the input has no field that can hold images"
+                                        : "one of: " + names_of(source.schema, candidates));
+  }
+  if (fields.empty() && !candidates.empty() && source.suffixes.empty()) {
+    throw Error(Code::usage, "{}: nothing says which fields of the input hold images", option)
+        .at(input)
+        .hint(fmt::format("name one: {}",
+                          field_option(option, source.schema.fields[candidates.front()].name)));
+  }
+  if (fields.empty()) {
+    throw Error(Code::usage, "{} is for images, but the input holds none", option)
+        .at(input)
+        .hint("leave it out");
+  }
+  std::sort(fields.begin(), fields.end());
+  fields.erase(std::unique(fields.begin(), fields.end()), fields.end());
+  return fields;
+}
+
+bool is_mask(const ImageRequest& request, const std::string& field) {
+  if (request.masks)
+    return std::find(request.masks->begin(), request.masks->end(), field) != request.masks->end();
+  return field == "mask" || field.ends_with("_mask");
+}
+
+std::string value_at(const ManifestTransform& transform, std::string_view name) {
+  for (const auto& [parameter, value] : transform.parameters) {
+    if (parameter == name) return value;
+  }
+  throw Error(Code::damaged, "the image work of '{}' has no '{}'", printable(transform.field),
+              name);
+}
+
+bool flag_at(const ManifestTransform& transform, std::string_view name) {
+  return value_at(transform, name) == kYes;
+}
+
+}  // namespace
+
+Transform::Transform(Schema input, std::vector<FieldTransform> fields)
+    : input_(std::move(input)), output_(input_), fields_(std::move(fields)) {
+  for (const FieldTransform& transform : fields_) {
+    if (transform.rule.encode == EncodeAs::raw)
+      output_.fields[transform.field] =
+          field_of_pixels(input_.fields[transform.field], transform.rule);
+  }
+}
+
+std::vector<ManifestTransform> Transform::recorded() const {
+  std::vector<ManifestTransform> recorded;
+  for (const auto& [field, rule] : fields_) {
+    ManifestTransform& made = recorded.emplace_back();
+    made.field = input_.fields[field].name;
+    const auto add = [&](std::string_view name, std::string_view value) {
+      made.parameters.emplace_back(name, value);
+    };
+    add(kResize, text_of(ResizeTo{rule.resize, rule.width, rule.height}));
+    add(kOnlyLarger, yes_or_no(rule.only_larger));
+    add(kCrop, text_of(CropTo{rule.crop_width, rule.crop_height}));
+    add(kEncode, name_of(rule.encode));
+    add(kQuality, std::to_string(rule.quality));
+    add(kApplyRotation, yes_or_no(rule.apply_rotation));
+    add(kStripMetadata, yes_or_no(rule.strip_metadata));
+    add(kMask, yes_or_no(rule.is_mask));
+    made.filter = filter_of(rule);
+    made.codec = codec_versions(rule);
+  }
+  return recorded;
+}
+
+std::uint64_t Transform::likely_bytes(const PendingSample& sample) const {
+  // Of a JPEG that is written: about a byte per pixel at the highest quality.
+  std::uint64_t bytes = 0;
+  for (const auto& [field, rule] : fields_) {
+    const FieldPlace& place = sample.cells[field].place;
+    const std::uint64_t images =
+        input_.fields[field].kind == Kind::list ? std::max<std::uint64_t>(place.count, 1) : 1;
+    const Field& output = output_.fields[field];
+    if (output.kind == Kind::tensor) {
+      bytes += output.tensor_bytes();
+    } else if (rule.crop_width > 0) {
+      bytes += images * rule.crop_width * rule.crop_height;
+    } else if (rule.resize == Resize::fit || rule.resize == Resize::exact) {
+      bytes += images * rule.width * rule.height;
+    } else if (rule.resize != Resize::none) {
+      bytes += images * rule.width * rule.width;
+    } else {
+      bytes += place.length;
+    }
+  }
+  return bytes;
+}
+
+std::optional<std::uint64_t> Transform::fixed_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const FieldTransform& transform : fields_) {
+    const Field& output = output_.fields[transform.field];
+    if (output.kind != Kind::tensor) return std::nullopt;
+    bytes += output.tensor_bytes();
+  }
+  return bytes;
+}
+
+std::shared_ptr<const Transform> resolve_transform(const ImageRequest& request,
+                                                   const SourceInfo& source,
+                                                   const std::string& input,
+                                                   std::vector<std::string>& notes) {
+  std::vector<FieldTransform> fields;
+  std::string masks;
+  for (const std::size_t field : fields_for(request, source, input)) {
+    const std::string& name = source.schema.fields[field].name;
+    const bool is_label_map = is_mask(request, name);
+    const ImageRule rule = rule_for(request, name, is_label_map);
+    if (rule.changes_nothing()) continue;
+    if (rule.encode == EncodeAs::raw && source.schema.fields[field].kind == Kind::list) {
+      throw Error(Code::unsupported,
+                  "--encode raw: a sample has many images in '{}', and their number differs",
+                  printable(name))
+          .at(input)
+          .hint("pass --encode png, or convert the images one by one");
+    }
+    if (is_label_map) masks += (masks.empty() ? "'" : ", '") + printable(name) + "'";
+    fields.push_back({field, rule});
+  }
+  if (!masks.empty() && !request.masks) {
+    notes.push_back(
+        fmt::format("{} is taken for a mask by its name: resized to the nearest pixel, never "
+                    "lossy; --masks says otherwise",
+                    masks));
+  }
+  if (fields.empty()) return nullptr;
+  return std::make_shared<const Transform>(source.schema, std::move(fields));
+}
+
+ImageRequest image_request_of(const std::vector<ManifestTransform>& recorded) try {
+  ImageRequest request;
+  request.masks.emplace();
+  for (const ManifestTransform& transform : recorded) {
+    const std::string& field = transform.field;
+    if (const std::string resize = value_at(transform, kResize); resize != "none")
+      request.resize.emplace(field, parse_resize(resize));
+    if (const std::string crop = value_at(transform, kCrop); crop != "none")
+      request.crop.emplace(field, parse_crop(crop));
+    request.encode.emplace(field, parse_encode(value_at(transform, kEncode)));
+    if (flag_at(transform, kMask)) request.masks->push_back(field);
+    // The default may be one that has no effect, which is refused where it is asked for.
+    const unsigned quality = parse_quality(value_at(transform, kQuality));
+    if (quality != ImageRule{}.quality) request.quality.emplace(field, quality);
+    request.only_larger |= flag_at(transform, kOnlyLarger);
+    request.apply_rotation |= flag_at(transform, kApplyRotation);
+    request.strip_metadata |= flag_at(transform, kStripMetadata);
+  }
+  return request;
+} catch (const Error& error) {
+  if (error.code() == Code::damaged) throw;
+  throw Error(Code::damaged, "its image work is not what shale writes: {}", error.message());
+}
+
+std::optional<std::string> other_codec(const std::vector<ManifestTransform>& recorded) {
+  const ImageRequest request = image_request_of(recorded);
+  for (const ManifestTransform& transform : recorded) {
+    const ImageRule rule = rule_for(request, transform.field, flag_at(transform, kMask));
+    const std::string here = codec_versions(rule);
+    if (here != transform.codec)
+      return fmt::format("{}, here {}", printable(transform.codec), here);
+    const std::string filter = filter_of(rule);
+    if (filter != transform.filter)
+      return fmt::format("filter {}, here {}", printable(transform.filter), filter);
+  }
+  return std::nullopt;
+}
+
+std::string text_of(const ManifestTransform& transform) {
+  std::string text = printable(transform.field) + ":";
+  std::string separator = " ";
+  const auto has = [&](std::string_view name, std::string_view value) {
+    return std::ranges::any_of(transform.parameters, [&](const auto& parameter) {
+      return parameter.first == name && parameter.second == value;
+    });
+  };
+  const bool is_lossless = has(kEncode, "png") || has(kEncode, "raw") || has(kMask, kYes);
+  const bool only_strips = has(kResize, "none") && has(kCrop, "none") && has(kEncode, "keep") &&
+                           has(kApplyRotation, kNo);
+  const bool has_quality = !is_lossless && !only_strips;
+  for (const auto& [name, value] : transform.parameters) {
+    if (value == "none" || value == kNo || (name == kEncode && value == "keep")) continue;
+    if (name == kQuality && !has_quality) continue;
+    std::string words(name);
+    std::replace(words.begin(), words.end(), '_', ' ');
+    text += separator + words + (value == kYes ? "" : " " + printable(value));
+    separator = ", ";
+  }
+  return text;
+}
+
+}  // namespace shale

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shale/data/manifest.hpp"
+#include "shale/data/schema.hpp"
+#include "shale/encoding/image_options.hpp"
+#include "shale/format/source.hpp"
+#include "shale/image/image_rule.hpp"
+
+namespace shale {
+
+/// What is done to the images of one field: a file each, or a list of them.
+struct FieldTransform {
+  std::size_t field = 0;
+  ImageRule rule;
+};
+
+/// Image work on the samples of a source, resolved: which fields, by which rules. Immutable.
+class Transform {
+ public:
+  /// `input`: as it is read.
+  Transform(Schema input, std::vector<FieldTransform> fields);
+
+  [[nodiscard]] const Schema& input() const { return input_; }
+  /// As it is written: fields of raw pixels are tensors.
+  [[nodiscard]] const Schema& output() const { return output_; }
+  [[nodiscard]] const std::vector<FieldTransform>& fields() const { return fields_; }
+
+  /// As a manifest records it, with the versions of the codecs.
+  [[nodiscard]] std::vector<ManifestTransform> recorded() const;
+  /// About how many bytes the results of a sample take: exact for raw pixels. Only how batches are
+  /// cut depends on it.
+  [[nodiscard]] std::uint64_t likely_bytes(const PendingSample& sample) const;
+  /// Bytes of the results of one sample, where all samples have so many: fields of raw pixels
+  /// alone.
+  [[nodiscard]] std::optional<std::uint64_t> fixed_bytes() const;
+
+ private:
+  Schema input_, output_;
+  std::vector<FieldTransform> fields_;
+};
+
+/// Resolves a request for the image fields of a source. `image_fields`: those that are known to
+/// hold images; others may be named. `notes`: what the user should know, a sentence each. Errors:
+/// Code::usage, naming option and field, at `input`: a source without images, a field that there is
+/// not or that cannot hold images, what rule_for refuses, raw pixels of a list.
+[[nodiscard]] std::shared_ptr<const Transform> resolve_transform(const ImageRequest& request,
+                                                                 const SourceInfo& source,
+                                                                 const std::string& input,
+                                                                 std::vector<std::string>& notes);
+
+/// The request that made what a manifest records, so that it can be made again. Errors:
+/// Code::damaged for values that no request has.
+[[nodiscard]] ImageRequest image_request_of(const std::vector<ManifestTransform>& recorded);
+
+/// The first codec that is another one here than the one that a manifest records: "libpng 1.6.37,
+/// here libpng 1.6.39"; nullopt: the same bytes can be made again.
+[[nodiscard]] std::optional<std::string> other_codec(
+    const std::vector<ManifestTransform>& recorded);
+
+/// "image: resize shorter=256, crop center=224x224, encode jpeg, quality 90".
+[[nodiscard]] std::string text_of(const ManifestTransform& transform);
+
+}  // namespace shale

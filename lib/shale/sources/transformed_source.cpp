@@ -1,0 +1,74 @@
+#include "shale/sources/transformed_source.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "shale/encoding/transform.hpp"
+
+namespace shale {
+namespace {
+
+class TransformedSource final : public Source {
+ public:
+  TransformedSource(std::unique_ptr<Source> source, std::shared_ptr<const Transform> transform,
+                    std::vector<std::string> notes)
+      : source_(std::move(source)), transform_(std::move(transform)), notes_(std::move(notes)) {
+    take_info();
+  }
+
+  [[nodiscard]] const SourceInfo& info() const override { return info_; }
+
+  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t most_rows) override {
+    std::optional<PendingSample> sample = source_->next(most_rows);
+    if (!sample) take_totals();
+    return sample;
+  }
+  void skip(std::uint64_t samples) override { source_->skip(samples); }
+  void narrow(std::uint64_t first, std::uint64_t samples) override {
+    source_->narrow(first, samples);
+    take_info();
+  }
+  void list_ignored(const ReasonSink& sink) override { source_->list_ignored(sink); }
+  void list_skipped(const SkippedSink& sink) override { source_->list_skipped(sink); }
+
+ private:
+  // What is known of a stream at its end. The workers read the rest of info() meanwhile: it stays.
+  void take_totals() {
+    const SourceInfo& now = source_->info();
+    info_.manifest = now.manifest;
+    info_.ignored = now.ignored;
+    info_.skipped = now.skipped;
+  }
+
+  void take_info() {
+    info_ = source_->info();
+    info_.schema = transform_->output();
+    // Those that the user named hold images from now on.
+    std::vector<std::size_t>& fields = info_.image_fields;
+    for (const FieldTransform& field : transform_->fields()) fields.push_back(field.field);
+    std::sort(fields.begin(), fields.end());
+    fields.erase(std::unique(fields.begin(), fields.end()), fields.end());
+    info_.transform = transform_;
+    info_.notes.insert(info_.notes.end(), notes_.begin(), notes_.end());
+  }
+
+  std::unique_ptr<Source> source_;
+  std::shared_ptr<const Transform> transform_;
+  std::vector<std::string> notes_;
+  SourceInfo info_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> make_transformed_source(std::unique_ptr<Source> source,
+                                                const ImageRequest& request,
+                                                const std::string& input) {
+  std::vector<std::string> notes;
+  std::shared_ptr<const Transform> transform =
+      resolve_transform(request, source->info(), input, notes);
+  if (!transform) return source;
+  return std::make_unique<TransformedSource>(std::move(source), std::move(transform),
+                                             std::move(notes));
+}
+
+}  // namespace shale

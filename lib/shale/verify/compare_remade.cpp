@@ -1,0 +1,154 @@
+#include "shale/verify/compare_remade.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/datasets/foreign_file.hpp"
+#include "shale/encoding/encode_pipeline.hpp"
+#include "shale/io/temporary_folder.hpp"
+#include "shale/shards/dataset_reader.hpp"
+#include "shale/shards/manifest_file.hpp"
+#include "shale/shards/place.hpp"
+#include "shale/sources/archive_tree.hpp"
+#include "shale/sources/open_input.hpp"
+#include "shale/sources/sample_choice.hpp"
+#include "shale/sources/sought_files.hpp"
+
+namespace shale {
+namespace {
+
+std::string option_of(const Manifest& manifest, std::string_view name) {
+  for (const auto& [option, value] : manifest.options) {
+    if (option == name) return value;
+  }
+  return {};
+}
+
+OnError on_error_of(const Manifest& manifest) {
+  const std::string text = option_of(manifest, "on_error");
+  return text == "keep" ? OnError::keep : OnError::skip;
+}
+
+// As the dataset was made, as far as its manifest tells.
+InputRequest input_of(const Manifest& manifest, const VerifyRequest& request, bool is_folder) {
+  InputRequest input;
+  input.inputs = {request.against.front()};
+  input.generator = request.generator;
+  input.labels_file = request.labels_file;
+  input.jobs = request.jobs;
+  input.memory_bytes = request.memory_bytes / 2;
+  if (is_folder) {
+    if (!manifest.classes.empty()) input.classes_from = request.dataset;
+    input.suffixes = option_of(manifest, kSuffixesOption);
+    input.hidden =
+        option_of(manifest, "hidden") == "keep" ? HiddenPolicy::keep : HiddenPolicy::skip;
+    input.allow_empty = true;
+    return input;
+  }
+  for (const Field& field : manifest.schema.fields) input.fields.push_back(field.name);
+  return input;
+}
+
+// Of the samples as they are written.
+DatasetDigest digest_of_all(Source& source, const Format& format, const ShardLayout& layout,
+                            OnError on_error, const VerifyRequest& request, const Events& events) {
+  const OptionSet options(format.options);
+  const Encoding encoding{format, options, layout, on_error};
+  DatasetDigest digest;
+  encode_all(source, encoding, {.jobs = request.jobs, .memory_bytes = request.memory_bytes / 2},
+             events, [&](const EncodedSample& sample) {
+               if (sample.record) digest.append(sample.record->digest);
+             });
+  return digest;
+}
+
+// Where image work cannot be done again.
+void compare_what_went_in(const Manifest& ours, Source& source, const VerifyRequest& request,
+                          const FindingSink& sink, const Events& events,
+                          std::vector<std::string>& notes) {
+  const SourceInfo& info = source.info();
+  const std::string of = printable(request.against.front());
+  compare_fact("number of samples that went in", std::to_string(ours.source.samples),
+               std::to_string(info.manifest.samples), of, sink);
+  if (ours.skipped > info.skipped || has_chosen_samples(ours) || !ours.source.digest) {
+    notes.emplace_back("some of them were left out: only their number was compared");
+    return;
+  }
+  const Format& any = format_named("record");
+  const DatasetDigest read =
+      digest_of_all(source, any, any.layout(info.schema, OptionSet(any.options)), on_error_of(ours),
+                    request, events);
+  compare_fact("content digest of what went in", ours.source.digest->content.hex(),
+               read.content.hex(), of, sink);
+}
+
+}  // namespace
+
+void compare_fact(std::string_view what, const std::string& found, const std::string& expected,
+                  const std::string& of, const FindingSink& sink) {
+  if (found == expected) return;
+  Finding finding;
+  finding.message = fmt::format("{} differs from {}", what, of);
+  finding.found = found;
+  finding.expected = expected;
+  sink(std::move(finding));
+}
+
+ComparedWork work_to_compare(const Manifest& manifest, const SourceInfo& source,
+                             const std::string& against, std::vector<std::string>& notes) {
+  if (manifest.transform.empty()) return {};
+  ComparedWork work;
+  std::vector<std::string> ignored;
+  work.transform =
+      resolve_transform(image_request_of(manifest.transform), source, against, ignored);
+  if (const std::optional<std::string> codec = other_codec(manifest.transform)) {
+    work.is_by_other_codec = true;
+    notes.push_back(fmt::format(
+        "the images were made by {}: they were not compared, only keys and labels", *codec));
+  }
+  return work;
+}
+
+bool is_remade(const OpenedDataset& dataset, const VerifyRequest& request, bool is_of_folder,
+               const Events& events) {
+  const Manifest& manifest = dataset.manifest;
+  if (manifest.transform.empty()) return false;
+  // Files are compared one by one where a sample is one file.
+  if (is_of_folder) return !manifest.layout.has_keys || manifest.transform.size() > 1;
+  // A copy has the samples as they are.
+  events.stop_if_asked();
+  const std::string& against = request.against.front();
+  if (look_at(against) != Place::dataset) return true;
+  const Manifest theirs = read_manifest(against);
+  return theirs.transform != manifest.transform && theirs.digest.content != manifest.digest.content;
+}
+
+void compare_remade(const OpenedDataset& dataset, const VerifyRequest& request,
+                    const FindingSink& sink, const Events& events,
+                    std::vector<std::string>& notes) {
+  const Manifest& ours = dataset.manifest;
+  const std::string& against = request.against.front();
+  const bool is_folder = archive_of_path(against).has_value() ||
+                         (look_at(against) != Place::dataset && !file_of_path(against));
+  InputRequest input = input_of(ours, request, is_folder);
+  const std::optional<std::string> codec = other_codec(ours.transform);
+  if (!codec) input.images = image_request_of(ours.transform);
+  const std::unique_ptr<Source> source = open_input(input, temporary_folder(), events);
+  if (codec) {
+    notes.push_back(fmt::format(
+        "the images were made by {}: what went in was compared, not what came out", *codec));
+    return compare_what_went_in(ours, *source, request, sink, events, notes);
+  }
+  const DatasetDigest made =
+      digest_of_all(*source, format_of(ours), ours.layout, on_error_of(ours), request, events);
+  const std::string of = "what image work makes of " + printable(against);
+  compare_fact("number of samples", std::to_string(ours.digest.samples),
+               std::to_string(made.samples), of, sink);
+  compare_fact("content digest", ours.digest.content.hex(), made.content.hex(), of, sink);
+  if (ours.layout.has_keys)
+    compare_fact("key digest", ours.digest.keys.hex(), made.keys.hex(), of, sink);
+}
+
+}  // namespace shale
