@@ -88,14 +88,6 @@ ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) 
   return request;
 }
 
-std::string counts_text(const std::map<std::string, std::uint64_t>& counts) {
-  std::string text;
-  for (const auto& [name, count] : counts) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", format_count(count), name);
-  }
-  return text;
-}
-
 std::string_view verb_of(const ConvertReport& report) {
   if (report.is_plan) return "would write";
   return report.was_complete ? "it holds" : "wrote";
@@ -219,6 +211,10 @@ std::string body_text(const ConvertReport& report, const std::string& path) {
     if (!manifest.images->odd.empty()) {
       text += fmt::format("  odd but kept: {}{}\n", counts_text(manifest.images->odd),
                           listed_in(manifest, kImagesName));
+    }
+    if (manifest.images->duplicates && manifest.images->duplicates->samples > 0) {
+      text += fmt::format("  duplicates: {}{}\n", duplicates_text(*manifest.images->duplicates),
+                          listed_in(manifest, kDuplicatesName));
     }
   }
   text += changed_text(report);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -28,6 +29,18 @@ std::string fields_text(const Schema& schema, RowStorage rows) {
     text += (text.empty() ? "" : ", ") + field_text(field);
   }
   return text;
+}
+
+// `list` names a list of the dataset, `add` adds a line.
+void add_images(const ImageReport& images, const std::function<std::string(std::string_view)>& list,
+                const std::function<void(std::string_view, const std::string&)>& add) {
+  if (!images.odd.empty()) add("odd", counts_text(images.odd) + list(kImagesName));
+  if (!images.sizes.is_empty()) {
+    add("sizes", sizes_text(images.sizes));
+    add("shapes", shapes_text(images.sizes));
+  }
+  if (images.duplicates && images.duplicates->samples > 0)
+    add("repeats", duplicates_text(*images.duplicates) + list(kDuplicatesName));
 }
 
 std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
@@ -81,21 +94,11 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
     for (const ManifestTransform& transform : manifest.transform) {
       add("work", fmt::format("{}; {}", text_of(transform), transform.codec));
     }
-    if (manifest.images && !manifest.images->changed.empty()) {
-      std::string changed;
-      for (const auto& [what, count] : manifest.images->changed)
-        changed += fmt::format("{}{} {}", changed.empty() ? "" : ", ", format_count(count), what);
-      add("changed", changed);
-    }
+    if (manifest.images && !manifest.images->changed.empty())
+      add("changed", counts_text(manifest.images->changed));
   }
   if (manifest.skipped > 0) add("skipped", format_count(manifest.skipped) + list(kSkippedName));
-  if (manifest.images && !manifest.images->odd.empty()) {
-    std::string odd;
-    for (const auto& [what, count] : manifest.images->odd) {
-      odd += fmt::format("{}{} {}", odd.empty() ? "" : ", ", format_count(count), what);
-    }
-    add("odd", odd + list(kImagesName));
-  }
+  if (manifest.images) add_images(*manifest.images, list, add);
   if (manifest.layout.has_checksums) {
     add("content", manifest.digest.content.hex());
   } else {

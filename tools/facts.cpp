@@ -1,6 +1,7 @@
 #include "tools/facts.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include <fmt/ranges.h>
 
@@ -9,6 +10,7 @@
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/encoding/transform.hpp"
+#include "shale/shards/image_report_json.hpp"
 #include "shale/shards/naming.hpp"
 
 namespace shale::tools {
@@ -112,10 +114,7 @@ Json manifest_facts(const Manifest& manifest) {
   json["fields"] = schema_facts(manifest);
   json["skipped"] = manifest.skipped;
   json["ignored"] = manifest.ignored;
-  if (manifest.images) {
-    json["images"] = {{"types", manifest.images->types}, {"odd", manifest.images->odd}};
-    if (!manifest.images->changed.empty()) json["images"]["changed"] = manifest.images->changed;
-  }
+  if (manifest.images) json["images"] = Json::parse(shale::image_report_json(*manifest.images));
   for (const ManifestTransform& transform : manifest.transform)
     json["transform"].push_back(transform_facts(transform));
   json["source"] = {{"kind", manifest.source.kind},
@@ -214,6 +213,43 @@ std::string lists_text(const Manifest& manifest, std::string_view name) {
   if (lists.size() < 2) return lists.empty() ? "" : lists.front();
   const std::size_t stem = name.rfind('.');
   return fmt::format("{}*{}", name.substr(0, stem), name.substr(stem));
+}
+
+std::string counts_text(const NamedCounts& counts) {
+  std::string text;
+  for (const auto& [name, count] : counts) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", format_count(count), name);
+  }
+  return text;
+}
+
+std::string sizes_text(const ImageSizes& sizes) {
+  const auto range = [](const std::map<std::uint64_t, std::uint64_t>& counts) {
+    return fmt::format("{} to {}", counts.begin()->first,
+                       next_size_bound(counts.rbegin()->first) - 1);
+  };
+  return fmt::format("shorter side {} pixels, longer side {}", range(sizes.shorter),
+                     range(sizes.longer));
+}
+
+std::string shapes_text(const ImageSizes& sizes) {
+  constexpr std::size_t kShown = 5;
+  std::vector<std::pair<std::uint64_t, std::string>> shapes;
+  for (const auto& [aspect, count] : sizes.aspects)
+    shapes.emplace_back(count, fmt::format("{} of {}:{}", format_count(count), aspect[0], aspect[1]));
+  std::ranges::stable_sort(shapes, std::greater<>(), [](const auto& shape) { return shape.first; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kShown, shapes.size()); ++i)
+    text += (i == 0 ? "" : ", ") + shapes[i].second;
+  return shapes.size() > kShown ? text + " ..." : text;
+}
+
+std::string duplicates_text(const DuplicateCounts& counts) {
+  std::string text = format_counted(counts.samples, "image that an earlier sample has",
+                                    "images that earlier samples have");
+  if (counts.relabelled > 0)
+    text += fmt::format(", {} with another label", format_count(counts.relabelled));
+  return text;
 }
 
 std::string complete_text(const ConvertReport& report, std::string_view output) {

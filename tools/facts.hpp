@@ -48,6 +48,14 @@ inline constexpr std::string_view kGenerator = "shale " SHALE_VERSION;
 /// "skipped.csv", where the set has that list; "skipped*.csv" where runs that were appended have
 /// lists of their own; else nothing.
 [[nodiscard]] std::string lists_text(const Manifest& manifest, std::string_view name);
+/// "1,200 jpeg, 3 png".
+[[nodiscard]] std::string counts_text(const NamedCounts& counts);
+/// "shorter side 192 to 767 pixels, longer side 256 to 1023": by the bounds of the histogram.
+[[nodiscard]] std::string sizes_text(const ImageSizes& sizes);
+/// "700 of 4:3, 200 of 1:1": the most frequent first.
+[[nodiscard]] std::string shapes_text(const ImageSizes& sizes);
+/// "3 images that earlier samples have, 1 with another label".
+[[nodiscard]] std::string duplicates_text(const DuplicateCounts& counts);
 /// "21 MiB of payload"; of samples that are all numbers, "numbers only".
 [[nodiscard]] std::string payload_text(const Manifest& manifest);
 /// "image: resize shorter=256, quality 90; mask: ...", of a dataset whose images were worked on;

@@ -78,6 +78,7 @@ COVERED_BY = {
     "verify/verify_bytes": ("tests/contract/test_damage.cpp", "damage: flipped bits of a shard's files are found"),
     "verify/verify_library": ("tests/contract/test_second_opinion.cpp", "second opinion: a sample that the library does not give"),
     "verify/verify_shard": ("tests/contract/test_damage.cpp", "damage: a value's damage is named by sample and field"),
+    "ops/duplicates": ("tests/faults/test_duplicates.py", "test_equal_lengths_and_checksums_are_not_enough"),
     "ops/convert": ("tests/contract/test_never_half_done.cpp", "never half done: a stopped conversion leaves whole shards"),
     "ops/conversion": ("tests/contract/test_never_half_done.cpp", "never half done: a stopped conversion leaves whole shards"),
     "ops/resumed_array": ("tests/faults/test_draws.py", "leave_what_the_same_command_continues"),

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +9,7 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/data/digest.hpp"
+#include "shale/data/image_report.hpp"
 #include "shale/data/part_number.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/data/shard_index.hpp"
@@ -86,14 +86,6 @@ struct ManifestTransform {
   std::string filter;  ///< of a resize; "none": there is none
   std::string codec;   ///< "libjpeg-turbo 2.1.5, libpng 1.6.39": those that may shape the bytes
   friend bool operator==(const ManifestTransform&, const ManifestTransform&) = default;
-};
-
-/// What the probe saw of the images; only where the source holds images.
-struct ImageReport {
-  std::map<std::string, std::uint64_t> types;  ///< "jpeg" -> count
-  std::map<std::string, std::uint64_t> odd;    ///< "cmyk" -> count; the list is in images.csv
-  /// What image work did: "resized" -> count. Empty: there was none.
-  std::map<std::string, std::uint64_t> changed = {};
 };
 
 /// ManifestSource::kind of what a program wrote sample by sample.

@@ -28,6 +28,12 @@ void add_odd(ImageInfo& to, std::string_view what) {
   if (at == to.odd.end() || *at != what) to.odd.insert(at, what);
 }
 
+void count_image(const ImageInfo& image, EncodedSample& into) {
+  if (!into.all_images) into.all_images.emplace();
+  ++into.all_images->types[std::string(name_of(image.type))];
+  into.all_images->sizes.count(image.width, image.height);
+}
+
 // The images of a list as one; `files`: what they were read from, or nothing.
 void probe_list(const std::vector<Bytes>& list, const std::vector<PendingFile>& files,
                 EncodedSample& into) {
@@ -35,7 +41,7 @@ void probe_list(const std::vector<Bytes>& list, const std::vector<PendingFile>& 
     const std::string_view path = files.empty() ? std::string_view() : files[i].path;
     const std::string_view name = path.substr(path.rfind('/') + 1);
     ImageInfo image = probe_image(list[i], name);
-    ++into.image_types[image.type];
+    count_image(image, into);
     if (!image.fault.empty() && into.fault.empty()) {
       into.fault = image.fault;
       into.fault.text =
@@ -57,7 +63,7 @@ void probe_list(const std::vector<Bytes>& list, const std::vector<PendingFile>& 
 // One image of several that a sample has, under the name of its field.
 void probe_field(Bytes bytes, const std::string& name, std::string_view file, EncodedSample& into) {
   ImageInfo image = probe_image(bytes, file);
-  ++into.image_types[image.type];
+  count_image(image, into);
   if (!image.fault.empty() && into.fault.empty()) {
     into.fault = image.fault;
     into.fault.text = fmt::format("of field '{}' {}", printable(name), image.fault.text);

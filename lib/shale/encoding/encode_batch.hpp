@@ -1,11 +1,11 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "shale/data/image_report.hpp"
 #include "shale/encoding/sample_loader.hpp"
 #include "shale/encoding/sample_transformer.hpp"
 #include "shale/format/format.hpp"
@@ -33,7 +33,8 @@ struct EncodedSample {
   /// What the probe saw, where the source holds images. Of a list of images: of its first one, with
   /// what is odd about any of them; "frame-sizes" if they differ in size.
   std::optional<ImageInfo> image;
-  std::map<ImageType, std::uint64_t> image_types;  ///< of a list: how many images of each
+  /// Of a list, or of several fields of images: the types and sizes of all of them.
+  std::optional<ImageReport> all_images;
   /// As it was read, before any image work: whether it is left out or not, and with its key.
   DatasetDigest read;
   ImageChanges changes = {};  ///< where source.transform is given

@@ -18,6 +18,7 @@
 #include "shale/ops/compare_content.hpp"
 #include "shale/ops/conversion.hpp"
 #include "shale/ops/dataset_output.hpp"
+#include "shale/ops/duplicates.hpp"
 #include "shale/ops/identity.hpp"
 #include "shale/ops/resumption.hpp"
 #include "shale/ops/space_check.hpp"
@@ -220,9 +221,7 @@ bool is_last_run(const Manifest& manifest, const Manifest& wanted) {
 void add_images(std::optional<ImageReport>& to, const std::optional<ImageReport>& more) {
   if (!more) return;
   if (!to) to.emplace();
-  for (const auto& [type, count] : more->types) to->types[type] += count;
-  for (const auto& [what, count] : more->odd) to->odd[what] += count;
-  for (const auto& [what, count] : more->changed) to->changed[what] += count;
+  to->add(*more);
 }
 
 // All inputs as one.
@@ -387,6 +386,26 @@ std::optional<RunState> begin_append(Appending& appending, const Events& events)
   return from;
 }
 
+// Those of the samples that were added; of all where nobody has looked for those before.
+void add_duplicates(Manifest& manifest, const Appending& appending, const ForEachShard& added,
+                    const Events& events) {
+  if (!can_hold_duplicates(manifest)) return;
+  const StandingDataset& standing = appending.standing;
+  const std::optional<DuplicateCounts> before = manifest.images->duplicates;
+  const ForEachShard first = [&](const auto& visit) {
+    for (const ManifestShard& shard : standing.shards) visit(shard);
+  };
+  const std::string& folder = appending.work.path();
+  report_duplicates(manifest,
+                    {.shards = {{standing.paths, first}, {folder, added}},
+                     .first_row = before ? standing.manifest().digest.samples : 0,
+                     .folder = folder,
+                     .list_name = list_name(kDuplicatesName, appending.run),
+                     .memory_bytes = list_memory(appending.request.memory_bytes)},
+                    events);
+  if (before) manifest.images->duplicates->add(*before);
+}
+
 // The run, in the work folder; nothing of the dataset has changed when it ends.
 ConvertReport write_behind(Appending& appending, const std::optional<RunState>& from,
                            const Events& events) {
@@ -404,6 +423,7 @@ ConvertReport write_behind(Appending& appending, const std::optional<RunState>& 
   refuse_standing_keys(standing.paths, standing.shards, DatasetPaths(work.path()), added, events);
   report.appended = counts_of(report.manifest);
   report.manifest = joined(standing, std::move(report.manifest));
+  add_duplicates(report.manifest, appending, added, events);
   write_set_manifest(report.manifest, appending.format, work, [&](const auto& visit) {
     for (const ManifestShard& shard : standing.shards) visit(shard);
     added(visit);

@@ -100,11 +100,7 @@ void add_to(ConvertReport& all, ConvertReport one) {
   manifest.digest.append(one.manifest.digest);
   manifest.payload_bytes += one.manifest.payload_bytes;
   manifest.skipped += one.manifest.skipped;
-  if (one.manifest.images) {
-    for (const auto& [type, count] : one.manifest.images->types)
-      manifest.images->types[type] += count;
-    for (const auto& [odd, count] : one.manifest.images->odd) manifest.images->odd[odd] += count;
-  }
+  if (one.manifest.images) manifest.images->add(*one.manifest.images);
   all.file_bytes += one.file_bytes;
   all.data_bytes += one.data_bytes;
   all.skipped += one.skipped;

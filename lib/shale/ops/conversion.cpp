@@ -227,9 +227,12 @@ void Conversion::take_changes(const EncodedSample& sample) {
 void Conversion::report_image(const EncodedSample& sample) {
   const ImageInfo& image = *sample.image;
   if (!sample.record) return;
-  if (sample.image_types.empty()) ++state_.images->types[std::string(name_of(image.type))];
-  for (const auto& [type, count] : sample.image_types)
-    state_.images->types[std::string(name_of(type))] += count;
+  if (sample.all_images) {
+    state_.images->add(*sample.all_images);
+  } else {
+    ++state_.images->types[std::string(name_of(image.type))];
+    state_.images->sizes.count(image.width, image.height);
+  }
   std::string odd;
   for (const std::string_view what : image.odd) {
     ++state_.images->odd[std::string(what)];

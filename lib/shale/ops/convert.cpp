@@ -22,6 +22,7 @@
 #include "shale/ops/compare_content.hpp"
 #include "shale/ops/conversion.hpp"
 #include "shale/ops/dataset_output.hpp"
+#include "shale/ops/duplicates.hpp"
 #include "shale/ops/file_output.hpp"
 #include "shale/ops/identity.hpp"
 #include "shale/ops/one_file.hpp"
@@ -265,6 +266,13 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
     report = conversion.finish(std::move(input.wanted));
     if (!is_by_class(request)) {
       conversion.finish_lists(report.manifest);
+      report_duplicates(
+          report.manifest,
+          {.shards = {{work.path(), [&](const auto& visit) { work.for_each_shard(visit); }}},
+           .folder = work.path(),
+           .list_name = std::string(kDuplicatesName),
+           .memory_bytes = list_memory(request.memory_bytes)},
+          events);
       write_set_manifest(report.manifest, format, work);
     }
   } catch (...) {

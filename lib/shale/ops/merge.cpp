@@ -21,6 +21,7 @@
 #include "shale/io/walk.hpp"
 #include "shale/ops/choose_output.hpp"
 #include "shale/ops/dataset_output.hpp"
+#include "shale/ops/duplicates.hpp"
 #include "shale/ops/identity.hpp"
 #include "shale/ops/part_keys.hpp"
 #include "shale/ops/parts.hpp"
@@ -39,7 +40,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// That of all parts together is made again.
 constexpr std::string_view kLists[] = {kSkippedName, kIgnoredName, kImagesName};
+constexpr std::uint64_t kDuplicatesMemory = 32 << 20;
 constexpr std::uint64_t kCopyBytes = 4 << 20;
 constexpr std::string_view kUnproved = ".copy";  // of a copy under way
 
@@ -101,11 +104,7 @@ class JoinedManifest {
     joined_.ignored += part.ignored;
     joined_.payload_bytes += part.payload_bytes;
     joined_.shard_count += part.shard_count;
-    if (joined_.images && part.images) {
-      for (const auto& [type, count] : part.images->types) joined_.images->types[type] += count;
-      for (const auto& [what, count] : part.images->odd) joined_.images->odd[what] += count;
-      for (const auto& [what, count] : part.images->changed) joined_.images->changed[what] += count;
-    }
+    if (joined_.images && part.images) joined_.images->add(*part.images);
     if (joined_.source.digest && part.source.digest)
       joined_.source.digest->append(*part.source.digest);
     if (joined_.source.kind != kProgramKind) return;
@@ -430,10 +429,19 @@ MergeReport merge_into(const MergeRequest& request, const Parts& parts, const Ev
   }
   gather(parts, work, events, report);
   for (const std::string_view name : kLists) join_list(parts, name, work, events, report.manifest);
-  sync_directory(work.path());
-  write_set_manifest(report.manifest, format, work, [&](const ShardVisitor& visit) {
+  const ForEachShard for_each_shard = [&](const auto& visit) {
     parts.for_each_shard([&](const std::string&, const ManifestShard&,
                              const ManifestShard& renamed) { visit(renamed); });
+  };
+  report_duplicates(report.manifest,
+                    {.shards = {{work.path(), for_each_shard}},
+                     .folder = work.path(),
+                     .list_name = std::string(kDuplicatesName),
+                     .memory_bytes = kDuplicatesMemory},
+                    events);
+  sync_directory(work.path());
+  write_set_manifest(report.manifest, format, work, [&](const ShardVisitor& visit) {
+    for_each_shard(visit);
     parts.refuse_changes();  // what was read of them until now is what was linked
   });
   put_in_place(set, work);

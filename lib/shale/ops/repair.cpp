@@ -15,6 +15,7 @@
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/io/free_space.hpp"
+#include "shale/ops/duplicates.hpp"
 #include "shale/ops/make_shards_again.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
@@ -220,6 +221,7 @@ class Repair {
       }
     }
     if (!is_copy) make_again();
+    find_duplicates_again();
     for (RepairedFile& file : report_.files) {
       if (file.file.name == kManifestName && file.obstacle.empty()) copy_manifest(file);
     }
@@ -288,7 +290,8 @@ class Repair {
   void make_again() {
     DamagedParts damaged;
     for (const RepairedFile& file : report_.files) {
-      if (!file.shard && file.file.name != kManifestName) damaged.lists.push_back(file.file.name);
+      if (!file.shard && file.file.name != kManifestName && !is_of_duplicates(file))
+        damaged.lists.push_back(file.file.name);
       const bool is_new = damaged.shards.empty() || damaged.shards.back() != file.shard;
       if (is_left(file) && file.is_data && is_new) damaged.shards.push_back(*file.shard);
     }
@@ -298,12 +301,60 @@ class Repair {
                                     const ManifestShard& shard) { publish_shard(number, shard); },
                        .list = [&](const ManifestFile& list) { publish_made(list, list.name); }});
     for (RepairedFile& file : report_.files) {
-      if (is_left(file) && (file.is_data || !file.shard) && file.file.name != kManifestName)
+      if (is_left(file) && (file.is_data || !file.shard) && file.file.name != kManifestName &&
+          !is_of_duplicates(file))
         file.obstacle =
             shards_.manifest().runs.empty()
                 ? "made again it does not exist: the source has changed"
                 : "it was made from another of the inputs; run it again with that one, too";
     }
+  }
+
+  static bool is_of_duplicates(const RepairedFile& file) {
+    return is_list_name(file.file.name, kDuplicatesName);
+  }
+
+  // The shards say it, if they and their indexes are whole.
+  void find_duplicates_again() {
+    for (RepairedFile& file : report_.files) {
+      if (!is_of_duplicates(file) || file.remedy != Remedy::none) continue;
+      if (is_link_or_folder(path_of(file.file.name))) continue;
+      file.obstacle.clear();
+      const bool has_shards = std::ranges::none_of(report_.files, [](const RepairedFile& other) {
+        return other.shard && other.remedy == Remedy::none;
+      });
+      if (!has_shards) {
+        file.obstacle = "shards that it is made from are damaged; run it again when they are not";
+        continue;
+      }
+      make_duplicates_again(file);
+    }
+  }
+
+  // The list of a run has the samples of that run, or of all before it, too, if nobody had looked
+  // for their duplicates.
+  void make_duplicates_again(const RepairedFile& file) {
+    const Manifest& manifest = shards_.manifest();
+    std::uint64_t run = 0, first_row = 0, shards = 0;
+    for (; list_name(kDuplicatesName, run) != file.file.name && run < manifest.runs.size(); ++run) {
+      first_row += manifest.runs[run].samples;
+      shards += manifest.runs[run].shards;
+    }
+    shards = run < manifest.runs.size() ? shards + manifest.runs[run].shards : shards_.size();
+    const ForEachShard of_run = [&](const auto& visit) {
+      for (std::uint64_t number = 0; number < shards; ++number) visit(shards_[number]);
+    };
+    DuplicateSearch search{.shards = {{paths_, of_run}},
+                           .first_row = first_row,
+                           .folder = side_->work().path(),
+                           .list_name = file.file.name,
+                           .memory_bytes = request_.memory_bytes / 8};
+    for (const std::uint64_t first : {first_row, std::uint64_t{0}}) {
+      search.first_row = first;
+      const auto made = find_duplicates(manifest, search, events_).list;
+      if (made && made->hash == file.file.hash) return publish_made(*made, file.file.name);
+    }
+    publish_made({}, file.file.name);
   }
 
   // A dataset is a copy if its manifest says the same; without a manifest, files of these names

@@ -7,13 +7,14 @@
 #include "shale/shards/naming.hpp"
 
 // NAME=VALUE, separated by blanks; label, where there is one; with image work
-// taken=SAMPLES:CONTENT: ORDERED:KEYS; of images "images=yes", type:NAME, odd:NAME and
-// changed:NAME.
+// taken=SAMPLES:CONTENT: ORDERED:KEYS; of images "images=yes", type:NAME, odd:NAME, changed:NAME,
+// shorter:PIXELS, longer:PIXELS and aspect:WIDTH:HEIGHT.
 
 namespace shale {
 namespace {
 
-constexpr std::string_view kType = "type:", kOdd = "odd:", kChanged = "changed:", kTaken = "taken";
+constexpr std::string_view kType = "type:", kOdd = "odd:", kChanged = "changed:", kTaken = "taken",
+                           kShorter = "shorter:", kLonger = "longer:", kAspect = "aspect:";
 
 Error damaged_state() {
   return Error(Code::damaged, "the state of the unfinished run cannot be read")
@@ -54,6 +55,25 @@ std::string text_of(const DurableRows& rows) {
   return fmt::format("{}:{}", rows.bytes, rows.hash.hex());
 }
 
+void take_image_entry(ImageReport& images, std::string_view name, std::string_view value) {
+  const auto rest_of = [&](std::string_view prefix) -> std::optional<std::string_view> {
+    if (!name.starts_with(prefix)) return std::nullopt;
+    return name.substr(prefix.size());
+  };
+  if (const auto type = rest_of(kType)) images.types[std::string(*type)] = number_in(value);
+  if (const auto what = rest_of(kOdd)) images.odd[std::string(*what)] = number_in(value);
+  if (const auto what = rest_of(kChanged)) images.changed[std::string(*what)] = number_in(value);
+  if (const auto side = rest_of(kShorter))
+    images.sizes.shorter[number_in(*side)] = number_in(value);
+  if (const auto side = rest_of(kLonger)) images.sizes.longer[number_in(*side)] = number_in(value);
+  if (const auto aspect = rest_of(kAspect)) {
+    const std::size_t colon = std::min(aspect->find(':'), aspect->size());
+    const std::string_view height = aspect->substr(std::min(colon + 1, aspect->size()));
+    images.sizes.aspects[{number_in(aspect->substr(0, colon)), number_in(height)}] =
+        number_in(value);
+  }
+}
+
 void take_entry(RunState& state, std::string_view name, std::string_view value) {
   if (name == "samples") state.samples = number_in(value);
   if (name == "bad") state.bad = number_in(value);
@@ -67,13 +87,7 @@ void take_entry(RunState& state, std::string_view name, std::string_view value) 
   if (name == "label") state.label = static_cast<std::int64_t>(number_in(value));
   if (name == kTaken) state.taken = digest_in(value);
   if (name == "images") state.images.emplace();
-  if (!state.images) return;
-  if (name.starts_with(kType))
-    state.images->types[std::string(name.substr(kType.size()))] = number_in(value);
-  if (name.starts_with(kOdd))
-    state.images->odd[std::string(name.substr(kOdd.size()))] = number_in(value);
-  if (name.starts_with(kChanged))
-    state.images->changed[std::string(name.substr(kChanged.size()))] = number_in(value);
+  if (state.images) take_image_entry(*state.images, name, value);
 }
 
 }  // namespace
@@ -97,6 +111,13 @@ std::string state_line(const RunState& state) {
     line += fmt::format(" {}{}={}", kOdd, name, count);
   for (const auto& [name, count] : state.images->changed)
     line += fmt::format(" {}{}={}", kChanged, name, count);
+  const ImageSizes& sizes = state.images->sizes;
+  for (const auto& [side, count] : sizes.shorter)
+    line += fmt::format(" {}{}={}", kShorter, side, count);
+  for (const auto& [side, count] : sizes.longer)
+    line += fmt::format(" {}{}={}", kLonger, side, count);
+  for (const auto& [aspect, count] : sizes.aspects)
+    line += fmt::format(" {}{}:{}={}", kAspect, aspect[0], aspect[1], count);
   return line;
 }
 

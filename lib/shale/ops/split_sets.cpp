@@ -112,11 +112,6 @@ Events events_of_split(const Events& events, const std::string& name) {
   return of_split;
 }
 
-void add_counts(std::map<std::string, std::uint64_t>& to,
-                const std::map<std::string, std::uint64_t>& more) {
-  for (const auto& [name, count] : more) to[name] += count;
-}
-
 // All splits as one.
 void add_split(ConvertReport& all, const ConvertReport& one) {
   if (all.splits.empty()) {
@@ -136,8 +131,9 @@ void add_split(ConvertReport& all, const ConvertReport& one) {
   sum.skipped += one.manifest.skipped;
   sum.ignored += one.manifest.ignored;
   if (sum.images && one.manifest.images) {
-    add_counts(sum.images->types, one.manifest.images->types);
-    add_counts(sum.images->odd, one.manifest.images->odd);
+    sum.images->add(*one.manifest.images);
+    if (sum.images->duplicates && one.manifest.images->duplicates)
+      sum.images->duplicates->add(*one.manifest.images->duplicates);
   }
   all.file_bytes += one.file_bytes;
   all.data_bytes += one.data_bytes;

@@ -10,6 +10,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/shards/image_report_json.hpp"
 
 namespace shale {
 namespace {
@@ -244,18 +245,7 @@ ManifestShard shard_from_json(const Json& json) {
 std::optional<ImageReport> images_from_json(const Json& json) {
   const auto found = json.find("images");
   if (found == json.end()) return std::nullopt;
-  ImageReport report;
-  const auto counts_at = [&](const char* what) {
-    std::map<std::string, std::uint64_t> counts;
-    const Json& object = member(*found, what);
-    for (const auto& entry : object.items())
-      counts[printable(entry.key())] = number_at(object, entry.key().c_str());
-    return counts;
-  };
-  report.types = counts_at("types");
-  report.odd = counts_at("odd");
-  if (found->contains("changed")) report.changed = counts_at("changed");
-  return report;
+  return parse_image_report(found->dump());
 }
 
 PartNumber part_from_json(const Json& json) {
@@ -357,6 +347,10 @@ void check_counts(const Manifest& manifest) {
       throw Error(Code::damaged, "{} images are '{}', but the source has {} samples", count, what,
                   all);
   }
+  const auto& duplicates = manifest.images->duplicates;
+  if (duplicates && (duplicates->samples > samples || duplicates->relabelled > duplicates->samples))
+    throw Error(Code::damaged, "{} of {} samples are duplicates, {} of them with another label",
+                duplicates->samples, samples, duplicates->relabelled);
 }
 
 Manifest manifest_from_json(const Json& json) {
@@ -483,8 +477,7 @@ Json head_to_json(const Manifest& manifest) {
   json["skipped"] = manifest.skipped;
   json["ignored"] = manifest.ignored;
   if (manifest.images) {
-    json["images"] = {{"types", manifest.images->types}, {"odd", manifest.images->odd}};
-    if (!manifest.images->changed.empty()) json["images"]["changed"] = manifest.images->changed;
+    json["images"] = Json::parse(image_report_json(*manifest.images));
   }
   json["digest"] = digest_to_json(manifest.digest, manifest.layout.has_checksums);
   json["classes"] = Json::array();

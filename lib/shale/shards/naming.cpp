@@ -63,7 +63,7 @@ bool is_split_name(std::string_view name) {
 bool is_dataset_file(std::string_view name) {
   return name == kManifestName || is_list_name(name, kSkippedName) ||
          is_list_name(name, kImagesName) || is_list_name(name, kIgnoredName) ||
-         shard_of_file(name).has_value();
+         is_list_name(name, kDuplicatesName) || shard_of_file(name).has_value();
 }
 
 DatasetPaths::DatasetPaths(const std::string& directory)

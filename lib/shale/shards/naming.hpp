@@ -17,6 +17,7 @@ inline constexpr std::string_view kWorkFolder =
 inline constexpr std::string_view kSkippedName = "skipped.csv";
 inline constexpr std::string_view kImagesName = "images.csv";
 inline constexpr std::string_view kIgnoredName = "ignored.csv";
+inline constexpr std::string_view kDuplicatesName = "duplicates.csv";
 /// The lists of a run that was appended: "skipped-000001.csv" of the second one. `list` is one of
 /// the names above; `run` 0 is the first one's.
 [[nodiscard]] std::string list_name(std::string_view list, std::uint64_t run);

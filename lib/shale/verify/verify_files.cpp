@@ -76,7 +76,7 @@ void verify_totals(const OpenedDataset& dataset, VerifyLog& log) {
 void FileChecks::check_beside_shards() {
   for (const ManifestFile& file : dataset_.manifest.files)
     (void)check(dataset_.paths.lists, file, "");
-  count_ignored();
+  count_lists();
   std::set<std::string> strays;
   std::uint64_t more = 0;
   const auto look_at_entry = [&](const FolderEntry& entry) {
@@ -105,11 +105,18 @@ void FileChecks::check_beside_shards() {
   log_.count(more);
 }
 
-// Every entry that was ignored is listed, by each run in its own list.
-void FileChecks::count_ignored() {
+// Every entry that was ignored is listed, and every duplicate, by each run in its own list.
+void FileChecks::count_lists() {
+  count_rows(kIgnoredName, "ignored entries", dataset_.manifest.ignored);
+  const std::optional<ImageReport>& images = dataset_.manifest.images;
+  if (images && images->duplicates)
+    count_rows(kDuplicatesName, "duplicates", images->duplicates->samples);
+}
+
+void FileChecks::count_rows(std::string_view list, std::string_view what, std::uint64_t found) {
   std::uint64_t rows = 0;
   for (const ManifestFile& file : dataset_.manifest.files) {
-    if (!is_list_name(file.name, kIgnoredName)) continue;
+    if (!is_list_name(file.name, list)) continue;
     try {
       read_csv(join_path(dataset_.paths.lists, file.name),
                [&](std::uint64_t row, const std::vector<std::string>&) { rows += row > 1; });
@@ -117,11 +124,11 @@ void FileChecks::count_ignored() {
       return;  // check() said what is wrong with it
     }
   }
-  if (rows == dataset_.manifest.ignored) return;
+  if (rows == found) return;
   Finding finding;
-  finding.message = fmt::format("its count of ignored entries is not that of {}", kIgnoredName);
+  finding.message = fmt::format("its count of {} is not that of {}", what, list);
   finding.file = kManifestName;
-  finding.found = std::to_string(dataset_.manifest.ignored);
+  finding.found = std::to_string(found);
   finding.expected = std::to_string(rows);
   log_.add(std::move(finding));
 }

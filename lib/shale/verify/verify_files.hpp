@@ -30,7 +30,8 @@ class FileChecks {
 
  private:
   [[nodiscard]] bool is_listed(const std::string& name) const;
-  void count_ignored();
+  void count_lists();
+  void count_rows(std::string_view list, std::string_view what, std::uint64_t found);
   void check_hash(const InputFile& file, const ManifestFile& expected, Finding finding);
 
   const VerifyRequest& request_;

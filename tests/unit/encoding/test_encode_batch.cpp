@@ -97,7 +97,7 @@ TEST_CASE("encode batch: of several images of a sample each is counted, and a ba
     const EncodedSample encoded = std::move(encode(source, toy_format, OnError::skip, kept)[0]);
     CHECK(encoded.record.has_value() == is_good);
     if (is_good) {
-      CHECK(encoded.image_types.at(ImageType::pnm) == 2);
+      CHECK(encoded.all_images->types.at("pnm") == 2);
       CHECK(encoded.image->odd == std::vector<std::string_view>{"gray", "wrong-suffix"});
     } else {
       CHECK(encoded.fault.text == "of field 'mask' is not an image of a known type");
