@@ -14,17 +14,17 @@ namespace {
 
 using ReportJson = nlohmann::ordered_json;
 
+Error odd_report(std::string_view member) {
+  return Error(Code::damaged, "the report of images is not as shale writes it: its '{}'", member);
+}
+
 // A member that holds nothing but whole numbers, by their names.
 NamedCounts counts_in(const ReportJson& report, const char* name) {
   const auto found = report.find(name);
-  if (found == report.end() || !found->is_object())
-    throw Error(Code::damaged, "images: member '{}' is not an object", name);
+  if (found == report.end() || !found->is_object()) throw odd_report(name);
   NamedCounts counts;
   for (const auto& entry : found->items()) {
-    if (!entry.value().is_number_unsigned()) {
-      throw Error(Code::damaged, "images: member '{}' of '{}' is not an integer",
-                  printable(entry.key()), name);
-    }
+    if (!entry.value().is_number_unsigned()) throw odd_report(name);
     counts[printable(entry.key())] = entry.value().get<std::uint64_t>();
   }
   return counts;
@@ -39,7 +39,7 @@ std::vector<std::array<std::uint64_t, N>> rows_in(const ReportJson& sizes, const
   };
   const auto found = sizes.find(name);
   if (found == sizes.end() || !found->is_array() || !std::ranges::all_of(*found, is_row))
-    throw Error(Code::damaged, "images: member '{}' is not a list of {} integers each", name, N);
+    throw odd_report(name);
   return found->get<std::vector<std::array<std::uint64_t, N>>>();
 }
 
@@ -77,7 +77,7 @@ std::string image_report_json(const ImageReport& report) {
 
 ImageReport parse_image_report(std::string_view text) {
   const ReportJson json = ReportJson::parse(text);
-  if (!json.is_object()) throw Error(Code::damaged, "member 'images' is not an object");
+  if (!json.is_object()) throw odd_report("images");
   ImageReport report;
   report.types = counts_in(json, "types");
   report.odd = counts_in(json, "odd");
@@ -86,7 +86,7 @@ ImageReport parse_image_report(std::string_view text) {
   if (json.contains("duplicates")) {
     const NamedCounts counts = counts_in(json, "duplicates");
     if (!counts.contains("samples") || !counts.contains("relabelled"))
-      throw Error(Code::damaged, "images: 'duplicates' lacks a count");
+      throw odd_report("duplicates");
     report.duplicates = {counts.at("samples"), counts.at("relabelled")};
   }
   return report;
