@@ -38,6 +38,7 @@ LOADERS = [
     ("torchvision ImageFolder, loose files", "torchvision", "photos"),
     ("shale.torch.ImageFolder", "shale-image-folder", "lmdb"),
     ('shale.Dataset, decode="rgb8"', "shale-rgb8", "lmdb"),
+    ('256-pixel shards: shale.Dataset, decode="rgb8"', "shale-rgb8", "256-pixel shards"),
     ("py-lmdb, msgpack, Pillow (folder2lmdb)", "py-lmdb", "lmdb"),
     ("webdataset, buffer of 1000", "webdataset", "webdataset"),
     ("MosaicML Streaming, local", "streaming", "mds"),
@@ -52,6 +53,7 @@ def parse_arguments():
     options.add_argument("--package", type=pathlib.Path, default=ROOT / "build/release/python", help="folder with the package shale")
     options.add_argument("--loaders", type=pathlib.Path, help="environment with bench/loader_peers.txt (default WORK/loading)")
     options.add_argument("--sorted", type=int, default=55_000, help="samples of 110 KB in the sorted dataset of shuffle")
+    options.add_argument("--sources", default="", help="only the rows of the table that read these: photos,lmdb,256-pixel shards ...")
     options.add_argument("--images", type=int, default=4000, help="of each epoch of the table, how many are timed")
     return options.parse_args()
 
@@ -93,7 +95,19 @@ class Inputs:
 
         return inputs.made_once(self.arguments.work / f"loading-{peer}", make)
 
+    @functools.cached_property
+    def small(self):
+        """The photos with a shorter side of 256 pixels."""
+
+        def make(path):
+            words = inputs.convert(self.arguments, self.photos, path, "record", "--resize", "shorter=256", "--only-larger")
+            subprocess.run(words, check=True)
+
+        return inputs.made_once(self.arguments.work / "loading-256", make)
+
     def source(self, name):
+        if name == "256-pixel shards":
+            return self.small
         return self.photos if name == "photos" else self.lmdb if name == "lmdb" else self.packed_by(name)
 
     def step(self, name, way, *more):
@@ -198,14 +212,15 @@ def bench_memory(made, arguments):
 
 
 def bench_table(made, arguments):
+    loaders = [row for row in LOADERS if not arguments.sources or row[2] in arguments.sources.split(",")]
     for cache in ("warm", "cold"):
         steps = []
-        for name, way, source in LOADERS:
+        for name, way, source in loaders:
             path = made.source(source)
             command = [made.python, HERE / "epochs.py", way, path, "--images", str(arguments.images)]
             steps.append(Step(name, command, [path], syncs=False, reports=True))
         runs = harness.alternate(steps, arguments.rounds, arguments.work, cache)
-        rows = [[name, *rates(runs, name), faster(runs, name, LOADERS[0][0]), *costs(runs[name])] for name, _, _ in LOADERS]
+        rows = [[name, *rates(runs, name), faster(runs, name, loaders[0][0]), *costs(runs[name])] for name, _, _ in loaders]
         header = [f"shuffled epoch, 2 workers, batch 64, {cache}", "images/s", "spread", "x loose files"]
         header += ["peak RSS MiB, summed", "peak PSS MiB", "cores busy", "from disk MB/s", "limit"]
         yield f"table, {cache}", runs, harness.markdown(header, rows)
