@@ -75,3 +75,27 @@ def test_any_jobs_and_memory_give_the_same_bytes(pictures, tmp_path):
         assert filecmp.cmpfiles(tmp_path / "a", tmp_path / name, names, shallow=False)[1:] == ([], [])
     arguments = shale.convert(str(pictures), str(tmp_path / "python"), to="record", resize="fit=60x50")
     assert filecmp.cmpfiles(tmp_path / "a", tmp_path / "python", names, shallow=False)[1:] == ([], []), arguments
+
+
+@pytest.mark.parametrize("encode", ["keep", "raw"])
+def test_an_image_behind_a_text_and_its_mask(encode, pictures, tmp_path):
+    """Two images a sample, neither in the first field: the report counts both, and the result is read, copied and compared."""
+    schema = {"caption": "str", "image": "bytes", "mask": "bytes"}
+    labels = np.random.default_rng(6).integers(0, 9, (21, 30), dtype=np.uint8)
+    mask = io.BytesIO()
+    Image.fromarray(labels).save(mask, "PNG")
+    with shale.Writer(tmp_path / "in", to="record", schema=schema) as writer:
+        for path in sorted(pictures.glob("plain/*.jpg")):
+            writer.write({"key": path.name, "caption": path.name, "image": path.read_bytes(), "mask": mask.getvalue()})
+    words = ["--resize", "image:exact=20x10", "--resize", "mask:exact=15x7", "--encode", f"image:{encode}", "--encode", f"mask:{encode}"]
+    run_shale("convert", tmp_path / "in", tmp_path / "out", "--to", "record", *words)
+    run_shale("verify", tmp_path / "out", "--deep")
+    run_shale("verify", tmp_path / "out", "--against", tmp_path / "in")
+    run_shale("convert", tmp_path / "out", tmp_path / "copy", "--to", "lmdb")
+    with shale.Dataset(tmp_path / "copy") as samples:
+        assert len(samples) == len(SIZES)
+        found = samples[3]["mask"]
+        pixels = np.asarray(Image.open(io.BytesIO(found)) if encode == "keep" else found)
+        rows, columns = ((np.arange(n) + 0.5) * m / n for n, m in ((7, 21), (15, 30)))
+        assert (pixels == labels[rows.astype(int)][:, columns.astype(int)]).all()
+        assert samples[3]["caption"] == "3.jpg"

@@ -21,26 +21,29 @@ std::string image_fields_text(const std::vector<std::size_t>& fields) {
   return text;
 }
 
-std::vector<std::size_t> image_fields_of(const Manifest& manifest) {
-  if (!manifest.images) return {};
+std::vector<std::size_t> reported_image_fields(const Manifest& manifest) {
+  if (!manifest.images || manifest.schema.fields.empty()) return {};
   const auto option = std::ranges::find(manifest.options, kImageFieldsOption,
                                         &std::pair<std::string, std::string>::first);
-  // Image work may have made pixels of them.
-  const auto may_hold = [&](std::size_t field) {
-    return field < manifest.schema.fields.size() &&
-           (manifest.schema.fields[field].kind == Kind::bytes ||
-            manifest.schema.fields[field].kind == Kind::list);
-  };
-  if (option == manifest.options.end())
-    return may_hold(0) ? std::vector<std::size_t>{0} : std::vector<std::size_t>();
+  if (option == manifest.options.end()) return {0};
   std::vector<std::size_t> fields;
   const std::string& text = option->second;
   for (const char* at = text.data(); at < text.data() + text.size(); ++at) {
     std::size_t field = 0;
     at = std::from_chars(at, text.data() + text.size(), field).ptr;
     // Whatever a manifest claims, a position is that of a field, and they ascend.
-    if (may_hold(field) && (fields.empty() || fields.back() < field)) fields.push_back(field);
+    if (field < manifest.schema.fields.size() && (fields.empty() || fields.back() < field))
+      fields.push_back(field);
   }
+  return fields;
+}
+
+std::vector<std::size_t> image_fields_of(const Manifest& manifest) {
+  std::vector<std::size_t> fields = reported_image_fields(manifest);
+  std::erase_if(fields, [&](std::size_t field) {
+    const Kind kind = manifest.schema.fields[field].kind;
+    return kind != Kind::bytes && kind != Kind::list;
+  });
   return fields;
 }
 

@@ -119,7 +119,10 @@ inline constexpr std::string_view kImageFieldsOption = "image_fields";
 /// The positions of the fields that hold images, as an option of the manifest: "0,2". Empty, and no
 /// option, for field 0 alone, and where no field holds any.
 [[nodiscard]] std::string image_fields_text(const std::vector<std::size_t>& fields);
-/// The fields of a dataset that hold images, in order; none where it has no report of images.
+/// The fields that the report of images is about, in order: also those of which image work made
+/// pixels. None where there is no report.
+[[nodiscard]] std::vector<std::size_t> reported_image_fields(const Manifest& manifest);
+/// Those of them that hold images: files, or lists of files.
 [[nodiscard]] std::vector<std::size_t> image_fields_of(const Manifest& manifest);
 
 }  // namespace shale

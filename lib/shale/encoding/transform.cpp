@@ -58,28 +58,31 @@ std::string field_option(std::string_view option, std::string_view field) {
                                         : fmt::format("{} {}:VALUE", option, field);
 }
 
+Error no_image_field(const std::string& name, const Schema& schema, std::string_view option) {
+  const std::optional<std::size_t> field = schema.find(name);
+  const std::vector<std::size_t> candidates = candidates_of(schema);
+  return Error(Code::usage, "{} names '{}', which is {}", option, printable(name),
+               field ? fmt::format("a field of kind {}", name_of(schema.fields[*field].kind))
+                     : "not a field of the input")
+      .hint(candidates.empty() ? "the input has no field that can hold images"
+                               : "one of: " + names_of(schema, candidates));
+}
+
 // The fields that the request is about: those of images, and those that it names.
 std::vector<std::size_t> fields_for(const ImageRequest& request, const SourceInfo& source,
                                     const std::string& input) {
   const std::string_view option = request.first_option();
   const std::vector<std::size_t> candidates = candidates_of(source.schema);
   std::vector<std::size_t> fields = source.image_fields;
-  std::vector<std::string> named = request.named_fields();
-  if (request.masks) named.insert(named.end(), request.masks->begin(), request.masks->end());
-  for (const std::string& name : named) {
-    const std::optional<std::size_t> field = source.schema.find(name);
-    if (field && can_hold_images(source.schema.fields[*field])) {
+  const auto add = [&](const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      const std::optional<std::size_t> field = source.schema.find(name);
+      if (!field || !can_hold_images(source.schema.fields[*field]))
+        throw no_image_field(name, source.schema, option).at(input);
       fields.push_back(*field);
-      continue;
     }
-    Error error(Code::usage, "{} names '{}', which is {}", option, printable(name),
-                field
-                    ? fmt::format("a field of kind {}", name_of(source.schema.fields[*field].kind))
-                    : "not a field of the input");
-    error.at(input);
-    throw error.hint(candidates.empty() ? "the input has no field that can hold images"
-                                        : "one of: " + names_of(source.schema, candidates));
-  }
+  };
+  add(request.named_fields());
   if (fields.empty() && !candidates.empty() && source.suffixes.empty()) {
     throw Error(Code::usage, "{}: nothing says which fields of the input hold images", option)
         .at(input)
@@ -91,6 +94,8 @@ std::vector<std::size_t> fields_for(const ImageRequest& request, const SourceInf
         .at(input)
         .hint("leave it out");
   }
+  // A mask alone does not say which fields are images.
+  if (request.masks) add(*request.masks);
   std::sort(fields.begin(), fields.end());
   fields.erase(std::unique(fields.begin(), fields.end()), fields.end());
   return fields;

@@ -311,6 +311,15 @@ void check_runs(const Manifest& manifest) {
   throw Error(Code::damaged, "its {} runs do not add up to the dataset", manifest.runs.size());
 }
 
+// That so many samples may hold: a sample that is a list any number of them, another one per field.
+std::uint64_t most_images(const Manifest& manifest, std::uint64_t samples) {
+  const std::vector<std::size_t> fields = reported_image_fields(manifest);
+  const bool has_lists = std::ranges::any_of(
+      fields, [&](std::size_t field) { return manifest.schema.fields[field].kind == Kind::list; });
+  const std::uint64_t images = std::max<std::uint64_t>(1, fields.size());
+  return has_lists || samples > ~std::uint64_t{0} / images ? ~std::uint64_t{0} : samples * images;
+}
+
 // What one member says is what others say. The shards are counted as their lines are found.
 void check_counts(const Manifest& manifest) {
   // A program knows no more than the samples of its own part.
@@ -331,12 +340,10 @@ void check_counts(const Manifest& manifest) {
                 manifest.skipped, all);
   }
   if (!manifest.images) return;
-  const Kind kind = manifest.schema.fields.front().kind;
-  if (kind != Kind::bytes && kind != Kind::list && manifest.transform.empty())
-    throw Error(Code::damaged, "images are reported, but the first field holds none");
+  if (image_fields_of(manifest).empty() && manifest.transform.empty())
+    throw Error(Code::damaged, "images are reported, but no field holds any");
   const std::uint64_t most = all > ~manifest.skipped ? ~std::uint64_t{0} : all + manifest.skipped;
-  // A sample that is a list may hold any number of them.
-  std::uint64_t left = kind == Kind::list ? ~std::uint64_t{0} : is_copy ? most : all;
+  std::uint64_t left = most_images(manifest, is_copy ? most : all);
   for (const auto& [type, count] : manifest.images->types) {
     if (count > left)
       throw Error(Code::damaged, "more images are reported than the {} samples of the source", all);

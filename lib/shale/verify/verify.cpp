@@ -35,7 +35,7 @@ class Verification {
 
   void run() {
     VerifyReport& report = log_.report();
-    report.has_images = dataset_.manifest.images.has_value();
+    report.has_images = !image_fields_of(dataset_.manifest).empty();
     verify_totals(dataset_, log_);
     if (!layout().is_of_one_file()) files_.check_beside_shards();
     for (const ManifestShard& shard : dataset_.shards) {

@@ -69,6 +69,16 @@ TEST_CASE("transform: a mask is known by its name, unless --masks says otherwise
   CHECK(notes.empty());
 }
 
+TEST_CASE("transform: --masks alone does not say which fields hold images") {
+  SourceInfo info = info_of_pairs();
+  info.image_fields.clear();
+  const ImageWords words{.resize = {"shorter=8"}, .masks = "seg_mask"};
+  CHECK(refusal(words, info).find("nothing says which fields") != std::string::npos);
+  const auto named =
+      resolved({.resize = {"shorter=8", "image:shorter=8"}, .masks = "seg_mask"}, info);
+  CHECK(named->fields().size() == 2);
+}
+
 TEST_CASE("transform: raw pixels are tensors, those of a mask have no channels") {
   const auto raw = resolved({.resize = {"exact=9x7"}, .encode = {"raw"}});
   const std::vector<Field>& fields = raw->output().fields;
