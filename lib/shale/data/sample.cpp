@@ -49,6 +49,15 @@ void check_value(const Value& value, const Field& field) {
 
 }  // namespace
 
+std::uint64_t payload_bytes_of(const Value& value) {
+  if (const Bytes* run = std::get_if<Bytes>(&value)) return run->size();
+  std::uint64_t bytes = 0;
+  if (const auto* list = std::get_if<std::vector<Bytes>>(&value)) {
+    for (const Bytes element : *list) bytes += element.size();
+  }
+  return bytes;
+}
+
 void check_sample(const Sample& sample, const Schema& schema, bool may_lack_values) {
   try {
     if (sample.values.size() != schema.fields.size()) {

@@ -22,6 +22,9 @@ struct Sample {
   std::vector<Value> values;
 };
 
+/// Bytes of a value's content: of all elements of a list, none of a number.
+[[nodiscard]] std::uint64_t payload_bytes_of(const Value& value);
+
 /// Errors: Code::schema, naming field and sample: another number of values, another kind, a tensor
 /// of another size, text that is not UTF-8; a value that is absent, unless `may_lack_values`.
 void check_sample(const Sample& sample, const Schema& schema, bool may_lack_values = false);

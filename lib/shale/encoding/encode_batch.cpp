@@ -12,14 +12,9 @@
 namespace shale {
 namespace {
 
-std::uint64_t payload_bytes_of(const Sample& sample) {
+std::uint64_t payload_of(const Sample& sample) {
   std::uint64_t bytes = 0;
-  for (const Value& value : sample.values) {
-    if (const Bytes* run = std::get_if<Bytes>(&value)) bytes += run->size();
-    if (const auto* list = std::get_if<std::vector<Bytes>>(&value)) {
-      for (const Bytes element : *list) bytes += element.size();
-    }
-  }
+  for (const Value& value : sample.values) bytes += payload_bytes_of(value);
   return bytes;
 }
 
@@ -193,7 +188,7 @@ std::optional<EncodedSample> encode_sample(const Sample& sample, std::uint64_t n
   locate_elements(record, source.schema, encoding.format, encoding.layout);
   if (!encoding.layout.has_keys) digest.keyed = {};
   record.digest.add(digest);
-  record.payload_bytes = payload_bytes_of(*written);
+  record.payload_bytes = payload_of(*written);
   encoded.record = std::move(record);
   return encoded;
 }

@@ -14,20 +14,11 @@ namespace {
 
 constexpr std::uint64_t kMeasured = 32;
 
-std::uint64_t bytes_of(const Value& value) {
-  if (const auto* bytes = std::get_if<Bytes>(&value)) return bytes->size();
-  std::uint64_t sum = 0;
-  if (const auto* list = std::get_if<std::vector<Bytes>>(&value)) {
-    for (const Bytes element : *list) sum += element.size();
-  }
-  return sum;
-}
-
 // Of the fields that image work changes.
-std::uint64_t bytes_of(const Sample& sample, const Transform& transform) {
+std::uint64_t changed_bytes_of(const Sample& sample, const Transform& transform) {
   std::uint64_t sum = 0;
   for (const FieldTransform& field : transform.fields())
-    sum += bytes_of(sample.values[field.field]);
+    sum += payload_bytes_of(sample.values[field.field]);
   return sum;
 }
 
@@ -47,8 +38,8 @@ class Measurement {
     const auto made = transformer_.run(samples.front(), number, results, false);
     if (!made || !made->fault.empty()) return;
     ++samples_;
-    read_ += bytes_of(samples.front(), *info_.transform);
-    written_ += bytes_of(made->sample, *info_.transform);
+    read_ += changed_bytes_of(samples.front(), *info_.transform);
+    written_ += changed_bytes_of(made->sample, *info_.transform);
   }
   [[nodiscard]] std::uint64_t samples() const { return samples_; }
   // Of so many bytes that are read.

@@ -13,13 +13,10 @@ namespace {
 // How long a signal may have to wait to be looked at.
 constexpr std::chrono::milliseconds kPatience{50};
 
+// Of a list, its spans too.
 std::uint64_t bytes_of(const Value& value) {
-  if (const Bytes* run = std::get_if<Bytes>(&value)) return run->size();
-  std::uint64_t bytes = 0;
-  if (const auto* list = std::get_if<std::vector<Bytes>>(&value)) {
-    for (const Bytes element : *list) bytes += element.size() + sizeof(Bytes);
-  }
-  return bytes;
+  const auto* list = std::get_if<std::vector<Bytes>>(&value);
+  return payload_bytes_of(value) + (list != nullptr ? list->size() * sizeof(Bytes) : 0);
 }
 
 std::uint64_t bytes_of(const Sample& sample) {

@@ -19,7 +19,7 @@
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kDuplicateReadBytes = 1 << 20, kRowsBetweenStops = 4096;
+constexpr std::uint64_t kDuplicateReadBytes = 1 << 20, kPlacesBetweenStops = 4096;
 // A longer key is listed as the number of its sample: an entry may hold two.
 constexpr std::uint64_t kLongestListedKey = 16 * 1024;
 constexpr std::size_t kNumberSize = sizeof(std::uint64_t);
@@ -78,7 +78,7 @@ class DuplicateFinder {
       const std::uint64_t position = shard.columns().place_position(field_);
       IndexReader index = shard.open_index();
       for (std::uint64_t row = 0; row < index.rows(); ++row) {
-        if (row % kRowsBetweenStops == 0) events_.stop_if_asked();
+        if (row % kPlacesBetweenStops == 0) events_.stop_if_asked();
         const FieldPlace place = index.place(row, position);
         if (place.offset == kMissing || place.length == 0) continue;
         checksums.add(entry_of_numbers(
