@@ -18,7 +18,7 @@ installed() {
 upstream() { # 1:2.1.5-2 is 2.1.5
   local version=${1#*:}
   version=${version%-*}
-  printf '%s' "${version%[.+]@(ds1|dfsg|repack1)}"
+  printf '%s' "${version%[.+]@(ds1|dfsg?([0-9])|repack1)}"
 }
 
 recipe=$(
@@ -122,6 +122,11 @@ libraries() {
     -DJPEG_INCLUDE_DIR="$prefix/include"
   pkg_config libtiff-4 "$(upstream "$tiff")" "-ltiff -ljpeg -lz -lm"
 
+  # What decompresses, in plain C: the program compresses nothing with it.
+  cflags="-DXXH_NAMESPACE=ZSTD_ -DZSTD_DISABLE_ASM -Ilibzstd/lib" archive zstd libzstd/lib/{common,decompress}/*.c
+  cp libzstd/lib/zstd{,_errors}.h "$prefix/include"
+  pkg_config libzstd "$(upstream "$zstd")" -lzstd
+
   make -C libisal -f Makefile.unx lib units="igzip crc" host_cpu=x86_64 CC="$compiler/cc -fPIC -g0 -w" AR="$compiler/ar" AS=nasm
   cp libisal/bin/isa-l.a "$prefix/lib/libisal.a"
   mkdir -p "$prefix/include/isa-l"
@@ -187,7 +192,7 @@ version_of() {
 }
 
 zlib=$(version_of zlib) libpng=$(version_of libpng1.6) jpeg=$(version_of libjpeg-turbo) isal=$(version_of libisal)
-webp=$(version_of libwebp) tiff=$(version_of tiff)
+zstd=$(version_of libzstd) webp=$(version_of libwebp) tiff=$(version_of tiff)
 uring=$(version_of liburing) xxhash=$(version_of xxhash) lmdb=$(version_of lmdb) hdf5=$(version_of hdf5)
 
 work=$(mktemp -d)

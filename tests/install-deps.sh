@@ -12,8 +12,8 @@ build_packages=(
   g++ cmake ninja-build pkg-config
   libboost-program-options-dev libfmt-dev libisal-dev libgif-dev libjpeg62-turbo-dev libpng-dev libtiff-dev libturbojpeg0-dev libwebp-dev
   libhdf5-dev liblmdb-dev libmsgpack-cxx-dev
-  liburing-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev doctest-dev
-  python3 python3-dev python3-venv strace bindfs
+  liburing-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev libzstd-dev doctest-dev
+  python3 python3-dev python3-venv strace bindfs zstd
 )
 ci_packages=(clang clang-format clang-tidy libclang-rt-14-dev libfuse2 shellcheck mandoc strace slurm-wlm munge openmpi-bin zsh fish)
 

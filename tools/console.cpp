@@ -46,6 +46,12 @@ std::string colored(std::string_view word, std::string_view sgr) {
   return has_colors() ? fmt::format("\x1b[{}m{}\x1b[0m", sgr, word) : std::string(word);
 }
 
+// Of a stream.
+std::string without_total(const ProgressView& view) {
+  return fmt::format("{} so far ({}), {}/s", format_count(view.done), format_size(view.bytes),
+                     format_size(view.bytes_per_second));
+}
+
 }  // namespace
 
 // By write alone: stdio would go on waiting for a reader that takes nothing after a signal has
@@ -122,6 +128,8 @@ void Progress::show(std::uint64_t done, std::uint64_t total, std::uint64_t bytes
     tell_event(command_, "progress", facts);
   } else if (mode_ == Mode::automatic && is_terminal_) {
     draw_bar(*view);
+  } else if (done > total) {
+    tell(fmt::format("{}: {}", command_, without_total(*view)));
   } else {
     tell(fmt::format("{}: {:.0f}% ({} of {}), {}/s, {:.0f} s left", command_, view->share * 100,
                      done, total, format_size(view->bytes_per_second),
@@ -130,6 +138,12 @@ void Progress::show(std::uint64_t done, std::uint64_t total, std::uint64_t bytes
 }
 
 void Progress::draw_bar(const ProgressView& view) {
+  is_drawn_ = true;
+  if (view.done > view.total) {
+    const std::string line = fmt::format("\r{}  {}\x1b[K", command_, without_total(view));
+    std::fwrite(line.data(), 1, line.size(), stderr);
+    return;
+  }
   constexpr int kWidth = 30;
   const int filled = static_cast<int>(view.share * kWidth);
   const std::string bar =
@@ -137,7 +151,6 @@ void Progress::draw_bar(const ProgressView& view) {
                   "", kWidth - filled, view.share * 100, format_size(view.bytes_per_second),
                   view.seconds_left.value_or(0));
   std::fwrite(bar.data(), 1, bar.size(), stderr);
-  is_drawn_ = true;
 }
 
 void Progress::note(std::string_view sentence) {

@@ -54,6 +54,7 @@ THIRD_PARTIES = {
     "isa-l.h": ["lib/shale/base/"],
     "isa-l/": ["lib/shale/base/"],
     "zlib.h": ["lib/shale/base/"],
+    "zstd": ["lib/shale/base/"],
     "liburing.h": ["lib/shale/io/"],
     "turbojpeg.h": ["lib/shale/image/", "samples/"],
     "jpeglib.h": ["lib/shale/image/"],

@@ -157,12 +157,12 @@ class Folder:
 Run = collections.namedtuple("Run", "code out err peak_bytes")
 
 
-def start(*words, program=SHALE, cwd=None, environment=None, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **popen):
+def start(*words, program=SHALE, cwd=None, environment=None, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **popen):
     """The program under way, its output in pipes; words may be paths, numbers or bytes."""
     # os.fspath: a pathlib.Path holds invalid UTF-8 as surrogates, which subprocess turns back into bytes.
     command = [program, *(word if isinstance(word, bytes) else str(word) for word in words)]
     env = {**os.environ, "LC_ALL": "C", **(environment or {})}
-    return subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, **popen)
+    return subprocess.Popen(command, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr, **popen)
 
 
 def run(*words, **options):

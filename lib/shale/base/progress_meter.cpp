@@ -12,7 +12,10 @@ std::optional<ProgressView> ProgressMeter::report(std::uint64_t done, std::uint6
   last_ = now;
   is_first_ = false;
   ProgressView view{.done = done, .total = total, .bytes = bytes};
-  view.share = total == 0 ? 1.0 : static_cast<double>(done) / static_cast<double>(total);
+  const bool is_unknown = done > total;
+  view.share = is_unknown   ? 0.0
+               : total == 0 ? 1.0
+                            : static_cast<double>(done) / static_cast<double>(total);
   view.seconds = std::chrono::duration<double>(now - begin_).count();
   if (view.seconds > 0) {
     view.bytes_per_second = static_cast<std::uint64_t>(static_cast<double>(bytes) / view.seconds);

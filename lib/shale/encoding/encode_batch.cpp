@@ -148,6 +148,7 @@ std::optional<EncodedSample> encode_sample(const Sample& sample, std::uint64_t n
                                            const ImageWork& work = {}) {
   EncodedSample encoded;
   encoded.key = sample.key;
+  if (pending != nullptr) encoded.behind = pending->behind;
   if (pending != nullptr && !pending->lacks.empty()) {
     encoded.fault = {ImageFaultCode::missing_partner, "has no " + pending->lacks};
     // There is nothing to keep.

@@ -35,6 +35,7 @@ struct EncodedSample {
   std::optional<ImageInfo> image;
   /// Of a list, or of several fields of images: the types and sizes of all of them.
   std::optional<ImageReport> all_images;
+  std::optional<StreamPoint> behind;  ///< of a sample of a stream: PendingSample has it
   /// As it was read, before any image work: whether it is left out or not, and with its key.
   DatasetDigest read;
   ImageChanges changes = {};  ///< where source.transform is given

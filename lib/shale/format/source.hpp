@@ -38,6 +38,14 @@ struct KnownValue {
   std::string bytes;
 };
 
+/// How far a stream was read: so many of its bytes, which have this xxh3-128. Compressed ones count
+/// as they are when they are decompressed.
+struct StreamPoint {
+  std::uint64_t bytes = 0;
+  Hash128 hash;
+  friend bool operator==(const StreamPoint&, const StreamPoint&) = default;
+};
+
 /// One sample of an input before its payload is read: everything that can be said without touching
 /// it. From a source of fixed rows (SourceInfo::row_bytes) a run of consecutive samples: its cells
 /// are the places of the columns, of integers and reals too, and its keys are the numbers of the
@@ -56,6 +64,8 @@ struct PendingSample {
   std::vector<KnownValue> known = {};  ///< in the order of the fields
   /// What it is incomplete without, in words; nothing of it is read then. Empty: it is complete.
   std::string lacks = {};
+  /// Of a stream: how far it was read for this sample, the last byte of it included.
+  std::optional<StreamPoint> behind = {};
   /// Where the elements of its lists lie, field by field, if the container's extents do not say.
   std::vector<FieldPlace> elements = {};
   std::vector<int> descriptors;            ///< of the open file, for each field
@@ -86,7 +96,11 @@ struct SourceInfo {
   std::vector<std::size_t> image_fields = {};
   bool keys_are_unique = false;  ///< else they are compared when all are written
   bool labels_are_sorted =
-      false;       ///< in the order of next(): a loader without shuffle would see class after class
+      false;  ///< in the order of next(): a loader without shuffle would see class after class
+  /// A stream, which is read once, in its own order: samples, bytes and fingerprint of `manifest`,
+  /// labels, ignored and notes are known when next() has returned nullopt, and 0 before. Its
+  /// samples come with their payload.
+  bool is_stream = false;
   Hash128 labels;  ///< xxh3-128 of all labels in order; zero where they are part of the samples'
                    ///< digests
   Hash128 chosen;  ///< of the rows, where not all of them are taken; else zero
@@ -153,6 +167,8 @@ class Source {
     (void)samples;
     skip(first);
   }
+  /// Of a stream: how far it was read for the last sample that next() gave or skip() passed over.
+  [[nodiscard]] virtual std::optional<StreamPoint> point() const { return std::nullopt; }
   /// What of the input is not a sample, info().ignored entries in a fixed order, each with the
   /// reason.
   virtual void list_ignored(const ReasonSink&) {}

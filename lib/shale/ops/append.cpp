@@ -29,6 +29,7 @@
 #include "shale/shards/set_swap.hpp"
 #include "shale/sources/numbered_source.hpp"
 #include "shale/sources/open_input.hpp"
+#include "shale/sources/tar_stream.hpp"
 
 namespace shale {
 namespace {
@@ -192,6 +193,7 @@ std::vector<std::string> joined_classes(const ConvertRequest& request, const Man
 std::unique_ptr<Source> open_added(const ConvertRequest& request, const Manifest& manifest,
                                    const std::string& scratch_folder, const Events& events) {
   std::unique_ptr<Source> source = open_input(request, scratch_folder, events);
+  refuse_for_stream(*source, request.inputs.front(), "--append");
   const Schema& schema = source->info().schema;
   refuse_other_fields(request.output, manifest.schema, schema);
   refuse_other_image_work(request.output, manifest.transform, source->info());

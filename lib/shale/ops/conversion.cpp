@@ -70,7 +70,6 @@ ConvertReport plan_conversion(const ConvertRequest& request, const Format& forma
                    memory_for_samples(request.memory_bytes, source.info()));
   ConvertReport report;
   report.is_plan = true;
-  report.notes = source.info().notes;
   manifest.layout = format.layout(source.info().schema, format_options_of(request, format));
   const bool is_known =
       !source.info().transform ||
@@ -79,6 +78,8 @@ ConvertReport plan_conversion(const ConvertRequest& request, const Format& forma
       is_known ? forecast_shards(source, format, limits.bytes, limits.samples)
                : forecast_transformed(source, format, limits.bytes, limits.samples,
                                       memory_for_samples(request.memory_bytes, source.info()));
+  if (source.info().is_stream) manifest.source = source.info().manifest;
+  report.notes = source.info().notes;
   manifest.shard_count = plan.shards;
   manifest.digest.samples = source.info().manifest.samples;
   manifest.payload_bytes = source.info().manifest.bytes;
@@ -118,6 +119,7 @@ Conversion::Conversion(const ConvertRequest& request, const Events& events, cons
   }
   if (state_.samples > 0) {
     source.skip(state_.samples);
+    if (source.info().is_stream) prove_stream();
     return;
   }
   source.list_skipped([this](const SkippedSample& sample) {
@@ -134,6 +136,16 @@ ShardSetWriter::Options Conversion::writer_options(ShardSetWriter::Options optio
   options.state = [this] { return state_line(state()); };
   options.stop_if_asked = [this] { events_.stop_if_asked(); };
   return options;
+}
+
+// What the run before read of it has gone by again.
+void Conversion::prove_stream() const {
+  if (source_.point() == state_.stream) return;
+  throw Error(Code::mismatch,
+              "the stream does not begin with the {} that the unfinished run read of it",
+              format_counted(state_.stream.value_or(StreamPoint{}).bytes, "byte", "bytes"))
+      .at(request_.inputs.front())
+      .hint("send the same stream again, or pass --overwrite to start again with this one");
 }
 
 // The first ones of the run before: its list begins with those that the input had left out already.
@@ -165,6 +177,7 @@ void Conversion::run() {
 ConvertReport Conversion::finish(Manifest manifest) {
   const ShardSetWriter::Summary written = writer_.finish();
   const SourceInfo& source = source_.info();
+  if (source.is_stream) take_totals(manifest);
   if (written.digest.samples + state_.skipped != source.manifest.samples) {
     throw Error(Code::bug, "{} samples written and {} skipped, but the input has {}",
                 written.digest.samples, state_.skipped, source.manifest.samples);
@@ -185,6 +198,16 @@ ConvertReport Conversion::finish(Manifest manifest) {
   report.first_skipped = std::move(first_skipped_);
   report.skipped = state_.skipped;
   return report;
+}
+
+// Of a stream, known by now.
+void Conversion::take_totals(Manifest& manifest) const {
+  const SourceInfo& source = source_.info();
+  refuse_too_many_bad();
+  const Manifest wanted = wanted_manifest(request_, source);
+  manifest.options = wanted.options;
+  manifest.source = wanted.source;
+  for (std::size_t i = notes_said_; i < source.notes.size(); ++i) events_.say(source.notes[i]);
 }
 
 void Conversion::for_each_skipped(const std::function<void(const std::string&)>& use) {
@@ -209,6 +232,7 @@ void Conversion::commit(const EncodedSample& sample) {
   if (sample.record) writer_.append(*sample.record);
   if (sample.record && divided_by_) state_.label = sample.record->row.cells[*divided_by_].integer;
   state_.samples += sample.record ? sample.record->digest.samples : 1;
+  if (sample.behind) state_.stream = sample.behind;
   state_.read.append(sample.read);
   if (sample.record && state_.taken) take_changes(sample);
   if (sample.image && (sample.record || !sample.image->fault.empty())) report_image(sample);
@@ -252,15 +276,23 @@ void Conversion::tolerate(const EncodedSample& sample) {
   ++state_.bad;
   if (!sample.record)
     skip({sample.key, std::string(name_of(sample.fault.code)), sample.fault.text});
+  last_bad_ = {.key = sample.key, .index = state_.samples - 1};
+  last_fault_ = sample.fault.text;
+  // A share of a stream's samples is known at its end.
+  if (!source_.info().is_stream || !request_.max_errors.is_share) refuse_too_many_bad();
+}
+
+void Conversion::refuse_too_many_bad() const {
   const std::uint64_t limit = request_.max_errors.limit(source_.info().manifest.samples);
   if (state_.bad > limit) {
     const bool holds_lists = source_.info().schema.fields.front().kind == Kind::list;
-    throw Error(Code::limit, "{}, more than --max-errors allows ({}); the last one {}",
+    Error error(Code::limit, "{}, more than --max-errors allows ({}){}",
                 holds_lists ? format_counted(state_.bad, "bad video", "bad videos")
                             : format_counted(state_.bad, "bad image", "bad images"),
-                limit, sample.fault.text)
-        .for_sample(sample.key, state_.samples - 1)
-        .hint("check the input; if so many are expected, raise --max-errors");
+                limit, last_fault_.empty() ? "" : "; the last one " + last_fault_);
+    // Of a run that was continued, the one before may have met all of them.
+    if (!last_fault_.empty()) error.for_sample(last_bad_.key, last_bad_.index);
+    throw error.hint("check the input; if so many are expected, raise --max-errors");
   }
 }
 

@@ -68,6 +68,9 @@ class Conversion {
   [[nodiscard]] ShardSetWriter::Options writer_options(ShardSetWriter::Options options,
                                                        bool continues);
   void show_earlier_skips();
+  void prove_stream() const;
+  void take_totals(Manifest& manifest) const;
+  void refuse_too_many_bad() const;
   [[nodiscard]] RunState state();
   void commit(const EncodedSample& sample);
   void take_changes(const EncodedSample& sample);
@@ -87,6 +90,9 @@ class Conversion {
   CsvList skipped_list_, ignored_list_, images_list_;
   RunState state_;  // but for the bytes of the lists
   std::vector<SkippedSample> first_skipped_;
+  SampleId last_bad_;  // that was tolerated
+  std::string last_fault_;
+  const std::size_t notes_said_ = source_.info().notes.size();  // when it was opened
 };
 
 }  // namespace shale

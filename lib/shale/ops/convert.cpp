@@ -39,6 +39,7 @@
 #include "shale/shards/work_folder.hpp"
 #include "shale/sources/class_table.hpp"
 #include "shale/sources/open_input.hpp"
+#include "shale/sources/tar_stream.hpp"
 
 namespace shale {
 namespace {
@@ -84,6 +85,30 @@ ConvertReport already_complete(const ConvertRequest& request, const Manifest& wa
   report.was_complete = true;
   report.skipped = report.manifest.skipped;
   refuse_too_many_skipped(request, source, report.skipped);
+  return report;
+}
+
+// Of a stream, which is known at its end: read to there, and compared sample by sample.
+ConvertReport stream_already_complete(const ConvertRequest& request, const Events& events,
+                                      const Format& format, Source& source) {
+  // Another command shows beforehand.
+  Manifest wanted = wanted_manifest(request, source.info());
+  const Manifest was = read_manifest(request.output);
+  if (was.source.kind == wanted.source.kind) {
+    wanted.source = was.source;
+    for (auto& option : wanted.options) {
+      if (option.first != kLabelsOption) continue;
+      for (const auto& before : was.options) {
+        if (before.first == option.first) option = before;
+      }
+    }
+  }
+  (void)already_complete(request, wanted, source.info());
+  events.say("reading the stream, to compare it with the dataset");
+  refuse_changed_content(request, events, format, source);
+  ConvertReport report =
+      already_complete(request, wanted_manifest(request, source.info()), source.info());
+  report.was_compared = true;
   return report;
 }
 
@@ -229,16 +254,20 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
     input = open_or_continue(request, output, format, events);
     const SourceInfo& info = input.source->info();
     if (is_by_class(request)) {
+      refuse_for_stream(*input.source, request.inputs.front(), "--layout " + request.layout);
       if (std::optional<ConvertReport> done = completed_by_class(request, output, input))
         return std::move(*done);
       refuse_unfit_classes(request, info);
     }
     const bool is_this_run =
-        !is_by_class(request) && output.was_swapping &&
+        !is_by_class(request) && output.was_swapping && !info.is_stream &&
         !first_difference(identity_of(read_manifest(request.output)), identity_of(input.wanted));
     if (output.replaces() && (is_this_run || !request.overwrite)) {
-      ConvertReport report = already_complete(request, input.wanted, info);
-      if (report.was_compared) refuse_changed_content(request, events, format, *input.source);
+      ConvertReport report = info.is_stream
+                                 ? stream_already_complete(request, events, format, *input.source)
+                                 : already_complete(request, input.wanted, info);
+      if (report.was_compared && !info.is_stream)
+        refuse_changed_content(request, events, format, *input.source);
       input.source.reset();
       work.remove();
       return report;
@@ -311,10 +340,16 @@ ConvertReport convert_one(const ConvertRequest& request, const Events& events) {
     // Nothing may be written to the output: the list of files spills to the temporary folder if it
     // must.
     const std::unique_ptr<Source> source = open_input(request, temporary_folder(), events);
+    if (request.is_dry_run) refuse_for_pipe(*source, request.inputs.front(), "--dry-run");
     check_schema_fits(format, source->info().schema);
-    if (is_by_class(request)) refuse_unfit_classes(request, source->info());
+    if (is_by_class(request)) {
+      refuse_for_stream(*source, request.inputs.front(), "--layout " + request.layout);
+      refuse_unfit_classes(request, source->info());
+    }
     Manifest wanted = wanted_manifest(request, source->info());
-    if (is_finished) {
+    if (is_finished && source->info().is_stream) {
+      report = stream_already_complete(request, events, format, *source);
+    } else if (is_finished) {
       report = already_complete(request, wanted, source->info());
       const bool is_newer = has_newer_input(request, source->info());
       if (is_newer || report.was_compared) {
@@ -323,13 +358,13 @@ ConvertReport convert_one(const ConvertRequest& request, const Events& events) {
         report.was_compared = true;
         refuse_changed_content(request, events, format, *source);
       }
-      if (!request.is_dry_run && !holds_unfinished_append(request.output))
-        WorkFolder::clear_left(request.output);
     } else {
       report = plan_conversion(request, format, *source, std::move(wanted),
                                {request.shard_bytes, request.shard_samples});
       if (is_by_class(request)) plan_by_class(report);
     }
+    if (is_finished && !request.is_dry_run && !holds_unfinished_append(request.output))
+      WorkFolder::clear_left(request.output);
   } else {
     report = convert_into(request, events, format);
   }

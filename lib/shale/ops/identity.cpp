@@ -11,8 +11,7 @@
 namespace shale {
 namespace {
 
-constexpr std::string_view kLabels = "labels", kPartMember = "part", kRuns = "runs",
-                           kCodecOf = "codec of ";
+constexpr std::string_view kPartMember = "part", kRuns = "runs", kCodecOf = "codec of ";
 
 std::string_view name_of(HiddenPolicy policy) {
   return policy == HiddenPolicy::keep ? "keep" : policy == HiddenPolicy::skip ? "skip" : "unset";
@@ -67,7 +66,7 @@ Identity shaping_options(const ConvertRequest& request, const SourceInfo& source
     options.emplace_back(kImageFieldsOption, fields);
   if (!request.layout.empty()) options.emplace_back(kLayoutOption, request.layout);
   options.emplace_back("on_error", name_of(request.on_error));
-  options.emplace_back(kLabels, source.labels.hex());
+  options.emplace_back(kLabelsOption, source.labels.hex());
   return options;
 }
 
@@ -76,7 +75,7 @@ Identity identity_of(const Manifest& manifest) {
   if (!manifest.runs.empty()) identity.emplace_back(kRuns, std::to_string(manifest.runs.size()));
   identity.emplace_back("to", manifest.format);
   for (const auto& option : manifest.options) {
-    if (option.first != kLabels) identity.push_back(option);
+    if (option.first != kLabelsOption) identity.push_back(option);
   }
   for (const ManifestTransform& transform : manifest.transform) {
     const std::string of_field = " of " + printable(transform.field);
@@ -92,7 +91,7 @@ Identity identity_of(const Manifest& manifest) {
   identity.emplace_back("class table", hash_of_classes(manifest.classes).hex());
   // Last: of all that differs with the input, two hashes tell a reader least.
   for (const auto& option : manifest.options) {
-    if (option.first == kLabels) identity.push_back(option);
+    if (option.first == kLabelsOption) identity.push_back(option);
   }
   if (manifest.part) {
     identity.emplace_back(kPartMember,

@@ -17,6 +17,8 @@ using Identity = std::vector<std::pair<std::string, std::string>>;
 
 /// Of an append: the self-hash of the dataset that the shards come behind.
 inline constexpr std::string_view kAppendedTo = "dataset that is appended to";
+/// The option that has the hash of all labels.
+inline constexpr std::string_view kLabelsOption = "labels";
 /// The member of the line in the journal of a merge.
 inline constexpr std::string_view kMergeMember = "merge";
 

@@ -21,6 +21,7 @@
 #include "shale/sources/open_input.hpp"
 #include "shale/sources/sample_choice.hpp"
 #include "shale/sources/sought_files.hpp"
+#include "shale/sources/tar_stream.hpp"
 
 namespace shale {
 namespace {
@@ -141,6 +142,7 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
 std::unique_ptr<Source> open_numbered(const ConvertRequest& request, const WritingRun& run,
                                       const std::string& scratch_folder, const Events& events) {
   std::unique_ptr<Source> source = open_input(request, scratch_folder, events);
+  refuse_for_stream(*source, request.inputs.front(), "repair --from");
   if (run.first_row == 0 || source->info().schema.has_keys) return source;
   return make_numbered_source(std::move(source), run.first_row);
 }

@@ -23,6 +23,7 @@
 #include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/set_swap.hpp"
 #include "shale/sources/open_input.hpp"
+#include "shale/sources/tar_stream.hpp"
 #include "shale/verify/verify.hpp"
 
 namespace shale {
@@ -161,6 +162,7 @@ std::unique_ptr<ListsBeside> plan_lists(ConvertRequest& request, const Events& e
   }
   const std::string scratch = output != nullptr ? output->work().path() : temporary_folder();
   const std::unique_ptr<Source> whole = open_input(plain, scratch, events);
+  refuse_for_stream(*whole, request.inputs.front(), "--split");
   refuse_unfit_file(request, format, whole->info());
   (void)format.layout(whole->info().schema, format_options_of(request, format));  // or refuses it
   CoclrLists lists(CoclrReaders::ucf101, request.split, *whole, request.seed, scratch,
@@ -267,6 +269,7 @@ ConvertReport convert_into_file(const ConvertRequest& request, const Events& eve
     lists = plan_lists(of_format, events, format, output ? &*output : nullptr);
   const std::unique_ptr<Source> source =
       open_input(of_format, output ? output->work().path() : temporary_folder(), events);
+  if (request.is_dry_run) refuse_for_pipe(*source, request.inputs.front(), "--dry-run");
   refuse_unfit_file(of_format, format, source->info());
   if (of_format.has_bytewise_frames && !of_format.groups_frames)
     events.say(

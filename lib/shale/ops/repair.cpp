@@ -23,6 +23,7 @@
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/shards/side_folder.hpp"
 #include "shale/sources/archive_tree.hpp"
+#include "shale/sources/tar_stream.hpp"
 
 namespace shale {
 namespace {
@@ -97,6 +98,7 @@ class Repair {
           .at(request_.dataset);
     }
     if (archive_of_path(request_.from)) return;
+    if (stream_of_path(request_.from)) throw not_for_stream(request_.from, "repair --from");
     if (look_at(request_.from) == Place::absent) throw absent(request_.from);
     std::error_code error;
     if (!fs::equivalent(request_.dataset, request_.from, error)) return;

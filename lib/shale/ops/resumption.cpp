@@ -12,6 +12,7 @@
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/sources/archive_tree.hpp"
+#include "shale/sources/stream_path.hpp"
 
 namespace shale {
 namespace {
@@ -71,8 +72,12 @@ void add_stamp(Identity& identity, const std::string& input) {
   const std::string path = path_in_word(input);
   std::error_code error;
   std::optional<std::string> file = fs::is_regular_file(path, error) ? path : file_of_path(path);
-  if (std::optional<ArchivePath> archive = archive_of_path(path))
+  if (std::optional<ArchivePath> archive = archive_of_path(path)) {
     file = std::move(archive->archive);
+  } else if (std::optional<StreamPath> stream = stream_of_path(path)) {
+    if (!fs::is_regular_file(stream->file, error)) return;  // read once: its bytes say what it is
+    file = std::move(stream->file);
+  }
   if (!file) return;
   const FileStamp stamp = stamp_of(*file).value_or(FileStamp{});
   identity.emplace_back(
@@ -152,6 +157,12 @@ std::optional<RunState> resumption_of(const ConvertRequest& request, const Unfin
 void say_continuing(const WorkFolder& work, const RunState& from, const SourceInfo& source,
                     const Events& events) {
   if (from.samples == 0) return;
+  if (source.is_stream) {
+    return events.say(
+        fmt::format("continuing: {} with {} are complete; the stream is read again up to there",
+                    format_counted(work.shards(), "shard", "shards"),
+                    format_counted(from.samples, "sample", "samples")));
+  }
   events.say(fmt::format(
       "continuing: {} with {} of {} are complete", format_counted(work.shards(), "shard", "shards"),
       format_counted(from.samples, "sample", "samples"), format_count(source.manifest.samples)));

@@ -6,9 +6,9 @@
 #include "shale/base/error.hpp"
 #include "shale/shards/naming.hpp"
 
-// NAME=VALUE, separated by blanks; label, where there is one; with image work
-// taken=SAMPLES:CONTENT: ORDERED:KEYS; of images "images=yes", type:NAME, odd:NAME, changed:NAME,
-// shorter:PIXELS, longer:PIXELS and aspect:WIDTH:HEIGHT.
+// NAME=VALUE, separated by blanks; label, where there is one; of a stream stream=BYTES:HASH; with
+// image work taken=SAMPLES:CONTENT:ORDERED:KEYS; of images "images=yes", type:NAME, odd:NAME,
+// changed:NAME, shorter:PIXELS, longer:PIXELS and aspect:WIDTH:HEIGHT.
 
 namespace shale {
 namespace {
@@ -84,6 +84,10 @@ void take_entry(RunState& state, std::string_view name, std::string_view value) 
   if (name == "keys") state.read.keys = hash_in(value);
   if (name == kSkippedName) state.skipped_list = rows_in(value);
   if (name == kImagesName) state.images_list = rows_in(value);
+  if (name == "stream") {
+    const DurableRows point = rows_in(value);
+    state.stream = {.bytes = point.bytes, .hash = point.hash};
+  }
   if (name == "label") state.label = static_cast<std::int64_t>(number_in(value));
   if (name == kTaken) state.taken = digest_in(value);
   if (name == "images") state.images.emplace();
@@ -103,6 +107,8 @@ std::string state_line(const RunState& state) {
     line += fmt::format(" {}={}:{}:{}:{}", kTaken, taken->samples, taken->content.hex(),
                         taken->ordered.hex(), taken->keys.hex());
   }
+  if (state.stream)
+    line += fmt::format(" stream={}:{}", state.stream->bytes, state.stream->hash.hex());
   if (!state.images) return line;
   line += " images=yes";
   for (const auto& [name, count] : state.images->types)

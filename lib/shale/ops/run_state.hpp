@@ -7,6 +7,7 @@
 
 #include "shale/data/digest.hpp"
 #include "shale/data/manifest.hpp"
+#include "shale/format/source.hpp"
 #include "shale/shards/csv.hpp"
 
 namespace shale {
@@ -20,6 +21,7 @@ struct RunState {
   DatasetDigest read;         ///< of the source, as far as it was read
   /// With image work: of the samples that were written, as they were read.
   std::optional<DatasetDigest> taken = {};
+  std::optional<StreamPoint> stream = {};  ///< how far a stream was read, byte by byte
   DurableRows skipped_list, images_list;
   std::optional<ImageReport> images;
   std::optional<std::int64_t> label;  ///< of all samples in the shard, where it holds one class

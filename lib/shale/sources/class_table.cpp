@@ -132,13 +132,14 @@ Hash128 hash_of_classes(const std::vector<std::string>& classes) {
 }
 
 Error not_in_class_table(std::string_view name, std::string_view where,
-                         const std::string& table_from, bool extends_set) {
+                         const std::string& table_from, bool extends_set, std::string_view hint) {
   return Error(Code::bad_content, "class '{}' is not in the class table", printable(name))
       .at(where)
       .because("the class table comes from " + table_from)
-      .hint(extends_set ? "pass --new-classes append to add it behind the others, or remove it"
-                        : "make the table from the split that has all classes, or remove this "
-                          "class");
+      .hint(!hint.empty() ? hint
+            : extends_set ? "pass --new-classes append to add it behind the others, or remove it"
+                          : "make the table from the split that has all classes, or remove this "
+                            "class");
 }
 
 }  // namespace shale

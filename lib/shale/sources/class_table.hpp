@@ -55,8 +55,9 @@ class ClassTable {
 [[nodiscard]] Hash128 hash_of_classes(const std::vector<std::string>& classes);
 
 /// The error for a class of an input that the table of another one lacks. `where`: what has it;
-/// `extends_set`: the table is that of the dataset which is appended to.
+/// `extends_set`: the table is that of the dataset which is appended to; `hint`: instead of ours.
 [[nodiscard]] Error not_in_class_table(std::string_view name, std::string_view where,
-                                       const std::string& table_from, bool extends_set);
+                                       const std::string& table_from, bool extends_set,
+                                       std::string_view hint = {});
 
 }  // namespace shale

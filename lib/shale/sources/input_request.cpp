@@ -3,6 +3,7 @@
 #include "shale/arrays/array_columns.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/sources/archive_tree.hpp"
+#include "shale/sources/stream_path.hpp"
 
 namespace shale {
 
@@ -10,8 +11,15 @@ std::vector<std::string> inputs_of(const InputRequest& request) {
   std::vector<std::string> inputs;
   for (const std::string& input : request.inputs) {
     inputs.push_back(path_in_word(input));
-    if (std::optional<ArchivePath> path = archive_of_path(inputs.back()))
+    if (std::optional<ArchivePath> path = archive_of_path(inputs.back())) {
       inputs.back() = std::move(path->archive);
+    } else if (std::optional<StreamPath> stream = stream_of_path(inputs.back())) {
+      if (is_stdin(*stream)) {
+        inputs.pop_back();
+      } else {
+        inputs.back() = std::move(stream->file);
+      }
+    }
   }
   if (request.draw && !request.draw->file.empty()) inputs.push_back(request.draw->file);
   // A dataset may lend its classes to the one that replaces it.

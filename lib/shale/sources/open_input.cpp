@@ -23,8 +23,10 @@
 #include "shale/sources/drawn_source.hpp"
 #include "shale/sources/frames_source.hpp"
 #include "shale/sources/part_source.hpp"
+#include "shale/sources/tar_stream.hpp"
 #include "shale/sources/transformed_source.hpp"
 #include "shale/sources/unique_keys.hpp"
+#include "shale/wire/stream_kind.hpp"
 
 namespace shale {
 namespace {
@@ -96,8 +98,14 @@ Error unknown_file(const std::string& input) {
         .hint("write it again, or restore it from an intact copy");
   }
   if (kind == kCompressedFile) {
-    return not_read_yet(input, kind)
-        .hint("decompress it first: a .tar file is read in place, and nothing is unpacked");
+    return Error(Code::unsupported,
+                 "is not a tar archive that is compressed with gzip or zstd, and other compressed "
+                 "files are not supported as input")
+        .at(input)
+        .hint(
+            "decompress it on the way: 'xz -dc x.tar.xz | shale convert - OUTPUT ...'; or "
+            "decompress "
+            "it first");
   }
   if (suffix == ".tar") {
     return Error(Code::unsupported, "does not start like a tar archive")
@@ -124,7 +132,7 @@ bool is_folder(const InputRequest& request) {
   }
   const std::string& input = request.inputs.front();
   if (archive_of_path(input)) return true;
-  if (input == "-") throw not_read_yet("-", "a list of files on stdin");
+  if (stream_of_path(input)) return true;
   const Place place = look_at(input);
   switch (place) {
     case Place::absent:
@@ -185,6 +193,63 @@ void use_shared_listing(FolderRequest& folder, const std::string& listing) {
   folder.new_listing.clear();
 }
 
+FolderRequest folder_request(const InputRequest& request, const std::string& scratch_folder,
+                             const Events& events) {
+  return {
+      .root = request.inputs.front(),
+      .labels_file = request.labels_file,
+      .classes_from = request.extended_set.empty() ? request.classes_from : request.extended_set,
+      .class_names = request.class_names,
+      .class_names_from = request.class_names_from,
+      .extends_set = !request.extended_set.empty(),
+      .adds_classes = request.adds_classes,
+      .hidden = request.hidden,
+      .suffixes = request.suffixes,
+      .allow_empty = request.allow_empty,
+      .frame_order = request.has_bytewise_frames ? FrameOrder::bytewise : FrameOrder::natural,
+      .is_shuffled = request.is_shuffled,
+      .seed = request.seed,
+      .scratch_folder = scratch_folder,
+      .memory_bytes = list_memory(request.memory_bytes),
+      .all_memory_bytes = request.memory_bytes,
+      .stop_if_asked = [&events] { events.stop_if_asked(); },
+      .enters = refuse_folders_with(request.output, request.inputs.front()),
+      .stored_listing = request.stored_listing,
+      .new_listing = request.new_listing};
+}
+
+// What needs to know all samples before the first one, or to find one again.
+void refuse_stream_options(const InputRequest& request) {
+  const std::string_view option = request.is_shuffled               ? "--shuffle"
+                                  : request.groups_frames           ? "--group"
+                                  : !request.shared_listing.empty() ? "--listing"
+                                  : !request.labels_file.empty()    ? "--labels"
+                                  : !request.fields.empty()         ? "--fields"
+                                                                    : "";
+  if (!option.empty()) throw not_for_stream(request.inputs.front(), option);
+  refuse_file_options(request.inputs.front(), "a tar archive", request.index_folder,
+                      request.dialect);
+}
+
+// Null for an input that is not read as a stream.
+std::unique_ptr<Source> open_stream_source(const InputRequest& request,
+                                           const std::string& scratch_folder,
+                                           const Events& events) {
+  const std::string& input = request.inputs.front();
+  if (request.inputs.size() != 1 || archive_of_path(input)) return nullptr;
+  const std::optional<StreamPath> path = stream_of_path(input);
+  if (!path) return nullptr;
+  const FolderRequest folder = folder_request(request, scratch_folder, events);
+  auto stream = std::make_unique<InputStream>(path->file, folder.stop_if_asked);
+  if (is_stdin(*path) && !may_be_archive(stream_kind_of(stream->peek(kStreamKindBytes))))
+    throw not_read_yet("-", "a list of files on stdin");
+  if (request.draw) throw rows_differ(input);
+  refuse_stream_options(request);
+  OpenedStream opened =
+      open_stream(*path, std::move(stream), request.memory_bytes, folder.stop_if_asked);
+  return open_tar_stream(*path, std::move(opened), folder);
+}
+
 // `chosen`: the rows that are taken, but of rows of one size; null: all.
 std::unique_ptr<Source> open_samples(const InputRequest& request,
                                      const std::shared_ptr<ChosenRows>& chosen,
@@ -200,6 +265,8 @@ std::unique_ptr<Source> open_samples(const InputRequest& request,
     return draw ? make_drawn_source(table_of_arrays(rows, events), *draw, limits, events)
                 : open_array_source(std::move(rows), events);
   }
+  if (std::unique_ptr<Source> stream = open_stream_source(request, scratch_folder, events))
+    return stream;
   if (!is_folder(request)) {
     OpenedDataset dataset = open_dataset_of(request, events);
     if (draw) {
@@ -230,28 +297,8 @@ std::unique_ptr<Source> open_samples(const InputRequest& request,
         .at(input)
         .hint("leave out one of the two");
   }
-  FolderRequest folder{
-      .root = input,
-      .labels_file = request.labels_file,
-      .classes_from = request.extended_set.empty() ? request.classes_from : request.extended_set,
-      .class_names = request.class_names,
-      .class_names_from = request.class_names_from,
-      .extends_set = !request.extended_set.empty(),
-      .adds_classes = request.adds_classes,
-      .hidden = request.hidden,
-      .suffixes = request.suffixes,
-      .allow_empty = request.allow_empty,
-      .frame_order = request.has_bytewise_frames ? FrameOrder::bytewise : FrameOrder::natural,
-      .is_shuffled = request.is_shuffled,
-      .seed = request.seed,
-      .scratch_folder = scratch_folder,
-      .memory_bytes = list_memory(request.memory_bytes),
-      .all_memory_bytes = request.memory_bytes,
-      .stop_if_asked = [&events] { events.stop_if_asked(); },
-      .enters = refuse_folders_with(request.output, input),
-      .stored_listing = request.stored_listing,
-      .new_listing = request.new_listing,
-      .chosen = chosen};
+  FolderRequest folder = folder_request(request, scratch_folder, events);
+  folder.chosen = chosen;
   folder.tree = open_tree_of_archive(folder);
   if (!request.shared_listing.empty()) use_shared_listing(folder, request.shared_listing);
   return request.groups_frames ? open_frames(folder) : open_folder(folder);
@@ -297,13 +344,17 @@ std::unique_ptr<Source> open_untouched(const InputRequest& request,
   if (request.part) {
     InputRequest whole = request;
     whole.part.reset();
-    return make_part_source(open_untouched(whole, scratch_folder, events), *request.part);
+    std::unique_ptr<Source> source = open_untouched(whole, scratch_folder, events);
+    refuse_for_stream(*source, request.inputs.front(), "--part");
+    return make_part_source(std::move(source), *request.part);
   }
   if (request.choice.is_all()) return open_samples(request, nullptr, scratch_folder, events);
   InputRequest whole = request;
   whole.choice = {};
   whole.is_shuffled = false;
   std::unique_ptr<Source> source = open_samples(whole, nullptr, scratch_folder, events);
+  refuse_for_stream(*source, request.inputs.front(),
+                    request.choice.select_file.empty() ? "--exclude" : "--select");
   const bool is_fixed = source->info().row_bytes.has_value();
   const auto chosen = std::make_shared<ChosenRows>(request.choice, *source, scratch_folder,
                                                    list_memory(request.memory_bytes), events);

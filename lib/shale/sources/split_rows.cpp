@@ -12,6 +12,7 @@
 #include "shale/sources/label_reader.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/sources/sample_split.hpp"
+#include "shale/sources/tar_stream.hpp"
 #include "shale/sources/text_lines.hpp"
 
 namespace shale {
@@ -66,6 +67,7 @@ SplitRows::SplitRows(const InputRequest& input, const SplitRequest& split,
 void SplitRows::take_shares(const SplitRequest& split, std::uint64_t seed) {
   const std::unique_ptr<ChosenRows> among = choice_.is_all() ? nullptr : chosen(choice_);
   const std::unique_ptr<Source> whole = open_input(input_, scratch_folder_, events_);
+  refuse_for_stream(*whole, input_.inputs.front(), "--split");
   has_labels_ = LabelReader(whole->info()).has_labels();
   SampleSplit samples(split, *whole, seed, scratch_folder_, list_memory(input_.memory_bytes),
                       events_, among.get());
@@ -84,6 +86,7 @@ void SplitRows::take_shares(const SplitRequest& split, std::uint64_t seed) {
 
 std::unique_ptr<ChosenRows> SplitRows::chosen(const SampleChoice& choice) {
   const std::unique_ptr<Source> whole = open_input(input_, scratch_folder_, events_);
+  refuse_for_stream(*whole, input_.inputs.front(), "--split");
   unlisted_ = whole->info().manifest.samples;
   return std::make_unique<ChosenRows>(choice, *whole, scratch_folder_,
                                       list_memory(input_.memory_bytes), events_);

@@ -24,6 +24,7 @@ class TransformedSource final : public Source {
     return sample;
   }
   void skip(std::uint64_t samples) override { source_->skip(samples); }
+  [[nodiscard]] std::optional<StreamPoint> point() const override { return source_->point(); }
   void narrow(std::uint64_t first, std::uint64_t samples) override {
     source_->narrow(first, samples);
     take_info();
@@ -38,6 +39,10 @@ class TransformedSource final : public Source {
     info_.manifest = now.manifest;
     info_.ignored = now.ignored;
     info_.skipped = now.skipped;
+    info_.labels = now.labels;
+    if (!now.is_stream) return;
+    info_.notes = notes_;
+    info_.notes.insert(info_.notes.end(), now.notes.begin(), now.notes.end());
   }
 
   void take_info() {

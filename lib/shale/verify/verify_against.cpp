@@ -25,6 +25,7 @@
 #include "shale/sources/frames_source.hpp"
 #include "shale/sources/sample_choice.hpp"
 #include "shale/sources/sought_files.hpp"
+#include "shale/sources/tar_stream.hpp"
 #include "shale/verify/compare_pairs.hpp"
 #include "shale/verify/compare_remade.hpp"
 
@@ -445,6 +446,7 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
   }
   const std::string& against = request.against.front();
   const bool is_archive = archive_of_path(against).has_value();
+  if (!is_archive && stream_of_path(against)) throw not_for_stream(against, "--against");
   const bool is_of_folder =
       is_archive || (look_at(against) != Place::dataset && !file_of_path(against));
   if (is_remade(dataset, request, is_of_folder, events)) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "shale/base/bytes.hpp"
@@ -16,7 +17,10 @@ enum class StreamKind {
   other,  ///< a text, such as a list of files; an empty stream is one, too
 };
 
-/// Of a stream that begins with `head`: 512 bytes, or all there are.
+/// What it takes to tell.
+inline constexpr std::uint64_t kStreamKindBytes = 512;
+
+/// Of a stream that begins with `head`: kStreamKindBytes, or all there are.
 [[nodiscard]] StreamKind stream_kind_of(Bytes head);
 
 /// True for a tar archive, and for what may be one when it is decompressed.

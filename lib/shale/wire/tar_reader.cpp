@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cstring>
 
-#include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 
@@ -317,16 +316,26 @@ TarMember TarReader::member_of(Bytes block, char type) {
 
 void TarReader::pass_data(std::uint64_t bytes, const std::string& path) {
   data_begin_ = offset_ + kTarBlockBytes;
+  data_bytes_ = bytes;
+  data_path_ = path;
   const std::uint64_t left = end_ - data_begin_;
-  if (bytes > left) {
-    const std::string what = path.empty() ? "a header" : "member " + printable(path);
-    throw Error(Code::damaged, "{} has {}, but the archive ends after {} of them", what,
-                format_counted(bytes, "byte", "bytes"), left)
-        .at(where_, member_begin_)
-        .hint(kDamagedHint);
-  }
+  if (bytes > left) throw data_end_early();
   // The padding of the last member may be missing.
   offset_ = data_begin_ + std::min(padded(bytes), left);
+}
+
+void TarReader::end_at(std::uint64_t end) {
+  end_ = end;
+  if (data_begin_ + data_bytes_ > end) throw data_end_early();
+  offset_ = std::min(offset_, end);
+}
+
+Error TarReader::data_end_early() const {
+  const std::string what = data_path_.empty() ? "a header" : "member " + printable(data_path_);
+  return Error(Code::damaged, "{} has {}, but the archive ends after {} of them", what,
+               format_counted(data_bytes_, "byte", "bytes"), end_ - std::min(end_, data_begin_))
+      .at(where_, member_begin_)
+      .hint(kDamagedHint);
 }
 
 }  // namespace shale

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "shale/base/bytes.hpp"
+#include "shale/base/error.hpp"
 
 // clang-format off
 // tar: members one after the other, each a header of 512 bytes and its data, padded with zeros to a multiple of 512.
@@ -36,6 +37,9 @@ inline constexpr std::uint64_t kTarBlockBytes = 512;
 inline constexpr std::uint64_t kMostTarPathBytes = 4095;
 /// Of one PAX header, or one of GNU's long names.
 inline constexpr std::uint64_t kMostTarExtensionBytes = 1 << 20;
+
+/// More than any stream has.
+inline constexpr std::uint64_t kEndOfTarStream = std::uint64_t{1} << 62;
 
 /// True for a block that is the header of a member, by its checksum.
 [[nodiscard]] bool is_tar_header(Bytes block);
@@ -70,6 +74,10 @@ class TarReader {
   [[nodiscard]] bool has_end_mark() const {
     return state_ == State::second_zeros || state_ == State::padding;
   }
+  /// Of a stream, whose end nobody knows beforehand, so that `end` was kEndOfTarStream: it ends at
+  /// `end`, behind what was taken. wanted() then is no more than is left. Errors: Code::damaged for
+  /// data that are longer.
+  void end_at(std::uint64_t end);
   /// Errors: Code::damaged for an archive that ends between the headers of one member.
   void finish() const;
 
@@ -88,6 +96,7 @@ class TarReader {
   [[nodiscard]] TarMember member_of(Bytes block, char type);
   /// Passes over the data of the header at offset_.
   void pass_data(std::uint64_t bytes, const std::string& path);
+  [[nodiscard]] Error data_end_early() const;
   void refuse_odd_type(char type, const std::string& path) const;
 
   std::uint64_t offset_, end_;
@@ -97,6 +106,8 @@ class TarReader {
   std::uint64_t extension_bytes_ = 0;  // of its data
   std::uint64_t member_begin_;         // first header of the member that is read
   std::uint64_t data_begin_ = 0;       // of the header that was read last
+  std::uint64_t data_bytes_ = 0;
+  std::string data_path_;  // of the member that they are of; empty: of an extension
   Overrides global_, next_;
   Override long_path_, long_target_;  // GNU's
   bool has_extension_ = false;

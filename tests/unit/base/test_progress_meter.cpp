@@ -40,6 +40,15 @@ TEST_CASE("progress meter: rate and time left follow from what is done") {
   CHECK(view->seconds_left == 30);
 }
 
+TEST_CASE("progress meter: of a stream, whose total is not known, no share and no end are told") {
+  ProgressMeter meter(seconds(1), false, kBegin);
+  const auto view = meter.report(25, 0, 5000, kBegin + seconds(10));
+  REQUIRE(view);
+  CHECK(view->share == 0);
+  CHECK(view->bytes_per_second == 500);
+  CHECK(!view->seconds_left);
+}
+
 TEST_CASE("progress meter: nothing is divided by zero") {
   ProgressMeter meter(seconds(1), true, kBegin);
   const auto nothing_done = meter.report(0, 100, 0, kBegin);

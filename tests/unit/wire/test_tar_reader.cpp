@@ -36,6 +36,45 @@ std::string pax_line(std::string_view key, std::string_view value) {
   return fmt::format("{} {}={}\n", length, key, value);
 }
 
+// As a stream is read: its end shows when it comes.
+std::vector<TarMember> streamed_members(const std::string& archive) {
+  TarReader reader(0, kEndOfTarStream, "x.tar");
+  std::vector<TarMember> members;
+  while (reader.wanted() > 0) {
+    if (reader.offset() + reader.wanted() > archive.size()) reader.end_at(archive.size());
+    if (reader.wanted() == 0) break;
+    const std::string bytes = archive.substr(reader.offset(), reader.wanted());
+    if (std::optional<TarMember> member = reader.take(as_bytes(bytes)))
+      members.push_back(std::move(*member));
+  }
+  reader.finish();
+  return members;
+}
+
+TEST_CASE("tar reader: a stream that ends anywhere gives what a file of that length gives") {
+  const std::string archive = TarBuilder()
+                                  .add("", pax_line("path", "long/name.png"), 'x')
+                                  .add("a.png", std::string(700, 'a'))
+                                  .add("b.png", "b")
+                                  .whole();
+  for (std::size_t end = 0; end <= archive.size(); end += 100) {
+    CAPTURE(end);
+    const std::string part = archive.substr(0, end);
+    std::string of_file, of_stream;
+    try {
+      of_file = std::to_string(members_of(part).size());
+    } catch (const Error& error) {
+      of_file = error.what();
+    }
+    try {
+      of_stream = std::to_string(streamed_members(part).size());
+    } catch (const Error& error) {
+      of_stream = error.what();
+    }
+    CHECK(of_stream == of_file);
+  }
+}
+
 TEST_CASE("tar reader: members come with their types, and the places of their data") {
   const std::string archive = TarBuilder()
                                   .add("a/", "", '5')

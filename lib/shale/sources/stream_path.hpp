@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "shale/io/unpacked_stream.hpp"
+
+namespace shale {
+
+/// A tar archive that is read as a stream, and the folder in it.
+struct StreamPath {
+  std::string file;    ///< "-": stdin
+  std::string folder;  ///< "": all of it
+};
+
+/// A path that leads into such an archive: "-" and "-/folder" (unless there is something of that
+/// name), a FIFO, and a file that is compressed with gzip or zstd and begins like a tar archive, or
+/// has the name of one: "x.tar.gz/folder". Nullopt for any other. Nothing is read of what can be
+/// read only once: what stdin holds shows when it is opened. Errors: Code::io.
+[[nodiscard]] std::optional<StreamPath> stream_of_path(const std::string& path);
+
+/// The same, and stdin may hold a list of files instead.
+[[nodiscard]] inline bool is_stdin(const StreamPath& path) { return path.file == kStdin; }
+
+/// Opens it, decompressed; `input`: a stream that was opened before, or null. Its window is at most
+/// half of `memory_bytes`. Errors: Code::unsupported, by name, for other compressions, and for what
+/// does not begin like a tar archive; same as of InputStream and UnpackedStream.
+struct OpenedStream {
+  std::unique_ptr<UnpackedStream> bytes;
+  std::uint64_t memory_bytes = 0;  ///< that it takes
+};
+[[nodiscard]] OpenedStream open_stream(const StreamPath& path, std::unique_ptr<InputStream> input,
+                                       std::uint64_t memory_bytes,
+                                       const std::function<void()>& stop_if_asked);
+
+}  // namespace shale

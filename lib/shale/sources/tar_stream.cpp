@@ -1,0 +1,325 @@
+#include "shale/sources/tar_stream.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/io/external_sorter.hpp"
+#include "shale/io/path_facts.hpp"
+#include "shale/shards/naming.hpp"
+#include "shale/shards/shard_set_writer.hpp"
+#include "shale/sources/sought_files.hpp"
+#include "shale/sources/stream_classes.hpp"
+#include "shale/sources/stream_members.hpp"
+
+namespace shale {
+namespace {
+
+// What a sample costs over and above its payload while it is in flight.
+constexpr std::uint64_t kOverheadOfSample = 16 << 10;
+
+// "a/.b" of "a/.b/c/d.png": the first part that begins with a dot, with what is above it; nullopt:
+// there is none.
+std::optional<std::string_view> hidden_part(std::string_view path) {
+  for (std::size_t begin = 0; begin < path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    if (path[begin] == '.') return path.substr(0, end);
+    begin = end + 1;
+  }
+  return std::nullopt;
+}
+
+class TarStreamSource final : public Source {
+ public:
+  TarStreamSource(const StreamPath& path, OpenedStream stream, const FolderRequest& request)
+      : request_(request),
+        sought_(request.suffixes),
+        members_(std::move(stream.bytes), path.folder),
+        root_(path.folder.empty() ? members_.name() : join_path(members_.name(), path.folder)),
+        classes_(request, root_),
+        ignored_(request.scratch_folder, request.memory_bytes / 2) {
+    info_.schema.fields = {{.name = sought_.field(), .kind = Kind::bytes},
+                           {.name = "label", .kind = Kind::integer}};
+    if (sought_.are_images()) info_.image_fields = {0};
+    info_.suffixes = sought_.text();
+    info_.is_stream = true;
+    info_.manifest.kind = sought_.are_images() ? kImageFolder : kClassFolders;
+    info_.classes = classes_.names();
+    hash_text(info_.manifest.kind);
+    // One sample waits outside of the pipeline, and what fills a batch that has no room yet.
+    const std::uint64_t held = request.memory_bytes + stream.memory_bytes;
+    const std::uint64_t all = request.all_memory_bytes;
+    const std::uint64_t others = held + ShardSetWriter::buffer_bytes(all);
+    const std::uint64_t left = all - std::min(all, others);
+    most_sample_bytes_ = left / 2 - std::min(left / 2, left / 8 + kOverheadOfSample);
+    info_.memory_bytes = held + left / 2;
+  }
+
+  [[nodiscard]] const SourceInfo& info() const override { return info_; }
+
+  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t) override {
+    const std::optional<Found> found = next_sample();
+    if (!found) return std::nullopt;
+    PendingSample sample;
+    sample.key = found->member.path;
+    sample.bytes = found->member.bytes;
+    sample.cells.resize(2);
+    sample.cells[0].place.length = sample.bytes;
+    sample.cells[1].integer = found->label;
+    std::string payload(sample.bytes, '\0');
+    members_.read_data(std::as_writable_bytes(std::span(payload)));
+    sample.known.push_back({.field = 0, .bytes = std::move(payload)});
+    sample.behind = members_.point();
+    return sample;
+  }
+
+  void skip(std::uint64_t samples) override {
+    for (std::uint64_t skipped = 0; skipped < samples; ++skipped) {
+      if (next_sample()) {
+        members_.skip_data();
+        continue;
+      }
+      throw Error(Code::mismatch, "the stream ends after {}, but the unfinished run read {} of it",
+                  format_counted(skipped, "sample", "samples"), samples)
+          .at(members_.name())
+          .hint("send the same stream again, or pass --overwrite to start again with this one");
+    }
+  }
+
+  [[nodiscard]] std::optional<StreamPoint> point() const override { return members_.point(); }
+
+  void list_ignored(const ReasonSink& sink) override {
+    for_each_ignored([&](std::string_view entry) {
+      const std::size_t path_end = entry.find('\0');
+      sink(entry.substr(0, path_end), entry.substr(path_end + 1));
+    });
+  }
+
+ private:
+  struct Found {
+    StreamMember member;
+    std::int64_t label;
+  };
+
+  // Its data have not been read yet.
+  std::optional<Found> next_sample() {
+    if (has_ended_) return std::nullopt;
+    while (std::optional<StreamMember> member = members_.next()) {
+      request_.stop_if_asked();
+      if (!is_sample(*member)) continue;
+      const std::int64_t label = meet_class(*member);
+      classes_.note_file();
+      refuse_too_large(*member);
+      count(*member, label);
+      return Found{std::move(*member), label};
+    }
+    end();
+    return std::nullopt;
+  }
+
+  // What is not one is counted.
+  bool is_sample(const StreamMember& member) {
+    const std::string_view path = member.path;
+    const bool is_of_root = path.find('/') == std::string_view::npos;
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    if (request_.hidden != HiddenPolicy::keep) {
+      if (const std::optional<std::string_view> hidden = hidden_part(path)) {
+        if (sought_.takes(name) && member.type != TarMember::Type::folder)
+          refuse_hidden_class(*hidden, path);
+        ignore(*hidden, "hidden");
+        return false;
+      }
+    }
+    if (member.type == TarMember::Type::folder) {
+      meet_class(member);
+      return false;
+    }
+    // What a symbolic link leads to may be a folder: its name says nothing.
+    if (member.type == TarMember::Type::symbolic_link) throw link_in_stream(member);
+    if (is_of_root) {
+      ignore(path, "beside the class folders");
+      loose_files_ += sought_.takes(name) ? 1 : 0;
+      return false;
+    }
+    meet_class(member);
+    if (member.type == TarMember::Type::special) {
+      ignore(path, "not a regular file");
+      return false;
+    }
+    if (!sought_.takes(name)) {
+      ignore(path, sought_.are_images() ? "not the suffix of an image" : "not a suffix of --ext");
+      return false;
+    }
+    if (member.type == TarMember::Type::hard_link) throw link_in_stream(member);
+    return true;
+  }
+
+  std::int64_t meet_class(const StreamMember& member) {
+    const std::string_view path = member.path;
+    const auto place = member.is_archive ? StreamClasses::Place::archive
+                       : member.is_inner ? StreamClasses::Place::in_archive
+                                         : StreamClasses::Place::folder;
+    return classes_.meet(path.substr(0, path.find('/')), place);
+  }
+
+  [[nodiscard]] Error link_in_stream(const StreamMember& member) const {
+    return Error(Code::unsupported, "is a link to {}, which a stream cannot follow",
+                 printable(member.target))
+        .at(join_path(root_, member.path))
+        .hint("decompress the archive to a .tar file, which is read in place");
+  }
+
+  // A folder at the top whose name begins with a dot, with a file that would be a sample.
+  void refuse_hidden_class(std::string_view hidden, std::string_view path) const {
+    const bool is_class = hidden.size() < path.size() && hidden.find('/') == std::string_view::npos;
+    if (request_.hidden != HiddenPolicy::unset || !is_class) return;
+    throw Error(Code::bad_content, "hidden folder holds {}, and may be a class",
+                sought_.described())
+        .at(join_path(root_, hidden))
+        .hint(
+            "pass --hidden skip to leave it out, or --hidden keep to include it as torchvision "
+            "does");
+  }
+
+  void refuse_too_large(const StreamMember& member) const {
+    if (member.bytes <= most_sample_bytes_) return;
+    throw Error(Code::limit, "{} has {}, but --memory leaves {} for one sample of a stream",
+                sought_.one(), format_counted(member.bytes, "byte", "bytes"), most_sample_bytes_)
+        .at(members_.name(), member.header)
+        .for_sample(member.path)
+        .hint("pass a larger --memory, or leave it out of the archive");
+  }
+
+  void ignore(std::string_view path, std::string_view reason) {
+    std::string entry(path);
+    entry.append(1, '\0').append(reason);
+    if (entry == last_ignored_) return;  // of a hidden folder, which counts once
+    ignored_.add(entry);
+    last_ignored_ = std::move(entry);
+  }
+
+  template <class Use>
+  void for_each_ignored(Use use) {
+    ignored_.rewind();
+    std::string last;
+    while (const std::optional<std::string_view> entry = ignored_.next()) {
+      if (*entry == last) continue;
+      last = *entry;
+      use(last);
+    }
+  }
+
+  void hash_text(std::string_view text) {
+    fingerprint_.update(bytes_of(std::uint64_t{text.size()}));
+    fingerprint_.update(as_bytes(text));
+  }
+
+  void count(const StreamMember& member, std::int64_t label) {
+    hash_text(member.path);
+    fingerprint_.update(bytes_of(member.bytes));
+    labels_.update(bytes_of(label));
+    if (samples_++ > 0) {
+      is_sorted_ = is_sorted_ && last_label_ <= label;
+      is_one_class_ = is_one_class_ && last_label_ == label;
+    }
+    last_label_ = label;
+    bytes_ += member.bytes;
+  }
+
+  void end() {
+    has_ended_ = true;
+    ignored_.finish();
+    refuse_no_samples();
+    info_.manifest.samples = samples_;
+    info_.manifest.bytes = bytes_;
+    info_.manifest.fingerprint = fingerprint_.digest();
+    info_.labels = labels_.digest();
+    for_each_ignored([this](std::string_view) { ++info_.ignored; });
+    add_notes();
+  }
+
+  void refuse_no_samples() const {
+    if (samples_ == 0 && loose_files_ > 0) {
+      throw Error(Code::bad_content, "holds {} but no class folders", sought_.counted(loose_files_))
+          .at(root_)
+          .hint(
+              "decompress the archive to a .tar file, which is read in place, and pass --labels "
+              "FILE (CSV: path,label)");
+    }
+    if (request_.allow_empty) return;
+    if (const std::string* name = classes_.first_empty()) {
+      throw Error(Code::bad_content, "class '{}' has no {}", printable(*name), sought_.described())
+          .at(join_path(root_, *name))
+          .hint("leave the folder out, or pass --allow-empty to keep the class without samples");
+    }
+    if (samples_ > 0) return;
+    throw Error(Code::bad_content, "holds no {}", sought_.described())
+        .at(root_)
+        .hint("--allow-empty makes an empty dataset");
+  }
+
+  void add_notes() {
+    if (!members_.has_end_marks()) {
+      info_.notes.emplace_back(
+          "the archive, or one in it, has no mark of its end: if it was truncated between two "
+          "members, there were more");
+    }
+    if (loose_files_ > 0) {
+      info_.notes.push_back(fmt::format(
+          "{} left out, as torchvision does",
+          format_counted(loose_files_, fmt::format("{} beside the class folders is", sought_.one()),
+                         fmt::format("{}s beside the class folders are", sought_.one()))));
+    }
+    if (is_sorted_ && !is_one_class_) {
+      info_.notes.emplace_back(
+          "samples are sorted by label, as they are in the stream: a sequential reader would see "
+          "one class at a time; 'shale convert --shuffle' of the result writes a shuffled order");
+    }
+  }
+
+  FolderRequest request_;
+  SoughtFiles sought_;
+  StreamMembers members_;
+  std::string root_;
+  StreamClasses classes_;
+  ExternalSorter ignored_;
+  SourceInfo info_;
+  Hasher128 fingerprint_, labels_;
+  std::string last_ignored_;
+  std::uint64_t most_sample_bytes_ = 0, samples_ = 0, bytes_ = 0, loose_files_ = 0;
+  std::int64_t last_label_ = 0;
+  bool is_sorted_ = true, is_one_class_ = true, has_ended_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_tar_stream(const StreamPath& path, OpenedStream stream,
+                                        const FolderRequest& request) {
+  return std::make_unique<TarStreamSource>(path, std::move(stream), request);
+}
+
+Error not_for_stream(std::string_view input, std::string_view option) {
+  return Error(Code::usage, "{} is not for a stream, which is read once, in its own order", option)
+      .at(input)
+      .hint(
+          "leave out the option; or write the archive to a .tar file, decompressed, which is read "
+          "in place and takes it");
+}
+
+void refuse_for_pipe(const Source& source, const std::string& input, std::string_view option) {
+  if (!source.info().is_stream) return;
+  const std::optional<StreamPath> path = stream_of_path(input);
+  const std::optional<struct stat> facts =
+      path && !is_stdin(*path) ? facts_behind(path->file) : std::nullopt;
+  if (!facts || !S_ISREG(facts->st_mode)) throw not_for_stream(input, option);
+}
+
+void refuse_for_stream(const Source& source, std::string_view input, std::string_view option) {
+  if (source.info().is_stream) throw not_for_stream(input, option);
+}
+
+}  // namespace shale
