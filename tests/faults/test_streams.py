@@ -2,7 +2,6 @@
 folder gives, byte for byte; what cannot be done with a stream, and what is damaged or hostile, is refused by name."""
 
 import gzip
-import io
 import os
 import shutil
 import signal
@@ -106,7 +105,9 @@ class Streams(stream_case.StreamCase):
         for name in ("02", "-1", "a", "1x", "99999999999999999999"):
             with self.subTest(name):
                 write(self.stream, gzip.compress(tar_of(self.folder / "x.tar", *members, (f"{name}/x.png", PHOTO)).read_bytes()))
-                self.refused("convert", self.stream, self.folder / "o", "--to", "record", code=2, says=(f"class '{name}'", "--classes-from"))
+                self.refused(
+                    "convert", self.stream, self.folder / "o", "--to", "record", code=2, says=(f"class '{name}'", "--classes-from")
+                )
 
     def test_what_a_stream_cannot_do(self):
         self.make_set()
@@ -123,7 +124,18 @@ class Streams(stream_case.StreamCase):
             ("--group", "frames"),
         ):
             with self.subTest(option):
-                self.refused("convert", self.stream, self.out, "--to", "record", "--classes-from", self.table, *option, code=2, says=(f"{option[0]} is not for a stream", ".tar file"))
+                self.refused(
+                    "convert",
+                    self.stream,
+                    self.out,
+                    "--to",
+                    "record",
+                    "--classes-from",
+                    self.table,
+                    *option,
+                    code=2,
+                    says=(f"{option[0]} is not for a stream", ".tar file"),
+                )
         self.convert(self.photos, self.out, code=4)
         self.refused("convert", self.stream, self.out, "--append", code=2, says=("--append is not for a stream",))
         self.refused("repair", self.out, "--from", self.stream, code=2, says=("repair --from is not for a stream",))
@@ -158,7 +170,9 @@ class Streams(stream_case.StreamCase):
     def test_too_many_bad_images(self):
         members = [(f"0/{number}.png", PHOTO if number < 20 else b"bad") for number in range(32)]
         write(self.stream, gzip.compress(tar_of(self.folder / "x.tar", *members).read_bytes()))
-        self.refused("convert", self.stream, self.out, "--to", "record", says=("12 bad images, more than --max-errors allows (10)", "0/31.png"))
+        self.refused(
+            "convert", self.stream, self.out, "--to", "record", says=("12 bad images, more than --max-errors allows (10)", "0/31.png")
+        )
         self.convert(self.stream, self.out, "--max-errors", "50%", code=4)
         self.refused("convert", self.stream, self.folder / "o", "--to", "record", "--max-errors", "5", says=("6 bad images", "0/25.png"))
 
@@ -196,7 +210,9 @@ class HostileStreams(stream_case.StreamCase):
         self.refuse_members(("0/2.png", PHOTO), ("0.tar", inner), says=("/0: is in the archive both",))
         self.refuse_members(("0.tar", inner), ("0.tar", inner), says=("/0: archive is there twice",))
         # Damage inside of an archive in the archive is told with its name.
-        self.refuse_members(("0.tar", inner[:700] + b"garbage" + inner[707:]), ("1.tar", inner[:1024] + 512 * b"x"), says=("1.tar", "checksum"), code=3)
+        self.refuse_members(
+            ("0.tar", inner[:700] + b"garbage" + inner[707:]), ("1.tar", inner[:1024] + 512 * b"x"), says=("1.tar", "checksum"), code=3
+        )
 
     def test_a_name_that_comes_twice(self):
         """Which one counts is known at the end only."""
@@ -205,7 +221,12 @@ class HostileStreams(stream_case.StreamCase):
         self.refused("convert", self.stream, self.out, "--to", "record", says=("0/1.png", "the key is not unique"))
 
     def test_special_files_are_ignored_and_counted(self):
-        archive = tar_of(self.folder / "x.tar", ("0/1.png", PHOTO), ("0/fifo.png", b"", {"type": tarfile.FIFOTYPE}), ("0/d.png", b"", {"type": tarfile.BLKTYPE}))
+        archive = tar_of(
+            self.folder / "x.tar",
+            ("0/1.png", PHOTO),
+            ("0/fifo.png", b"", {"type": tarfile.FIFOTYPE}),
+            ("0/d.png", b"", {"type": tarfile.BLKTYPE}),
+        )
         self.convert_bytes(archive.read_bytes(), self.out)
         self.assertEqual((self.out / "ignored.csv").read_bytes().count(b"not a regular file"), 2)
 
@@ -280,6 +301,7 @@ class HostileStreams(stream_case.StreamCase):
 
     def test_bombs_and_large_samples(self):
         """What a header says is checked before memory is taken; what is not a sample is passed over in constant memory."""
+
         def packed(*members):
             packer = zlib.compressobj(1, zlib.DEFLATED, 31)
             content = b""
@@ -323,7 +345,9 @@ class ResumedStreams(stream_case.StreamCase):
 
     def killed(self, source, content=b"", which=signal.SIGKILL):
         """A run that a signal ends when its journal has a few shards; from stdin it gets `content` and waits for more."""
-        process = start("convert", source, self.out, *self.words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = start(
+            "convert", source, self.out, *self.words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         if source == "-":
             process.stdin.write(content)
             process.stdin.flush()
@@ -366,11 +390,15 @@ class ResumedStreams(stream_case.StreamCase):
     def test_another_stream_is_refused(self):
         self.convert_bytes(self.archive, self.folder / "reference", *self.words[2:], code=4)
         self.assertTrue(self.killed("-", self.archive[:-40_000]))
-        self.check_refusal(self.archive[:1000] + bytes([self.archive[1000] ^ 1]) + self.archive[1001:], "the stream does not begin with the")
+        self.check_refusal(
+            self.archive[:1000] + bytes([self.archive[1000] ^ 1]) + self.archive[1001:], "the stream does not begin with the"
+        )
         # What is not a sample is a part of it, too.
         text = self.archive.index(b"text" + bytes(508))
         self.check_refusal(self.archive[:text] + b"tex!" + self.archive[text + 4 :], "the stream does not begin with the")
-        short = tar_of(self.folder / "short.tar", *((f"{number % 3}/{number}.png", png(40, 40, number)) for number in range(5))).read_bytes()
+        short = tar_of(
+            self.folder / "short.tar", *((f"{number % 3}/{number}.png", png(40, 40, number)) for number in range(5))
+        ).read_bytes()
         self.check_refusal(short, "the stream ends after 5 samples")
         self.convert_bytes(self.archive, self.out, *self.words[2:], code=4)
 

@@ -66,9 +66,7 @@ def png(width, height, seed=0):
     dice = random.Random(seed)
     rows = b"".join(b"\0" + dice.randbytes(width) for _ in range(height))
     pieces = [rows[i : i + 65535] for i in range(0, len(rows), 65535)]
-    blocks = b"".join(
-        struct.pack("<BHH", i == len(pieces) - 1, len(piece), 0xFFFF ^ len(piece)) + piece for i, piece in enumerate(pieces)
-    )
+    blocks = b"".join(struct.pack("<BHH", i == len(pieces) - 1, len(piece), 0xFFFF ^ len(piece)) + piece for i, piece in enumerate(pieces))
     data = b"\x78\x01" + blocks + struct.pack(">I", zlib.adler32(rows))
 
     def chunk(name, content):
@@ -157,7 +155,9 @@ class Folder:
 Run = collections.namedtuple("Run", "code out err peak_bytes")
 
 
-def start(*words, program=SHALE, cwd=None, environment=None, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **popen):
+def start(
+    *words, program=SHALE, cwd=None, environment=None, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **popen
+):
     """The program under way, its output in pipes; words may be paths, numbers or bytes."""
     # os.fspath: a pathlib.Path holds invalid UTF-8 as surrogates, which subprocess turns back into bytes.
     command = [program, *(word if isinstance(word, bytes) else str(word) for word in words)]

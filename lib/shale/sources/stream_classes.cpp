@@ -18,7 +18,7 @@ ClassTable given_table(const FolderRequest& request) {
 }
 
 // "0", "17": as they are counted, so that no two names are one number.
-std::optional<std::int64_t> plain_number(std::string_view name) {
+std::optional<std::int64_t> number_of_class(std::string_view name) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
   const bool is_plain =
@@ -71,7 +71,8 @@ const std::string* StreamClasses::first_empty() const {
 }
 
 std::int64_t StreamClasses::label_of(std::string_view name) const {
-  const std::optional<std::int64_t> label = has_table_ ? table_.label_of(name) : plain_number(name);
+  const std::optional<std::int64_t> label =
+      has_table_ ? table_.label_of(name) : number_of_class(name);
   if (label) return *label;
   const std::string where = join_path(root_, name);
   if (is_split_name(name)) {

@@ -78,8 +78,8 @@ TEST_CASE("decoder: what was compressed comes back, in whatever pieces it is giv
   for (const Packing packing : {Packing::gzip, Packing::zstd}) {
     CAPTURE(name_of(packing));
     const std::string packed = packed_by(packing, text);
-    for (const std::size_t piece : {1, 7, 1000, 100'000}) {
-      for (const std::size_t room : {1, 13, 100'000})
+    for (const std::size_t piece : {1U, 7U, 1000U, 100'000U}) {
+      for (const std::size_t room : {1U, 13U, 100'000U})
         CHECK(decoded(packing, packed, piece, room) == text);
     }
   }
@@ -92,7 +92,7 @@ TEST_CASE(
     CAPTURE(name_of(packing));
     const std::string packed =
         packed_by(packing, "first") + packed_by(packing, "") + packed_by(packing, "second");
-    for (const std::size_t piece : {1, 5, 1000}) {
+    for (const std::size_t piece : {1U, 5U, 1000U}) {
       CHECK(decoded(packing, packed, piece) == "firstsecond");
       CHECK(decoded(packing, packed + std::string(600, '\0'), piece) == "firstsecond");
     }

@@ -34,7 +34,7 @@ struct StreamInFolder {
   TempDir dir;
 };
 
-std::vector<std::string> keys_of(Source& source) {
+std::vector<std::string> streamed_keys(Source& source) {
   std::vector<std::string> keys;
   while (const auto sample = source.next(1)) keys.push_back(sample->key);
   return keys;
@@ -54,7 +54,7 @@ TEST_CASE("tar stream: samples come with their payload, in the order of the arch
   CHECK(first->key == "7/b.png");
   CHECK(first->known.at(0).bytes == "second class");
   CHECK(first->cells.at(1).integer == 7);
-  CHECK(keys_of(*source) == std::vector<std::string>{"0/a.png"});
+  CHECK(streamed_keys(*source) == std::vector<std::string>{"0/a.png"});
   CHECK(source->info().manifest.samples == 2);
   CHECK(source->info().manifest.bytes == 23);
   CHECK(source->info().ignored == 1);
@@ -72,7 +72,7 @@ TEST_CASE("tar stream: what was skipped is read as far as what was given, and ha
   REQUIRE(behind);
   CHECK(behind == read->point());
   CHECK(behind == skipped->point());
-  CHECK(keys_of(*read) == keys_of(*skipped));
+  CHECK(streamed_keys(*read) == streamed_keys(*skipped));
   CHECK(read->info().manifest.fingerprint == skipped->info().manifest.fingerprint);
   CHECK(error_of([&] { stream.open()->skip(10); }).code() == Code::mismatch);
 }
@@ -84,9 +84,9 @@ TEST_CASE(
                                   .add("top/val/4/b.png", "b")
                                   .add("5/c.png", "c")
                                   .whole());
-  CHECK(keys_of(*stream.open("top/train")) == std::vector<std::string>{"3/a.png"});
-  CHECK(keys_of(*stream.open("top/val/")) == std::vector<std::string>{"4/b.png"});
-  CHECK(error_of([&] { (void)keys_of(*stream.open("top/test")); }).code() == Code::not_found);
+  CHECK(streamed_keys(*stream.open("top/train")) == std::vector<std::string>{"3/a.png"});
+  CHECK(streamed_keys(*stream.open("top/val/")) == std::vector<std::string>{"4/b.png"});
+  CHECK(error_of([&] { (void)streamed_keys(*stream.open("top/test")); }).code() == Code::not_found);
   CHECK(error_of([&] { (void)stream.open("../top"); }).code() == Code::bad_content);
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("tar stream: an archive in it is a class, as it comes") {
   const std::string inner = TarBuilder().add("a.png", "a").add("b.png", "b").whole();
   const StreamInFolder stream(
       TarBuilder().add("8.tar", inner).add("9.tar", inner).add("8.txt", "").whole());
-  CHECK(keys_of(*stream.open()) ==
+  CHECK(streamed_keys(*stream.open()) ==
         std::vector<std::string>{"8/a.png", "8/b.png", "9/a.png", "9/b.png"});
 }
 
