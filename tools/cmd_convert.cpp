@@ -57,6 +57,7 @@ ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) 
   if (is_array_name(request.output) && request.images.is_empty())
     refuse_for_file(line, kImageOptions, request.output);
   if (line.has("labels")) request.labels_file = line.text("labels");
+  read_label_columns(line, request.labels_file, request.label_column, request.key_column);
   if (line.has("classes-from")) request.classes_from = line.text("classes-from");
   if (line.has("index-dir")) request.index_folder = line.text("index-dir");
   request.dialect = dialect_option(line);
@@ -73,9 +74,14 @@ ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) 
     (void)line.choice("group");
     request.groups_frames = true;
   }
+  if (line.has("pairs")) {
+    request.pairs = line.choice("pairs") == 0 ? PairPolicy::on : PairPolicy::off;
+    request.asks_for_pairs = true;
+  }
   if (line.has("ext")) request.suffixes = suffixes_option(line.text("ext"));
   request.allow_empty = line.flag("allow-empty");
   request.on_error = static_cast<OnError>(line.choice("on-error"));
+  request.refuses_incomplete = request.on_error == OnError::fail;
   request.max_errors = parse_error_allowance(line.text("max-errors"));
   if (line.has("listing")) request.shared_listing = line.text("listing");
   if (line.has("new-classes")) {
@@ -251,13 +257,39 @@ bool has_skipped(const ConvertReport& report) {
   return std::ranges::any_of(report.splits, has_skipped);
 }
 
+void add_image_options(CommandLine& line) {
+  line.add()  //
+      ("resize", po::value<std::vector<std::string>>()->composing()->value_name("[FIELD:]SIZE"),
+       "resize images: shorter=256, longer=512, fit=640x480 or exact=224x224; without image work "
+       "they keep their bytes")                                                               //
+      ("only-larger", po::bool_switch(), "(with --resize) leave smaller images as they are")  //
+      ("crop", po::value<std::vector<std::string>>()->composing()->value_name("[FIELD:]center=WxH"),
+       "crop images to this size around their center, after --resize")  //
+      ("encode",
+       po::value<std::vector<std::string>>()->composing()->value_name("[FIELD:]keep|jpeg|png|raw"),
+       "store images as JPEG, PNG or raw pixels; default keep: as their own type")  //
+      ("quality", po::value<std::vector<std::string>>()->composing()->value_name("[FIELD:]N"),
+       "quality of JPEGs that are written, 1 to 100; default 90")  //
+      ("apply-rotation", po::bool_switch(),
+       "turn the pixels as the EXIF orientation says")                                      //
+      ("strip-metadata", po::bool_switch(), "leave out EXIF, comments and other metadata")  //
+      ("masks", po::value<std::string>()->value_name("FIELD,..."),
+       "image fields that are label maps: resized to the nearest pixel, never lossy; default: mask "
+       "and names that end in _mask");
+}
+
 }  // namespace
 
 void declare_convert(CommandLine& line) {
   add_output_options(line);
   line.add()  //
       ("labels", po::value<std::string>()->value_name("FILE"),
-       "labels of a flat folder: CSV or TSV of path,label, with class names or integers")  //
+       "labels of a flat folder: CSV, TSV or JSON lines of path,label, with class names or "
+       "integers; Kaggle's and the devkit's lists of ILSVRC")  //
+      ("label-column", po::value<std::string>()->value_name("C"),
+       "column of --labels that has the labels; default: label")  //
+      ("key-column", po::value<std::string>()->value_name("K"),
+       "column of --labels that names the files; default: path, file_name or filename")  //
       ("classes-from", po::value<std::string>()->value_name("DATASET|FILE"),
        "take the class table from another dataset, or from a file with one name per line")  //
       ("select", po::value<std::string>()->value_name("FILE"),
@@ -276,6 +308,9 @@ void declare_convert(CommandLine& line) {
       ("ext", po::value<std::string>()->value_name("SUFFIX,..."),
        "take the files with these suffixes as samples, whatever they hold, instead of images: "
        "mp4,wav")  //
+      ("pairs", po::value<std::string>()->value_name("on|off"),
+       "files with the same name as an image before the first dot become fields of its sample; "
+       "default: where every image has them")  //
       ("hidden", po::value<std::string>()->value_name("skip|keep"),
        "files and folders that begin with a dot; default: skip, but refuse a hidden folder with "
        "images")  //
@@ -286,24 +321,9 @@ void declare_convert(CommandLine& line) {
       ("on-error", po::value<std::string>()->default_value("skip")->value_name("skip|keep|fail"),
        "what to do with images that are empty, truncated or not images")  //
       ("max-errors", po::value<std::string>()->default_value("1%")->value_name("N|P%"),
-       "fail if more than this many images are bad (with P%, at least 10 are tolerated)")  //
-      ("resize", po::value<std::vector<std::string>>()->composing()->value_name("[FIELD:]SIZE"),
-       "resize images: shorter=256, longer=512, fit=640x480 or exact=224x224; without image work "
-       "they keep their bytes")                                                               //
-      ("only-larger", po::bool_switch(), "(with --resize) leave smaller images as they are")  //
-      ("crop", po::value<std::vector<std::string>>()->composing()->value_name("[FIELD:]center=WxH"),
-       "crop images to this size around their center, after --resize")  //
-      ("encode",
-       po::value<std::vector<std::string>>()->composing()->value_name("[FIELD:]keep|jpeg|png|raw"),
-       "store images as JPEG, PNG or raw pixels; default keep: as their own type")  //
-      ("quality", po::value<std::vector<std::string>>()->composing()->value_name("[FIELD:]N"),
-       "quality of JPEGs that are written, 1 to 100; default 90")  //
-      ("apply-rotation", po::bool_switch(),
-       "turn the pixels as the EXIF orientation says")                                      //
-      ("strip-metadata", po::bool_switch(), "leave out EXIF, comments and other metadata")  //
-      ("masks", po::value<std::string>()->value_name("FIELD,..."),
-       "image fields that are label maps: resized to the nearest pixel, never lossy; default: mask "
-       "and names that end in _mask")  //
+       "fail if more than this many images are bad (with P%, at least 10 are tolerated)");
+  add_image_options(line);
+  line.add()  //
       ("append", po::bool_switch(),
        "write the samples behind those of the finished dataset at OUTPUT")  //
       ("new-classes", po::value<std::string>()->value_name("append"),

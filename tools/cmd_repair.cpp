@@ -59,6 +59,10 @@ void declare_repair(CommandLine& line) {
        "a copy of the dataset, or of some of its files; or what it was made from")  //
       ("labels", po::value<std::string>()->value_name("FILE"),
        "labels of a source that is a flat folder")  //
+      ("label-column", po::value<std::string>()->value_name("C"),
+       "column of --labels that has the labels; default: label")  //
+      ("key-column", po::value<std::string>()->value_name("K"),
+       "column of --labels that names the files; default: path, file_name or filename")  //
       ("select", po::value<std::string>()->value_name("FILE"),
        "the --select that the dataset was converted with")  //
       ("exclude", po::value<std::string>()->value_name("FILE"),
@@ -75,16 +79,17 @@ int run_repair(const CommandLine& line) {
     throw Error(Code::usage, "--from is missing")
         .hint("pass a copy of the dataset, or what it was made from");
   }
-  const RepairRequest request{.dataset = line.words()[0],
-                              .from = line.text("from"),
-                              .labels_file = line.has("labels") ? line.text("labels") : "",
-                              .choice = {line.has("select") ? line.text("select") : "",
-                                         line.has("exclude") ? line.text("exclude") : ""},
-                              .generator = std::string(kGenerator),
-                              .jobs = static_cast<unsigned>(common.jobs.value),
-                              .memory_bytes = common.memory.value,
-                              .io = static_cast<IoMode>(line.choice("io", "SHALE_IO")),
-                              .is_dry_run = line.flag("dry-run")};
+  RepairRequest request{.dataset = line.words()[0],
+                        .from = line.text("from"),
+                        .labels_file = line.has("labels") ? line.text("labels") : "",
+                        .choice = {line.has("select") ? line.text("select") : "",
+                                   line.has("exclude") ? line.text("exclude") : ""},
+                        .generator = std::string(kGenerator),
+                        .jobs = static_cast<unsigned>(common.jobs.value),
+                        .memory_bytes = common.memory.value,
+                        .io = static_cast<IoMode>(line.choice("io", "SHALE_IO")),
+                        .is_dry_run = line.flag("dry-run")};
+  read_label_columns(line, request.labels_file, request.label_column, request.key_column);
   Progress progress(common.progress, "repair");
   const RepairReport report = repair(request, events_for(progress, common.is_quiet));
   progress.clear();

@@ -29,6 +29,7 @@ VerifyRequest request_of(const CommandLine& line, const CommonOptions& common) {
   if (line.flag("deep")) request.depth = VerifyDepth::deep;
   if (line.has("against")) request.against = line.texts("against");
   if (line.has("labels")) request.labels_file = line.text("labels");
+  read_label_columns(line, request.labels_file, request.label_column, request.key_column);
   if (!request.labels_file.empty() && request.against.empty()) {
     throw Error(Code::usage, "--labels needs --against, the folder that the labels belong to");
   }
@@ -111,7 +112,11 @@ void declare_verify(CommandLine& line) {
       ("against", po::value<std::vector<std::string>>()->value_name("SOURCE"),
        "folder, dataset or array that must hold the same samples")  //
       ("labels", po::value<std::string>()->value_name("FILE"),
-       "labels of the flat folder given with --against");
+       "labels of the flat folder given with --against")  //
+      ("label-column", po::value<std::string>()->value_name("C"),
+       "column of --labels that has the labels; default: label")  //
+      ("key-column", po::value<std::string>()->value_name("K"),
+       "column of --labels that names the files; default: path, file_name or filename");
   add_index_dir(line);
 }
 

@@ -135,6 +135,10 @@ class CommandLine {
   std::vector<std::string> words_;
 };
 
+/// --label-column and --key-column of --labels. Errors: Code::usage for one without --labels.
+void read_label_columns(const CommandLine& line, const std::string& labels, std::string& label,
+                        std::string& key);
+
 /// --index-dir, for commands that read a file of another tool.
 void add_index_dir(CommandLine& line);
 /// --index-dir and --parse.

@@ -202,6 +202,16 @@ std::size_t CommandLine::operand_choice() const {
   return position_of(words_[0], command_.operands, "argument");
 }
 
+void read_label_columns(const CommandLine& line, const std::string& labels, std::string& label,
+                        std::string& key) {
+  for (const char* option : {"label-column", "key-column"}) {
+    if (labels.empty() && line.has(option))
+      throw Error(Code::usage, "--{} needs --labels, the file that has the column", option);
+  }
+  if (line.has("label-column")) label = line.text("label-column");
+  if (line.has("key-column")) key = line.text("key-column");
+}
+
 void add_index_dir(CommandLine& line) {
   line.add()(
       "index-dir", po::value<std::string>()->value_name("DIR"),

@@ -88,6 +88,12 @@ ConvertRequest convert_request_of(const Arguments& arguments) {
   request.fields = arguments.get<std::vector<std::string>>("fields");
   request.generator = tools::kGenerator;
   request.labels_file = arguments.path("labels").value_or("");
+  request.label_column = arguments.maybe<std::string>("label_column").value_or("");
+  request.key_column = arguments.maybe<std::string>("key_column").value_or("");
+  if (const auto pairs = arguments.maybe<std::string>("pairs")) {
+    request.pairs = *pairs == "on" ? PairPolicy::on : PairPolicy::off;
+    request.asks_for_pairs = true;
+  }
   request.classes_from = arguments.path("classes_from").value_or("");
   request.index_folder = arguments.path("index_dir").value_or("");
   request.dialect = dialect_of(arguments);
@@ -112,6 +118,7 @@ ConvertRequest convert_request_of(const Arguments& arguments) {
                                   request.output);
   }
   request.on_error = on_error_named(arguments.maybe<std::string>("on_error").value_or("skip"));
+  request.refuses_incomplete = request.on_error == OnError::fail;
   request.max_errors =
       parse_error_allowance(arguments.maybe<std::string>("max_errors").value_or("1%"));
   request.io = arguments.io();
@@ -144,6 +151,8 @@ nb::dict run_verify(const nb::dict& words, nb::object progress) {
                                  : VerifyDepth::full,
       .against = arguments.paths("against"),
       .labels_file = arguments.path("labels").value_or(""),
+      .label_column = arguments.maybe<std::string>("label_column").value_or(""),
+      .key_column = arguments.maybe<std::string>("key_column").value_or(""),
       .index_folder = arguments.path("index_dir").value_or(""),
       .generator = std::string(tools::kGenerator),
       .jobs = arguments.jobs(),
@@ -200,6 +209,8 @@ nb::dict run_repair(const nb::dict& words, nb::object progress) {
       .from = raw(arguments.get<nb::bytes>("source")),
       .labels_file = arguments.path("labels").value_or(""),
       .choice = {arguments.path("select").value_or(""), arguments.path("exclude").value_or("")},
+      .label_column = arguments.maybe<std::string>("label_column").value_or(""),
+      .key_column = arguments.maybe<std::string>("key_column").value_or(""),
       .generator = std::string(tools::kGenerator),
       .jobs = arguments.jobs(),
       .memory_bytes = arguments.memory_bytes(),

@@ -53,6 +53,14 @@ from shale.errors import DamagedError, Error, NotFoundError, UsageError
 Progress = Optional[Callable[[int, int], Any]]
 
 
+def _column(value: Optional[str], name: str, labels: Optional[Path]) -> Optional[str]:
+    if value is None:
+        return None
+    if labels is None:
+        raise UsageError(f"{name} needs labels, the file that has the column")
+    return text(value, name)
+
+
 def convert(
     source: Union[Paths, Mapping[str, Paths]],
     output: Path,
@@ -62,6 +70,8 @@ def convert(
     shard_samples: Optional[int] = None,
     fields: Union[None, str, List[str], Tuple[str, ...]] = None,
     labels: Optional[Path] = None,
+    label_column: Optional[str] = None,
+    key_column: Optional[str] = None,
     classes_from: Optional[Path] = None,
     select: Optional[Path] = None,
     exclude: Optional[Path] = None,
@@ -71,6 +81,7 @@ def convert(
     parse: Optional[str] = None,
     index_dir: Optional[Path] = None,
     ext: Union[None, str, List[str], Tuple[str, ...]] = None,
+    pairs: Optional[str] = None,
     hidden: Optional[str] = None,
     group: Optional[str] = None,
     resize: ImageRules = None,
@@ -113,7 +124,11 @@ def convert(
         shard_size: the maximum size of any file of a shard: bytes, or a string such as ``"64MiB"``. Default: 1 GiB.
         shard_samples: the maximum number of samples in a shard.
         fields: take only these fields of a dataset or of arrays, in this order.
-        labels: of a flat folder: a CSV or TSV file of path,label, with class names or integers.
+        labels: of a flat folder: a CSV, TSV or JSON lines file of path,label, with class names or integers; or a known list of ILSVRC:
+            Kaggle's ``LOC_val_solution.csv``, or the devkit's ground truth beside its ``meta.mat`` or ``map_clsloc.txt``.
+        label_column, key_column: the columns of ``labels`` that have the label and name the file.
+        pairs: ``"on"``: files with the same name as an image before the first dot (``1.txt`` beside ``1.jpg``) become fields of its sample;
+            ``"off"``: they do not. Default: where every image has them.
         classes_from: take the class table from another dataset, or from a file with one name per line.
         select: take only the samples that this file lists, in the order of the source: a key or row number per line, or
             an .npy file of rows. The manual page of ``shale convert`` tells how lines are read.
@@ -189,6 +204,8 @@ def convert(
         "shard_samples": whole_number(shard_samples, "shard_samples"),
         "fields": chosen_fields(fields),
         "labels": _maybe_path(labels, "labels"),
+        "label_column": _column(label_column, "label_column", labels),
+        "key_column": _column(key_column, "key_column", labels),
         "classes_from": _maybe_path(classes_from, "classes_from"),
         "select": _maybe_path(select, "select"),
         "exclude": _maybe_path(exclude, "exclude"),
@@ -198,6 +215,7 @@ def convert(
         "parse": one_of(parse, "parse", PARSE),
         "index_dir": _maybe_path(index_dir, "index_dir"),
         "ext": None if ext is None else ",".join(field_names(ext, "ext")),
+        "pairs": one_of(pairs, "pairs", (None, "on", "off")),
         "hidden": one_of(hidden, "hidden", (None, "skip", "keep")),
         "group": one_of(group, "group", (None, "frames")),
         "resize": image_rules(resize, "resize"),
@@ -268,6 +286,8 @@ def verify(
     deep: bool = False,
     against: Union[None, Paths, Mapping[str, Paths]] = None,
     labels: Optional[Path] = None,
+    label_column: Optional[str] = None,
+    key_column: Optional[str] = None,
     index_dir: Optional[Path] = None,
     jobs: Optional[int] = None,
     memory: Union[None, int, str] = None,
@@ -282,6 +302,7 @@ def verify(
         deep: also recompute the digests, decode the images, and ask the container's own library.
         against: the folder, dataset or arrays that must hold the same samples; a mapping of names to paths for columns.
         labels: of a flat folder given as ``against``.
+        label_column, key_column: as in :func:`convert`.
         index_dir: for a file of another tool, the directory of its index.
         jobs, memory: same as for ``convert``.
         progress: called as ``progress(done, total)`` in bytes; see ``convert``.
@@ -304,6 +325,8 @@ def verify(
         "depth": depths[0] if depths else "full",
         "against": [] if against is None else inputs(against, "against"),
         "labels": _maybe_path(labels, "labels"),
+        "label_column": _column(label_column, "label_column", labels),
+        "key_column": _column(key_column, "key_column", labels),
         "index_dir": _maybe_path(index_dir, "index_dir"),
         "jobs": whole_number(jobs, "jobs"),
         "memory": byte_size(memory, "memory"),
@@ -406,6 +429,8 @@ def repair(
     source: Path,
     *,
     labels: Optional[Path] = None,
+    label_column: Optional[str] = None,
+    key_column: Optional[str] = None,
     select: Optional[Path] = None,
     exclude: Optional[Path] = None,
     io: str = "auto",
@@ -422,6 +447,7 @@ def repair(
             shards are encoded again. What takes a file's place has the hash that the manifest gives. A dataset that was
             appended to has several sources: pass one after the other.
         labels: of a source that is a flat folder: the file of its labels.
+        label_column, key_column: as in :func:`convert`.
         select: of a dataset of chosen samples: the file that it was converted with.
         exclude: the same.
         io: ``"direct"`` writes bypass the page cache, ``"buffered"`` ones use it; ``"auto"`` chooses.
@@ -442,6 +468,8 @@ def repair(
         "dataset": path_bytes(dataset, "dataset"),
         "source": path_bytes(source, "source"),
         "labels": _maybe_path(labels, "labels"),
+        "label_column": _column(label_column, "label_column", labels),
+        "key_column": _column(key_column, "key_column", labels),
         "select": _maybe_path(select, "select"),
         "exclude": _maybe_path(exclude, "exclude"),
         "io": one_of(io, "io", ("auto", "direct", "buffered")),

@@ -129,6 +129,13 @@ def test_each_argument_does_what_the_option_does(photos, tmp_path):
     shutil.copy(photos / "n01/n01_big.JPEG", flat / "a.jpg")
     (tmp_path / "labels.csv").write_text("a.jpg,5\n")
     assert shale.Dataset(shale.convert(flat, tmp_path / "f", "record", labels=tmp_path / "labels.csv").output)[0]["label"] == 5
+    (tmp_path / "lines.jsonl").write_text('{"f": "a.jpg", "y": "cat"}\n')
+    (flat / "a.txt").write_text("a cat")
+    columns = {"labels": tmp_path / "lines.jsonl", "label_column": "y", "key_column": "f"}
+    pairs = shale.convert(flat, tmp_path / "pairs", "record", **columns)
+    assert pairs.classes == ["cat"] and shale.Dataset(pairs.output)[0]["txt"] == "a cat"
+    assert shale.verify(pairs.output, against=flat, **columns).ok
+    assert "txt" not in shale.Dataset(shale.convert(flat, tmp_path / "alone", "record", pairs="off", **columns).output)[0]
 
 
 # ---- verify
@@ -233,6 +240,7 @@ REFUSED = {
     "word": (lambda out: shale.convert("photos", out, "record", on_error="stop"), errors.UsageError, "'skip', 'keep' or 'fail'"),
     "not there": (lambda out: shale.convert("nowhere", out, "record"), errors.NotFoundError, "nowhere"),
     "url": (lambda out: shale.convert("s3://bucket", out, "record"), errors.UnsupportedError, "s3://"),
+    "column": (lambda out: shale.convert("photos", out, "record", label_column="y"), errors.UsageError, "label_column needs labels"),
     "depths": (lambda out: shale.verify("photos", quick=True, deep=True), errors.UsageError, "quick and deep"),
     "labels": (lambda out: shale.verify("photos", labels="x"), errors.UsageError, "labels needs against"),
     "no dataset": (lambda out: shale.verify("photos"), errors.UnsupportedError, "neither"),

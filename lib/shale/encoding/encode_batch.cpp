@@ -92,6 +92,17 @@ void probe_images(const Sample& sample, const SourceInfo& source,
   into.fault = into.image->fault;
 }
 
+// Of files: what a source knows by itself it has checked.
+ImageFault fault_of_texts(const Sample& sample, const Schema& schema) {
+  for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+    const auto* text = std::get_if<Bytes>(&sample.values[i]);
+    if (schema.fields[i].kind != Kind::text || text == nullptr || is_utf8(as_text(*text))) continue;
+    return {ImageFaultCode::not_text, fmt::format("has text that is not UTF-8, in field '{}'",
+                                                  printable(schema.fields[i].name))};
+  }
+  return {};
+}
+
 Error lacks_partner(std::string_view fact, OnError on_error) {
   return Error(Code::bad_content, "the sample {}", fact)
       .hint(
@@ -150,12 +161,21 @@ std::optional<EncodedSample> encode_sample(const Sample& sample, std::uint64_t n
   encoded.key = sample.key;
   if (pending != nullptr) encoded.behind = pending->behind;
   if (pending != nullptr && !pending->lacks.empty()) {
-    encoded.fault = {ImageFaultCode::missing_partner, "has no " + pending->lacks};
+    encoded.fault = {
+        pending->lacks_row ? ImageFaultCode::missing_row : ImageFaultCode::missing_partner,
+        "has no " + pending->lacks};
     // There is nothing to keep.
     if (encoding.on_error == OnError::skip) return encoded;
     throw lacks_partner(encoded.fault.text, encoding.on_error).for_sample(sample.key, number);
   }
   const std::vector<PendingFile> none;
+  if (pending != nullptr && !pending->files.empty()) {
+    encoded.fault = fault_of_texts(sample, source.schema);
+    // Bytes that are not text cannot be kept as text.
+    if (!encoded.fault.empty() && encoding.on_error == OnError::skip) return encoded;
+    if (!encoded.fault.empty())
+      throw lacks_partner(encoded.fault.text, encoding.on_error).for_sample(sample.key, number);
+  }
   if (!source.image_fields.empty())
     probe_images(sample, source, pending == nullptr ? none : pending->files, encoded);
   const Schema& as_read = schema_as_read(source);

@@ -64,6 +64,7 @@ struct PendingSample {
   std::vector<KnownValue> known = {};  ///< in the order of the fields
   /// What it is incomplete without, in words; nothing of it is read then. Empty: it is complete.
   std::string lacks = {};
+  bool lacks_row = false;  ///< it is a row of a list that is missing, not a file
   /// Of a stream: how far it was read for this sample, the last byte of it included.
   std::optional<StreamPoint> behind = {};
   /// Where the elements of its lists lie, field by field, if the container's extents do not say.
@@ -108,6 +109,7 @@ struct SourceInfo {
   std::uint64_t skipped = 0;  ///< samples that the conversion which wrote this dataset left out
   std::string hidden;         ///< that conversion's policy; empty: the input is not a dataset
   std::string suffixes;       ///< of the files that the samples were made from; empty: images
+  std::string pairs;          ///< suffixes of the files that became further fields: "json,txt"
   /// Of a folder: when the last one of its files was modified, in nanoseconds since 1970; else 0.
   std::int64_t modified_ns = 0;
   /// Bytes of one sample where all have one size: samples come in runs. Nullopt: one by one.

@@ -126,11 +126,15 @@ std::string fields_of(const Schema& schema) {
   return text;
 }
 
-void refuse_other_fields(const std::string& output, const Schema& was, const Schema& is) {
+void refuse_other_fields(const std::string& output, const Schema& was, const SourceInfo& input) {
+  const Schema& is = input.schema;
   if (was.fields != is.fields) {
     throw cannot_append(output, fmt::format("its fields are {}, those of the input {}",
                                             fields_of(was), fields_of(is)))
-        .hint("choose another output, or the same fields in the same order (--fields)");
+        .hint(input.pairs.empty()
+                  ? "choose another output, or the same fields in the same order (--fields)"
+                  : "choose another output, or pass --pairs off to leave out the files beside the "
+                    "images");
   }
   if (was.has_keys == is.has_keys) return;
   constexpr std::string_view kNames = "names", kNumbers = "numbers";
@@ -195,7 +199,7 @@ std::unique_ptr<Source> open_added(const ConvertRequest& request, const Manifest
   std::unique_ptr<Source> source = open_input(request, scratch_folder, events);
   refuse_for_stream(*source, request.inputs.front(), "--append");
   const Schema& schema = source->info().schema;
-  refuse_other_fields(request.output, manifest.schema, schema);
+  refuse_other_fields(request.output, manifest.schema, source->info());
   refuse_other_image_work(request.output, manifest.transform, source->info());
   if (!schema.has_keys) source = make_numbered_source(std::move(source), manifest.digest.samples);
   refuse_too_large(source->info(), format_named(request.format), request.shard_bytes,

@@ -278,6 +278,9 @@ void Conversion::tolerate(const EncodedSample& sample) {
     skip({sample.key, std::string(name_of(sample.fault.code)), sample.fault.text});
   last_bad_ = {.key = sample.key, .index = state_.samples - 1};
   last_fault_ = sample.fault.text;
+  const ImageFaultCode fault = sample.fault.code;
+  last_is_incomplete_ = fault == ImageFaultCode::missing_partner ||
+                        fault == ImageFaultCode::missing_row || fault == ImageFaultCode::not_text;
   // A share of a stream's samples is known at its end.
   if (!source_.info().is_stream || !request_.max_errors.is_share) refuse_too_many_bad();
 }
@@ -288,7 +291,9 @@ void Conversion::refuse_too_many_bad() const {
     const bool holds_lists = source_.info().schema.fields.front().kind == Kind::list;
     Error error(Code::limit, "{}, more than --max-errors allows ({}){}",
                 holds_lists ? format_counted(state_.bad, "bad video", "bad videos")
-                            : format_counted(state_.bad, "bad image", "bad images"),
+                : last_is_incomplete_
+                    ? format_counted(state_.bad, "sample left out", "samples left out")
+                    : format_counted(state_.bad, "bad image", "bad images"),
                 limit, last_fault_.empty() ? "" : "; the last one " + last_fault_);
     // Of a run that was continued, the one before may have met all of them.
     if (!last_fault_.empty()) error.for_sample(last_bad_.key, last_bad_.index);

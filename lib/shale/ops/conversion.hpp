@@ -92,6 +92,7 @@ class Conversion {
   std::vector<SkippedSample> first_skipped_;
   SampleId last_bad_;  // that was tolerated
   std::string last_fault_;
+  bool last_is_incomplete_ = false;  // it lacks a file or a row, or has text that is not text
   const std::size_t notes_said_ = source_.info().notes.size();  // when it was opened
 };
 

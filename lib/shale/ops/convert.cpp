@@ -38,6 +38,7 @@
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/shards/work_folder.hpp"
 #include "shale/sources/class_table.hpp"
+#include "shale/sources/file_pairs.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/sources/tar_stream.hpp"
 
@@ -67,6 +68,15 @@ void refuse_too_many_skipped(const ConvertRequest& request, const SourceInfo& so
       .hint("fix or remove the images that it lists, then convert again with --overwrite");
 }
 
+// The files beside the images are taken now, and nobody asked for them.
+bool is_new_pairs(const Manifest& was, const Manifest& wanted, const ConvertRequest& request) {
+  const auto has_pairs = [](const Manifest& manifest) {
+    return std::ranges::any_of(manifest.options,
+                               [](const auto& option) { return option.first == kPairsOption; });
+  };
+  return !request.asks_for_pairs && has_pairs(wanted) && !has_pairs(was);
+}
+
 // The output is a finished set: of this very command, or of another one.
 ConvertReport already_complete(const ConvertRequest& request, const Manifest& wanted,
                                const SourceInfo& source) {
@@ -79,7 +89,9 @@ ConvertReport already_complete(const ConvertRequest& request, const Manifest& wa
     throw Error(Code::exists, "already holds a finished dataset of another command: {}",
                 *difference)
         .at(request.output)
-        .hint("choose another output, or pass --overwrite to replace it");
+        .hint(is_new_pairs(report.manifest, wanted, request)
+                  ? "pass --pairs off, as before, or --overwrite to replace it"
+                  : "choose another output, or pass --overwrite to replace it");
   }
   (void)refuse_incomplete(request.output);
   report.was_complete = true;

@@ -5,6 +5,7 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/sources/class_table.hpp"
+#include "shale/sources/file_pairs.hpp"
 #include "shale/sources/sample_choice.hpp"
 #include "shale/sources/sought_files.hpp"
 
@@ -62,6 +63,7 @@ Identity shaping_options(const ConvertRequest& request, const SourceInfo& source
   if (source.chosen != Hash128{}) options.emplace_back(kChosenSamples, source.chosen.hex());
   options.emplace_back("hidden", source.hidden.empty() ? name_of(request.hidden) : source.hidden);
   if (!source.suffixes.empty()) options.emplace_back(kSuffixesOption, source.suffixes);
+  if (!source.pairs.empty()) options.emplace_back(kPairsOption, source.pairs);
   if (const std::string fields = image_fields_text(source.image_fields); !fields.empty())
     options.emplace_back(kImageFieldsOption, fields);
   if (!request.layout.empty()) options.emplace_back(kLayoutOption, request.layout);
@@ -152,6 +154,10 @@ std::optional<std::string> first_difference(const Identity& was, const Identity&
   if (has(was, kSuffixesOption) != has(is, kSuffixesOption))
     return fmt::format("{} before, {} now", has(was, kSuffixesOption) ? "files by --ext" : "images",
                        has(is, kSuffixesOption) ? "files by --ext" : "images");
+  if (has(was, kPairsOption) != has(is, kPairsOption))
+    return fmt::format("{} before, {} now",
+                       has(was, kPairsOption) ? "files with their partners" : "files alone",
+                       has(is, kPairsOption) ? "files with their partners" : "files alone");
   if (has(was, kLayoutOption) != has(is, kLayoutOption))
     return fmt::format("{} before, {} now", has(was, kLayoutOption) ? "a file per class" : "shards",
                        has(is, kLayoutOption) ? "a file per class" : "shards");

@@ -112,6 +112,8 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
   made.format = manifest.format;
   made.generator = request.generator;
   made.labels_file = request.labels_file;
+  made.label_column = request.label_column;
+  made.key_column = request.key_column;
   made.groups_frames = manifest.source.kind == kVideoFrames;
   const bool is_folder = made.groups_frames || manifest.source.kind == kImageFolder ||
                          manifest.source.kind == kClassFolders ||
@@ -127,6 +129,8 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
                 : hidden == "skip" ? HiddenPolicy::skip
                                    : HiddenPolicy::unset;
   if (is_folder) made.suffixes = option_of(manifest, kSuffixesOption);
+  made.pairs = PairPolicy::off;
+  if (is_folder) made.pair_suffixes = option_of(manifest, kPairsOption);
   const std::string on_error = option_of(manifest, "on_error");
   made.on_error = on_error == "keep"   ? OnError::keep
                   : on_error == "fail" ? OnError::fail

@@ -14,6 +14,7 @@ struct RepairRequest {
   std::string from;          ///< a copy of the dataset, or of some of its files; or its source
   std::string labels_file;   ///< of a source that is a flat folder
   SampleChoice choice = {};  ///< of a source that not all samples were taken of
+  std::string label_column = {}, key_column = {};  ///< of labels_file
   std::string generator;
   unsigned jobs = 1;
   std::uint64_t memory_bytes = 256 << 20;

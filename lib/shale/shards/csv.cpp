@@ -111,12 +111,13 @@ class RowParser {
   std::uint64_t row_ = 0, row_bytes_ = 0;
 };
 
-char delimiter_of(const InputFile& file) {
+char delimiter_of(const InputFile& file, bool may_use_blanks) {
   std::string line(std::min<std::uint64_t>(file.size(), 64 * 1024), '\0');
   file.read_exact(0, std::as_writable_bytes(std::span(line)));
   line.resize(std::min(line.find('\n'), line.size()));
-  const bool is_tsv = line.find('\t') != std::string::npos && line.find(',') == std::string::npos;
-  return is_tsv ? '\t' : ',';
+  if (line.find(',') != std::string::npos) return ',';
+  if (line.find('\t') != std::string::npos) return '\t';
+  return may_use_blanks && std::ranges::count(trimmed(line), ' ') == 1 ? ' ' : ',';
 }
 
 // Where the rows begin: behind the byte order mark that spreadsheets write.
@@ -151,9 +152,10 @@ std::string_view without_byte_order_mark(std::string_view text) {
 }
 
 void read_csv(const std::string& path,
-              const std::function<void(std::uint64_t, const std::vector<std::string>&)>& use) {
+              const std::function<void(std::uint64_t, const std::vector<std::string>&)>& use,
+              bool may_use_blanks) {
   const InputFile file(path);
-  RowParser parser(path, delimiter_of(file), use);
+  RowParser parser(path, delimiter_of(file, may_use_blanks), use);
   std::string chunk(kChunkBytes, '\0');
   for (std::uint64_t offset = begin_of_rows(file); offset < file.size();) {
     const std::uint64_t read = file.read_some(offset, std::as_writable_bytes(std::span(chunk)));

@@ -13,12 +13,14 @@
 namespace shale {
 
 /// Reads a CSV (or, where the first line has a tab and no comma, TSV) file row by row; quotes as
-/// RFC 4180 has them. A byte order mark in front is skipped. Memory: one row. Errors:
-/// Code::bad_content with the row's number for a quote that is never closed or a row that takes
-/// more than 1 MiB, and for UTF-16.
+/// RFC 4180 has them. A byte order mark in front is skipped. `may_use_blanks`: where the first line
+/// has neither, but one blank, that is the delimiter. Memory: one row. Errors: Code::bad_content
+/// with the row's number for a quote that is never closed or a row that takes more than 1 MiB, and
+/// for UTF-16.
 void read_csv(
     const std::string& path,
-    const std::function<void(std::uint64_t row, const std::vector<std::string>& fields)>& use);
+    const std::function<void(std::uint64_t row, const std::vector<std::string>& fields)>& use,
+    bool may_use_blanks = false);
 
 /// Without the blanks around it: those of ASCII, and the no-break space that spreadsheets write.
 [[nodiscard]] std::string_view trimmed(std::string_view text);

@@ -15,6 +15,7 @@
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/shards/open_shards.hpp"
+#include "shale/sources/file_pairs.hpp"
 #include "shale/sources/sought_files.hpp"
 
 namespace shale {
@@ -181,6 +182,7 @@ class DatasetSource final : public Source {
     for (const auto& [option, value] : manifest_.options) {
       if (option == "hidden") info_.hidden = value;
       if (option == kSuffixesOption) info_.suffixes = value;
+      if (option == kPairsOption) info_.pairs = value;
     }
     info_.classes = manifest_.classes;
     const std::vector<std::size_t> images = image_fields_of(manifest_);

@@ -16,14 +16,17 @@
 #include "shale/shards/naming.hpp"
 #include "shale/sources/class_table.hpp"
 #include "shale/sources/file_tree.hpp"
+#include "shale/sources/label_join.hpp"
 #include "shale/sources/label_list.hpp"
+#include "shale/sources/listing_facts.hpp"
 #include "shale/sources/odd_classes.hpp"
+#include "shale/sources/pending_file.hpp"
 #include "shale/sources/sought_files.hpp"
 #include "shale/sources/stored_listing.hpp"
 
 // The list of files is one external sort. An entry is
 //   u32 class (big-endian, the rank of the folder's name), folder, NUL, file name, NUL, u64 bytes,
-//   i64 modified_ns, i64 label, u64 offset (big-endian)
+//   i64 modified_ns, i64 label, u64 offset, u8 1 if it has a label (big-endian)
 // so that bytewise order of entries is ImageFolder's order: NUL is less than any byte of a name,
 // hence "a" < "a-b" < "a/b". A listing that was stored stands for it. A shuffled list is sorted
 // once more: u64 position, then the file as in a listing.
@@ -31,7 +34,7 @@
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kTrailerBytes = 33;  // NUL, bytes, modified_ns, label, offset
+constexpr std::uint64_t kTrailerBytes = 34;  // NUL, bytes, modified_ns, label, offset, has_label
 constexpr std::uint64_t kLeastSortMemory = 1 << 20;
 
 ListedFile parse_entry(std::string_view entry) {
@@ -43,7 +46,8 @@ ListedFile parse_entry(std::string_view entry) {
           .bytes = read_big_endian(trailer.substr(0, 8)),
           .modified_ns = static_cast<std::int64_t>(read_big_endian(trailer.substr(8, 8))),
           .label = static_cast<std::int64_t>(read_big_endian(trailer.substr(16, 8))),
-          .offset = read_big_endian(trailer.substr(24))};
+          .offset = read_big_endian(trailer.substr(24, 8)),
+          .has_label = trailer.back() != '\0'};
 }
 
 bool is_hidden(std::string_view name) { return name.starts_with('.'); }
@@ -56,12 +60,10 @@ class FolderSource final : public Source {
         sought_(request.suffixes),
         files_(request.scratch_folder, request.memory_bytes / 2),
         ignored_(request.scratch_folder, std::max(kLeastSortMemory, request.memory_bytes / 8)) {
-    info_.schema.fields = {{.name = sought_.field(), .kind = Kind::bytes},
-                           {.name = "label", .kind = Kind::integer}};
-    if (sought_.are_images()) info_.image_fields = {0};
     info_.suffixes = sought_.text();
     info_.keys_are_unique = true;
     if (!open_stored_listing()) walk();
+    make_schema();
     if (request_.chosen) choose(*request_.chosen);
     sum_up();
     if (request_.is_shuffled) shuffle();
@@ -109,6 +111,8 @@ class FolderSource final : public Source {
     info_.notes = head.notes;
     info_.modified_ns = head.modified_ns;
     info_.ignored = listing_->ignored();
+    info_.pairs = head.pairs;
+    has_labels_ = head.has_labels;
     return true;
   }
 
@@ -130,6 +134,9 @@ class FolderSource final : public Source {
     // Before anything is read: what changes in the meantime then has another stamp later.
     ListingHead head;
     head.facts = listing_facts(request_);
+    has_partners_ = request_.pairs != PairPolicy::off || !request_.pair_suffixes.empty();
+    if (has_partners_)
+      pairs_.emplace(request_.scratch_folder, request_.memory_bytes / 4, request_.stop_if_asked);
     if (request_.without_labels) {
       list_unlabelled_files();
     } else if (request_.labels_file.empty()) {
@@ -138,6 +145,8 @@ class FolderSource final : public Source {
       list_labelled_files();
     }
     for (std::string& note : tree_->notes()) info_.notes.push_back(std::move(note));
+    if (pairs_) match_partners();
+    if (!has_labels_ && !pairs_ && loose_files_ > 0) throw no_class_folders();
     ignored_.finish();
     if (!request_.new_listing.empty()) store_listing(std::move(head));
   }
@@ -147,6 +156,8 @@ class FolderSource final : public Source {
     head.classes = info_.classes;
     head.notes = info_.notes;
     head.modified_ns = info_.modified_ns;
+    head.pairs = info_.pairs;
+    head.has_labels = has_labels_;
     // What a kill left of an earlier one.
     std::error_code error;
     std::filesystem::remove(request_.new_listing, error);
@@ -168,7 +179,9 @@ class FolderSource final : public Source {
     if (listing_) return listing_->next();
     const std::optional<std::string_view> entry = files_.next();
     if (!entry) return std::nullopt;
-    return parse_entry(*entry);
+    ListedFile file = parse_entry(*entry);
+    if (pairs_) file.partners = pairs_->next();
+    return file;
   }
 
   std::optional<ListedFile> next_file() { return is_in_order_ ? next_listed() : next_placed(); }
@@ -182,21 +195,17 @@ class FolderSource final : public Source {
   void rewind() {
     if (listing_) listing_->rewind();
     if (!listing_ || !is_in_order_) files_.rewind();
+    if (pairs_) pairs_->rewind();
   }
 
   [[nodiscard]] PendingSample pending_of(ListedFile file) const {
-    PendingSample sample;
-    sample.archive = tree_->archive();
-    sample.files = {{.path = join_path(request_.root, file.path),
-                     .bytes = file.bytes,
-                     .modified_ns = listing_ && !sample.archive ? file.modified_ns : 0,
-                     .offset = file.offset}};
-    sample.key = std::move(file.path);
-    sample.bytes = file.bytes;
-    sample.cells.resize(2);
-    sample.cells[0].place = {.offset = file.offset, .length = file.bytes};
-    sample.cells[1].integer = file.label;
-    return sample;
+    return pending_sample(std::move(file), {.root = request_.root,
+                                            .labels_file = request_.labels_file,
+                                            .pairs = info_.pairs,
+                                            .fields = info_.schema.fields.size(),
+                                            .has_labels = has_labels_,
+                                            .compares_times = listing_.has_value(),
+                                            .archive = tree_->archive()});
   }
 
   void ignore(std::string_view folder, std::string_view name, std::string_view reason) {
@@ -206,15 +215,64 @@ class FolderSource final : public Source {
 
   // One image of class rank `rank`, in `folder` relative to the root.
   void add(std::uint32_t rank, std::string_view folder, const WalkedFile& file,
-           std::int64_t label) {
+           std::optional<std::int64_t> label) {
     entry_.clear();
     append_big_endian(entry_, rank);
     entry_.append(folder).append(1, '\0').append(file.name).append(1, '\0');
     append_big_endian(entry_, file.bytes);
     append_big_endian(entry_, file.modified_ns);
-    append_big_endian(entry_, label);
+    append_big_endian(entry_, label.value_or(0));
     append_big_endian(entry_, file.offset);
-    files_.add(entry_);
+    files_.add(entry_.append(1, label ? '\1' : '\0'));
+  }
+
+  void add_partner(std::string_view folder, const WalkedFile& file) {
+    const std::string_view shared = pair_name_of(file.name);
+    const bool may_be_one = pairs_ && !shared.empty() && shared.size() + 1 < file.name.size();
+    if (may_be_one)
+      return pairs_->add_file(folder, shared, file.name.substr(shared.size() + 1), file);
+    ignore(folder, file.name, no_sample());
+  }
+
+  [[nodiscard]] std::string_view no_sample() const {
+    return sought_.are_images() ? "not the suffix of an image" : "not a suffix of --ext";
+  }
+
+  // After the list of samples, in its order.
+  void match_partners() {
+    if (!pairs_->has_files() && request_.pair_suffixes.empty()) return pairs_.reset();
+    while (const std::optional<std::string_view> entry = files_.next()) {
+      request_.stop_if_asked();
+      const ListedFile file = parse_entry(*entry);
+      const std::string_view path = file.path;
+      const std::size_t name_begin = path.rfind('/') + 1;  // 0 without a slash
+      const std::string_view name = path.substr(name_begin);
+      pairs_->add_sample(path.substr(0, name_begin == 0 ? 0 : name_begin - 1), pair_name_of(name),
+                         name.substr(name.rfind('.')));
+    }
+    files_.rewind();
+    const auto unused = [&](std::string_view folder, std::string_view name) {
+      ignore(folder, name, no_sample());
+    };
+    if (request_.pair_suffixes.empty()) {
+      pairs_->match_all(unused, request_.pairs, request_.root);
+    } else {
+      pairs_->match_fields(unused, pair_fields_of(request_.pair_suffixes), request_.root);
+    }
+    info_.modified_ns = std::max(info_.modified_ns, pairs_->modified_ns());
+    info_.pairs = suffixes_text(pairs_->fields());
+    if (pairs_->fields().empty()) return pairs_.reset();
+    if (request_.pairs == PairPolicy::automatic)
+      info_.notes.push_back(note_on_pairs(pairs_->fields(), sought_.one()));
+  }
+
+  void make_schema() {
+    std::vector<Field>& fields = info_.schema.fields;
+    fields = {{.name = sought_.field(), .kind = Kind::bytes}};
+    if (has_labels_) fields.push_back({.name = "label", .kind = Kind::integer});
+    if (sought_.are_images()) info_.image_fields = {0};
+    for (const PairField& field : pair_fields_of(info_.pairs))
+      fields.push_back({.name = field.name, .kind = field.kind});
   }
 
   // Walks `folder` (relative to the root) and calls use(folder, file) on each image; counts
@@ -228,7 +286,7 @@ class FolderSource final : public Source {
     };
     const WalkOptions options{
         .keep_hidden = request_.hidden == HiddenPolicy::keep,
-        .wants_size = [this](std::string_view name) { return sought_.takes(name); },
+        .wants_size = [this](std::string_view name) { return pairs_ || sought_.takes(name); },
         .pass_over =
             [&](std::string_view directory, std::string_view name, PassedOver reason) {
               ignore(folder_of(directory), name,
@@ -237,11 +295,7 @@ class FolderSource final : public Source {
         .enters = request_.enters};
     const WalkCounts counts = tree_->walk(folder, options, [&](const WalkedFile& file) {
       request_.stop_if_asked();
-      if (!sought_.takes(file.name)) {
-        ignore(folder_of(file.directory), file.name,
-               sought_.are_images() ? "not the suffix of an image" : "not a suffix of --ext");
-        return;
-      }
+      if (!sought_.takes(file.name)) return add_partner(folder_of(file.directory), file);
       info_.modified_ns = std::max(info_.modified_ns, file.modified_ns);
       use(folder_of(file.directory), file);
     });
@@ -266,13 +320,15 @@ class FolderSource final : public Source {
         refuse_hidden_images(entry.name);
       }
     }
+    if (classes.empty() && loose_files_ > 0 && has_partners_) return list_flat_files();
     refuse_what_is_no_image_folder(classes);
     for (std::string& note : notes_on_classes(classes)) info_.notes.push_back(std::move(note));
     const ClassTable table = table_with(classes, request_.root);
     info_.classes = table.names();
     for (std::size_t rank = 0; rank < classes.size(); ++rank) {
       const std::optional<std::int64_t> label = table.label_of(classes[rank]);
-      if (!label) throw unknown_class(classes[rank], join_path(request_.root, classes[rank]));
+      if (!label)
+        throw unknown_class(request_, classes[rank], join_path(request_.root, classes[rank]));
       const std::uint64_t before = files_.count();
       walk_files(classes[rank], [&](const std::string& folder, const WalkedFile& file) {
         add(static_cast<std::uint32_t>(rank), folder, file, *label);
@@ -299,13 +355,6 @@ class FolderSource final : public Source {
     return request_.adds_classes ? given.extended(classes, where, memory_bytes) : given;
   }
 
-  Error unknown_class(std::string_view name, std::string_view where) {
-    return not_in_class_table(
-        name, where,
-        request_.class_names.empty() ? request_.classes_from : request_.class_names_from,
-        request_.extends_set);
-  }
-
   void refuse_hidden_images(const std::string& name) {
     if (request_.hidden != HiddenPolicy::unset) return;
     std::uint64_t files = 0;
@@ -324,13 +373,7 @@ class FolderSource final : public Source {
   }
 
   void refuse_what_is_no_image_folder(const std::vector<std::string>& classes) {
-    if (classes.empty() && loose_files_ > 0) {
-      throw Error(Code::bad_content, "holds {} but no class folders", sought_.counted(loose_files_))
-          .at(request_.root)
-          .hint(fmt::format(
-              "pass --labels FILE (CSV: path,label), or move the {}s into one folder per class",
-              sought_.one()));
-    }
+    if (classes.empty() && loose_files_ > 0) throw no_class_folders();
     if (classes.empty() && !request_.allow_empty) throw no_files();
     if (!classes.empty() && std::all_of(classes.begin(), classes.end(), is_split_name))
       throw splits(classes);
@@ -358,6 +401,14 @@ class FolderSource final : public Source {
                   : "--allow-empty makes an empty dataset");
   }
 
+  Error no_class_folders() const {
+    return Error(Code::bad_content, "holds {} but no class folders", sought_.counted(loose_files_))
+        .at(request_.root)
+        .hint(fmt::format(
+            "pass --labels FILE (CSV: path,label), or move the {}s into one folder per class",
+            sought_.one()));
+  }
+
   void list_unlabelled_files() {
     info_.manifest.kind = kFlatFolder;
     walk_files("",
@@ -365,87 +416,64 @@ class FolderSource final : public Source {
     finish_list();
   }
 
+  // Files without classes, and without labels: others belong to them, or it will be refused.
+  void list_flat_files() {
+    ignored_ = ExternalSorter(request_.scratch_folder,
+                              std::max(kLeastSortMemory, request_.memory_bytes / 8));
+    info_.ignored = 0;
+    has_labels_ = false;
+    list_unlabelled_files();
+  }
+
   void list_labelled_files() {
     info_.manifest.kind = kFlatFolder;
-    // The walk and the labels are sorted alike, then read side by side.
-    ExternalSorter found(request_.scratch_folder, request_.memory_bytes / 4);
-    std::string entry;
-    walk_files("", [&](const std::string& folder, const WalkedFile& file) {
-      entry.assign(folder).append(1, '\0').append(file.name).append(1, '\0');
-      append_big_endian(entry, file.bytes);
-      append_big_endian(entry, file.modified_ns);
-      append_big_endian(entry, file.offset);
-      found.add(entry);
-    });
+    FoundFiles found(request_.scratch_folder, request_.memory_bytes / 4);
+    walk_files("",
+               [&](const std::string& folder, const WalkedFile& file) { found.add(folder, file); });
     found.finish();
     if (found.count() == 0 && !request_.allow_empty) throw no_files();
     const bool is_given = !request_.classes_from.empty();
-    LabelList labels(request_.labels_file, request_.scratch_folder, request_.memory_bytes / 4,
-                     request_.all_memory_bytes, is_given || request_.may_mix_labels,
-                     request_.stop_if_asked);
+    LabelList labels({.file = {.path = request_.labels_file,
+                               .label_column = request_.label_column,
+                               .key_column = request_.key_column},
+                      .scratch_folder = request_.scratch_folder,
+                      .memory_bytes = request_.memory_bytes / 4,
+                      .all_memory_bytes = request_.all_memory_bytes,
+                      .has_class_table = is_given || request_.may_mix_labels,
+                      .has_nested_files = found.are_nested(),
+                      .is_sample = [this](std::string_view name) { return sought_.takes(name); },
+                      .stop_if_asked = request_.stop_if_asked});
+    info_.notes.insert(info_.notes.end(), labels.notes().begin(), labels.notes().end());
     std::optional<ClassTable> table;
     if (is_given || !labels.are_numbers())
       table = table_with(labels.class_names(), request_.labels_file);
     if (table) info_.classes = table->names();
-    join_labels(found, labels, table);
-    finish_list();
-  }
-
-  void join_labels(ExternalSorter& found, LabelList& labels,
-                   const std::optional<ClassTable>& table) {
-    std::optional<LabelList::Row> row = labels.next();
-    while (const std::optional<std::string_view> entry = found.next()) {
-      request_.stop_if_asked();
-      const std::string_view place = entry->substr(0, entry->size() - 3 * sizeof(std::uint64_t));
-      const std::size_t folder_end = place.find('\0');
-      const std::string_view folder = place.substr(0, folder_end);
-      const std::string_view numbers = entry->substr(place.size());
-      const WalkedFile file{
-          .directory = folder,
-          .name = place.substr(folder_end + 1, place.size() - folder_end - 2),
-          .bytes = read_big_endian(numbers.substr(0, 8)),
-          .modified_ns = static_cast<std::int64_t>(read_big_endian(numbers.substr(8, 8))),
-          .offset = read_big_endian(numbers.substr(16))};
-      if (row && row->place < place) throw labels.unmatched(*row, request_.root);
-      if (!row || row->place != place) {
-        throw Error(Code::bad_content, "{} has no label in {}", sought_.one(), request_.labels_file)
-            .at(join_path(request_.root, join_path(folder, file.name)))
-            .hint(fmt::format("add a row for it, or move the {} out of the folder", sought_.one()));
-      }
-      std::int64_t label = row->number;
-      if (table && labels.are_numbers()) {
-        refuse_wrong_number(*row, *table);
-      } else if (table) {
-        const std::optional<std::int64_t> of_class = table->label_of(row->text);
-        if (!of_class) throw unknown_class(row->text, request_.labels_file);
-        label = *of_class;
-      }
-      add(0, folder, file, label);
-      row = labels.next();
+    std::uint64_t unmatched = 0;
+    join_labels(
+        found,
+        {.request = request_,
+         .sought = sought_,
+         .labels = labels,
+         .table = table,
+         .add = [&](const WalkedFile& file,
+                    std::optional<std::int64_t> label) { add(0, file.directory, file, label); },
+         .unmatched =
+             [&](const std::string& key) {
+               ++unmatched;
+               ignore("", fmt::format("{}: {}", request_.labels_file, key), "a label without file");
+             }});
+    if (unmatched > 0) {
+      info_.notes.push_back(fmt::format("{} of {} without {}: ignored",
+                                        format_counted(unmatched, "row", "rows"),
+                                        printable(request_.labels_file), sought_.one()));
     }
-    if (row) throw labels.unmatched(*row, request_.root);
-  }
-
-  // A number beside a table of names: it must be one of the table's, and not the name of another.
-  void refuse_wrong_number(const LabelList::Row& row, const ClassTable& table) const {
-    const std::optional<std::int64_t> named = table.label_of(row.text);
-    const auto classes = static_cast<std::int64_t>(table.names().size());
-    const bool is_in_table = row.number >= 0 && row.number < classes;
-    if (is_in_table && named.value_or(row.number) == row.number) return;
-    throw Error(
-        Code::bad_content, "label {} {}", row.number,
-        named ? fmt::format("is also the name of class {} of the class table", *named)
-              : fmt::format("is not one of the class table's {}, 0 to {}",
-                            format_counted(table.names().size(), "label", "labels"), classes - 1))
-        .at(request_.labels_file)
-        .because("the class table comes from " + request_.classes_from)
-        .hint("write class names instead of numbers, or only numbers of its classes");
+    finish_list();
   }
 
   void finish_list() {
     files_.finish();
     if (files_.count() == 0 && !request_.allow_empty) throw no_files();
-    if (loose_files_ > 0) {
+    if (loose_files_ > 0 && has_labels_) {
       info_.notes.push_back(fmt::format(
           "{} left out, as torchvision does",
           format_counted(loose_files_, fmt::format("{} beside the class folders is", sought_.one()),
@@ -468,24 +496,41 @@ class FolderSource final : public Source {
     hash_text(info_.manifest.kind);
     std::int64_t previous = 0;
     std::optional<ListedFile> largest;
+    std::uint64_t most = 0;
     bool is_sorted = true, is_one_class = true;
     while (std::optional<ListedFile> file = next_file()) {
       request_.stop_if_asked();
       hash_text(file->path);
       fingerprint.update(bytes_of(file->bytes));
+      const std::uint64_t bytes = file->bytes + sum_up_partners(*file, fingerprint);
       labels.update(bytes_of(file->label));
-      info_.manifest.bytes += file->bytes;
+      if (!file->has_label) labels.update(as_bytes("none"));
+      info_.manifest.bytes += bytes;
       if (info_.manifest.samples++ > 0) {
         is_sorted = is_sorted && previous <= file->label;
         is_one_class = is_one_class && previous == file->label;
       }
       previous = file->label;
-      if (!largest || file->bytes > largest->bytes) largest = std::move(file);
+      if (largest && bytes <= most) continue;
+      most = bytes;
+      largest = std::move(file);
     }
     if (largest) info_.largest = pending_of(std::move(*largest));
     info_.manifest.fingerprint = fingerprint.digest();
-    info_.labels = labels.digest();
+    if (has_labels_) info_.labels = labels.digest();
     info_.labels_are_sorted = is_sorted && !is_one_class && !request_.is_shuffled;
+  }
+
+  // Their bytes; where there are none, the fingerprint is that of a folder without partners.
+  static std::uint64_t sum_up_partners(const ListedFile& file, Hasher128& fingerprint) {
+    std::uint64_t bytes = 0;
+    for (const ListedPartner& partner : file.partners) {
+      fingerprint.update(bytes_of(std::uint64_t{partner.suffix.size()}));
+      fingerprint.update(as_bytes(partner.suffix));
+      fingerprint.update(bytes_of(partner.bytes));
+      bytes += partner.bytes;
+    }
+    return bytes;
   }
 
   // Of the list, those that were chosen.
@@ -496,9 +541,7 @@ class FolderSource final : public Source {
       request_.stop_if_asked();
       if (taken < chosen.count() && chosen.at(taken) == row) add_placed(files, taken++, *file);
     }
-    if (taken != chosen.count()) {
-      throw fewer_than_listed(request_.root);
-    }
+    if (taken != chosen.count()) throw fewer_than_listed(request_.root);
     info_.chosen = chosen.hash();
     place(std::move(files));
   }
@@ -534,44 +577,13 @@ class FolderSource final : public Source {
   ExternalSorter files_, ignored_;
   std::optional<ListingReader> listing_;  // instead of both
   bool is_in_order_ = true;               // files_ are those of the list, not shuffled
+  std::optional<FilePairs> pairs_;        // beside files_, in their order
+  bool has_labels_ = true, has_partners_ = false;
   std::string entry_;
   std::uint64_t loose_files_ = 0, cut_loops_ = 0;
 };
 
-// What tells one state of a file from another, or that there is none.
-std::string stamp_text(const std::string& path) {
-  if (path.empty()) return "none";
-  std::error_code error;
-  const std::string file =
-      std::filesystem::is_directory(path, error) ? join_path(path, kManifestName) : path;
-  const FileStamp stamp = stamp_of(file).value_or(FileStamp{});
-  return fmt::format("{}, {} bytes, {}", std::filesystem::absolute(file, error).string(),
-                     stamp.bytes, stamp.modified_ns);
-}
-
-std::string yes_or_no(bool claim) { return claim ? "yes" : "no"; }
-
 }  // namespace
-
-std::vector<std::pair<std::string, std::string>> listing_facts(const FolderRequest& request) {
-  std::error_code error;
-  std::vector<std::pair<std::string, std::string>> facts = {
-      {"folder", std::filesystem::weakly_canonical(request.root, error).string()},
-      {"labels", stamp_text(request.labels_file)},
-      {"classes from", stamp_text(request.classes_from)},
-      {"hidden", std::to_string(static_cast<int>(request.hidden))},
-      {"allow empty", yes_or_no(request.allow_empty)},
-      {"may mix labels", yes_or_no(request.may_mix_labels)},
-      {"without labels", yes_or_no(request.without_labels)}};
-  // Of listings without these there are some that an older shale wrote.
-  if (request.tree && request.tree->archive())
-    facts.emplace_back("archive", request.tree->archive()->fingerprint());
-  if (const SoughtFiles sought(request.suffixes); !sought.are_images())
-    facts.emplace_back("ext", sought.text());
-  if (!request.class_names.empty())
-    facts.emplace_back("class names", hash_of_classes(request.class_names).hex());
-  return facts;
-}
 
 std::unique_ptr<Source> open_folder(const FolderRequest& request) {
   return std::make_unique<FolderSource>(request);

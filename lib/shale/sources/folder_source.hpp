@@ -1,86 +1,23 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "shale/format/source.hpp"
-#include "shale/sources/sample_choice.hpp"
+#include "shale/sources/folder_request.hpp"
 
 namespace shale {
-
-class FileTree;
-
-/// Kinds of input, as manifests name them.
-/// `kClassFolders`: of files that are not images.
-inline constexpr std::string_view kImageFolder = "image folder", kFlatFolder = "flat folder",
-                                  kClassFolders = "class folders";
-
-/// What to do with entries whose name begins with '.'.
-enum class HiddenPolicy {
-  unset,  ///< skipped and counted; but a hidden class folder that holds images is an error
-  skip,   ///< skipped and counted, all of them
-  keep,   ///< taken like any other, as torchvision takes them
-};
-
-/// The order of the frames of a video, by their names.
-enum class FrameOrder { natural, bytewise };
-
-struct FolderRequest {
-  std::string root;
-  std::string labels_file;   ///< CSV or TSV of path,label; empty: labels are the class folders
-  std::string classes_from;  ///< a dataset or a text file; empty: the table is made here
-  /// The table itself, and the folder that it was made of, for messages; empty: none.
-  std::vector<std::string> class_names = {};
-  std::string class_names_from = {};
-  bool extends_set = false;     ///< `classes_from` is the dataset that the samples come behind
-  bool adds_classes = false;    ///< those that `classes_from` lacks come behind it, by name
-  bool may_mix_labels = false;  ///< numbers beside names are names, as with a class table
-  HiddenPolicy hidden = HiddenPolicy::unset;
-  std::string suffixes = {};    ///< of the files that are samples: "mp4,wav"; empty: images
-  bool allow_empty = false;     ///< classes without images, and a folder without images, are fine
-  bool without_labels = false;  ///< a flat folder whose labels are not asked for: all labels are 0
-  FrameOrder frame_order = FrameOrder::natural;  ///< of a folder of videos
-  bool is_shuffled = false;
-  std::uint64_t seed = 0;
-  std::string scratch_folder;                  ///< for lists that outgrow the memory
-  std::uint64_t memory_bytes = 32 << 20;       ///< for the list of files
-  std::uint64_t all_memory_bytes = 256 << 20;  ///< of the run: the names of classes go by it
-  /// Called for each file and each row of labels, again and again: may throw Code::interrupted.
-  std::function<void()> stop_if_asked = [] {};
-  /// Called for each folder below the root that is entered (WalkOptions::enters): may throw.
-  std::function<void(std::uint64_t device, std::uint64_t inode)> enters = nullptr;
-  /// A listing (sources/stored_listing) that stands for the walk, if its facts are listing_facts()
-  /// of this request; files are then compared with it as they are read. Empty: none.
-  std::string stored_listing = {};
-  bool needs_listing = false;  ///< another one than of this request is an error
-  /// Where the list that a walk makes is written, durably; a file that is there goes. Empty:
-  /// nowhere.
-  std::string new_listing = {};
-  /// What is walked, if `root` is not a folder; null: the folder.
-  std::shared_ptr<FileTree> tree = nullptr;
-  /// The files that are taken, by their rows in the list; null: all.
-  std::shared_ptr<ChosenRows> chosen = nullptr;
-};
-
-/// What a listing for this request says of what it was made of: the folder, the files that labels
-/// and classes come from with their sizes and times, and the options.
-[[nodiscard]] std::vector<std::pair<std::string, std::string>> listing_facts(
-    const FolderRequest& request);
 
 /// A folder of images, or of files with the given suffixes, as samples: schema (image: bytes,
 /// label: integer), where SoughtFiles names the first field; key = the path relative to the root.
 /// With class folders: exactly torchvision.datasets.ImageFolder.samples, in its order, with its
 /// labels. Classes are the folder names sorted bytewise; within a class folders come bytewise by
 /// path, then files bytewise by name; nested folders and links are followed (loops are cut). With a
-/// labels file: all images below the root in that same order. Errors: Code::not_found, Code::io;
-/// Code::bad_content for an empty folder, an empty or hidden class, a folder of splits, an unknown
-/// class, a file without label or a label without file, each by name and with what to do. Source:
-/// torchvision/datasets/folder.py (0.15 to 0.29), make_dataset and find_classes.
+/// labels file: all images below the root in that same order. Files that belong to an image
+/// (sources/file_pairs) are further fields behind the label; a flat
+/// folder that has them needs no labels, and has no field for them. Errors: Code::not_found,
+/// Code::io; Code::bad_content for an empty folder, an empty or hidden class, a folder of splits,
+/// an unknown class, a file without label or a label without file, each by name and with what to
+/// do. Source: torchvision/datasets/folder.py (0.15 to 0.29), make_dataset and find_classes.
 [[nodiscard]] std::unique_ptr<Source> open_folder(const FolderRequest& request);
 
 }  // namespace shale

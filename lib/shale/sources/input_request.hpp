@@ -47,6 +47,11 @@ struct InputRequest {
   std::string shared_listing = {};
   /// Of a folder: FolderRequest has them.
   std::string stored_listing = {}, new_listing = {};
+  std::string label_column = {}, key_column = {};  ///< of labels_file
+  PairPolicy pairs = PairPolicy::automatic;
+  bool asks_for_pairs = false;     ///< `pairs` was given: refused where it means nothing
+  std::string pair_suffixes = {};  ///< FolderRequest has it
+  bool refuses_incomplete = false;
   std::string scratch_folder;  ///< for rows that are put in order; empty: where the output is
   unsigned jobs = 1;
   std::uint64_t memory_bytes = 256 << 20;

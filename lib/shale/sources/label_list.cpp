@@ -3,9 +3,9 @@
 #include <charconv>
 #include <utility>
 
+#include "shale/base/bytes.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
-#include "shale/shards/csv.hpp"
 #include "shale/sources/class_table.hpp"
 
 namespace shale {
@@ -27,12 +27,8 @@ bool is_odd_number(std::string_view text) {
   return has_digit && error != std::errc::invalid_argument && end == text.data() + text.size();
 }
 
-bool is_header(const std::vector<std::string>& fields) {
-  return fields.size() == 2 && trimmed(fields[0]) == "path" && trimmed(fields[1]) == "label";
-}
-
 // "./a/b.jpg" -> "a" NUL "b.jpg" NUL
-std::string place_of(std::string_view path) {
+std::string place_of_path(std::string_view path) {
   while (path.starts_with("./")) path.remove_prefix(2);
   const std::size_t slash = path.rfind('/');
   std::string place(slash == std::string_view::npos ? "" : path.substr(0, slash));
@@ -40,6 +36,11 @@ std::string place_of(std::string_view path) {
       .append(path.substr(slash == std::string_view::npos ? 0 : slash + 1))
       .append(1, '\0');
   return place;
+}
+
+std::string_view without_suffix(std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  return dot == std::string_view::npos || dot == 0 ? name : name.substr(0, dot);
 }
 
 std::string path_of(std::string_view place) {
@@ -51,53 +52,110 @@ std::string path_of(std::string_view place) {
 
 }  // namespace
 
-LabelList::LabelList(const std::string& path, const std::string& scratch_folder,
-                     std::uint64_t memory_bytes, std::uint64_t all_memory_bytes,
-                     bool has_class_table, const std::function<void()>& stop_if_asked)
-    : path_(path), rows_(scratch_folder, memory_bytes) {
-  read_rows(stop_if_asked);
+LabelList::LabelList(const LabelListRequest& request)
+    : path_(request.file.path), rows_(request.scratch_folder, request.memory_bytes) {
+  read_rows(request);
   are_numbers_ = odd_number_.row == 0 && name_.row == 0;
-  if (are_numbers_) return;
-  if (!has_class_table) refuse_mixed_labels();
-  ClassAllowance allowance(all_memory_bytes, path);
+  if (match_ == KeyMatch::position) name_synsets(request);
+  if (!are_numbers_ && !request.has_class_table && match_ != KeyMatch::position)
+    refuse_mixed_labels();
+  choose_match(request);
+  if (are_numbers_ || match_ == KeyMatch::position) return;
+  ClassAllowance allowance(request.all_memory_bytes, path_);
   while (const std::optional<Row> row = next()) {
-    stop_if_asked();
+    request.stop_if_asked();
     if (names_.insert(row->text).second) allowance.take(row->text);
   }
   rows_.rewind();
   previous_.clear();
 }
 
-void LabelList::read_rows(const std::function<void()>& stop_if_asked) {
-  read_csv(path_, [&](std::uint64_t row, const std::vector<std::string>& fields) {
-    stop_if_asked();
-    if (row == 1 && is_header(fields)) return;
-    if (fields.size() != 2) {
-      throw Error(Code::bad_content, "row {} has {}, expected path,label", row,
-                  format_counted(fields.size(), "field", "fields"))
-          .at(path_)
-          .hint("quote paths and labels that contain a comma");
-    }
-    const std::string_view label = trimmed(fields[1]);
-    const bool is_empty = fields[0].empty() || label.empty();
-    if (is_empty || fields[0].find('\0') != std::string::npos) {
-      throw Error(Code::bad_content, "row {}: {}", row,
-                  !is_empty           ? "the path contains a NUL byte"
-                  : fields[0].empty() ? "the path is empty"
-                                      : "the label is empty")
-          .at(path_)
-          .hint("write path,label in every row, or remove the row together with its image");
-    }
-    if (parse_integer(label)) {
-      integer_.note(row, label);
-    } else if (is_odd_number(label)) {
-      odd_number_.note(row, label);
+void LabelList::read_rows(const LabelListRequest& request) {
+  std::string entry;
+  std::uint64_t number = 0;
+  const LabelForm form = read_label_rows(request.file, [&](const LabelRow& row) {
+    request.stop_if_asked();
+    if (parse_integer(row.label)) {
+      integer_.note(row.number, row.label);
+    } else if (is_odd_number(row.label)) {
+      odd_number_.note(row.number, row.label);
     } else {
-      name_.note(row, label);
+      name_.note(row.number, row.label);
     }
-    rows_.add(place_of(fields[0]).append(label));
+    if (row.key.empty()) {
+      entry.clear();
+      append_big_endian(entry, number++);
+      rows_.add(entry.append(2, '\0').append(row.label));
+      return;
+    }
+    has_folders_ = has_folders_ || place_of_path(row.key).front() != '\0';
+    has_suffixes_ = has_suffixes_ || !request.is_sample || request.is_sample(row.key);
+    rows_.add(place_of_path(row.key).append(row.label));
   });
   rows_.finish();
+  if (form == LabelForm::ground_truth) match_ = KeyMatch::position;
+  if (form == LabelForm::kaggle)
+    notes_.push_back(
+        fmt::format("{} is Kaggle's list of ILSVRC: the label of an image is the first word of its "
+                    "PredictionString",
+                    printable(path_)));
+}
+
+// The numbers of ground truth become the names that they stand for.
+void LabelList::name_synsets(const LabelListRequest& request) {
+  const SynsetNumbers synsets = synsets_beside(path_);
+  ExternalSorter named(request.scratch_folder, request.memory_bytes);
+  std::string entry;
+  for (std::uint64_t row = 1; const std::optional<std::string_view> next = rows_.next(); ++row) {
+    request.stop_if_asked();
+    const std::string_view place = next->substr(0, sizeof(std::uint64_t) + 2);
+    const std::int64_t number = parse_integer(next->substr(place.size())).value_or(0);
+    if (number < 1 || static_cast<std::uint64_t>(number) > synsets.names.size()) {
+      throw Error(Code::bad_content, "row {}: {} is not one of the {} numbers in {}", row, number,
+                  synsets.names.size(), synsets.from)
+          .at(path_)
+          .hint("take both files from the same devkit");
+    }
+    named.add(entry.assign(place).append(synsets.names[static_cast<std::size_t>(number - 1)]));
+  }
+  named.finish();
+  rows_ = std::move(named);
+  are_numbers_ = false;
+  names_.insert(synsets.names.begin(), synsets.names.end());
+  notes_.push_back(fmt::format(
+      "{} is ILSVRC's ground truth, for the images in sorted order: its numbers are names by {}",
+      printable(path_), printable(synsets.from)));
+}
+
+// The places of the rows are as they were read: a key without folder, or without suffix, is the
+// place of any file that it may name.
+void LabelList::choose_match(const LabelListRequest& request) {
+  if (match_ == KeyMatch::position) return;
+  if (!has_suffixes_) {
+    match_ = has_folders_ ? KeyMatch::path_stem : KeyMatch::stem;
+  } else if (!has_folders_ && request.has_nested_files) {
+    match_ = KeyMatch::name;
+  }
+  if (match_ == KeyMatch::path || rows_.count() == 0) return;
+  notes_.push_back(fmt::format(
+      "the keys in {} are {}", printable(path_),
+      match_ == KeyMatch::name   ? "names of files, whatever folder they are in"
+      : match_ == KeyMatch::stem ? "names of files without suffix, whatever folder they are in"
+                                 : "paths without suffix"));
+}
+
+std::string LabelList::place_of(std::string_view folder, std::string_view name,
+                                std::uint64_t number) const {
+  std::string place;
+  if (match_ == KeyMatch::position) {
+    append_big_endian(place, number);
+    return place.append(2, '\0');
+  }
+  const bool has_folder = match_ == KeyMatch::path || match_ == KeyMatch::path_stem;
+  const bool has_suffix = match_ == KeyMatch::path || match_ == KeyMatch::name;
+  if (has_folder) place = folder;
+  place.append(1, '\0').append(has_suffix ? name : without_suffix(name)).append(1, '\0');
+  return place;
 }
 
 // Taken as names, numbers would sort bytewise, 10 before 2: no label would be what its row says.
@@ -122,7 +180,9 @@ std::vector<std::string> LabelList::class_names() const { return {names_.begin()
 std::optional<LabelList::Row> LabelList::next() {
   const std::optional<std::string_view> entry = rows_.next();
   if (!entry) return std::nullopt;
-  const std::size_t place_end = entry->find('\0', entry->find('\0') + 1) + 1;
+  const std::size_t place_end = match_ == KeyMatch::position
+                                    ? sizeof(std::uint64_t) + 2
+                                    : entry->find('\0', entry->find('\0') + 1) + 1;
   Row row{.place = std::string(entry->substr(0, place_end)),
           .text = std::string(entry->substr(place_end))};
   if (row.place == previous_) {
@@ -133,6 +193,11 @@ std::optional<LabelList::Row> LabelList::next() {
   previous_ = row.place;
   if (are_numbers_) row.number = parse_integer(row.text).value_or(0);
   return row;
+}
+
+std::string LabelList::key_of(const Row& row) const {
+  if (match_ != KeyMatch::position) return path_of(row.place);
+  return fmt::format("row {}", read_big_endian(std::string_view(row.place).substr(0, 8)) + 1);
 }
 
 Error LabelList::unmatched(const Row& row, const std::string& root) const {

@@ -10,35 +10,64 @@
 
 #include "shale/base/error.hpp"
 #include "shale/io/external_sorter.hpp"
+#include "shale/sources/label_rows.hpp"
 
 namespace shale {
 
-/// A labels file: rows of path,label (a first row "path,label" is a header). Blanks around a label
-/// do not belong to it. Labels are integers if all of them are, and class names if none looks like
-/// a number; numbers beside names are refused, unless the names are known (`has_class_table`): then
-/// all are names. Read once, sorted on disk; memory: the given budget and the class names.
+/// How the keys of a labels file name files.
+enum class KeyMatch {
+  path,      ///< relative to the folder
+  name,      ///< the file's name alone: no key has a folder, but files are in folders
+  stem,      ///< the file's name without its suffix: no key has the suffix of a sample
+  path_stem, /**< the path without its suffix */
+  position,  ///< no keys: the rows are those of the files in sorted order
+};
+
+/// What a list of labels is made for.
+struct LabelListRequest {
+  LabelFile file;
+  std::string scratch_folder;
+  std::uint64_t memory_bytes = 1 << 20;
+  std::uint64_t all_memory_bytes = 256 << 20;
+  bool has_class_table = false;   ///< numbers beside names are names
+  bool has_nested_files = false;  ///< some of the files are in folders below the root
+  std::function<bool(std::string_view)> is_sample =
+      {};                                       ///< whether a name is that of a sample; may be null
+  std::function<void()> stop_if_asked = [] {};  ///< called for each row: may throw
+};
+
+/// A labels file (sources/label_rows). Blanks around a label do not belong to it. Labels are
+/// integers if all of them are, and class names if none looks like a number; numbers beside names
+/// are refused, unless the names are known (`has_class_table`): then all are names. Those of
+/// ILSVRC's ground truth are the names of its synsets. Read once, sorted on disk; memory: the given
+/// budget and the class names.
 class LabelList {
  public:
-  /// `stop_if_asked` is called for each row, and may throw.
-  /// Errors: Code::bad_content, with the row, for an invalid CSV file, a row without exactly two
-  /// fields, an empty path or label, labels of which only some are integers, a path that comes
-  /// twice; Code::limit for more names than a manifest may hold that `all_memory_bytes` must do
-  /// for.
-  LabelList(const std::string& path, const std::string& scratch_folder, std::uint64_t memory_bytes,
-            std::uint64_t all_memory_bytes, bool has_class_table,
-            const std::function<void()>& stop_if_asked);
+  /// Errors: same as read_label_rows; Code::bad_content, with the row, for labels of which only
+  /// some are integers, a key that comes twice, a number of no synset; Code::limit for more names
+  /// than a manifest may hold that `all_memory_bytes` must do for.
+  explicit LabelList(const LabelListRequest& request);
 
   [[nodiscard]] bool are_numbers() const { return are_numbers_; }
-  /// Sorted bytewise; empty if the labels are numbers.
+  [[nodiscard]] KeyMatch match() const { return match_; }
+  /// Sorted bytewise; empty if the labels are numbers. Of ground truth those of all synsets.
   [[nodiscard]] std::vector<std::string> class_names() const;
+  [[nodiscard]] std::uint64_t rows() const { return rows_.count(); }
+  /// What the user should know of how it was read.
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+  /// What the place of the row of a file is: `number` is that of the file in sorted order, from 0.
+  [[nodiscard]] std::string place_of(std::string_view folder, std::string_view name,
+                                     std::uint64_t number) const;
 
   struct Row {
-    std::string place;  ///< folder, NUL, file name, NUL: sorts as the list of files does
+    std::string place;  ///< as place_of says; sorted bytewise, the list of files is too
     std::string text;   ///< the label, without blanks around it
     std::int64_t number = 0;
   };
   /// The rows in the order of their places, then nullopt.
   [[nodiscard]] std::optional<Row> next();
+  /// The key of a row, as the file has it, but for "./" in front.
+  [[nodiscard]] std::string key_of(const Row& row) const;
   /// The error for a row whose path is not that of an image below `root`.
   [[nodiscard]] Error unmatched(const Row& row, const std::string& root) const;
 
@@ -51,11 +80,16 @@ class LabelList {
       if (row == 0) *this = {of_row, std::string(label)};
     }
   };
-  void read_rows(const std::function<void()>& stop_if_asked);
+  void read_rows(const LabelListRequest& request);
+  void name_synsets(const LabelListRequest& request);
   void refuse_mixed_labels() const;
+  void choose_match(const LabelListRequest& request);
 
   std::string path_;
   ExternalSorter rows_;
+  KeyMatch match_ = KeyMatch::path;
+  bool has_folders_ = false, has_suffixes_ = false;  // of keys
+  std::vector<std::string> notes_;
   std::set<std::string> names_;
   FirstLabel integer_, odd_number_, name_;
   bool are_numbers_ = true;

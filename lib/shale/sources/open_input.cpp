@@ -50,6 +50,7 @@ void refuse_folder_options(const InputRequest& request) {
                                   : request.hidden != HiddenPolicy::unset ? "--hidden"
                                   : request.groups_frames                 ? "--group"
                                   : !request.suffixes.empty()             ? "--ext"
+                                  : request.asks_for_pairs                ? "--pairs"
                                                                           : "";
   if (option.empty()) return;
   throw Error(Code::usage, "{} is for folders of images, but the input is not one", option)
@@ -215,7 +216,12 @@ FolderRequest folder_request(const InputRequest& request, const std::string& scr
       .stop_if_asked = [&events] { events.stop_if_asked(); },
       .enters = refuse_folders_with(request.output, request.inputs.front()),
       .stored_listing = request.stored_listing,
-      .new_listing = request.new_listing};
+      .new_listing = request.new_listing,
+      .label_column = request.label_column,
+      .key_column = request.key_column,
+      .refuses_incomplete = request.refuses_incomplete,
+      .pairs = request.groups_frames ? PairPolicy::off : request.pairs,
+      .pair_suffixes = request.pair_suffixes};
 }
 
 // What needs to know all samples before the first one, or to find one again.
@@ -225,6 +231,7 @@ void refuse_stream_options(const InputRequest& request) {
                                   : !request.shared_listing.empty() ? "--listing"
                                   : !request.labels_file.empty()    ? "--labels"
                                   : !request.fields.empty()         ? "--fields"
+                                  : request.asks_for_pairs          ? "--pairs"
                                                                     : "";
   if (!option.empty()) throw not_for_stream(request.inputs.front(), option);
   refuse_file_options(request.inputs.front(), "a tar archive", request.index_folder,
@@ -294,6 +301,11 @@ std::unique_ptr<Source> open_samples(const InputRequest& request,
   }
   if (request.groups_frames && !request.suffixes.empty()) {
     throw Error(Code::usage, "--group frames takes images, and --ext takes other files")
+        .at(input)
+        .hint("leave out one of the two");
+  }
+  if (request.groups_frames && request.asks_for_pairs) {
+    throw Error(Code::usage, "--group and --pairs exclude each other: frames have no partners")
         .at(input)
         .hint("leave out one of the two");
   }

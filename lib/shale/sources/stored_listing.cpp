@@ -13,9 +13,11 @@
 //
 //   +0   16 bytes  "shale listing 1\n"
 //   +16  head      u32 facts, as many pairs of strings; string kind; u32 classes, strings; u32
-//                  notes, strings; i64 modified_ns
-//        files     strings: u64 bytes, i64 modified_ns, i64 label, path; in an archive also NUL,
-//                  u64 offset
+//                  notes, strings; i64 modified_ns; if there is more: string pairs, u8 1 if files
+//                  have labels
+//        files     strings: u64 bytes, i64 modified_ns, i64 label, path; if there is more: NUL, u64
+//                  offset; and more: u8 1 if it has a label, its partners, to the end
+//        partner   u8 length, suffix, u64 bytes, i64 modified_ns, u64 offset
 //        ignored   strings: entry, NUL, reason
 //   -56  trailer   u64 bytes of the head, u64 files, u64 bytes of them, u64 ignored entries, u64
 //                  bytes of them, xxh3-128 of all bytes before it
@@ -77,6 +79,9 @@ ListingHead parse_listing_head(Bytes bytes, const std::string& path) {
   head.classes = read_strings(from);
   head.notes = read_strings(from);
   head.modified_ns = from.read_i64();
+  if (from.at_end()) return head;
+  head.pairs = read_string(from);
+  head.has_labels = from.read_u8() != 0;
   return head;
 }
 
@@ -86,13 +91,39 @@ struct ListingTrailer {
 
 }  // namespace
 
+void append_listed_partner(std::string& into, const ListedPartner& partner) {
+  into.append(1, static_cast<char>(partner.suffix.size()));
+  into.append(partner.suffix);
+  into.append(as_text(bytes_of(partner.bytes)));
+  into.append(as_text(bytes_of(partner.modified_ns)));
+  into.append(as_text(bytes_of(partner.offset)));
+}
+
+// A suffix that has a slash would lead elsewhere.
+ListedPartner read_listed_partner(ByteReader& from) {
+  ListedPartner partner;
+  partner.suffix = as_text(from.read_bytes(from.read_u8()));
+  partner.bytes = from.read_u64();
+  partner.modified_ns = from.read_i64();
+  partner.offset = from.read_u64();
+  constexpr std::string_view kNever("/\0", 2);
+  if (partner.suffix.find_first_of(kNever) != std::string::npos)
+    throw Error(Code::damaged, "a partner that leads out of the folder");
+  return partner;
+}
+
 void append_listed_file(std::string& into, const ListedFile& file) {
   into.append(as_text(bytes_of(file.bytes)));
   into.append(as_text(bytes_of(file.modified_ns)));
   into.append(as_text(bytes_of(file.label)));
   into.append(file.path);
-  // Lists of folders stay as they always were.
-  if (file.offset > 0) into.append(1, '\0').append(as_text(bytes_of(file.offset)));
+  // Lists of plain folders stay as they always were.
+  const bool has_more = !file.has_label || !file.partners.empty();
+  if (file.offset == 0 && !has_more) return;
+  into.append(1, '\0').append(as_text(bytes_of(file.offset)));
+  if (!has_more) return;
+  into.append(1, file.has_label ? '\1' : '\0');
+  for (const ListedPartner& partner : file.partners) append_listed_partner(into, partner);
 }
 
 ListedFile parse_listed_file(std::string_view entry) {
@@ -104,8 +135,10 @@ ListedFile parse_listed_file(std::string_view entry) {
   const std::string_view rest = as_text(from.read_bytes(from.remaining()));
   file.path = rest.substr(0, rest.find('\0'));
   if (file.path.size() < rest.size()) {
-    ByteReader place(as_bytes(rest.substr(file.path.size() + 1)));
-    file.offset = place.read_u64();
+    ByteReader more(as_bytes(rest.substr(file.path.size() + 1)));
+    file.offset = more.read_u64();
+    if (!more.at_end()) file.has_label = more.read_u8() != 0;
+    while (!more.at_end()) file.partners.push_back(read_listed_partner(more));
   }
   if (!stays_inside(file.path)) throw Error(Code::damaged, "a path that leads out of the folder");
   return file;
@@ -144,6 +177,10 @@ ListingWriter::ListingWriter(const std::string& path, const ListingHead& head)
   write_strings(bytes, head.classes);
   write_strings(bytes, head.notes);
   bytes.write(head.modified_ns);
+  if (!head.pairs.empty() || !head.has_labels) {
+    write_string(bytes, head.pairs);
+    bytes.write(std::uint8_t{head.has_labels ? std::uint8_t{1} : std::uint8_t{0}});
+  }
   impl_->write(as_bytes(kMagic));
   impl_->write(bytes.bytes());
   impl_->trailer.head_bytes = bytes.size();

@@ -9,12 +9,26 @@
 #include <utility>
 #include <vector>
 
+#include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
 
 namespace shale {
 
 // The list of a folder's files, made once and read as often as it is needed: by the run that
 // continues a killed one, which walks nothing again. docs/layout.md has the bytes.
+
+/// A file that belongs to the sample of another.
+struct ListedPartner {
+  std::string suffix;  ///< what its name has behind the part that both share; empty: it is missing
+  std::uint64_t bytes = 0;
+  std::int64_t modified_ns = 0;
+  std::uint64_t offset = 0;  ///< as ListedFile::offset
+  friend bool operator==(const ListedPartner&, const ListedPartner&) = default;
+};
+
+/// A partner as a string of its own length, and back. Errors: Code::damaged.
+void append_listed_partner(std::string& into, const ListedPartner& partner);
+[[nodiscard]] ListedPartner read_listed_partner(ByteReader& from);
 
 /// One file of a list.
 struct ListedFile {
@@ -23,6 +37,8 @@ struct ListedFile {
   std::int64_t modified_ns = 0;  ///< since 1970
   std::int64_t label = 0;
   std::uint64_t offset = 0;  ///< where it begins in the archive that it lies in, if it does
+  bool has_label = true;     ///< false: the file of labels has none for it
+  std::vector<ListedPartner> partners = {};
   friend bool operator==(const ListedFile&, const ListedFile&) = default;
 };
 
@@ -43,6 +59,8 @@ struct ListingHead {
   std::vector<std::string> classes;  ///< by label: raw bytes
   std::vector<std::string> notes;    ///< SourceInfo::notes
   std::int64_t modified_ns = 0;      ///< of the newest file
+  std::string pairs = {};            ///< suffixes of the partners that its files have
+  bool has_labels = true;            ///< the samples have a label
   friend bool operator==(const ListingHead&, const ListingHead&) = default;
 };
 

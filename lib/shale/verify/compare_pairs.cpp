@@ -41,7 +41,7 @@ class PairSource {
 std::optional<Finding> compare_file(const ComparedPair& pair, const PairComparison& how) {
   const PairSource source(pair, how.archive.get());
   const SourceExtent extent = source.extent();
-  return compare_sample(pair.shard->file_of_field(how.field), pair.place,
+  return compare_sample(pair.shard->file_of_field(pair.field), pair.place,
                         {.bytes = extent.bytes,
                          .read =
                              [&](std::uint64_t offset, std::span<std::byte> into) {
@@ -81,10 +81,11 @@ std::optional<Finding> compare_list(const ComparedPair& pair, const PairComparis
 std::optional<Finding> compare_pair(const ComparedPair& pair, const PairComparison& how,
                                     unsigned thread) {
   if (!how.compares_payload) return std::nullopt;
+  const bool is_worked_on = how.work != nullptr && pair.field == how.field;
   std::optional<Finding> finding = how.frames != nullptr ? compare_list(pair, how, thread)
-                                   : how.work != nullptr ? compare_worked_on(pair, how, thread)
+                                   : is_worked_on        ? compare_worked_on(pair, how, thread)
                                                          : compare_file(pair, how);
-  if (finding) name_place(*finding, pair, pair.shard->file_of_field(how.field));
+  if (finding) name_place(*finding, pair, pair.shard->file_of_field(pair.field));
   return finding;
 }
 

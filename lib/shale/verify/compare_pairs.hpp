@@ -24,6 +24,7 @@ struct ComparedPair {
   std::uint64_t row;
   FieldPlace place;
   std::shared_ptr<const ShardReader> shard;
+  std::size_t field;  ///< of the dataset: that of the image, or of a file beside it
 };
 
 /// How pairs are compared.

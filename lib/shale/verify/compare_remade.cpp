@@ -12,6 +12,7 @@
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/sources/archive_tree.hpp"
+#include "shale/sources/file_pairs.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/sources/sample_choice.hpp"
 #include "shale/sources/sought_files.hpp"
@@ -42,6 +43,9 @@ InputRequest input_of(const Manifest& manifest, const VerifyRequest& request, bo
   if (is_folder) {
     if (!manifest.classes.empty()) input.classes_from = request.dataset;
     input.suffixes = option_of(manifest, kSuffixesOption);
+    input.label_column = request.label_column;
+    input.key_column = request.key_column;
+    input.pair_suffixes = option_of(manifest, kPairsOption);
     input.hidden =
         option_of(manifest, "hidden") == "keep" ? HiddenPolicy::keep : HiddenPolicy::skip;
     input.allow_empty = true;

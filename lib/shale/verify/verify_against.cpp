@@ -22,12 +22,14 @@
 #include "shale/shards/place.hpp"
 #include "shale/sources/archive_tree.hpp"
 #include "shale/sources/array_source.hpp"
+#include "shale/sources/file_pairs.hpp"
 #include "shale/sources/frames_source.hpp"
 #include "shale/sources/sample_choice.hpp"
 #include "shale/sources/sought_files.hpp"
 #include "shale/sources/tar_stream.hpp"
 #include "shale/verify/compare_pairs.hpp"
 #include "shale/verify/compare_remade.hpp"
+#include "shale/verify/compared_entry.hpp"
 
 // Both sides are lists of (key, where): one of the source's files, one of the set's rows and of
 // what was skipped. Sorted by key they are joined; the pairs are compared byte by byte in the
@@ -42,47 +44,7 @@ constexpr std::string_view kComparesAll =
     "compared as a "
     "whole";
 constexpr std::uint64_t kSkipped = ~std::uint64_t{0};
-
-// The key so that entries sort by it whatever follows, and whatever bytes it has: NUL is written
-// NUL 1, the end NUL NUL.
-std::string entry_of(std::string_view key, std::uint64_t first, std::uint64_t second,
-                     std::uint64_t third = 0) {
-  std::string entry;
-  for (const char c : key) {
-    entry += c;
-    if (c == '\0') entry += '\1';
-  }
-  entry.append(2, '\0');
-  for (const std::uint64_t number : {first, second, third}) entry += as_text(bytes_of(number));
-  return entry;
-}
-
-struct Entry {
-  std::string_view sort_key;  // with its end
-  // Of the source: label, offset in the archive, bytes. Of the dataset: number of the shard, row.
-  std::uint64_t first, second, third;
-
-  [[nodiscard]] std::string key() const {
-    std::string key;
-    for (std::size_t i = 0; i + 2 < sort_key.size(); ++i) {
-      key += sort_key[i];
-      if (sort_key[i] == '\0') ++i;
-    }
-    return key;
-  }
-};
-
-std::optional<Entry> next_entry(ExternalSorter& list) {
-  const std::optional<std::string_view> text = list.next();
-  if (!text) return std::nullopt;
-  constexpr std::size_t kNumbersBytes = 3 * sizeof(std::uint64_t);
-  ByteReader numbers(as_bytes(text->substr(text->size() - kNumbersBytes)));
-  Entry entry{text->substr(0, text->size() - kNumbersBytes), 0, 0, 0};
-  entry.first = numbers.read_u64();
-  entry.second = numbers.read_u64();
-  entry.third = numbers.read_u64();
-  return entry;
-}
+constexpr std::uint64_t kLacksSomething = 1;  // of a sample of the source: ComparedEntry::second
 
 HiddenPolicy hidden_policy_of(const Manifest& manifest) {
   for (const auto& [name, value] : manifest.options) {
@@ -131,12 +93,47 @@ class Comparison {
 
  private:
   void list_source(Source& source, ExternalSorter& list) {
+    const std::optional<std::size_t> label = source.info().schema.find("label");
     while (const std::optional<PendingSample> sample = source.next(1)) {
       events_.stop_if_asked();
-      list.add(entry_of(sample->key, static_cast<std::uint64_t>(sample->cells[1].integer),
-                        sample->files.front().offset, sample->bytes));
+      const std::int64_t number = label ? sample->cells[*label].integer : 0;
+      const std::uint64_t more = sample->lacks.empty() ? 0 : kLacksSomething;
+      std::string entry = entry_of(sample->key, static_cast<std::uint64_t>(number), more);
+      // Of a list they are its frames, which the folder tells.
+      if (how_.frames == nullptr) append_files(entry, *sample);
+      list.add(entry);
     }
     list.finish();
+  }
+
+  // u64 offset, u64 bytes of the file with the key's name; of each file behind it u32 field of the
+  // dataset, u64 offset, u64 bytes, u32 length, path.
+  void append_files(std::string& entry, const PendingSample& sample) const {
+    for (const PendingFile& file : sample.files) {
+      const bool is_first = file.field == 0;
+      if (!is_first)
+        entry.append(as_text(bytes_of(static_cast<std::uint32_t>(field_of_[file.field]))));
+      entry.append(as_text(bytes_of(file.offset))).append(as_text(bytes_of(file.bytes)));
+      if (is_first) continue;
+      entry.append(as_text(bytes_of(static_cast<std::uint32_t>(file.path.size()))));
+      entry.append(file.path);
+    }
+  }
+
+  void add_files(const ComparedEntry& source, const IndexRow& row, ComparedPair pair) {
+    ByteReader files(as_bytes(source.more));
+    pair.offset = files.read_u64();
+    pair.bytes = files.read_u64();
+    pair.place = row.cells[pair.field].place;
+    pairs_.push_back(pair);
+    while (!files.at_end()) {
+      pair.field = files.read_u32();
+      pair.offset = files.read_u64();
+      pair.bytes = files.read_u64();
+      pair.path = as_text(files.read_bytes(files.read_u32()));
+      pair.place = row.cells[pair.field].place;
+      pairs_.push_back(pair);
+    }
   }
 
   void list_dataset(ExternalSorter& list) {
@@ -184,12 +181,21 @@ class Comparison {
                     std::max(1U, request_.jobs));
       how_.work = &*work_;
     }
+    for (const Field& field : source.schema.fields) {
+      const std::optional<std::size_t> same = manifest_.schema.find(field.name);
+      if (!same && field.name != "label") {
+        throw Error(Code::mismatch, "dataset has no field '{}' to compare with files",
+                    printable(field.name))
+            .at(request_.dataset);
+      }
+      field_of_.push_back(same.value_or(0));
+    }
     if (compares_labels_) label_ = manifest_.schema.find("label");
     source_classes_ = source.classes;
   }
 
   void join(ExternalSorter& theirs, ExternalSorter& ours) {
-    std::optional<Entry> source = next_entry(theirs), sample = next_entry(ours);
+    std::optional<ComparedEntry> source = next_entry(theirs), sample = next_entry(ours);
     while (source || sample) {
       events_.stop_if_asked();
       if (!sample || (source && source->sort_key < sample->sort_key)) {
@@ -204,7 +210,13 @@ class Comparison {
         sink_(finding_of(sample->key(), "sample is not in the source"));
         sample = next_entry(ours);
       } else {
-        if (sample->first != kSkipped) compare(*source, *sample);
+        if (sample->first != kSkipped && source->second == kLacksSomething) {
+          sink_(finding_of(sample->key(),
+                           "sample is incomplete in the source: a file or a label "
+                           "that belongs to it is missing"));
+        } else if (sample->first != kSkipped) {
+          compare(*source, *sample);
+        }
         source = next_entry(theirs);
         sample = next_entry(ours);
       }
@@ -212,7 +224,7 @@ class Comparison {
     }
   }
 
-  void compare(const Entry& source, const Entry& sample) {
+  void compare(const ComparedEntry& source, const ComparedEntry& sample) {
     ShardCursor& shard = open_.at(sample.first);
     const IndexRow row = shard.index->row(sample.second);
     std::string key = source.key();
@@ -221,12 +233,17 @@ class Comparison {
                     sample.second);
     std::string path = join_path(request_.against.front(), key);
     shards_of_pairs_.insert(sample.first);
-    std::vector<ArchivedFrame> frames;
-    if (tree_ && how_.frames != nullptr)
-      frames = archived_frames(*tree_, key, how_.keeps_hidden, how_.order);
-    pairs_.push_back({std::move(key), std::move(path), source.second, source.third,
-                      std::move(frames), sample.second, row.cells[how_.field].place, shard.reader});
-    if (pairs_.size() == kPairsAtOnce || shards_of_pairs_.size() == OpenShards::kMost) submit();
+    if (how_.frames != nullptr) {
+      std::vector<ArchivedFrame> frames;
+      if (tree_) frames = archived_frames(*tree_, key, how_.keeps_hidden, how_.order);
+      pairs_.push_back({std::move(key), std::move(path), 0, 0, std::move(frames), sample.second,
+                        row.cells[how_.field].place, shard.reader, how_.field});
+    } else {
+      add_files(
+          source, row,
+          {std::move(key), std::move(path), 0, 0, {}, sample.second, {}, shard.reader, how_.field});
+    }
+    if (pairs_.size() >= kPairsAtOnce || shards_of_pairs_.size() == OpenShards::kMost) submit();
   }
 
   void compare_label(const std::string& key, std::int64_t expected, std::int64_t found,
@@ -289,6 +306,7 @@ class Comparison {
   PairComparison how_ = {};
   std::optional<std::size_t> label_;
   std::vector<std::string> source_classes_;
+  std::vector<std::size_t> field_of_;               // of the dataset, for each of the source
   OrderedPipeline<std::vector<Finding>> pipeline_;  // last: its tasks use the others
 };
 
@@ -411,6 +429,13 @@ std::string suffixes_of(const Manifest& manifest) {
   return {};
 }
 
+std::string pairs_of(const Manifest& manifest) {
+  for (const auto& [name, value] : manifest.options) {
+    if (name == kPairsOption) return value;
+  }
+  return {};
+}
+
 // Whoever wrote the file: what a folder becomes.
 bool holds_files_of_folder(const Manifest& manifest) {
   if (!manifest.layout.is_of_one_file()) return true;
@@ -477,7 +502,10 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
                        .scratch_folder = temporary_folder(),
                        .memory_bytes = request.memory_bytes / 4,
                        .all_memory_bytes = request.memory_bytes,
-                       .stop_if_asked = [&] { events.stop_if_asked(); }};
+                       .stop_if_asked = [&] { events.stop_if_asked(); },
+                       .label_column = request.label_column,
+                       .key_column = request.key_column,
+                       .pair_suffixes = is_of_frames ? "" : pairs_of(manifest)};
   folder.tree = open_tree_of_archive(folder);
   const std::unique_ptr<Source> source = is_of_frames ? open_frames(folder) : open_folder(folder);
   if (!manifest.runs.empty()) {

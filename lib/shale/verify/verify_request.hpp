@@ -23,8 +23,9 @@ struct VerifyRequest {
   /// The source that must hold the same samples: a folder, a dataset, or arrays ("name=file");
   /// empty: none.
   std::vector<std::string> against;
-  std::string labels_file;   ///< the labels of a flat folder to compare with
-  std::string index_folder;  ///< of a file of another tool
+  std::string labels_file;                         ///< the labels of a flat folder to compare with
+  std::string label_column = {}, key_column = {};  ///< of labels_file
+  std::string index_folder;                        ///< of a file of another tool
   std::string generator;
   unsigned jobs = 1;
   std::uint64_t memory_bytes = 256 << 20;

@@ -133,9 +133,21 @@ TEST_CASE("folder source: labels of a file go to the images that they name") {
   CHECK(samples_of(request) == Samples{{"2.jpg", 0}, {"sub/1.jpg", 1}});
 }
 
-TEST_CASE("folder source: an image without label and a label without image are refused") {
+TEST_CASE("folder source: an image without label lacks it, and a label without image is ignored") {
   const Folder folder({"1.jpg", "2.jpg"});
   FolderRequest request = folder.request();
+  request.labels_file = folder.dir / "labels.csv";
+  write_file(request.labels_file, "1.jpg,7\n3.jpg,8\n");
+  const std::unique_ptr<Source> source = open_folder(request);
+  CHECK(source->info().ignored == 1);
+  CHECK(source->next(1)->lacks.empty());
+  CHECK(source->next(1)->lacks == "row in " + request.labels_file);
+}
+
+TEST_CASE("folder source: an image without label and a label without image are refused if asked") {
+  const Folder folder({"1.jpg", "2.jpg"});
+  FolderRequest request = folder.request();
+  request.refuses_incomplete = true;
   request.labels_file = folder.dir / "labels.csv";
   struct Row {
     std::string text, where;

@@ -19,7 +19,10 @@ using namespace test;
 struct Labels {
   explicit Labels(const std::string& content, bool has_class_table = false) {
     write_file(dir / "labels.csv", content);
-    LabelList list(dir / "labels.csv", dir.path(), 1 << 20, 64 << 20, has_class_table, [] {});
+    LabelList list({.file = {.path = dir / "labels.csv"},
+                    .scratch_folder = dir.path(),
+                    .all_memory_bytes = 64 << 20,
+                    .has_class_table = has_class_table});
     are_numbers = list.are_numbers();
     names = list.class_names();
     while (std::optional<LabelList::Row> row = list.next()) {

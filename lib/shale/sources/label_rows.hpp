@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shale {
+
+/// A labels file, and where in it keys and labels stand: the names of columns, or of members of
+/// JSON objects. Empty names: as the file itself tells.
+struct LabelFile {
+  std::string path;
+  std::string label_column = {}, key_column = {};
+};
+
+/// What a labels file is, by its content.
+enum class LabelForm {
+  table,         ///< rows of a key and a label
+  kaggle,        ///< LOC_val_solution.csv: ImageId,PredictionString; the label is the first word
+  ground_truth,  ///< ILSVRC's ground truth: a number in each line, for the files in sorted order
+};
+
+struct LabelRow {
+  std::uint64_t number = 0;  ///< of the row or the line, from 1
+  std::string_view key;      ///< of ground truth: empty
+  std::string_view label;    ///< without blanks around it
+};
+
+/// Reads the rows of a labels file: CSV, TSV, two words per line, JSON lines, or a known form.
+/// Memory: one row. Errors: Code::bad_content, with the row's number, for an invalid file, a column
+/// that is not there or comes twice, a row without one of them, an empty key or label, a label that
+/// is neither a string nor a number; Code::usage for columns of a file that has none.
+[[nodiscard]] LabelForm read_label_rows(const LabelFile& file,
+                                        const std::function<void(const LabelRow&)>& use);
+
+/// The synsets of ILSVRC by their numbers, from 1: those of the file beside `ground_truth`, a
+/// map_clsloc.txt ("n02119789 1 kit_fox") or the meta.mat of the devkit; `from` becomes its path.
+/// Errors: Code::bad_content if there is none, or it is not such a list.
+struct SynsetNumbers {
+  std::string from;
+  std::vector<std::string> names;  ///< that of number 1 first
+};
+[[nodiscard]] SynsetNumbers synsets_beside(const std::string& ground_truth);
+
+}  // namespace shale

@@ -1,0 +1,59 @@
+#include "shale/sources/pending_file.hpp"
+
+#include <utility>
+
+#include "shale/shards/naming.hpp"
+#include "shale/sources/file_pairs.hpp"
+
+namespace shale {
+namespace {
+
+std::string partner_path(const std::string& root, std::string_view path, std::string_view suffix) {
+  const std::size_t name = path.rfind('/') + 1;  // 0 without a slash
+  std::string partner(path.substr(0, name));
+  return join_path(root, partner.append(pair_name_of(path.substr(name))).append(suffix));
+}
+
+}  // namespace
+
+PendingSample pending_sample(ListedFile file, const ListedFolder& folder) {
+  PendingSample sample;
+  sample.bytes = file.bytes;
+  sample.archive = folder.archive;
+  // The time of an archive is compared as a whole.
+  const bool compares_times = folder.compares_times && !folder.archive;
+  sample.cells.resize(folder.fields);
+  sample.cells[0].place = {.offset = file.offset, .length = file.bytes};
+  const std::size_t first = folder.has_labels ? 2 : 1;
+  if (folder.has_labels) sample.cells[1].integer = file.label;
+  sample.files.reserve(1 + file.partners.size());
+  sample.files.push_back({.path = join_path(folder.root, file.path),
+                          .bytes = file.bytes,
+                          .modified_ns = compares_times ? file.modified_ns : 0,
+                          .offset = file.offset});
+  if (!file.has_label) {
+    sample.lacks = "row in " + folder.labels_file;
+    sample.lacks_row = true;
+  }
+  if (first + file.partners.size() > folder.fields)
+    throw Error(Code::damaged, "a listed file has more partners than there are fields")
+        .at(file.path);
+  for (std::size_t i = 0; i < file.partners.size(); ++i) {
+    const ListedPartner& partner = file.partners[i];
+    sample.bytes += partner.bytes;
+    sample.cells[first + i].place = {.offset = partner.offset, .length = partner.bytes};
+    if (partner.suffix.empty()) {
+      if (sample.lacks.empty()) sample.lacks = "partner ." + suffixes_in(folder.pairs)[i];
+      continue;
+    }
+    sample.files.push_back({.path = partner_path(folder.root, file.path, partner.suffix),
+                            .bytes = partner.bytes,
+                            .modified_ns = compares_times ? partner.modified_ns : 0,
+                            .field = first + i,
+                            .offset = partner.offset});
+  }
+  sample.key = std::move(file.path);
+  return sample;
+}
+
+}  // namespace shale

@@ -1,0 +1,102 @@
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "shale/base/error.hpp"
+#include "shale/sources/file_pairs.hpp"
+
+#include "tests/support/temp_dir.hpp"
+
+namespace shale {
+namespace {
+
+using namespace test;
+
+// Names of files in one folder: images end in .jpg or .png, the others may be partners.
+struct Pairing {
+  explicit Pairing(const std::vector<std::string>& names) : pairs(dir.path(), 3 << 20, [] {}) {
+    for (const std::string& name : names) {
+      const std::string_view shared = pair_name_of(name);
+      if (is_image(name)) continue;
+      pairs.add_file("cat", shared, std::string_view(name).substr(shared.size() + 1),
+                     {.directory = "cat", .name = name, .bytes = name.size()});
+    }
+    for (const std::string& name : names) {
+      if (is_image(name)) pairs.add_sample("cat", pair_name_of(name), name.substr(name.rfind('.')));
+    }
+  }
+  static bool is_image(std::string_view name) {
+    return name.ends_with(".jpg") || name.ends_with(".png");
+  }
+  void match(PairPolicy policy) {
+    pairs.match_all([this](std::string_view, std::string_view name) { unused.emplace_back(name); },
+                    policy, "root");
+  }
+  TempDir dir;
+  FilePairs pairs;
+  std::vector<std::string> unused;
+};
+
+using Names = std::vector<std::string>;
+
+TEST_CASE("file pairs: what every image has becomes a field, sorted by suffix") {
+  Pairing pairing({"1.jpg", "1.txt", "1.json", "2.jpg", "2.json", "2.TXT", "2.cls", "README.md"});
+  pairing.match(PairPolicy::automatic);
+  CHECK(suffixes_text(pairing.pairs.fields()) == "json,txt");
+  CHECK(pairing.pairs.fields()[1].kind == Kind::text);
+  CHECK(pairing.unused == Names{"2.cls", "README.md"});
+  const std::vector<ListedPartner> first = pairing.pairs.next(), second = pairing.pairs.next();
+  CHECK(first[0].suffix == ".json");
+  CHECK(first[0].bytes == 6);
+  CHECK(second[1].suffix == ".TXT");
+  CHECK(pairing.pairs.incomplete() == 0);
+}
+
+TEST_CASE("file pairs: where one image lacks it there is none, but with the policy on") {
+  const Names names = {"1.jpg", "1.txt", "2.jpg"};
+  Pairing automatic(names), on(names);
+  automatic.match(PairPolicy::automatic);
+  CHECK(automatic.pairs.fields().empty());
+  CHECK(automatic.unused == Names{"1.txt"});
+  on.match(PairPolicy::on);
+  CHECK(suffixes_text(on.pairs.fields()) == "txt");
+  CHECK(on.pairs.incomplete() == 1);
+  CHECK(on.pairs.next()[0].suffix == ".txt");
+  CHECK(on.pairs.next()[0].suffix.empty());
+}
+
+TEST_CASE("file pairs: two images of one name share their partners") {
+  Pairing pairing({"1.jpg", "1.png", "1.txt"});
+  pairing.match(PairPolicy::automatic);
+  CHECK(pairing.pairs.next()[0].suffix == ".txt");
+  CHECK(pairing.pairs.next()[0].suffix == ".txt");
+  CHECK(pairing.unused.empty());
+}
+
+TEST_CASE("file pairs: a name that numbered images share pairs nothing") {
+  Pairing pairing({"frame.1.jpg", "frame.2.jpg", "frame.1.txt", "frame.2.txt"});
+  pairing.match(PairPolicy::automatic);
+  CHECK(pairing.pairs.fields().empty());
+  CHECK(pairing.unused.size() == 2);
+}
+
+TEST_CASE("file pairs: two files of one name and suffix are an error that names both") {
+  Pairing pairing({"1.jpg", "1.txt", "1.TXT"});
+  const Error error = error_of([&] { pairing.match(PairPolicy::on); });
+  CHECK(error.code() == Code::bad_content);
+  CHECK(error.file() == "root/cat/1.txt");
+  CHECK(std::string(error.what()).find("1.TXT") != std::string::npos);
+}
+
+TEST_CASE("file pairs: names of fields follow from suffixes") {
+  CHECK(pair_field_of("Meta.JSON")->name == "meta_json");
+  CHECK(pair_field_of("key")->name == "key_file");
+  CHECK(pair_field_of("image")->name == "image_file");
+  CHECK_FALSE(pair_field_of("a,b").has_value());
+  CHECK_FALSE(pair_field_of("\x01").has_value());
+  CHECK_FALSE(pair_field_of("\xff").has_value());
+}
+
+}  // namespace
+}  // namespace shale
