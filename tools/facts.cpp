@@ -236,7 +236,8 @@ std::string shapes_text(const ImageSizes& sizes) {
   constexpr std::size_t kShown = 5;
   std::vector<std::pair<std::uint64_t, std::string>> shapes;
   for (const auto& [aspect, count] : sizes.aspects)
-    shapes.emplace_back(count, fmt::format("{} of {}:{}", format_count(count), aspect[0], aspect[1]));
+    shapes.emplace_back(count,
+                        fmt::format("{} of {}:{}", format_count(count), aspect[0], aspect[1]));
   std::ranges::stable_sort(shapes, std::greater<>(), [](const auto& shape) { return shape.first; });
   std::string text;
   for (std::size_t i = 0; i < std::min(kShown, shapes.size()); ++i)
