@@ -133,9 +133,7 @@ class ArchiveTree final : public FileTree {
     // The last part of what the links lead to.
     const std::optional<Node> node = go("", path, path, links);
     if (node && node->kind == Node::Kind::folder) return node->path;
-    throw Error(Code::not_found, "is not a folder of the archive")
-        .at(join_path(limits_.root, folder))
-        .hint("list what it holds with 'tar --list'");
+    throw no_folder_of_archive(join_path(limits_.root, folder));
   }
 
   // Mirrors io/walk: what it does with an entry of a folder, this does with a member.

@@ -333,12 +333,8 @@ class FolderSource final : public Source {
       walk_files(classes[rank], [&](const std::string& folder, const WalkedFile& file) {
         add(static_cast<std::uint32_t>(rank), folder, file, *label);
       });
-      if (files_.count() == before && !request_.allow_empty) {
-        throw Error(Code::bad_content, "class '{}' has no {}", printable(classes[rank]),
-                    sought_.described())
-            .at(join_path(request_.root, classes[rank]))
-            .hint("remove the folder, or pass --allow-empty to keep the class without samples");
-      }
+      if (files_.count() == before && !request_.allow_empty)
+        throw sought_.none_in_class(classes[rank], join_path(request_.root, classes[rank]));
     }
     finish_list();
   }
@@ -364,12 +360,7 @@ class FolderSource final : public Source {
                   files += sought_.takes(file.name) ? 1 : 0;
                 });
     if (files == 0) return;
-    throw Error(Code::bad_content, "hidden folder holds {} and may be a class",
-                sought_.counted(files))
-        .at(join_path(request_.root, name))
-        .hint(
-            "pass --hidden skip to leave it out, or --hidden keep to include it as torchvision "
-            "does");
+    throw SoughtFiles::in_hidden_class(sought_.counted(files), join_path(request_.root, name));
   }
 
   void refuse_what_is_no_image_folder(const std::vector<std::string>& classes) {
@@ -393,17 +384,15 @@ class FolderSource final : public Source {
   }
 
   Error no_files() {
-    return Error(Code::bad_content, "holds no {}", sought_.described())
-        .at(request_.root)
-        .hint(sought_.are_images()
-                  ? "an image is a file with the suffix .jpg .jpeg .png .ppm .bmp .pgm .tif .tiff "
-                    "or .webp; --allow-empty makes an empty dataset"
-                  : "--allow-empty makes an empty dataset");
+    Error error = sought_.none_in(request_.root);
+    if (!sought_.are_images()) return error;
+    return error.hint(
+        "an image is a file with the suffix .jpg .jpeg .png .ppm .bmp .pgm .tif .tiff or .webp; "
+        "--allow-empty makes an empty dataset");
   }
 
   Error no_class_folders() const {
-    return Error(Code::bad_content, "holds {} but no class folders", sought_.counted(loose_files_))
-        .at(request_.root)
+    return sought_.none_in_classes(loose_files_, request_.root)
         .hint(fmt::format(
             "pass --labels FILE (CSV: path,label), or move the {}s into one folder per class",
             sought_.one()));

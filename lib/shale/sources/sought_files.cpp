@@ -84,6 +84,30 @@ std::string SoughtFiles::described() const {
   return fmt::format("files with the suffix {}", fmt::join(suffixes_, " or "));
 }
 
+Error SoughtFiles::none_in(const std::string& root) const {
+  return Error(Code::bad_content, "holds no {}", described())
+      .at(root)
+      .hint("--allow-empty makes an empty dataset");
+}
+
+Error SoughtFiles::none_in_class(std::string_view name, const std::string& path) const {
+  return Error(Code::bad_content, "class '{}' has no {}", printable(name), described())
+      .at(path)
+      .hint("remove the folder, or pass --allow-empty to keep the class without samples");
+}
+
+Error SoughtFiles::none_in_classes(std::uint64_t loose, const std::string& root) const {
+  return Error(Code::bad_content, "holds {} but no class folders", counted(loose)).at(root);
+}
+
+Error SoughtFiles::in_hidden_class(std::string_view what, const std::string& path) {
+  return Error(Code::bad_content, "hidden folder holds {} and may be a class", what)
+      .at(path)
+      .hint(
+          "pass --hidden skip to leave it out, or --hidden keep to include it as torchvision "
+          "does");
+}
+
 std::string suffixes_option(std::string_view text) {
   if (text.empty()) (void)suffix_of(text, text);
   return SoughtFiles(text).text();

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "shale/base/error.hpp"
+
 namespace shale {
 
 /// The option of manifests that holds SoughtFiles::text().
@@ -34,6 +36,17 @@ class SoughtFiles {
   [[nodiscard]] std::string counted(std::uint64_t count) const;
   /// "images", or "files with the suffix .mp4 or .wav".
   [[nodiscard]] std::string described() const;
+
+  // Errors of what is read as a folder: Code::bad_content.
+
+  /// Nothing at all in it; images have another hint in a folder.
+  [[nodiscard]] Error none_in(const std::string& root) const;
+  /// `path` is that of a class, of this name.
+  [[nodiscard]] Error none_in_class(std::string_view name, const std::string& path) const;
+  /// There are files, but none in a class. The hint is the caller's.
+  [[nodiscard]] Error none_in_classes(std::uint64_t loose, const std::string& root) const;
+  /// `what` is in a folder whose name begins with a dot.
+  [[nodiscard]] static Error in_hidden_class(std::string_view what, const std::string& path);
 
  private:
   std::vector<std::string> suffixes_;  // with the dot

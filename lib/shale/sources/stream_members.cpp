@@ -96,12 +96,8 @@ std::optional<StreamMember> StreamMembers::in_folder(TarMember member) {
   }
   if (!folder_.empty()) {
     const bool is_above = folder_ == path || folder_.starts_with(path + '\0');
-    if (is_above && (member.type == TarMember::Type::symbolic_link)) {
-      throw Error(Code::unsupported, "is a link to {}, which a stream cannot follow",
-                  printable(member.target))
-          .at(join_path(name(), slashed(path)))
-          .hint("decompress the archive to a .tar file, which is read in place");
-    }
+    if (is_above && member.type == TarMember::Type::symbolic_link)
+      throw link_in_stream(join_path(name(), slashed(path)), member.target);
     if (path == folder_ && member.type == TarMember::Type::folder) has_folder_ = true;
     if (!path.starts_with(folder_ + '\0')) return std::nullopt;
     has_folder_ = true;
@@ -141,15 +137,20 @@ void StreamMembers::read_data(std::span<std::byte> into) {
     outer_.end_at(stream_->position());
 }
 
+Error link_in_stream(const std::string& path, std::string_view target) {
+  return Error(Code::unsupported, "is a link to {}, which a stream cannot follow",
+               printable(target))
+      .at(path)
+      .hint("decompress the archive to a .tar file, which is read in place");
+}
+
 void StreamMembers::skip_data() {
   if (!stream_->skip_to(data_end_)) outer_.end_at(stream_->position());
 }
 
 void StreamMembers::refuse_missing_folder() const {
   if (has_folder_) return;
-  throw Error(Code::not_found, "is not a folder of the archive")
-      .at(join_path(name(), shown_folder_))
-      .hint("list what it holds with 'tar --list'");
+  throw no_folder_of_archive(join_path(name(), shown_folder_));
 }
 
 }  // namespace shale

@@ -5,8 +5,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "shale/base/error.hpp"
 #include "shale/format/source.hpp"
 #include "shale/io/unpacked_stream.hpp"
 #include "shale/wire/tar_reader.hpp"
@@ -22,6 +24,9 @@ struct StreamMember {
   bool is_archive = false;  ///< such an archive itself: a folder; `path` is without its suffix
   std::uint64_t header = 0, bytes = 0;
 };
+
+/// The error for a link, which may lead to a member that comes later, or came before.
+[[nodiscard]] Error link_in_stream(const std::string& path, std::string_view target);
 
 /// The members of a tar archive as they come, those of archives in it included, in the stream's
 /// order. Errors name the stream, the byte (of the decompressed one), and the member. One thread.

@@ -217,6 +217,12 @@ class Listing {
 
 }  // namespace
 
+Error no_folder_of_archive(const std::string& path) {
+  return Error(Code::not_found, "is not a folder of the archive")
+      .at(path)
+      .hint("list what it holds with 'tar --list'");
+}
+
 std::string path_in_archive(std::string_view name) {
   const auto leads_out = [name] {
     return Error(Code::bad_content, "{} leads out of the archive", printable(name))

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "shale/base/error.hpp"
 #include "shale/io/archive_file.hpp"
 #include "shale/sources/member_table.hpp"
 
@@ -14,6 +15,9 @@ namespace shale {
 /// that "" is the root. Errors: Code::bad_content for one that leads out of the archive, "../x" and
 /// "/x".
 [[nodiscard]] std::string path_in_archive(std::string_view name);
+
+/// The error for the path of a folder that an archive does not have.
+[[nodiscard]] Error no_folder_of_archive(const std::string& path);
 
 struct TarListing {
   const ArchiveFile& archive;

@@ -139,7 +139,8 @@ class TarStreamSource final : public Source {
       return false;
     }
     // What a symbolic link leads to may be a folder: its name says nothing.
-    if (member.type == TarMember::Type::symbolic_link) throw link_in_stream(member);
+    if (member.type == TarMember::Type::symbolic_link)
+      throw link_in_stream(join_path(root_, member.path), member.target);
     if (is_of_root) {
       ignore(path, "beside the class folders");
       loose_files_ += sought_.takes(name) ? 1 : 0;
@@ -154,7 +155,8 @@ class TarStreamSource final : public Source {
       ignore(path, sought_.are_images() ? "not the suffix of an image" : "not a suffix of --ext");
       return false;
     }
-    if (member.type == TarMember::Type::hard_link) throw link_in_stream(member);
+    if (member.type == TarMember::Type::hard_link)
+      throw link_in_stream(join_path(root_, member.path), member.target);
     return true;
   }
 
@@ -166,23 +168,11 @@ class TarStreamSource final : public Source {
     return classes_.meet(path.substr(0, path.find('/')), place);
   }
 
-  [[nodiscard]] Error link_in_stream(const StreamMember& member) const {
-    return Error(Code::unsupported, "is a link to {}, which a stream cannot follow",
-                 printable(member.target))
-        .at(join_path(root_, member.path))
-        .hint("decompress the archive to a .tar file, which is read in place");
-  }
-
   // A folder at the top whose name begins with a dot, with a file that would be a sample.
   void refuse_hidden_class(std::string_view hidden, std::string_view path) const {
     const bool is_class = hidden.size() < path.size() && hidden.find('/') == std::string_view::npos;
     if (request_.hidden != HiddenPolicy::unset || !is_class) return;
-    throw Error(Code::bad_content, "hidden folder holds {}, and may be a class",
-                sought_.described())
-        .at(join_path(root_, hidden))
-        .hint(
-            "pass --hidden skip to leave it out, or --hidden keep to include it as torchvision "
-            "does");
+    throw SoughtFiles::in_hidden_class(sought_.described(), join_path(root_, hidden));
   }
 
   void refuse_too_large(const StreamMember& member) const {
@@ -244,22 +234,15 @@ class TarStreamSource final : public Source {
 
   void refuse_no_samples() const {
     if (samples_ == 0 && loose_files_ > 0) {
-      throw Error(Code::bad_content, "holds {} but no class folders", sought_.counted(loose_files_))
-          .at(root_)
+      throw sought_.none_in_classes(loose_files_, root_)
           .hint(
               "decompress the archive to a .tar file, which is read in place, and pass --labels "
               "FILE (CSV: path,label)");
     }
     if (request_.allow_empty) return;
-    if (const std::string* name = classes_.first_empty()) {
-      throw Error(Code::bad_content, "class '{}' has no {}", printable(*name), sought_.described())
-          .at(join_path(root_, *name))
-          .hint("leave the folder out, or pass --allow-empty to keep the class without samples");
-    }
-    if (samples_ > 0) return;
-    throw Error(Code::bad_content, "holds no {}", sought_.described())
-        .at(root_)
-        .hint("--allow-empty makes an empty dataset");
+    if (const std::string* name = classes_.first_empty())
+      throw sought_.none_in_class(*name, join_path(root_, *name));
+    if (samples_ == 0) throw sought_.none_in(root_);
   }
 
   void add_notes() {

@@ -157,16 +157,19 @@ class Comparison {
     list.finish();
   }
 
+  [[nodiscard]] Error lacks_field(const std::string& name, const std::string& kind = {}) const {
+    return Error(Code::mismatch, "dataset has no field '{}'{} to compare with files",
+                 printable(name), kind)
+        .at(request_.dataset);
+  }
+
   void find_fields(const SourceInfo& source) {
     const Field& compared = source.schema.fields.front();
     const std::optional<std::size_t> image = manifest_.schema.find(compared.name);
     const Kind kind =
         transform_ == nullptr ? compared.kind : transform_->output().fields.front().kind;
-    if (!image || manifest_.schema.fields[*image].kind != kind) {
-      throw Error(Code::mismatch, "dataset has no field '{}' of kind {} to compare with files",
-                  compared.name, name_of(kind))
-          .at(request_.dataset);
-    }
+    if (!image || manifest_.schema.fields[*image].kind != kind)
+      throw lacks_field(compared.name, fmt::format(" of kind {}", name_of(kind)));
     how_ = {.field = *image,
             .frames = compared.kind == Kind::list ? &format_of(manifest_) : nullptr,
             .keeps_hidden = hidden_policy_of(manifest_) == HiddenPolicy::keep,
@@ -183,11 +186,7 @@ class Comparison {
     }
     for (const Field& field : source.schema.fields) {
       const std::optional<std::size_t> same = manifest_.schema.find(field.name);
-      if (!same && field.name != "label") {
-        throw Error(Code::mismatch, "dataset has no field '{}' to compare with files",
-                    printable(field.name))
-            .at(request_.dataset);
-      }
+      if (!same && field.name != "label") throw lacks_field(field.name);
       field_of_.push_back(same.value_or(0));
     }
     if (compares_labels_) label_ = manifest_.schema.find("label");
