@@ -152,6 +152,7 @@ const Command& command_named(const std::string& name) {
 int run_command(const Command& command, const std::vector<std::string>& words) {
   CommandLine line(command);
   if (!line.parse(words)) return kDone;
+  (void)was_interrupted();  // from here on a signal is heard, before anything is read
   if (line.progress_mode() != Progress::Mode::json) return command.run(line);
   tell_event(command.name, "start");
   int exit_code = kBug;

@@ -365,7 +365,7 @@ class FolderSource final : public Source {
 
   void refuse_what_is_no_image_folder(const std::vector<std::string>& classes) {
     if (classes.empty() && loose_files_ > 0) throw no_class_folders();
-    if (classes.empty() && !request_.allow_empty) throw no_files();
+    if (classes.empty() && !request_.allow_empty) throw sought_.none_in(request_.root);
     if (!classes.empty() && std::all_of(classes.begin(), classes.end(), is_split_name))
       throw splits(classes);
   }
@@ -381,14 +381,6 @@ class FolderSource final : public Source {
                               ? "; give the others --classes-from its dataset"
                               : "; 'shale convert' of the folder itself makes a dataset of each in "
                                 "a directory"));
-  }
-
-  Error no_files() {
-    Error error = sought_.none_in(request_.root);
-    if (!sought_.are_images()) return error;
-    return error.hint(
-        "an image is a file with the suffix .jpg .jpeg .png .ppm .bmp .pgm .tif .tiff or .webp; "
-        "--allow-empty makes an empty dataset");
   }
 
   Error no_class_folders() const {
@@ -420,7 +412,7 @@ class FolderSource final : public Source {
     walk_files("",
                [&](const std::string& folder, const WalkedFile& file) { found.add(folder, file); });
     found.finish();
-    if (found.count() == 0 && !request_.allow_empty) throw no_files();
+    if (found.count() == 0 && !request_.allow_empty) throw sought_.none_in(request_.root);
     const bool is_given = !request_.classes_from.empty();
     LabelList labels({.file = {.path = request_.labels_file,
                                .label_column = request_.label_column,
@@ -461,7 +453,7 @@ class FolderSource final : public Source {
 
   void finish_list() {
     files_.finish();
-    if (files_.count() == 0 && !request_.allow_empty) throw no_files();
+    if (files_.count() == 0 && !request_.allow_empty) throw sought_.none_in(request_.root);
     if (loose_files_ > 0 && has_labels_) {
       info_.notes.push_back(fmt::format(
           "{} left out, as torchvision does",

@@ -39,7 +39,7 @@ class SoughtFiles {
 
   // Errors of what is read as a folder: Code::bad_content.
 
-  /// Nothing at all in it; images have another hint in a folder.
+  /// Nothing at all in it.
   [[nodiscard]] Error none_in(const std::string& root) const;
   /// `path` is that of a class, of this name.
   [[nodiscard]] Error none_in_class(std::string_view name, const std::string& path) const;

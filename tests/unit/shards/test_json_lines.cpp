@@ -30,7 +30,7 @@ TEST_CASE("json lines: members come with their kinds, strings decoded, the rest 
   CHECK(members_in("\xEF\xBB\xBF{\"a\": \"x\\u00e9\\n\", \"b\":-12 ,\"c\":1.50}\r\n\n{}\n"
                    "{\"n\":{\"q\":[1,\"}\"]},\"t\":true,\"z\":null}") ==
         std::vector<std::string>{"1:a=x\xc3\xa9\n(a string)", "1:b=-12(an integer)",
-                                 "1:c=1.50(a real)", "4:n={\"q\":[1,\"}\"]}(nested)",
+                                 "1:c=1.50(a real)", "4:n={\"q\":[1,\"}\"]}(an array or object)",
                                  "4:t=true(a boolean)", "4:z=null(null)"});
 }
 
