@@ -87,11 +87,11 @@ class InputsWithoutSamples(FaultCase):
             self.assertEqual([shard["samples"] for shard in manifest["shards"]], [[], [1], [2], [2, 1]][count])
             self.assertEqual(len(os.listdir(out)), 1 + 3 * len(manifest["shards"]) + (count > 0))  # images.csv: gray is odd
 
-    def test_a_folder_of_splits_is_refused_with_what_to_do(self):
+    def test_a_folder_of_splits_does_not_fit_into_one_file(self):
         for split in ("train", "val"):
             make_photos(self.folder / "in" / split, 2, classes=2)
-        says = [f"{self.folder}/in: ", "train, val", "--classes-from", f"{self.folder}/in/train"]
-        self.refused("convert", self.folder / "in", self.out, "--to", "record", says=says)
+        says = [f"{self.folder}/in: ", "train, val", f"{self.folder}/in/train", "a dataset of each"]
+        self.refused("convert", self.folder / "in", self.folder / "one.tfrecord", says=says)
         self.convert(self.folder / "in/train", self.folder / "train")
         self.convert(self.folder / "in/val", self.folder / "val", "--classes-from", self.folder / "train")
 

@@ -7,6 +7,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/shards/manifest_file.hpp"
@@ -89,6 +90,7 @@ void write_set_manifest(Manifest& manifest, const Format& format, const WorkFold
       manifest.files.push_back({name, file.bytes, file.hash});
     }
   }
+  sync_directory(work.path());  // a manifest never outlives the names of what it lists
   write_manifest(work.path(), manifest, for_each_shard);
 }
 
