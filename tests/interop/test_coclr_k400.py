@@ -70,7 +70,7 @@ def test_what_does_not_go_with_it_is_refused_by_name(videos, tmp_path, words, sa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_split_of_shards_is_refused_by_name(videos, tmp_path):
-    said = refusal(videos, tmp_path / "out", "--to", "record", "--group", "frames", "--split", "train=0.5,val=0.5", code=2)
-    assert "--split is for --layout coclr" in said
-    assert list(tmp_path.iterdir()) == []
+def test_a_split_of_videos_into_shards_is_a_dataset_for_each(videos, tmp_path):
+    run_shale("convert", videos, tmp_path / "out", "--to", "record", "--group", "frames", "--split", "train=0.5,val=0.5")
+    run_shale("verify", tmp_path / "out")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["train", "val"]

@@ -133,7 +133,7 @@ def test_each_argument_does_what_the_option_does(photos, tmp_path):
     (flat / "a.txt").write_text("a cat")
     columns = {"labels": tmp_path / "lines.jsonl", "label_column": "y", "key_column": "f"}
     pairs = shale.convert(flat, tmp_path / "pairs", "record", **columns)
-    assert pairs.classes == ["cat"] and shale.Dataset(pairs.output)[0]["txt"] == "a cat"
+    assert (pairs.classes, shale.Dataset(pairs.output)[0]["txt"]) == (1, "a cat")
     assert shale.verify(pairs.output, against=flat, **columns).ok
     assert "txt" not in shale.Dataset(shale.convert(flat, tmp_path / "alone", "record", pairs="off", **columns).output)[0]
 

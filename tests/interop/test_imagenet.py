@@ -126,8 +126,9 @@ def test_photos_have_256_pixels(folder, converted):
 
 
 def test_training_block_runs(folder, converted):
+    real = f"import sys; sys.path.insert(0, {str(ROOT / 'tests/interop')!r}); import conftest; conftest.real_torchvision()\n"
     done = subprocess.run(
-        [sys.executable, "-c", block("imagenet-training", "python") + "\nprint(images.shape, images.dtype, labels.dtype)"],
+        [sys.executable, "-c", real + block("imagenet-training", "python") + "\nprint(images.shape, images.dtype, labels.dtype)"],
         cwd=folder,
         capture_output=True,
         text=True,

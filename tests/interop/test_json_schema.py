@@ -93,7 +93,12 @@ def test_datasets_of_images(name, photos, tmp_path):
     printed("convert", "convert", photos, tmp_path / "out", "--to", name, "--max-errors", "1", code=4)
     info = printed("info", "info", tmp_path / "out")
     assert (info["classes"], info["class_names"], info["skipped"], info["ignored"]) == (2, ["cats", "dogs"], 1, 1)
-    assert info["images"] == {"types": {"jpeg": 3}, "odd": {"gray": 1}}
+    assert info["images"] == {
+        "types": {"jpeg": 3},
+        "odd": {"gray": 1},
+        "sizes": {"shorter": [[6, 3]], "longer": [[8, 3]], "aspects": [[4, 3, 3]]},
+        "duplicates": {"samples": 1, "relabelled": 1},
+    }
     rows = printed("ls", "ls", tmp_path / "out")["rows"]
     assert [(row["key"], row["label"], row["class"]) for row in rows[1:]] == [("cats/b.jpg", 0, "cats"), ("dogs/c.jpg", 1, "dogs")]
     assert sum(row["bytes"] for row in rows) == info["bytes"]

@@ -243,10 +243,12 @@ forked(lambda: print(sum(1 for _ in loader), flush=True))
 def test_control_c_interrupts_a_wait_and_the_program_ends(small):
     script = f"""
 import os, signal, sys, threading, time, shale.torch
+begun = threading.Event()
 def slow(sample):
+    begun.set()
     time.sleep(600)
 def interrupt():
-    time.sleep(0.5)
+    begun.wait()
     os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=interrupt, daemon=True).start()
 try:
