@@ -43,7 +43,10 @@ def photos_of(arguments):
 
 
 def multiply_photos(sample, out):
-    """Copies of real photos in 1000 class folders: n01440764_0/n01440764_tench_000.JPEG ... Real copies, no links."""
+    """Copies of real photos in 1000 class folders: n01440764_0/n01440764_tench_000.JPEG ... Real copies, no links.
+
+    Each copy has its name behind the end of the picture, so that no two are duplicates, which shale would look for and prove.
+    """
     photos = sorted(p for p in sample.rglob("*") if p.suffix.lower() in (".jpg", ".jpeg"))
     if not photos:
         raise SystemExit(f"bench: {sample} holds no JPEGs\nhint: name a folder of photos with --photos")
@@ -52,7 +55,8 @@ def multiply_photos(sample, out):
         for photo in photos:
             folder = out / f"{photo.parent.name}_{copy // 20}"
             folder.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(photo, folder / f"{photo.stem}_{copy:03}.JPEG")
+            name = f"{photo.stem}_{copy:03}.JPEG"
+            (folder / name).write_bytes(photo.read_bytes() + name.encode())
 
 
 def write_blob(photos, out):
