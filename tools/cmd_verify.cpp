@@ -7,6 +7,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/shards/place.hpp"
+#include "shale/sources/split_folders.hpp"
 #include "shale/verify/verify.hpp"
 
 #include "tools/command.hpp"
@@ -164,17 +165,6 @@ Verified verify_one(const VerifyRequest& request, const CommonOptions& common, P
   return verified;
 }
 
-// The source of one of several splits: the folder of its name, where the source is a folder of
-// splits too; else the splits were made of all of it.
-std::vector<std::string> source_of_split(const std::vector<std::string>& against,
-                                         const std::string& name) {
-  if (against.size() != 1) return against;
-  const std::string folder = join_path(against.front(), name);
-  const Place place = look_at(folder);
-  if (place == Place::absent || place == Place::other_file) return against;
-  return {folder};
-}
-
 // Of two exit codes the one that says more.
 int worse_of(int one, int other) {
   constexpr int kByWeight[] = {kDone, kSomeSkipped, kFailed, kDamaged, kBug};
@@ -192,11 +182,16 @@ int verify_splits(const VerifyRequest& request, const std::vector<std::string>& 
   const auto add = [&](const char* name, std::uint64_t count) {
     json[name] = json[name].get<std::uint64_t>() + count;
   };
+  std::vector<std::string> sources;
+  if (request.against.size() == 1)
+    sources =
+        sources_of_splits(request.against.front(), splits, events_for(progress, common.is_quiet));
   int code = kDone;
-  for (const std::string& name : splits) {
+  for (std::size_t split = 0; split < splits.size(); ++split) {
+    const std::string& name = splits[split];
     VerifyRequest one = request;
     one.dataset = join_path(request.dataset, name);
-    one.against = source_of_split(request.against, name);
+    if (!sources.empty()) one.against = {sources[split]};
     try {
       const Verified verified = verify_one(one, common, progress, name);
       const VerifyReport& report = verified.report;

@@ -38,6 +38,9 @@ class ArchiveCase(FaultCase):
         shutil.rmtree(self.folder / "of archive", ignore_errors=True)
         of_folder = self.convert(folder or self.photos, self.folder / "of folder", *words, code=code)
         of_archive = self.convert(archive, self.folder / "of archive", *words, code=code)
-        self.check_same(self.folder / "of folder", self.folder / "of archive")
+        splits = [""] if (self.folder / "of folder/dataset.json").exists() else sorted(os.listdir(self.folder / "of folder"))
+        self.assertEqual(sorted(os.listdir(self.folder / "of archive")), splits if splits[0] else sorted(os.listdir(self.folder / "of folder")))
+        for split in splits:
+            self.check_same(self.folder / "of folder" / split, self.folder / "of archive" / split)
         self.assertEqual(of_archive.out.replace("of archive", "of folder"), of_folder.out)
         return self.folder / "of archive"

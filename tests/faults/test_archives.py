@@ -80,6 +80,62 @@ class Archives(ArchiveCase):
         self.refused("convert", self.archive / "top/test", self.out, "--to", "record", says=("top/test", "not a folder of the archive"))
         self.refused("convert", self.archive / "top/../..", self.out, "--to", "record", says=("leads out of the archive",))
 
+    def make_splits(self, *folders):
+        """Splits with something beside them and in them, and a class that only some have; in `photos/` + each of the folders."""
+        for folder in folders or ("",):
+            for split, classes in {"train": 4, "val": 3, "test": 2}.items():
+                make_photos(self.photos / folder / split, 3 * classes, classes=classes)
+            first = sorted(os.listdir(self.photos / folder / "val"))[0]
+            write(self.photos / folder / "val" / first / "truncated.png", PHOTO[:-12])
+            write(self.photos / folder / "train/notes.txt", b"text")
+            write(self.photos / folder / "README.txt", b"text")
+            write(self.photos / folder / ".cache/x/1.png", PHOTO)
+
+    def test_splits(self):
+        self.make_splits()
+        out = self.same_as_folder(tar_of_folder(self.archive, self.photos))
+        self.assertEqual(sorted(os.listdir(out)), ["test", "train", "val"])
+        self.ok("verify", out, "--against", self.archive)
+        self.flip_a_byte_of((self.photos / "val").glob("*/0*.png").__next__().read_bytes())
+        self.assertIn("differs from the source", self.ok("verify", out, "--against", self.archive, code=3).err)
+
+    def test_splits_in_a_folder(self):
+        self.make_splits("top/set")
+        self.same_as_folder(tar_of_folder(self.archive, self.photos) / "top/set", folder=self.photos / "top/set")
+
+    def test_splits_of_archives(self):
+        """train.tar and val.tar, of class folders; and train/ and val/ of an archive per class."""
+        self.make_splits()
+        shutil.rmtree(self.photos / ".cache")
+        for name in ("README.txt", "train/notes.txt"):
+            (self.photos / name).unlink()
+        whole = self.folder / "whole.tar"
+        inner = self.folder / "inner.tar"
+        with tarfile.open(self.archive, "w") as one, tarfile.open(whole, "w") as other:
+            for split in ("val", "train", "test"):
+                tar_of_folder(inner, self.photos / split)
+                one.add(inner, arcname=f"./{split}.tar")
+                for name in sorted(os.listdir(self.photos / split)):
+                    tar_of_folder(inner, self.photos / split / name)
+                    other.add(inner, arcname=f"{split}/{name}.tar")
+        for archive in (self.archive, whole):
+            with self.subTest(archive.name):
+                self.ok("verify", self.same_as_folder(archive), "--against", archive)
+                self.same_as_folder(archive / "train", folder=self.photos / "train", code=0)
+
+    def test_splits_beside_a_class_are_classes(self):
+        self.make_splits()
+        write(self.photos / "zebra/1.png", PHOTO)
+        out = self.same_as_folder(tar_of_folder(self.archive, self.photos), "--hidden", "skip")
+        self.assertTrue((out / "dataset.json").exists())
+
+    def test_a_class_that_train_lacks(self):
+        self.make_splits()
+        write(self.photos / "val/zebra/1.png", PHOTO)
+        tar_of_folder(self.archive, self.photos)
+        self.refused("convert", self.archive, self.out, "--to", "record", says=(self.archive / "val/zebra", "class table"))
+        self.assertFalse(self.out.exists())
+
     def test_links(self):
         write(self.photos / "a/1.png", png(3, 3, 1))
         write(self.photos / "b/2.png", png(3, 3, 2))
@@ -152,7 +208,7 @@ class Archives(ArchiveCase):
         make_photos(self.photos / "train", 30)
         make_photos(self.photos / "val", 8)
         tar_of_folder(self.archive, self.photos)
-        self.refused("convert", self.archive, self.out, "--to", "record", says=("holds splits", "photos.tar/train;", "--classes-from"))
+        self.refused("convert", self.archive, self.folder / "x.tfrecord", says=("holds splits", "photos.tar/train;", "of the archive itself"))
         for source in (self.photos, self.archive):
             self.convert(source / "train", self.folder / f"{source.name} out", "--split", "train=0.8,val=0.2")
         for split in ("train", "val"):

@@ -242,7 +242,7 @@ std::optional<ConvertReport> convert_splits(const ConvertRequest& request, const
                                             const ConvertOne& convert_one) {
   if (format_of_output(request.output) != nullptr || !request.layout.empty()) return std::nullopt;
   if (!request.split.is_empty()) return divide(request, events, convert_one);
-  if (const std::optional<SplitFolders> splits = find_split_folders(request))
+  if (const std::optional<SplitFolders> splits = find_split_folders(request, events))
     return convert_folders(request, *splits, events, convert_one);
   return std::nullopt;
 }

@@ -44,13 +44,37 @@ struct Node {
 
 class ArchiveTree final : public FileTree {
  public:
-  ArchiveTree(const FolderRequest& request, const ArchivePath& path)
+  /// `may_be_splits`: archives are folders in the folders that are named after splits, too.
+  ArchiveTree(const FolderRequest& request, const ArchivePath& path, bool may_be_splits)
       : limits_({.root = request.root,
                  .scratch_folder = request.scratch_folder,
                  .memory_bytes = request.memory_bytes / 2,
                  .stop_if_asked = request.stop_if_asked}),
         archive_(std::make_shared<ArchiveFile>(path.archive)),
-        root_(path_in_archive(path.folder)) {}
+        root_(path_in_archive(path.folder)),
+        folders_of_archives_({root_}) {
+    if (!may_be_splits) return;
+    for (const std::string_view name : kSplitNames)
+      folders_of_archives_.push_back(joined(root_, name));
+  }
+
+  /// Reads the headers until a folder that is not named after a split is met: false if there is
+  /// one.
+  bool list_splits(bool keeps_hidden) {
+    return fill_table([&](const Member& member) {
+      std::string_view path = member.path;
+      if (!root_.empty()) {
+        if (!path.starts_with(root_) || path.size() <= root_.size()) return true;
+        path.remove_prefix(root_.size());
+        if (path.front() != '\0') return true;
+        path.remove_prefix(1);
+      }
+      const std::string_view name = path.substr(0, path.find('\0'));
+      const bool is_passed_over = name.starts_with('.') && !keeps_hidden;
+      return is_passed_over || is_split_name(name) ||
+             (name.size() == path.size() && !is_folder(member));
+    });
+  }
 
   WalkCounts walk(const std::string& folder, const WalkOptions& options,
                   const std::function<void(const WalkedFile&)>& visit) override {
@@ -114,26 +138,49 @@ class ArchiveTree final : public FileTree {
   };
 
   MemberTable& table() {
-    if (table_) return *table_;
-    MemberTable table(limits_.scratch_folder, limits_.memory_bytes / 2);
-    has_end_marks_ = list_tar({.archive = *archive_,
-                               .folder_of_archives = root_,
-                               .memory_bytes = limits_.memory_bytes / 4,
-                               .stop_if_asked = limits_.stop_if_asked},
-                              table);
-    archive_->refuse_changes();
-    return table_.emplace(std::move(table));
+    if (!table_) (void)fill_table({});
+    return *table_;
   }
 
-  // With all links on the way followed.
+  // False if `wants_more` ended it; there is no table then.
+  bool fill_table(std::function<bool(const Member&)> wants_more) {
+    MemberTable table(limits_.scratch_folder, limits_.memory_bytes / 2);
+    const ListedTar listed = list_tar({.archive = *archive_,
+                                       .folders_of_archives = folders_of_archives_,
+                                       .memory_bytes = limits_.memory_bytes / 4,
+                                       .stop_if_asked = limits_.stop_if_asked,
+                                       .wants_more = std::move(wants_more)},
+                                      table);
+    archive_->refuse_changes();
+    if (!listed.is_complete) return false;
+    has_end_marks_ = listed.has_end_marks;
+    table_.emplace(std::move(table));
+    return true;
+  }
+
   std::string folder_at(const std::string& folder) {
+    std::optional<std::string> found = folder_if_any(folder);
+    if (!found && !root_.empty()) {
+      // x.tar/train may be the train.tar that x.tar holds.
+      const std::string above = folder_above(root_);
+      if (std::ranges::find(folders_of_archives_, above) == folders_of_archives_.end()) {
+        folders_of_archives_.push_back(above);
+        table_.reset();
+        found = folder_if_any(folder);
+      }
+    }
+    if (found) return *std::move(found);
+    throw no_folder_of_archive(join_path(limits_.root, folder));
+  }
+
+  // With all links on the way followed, those of its last part, too.
+  std::optional<std::string> folder_if_any(const std::string& folder) {
     int links = 0;
     const std::string path = root_.empty() ? folder : join_path(with_slashes(root_), folder);
-    if (path.empty()) return {};
-    // The last part of what the links lead to.
-    const std::optional<Node> node = go("", path, path, links);
-    if (node && node->kind == Node::Kind::folder) return node->path;
-    throw no_folder_of_archive(join_path(limits_.root, folder));
+    if (path.empty()) return std::string();
+    std::optional<Node> node = go("", path, path, links);
+    if (!node || node->kind != Node::Kind::folder) return std::nullopt;
+    return std::move(node->path);
   }
 
   // Mirrors io/walk: what it does with an entry of a folder, this does with a member.
@@ -352,6 +399,7 @@ class ArchiveTree final : public FileTree {
   Limits limits_;
   std::shared_ptr<const ArchiveFile> archive_;
   std::string root_;
+  std::vector<std::string> folders_of_archives_;
   std::optional<MemberTable> table_;
   bool has_end_marks_ = true;
 };
@@ -384,7 +432,13 @@ std::optional<ArchivePath> archive_of_path(const std::string& path) {
 }
 
 std::shared_ptr<FileTree> open_archive_tree(const FolderRequest& request, const ArchivePath& path) {
-  return std::make_shared<ArchiveTree>(request, path);
+  return std::make_shared<ArchiveTree>(request, path, false);
+}
+
+std::shared_ptr<FileTree> open_tree_of_splits(const FolderRequest& request,
+                                              const ArchivePath& path) {
+  auto tree = std::make_shared<ArchiveTree>(request, path, true);
+  return tree->list_splits(request.hidden == HiddenPolicy::keep) ? tree : nullptr;
 }
 
 std::shared_ptr<FileTree> open_tree_of_archive(const FolderRequest& request) {

@@ -22,11 +22,18 @@ struct ArchivePath {
 /// A folder in a tar archive, as unpacking makes it: of members with one path the last counts,
 /// links lead to other members. Archives in that folder ("x.tar") are folders ("x"). Its headers
 /// are read when the tree is first walked, its files where they lie. Errors: same as ArchiveFile.
+/// A root "x.tar/a" is "a.tar" in the archive, if there is no folder "a".
 /// Walking it: Code::not_found for a folder that is not there; those of list_tar;
 /// Code::bad_content, by name, for links that lead out of the archive or to nothing, and for what
 /// is a file and a folder.
 [[nodiscard]] std::shared_ptr<FileTree> open_archive_tree(const FolderRequest& request,
                                                           const ArchivePath& path);
+
+/// The same for a folder whose sub-folders may all be named after splits, with archives as folders
+/// in these, too. Its headers are read now, until another folder is met: null, then. Errors: those
+/// of both.
+[[nodiscard]] std::shared_ptr<FileTree> open_tree_of_splits(const FolderRequest& request,
+                                                            const ArchivePath& path);
 
 /// The tree of request.root if that leads to or into an archive; else null. Errors: those of
 /// both functions above.

@@ -30,10 +30,41 @@ class FolderTree final : public FileTree {
   std::string root_;
 };
 
+class TreeBelow final : public FileTree {
+ public:
+  TreeBelow(std::shared_ptr<FileTree> tree, std::string folder)
+      : tree_(std::move(tree)), folder_(std::move(folder)) {}
+
+  WalkCounts walk(const std::string& folder, const WalkOptions& options,
+                  const std::function<void(const WalkedFile&)>& visit) override {
+    return tree_->walk(path_of(folder), options, visit);
+  }
+
+  std::vector<FolderEntry> list(const std::string& folder,
+                                const std::function<bool(const FolderEntry&)>& keeps) override {
+    return tree_->list(path_of(folder), keeps);
+  }
+
+  std::shared_ptr<const ArchiveFile> archive() const override { return tree_->archive(); }
+  std::vector<std::string> notes() const override { return tree_->notes(); }
+
+ private:
+  [[nodiscard]] std::string path_of(const std::string& folder) const {
+    return folder.empty() ? folder_ : join_path(folder_, folder);
+  }
+
+  std::shared_ptr<FileTree> tree_;
+  std::string folder_;
+};
+
 }  // namespace
 
 std::shared_ptr<FileTree> open_folder_tree(std::string root) {
   return std::make_shared<FolderTree>(std::move(root));
+}
+
+std::shared_ptr<FileTree> tree_below(std::shared_ptr<FileTree> tree, std::string folder) {
+  return std::make_shared<TreeBelow>(std::move(tree), std::move(folder));
 }
 
 }  // namespace shale

@@ -31,4 +31,8 @@ class FileTree {
 /// The folder at `root`.
 [[nodiscard]] std::shared_ptr<FileTree> open_folder_tree(std::string root);
 
+/// One of a tree's folders as a tree. `folder`: not "".
+[[nodiscard]] std::shared_ptr<FileTree> tree_below(std::shared_ptr<FileTree> tree,
+                                                   std::string folder);
+
 }  // namespace shale

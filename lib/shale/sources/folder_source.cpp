@@ -376,11 +376,10 @@ class FolderSource final : public Source {
     return Error(Code::bad_content, "holds splits ({}), not classes",
                  fmt::format("{}", fmt::join(names, ", ")))
         .at(request_.root)
-        .hint(fmt::format("name one of them, {}{}", one,
-                          tree_->archive()
-                              ? "; give the others --classes-from its dataset"
-                              : "; 'shale convert' of the folder itself makes a dataset of each in "
-                                "a directory"));
+        .hint(fmt::format(
+            "name one of them, {}; 'shale convert' of the {} itself makes a dataset of each in a "
+            "directory",
+            one, tree_->archive() ? "archive" : "folder"));
   }
 
   Error no_class_folders() const {

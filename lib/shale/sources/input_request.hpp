@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,7 +14,7 @@
 
 namespace shale {
 
-/// What is to be read, and in which order: plain data, nothing opened yet.
+/// What is to be read, and in which order: plain data, nothing opened yet but `tree`.
 struct InputRequest {
   std::vector<std::string> inputs;
   std::string output;  ///< must not lie in a folder that is read; empty: nothing is written
@@ -45,6 +46,9 @@ struct InputRequest {
   std::optional<PartNumber> part = {};
   /// Of a folder: the file that has its list, for several processes; the first one makes it.
   std::string shared_listing = {};
+  /// Of a folder in an archive whose headers have been read: the tree of inputs.front(). Null: it
+  /// is opened.
+  std::shared_ptr<FileTree> tree = nullptr;
   /// Of a folder: FolderRequest has them.
   std::string stored_listing = {}, new_listing = {};
   std::string label_column = {}, key_column = {};  ///< of labels_file

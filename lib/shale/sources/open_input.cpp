@@ -311,7 +311,7 @@ std::unique_ptr<Source> open_samples(const InputRequest& request,
   }
   FolderRequest folder = folder_request(request, scratch_folder, events);
   folder.chosen = chosen;
-  folder.tree = open_tree_of_archive(folder);
+  folder.tree = request.tree ? request.tree : open_tree_of_archive(folder);
   if (!request.shared_listing.empty()) use_shared_listing(folder, request.shared_listing);
   return request.groups_frames ? open_frames(folder) : open_folder(folder);
 }

@@ -5,10 +5,12 @@
 
 #include "shale/base/error.hpp"
 #include "shale/datasets/foreign_file.hpp"
-#include "shale/io/walk.hpp"
+#include "shale/io/temporary_folder.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/shards/place.hpp"
+#include "shale/sources/archive_tree.hpp"
 #include "shale/sources/class_table.hpp"
+#include "shale/sources/open_input.hpp"
 
 namespace shale {
 namespace {
@@ -17,15 +19,33 @@ constexpr std::string_view kTrain = "train";
 constexpr std::size_t kShownBeside = 3;
 
 bool may_be_splits(const InputRequest& request) {
-  if (request.inputs.size() != 1 || !request.labels_file.empty()) return false;
   const std::string& input = request.inputs.front();
   if (input == "-" || url_error(input)) return false;
   return look_at(input) == Place::other_folder && !file_of_path(input);
 }
 
+// Null if it is certain that there are none.
+std::shared_ptr<FileTree> tree_of_splits(const InputRequest& request, const Events& events) {
+  if (request.inputs.size() != 1 || !request.labels_file.empty()) return nullptr;
+  const std::string& input = request.inputs.front();
+  const std::optional<ArchivePath> archive = archive_of_path(input);
+  if (!archive) return may_be_splits(request) ? open_folder_tree(input) : nullptr;
+  const FolderRequest folder{.root = input,
+                             .labels_file = "",
+                             .classes_from = "",
+                             .hidden = request.hidden,
+                             .scratch_folder = request.scratch_folder.empty()
+                                                   ? temporary_folder()
+                                                   : request.scratch_folder,
+                             .memory_bytes = list_memory(request.memory_bytes),
+                             .stop_if_asked = [&events] { events.stop_if_asked(); }};
+  return open_tree_of_splits(folder, *archive);
+}
+
 // Sub-folders, sorted bytewise.
 template <class Beside>
-std::vector<std::string> folders_in(const std::string& folder, HiddenPolicy hidden, Beside beside) {
+std::vector<std::string> folders_in(FileTree& tree, const std::string& folder, HiddenPolicy hidden,
+                                    Beside beside) {
   std::vector<std::string> names;
   const auto keeps = [&](const FolderEntry& entry) {
     const bool is_hidden = entry.name.starts_with('.') && hidden != HiddenPolicy::keep;
@@ -33,20 +53,21 @@ std::vector<std::string> folders_in(const std::string& folder, HiddenPolicy hidd
     if (!is_taken) beside(entry.name);
     return is_taken;
   };
-  for (const FolderEntry& entry : list_folder(folder, keeps)) names.push_back(entry.name);
+  for (const FolderEntry& entry : tree.list(folder, keeps)) names.push_back(entry.name);
   return names;
 }
 
-std::vector<std::string> classes_in(const std::string& folder, HiddenPolicy hidden) {
-  return folders_in(folder, hidden, [](const std::string&) {});
+std::vector<std::string> classes_in(FileTree& tree, const std::string& folder,
+                                    HiddenPolicy hidden) {
+  return folders_in(tree, folder, hidden, [](const std::string&) {});
 }
 
 // One of the splits has classes that the table lacks: said before anything is written.
-void refuse_unknown_classes(const InputRequest& request, SplitFolders& splits,
+void refuse_unknown_classes(FileTree& tree, const InputRequest& request, SplitFolders& splits,
                             const ClassTable& table, const std::string& table_from) {
   for (const std::string& name : splits.names) {
     const std::string folder = join_path(request.inputs.front(), name);
-    const std::vector<std::string> classes = classes_in(folder, request.hidden);
+    const std::vector<std::string> classes = classes_in(tree, name, request.hidden);
     if (classes.empty()) splits.without_classes.push_back(name);
     for (const std::string& one : classes) {
       if (table.label_of(one)) continue;
@@ -55,26 +76,25 @@ void refuse_unknown_classes(const InputRequest& request, SplitFolders& splits,
   }
 }
 
-void find_classes(const InputRequest& request, SplitFolders& splits) {
+void find_classes(FileTree& tree, const InputRequest& request, SplitFolders& splits) {
   const std::string& root = request.inputs.front();
   if (!request.classes_from.empty()) {
-    return refuse_unknown_classes(request, splits,
+    return refuse_unknown_classes(tree, request, splits,
                                   load_class_table(request.classes_from, request.memory_bytes),
                                   request.classes_from);
   }
   const bool has_train = splits.names.front() == kTrain;
   splits.classes_from = has_train ? join_path(root, kTrain) : root;
   if (has_train) {
-    splits.classes = classes_in(splits.classes_from, request.hidden);
+    splits.classes = classes_in(tree, std::string(kTrain), request.hidden);
   } else {
     std::set<std::string> all;
     for (const std::string& name : splits.names) {
-      for (std::string& one : classes_in(join_path(root, name), request.hidden))
-        all.insert(std::move(one));
+      for (std::string& one : classes_in(tree, name, request.hidden)) all.insert(std::move(one));
     }
     splits.classes.assign(all.begin(), all.end());
   }
-  refuse_unknown_classes(request, splits,
+  refuse_unknown_classes(tree, request, splits,
                          ClassTable(splits.classes, splits.classes_from, request.memory_bytes),
                          splits.classes_from);
 }
@@ -95,12 +115,13 @@ bool are_datasets(const std::string& root, const std::vector<std::string>& names
 
 }  // namespace
 
-std::optional<SplitFolders> find_split_folders(const InputRequest& request) {
-  if (!may_be_splits(request)) return std::nullopt;
+std::optional<SplitFolders> find_split_folders(const InputRequest& request, const Events& events) {
+  const std::shared_ptr<FileTree> tree = tree_of_splits(request, events);
+  if (!tree) return std::nullopt;
   const std::string& root = request.inputs.front();
   SplitFolders splits;
   bool are_splits = true;
-  for (std::string& name : folders_in(root, request.hidden, [&](const std::string& other) {
+  for (std::string& name : folders_in(*tree, "", request.hidden, [&](const std::string& other) {
          ++splits.others;
          if (splits.beside.size() < kShownBeside) splits.beside.push_back(other);
        })) {
@@ -110,7 +131,8 @@ std::optional<SplitFolders> find_split_folders(const InputRequest& request) {
   if (splits.names.empty() || !are_splits) return std::nullopt;
   const auto train = std::ranges::find(splits.names, kTrain);
   if (train != splits.names.end()) std::rotate(splits.names.begin(), train, train + 1);
-  if (!are_datasets(root, splits.names)) find_classes(request, splits);
+  if (tree->archive()) splits.tree = tree;
+  if (splits.tree || !are_datasets(root, splits.names)) find_classes(*tree, request, splits);
   return splits;
 }
 
@@ -120,7 +142,32 @@ InputRequest input_of_split(const InputRequest& request, const SplitFolders& spl
   one.inputs = {join_path(request.inputs.front(), name)};
   one.class_names = splits.classes;
   one.class_names_from = splits.classes_from;
+  if (splits.tree) one.tree = tree_below(splits.tree, name);
   return one;
+}
+
+std::vector<std::string> sources_of_splits(const std::string& source,
+                                           const std::vector<std::string>& names,
+                                           const Events& events) {
+  std::vector<std::string> sources(names.size(), source);
+  std::shared_ptr<FileTree> archive;
+  if (archive_of_path(source)) {
+    InputRequest request;
+    request.inputs = {source};
+    archive = tree_of_splits(request, events);
+    if (!archive) return sources;
+  }
+  std::vector<std::string> folders;
+  if (archive) folders = classes_in(*archive, "", HiddenPolicy::skip);
+  for (std::string& one : sources) {
+    const std::string& name = names[static_cast<std::size_t>(&one - sources.data())];
+    const std::string folder = join_path(source, name);
+    const Place place = archive ? Place::absent : look_at(folder);
+    const bool is_there = archive ? std::ranges::find(folders, name) != folders.end()
+                                  : place != Place::absent && place != Place::other_file;
+    if (is_there) one = folder;
+  }
+  return sources;
 }
 
 }  // namespace shale

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "shale/base/events.hpp"
 #include "shale/sources/input_request.hpp"
 
 namespace shale {
@@ -19,13 +21,23 @@ struct SplitFolders {
       without_classes;              ///< those that hold neither class folders nor a dataset
   std::vector<std::string> beside;  ///< names of what else is in the folder, the first few
   std::uint64_t others = 0;         ///< how many such entries there are
+  std::shared_ptr<FileTree> tree;   ///< of the input, if that is an archive; null: a folder
 };
 
-/// The splits of the input, if it is a folder whose sub-folders are all named after splits, and not
-/// one of labelled files. Each may hold class folders, or a dataset of shale's. Reads two levels of
-/// folders. Errors: Code::bad_content for a class that the table lacks, and for datasets beside
-/// class folders; same as list_folder and load_class_table.
-[[nodiscard]] std::optional<SplitFolders> find_split_folders(const InputRequest& request);
+/// The splits of the input, if it is a folder, or one in a tar archive, whose sub-folders are all
+/// named after splits, and not one of labelled files. Each may hold class folders, or, in a folder,
+/// a dataset of shale's. Reads two levels of folders; of an archive the headers, once for all
+/// splits, which share `tree`. Errors: Code::bad_content for a class that the table lacks, and for
+/// datasets beside class folders; same as list_folder, open_archive_tree and load_class_table.
+[[nodiscard]] std::optional<SplitFolders> find_split_folders(const InputRequest& request,
+                                                             const Events& events);
+
+/// The source of one of the splits of a dataset, to be compared with it: the folder of its name,
+/// where `source` is a folder or an archive of splits, too; else the source of all. Errors: same as
+/// open_archive_tree.
+[[nodiscard]] std::vector<std::string> sources_of_splits(const std::string& source,
+                                                         const std::vector<std::string>& names,
+                                                         const Events& events);
 
 /// The request for one of them.
 [[nodiscard]] InputRequest input_of_split(const InputRequest& request, const SplitFolders& splits,

@@ -74,7 +74,7 @@ class Listing {
                                 kPageBytes, kMostWindowBytes)),
         reader_({}) {}
 
-  bool run() {
+  ListedTar run() {
     const SparseReading sparse(file_);
     chains_.push_back(std::make_unique<Chain>(Chain{.reader = {0, file_.size(), file_.path()},
                                                     .self = {},
@@ -82,19 +82,19 @@ class Listing {
                                                     .window = {},
                                                     .begin = 0,
                                                     .end = file_.size()}));
-    while (!chains_.empty()) {
+    while (!chains_.empty() && wants_more_) {
       request_.stop_if_asked();
       // The first one is the archive itself: it adds to the others, while there is room.
-      for (std::size_t i = 0; i < chains_.size();) {
+      for (std::size_t i = 0; i < chains_.size() && wants_more_;) {
         if (advance(*chains_[i])) {
           ++i;
         } else {
           chains_.erase(chains_.begin() + static_cast<std::ptrdiff_t>(i));
         }
       }
-      fetch();
+      if (wants_more_) fetch();
     }
-    return has_end_marks_;
+    return {.is_complete = wants_more_, .has_end_marks = has_end_marks_};
   }
 
  private:
@@ -108,10 +108,10 @@ class Listing {
       chain.is_tar = is_empty || is_tar_header(block);
       chain.self.type = chain.is_tar ? MemberType::archive : MemberType::file;
       if (!chain.is_tar) chain.self.path += kArchiveSuffix;
-      table_.add(chain.self);
+      keep(chain.self);
       if (!chain.is_tar) return false;
     }
-    while (chain.reader.wanted() > 0) {
+    while (chain.reader.wanted() > 0 && wants_more_) {
       if (!chain.is_inner && chains_.size() >= kMostChains) return true;  // waits for the others
       const std::uint64_t offset = chain.reader.offset(), wanted = chain.reader.wanted();
       if (!chain.has(offset, wanted)) return true;
@@ -119,6 +119,7 @@ class Listing {
       chain.usual_step = (chain.usual_step * 3 + chain.reader.offset() - offset) / 4;
       if (member) add(chain, *member);
     }
+    if (!wants_more_) return false;
     chain.reader.finish();
     has_end_marks_ = has_end_marks_ && chain.reader.has_end_mark();
     return false;
@@ -147,22 +148,26 @@ class Listing {
     if (member.type == MemberType::hard_link)
       member.target = joined(chain.self.path, path_in_archive(found.target));
     if (!chain.is_inner && begin_inner(member)) return;
-    table_.add(member);
+    keep(member);
   } catch (Error& error) {
     if (error.file().empty()) error.at(file_.path(), found.header);
     throw;
   }
 
+  void keep(const Member& member) {
+    wants_more_ = wants_more_ && (!request_.wants_more || request_.wants_more(member));
+    if (wants_more_) table_.add(member);
+  }
+
   // True for a member that may be an archive: it is listed when its first block has been read.
   bool begin_inner(const Member& member) {
-    const std::string& folder = request_.folder_of_archives;
-    const std::string_view path = member.path;
-    const std::size_t begin = folder.empty() ? 0 : folder.size() + 1;
+    const std::string_view path = member.path, name = last_part(path);
     if (member.type != MemberType::file || member.bytes < kTarBlockBytes) return false;
-    if (path.size() <= begin + kArchiveSuffix.size() || !path.starts_with(folder) ||
-        !path.ends_with(kArchiveSuffix) || (begin > 0 && path[begin - 1] != '\0'))
-      return false;
-    if (path.find('\0', begin) != std::string_view::npos) return false;
+    if (name.size() <= kArchiveSuffix.size() || !name.ends_with(kArchiveSuffix)) return false;
+    const std::string_view folder =
+        path.substr(0, path.size() - std::min(path.size(), name.size() + 1));
+    const std::vector<std::string>& folders = request_.folders_of_archives;
+    if (std::ranges::find(folders, folder) == folders.end()) return false;
     const std::uint64_t end = member.offset + member.bytes;
     auto chain = std::make_unique<Chain>(Chain{.reader = {member.offset, end, file_.path()},
                                                .self = member,
@@ -211,7 +216,7 @@ class Listing {
   MemberTable& table_;
   std::uint64_t most_window_;
   BatchReader reader_;
-  bool has_end_marks_ = true;
+  bool has_end_marks_ = true, wants_more_ = true;
   std::vector<std::unique_ptr<Chain>> chains_;
 };
 
@@ -243,10 +248,10 @@ std::string path_in_archive(std::string_view name) {
   return path;
 }
 
-bool list_tar(const TarListing& listing, MemberTable& table) {
-  const bool has_end_marks = Listing(listing, table).run();
-  table.finish(listing.stop_if_asked);
-  return has_end_marks;
+ListedTar list_tar(const TarListing& listing, MemberTable& table) {
+  const ListedTar listed = Listing(listing, table).run();
+  if (listed.is_complete) table.finish(listing.stop_if_asked);
+  return listed;
 }
 
 }  // namespace shale

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "shale/base/error.hpp"
 #include "shale/io/archive_file.hpp"
@@ -21,19 +22,25 @@ namespace shale {
 
 struct TarListing {
   const ArchiveFile& archive;
-  /// The folder, as a path of the table, whose members "x.tar" are folders "x" if they are archives
+  /// The folders, as paths of the table, whose members "x.tar" are folders "x" if they are archives
   /// themselves, as ILSVRC2012_img_train.tar has its classes.
-  std::string folder_of_archives = {};
+  std::vector<std::string> folders_of_archives = {""};
   std::uint64_t memory_bytes = 4 << 20;
   std::function<void()> stop_if_asked = [] {};
+  /// Called for each member, in any order: false ends the listing. Null: all are listed.
+  std::function<bool(const Member& member)> wants_more = {};
+};
+
+struct ListedTar {
+  bool is_complete;  ///< false: TarListing::wants_more ended it, and the table is of no use
+  /// The archive, and each archive in it, has the mark of its end: without, it may be truncated.
+  bool has_end_marks;
 };
 
 /// Adds what a tar archive holds to a table, which is then finished. Reads headers only, those of
 /// archives in the archive with many reads in flight; where members are small, all there is.
 /// Errors: those of TarReader; Code::bad_content for names that lead out of the archive, and links
 /// to what is not there; Code::io.
-/// Returns true if it, and each archive in it, has the mark of its end: without, it may be
-/// truncated.
-bool list_tar(const TarListing& listing, MemberTable& table);
+ListedTar list_tar(const TarListing& listing, MemberTable& table);
 
 }  // namespace shale
