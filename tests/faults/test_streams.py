@@ -402,6 +402,20 @@ class ResumedStreams(stream_case.StreamCase):
         self.check_refusal(short, "the stream ends after 5 samples")
         self.convert_bytes(self.archive, self.out, *self.words[2:], code=4)
 
+    def test_other_labels_are_another_run(self):
+        labels = self.folder / "labels.csv"
+        rows = ["0/bad.png,9\n", *(f"{number % 3}/{number}.png,{number % 5}\n" for number in range(1200))]
+        write(labels, "".join(rows).encode())
+        self.words = (*self.words, "--labels", labels)
+        self.convert_bytes(self.archive, self.folder / "reference", *self.words[2:], code=4)
+        self.assertTrue(self.killed("-", self.archive[:-40_000]))
+        write(labels, "".join(rows[:-1]).encode() + b"2/1199.png,1\n")
+        self.check_refusal(self.archive, "labels")
+        write(labels, "".join(reversed(rows)).encode())
+        self.assertIn("continuing: ", self.convert_bytes(self.archive, self.out, *self.words[2:], code=4).err)
+        self.check_same(self.out, self.folder / "reference")
+        self.assertIn("already complete", self.convert_bytes(self.archive, self.out, *self.words[2:]).out)
+
     def check_refusal(self, content, fact):
         write(self.folder / "stdin", content)
         whole = self.journaled(self.out)

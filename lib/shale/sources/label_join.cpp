@@ -17,13 +17,6 @@ namespace {
 
 constexpr std::size_t kFoundNumbersBytes = 3 * sizeof(std::uint64_t);
 
-Error no_label(const LabelJoin& join, const WalkedFile& file) {
-  return Error(Code::bad_content, "{} has no label in {}", join.sought.one(),
-               join.request.labels_file)
-      .at(join_path(join.request.root, join_path(file.directory, file.name)))
-      .hint(fmt::format("add a row for it, or move the {} out of the folder", join.sought.one()));
-}
-
 Error other_count(const LabelJoin& join, std::uint64_t files) {
   return Error(Code::bad_content, "has {}, but {} has {}",
                format_counted(join.labels.rows(), "row", "rows"), printable(join.request.root),
@@ -45,31 +38,43 @@ void refuse_other_number(const LabelJoin& join, const FoundFiles::File& found) {
 }
 
 // A number beside a table of names: it must be one of the table's, and not the name of another.
-void refuse_wrong_number(const LabelJoin& join, const LabelList::Row& row) {
+Error wrong_number(const LabelJoin& join, const LabelList::Row& row) {
   const ClassTable& table = *join.table;
   const std::optional<std::int64_t> named = table.label_of(row.text);
-  const auto classes = static_cast<std::int64_t>(table.names().size());
-  const bool is_in_table = row.number >= 0 && row.number < classes;
-  if (is_in_table && named.value_or(row.number) == row.number) return;
-  throw Error(
-      Code::bad_content, "label {} {}", row.number,
-      named ? fmt::format("is also the name of class {} of the class table", *named)
-            : fmt::format("is not one of the class table's {}, 0 to {}",
-                          format_counted(table.names().size(), "label", "labels"), classes - 1))
+  return Error(Code::bad_content, "label {} {}", row.number,
+               named ? fmt::format("is also the name of class {} of the class table", *named)
+                     : fmt::format("is not one of the class table's {}, 0 to {}",
+                                   format_counted(table.names().size(), "label", "labels"),
+                                   table.names().size() - 1))
       .at(join.request.labels_file)
       .because("the class table comes from " + join.request.classes_from)
       .hint("write class names instead of numbers, or only numbers of its classes");
 }
 
-std::int64_t label_of(const LabelJoin& join, const LabelList::Row& row) {
-  if (join.table && join.labels.are_numbers()) refuse_wrong_number(join, row);
-  if (!join.table || join.labels.are_numbers()) return row.number;
-  const std::optional<std::int64_t> label = join.table->label_of(row.text);
-  if (!label) throw unknown_class(join.request, row.text, join.request.labels_file);
-  return *label;
+}  // namespace
+
+Error no_label(const LabelJoin& join, const WalkedFile& file) {
+  return Error(Code::bad_content, "{} has no label in {}", join.sought.one(),
+               join.request.labels_file)
+      .at(join_path(join.request.root, join_path(file.directory, file.name)))
+      .hint(fmt::format("add a row for it, or move the {} out of the folder", join.sought.one()));
 }
 
-}  // namespace
+std::optional<std::int64_t> label_if_any(const LabelJoin& join, const LabelList::Row& row) {
+  if (!join.table) return row.number;
+  const std::optional<std::int64_t> named = join.table->label_of(row.text);
+  if (!join.labels.are_numbers()) return named;
+  const auto classes = static_cast<std::int64_t>(join.table->names().size());
+  const bool is_in_table = row.number >= 0 && row.number < classes;
+  if (!is_in_table || named.value_or(row.number) != row.number) return std::nullopt;
+  return row.number;
+}
+
+std::int64_t label_of_row(const LabelJoin& join, const LabelList::Row& row) {
+  if (const std::optional<std::int64_t> label = label_if_any(join, row)) return *label;
+  if (join.labels.are_numbers()) throw wrong_number(join, row);
+  throw unknown_class(join.request, row.text, join.request.labels_file);
+}
 
 void FoundFiles::add(std::string_view folder, const WalkedFile& file) {
   are_nested_ = are_nested_ || !folder.empty();
@@ -152,6 +157,7 @@ void join_labels(FoundFiles& found, const LabelJoin& join) {
       continue;
     }
     const std::string path = join_path(next->file.directory, next->file.name);
+    if (is_taken && path == last_path) continue;  // of a stream, which is refused for it elsewhere
     if (is_taken) {
       throw Error(Code::bad_content, "key '{}' names two files, {} and {}",
                   printable(join.labels.key_of(*row)), printable(last_path), printable(path))
@@ -159,7 +165,7 @@ void join_labels(FoundFiles& found, const LabelJoin& join) {
           .hint("write paths with suffixes, relative to the converted folder");
     }
     if (is_positional) refuse_other_number(join, *next);
-    join.add(next->file, label_of(join, *row));
+    join.add(next->file, label_of_row(join, *row));
     last_path = path;
     is_taken = true;
     ++matched;

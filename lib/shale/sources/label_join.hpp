@@ -60,6 +60,14 @@ struct LabelJoin {
   std::function<void(const std::string& key)> unmatched;
 };
 
+/// The label of a row: a number, or that of its class in the table; nullopt: it can be neither.
+[[nodiscard]] std::optional<std::int64_t> label_if_any(const LabelJoin& join,
+                                                       const LabelList::Row& row);
+/// The same. Errors: Code::bad_content for none.
+[[nodiscard]] std::int64_t label_of_row(const LabelJoin& join, const LabelList::Row& row);
+/// The error for a file without row.
+[[nodiscard]] Error no_label(const LabelJoin& join, const WalkedFile& file);
+
 /// Joins both, in any order of the files. Errors: Code::bad_content, by name, for a class that is
 /// not in the table, for two files that one key names, for ground truth of another number of files;
 /// where the request refuses what is incomplete, or nothing matches, also for a file without row

@@ -66,8 +66,19 @@ LabelList::LabelList(const LabelListRequest& request)
     request.stop_if_asked();
     if (names_.insert(row->text).second) allowance.take(row->text);
   }
+  rewind();
+}
+
+void LabelList::rewind() {
   rows_.rewind();
   previous_.clear();
+}
+
+std::vector<std::string> LabelList::notes(bool has_nested_files) const {
+  std::vector<std::string> notes = notes_;
+  const bool has_note_on_names = match_ == KeyMatch::name && rows_.count() > 0;
+  if (has_note_on_names && !has_nested_files) notes.pop_back();
+  return notes;
 }
 
 void LabelList::read_rows(const LabelListRequest& request) {

@@ -55,6 +55,8 @@ class LabelList {
   [[nodiscard]] std::uint64_t rows() const { return rows_.count(); }
   /// What the user should know of how it was read.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+  /// The same where it turned out whether files are in folders, after a request that said so.
+  [[nodiscard]] std::vector<std::string> notes(bool has_nested_files) const;
   /// What the place of the row of a file is: `number` is that of the file in sorted order, from 0.
   [[nodiscard]] std::string place_of(std::string_view folder, std::string_view name,
                                      std::uint64_t number) const;
@@ -66,6 +68,8 @@ class LabelList {
   };
   /// The rows in the order of their places, then nullopt.
   [[nodiscard]] std::optional<Row> next();
+  /// Starts again at the first row.
+  void rewind();
   /// The key of a row, as the file has it, but for "./" in front.
   [[nodiscard]] std::string key_of(const Row& row) const;
   /// The error for a row whose path is not that of an image below `root`.

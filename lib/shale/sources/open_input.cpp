@@ -229,7 +229,6 @@ void refuse_stream_options(const InputRequest& request) {
   const std::string_view option = request.is_shuffled               ? "--shuffle"
                                   : request.groups_frames           ? "--group"
                                   : !request.shared_listing.empty() ? "--listing"
-                                  : !request.labels_file.empty()    ? "--labels"
                                   : !request.fields.empty()         ? "--fields"
                                   : request.asks_for_pairs          ? "--pairs"
                                                                     : "";

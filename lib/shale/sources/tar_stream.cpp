@@ -14,6 +14,7 @@
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/sources/sought_files.hpp"
 #include "shale/sources/stream_classes.hpp"
+#include "shale/sources/stream_labels.hpp"
 #include "shale/sources/stream_members.hpp"
 
 namespace shale {
@@ -41,14 +42,19 @@ class TarStreamSource final : public Source {
         members_(std::move(stream.bytes), path.folder),
         root_(path.folder.empty() ? members_.name() : join_path(members_.name(), path.folder)),
         classes_(request, root_),
-        ignored_(request.scratch_folder, request.memory_bytes / 2) {
+        ignored_(request.scratch_folder, request.memory_bytes / 4) {
+    if (!request.labels_file.empty()) labels_.emplace(request, sought_, root_);
     info_.schema.fields = {{.name = sought_.field(), .kind = Kind::bytes},
                            {.name = "label", .kind = Kind::integer}};
     if (sought_.are_images()) info_.image_fields = {0};
     info_.suffixes = sought_.text();
     info_.is_stream = true;
-    info_.manifest.kind = sought_.are_images() ? kImageFolder : kClassFolders;
-    info_.classes = classes_.names();
+    info_.manifest.kind = labels_                ? kFlatFolder
+                          : sought_.are_images() ? kImageFolder
+                                                 : kClassFolders;
+    info_.classes = labels_ ? labels_->class_names() : classes_.names();
+    // Until those of the samples are known: another file of labels is another run.
+    if (labels_) info_.labels = labels_->digest();
     hash_text(info_.manifest.kind);
     // One sample waits outside of the pipeline, and what fills a batch that has no room yet.
     const std::uint64_t held = request.memory_bytes + stream.memory_bytes;
@@ -69,7 +75,11 @@ class TarStreamSource final : public Source {
     sample.bytes = found->member.bytes;
     sample.cells.resize(2);
     sample.cells[0].place.length = sample.bytes;
-    sample.cells[1].integer = found->label;
+    sample.cells[1].integer = found->label.value_or(0);
+    if (!found->label) {
+      sample.lacks = "row in " + request_.labels_file;
+      sample.lacks_row = true;
+    }
     std::string payload(sample.bytes, '\0');
     members_.read_data(std::as_writable_bytes(std::span(payload)));
     sample.known.push_back({.field = 0, .bytes = std::move(payload)});
@@ -102,7 +112,7 @@ class TarStreamSource final : public Source {
  private:
   struct Found {
     StreamMember member;
-    std::int64_t label;
+    std::optional<std::int64_t> label;  // nullopt: the file of labels has none
   };
 
   // Its data have not been read yet.
@@ -111,8 +121,9 @@ class TarStreamSource final : public Source {
     while (std::optional<StreamMember> member = members_.next()) {
       request_.stop_if_asked();
       if (!is_sample(*member)) continue;
-      const std::int64_t label = meet_class(*member);
-      classes_.note_file();
+      const std::optional<std::int64_t> label =
+          labels_ ? labels_->label_of(member->path, member->bytes) : meet_class(*member);
+      if (!labels_) classes_.note_file();
       refuse_too_large(*member);
       count(*member, label);
       return Found{std::move(*member), label};
@@ -128,25 +139,25 @@ class TarStreamSource final : public Source {
     const std::string_view name = path.substr(path.rfind('/') + 1);
     if (request_.hidden != HiddenPolicy::keep) {
       if (const std::optional<std::string_view> hidden = hidden_part(path)) {
-        if (sought_.takes(name) && member.type != TarMember::Type::folder)
+        if (!labels_ && sought_.takes(name) && member.type != TarMember::Type::folder)
           refuse_hidden_class(*hidden, path);
         ignore(*hidden, "hidden");
         return false;
       }
     }
     if (member.type == TarMember::Type::folder) {
-      meet_class(member);
+      if (!labels_) meet_class(member);
       return false;
     }
     // What a symbolic link leads to may be a folder: its name says nothing.
     if (member.type == TarMember::Type::symbolic_link)
       throw link_in_stream(join_path(root_, member.path), member.target);
-    if (is_of_root) {
+    if (is_of_root && !labels_) {
       ignore(path, "beside the class folders");
       loose_files_ += sought_.takes(name) ? 1 : 0;
       return false;
     }
-    meet_class(member);
+    if (!labels_) meet_class(member);
     if (member.type == TarMember::Type::special) {
       ignore(path, "not a regular file");
       return false;
@@ -208,10 +219,12 @@ class TarStreamSource final : public Source {
     fingerprint_.update(as_bytes(text));
   }
 
-  void count(const StreamMember& member, std::int64_t label) {
+  void count(const StreamMember& member, std::optional<std::int64_t> given) {
+    const std::int64_t label = given.value_or(0);
     hash_text(member.path);
     fingerprint_.update(bytes_of(member.bytes));
-    labels_.update(bytes_of(label));
+    labels_hash_.update(bytes_of(label));
+    if (!given) labels_hash_.update(as_bytes("none"));
     if (samples_++ > 0) {
       is_sorted_ = is_sorted_ && last_label_ <= label;
       is_one_class_ = is_one_class_ && last_label_ == label;
@@ -222,22 +235,34 @@ class TarStreamSource final : public Source {
 
   void end() {
     has_ended_ = true;
-    ignored_.finish();
     refuse_no_samples();
+    if (labels_) finish_labels();
+    ignored_.finish();
     info_.manifest.samples = samples_;
     info_.manifest.bytes = bytes_;
     info_.manifest.fingerprint = fingerprint_.digest();
-    info_.labels = labels_.digest();
+    info_.labels = labels_hash_.digest();
     for_each_ignored([this](std::string_view) { ++info_.ignored; });
     add_notes();
+  }
+
+  void finish_labels() {
+    std::uint64_t unmatched = 0;
+    labels_->finish([&](const std::string& key) {
+      ++unmatched;
+      ignore(fmt::format("{}: {}", request_.labels_file, key), "a label without file");
+    });
+    info_.notes = labels_->notes();
+    if (unmatched == 0) return;
+    info_.notes.push_back(fmt::format("{} of {} without {}: ignored",
+                                      format_counted(unmatched, "row", "rows"),
+                                      printable(request_.labels_file), sought_.one()));
   }
 
   void refuse_no_samples() const {
     if (samples_ == 0 && loose_files_ > 0) {
       throw sought_.none_in_classes(loose_files_, root_)
-          .hint(
-              "decompress the archive to a .tar file, which is read in place, and pass --labels "
-              "FILE (CSV: path,label)");
+          .hint("pass --labels FILE (CSV: path,label), or move them into one folder per class");
     }
     if (request_.allow_empty) return;
     if (const std::string* name = classes_.first_empty())
@@ -269,9 +294,10 @@ class TarStreamSource final : public Source {
   StreamMembers members_;
   std::string root_;
   StreamClasses classes_;
+  std::optional<StreamLabels> labels_;
   ExternalSorter ignored_;
   SourceInfo info_;
-  Hasher128 fingerprint_, labels_;
+  Hasher128 fingerprint_, labels_hash_;
   std::string last_ignored_;
   std::uint64_t most_sample_bytes_ = 0, samples_ = 0, bytes_ = 0, loose_files_ = 0;
   std::int64_t last_label_ = 0;

@@ -1,0 +1,189 @@
+#include "shale/sources/stream_labels.hpp"
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "shale/base/bytes.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/io/external_sorter.hpp"
+#include "shale/shards/naming.hpp"
+#include "shale/sources/natural_order.hpp"
+
+// An entry of `rows_`: xxh3-128 of the place (LabelList::place_of), i64 label, u64 0, or 1 if the
+// label is not one that this file may have, which is an error when a file has it. Sorted bytewise
+// by the hash.
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kHashBytes = 16, kEntryBytes = 32, kEntriesAtOnce = 64;
+
+using Entries = std::array<std::byte, kEntryBytes*(kEntriesAtOnce + 1)>;
+
+LabelListRequest list_request(const FolderRequest& request, const SoughtFiles& sought) {
+  return {.file = {.path = request.labels_file,
+                   .label_column = request.label_column,
+                   .key_column = request.key_column},
+          .scratch_folder = request.scratch_folder,
+          .memory_bytes = request.memory_bytes / 4,
+          .all_memory_bytes = request.all_memory_bytes,
+          .has_class_table = !request.classes_from.empty() || request.may_mix_labels,
+          // Nobody knows yet. Names alone match the files of the root just as well.
+          .has_nested_files = true,
+          .is_sample = [&sought](std::string_view name) { return sought.takes(name); },
+          .stop_if_asked = request.stop_if_asked};
+}
+
+FolderRequest with_root(FolderRequest request, std::string root) {
+  request.root = std::move(root);
+  return request;
+}
+
+std::string_view folder_of(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+}
+
+std::string_view name_in(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+std::string hash_text(std::string_view place) {
+  return std::string(as_text(xxh3_128(as_bytes(place)).bytes()));
+}
+
+// Nullopt: labels are numbers.
+std::optional<ClassTable> table_of(const FolderRequest& request, const LabelList& labels) {
+  if (!request.classes_from.empty())
+    return load_class_table(request.classes_from, request.all_memory_bytes);
+  if (labels.are_numbers()) return std::nullopt;
+  return ClassTable(labels.class_names(), request.labels_file, request.all_memory_bytes);
+}
+
+}  // namespace
+
+StreamLabels::StreamLabels(const FolderRequest& request, const SoughtFiles& sought,
+                           std::string root)
+    : request_(with_root(request, std::move(root))),
+      sought_(sought),
+      labels_(list_request(request, sought)),
+      table_(table_of(request_, labels_)),
+      rows_(request.scratch_folder),
+      found_(request.scratch_folder, request.memory_bytes / 4) {
+  index_rows();
+}
+
+void StreamLabels::index_rows() {
+  ExternalSorter sorter(request_.scratch_folder, request_.memory_bytes / 4);
+  Hasher128 digest;
+  digest.update(bytes_of(static_cast<std::uint64_t>(labels_.match())));
+  const LabelJoin of_row = join();
+  std::string entry;
+  while (const std::optional<LabelList::Row> row = labels_.next()) {
+    request_.stop_if_asked();
+    for (const std::string* text : {&row->place, &row->text}) {
+      digest.update(bytes_of(std::uint64_t{text->size()}));
+      digest.update(as_bytes(*text));
+    }
+    entry = hash_text(row->place);
+    const std::optional<std::int64_t> label = label_if_any(of_row, *row);
+    append_big_endian(entry, label.value_or(0));
+    append_big_endian(entry, std::uint64_t{label ? 0U : 1U});
+    sorter.add(entry);
+  }
+  labels_.rewind();
+  sorter.finish();
+  while (const std::optional<std::string_view> next = sorter.next()) {
+    request_.stop_if_asked();
+    rows_.append(as_bytes(*next));
+    ++count_;
+  }
+  digest_ = digest.digest();
+}
+
+std::vector<std::string> StreamLabels::class_names() const {
+  return table_ ? table_->names() : std::vector<std::string>();
+}
+
+LabelJoin StreamLabels::join() {
+  return {.request = request_,
+          .sought = sought_,
+          .labels = labels_,
+          .table = table_,
+          .add = [](const WalkedFile&, std::optional<std::int64_t>) {},
+          .unmatched = [](const std::string&) {}};
+}
+
+std::optional<std::int64_t> StreamLabels::label_of(std::string_view path, std::uint64_t bytes) {
+  const std::string_view folder = folder_of(path), name = name_in(path);
+  found_.add(folder, {.directory = folder, .name = name, .bytes = bytes});
+  const std::string place = place_of(folder, name);
+  const std::optional<std::int64_t> label = find(place);
+  if (!label && request_.refuses_incomplete)
+    throw no_label(join(), {.directory = folder, .name = name, .bytes = bytes});
+  return label;
+}
+
+// Ground truth is for the files in sorted order, which ILSVRC's have in their names; finish()
+// proves it.
+std::string StreamLabels::place_of(std::string_view folder, std::string_view name) const {
+  std::uint64_t number = 0;
+  if (labels_.match() == KeyMatch::position) {
+    const std::optional<std::uint64_t> named = number_in_name(name);
+    if (!named || *named == 0) {
+      throw Error(Code::bad_content,
+                  "has no number in its name, but ground truth is for all {}s in sorted order, "
+                  "which a stream does not have",
+                  sought_.one())
+          .at(join_path(request_.root, join_path(folder, name)))
+          .hint(
+              "decompress the archive to a .tar file, which is read in place; or write path,label");
+    }
+    number = *named - 1;
+  }
+  return labels_.place_of(folder, name, number);
+}
+
+std::optional<std::int64_t> StreamLabels::find(const std::string& place) {
+  const std::string hash = hash_text(place);
+  Entries entries{};
+  // Those before `low` are less, `high` and those behind it are not.
+  std::uint64_t low = 0, high = count_;
+  while (high - low > kEntriesAtOnce) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    const std::span<std::byte> one = std::span(entries).first(kEntryBytes);
+    rows_.read_exact(middle * kEntryBytes, one);
+    (as_text(one.first(kHashBytes)) < hash ? low : high) = middle;
+  }
+  const std::uint64_t found = std::min(high + 1, count_) - low;
+  rows_.read_exact(low * kEntryBytes, std::span(entries).first(found * kEntryBytes));
+  for (std::uint64_t i = 0; i < found; ++i) {
+    const std::string_view entry =
+        as_text(std::span(entries).subspan(i * kEntryBytes, kEntryBytes));
+    if (!entry.starts_with(hash)) continue;
+    if (read_big_endian(entry.substr(kHashBytes + 8)) != 0) return label_in_list(place);
+    return static_cast<std::int64_t>(read_big_endian(entry.substr(kHashBytes, 8)));
+  }
+  return std::nullopt;
+}
+
+// Throws the error of a row whose label cannot be.
+std::int64_t StreamLabels::label_in_list(const std::string& place) {
+  labels_.rewind();
+  while (const std::optional<LabelList::Row> row = labels_.next()) {
+    if (row->place == place) return label_of_row(join(), *row);
+  }
+  throw Error(Code::bug, "a row of {} is gone", request_.labels_file);
+}
+
+void StreamLabels::finish(const std::function<void(const std::string& key)>& unmatched) {
+  found_.finish();
+  labels_.rewind();
+  LabelJoin whole = join();
+  whole.unmatched = unmatched;
+  join_labels(found_, whole);
+}
+
+std::vector<std::string> StreamLabels::notes() const { return labels_.notes(found_.are_nested()); }
+
+}  // namespace shale
