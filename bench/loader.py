@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Loading samples at random: shale.Dataset beside py-lmdb, a pread worker, Pillow and whole loaders. One command, Markdown tables.
 
-sudo python3 bench/loader.py [--only cold|warm|workers|decode|memory|table|shuffle] [--rounds 5] [--json FILE] ...
+sudo python3 bench/loader.py [--only cold|warm|workers|decode|memory|table|shuffle|rows] [--rounds 5] [--json FILE] ...
 As root (it drops caches and makes a memory cgroup), on a machine that does nothing else. bench/README.md explains the rows.
 """
 
@@ -49,7 +49,7 @@ LOADERS = [
 def parse_arguments():
     options = harness.parser(__doc__)
     inputs.add_photos(options)
-    options.add_argument("--only", choices=["cold", "warm", "workers", "decode", "memory", "table", "shuffle"])
+    options.add_argument("--only", choices=["cold", "warm", "workers", "decode", "memory", "table", "shuffle", "rows"])
     options.add_argument("--package", type=pathlib.Path, default=ROOT / "build/release/python", help="folder with the package shale")
     options.add_argument("--loaders", type=pathlib.Path, help="environment with bench/loader_peers.txt (default WORK/loading)")
     options.add_argument("--sorted", type=int, default=55_000, help="samples of 110 KB in the sorted dataset of shuffle")
@@ -251,6 +251,24 @@ def bench_shuffle(made, arguments):
     yield "shuffle", runs, harness.markdown(header, rows)
 
 
+def bench_rows(made, arguments):
+    """Rows of 400 KB, 2 GB of them, warm: beside the copy of as many bytes by one thread."""
+    script = HERE / "row_batches.py"
+    path = inputs.made_once(arguments.work / "rows-5000", lambda out: subprocess.run([made.python, script, "make", out], check=True))
+    copy = "memcpy: torch.stack of rows in memory"
+    ways = [(copy, "memcpy"), ("in order", "order"), ("shuffle=True", "random"), ("np.load(mmap_mode), DataLoader, shuffled", "torch")]
+    ways += [(f"shuffle=True, batches of {batch}", "random", "--batch", batch) for batch in ("16", "1024")]
+    steps = [Step(name, [made.python, script, way, path, *more], [path], syncs=False, reports=True) for name, way, *more in ways]
+    runs = harness.alternate(steps, arguments.rounds, arguments.work, "warm")
+    rows = []
+    for name, *_ in ways:
+        gigabytes = harness.median_of(runs[name], "megabytes_per_s") / 1000
+        growth = harness.median_of(runs[name], "growth") / MIB
+        rows.append([name, *rates(runs, name), f"{gigabytes:.2f}", faster(runs, name, copy), f"{growth:+.0f}"])
+    header = ["rows of 400 KB, batches of 256, warm", "rows/s", "spread", "GB/s", "x memcpy", "growth of RSS over 4 epochs, MiB"]
+    yield "rows", runs, harness.markdown(header, rows)
+
+
 def costs(list_of_runs):
     idle = harness.median_of(list_of_runs, "idle_cores")
     return [
@@ -277,6 +295,7 @@ def main():
         "memory": lambda: bench_memory(made, arguments),
         "table": lambda: bench_table(made, arguments),
         "shuffle": lambda: bench_shuffle(made, arguments),
+        "rows": lambda: bench_rows(made, arguments),
     }
     wanted = list(benches) if arguments.only is None else ["reads" if arguments.only in ("cold", "warm") else arguments.only]
     harness.report(arguments, (result for name in wanted for result in benches[name]()))

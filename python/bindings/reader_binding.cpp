@@ -184,8 +184,12 @@ class Reader {
     }
   }
 
-  // In the order requested; read in the order of the dataset, a part after the other.
-  [[nodiscard]] nb::list read(const std::vector<std::uint64_t>& rows) {
+  // In the order requested; read in the order of the dataset, a part after the other. `into`: by
+  // name of a field the arrays that its tensors are read into, one for each row.
+  [[nodiscard]] nb::list read(const std::vector<std::uint64_t>& rows,
+                              const std::optional<nb::dict>& into) {
+    const std::vector<nb::object> arrays =
+        into ? arrays_of_fields(*into) : std::vector<nb::object>();
     std::vector<std::size_t> order(rows.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, [&](std::size_t place) { return rows[place]; });
@@ -199,7 +203,7 @@ class Reader {
           std::span(order).subspan(begin, std::min(kRowsAtOnce, order.size() - begin));
       part.clear();
       for (const std::size_t place : places) part.push_back(rows[place]);
-      const nb::list made = read_part(part, events);
+      const nb::list made = read_part(part, {arrays, places}, events);
       for (std::size_t i = 0; i < places.size(); ++i) {
         PyList_SetItem(samples.ptr(), static_cast<Py_ssize_t>(places[i]),
                        nb::object(made[i]).release().ptr());
@@ -396,13 +400,21 @@ class Reader {
     }
   }
 
-  [[nodiscard]] nb::list read_part(std::span<const std::uint64_t> rows, const Events& events) try {
+  [[nodiscard]] std::vector<nb::object> arrays_of_fields(const nb::dict& by_name) const {
+    std::vector<nb::object> arrays;
+    for (const OutputField& field : fields_)
+      arrays.push_back(nb::object(by_name.attr("get")(field.name)));
+    return arrays;
+  }
+
+  [[nodiscard]] nb::list read_part(std::span<const std::uint64_t> rows, GivenArrays given,
+                                   const Events& events) try {
     std::vector<LocatedSample> located;
     {
       const Unlocked unlocked;
       located = loader_->locate(rows, wanted_);
     }
-    SampleObjects objects(*loader_, located, fields_, memory_);
+    SampleObjects objects(*loader_, located, fields_, given, memory_);
     {
       const Unlocked unlocked;
       fetch_in_parts(objects.fetches(), events);
@@ -439,7 +451,7 @@ void bind_reader(nb::module_& module) {
            "opened_before"_a)
       .def("select", &Reader::select, "names"_a, "decodings"_a)
       .def("sharing", &Reader::sharing)
-      .def("read", &Reader::read, "rows"_a)
+      .def("read", &Reader::read, "rows"_a, "into"_a = nb::none())
       .def("values", &Reader::values, "rows"_a, "field"_a)
       .def("counts", &Reader::counts, "rows"_a, "field"_a)
       .def("elements", &Reader::elements, "requests"_a)

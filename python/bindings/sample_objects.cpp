@@ -96,8 +96,9 @@ void MemoryPool::keep_backed(const std::byte* highest) {
 }
 
 SampleObjects::SampleObjects(const Loader& loader, std::span<const LocatedSample> samples,
-                             std::span<const OutputField> fields, MemoryPool& pool)
-    : loader_(loader), samples_(samples), fields_(fields), pool_(pool) {
+                             std::span<const OutputField> fields, GivenArrays given,
+                             MemoryPool& pool)
+    : loader_(loader), samples_(samples), fields_(fields), given_(given), pool_(pool) {
   const NoCollection no_collection;
   std::uint64_t scratch_bytes = 0;
   for (const OutputField& field : fields_) {
@@ -110,9 +111,11 @@ SampleObjects::SampleObjects(const Loader& loader, std::span<const LocatedSample
   std::span<std::byte> scratch(scratch_.bytes.get(), scratch_bytes);
   cells_.reserve(samples_.size() * fields_.size());
   const std::byte* highest = nullptr;
-  for (const LocatedSample& sample : samples_) {
-    for (const OutputField& field : fields_) {
-      cells_.push_back(make_cell(sample, field, scratch));
+  for (std::size_t i = 0; i < samples_.size(); ++i) {
+    const LocatedSample& sample = samples_[i];
+    for (std::size_t k = 0; k < fields_.size(); ++k) {
+      const OutputField& field = fields_[k];
+      cells_.push_back(make_cell(i, k, scratch));
       const Cell& cell = cells_.back();
       if (field.decoding != Decoding::none && !is_missing(sample, field))
         images_.push_back({cells_.size() - 1, sample.row, field.decoding, std::nullopt, {}});
@@ -127,8 +130,10 @@ SampleObjects::SampleObjects(const Loader& loader, std::span<const LocatedSample
 
 SampleObjects::~SampleObjects() { pool_.put_back(std::move(scratch_)); }
 
-SampleObjects::Cell SampleObjects::make_cell(const LocatedSample& sample, const OutputField& field,
+SampleObjects::Cell SampleObjects::make_cell(std::size_t sample_number, std::size_t field_number,
                                              std::span<std::byte>& scratch) const {
+  const LocatedSample& sample = samples_[sample_number];
+  const OutputField& field = fields_[field_number];
   if (!is_located(field.kind) || is_missing(sample, field)) return {};
   const std::uint64_t bytes = Loader::bytes_of_value(sample, field.field);
   Cell cell;
@@ -140,7 +145,9 @@ SampleObjects::Cell SampleObjects::make_cell(const LocatedSample& sample, const 
     if (!cell.object.is_valid()) throw nb::python_error();
     cell.bytes = {reinterpret_cast<std::byte*>(PyBytes_AsString(cell.object.ptr())), bytes};
   } else {
-    cell.object = empty_(field.shape, field.dtype);
+    const bool is_given = !given_.lists.empty() && !given_.lists[field_number].is_none();
+    cell.object = is_given ? nb::object(given_.lists[field_number][given_.places[sample_number]])
+                           : empty_(field.shape, field.dtype);
     cell.bytes = memory_of_array(cell.object);
     if (cell.bytes.size() != bytes) {
       Error error(Code::damaged, "tensor has {} bytes, but its dtype and shape make {}", bytes,

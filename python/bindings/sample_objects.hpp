@@ -41,6 +41,12 @@ struct OutputField {
   nanobind::object shape, dtype;  ///< of a tensor, as numpy.empty takes them
 };
 
+/// Arrays that the tensors of samples are read into, instead of fresh ones.
+struct GivenArrays {
+  std::span<const nanobind::object> lists;  ///< for each field a list of arrays, or None
+  std::span<const std::size_t> places;      ///< of each sample in the lists
+};
+
 /// Memory that is kept from batch to batch, so that its pages stay backed: touching fresh ones
 /// costs more than the read itself. Used under the GIL only.
 class MemoryPool {
@@ -66,10 +72,10 @@ class MemoryPool {
 /// the two the reads fill the memory that it handed out.
 class SampleObjects {
  public:
-  /// Takes the memory of all values. The four must outlive it.
+  /// Takes the memory of all values. All must outlive it.
   /// Errors: Code::damaged for a tensor of another size than the schema's.
   SampleObjects(const Loader& loader, std::span<const LocatedSample> samples,
-                std::span<const OutputField> fields, MemoryPool& pool);
+                std::span<const OutputField> fields, GivenArrays given, MemoryPool& pool);
   ~SampleObjects();
   SampleObjects(const SampleObjects&) = delete;
   SampleObjects& operator=(const SampleObjects&) = delete;
@@ -101,7 +107,7 @@ class SampleObjects {
     std::optional<RgbDecoder> decoder;
     std::span<std::byte> pixels;
   };
-  [[nodiscard]] Cell make_cell(const LocatedSample& sample, const OutputField& field,
+  [[nodiscard]] Cell make_cell(std::size_t sample, std::size_t field,
                                std::span<std::byte>& scratch) const;
   [[nodiscard]] nanobind::object value_of(const LocatedSample& sample, const OutputField& field,
                                           Cell& cell, const Format& format, bool has_keys) const;
@@ -109,6 +115,7 @@ class SampleObjects {
   const Loader& loader_;
   std::span<const LocatedSample> samples_;
   std::span<const OutputField> fields_;
+  GivenArrays given_;
   MemoryPool& pool_;
   MemoryPool::Scratch scratch_;
   nanobind::object empty_;  // numpy.empty, where there is use for it

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import collections
 import weakref
-from typing import Any, Callable, Deque, Dict, List, Sequence
+import operator
+from typing import Any, Callable, Deque, Dict, List, NamedTuple, Sequence
 
 _SMALL = 64 << 10  # below it, torch's own memory is as good
 
@@ -50,14 +51,34 @@ def _put_back(free: Deque[Any], buffer: Any, most: int) -> None:
         free.append(buffer)
 
 
-def stack(samples: List[Any], pool: BufferPool, leases: List[weakref.finalize]) -> Any:
+class Rows(NamedTuple):
+    """A tensor, and its rows as arrays: what is read into them need not be stacked."""
+
+    tensor: Any
+    arrays: List[Any]
+
+
+def empty_rows(count: int, shape: Sequence[int], dtype: Any, pool: BufferPool, leases: List[weakref.finalize]) -> Rows:
+    """Of any content, with a dtype of torch."""
+    tensor = pool.empty((count, *shape), dtype, leases)
+    return Rows(tensor, list(tensor.numpy()))
+
+
+def stack(samples: List[Any], pool: BufferPool, leases: List[weakref.finalize], ready: Sequence[Rows] = ()) -> Any:
     """A batch: of dictionaries a dictionary, of tuples a tuple, of anything else one column."""
+
+    def column(values: List[Any]) -> Any:
+        for rows in ready:
+            if all(map(operator.is_, values, rows.arrays)):
+                return rows.tensor
+        return _column(values, pool, leases)
+
     first = samples[0]
     if isinstance(first, dict):
-        return {name: _column([sample[name] for sample in samples], pool, leases) for name in first}
+        return {name: column([sample[name] for sample in samples]) for name in first}
     if isinstance(first, tuple):
-        return tuple([_column(list(column), pool, leases) for column in zip(*samples)])
-    return _column(samples, pool, leases)
+        return tuple([column(list(values)) for values in zip(*samples)])
+    return column(samples)
 
 
 def _column(values: List[Any], pool: BufferPool, leases: List[weakref.finalize]) -> Any:

@@ -6,7 +6,7 @@ import bisect
 import hashlib
 import itertools
 import os
-from typing import Any, List, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 from shale._arguments import is_path
 from shale._samples import SampleSequence
@@ -45,12 +45,33 @@ class SampleSources:
                 samples[position] = sample
         return samples
 
+    def even_fields(self) -> Dict[str, Tuple[Sequence[int], Any]]:
+        """The fields whose values are tensors of one shape, with that and torch's dtype, where `read_into` takes them."""
+        import numpy
+        import torch
+
+        dataset = self.datasets[0]
+        found = {}
+        if len(self.datasets) == 1 and _reads_itself(dataset):
+            for name in dataset.fields:
+                field = dataset.schema.get(name, {})
+                if field.get("kind") == "tensor" and field["shape"]:
+                    try:
+                        found[name] = (field["shape"], torch.from_numpy(numpy.empty(0, field["dtype"])).dtype)
+                    except (TypeError, ValueError):
+                        pass  # a dtype or an order of bytes that torch lacks
+        return found
+
+    def read_into(self, numbers: Sequence[int], into: Dict[str, List[Any]]) -> List[Any]:
+        """As read, with the values of even fields in arrays that are given for each sample."""
+        return self.datasets[0]._read_into(numbers, into)  # type: ignore[no-any-return]
+
     # --- for the order "block": as bytes first, made into samples when they are drawn
 
     def open_raw(self) -> None:
         """Errors: UsageError for datasets whose samples are not read as bytes."""
         for dataset in self.datasets:
-            if not isinstance(dataset, Dataset) or type(dataset).__getitems__ is not SampleSequence.__getitems__:
+            if not _reads_itself(dataset):
                 raise UsageError(f"shuffle='block' reads a shale.Dataset itself, not through {type(dataset).__name__}; shuffle='random' takes any dataset")
         self._raw_readers = [dataset._raw_reader() for dataset in self.datasets]
 
@@ -92,6 +113,10 @@ def _opened(given: Any) -> Any:
     if hasattr(given, "__getitem__") and hasattr(given, "__len__") and not isinstance(given, dict):
         return given
     raise UnsupportedError(f"{given!r} is neither a path nor a dataset with a length and samples by number")
+
+
+def _reads_itself(dataset: Any) -> bool:
+    return isinstance(dataset, Dataset) and type(dataset).__getitems__ is SampleSequence.__getitems__
 
 
 def _items(dataset: Any, rows: Sequence[int]) -> List[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import os
-from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Union
 
 from shale import _shale
 from shale._arguments import PARSE, field_names, flag, one_of, path_bytes, text
@@ -266,13 +266,19 @@ class Dataset(_Base):
         lists.check({name: field["kind"] for name, field in self.schema.items()}, self.fields)
         return self._read_through(self.transform, [index], select)[0]
 
-    def _read_through(self, transform: Optional[Callable[[dict], Any]], indices: Iterable[int], given: Optional[Mapping] = None) -> list:
+    def _read_through(
+        self,
+        transform: Optional[Callable[[dict], Any]],
+        indices: Iterable[int],
+        given: Optional[Mapping] = None,
+        into: Optional[Dict[str, List[Any]]] = None,
+    ) -> list:
         reader = self._opened or self._reader()
         rows = self._rows(indices)
         if given:
             reader = reader.sharing()
             self._select_whole(reader, (*self._files, *self._chosen.names, *given))
-        samples: list = reader.read(rows)
+        samples: list = reader.read(rows, into)
         if self._files or self._chosen.names or given:
             samples = self._with_others(reader, rows, samples, given)
         if not self._finishers and self.as_tuple is None and transform is None:
@@ -287,6 +293,10 @@ class Dataset(_Base):
             if transform is not None:
                 samples[position] = transform(sample)
         return samples
+
+    def _read_into(self, indices: Iterable[int], into: Dict[str, List[Any]]) -> list:
+        """Samples, for a loader that has the memory of their tensors: by name of a field an array for each."""
+        return self._read_through(self.transform, indices, into=into)
 
     # --- for a loader that holds samples for a while: as bytes, until they are wanted
 

@@ -7,10 +7,10 @@ import operator
 import os
 import pathlib
 import weakref
-from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from shale._arguments import bytes_of, field_names, flag, one_of, whole_number
-from shale._batch_memory import BufferPool, stack
+from shale._batch_memory import BufferPool, Rows, empty_rows, stack
 from shale._blocks import Run, RunPlanner, read_runs
 from shale._draw import make_draw
 from shale._epoch_threads import LoadedAhead
@@ -165,6 +165,7 @@ class Loader:
             self._choose_blocks()
         self._ahead = max(1, self.num_threads) * at_least_one(prefetch_factor, "prefetch_factor")
         self._pool = BufferPool(self._ahead + 2, _pins(flag(pin_memory, "pin_memory")))
+        self._even_fields = self._sources.even_fields() if collate_fn is None else {}
         self._skipped: Dict[int, SkippedSample] = {}
         self._place = _Place(0, 0)
         self._next = self._place
@@ -290,15 +291,15 @@ class Loader:
 
     def _load(self, step: _Step) -> tuple:
         """(batch, leases of its memory, samples seen, whether it is the last)."""
-        samples = self._samples_of(step)
+        leases: List[weakref.finalize] = []
+        samples, ready = self._samples_of(step, leases)
         if self._transform is not None:
             seeds = self._seeds(step)
             for place, sample in enumerate(samples):
                 samples[place] = self._transformed(sample, int(step.numbers[place]), None if seeds is None else int(seeds[place]))
         if self.as_tuple is not None:
             samples = [_tuple_of(sample, self.as_tuple) for sample in samples]
-        leases: List[weakref.finalize] = []
-        batch = stack(samples, self._pool, leases) if self._collate is None else self._collate(samples)
+        batch = stack(samples, self._pool, leases, ready) if self._collate is None else self._collate(samples)
         return batch, leases, step.seen, step.is_last
 
     def _seeds(self, step: _Step) -> Any:
@@ -317,17 +318,21 @@ class Loader:
                 error.add_note(f"in the transform of sample {row} of {self._sources.name(which)}")
             raise
 
-    def _samples_of(self, step: _Step) -> List[Any]:
+    def _samples_of(self, step: _Step, leases: List[weakref.finalize]) -> Tuple[List[Any], Sequence[Rows]]:
+        """The samples, and what is read to where the batch has it already."""
         numbers = step.numbers.tolist()
         if step.runs:
             read_runs(step.to_read, self._sources.read_raw)
-            return [self._one(step, place, number) for place, number in enumerate(numbers)]
+            return [self._one(step, place, number) for place, number in enumerate(numbers)], ()
         try:
-            return self._sources.read(numbers)
+            if not self._even_fields:
+                return self._sources.read(numbers), ()
+            rows = {name: empty_rows(len(numbers), *even, self._pool, leases) for name, even in self._even_fields.items()}
+            return self._sources.read_into(numbers, {name: each.arrays for name, each in rows.items()}), list(rows.values())
         except (DamagedError, ContentError):
             if self.on_error == "raise":
                 raise
-        return [self._one(step, place, number) for place, number in enumerate(numbers)]
+        return [self._one(step, place, number) for place, number in enumerate(numbers)], ()
 
     def _one(self, step: _Step, place: int, number: int) -> Any:
         """A sample alone, or what takes its place."""

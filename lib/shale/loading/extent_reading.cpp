@@ -15,13 +15,16 @@ constexpr std::uint64_t kArenaBytes = 16 << 20;
 // costs less than a read of its own.
 constexpr std::uint64_t kSmallBytes = 8192, kGapBytes = 4096;
 constexpr std::uint64_t kJoinedBytes = 256 << 10, kJoinedArenaBytes = 4 << 20;
+// Neighbours in the file that are neighbours in memory too are read as one, up to this: several
+// threads or requests still have something to do.
+constexpr std::uint64_t kNeighbourBytes = 4 << 20;
 
 // Bytes of one file that are read at once, and the extents [first, last) that lie in them.
 struct Run {
   const InputFile* file;
   std::uint64_t begin, end;
   std::size_t first, last;
-  bool is_in_place = false;  // one extent alone, read to where it belongs
+  bool is_in_place = false;  // read to where its extents belong
 };
 
 void judge(const Extent& extent, const ReadResult& result) {
@@ -38,29 +41,33 @@ void read_runs(std::span<const Run> runs, std::span<const Extent> extents, Batch
   std::vector<ReadRequest> requests;
   std::uint64_t used = 0;
   for (const Run& run : runs) {
-    std::span<std::byte> into = extents[run.first].into;
+    std::span<std::byte> into(extents[run.first].into.data(), run.end - run.begin);
     if (!run.is_in_place) {
-      into = arena.subspan(used, run.end - run.begin);
+      into = arena.subspan(used, into.size());
       used += into.size();
     }
     requests.push_back({.descriptor = run.file->descriptor(), .offset = run.begin, .into = into});
   }
   const std::vector<ReadResult> results = reader.read(requests);
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (runs[i].is_in_place) {
-      judge(extents[runs[i].first], results[i]);
-      continue;
-    }
     for (std::size_t k = runs[i].first; k < runs[i].last; ++k) {
       const Extent& extent = extents[k];
       const std::uint64_t skipped = extent.offset - runs[i].begin;
       const std::uint64_t there = results[i].bytes > skipped ? results[i].bytes - skipped : 0;
       const std::uint64_t got = std::min<std::uint64_t>(there, extent.into.size());
       judge(extent, {.bytes = got, .error = results[i].error});
+      if (runs[i].is_in_place) continue;
       std::copy_n(requests[i].into.begin() + static_cast<std::ptrdiff_t>(skipped), got,
                   extent.into.begin());
     }
   }
+}
+
+bool continues(const Run& run, std::span<const Extent> extents, const Extent& extent) {
+  const std::span<std::byte> before = extents[run.last - 1].into;
+  return run.is_in_place && run.file == extent.file && run.end == extent.offset &&
+         before.data() + before.size() == extent.into.data() &&
+         run.end - run.begin + extent.into.size() <= kNeighbourBytes;
 }
 
 // An extent that is larger than the arena, piece by piece.
@@ -95,6 +102,11 @@ void read_extents(std::span<const Extent> extents, BatchReader& reader, AlignedB
     const Extent& extent = extents[i];
     const std::uint64_t end = extent.offset + extent.into.size();
     Run* last = runs.empty() ? nullptr : &runs.back();
+    if (last != nullptr && continues(*last, extents, extent)) {
+      last->end = end;
+      last->last = i + 1;
+      continue;
+    }
     const bool joins =
         last != nullptr && last->file == extent.file && extent.into.size() <= kSmallBytes &&
         extents[last->first].into.size() <= kSmallBytes && extent.offset >= last->begin &&

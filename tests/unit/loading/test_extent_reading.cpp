@@ -174,6 +174,39 @@ TEST_CASE("extents: more small neighbours than are joined at a time come whole")
   CHECK((files.read(places, Way::cached) == files.expected(places)));
 }
 
+TEST_CASE(
+    "extents: neighbours in file and memory come whole, between others, up to the missing one") {
+  const std::string content = noise(9 * kMebi, 11);
+  Files files({content});
+  const InputFile file(files.path(0));
+  std::string found(content.size(), '?');
+  const std::span<std::byte> memory = std::as_writable_bytes(std::span(found));
+  std::vector<Extent> extents;
+  const auto add = [&](std::uint64_t from, std::uint64_t to, std::uint64_t bytes) {
+    extents.push_back({&file, from, memory.subspan(to, bytes)});
+  };
+  std::string expected = found;
+  for (std::uint64_t at = 0; at < 8 * kMebi; at += 100'000) add(at, at, 100'000);
+  add(8'400'000, 8'400'000, 0);
+  add(8'400'000, 8'500'000, 50);  // a neighbour in the file alone
+  add(8'400'050, 8'500'050, 50);  // of that one
+  add(8'400'150, 8'500'100, 50);  // a neighbour in memory alone
+  for (const Extent& extent : extents) {
+    const auto to = static_cast<std::size_t>(extent.into.data() - memory.data());
+    expected.replace(to, extent.into.size(), content, extent.offset, extent.into.size());
+  }
+
+  AlignedBuffer arena;
+  BatchReader reader({.depth = 8});
+  read_extents(extents, reader, arena);
+  CHECK((found == expected));
+
+  std::filesystem::resize_file(files.path(0), 3'333'333);
+  const Error error = error_of([&] { read_extents(extents, reader, arena); });
+  CHECK(error.code() == Code::damaged);
+  CHECK(error.offset() == 3'300'000);
+}
+
 TEST_CASE("extents: none at all is nothing to do") {
   Files files({noise(1, 9)});
 
