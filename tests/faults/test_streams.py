@@ -138,8 +138,6 @@ class Streams(stream_case.StreamCase):
                 )
         self.convert(self.photos, self.out, code=4)
         self.refused("convert", self.stream, self.out, "--append", code=2, says=("--append is not for a stream",))
-        self.refused("repair", self.out, "--from", self.stream, code=2, says=("repair --from is not for a stream",))
-        self.refused("verify", self.out, "--against", self.stream, code=2, says=("--against is not for a stream",))
         self.refused("convert", self.stream, self.folder / "o", "--to", "record", "--classes-from", self.table, "--layout", "lsun", code=2)
 
     def test_dry_runs(self):

@@ -83,6 +83,7 @@ COVERED_BY = {
     "verify/compare_pairs": ("tests/cli/cases/verify_against.txt", "sample differs in size from the source file"),
     "verify/compare_sample": ("tests/cli/cases/verify_against.txt", "byte 50 of the sample differs from the source file"),
     "verify/verify_against": ("tests/contract/test_conversion_pairs.cpp", "conversion: verify --against the source finds nothing"),
+    "verify/compare_files": ("tests/faults/test_streams_as_sources.py", "test_what_differs_is_named"),
     "verify/verify_bytes": ("tests/contract/test_damage.cpp", "damage: flipped bits of a shard's files are found"),
     "verify/verify_library": ("tests/contract/test_second_opinion.cpp", "second opinion: a sample that the library does not give"),
     "verify/verify_shard": ("tests/contract/test_damage.cpp", "damage: a value's damage is named by sample and field"),

@@ -146,9 +146,17 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
 std::unique_ptr<Source> open_numbered(const ConvertRequest& request, const WritingRun& run,
                                       const std::string& scratch_folder, const Events& events) {
   std::unique_ptr<Source> source = open_input(request, scratch_folder, events);
-  refuse_for_stream(*source, request.inputs.front(), "repair --from");
   if (run.first_row == 0 || source->info().schema.has_keys) return source;
   return make_numbered_source(std::move(source), run.first_row);
+}
+
+// What is known of a stream before it is read; what is made of it will be compared.
+Identity comparable(Manifest manifest, bool is_stream) {
+  if (!is_stream) return identity_of(manifest);
+  manifest.source.samples = manifest.source.bytes = 0;
+  manifest.source.fingerprint = {};
+  std::erase_if(manifest.options, [](const auto& option) { return option.first == kLabelsOption; });
+  return identity_of(manifest);
 }
 
 std::unique_ptr<Source> open_source(ConvertRequest& request, const WritingRun& run,
@@ -165,11 +173,12 @@ std::unique_ptr<Source> open_source(ConvertRequest& request, const WritingRun& r
     for (const Field& field : taken) request.fields.push_back(field.name);
     source = open_numbered(request, run, scratch_folder, events);
   }
+  const bool is_stream = source->info().is_stream;
   const std::optional<std::string> difference =
       source->info().schema.fields != taken
           ? "it has other fields"
-          : first_difference(identity_of(run.manifest),
-                             identity_of(wanted_manifest(request, source->info())));
+          : first_difference(comparable(run.manifest, is_stream),
+                             comparable(wanted_manifest(request, source->info()), is_stream));
   if (difference) {
     throw Error(Code::mismatch, "is not what the dataset was made from: {}", *difference)
         .at(request.inputs.front())
@@ -206,6 +215,7 @@ class ShardsOfSource final : public Source {
       : whole_(std::move(whole)), skipped_(std::move(skipped)), info_(whole_->info()) {
     info_.digest.reset();
     info_.skipped = info_.ignored = 0;
+    info_.is_stream = false;  // its totals are those of a shard
   }
 
   /// From now on the samples are those that came to be the rows [first, end) of the dataset, and
@@ -276,8 +286,10 @@ class Remaking {
     require_room(request_.dataset, {.bytes = most_bytes()},
                  "free some space on this file system, then run it again");
     const std::string ignored = list_name(kIgnoredName, run_.number);
+    // A stream has its list of what was ignored at its end.
+    const bool is_stream = source_->info().is_stream;
     const bool takes_all = std::ranges::any_of(
-        damaged_.lists, [&](const std::string& list) { return list != ignored; });
+        damaged_.lists, [&](const std::string& list) { return is_stream || list != ignored; });
     if (takes_all) return remake_all();
     if (!damaged_.lists.empty()) remake_ignored_list();
     if (!damaged_.shards.empty()) remake_shards();

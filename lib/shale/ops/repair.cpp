@@ -98,7 +98,7 @@ class Repair {
           .at(request_.dataset);
     }
     if (archive_of_path(request_.from)) return;
-    if (stream_of_path(request_.from)) throw not_for_stream(request_.from, "repair --from");
+    if (stream_of_path(request_.from)) return;
     if (look_at(request_.from) == Place::absent) throw absent(request_.from);
     std::error_code error;
     if (!fs::equivalent(request_.dataset, request_.from, error)) return;

@@ -36,8 +36,11 @@ struct FolderRequest {
   /// The table itself, and the folder that it was made of, for messages; empty: none.
   std::vector<std::string> class_names = {};
   std::string class_names_from = {};
-  bool extends_set = false;     ///< `classes_from` is the dataset that the samples come behind
-  bool adds_classes = false;    ///< those that `classes_from` lacks come behind it, by name
+  bool extends_set = false;   ///< `classes_from` is the dataset that the samples come behind
+  bool adds_classes = false;  ///< those that `classes_from` lacks come behind it, by name
+  std::uint64_t most_sample_bytes = 0;  ///< of a stream; 0: what `all_memory_bytes` leaves
+  /// Of a stream that is compared: the label of a class that nobody knows is -1, not an error.
+  bool takes_unknown_classes = false;
   bool may_mix_labels = false;  ///< numbers beside names are names, as with a class table
   HiddenPolicy hidden = HiddenPolicy::unset;
   std::string suffixes = {};    ///< of the files that are samples: "mp4,wav"; empty: images

@@ -34,6 +34,7 @@ StreamClasses::StreamClasses(const FolderRequest& request, std::string root)
       table_from_(request.class_names.empty() ? request.classes_from : request.class_names_from),
       has_table_(!table_from_.empty()),
       extends_set_(request.extends_set),
+      takes_unknown_(request.takes_unknown_classes),
       table_(given_table(request)),
       allowance_(request.all_memory_bytes, root_),
       last_(classes_.end()) {}
@@ -73,7 +74,7 @@ const std::string* StreamClasses::first_empty() const {
 std::int64_t StreamClasses::label_of(std::string_view name) const {
   const std::optional<std::int64_t> label =
       has_table_ ? table_.label_of(name) : number_of_class(name);
-  if (label) return *label;
+  if (label || takes_unknown_) return label.value_or(-1);
   const std::string where = join_path(root_, name);
   if (is_split_name(name)) {
     throw Error(Code::bad_content, "is a split, not a class")

@@ -43,7 +43,7 @@ class StreamClasses {
   [[nodiscard]] std::int64_t label_of(std::string_view name) const;
 
   std::string root_, table_from_;
-  bool has_table_, extends_set_;
+  bool has_table_, extends_set_, takes_unknown_;
   ClassTable table_;
   ClassAllowance allowance_;
   Classes classes_;

@@ -1,26 +1,18 @@
 #include "shale/sources/stream_labels.hpp"
 
-#include <array>
-#include <cstring>
 #include <utility>
 
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/io/external_sorter.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/sources/natural_order.hpp"
 
-// An entry of `rows_`: xxh3-128 of the place (LabelList::place_of), i64 label, u64 0, or 1 if the
-// label is not one that this file may have, which is an error when a file has it. Sorted bytewise
-// by the hash.
+// `rows_` has for each place (LabelList::place_of) the label, and 0, or 1 if the label is not one
+// that this file may have, which is an error when a file has it.
 
 namespace shale {
 namespace {
-
-constexpr std::uint64_t kHashBytes = 16, kEntryBytes = 32, kEntriesAtOnce = 64;
-
-using Entries = std::array<std::byte, kEntryBytes*(kEntriesAtOnce + 1)>;
 
 LabelListRequest list_request(const FolderRequest& request, const SoughtFiles& sought) {
   return {.file = {.path = request.labels_file,
@@ -48,10 +40,6 @@ std::string_view folder_of(std::string_view path) {
 
 std::string_view name_in(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-std::string hash_text(std::string_view place) {
-  return std::string(as_text(xxh3_128(as_bytes(place)).bytes()));
-}
-
 // Nullopt: labels are numbers.
 std::optional<ClassTable> table_of(const FolderRequest& request, const LabelList& labels) {
   if (!request.classes_from.empty())
@@ -68,36 +56,26 @@ StreamLabels::StreamLabels(const FolderRequest& request, const SoughtFiles& soug
       sought_(sought),
       labels_(list_request(request, sought)),
       table_(table_of(request_, labels_)),
-      rows_(request.scratch_folder),
+      rows_(request.scratch_folder, request.memory_bytes / 4),
       found_(request.scratch_folder, request.memory_bytes / 4) {
   index_rows();
 }
 
 void StreamLabels::index_rows() {
-  ExternalSorter sorter(request_.scratch_folder, request_.memory_bytes / 4);
   Hasher128 digest;
   digest.update(bytes_of(static_cast<std::uint64_t>(labels_.match())));
   const LabelJoin of_row = join();
-  std::string entry;
   while (const std::optional<LabelList::Row> row = labels_.next()) {
     request_.stop_if_asked();
     for (const std::string* text : {&row->place, &row->text}) {
       digest.update(bytes_of(std::uint64_t{text->size()}));
       digest.update(as_bytes(*text));
     }
-    entry = hash_text(row->place);
     const std::optional<std::int64_t> label = label_if_any(of_row, *row);
-    append_big_endian(entry, label.value_or(0));
-    append_big_endian(entry, std::uint64_t{label ? 0U : 1U});
-    sorter.add(entry);
+    rows_.add(row->place, static_cast<std::uint64_t>(label.value_or(0)), label ? 0 : 1);
   }
   labels_.rewind();
-  sorter.finish();
-  while (const std::optional<std::string_view> next = sorter.next()) {
-    request_.stop_if_asked();
-    rows_.append(as_bytes(*next));
-    ++count_;
-  }
+  rows_.finish(request_.stop_if_asked);
   digest_ = digest.digest();
 }
 
@@ -145,26 +123,10 @@ std::string StreamLabels::place_of(std::string_view folder, std::string_view nam
 }
 
 std::optional<std::int64_t> StreamLabels::find(const std::string& place) {
-  const std::string hash = hash_text(place);
-  Entries entries{};
-  // Those before `low` are less, `high` and those behind it are not.
-  std::uint64_t low = 0, high = count_;
-  while (high - low > kEntriesAtOnce) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    const std::span<std::byte> one = std::span(entries).first(kEntryBytes);
-    rows_.read_exact(middle * kEntryBytes, one);
-    (as_text(one.first(kHashBytes)) < hash ? low : high) = middle;
-  }
-  const std::uint64_t found = std::min(high + 1, count_) - low;
-  rows_.read_exact(low * kEntryBytes, std::span(entries).first(found * kEntryBytes));
-  for (std::uint64_t i = 0; i < found; ++i) {
-    const std::string_view entry =
-        as_text(std::span(entries).subspan(i * kEntryBytes, kEntryBytes));
-    if (!entry.starts_with(hash)) continue;
-    if (read_big_endian(entry.substr(kHashBytes + 8)) != 0) return label_in_list(place);
-    return static_cast<std::int64_t>(read_big_endian(entry.substr(kHashBytes, 8)));
-  }
-  return std::nullopt;
+  const std::vector<HashedRows::Numbers> rows = rows_.find(place);
+  if (rows.empty()) return std::nullopt;
+  const auto [label, is_wrong] = rows.front();
+  return is_wrong == 0 ? static_cast<std::int64_t>(label) : label_in_list(place);
 }
 
 // Throws the error of a row whose label cannot be.

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "shale/base/checksum.hpp"
-#include "shale/io/scratch_file.hpp"
 #include "shale/sources/class_table.hpp"
 #include "shale/sources/folder_request.hpp"
+#include "shale/sources/hashed_rows.hpp"
 #include "shale/sources/label_join.hpp"
 #include "shale/sources/label_list.hpp"
 #include "shale/sources/sought_files.hpp"
@@ -51,8 +51,7 @@ class StreamLabels {
   const SoughtFiles& sought_;
   LabelList labels_;
   std::optional<ClassTable> table_;
-  ScratchFile rows_;  // sorted entries of kEntryBytes
-  std::uint64_t count_ = 0;
+  HashedRows rows_;
   FoundFiles found_;
   Hash128 digest_;
 };

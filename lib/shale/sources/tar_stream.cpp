@@ -44,12 +44,13 @@ class TarStreamSource final : public Source {
         classes_(request, root_),
         ignored_(request.scratch_folder, request.memory_bytes / 4) {
     if (!request.labels_file.empty()) labels_.emplace(request, sought_, root_);
+    is_flat_ = labels_ || request.without_labels;
     info_.schema.fields = {{.name = sought_.field(), .kind = Kind::bytes},
                            {.name = "label", .kind = Kind::integer}};
     if (sought_.are_images()) info_.image_fields = {0};
     info_.suffixes = sought_.text();
     info_.is_stream = true;
-    info_.manifest.kind = labels_                ? kFlatFolder
+    info_.manifest.kind = is_flat_               ? kFlatFolder
                           : sought_.are_images() ? kImageFolder
                                                  : kClassFolders;
     info_.classes = labels_ ? labels_->class_names() : classes_.names();
@@ -63,6 +64,7 @@ class TarStreamSource final : public Source {
     const std::uint64_t left = all - std::min(all, others);
     most_sample_bytes_ = left / 2 - std::min(left / 2, left / 8 + kOverheadOfSample);
     info_.memory_bytes = held + left / 2;
+    if (request.most_sample_bytes > 0) most_sample_bytes_ = request.most_sample_bytes;
   }
 
   [[nodiscard]] const SourceInfo& info() const override { return info_; }
@@ -121,9 +123,11 @@ class TarStreamSource final : public Source {
     while (std::optional<StreamMember> member = members_.next()) {
       request_.stop_if_asked();
       if (!is_sample(*member)) continue;
-      const std::optional<std::int64_t> label =
-          labels_ ? labels_->label_of(member->path, member->bytes) : meet_class(*member);
-      if (!labels_) classes_.note_file();
+      const std::optional<std::int64_t> label = labels_
+                                                    ? labels_->label_of(member->path, member->bytes)
+                                                : is_flat_ ? 0
+                                                           : meet_class(*member);
+      if (!is_flat_) classes_.note_file();
       refuse_too_large(*member);
       count(*member, label);
       return Found{std::move(*member), label};
@@ -139,25 +143,25 @@ class TarStreamSource final : public Source {
     const std::string_view name = path.substr(path.rfind('/') + 1);
     if (request_.hidden != HiddenPolicy::keep) {
       if (const std::optional<std::string_view> hidden = hidden_part(path)) {
-        if (!labels_ && sought_.takes(name) && member.type != TarMember::Type::folder)
+        if (!is_flat_ && sought_.takes(name) && member.type != TarMember::Type::folder)
           refuse_hidden_class(*hidden, path);
         ignore(*hidden, "hidden");
         return false;
       }
     }
     if (member.type == TarMember::Type::folder) {
-      if (!labels_) meet_class(member);
+      if (!is_flat_) meet_class(member);
       return false;
     }
     // What a symbolic link leads to may be a folder: its name says nothing.
     if (member.type == TarMember::Type::symbolic_link)
       throw link_in_stream(join_path(root_, member.path), member.target);
-    if (is_of_root && !labels_) {
+    if (is_of_root && !is_flat_) {
       ignore(path, "beside the class folders");
       loose_files_ += sought_.takes(name) ? 1 : 0;
       return false;
     }
-    if (!labels_) meet_class(member);
+    if (!is_flat_) meet_class(member);
     if (member.type == TarMember::Type::special) {
       ignore(path, "not a regular file");
       return false;
@@ -301,7 +305,7 @@ class TarStreamSource final : public Source {
   std::string last_ignored_;
   std::uint64_t most_sample_bytes_ = 0, samples_ = 0, bytes_ = 0, loose_files_ = 0;
   std::int64_t last_label_ = 0;
-  bool is_sorted_ = true, is_one_class_ = true, has_ended_ = false;
+  bool is_sorted_ = true, is_one_class_ = true, is_flat_ = false, has_ended_ = false;
 };
 
 }  // namespace

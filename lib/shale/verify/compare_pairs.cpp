@@ -39,6 +39,10 @@ class PairSource {
 };
 
 std::optional<Finding> compare_file(const ComparedPair& pair, const PairComparison& how) {
+  if (pair.known) {
+    return compare_sample(pair.shard->file_of_field(pair.field), pair.place,
+                          expected_of(as_bytes(std::string_view(*pair.known)), "the source file"));
+  }
   const PairSource source(pair, how.archive.get());
   const SourceExtent extent = source.extent();
   return compare_sample(pair.shard->file_of_field(pair.field), pair.place,
@@ -52,6 +56,11 @@ std::optional<Finding> compare_file(const ComparedPair& pair, const PairComparis
 
 std::optional<Finding> compare_worked_on(const ComparedPair& pair, const PairComparison& how,
                                          unsigned thread) {
+  if (pair.known) {
+    return how.work->compare(as_bytes(std::string_view(*pair.known)),
+                             pair.shard->file_of_field(how.field), pair.place, how.source_field,
+                             thread);
+  }
   const PairSource source(pair, how.archive.get());
   return how.work->compare(source.extent(), pair.shard->file_of_field(how.field), pair.place,
                            how.source_field, thread);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct ComparedPair {
   FieldPlace place;
   std::shared_ptr<const ShardReader> shard;
   std::size_t field;  ///< of the dataset: that of the image, or of a file beside it
+  std::optional<std::string> known = {};  ///< the file itself, of a stream
 };
 
 /// How pairs are compared.

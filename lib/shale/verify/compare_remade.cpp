@@ -16,6 +16,7 @@
 #include "shale/sources/open_input.hpp"
 #include "shale/sources/sample_choice.hpp"
 #include "shale/sources/sought_files.hpp"
+#include "shale/sources/tar_stream.hpp"
 
 namespace shale {
 namespace {
@@ -73,6 +74,7 @@ void compare_what_went_in(const Manifest& ours, Source& source, const VerifyRequ
                           const FindingSink& sink, const Events& events,
                           std::vector<std::string>& notes) {
   const SourceInfo& info = source.info();
+  refuse_for_stream(source, request.against.front(), "a comparison of images of another codec");
   const std::string of = printable(request.against.front());
   compare_fact("number of samples that went in", std::to_string(ours.source.samples),
                std::to_string(info.manifest.samples), of, sink);
@@ -134,7 +136,7 @@ void compare_remade(const OpenedDataset& dataset, const VerifyRequest& request,
                     std::vector<std::string>& notes) {
   const Manifest& ours = dataset.manifest;
   const std::string& against = request.against.front();
-  const bool is_folder = archive_of_path(against).has_value() ||
+  const bool is_folder = archive_of_path(against) || stream_of_path(against) ||
                          (look_at(against) != Place::dataset && !file_of_path(against));
   InputRequest input = input_of(ours, request, is_folder);
   const std::optional<std::string> codec = other_codec(ours.transform);

@@ -15,6 +15,15 @@ std::string text_of_byte(std::byte byte) {
 
 }  // namespace
 
+ExpectedSample expected_of(Bytes bytes, std::string_view what) {
+  return {.bytes = bytes.size(),
+          .read =
+              [bytes](std::uint64_t offset, std::span<std::byte> into) {
+                std::ranges::copy(bytes.subspan(offset, into.size()), into.begin());
+              },
+          .what = what};
+}
+
 std::optional<Finding> compare_sample(const InputFile& file, const FieldPlace& place,
                                       const ExpectedSample& expected) {
   Finding finding;

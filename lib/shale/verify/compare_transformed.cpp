@@ -43,21 +43,21 @@ std::optional<Finding> ImageWorkAgain::compare(const SourceExtent& source, const
   const SharedBudget::Hold hold = files_.acquire(source.bytes);
   std::vector<std::byte> bytes(source.bytes);
   source.file.read_exact(source.offset, bytes);
+  return compare(Bytes(bytes), file, place, field, thread);
+}
+
+std::optional<Finding> ImageWorkAgain::compare(Bytes source, const InputFile& file,
+                                               const FieldPlace& place, std::size_t field,
+                                               unsigned thread) {
   std::optional<Finding> finding;
   const auto compare_with = [&](Bytes made) {
     finding =
-        compare_sample(file, place,
-                       {.bytes = made.size(),
-                        .read =
-                            [&](std::uint64_t offset, std::span<std::byte> into) {
-                              std::ranges::copy(made.subspan(offset, into.size()), into.begin());
-                            },
-                        .what = "what image work makes of the source file"});
+        compare_sample(file, place, expected_of(made, "what image work makes of the source file"));
   };
   const std::optional<std::size_t> rule = rule_of(field);
   const SampleTransformer::Outcome outcome =
-      transformers_[thread].run_image(bytes, rule.value(), compare_with);
-  if (!outcome.fault.empty() || (keeps_bad_ && finding)) compare_with(bytes);
+      transformers_[thread].run_image(source, rule.value(), compare_with);
+  if (!outcome.fault.empty() || (keeps_bad_ && finding)) compare_with(source);
   return finding;
 }
 

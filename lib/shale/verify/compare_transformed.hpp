@@ -35,6 +35,10 @@ class ImageWorkAgain {
   [[nodiscard]] std::optional<Finding> compare(const SourceExtent& source, const InputFile& file,
                                                const FieldPlace& place, std::size_t field,
                                                unsigned thread);
+  /// The same of an image that is in memory, which is the caller's.
+  [[nodiscard]] std::optional<Finding> compare(Bytes source, const InputFile& file,
+                                               const FieldPlace& place, std::size_t field,
+                                               unsigned thread);
   /// True if images of that field were worked on.
   [[nodiscard]] bool is_of(std::size_t field) const { return rule_of(field).has_value(); }
 
