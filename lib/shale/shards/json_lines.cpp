@@ -16,7 +16,7 @@
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kLongestLineBytes = 1 << 20, kPieceBytes = 256 * 1024;
+constexpr std::uint64_t kLongestLineBytes = 1 << 20, kPieceBytes = 256 * 1024, kHeadBytes = 4096;
 
 // The members of an object whose line is known to be valid JSON: nothing is checked again, and
 // what is nested is passed over by counting brackets.
@@ -141,6 +141,15 @@ bool has_json_lines_suffix(std::string_view name) {
            std::ranges::equal(name.substr(name.size() - suffix.size()), suffix, {}, lower);
   };
   return ends_with(".jsonl") || ends_with(".ndjson");
+}
+
+bool begins_like_json(const std::string& path) {
+  const InputFile file(path);
+  std::string head(std::min<std::uint64_t>(file.size(), kHeadBytes), '\0');
+  file.read_exact(0, std::as_writable_bytes(std::span(head)));
+  std::string_view left = trimmed(without_byte_order_mark(head));
+  if (left.starts_with('[')) left = trimmed(left.substr(1));
+  return left.starts_with('{') && trimmed(left.substr(1)).starts_with('"');
 }
 
 void read_json_lines(

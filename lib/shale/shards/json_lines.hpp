@@ -21,6 +21,9 @@ struct JsonMember {
 
 /// True for a file name that says that each line is a JSON object: .jsonl or .ndjson, in any case.
 [[nodiscard]] bool has_json_lines_suffix(std::string_view name);
+/// True for a file that begins like an object with a name in it, or like an array of such objects:
+/// what no CSV file does. Errors: same as InputFile.
+[[nodiscard]] bool begins_like_json(const std::string& path);
 
 /// Reads a file of one JSON object per line; blank lines are skipped, a byte order mark in front
 /// too. Lines are counted from 1. Memory: one line, of at most 1 MiB; nothing nested is taken

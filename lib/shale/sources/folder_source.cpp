@@ -421,31 +421,41 @@ class FolderSource final : public Source {
                       .all_memory_bytes = request_.all_memory_bytes,
                       .has_class_table = is_given || request_.may_mix_labels,
                       .has_nested_files = found.are_nested(),
+                      .needs_names = false,
                       .is_sample = [this](std::string_view name) { return sought_.takes(name); },
                       .stop_if_asked = request_.stop_if_asked});
     info_.notes.insert(info_.notes.end(), labels.notes().begin(), labels.notes().end());
     std::optional<ClassTable> table;
-    if (is_given || !labels.are_numbers())
-      table = table_with(labels.class_names(), request_.labels_file);
-    if (table) info_.classes = table->names();
     std::uint64_t unmatched = 0;
-    join_labels(
-        found,
-        {.request = request_,
-         .sought = sought_,
-         .labels = labels,
-         .table = table,
-         .add = [&](const WalkedFile& file,
-                    std::optional<std::int64_t> label) { add(0, file.directory, file, label); },
-         .unmatched =
-             [&](const std::string& key) {
-               ++unmatched;
-               ignore("", fmt::format("{}: {}", request_.labels_file, key), "a label without file");
-             }});
+    bool has_other_classes = false;
+    const LabelJoin join{
+        .request = request_,
+        .sought = sought_,
+        .labels = labels,
+        .table = table,
+        .add = [&](const WalkedFile& file,
+                   std::optional<std::int64_t> label) { add(0, file.directory, file, label); },
+        .unmatched =
+            [&](const LabelList::Row& row) {
+              ++unmatched;
+              has_other_classes = has_other_classes || (table && !table->label_of(row.text));
+              ignore("", fmt::format("{}: {}", request_.labels_file, labels.key_of(row)),
+                     "a label without file");
+            }};
+    const bool makes_table = (!is_given || request_.adds_classes) && !labels.are_numbers();
+    std::vector<std::string> names;
+    if (makes_table || labels.has_likely_header()) names = names_of_files(found, join);
+    if (is_given || makes_table) table = table_with(names, request_.labels_file);
+    if (table) info_.classes = table->names();
+    join_labels(found, join);
     if (unmatched > 0) {
-      info_.notes.push_back(fmt::format("{} of {} without {}: ignored",
-                                        format_counted(unmatched, "row", "rows"),
-                                        printable(request_.labels_file), sought_.one()));
+      info_.notes.push_back(fmt::format(
+          "{} of {} without {}: ignored{}", format_counted(unmatched, "row", "rows"),
+          printable(request_.labels_file), sought_.one(),
+          makes_table && has_other_classes
+              ? ", as are the classes that no image has; pass --classes-from to give several "
+                "inputs one class table"
+              : ""));
     }
     finish_list();
   }

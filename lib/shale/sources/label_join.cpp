@@ -1,5 +1,6 @@
 #include "shale/sources/label_join.hpp"
 
+#include <set>
 #include <utility>
 
 #include "shale/base/bytes.hpp"
@@ -86,7 +87,7 @@ void FoundFiles::add(std::string_view folder, const WalkedFile& file) {
 }
 
 void FoundFiles::order_by(const LabelList& labels, const std::function<void()>& stop_if_asked) {
-  if (labels.match() == KeyMatch::path) return;
+  if (labels.match() == KeyMatch::path || !has_own_places_) return;
   ExternalSorter ordered(scratch_folder_, memory_bytes_);
   while (const std::optional<File> found = next()) {
     stop_if_asked();
@@ -128,52 +129,96 @@ std::optional<FoundFiles::File> FoundFiles::next() {
   return found;
 }
 
+namespace {
+
+// Each file with its row, each file without one, and each row without file, in the order of places.
+class RowWalk {
+ public:
+  RowWalk(FoundFiles& found, const LabelJoin& join,
+          std::function<void(const FoundFiles::File&, const LabelList::Row*)> use)
+      : found_(found), join_(join), use_(std::move(use)) {}
+
+  void run(const std::function<void(const LabelList::Row&)>& unmatched) {
+    if (found_.count() > 0) join_.labels.refuse_none();
+    found_.order_by(join_.labels, join_.request.stop_if_asked);
+    found_.rewind();
+    join_.labels.rewind();
+    row_ = join_.labels.next();
+    while (const std::optional<FoundFiles::File> next = found_.next()) {
+      join_.request.stop_if_asked();
+      while (row_ && row_->place < next->place) pass_row(unmatched);
+      use_file(*next);
+    }
+    while (row_) pass_row(unmatched);
+    if (matched_ > 0 && left_header_) throw join_.labels.likely_header();
+    if (matched_ == 0 && first_unmatched_ && found_.count() > 0)
+      throw join_.labels.unmatched(*first_unmatched_, join_.request.root);
+  }
+
+ private:
+  void pass_row(const std::function<void(const LabelList::Row&)>& unmatched) {
+    if (!std::exchange(is_taken_, false)) {
+      const bool is_header = join_.labels.may_be_header(*row_);
+      if (join_.request.refuses_incomplete) {
+        if (is_header) throw join_.labels.likely_header();
+        throw join_.labels.unmatched(*row_, join_.request.root);
+      }
+      left_header_ = left_header_ || is_header;
+      if (!first_unmatched_) first_unmatched_ = row_;
+      if (unmatched) unmatched(*row_);
+    }
+    row_ = join_.labels.next();
+  }
+
+  void use_file(const FoundFiles::File& found) {
+    if (!row_ || row_->place != found.place) {
+      if (join_.request.refuses_incomplete) throw no_label(join_, found.file);
+      return use_(found, nullptr);
+    }
+    const std::string path = join_path(found.file.directory, found.file.name);
+    if (is_taken_ && path == last_path_) return;  // of a stream, which is refused for it elsewhere
+    if (is_taken_) {
+      throw Error(Code::bad_content, "key '{}' names two files, {} and {}",
+                  printable(join_.labels.key_of(*row_)), printable(last_path_), printable(path))
+          .at(join_.request.labels_file)
+          .hint("write paths with suffixes, relative to the converted folder");
+    }
+    use_(found, &*row_);
+    last_path_ = path;
+    is_taken_ = true;
+    ++matched_;
+  }
+
+  FoundFiles& found_;
+  const LabelJoin& join_;
+  std::function<void(const FoundFiles::File&, const LabelList::Row*)> use_;
+  std::optional<LabelList::Row> row_, first_unmatched_;
+  std::string last_path_;
+  std::uint64_t matched_ = 0;
+  bool is_taken_ = false;  // the row has a file already
+  bool left_header_ = false;
+};
+
+}  // namespace
+
 void join_labels(FoundFiles& found, const LabelJoin& join) {
   const bool is_positional = join.labels.match() == KeyMatch::position;
   if (is_positional && join.labels.rows() != found.count()) throw other_count(join, found.count());
-  found.order_by(join.labels, join.request.stop_if_asked);
-  std::optional<LabelList::Row> row = join.labels.next(), first_unmatched;
-  std::string last_path;
-  std::uint64_t matched = 0;
-  const auto leave_row = [&] {
-    if (join.request.refuses_incomplete) throw join.labels.unmatched(*row, join.request.root);
-    if (!first_unmatched) first_unmatched = row;
-    join.unmatched(join.labels.key_of(*row));
-    row = join.labels.next();
-  };
-  bool is_taken = false;  // the row has a file already
-  while (const std::optional<FoundFiles::File> next = found.next()) {
-    join.request.stop_if_asked();
-    while (row && row->place < next->place) {
-      if (!std::exchange(is_taken, false)) {
-        leave_row();
-      } else {
-        row = join.labels.next();
-      }
-    }
-    if (!row || row->place != next->place) {
-      if (join.request.refuses_incomplete) throw no_label(join, next->file);
-      join.add(next->file, std::nullopt);
-      continue;
-    }
-    const std::string path = join_path(next->file.directory, next->file.name);
-    if (is_taken && path == last_path) continue;  // of a stream, which is refused for it elsewhere
-    if (is_taken) {
-      throw Error(Code::bad_content, "key '{}' names two files, {} and {}",
-                  printable(join.labels.key_of(*row)), printable(last_path), printable(path))
-          .at(join.request.labels_file)
-          .hint("write paths with suffixes, relative to the converted folder");
-    }
-    if (is_positional) refuse_other_number(join, *next);
-    join.add(next->file, label_of_row(join, *row));
-    last_path = path;
-    is_taken = true;
-    ++matched;
-  }
-  if (is_taken) row = join.labels.next();
-  while (row) leave_row();
-  if (matched == 0 && first_unmatched && found.count() > 0)
-    throw join.labels.unmatched(*first_unmatched, join.request.root);
+  RowWalk(found, join, [&](const FoundFiles::File& next, const LabelList::Row* row) {
+    if (row != nullptr && is_positional) refuse_other_number(join, next);
+    join.add(next.file, row == nullptr ? std::nullopt : std::optional(label_of_row(join, *row)));
+  }).run(join.unmatched);
+}
+
+std::vector<std::string> names_of_files(FoundFiles& found, const LabelJoin& join) {
+  if (join.labels.match() == KeyMatch::position) return join.labels.class_names();
+  ClassAllowance allowance(join.request.all_memory_bytes, join.request.labels_file);
+  std::set<std::string> names;
+  RowWalk(found, join, [&](const FoundFiles::File&, const LabelList::Row* row) {
+    if (row == nullptr || join.labels.are_numbers()) return;
+    if (names.insert(row->text).second) allowance.take(row->text);
+  }).run(nullptr);
+  return {names.begin(), names.end()};
 }
 
 Error unknown_class(const FolderRequest& request, std::string_view name, std::string_view where) {

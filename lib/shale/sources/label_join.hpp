@@ -25,6 +25,10 @@ class FoundFiles {
 
   void add(std::string_view folder, const WalkedFile& file);
   void finish() { files_.finish(); }
+  void rewind() {
+    files_.rewind();
+    number_ = 0;
+  }
   [[nodiscard]] std::uint64_t count() const { return files_.count(); }
   /// Some of them are in folders.
   [[nodiscard]] bool are_nested() const { return are_nested_; }
@@ -57,7 +61,7 @@ struct LabelJoin {
   /// Called for each file; no label: there is no row for it.
   std::function<void(const WalkedFile& file, std::optional<std::int64_t> label)> add;
   /// Called for each row that is not of a file.
-  std::function<void(const std::string& key)> unmatched;
+  std::function<void(const LabelList::Row& row)> unmatched;
 };
 
 /// The label of a row: a number, or that of its class in the table; nullopt: it can be neither.
@@ -68,11 +72,17 @@ struct LabelJoin {
 /// The error for a file without row.
 [[nodiscard]] Error no_label(const LabelJoin& join, const WalkedFile& file);
 
-/// Joins both, in any order of the files. Errors: Code::bad_content, by name, for a class that is
-/// not in the table, for two files that one key names, for ground truth of another number of files;
-/// where the request refuses what is incomplete, or nothing matches, also for a file without row
-/// and a row without file.
+/// Joins both, in any order of the files, from their first ones on. Errors: Code::bad_content, by
+/// name, for a class that is not in the table, for two files that one key names, for ground truth
+/// of another number of files, for a first row without file that looks like a header, and for a
+/// list without rows; where the request refuses what is incomplete, or nothing matches, also for a
+/// file without row and a row without file.
 void join_labels(FoundFiles& found, const LabelJoin& join);
+
+/// The class names that files have, sorted bytewise; of ground truth those of all synsets. Needs
+/// neither `table` nor the functions of the join. Errors: same as join_labels; Code::limit for more
+/// names than a manifest may hold.
+[[nodiscard]] std::vector<std::string> names_of_files(FoundFiles& found, const LabelJoin& join);
 
 /// The error for a class that the table of `request.classes_from` has not.
 [[nodiscard]] Error unknown_class(const FolderRequest& request, std::string_view name,

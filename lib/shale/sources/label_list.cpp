@@ -27,6 +27,19 @@ bool is_odd_number(std::string_view text) {
   return has_digit && error != std::errc::invalid_argument && end == text.data() + text.size();
 }
 
+// Digits alone, behind a sign or not.
+bool is_long_integer(std::string_view text) {
+  if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
+  return text.size() > 18 && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+std::string header_hint(std::string_view key, std::string_view label) {
+  return fmt::format(
+      "if it is a header, pass --key-column '{}' --label-column '{}'; if its image is gone, remove "
+      "the row",
+      printable(key), printable(label));
+}
+
 // "./a/b.jpg" -> "a" NUL "b.jpg" NUL
 std::string place_of_path(std::string_view path) {
   while (path.starts_with("./")) path.remove_prefix(2);
@@ -57,10 +70,13 @@ LabelList::LabelList(const LabelListRequest& request)
   read_rows(request);
   are_numbers_ = odd_number_.row == 0 && name_.row == 0;
   if (match_ == KeyMatch::position) name_synsets(request);
+  has_likely_header_ = first_.may_be_header && first_.others == 0 && rows_.count() > 1;
+  // Then its key can be that of no file.
+  if (has_likely_header_ && has_suffixes_ && !first_.has_suffix) throw likely_header();
   if (!are_numbers_ && !request.has_class_table && match_ != KeyMatch::position)
     refuse_mixed_labels();
   choose_match(request);
-  if (are_numbers_ || match_ == KeyMatch::position) return;
+  if (are_numbers_ || match_ == KeyMatch::position || !request.needs_names) return;
   ClassAllowance allowance(request.all_memory_bytes, path_);
   while (const std::optional<Row> row = next()) {
     request.stop_if_asked();
@@ -100,7 +116,9 @@ void LabelList::read_rows(const LabelListRequest& request) {
       return;
     }
     has_folders_ = has_folders_ || place_of_path(row.key).front() != '\0';
-    has_suffixes_ = has_suffixes_ || !request.is_sample || request.is_sample(row.key);
+    const bool has_suffix = !request.is_sample || request.is_sample(row.key);
+    has_suffixes_ = has_suffixes_ || has_suffix;
+    note_header(row, has_suffix);
     rows_.add(place_of_path(row.key).append(row.label));
   });
   rows_.finish();
@@ -110,6 +128,19 @@ void LabelList::read_rows(const LabelListRequest& request) {
         fmt::format("{} is Kaggle's list of ILSVRC: the label of an image is the first word of its "
                     "PredictionString",
                     printable(path_)));
+}
+
+void LabelList::note_header(const LabelRow& row, bool has_suffix) {
+  if (!row.may_be_header) {
+    first_.others += row.label == first_.label ? 1 : 0;
+    return;
+  }
+  first_ = {.place = place_of_path(row.key),
+            .key = std::string(row.key),
+            .label = std::string(row.label),
+            .may_be_header = row.key.find_first_of("./") == std::string_view::npos &&
+                             !parse_integer(row.label) && !is_odd_number(row.label),
+            .has_suffix = has_suffix};
 }
 
 // The numbers of ground truth become the names that they stand for.
@@ -174,6 +205,14 @@ void LabelList::refuse_mixed_labels() const {
   const FirstLabel& number = integer_.row > 0 ? integer_ : odd_number_;
   if (number.row == 0) return;
   const FirstLabel& other = odd_number_.row > 0 ? odd_number_ : name_;
+  constexpr std::string_view kNames =
+      "if these are class names, list all of them in a file for --classes-from";
+  if (is_long_integer(other.text)) {
+    throw Error(Code::bad_content, "row {}: label '{}' does not fit into an integer of 64 bits",
+                other.row, printable(other.text))
+        .at(path_)
+        .hint(kNames);
+  }
   const std::string fact = &number == &other
                                ? "is a number, but not an integer of 64 bits"
                                : fmt::format("is not an integer, but row {} has the number {}",
@@ -181,9 +220,25 @@ void LabelList::refuse_mixed_labels() const {
   throw Error(Code::bad_content, "row {}: label '{}' {}; labels are all integers or all names",
               other.row, printable(other.text), fact)
       .at(path_)
-      .hint(
-          "write integers without sign, point or exponent; if these are class names, list all "
-          "of them in a file for --classes-from");
+      .hint(has_likely_header_
+                ? header_hint(first_.key, first_.label)
+                : fmt::format("write integers without plus sign, point or exponent; {}", kNames));
+}
+
+Error LabelList::likely_header() const {
+  return Error(Code::bad_content,
+               "row 1 looks like a header: '{}' is not an image, and no other row has the label "
+               "'{}'",
+               printable(first_.key), printable(first_.label))
+      .at(path_)
+      .hint(header_hint(first_.key, first_.label));
+}
+
+void LabelList::refuse_none() const {
+  if (rows_.count() > 0) return;
+  throw Error(Code::bad_content, "has no labels")
+      .at(path_)
+      .hint("write a row for each image: path,label");
 }
 
 std::vector<std::string> LabelList::class_names() const { return {names_.begin(), names_.end()}; }

@@ -31,6 +31,7 @@ struct LabelListRequest {
   std::uint64_t all_memory_bytes = 256 << 20;
   bool has_class_table = false;   ///< numbers beside names are names
   bool has_nested_files = false;  ///< some of the files are in folders below the root
+  bool needs_names = true;        ///< class_names() will be asked for
   std::function<bool(std::string_view)> is_sample =
       {};                                       ///< whether a name is that of a sample; may be null
   std::function<void()> stop_if_asked = [] {};  ///< called for each row: may throw
@@ -44,13 +45,15 @@ struct LabelListRequest {
 class LabelList {
  public:
   /// Errors: same as read_label_rows; Code::bad_content, with the row, for labels of which only
-  /// some are integers, a key that comes twice, a number of no synset; Code::limit for more names
+  /// some are integers, a key that comes twice, a number of no synset, a first row that can only be
+  /// a header with unknown names; Code::limit for more names
   /// than a manifest may hold that `all_memory_bytes` must do for.
   explicit LabelList(const LabelListRequest& request);
 
   [[nodiscard]] bool are_numbers() const { return are_numbers_; }
   [[nodiscard]] KeyMatch match() const { return match_; }
-  /// Sorted bytewise; empty if the labels are numbers. Of ground truth those of all synsets.
+  /// Of all rows, whether they have a file or not; sorted bytewise; empty if the labels are
+  /// numbers. Of ground truth those of all synsets, whatever `needs_names` says.
   [[nodiscard]] std::vector<std::string> class_names() const;
   [[nodiscard]] std::uint64_t rows() const { return rows_.count(); }
   /// What the user should know of how it was read.
@@ -72,6 +75,16 @@ class LabelList {
   void rewind();
   /// The key of a row, as the file has it, but for "./" in front.
   [[nodiscard]] std::string key_of(const Row& row) const;
+  /// True for the first row of a table without a known header, if it looks like one: its key has no
+  /// dot, its label is no number, and no other row has this label.
+  [[nodiscard]] bool may_be_header(const Row& row) const {
+    return has_likely_header_ && row.place == first_.place;
+  }
+  [[nodiscard]] bool has_likely_header() const { return has_likely_header_; }
+  /// The error for that row where it is not the row of an image.
+  [[nodiscard]] Error likely_header() const;
+  /// Errors: Code::bad_content if it has no rows.
+  void refuse_none() const;
   /// The error for a row whose path is not that of an image below `root`.
   [[nodiscard]] Error unmatched(const Row& row, const std::string& root) const;
 
@@ -84,6 +97,12 @@ class LabelList {
       if (row == 0) *this = {of_row, std::string(label)};
     }
   };
+  struct FirstRow {
+    std::string place, key, label;
+    bool may_be_header = false, has_suffix = false;
+    std::uint64_t others = 0;  // with the same label
+  };
+  void note_header(const LabelRow& row, bool has_suffix);
   void read_rows(const LabelListRequest& request);
   void name_synsets(const LabelListRequest& request);
   void refuse_mixed_labels() const;
@@ -96,7 +115,8 @@ class LabelList {
   std::vector<std::string> notes_;
   std::set<std::string> names_;
   FirstLabel integer_, odd_number_, name_;
-  bool are_numbers_ = true;
+  FirstRow first_;
+  bool are_numbers_ = true, has_likely_header_ = false;
   std::string previous_;
 };
 

@@ -47,7 +47,7 @@ class RowReader {
       : file_(file), use_(use) {}
 
   LabelForm read() {
-    if (has_json_lines_suffix(file_.path)) {
+    if (has_json_lines_suffix(file_.path) || begins_like_json(file_.path)) {
       read_json_lines(file_.path, [this](std::uint64_t line, const std::vector<JsonMember>& all) {
         use_members(line, all);
       });
@@ -74,11 +74,13 @@ class RowReader {
           Code::bad_content, "row {} has {}, expected {}", row, found,
           has_header_ ? fmt::format("at least {}", std::max(key_, label_) + 1) : "path,label")
           .at(file_.path)
-          .hint("quote paths and labels that contain a comma");
+          .hint(row == 1 ? "if row 1 is a header, pass --key-column and --label-column with the "
+                           "names of its columns; else quote paths and labels that contain a comma"
+                         : "quote paths and labels that contain a comma");
     }
     std::string_view label = trimmed(fields[label_]);
     if (form_ == LabelForm::kaggle) label = label.substr(0, label.find(' '));
-    use_row(row, fields[key_], label);
+    use_row({row, fields[key_], label, row == 1});
   }
 
   // False if it is a row like the others.
@@ -103,9 +105,9 @@ class RowReader {
     for (const std::string_view name : kKeyColumns) {
       for (const std::size_t at : positions_of(fields, name)) keys.push_back(at);
     }
-    if (labels.size() != 1 || keys.size() != 1) return false;
-    label_ = labels.front();
-    key_ = keys.front();
+    if (labels.empty() || keys.empty()) return false;
+    label_ = column(fields, "", {&kLabelColumn, 1}, "label");
+    key_ = column(fields, "", kKeyColumns, "key");
     return has_header_ = true;
   }
 
@@ -157,7 +159,7 @@ class RowReader {
           .at(file_.path)
           .hint("write a path and a label in every line");
     }
-    use_row(line, key.text, trimmed(label.text));
+    use_row({line, key.text, trimmed(label.text)});
   }
 
   void use_number(std::uint64_t row, const Names& fields) {
@@ -171,17 +173,17 @@ class RowReader {
     use_({row, {}, number});
   }
 
-  void use_row(std::uint64_t row, std::string_view key, std::string_view label) {
-    const bool is_empty = key.empty() || label.empty();
-    if (is_empty || key.find('\0') != std::string::npos) {
-      throw Error(Code::bad_content, "row {}: {}", row,
-                  !is_empty     ? "the path contains a NUL byte"
-                  : key.empty() ? "the path is empty"
-                                : "the label is empty")
+  void use_row(const LabelRow& row) {
+    const bool is_empty = row.key.empty() || row.label.empty();
+    if (is_empty || row.key.find('\0') != std::string::npos) {
+      throw Error(Code::bad_content, "row {}: {}", row.number,
+                  !is_empty         ? "the path contains a NUL byte"
+                  : row.key.empty() ? "the path is empty"
+                                    : "the label is empty")
           .at(file_.path)
           .hint("write path,label in every row, or remove the row together with its image");
     }
-    use_({row, key, label});
+    use_(row);
   }
 
   const LabelFile& file_;
@@ -195,7 +197,13 @@ class RowReader {
 }  // namespace
 
 LabelForm read_label_rows(const LabelFile& file, const std::function<void(const LabelRow&)>& use) {
-  return RowReader(file, use).read();
+  try {
+    return RowReader(file, use).read();
+  } catch (Error& error) {
+    if (error.code() == Code::unsupported)
+      error.hint("pass a file of labels: CSV, TSV or JSON lines; write what a pipe gives into one");
+    throw;
+  }
 }
 
 SynsetNumbers synsets_beside(const std::string& ground_truth) {

@@ -26,12 +26,15 @@ struct LabelRow {
   std::uint64_t number = 0;  ///< of the row or the line, from 1
   std::string_view key;      ///< of ground truth: empty
   std::string_view label;    ///< without blanks around it
+  /// It is the first row of a table whose columns nobody named.
+  bool may_be_header = false;
 };
 
 /// Reads the rows of a labels file: CSV, TSV, two words per line, JSON lines, or a known form.
-/// Memory: one row. Errors: Code::bad_content, with the row's number, for an invalid file, a column
-/// that is not there or comes twice, a row without one of them, an empty key or label, a label that
-/// is neither a string nor a number; Code::usage for columns of a file that has none.
+/// JSON lines are told by their suffix, or by how the file begins. Memory: one row. Errors:
+/// Code::bad_content, with the row's number, for an invalid file, a column that is not there or
+/// comes twice, a row without one of them, an empty key or label, a label that is neither a string
+/// nor a number; Code::unsupported for what is not a regular file.
 [[nodiscard]] LabelForm read_label_rows(const LabelFile& file,
                                         const std::function<void(const LabelRow&)>& use);
 

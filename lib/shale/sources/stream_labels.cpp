@@ -58,6 +58,7 @@ StreamLabels::StreamLabels(const FolderRequest& request, const SoughtFiles& soug
       table_(table_of(request_, labels_)),
       rows_(request.scratch_folder, request.memory_bytes / 4),
       found_(request.scratch_folder, request.memory_bytes / 4) {
+  if (!request.allow_empty) labels_.refuse_none();
   index_rows();
 }
 
@@ -89,7 +90,7 @@ LabelJoin StreamLabels::join() {
           .labels = labels_,
           .table = table_,
           .add = [](const WalkedFile&, std::optional<std::int64_t>) {},
-          .unmatched = [](const std::string&) {}};
+          .unmatched = [](const LabelList::Row&) {}};
 }
 
 std::optional<std::int64_t> StreamLabels::label_of(std::string_view path, std::uint64_t bytes) {
@@ -140,9 +141,8 @@ std::int64_t StreamLabels::label_in_list(const std::string& place) {
 
 void StreamLabels::finish(const std::function<void(const std::string& key)>& unmatched) {
   found_.finish();
-  labels_.rewind();
   LabelJoin whole = join();
-  whole.unmatched = unmatched;
+  whole.unmatched = [&](const LabelList::Row& row) { unmatched(labels_.key_of(row)); };
   join_labels(found_, whole);
 }
 

@@ -144,6 +144,43 @@ TEST_CASE("folder source: an image without label lacks it, and a label without i
   CHECK(source->next(1)->lacks == "row in " + request.labels_file);
 }
 
+TEST_CASE("folder source: rows without an image give no classes") {
+  const Folder folder({"1.jpg", "2.jpg"});
+  FolderRequest request = folder.request();
+  request.labels_file = folder.dir / "labels.csv";
+  write_file(request.labels_file, "0.jpg,ant\n1.jpg,dog\n2.jpg,cat\n3.jpg,bee\n");
+  CHECK(open_folder(request)->info().classes == std::vector<std::string>{"cat", "dog"});
+  CHECK(samples_of(request) == Samples{{"1.jpg", 1}, {"2.jpg", 0}});
+}
+
+TEST_CASE("folder source: a header with unknown names is refused, and a row like one is not") {
+  const Folder folder({"1.jpg", "2.jpg"});
+  FolderRequest request = folder.request();
+  request.labels_file = folder.dir / "labels.csv";
+  const auto is_refused = [&](const std::string& rows) {
+    write_file(request.labels_file, rows);
+    try {
+      (void)open_folder(request);
+    } catch (const Error& error) {
+      CHECK(error.file() == request.labels_file);
+      return error.hint().find("--key-column 'id'") != std::string::npos;
+    }
+    return false;
+  };
+  for (const std::string header : {"id,breed\n", "id,Animal\n"}) {
+    CHECK(is_refused(header + "1,dog\n2,cat\n"));
+    CHECK(is_refused(header + "1,dog\n2,cat\n3,cat\n"));
+    CHECK(is_refused(header + "1.jpg,dog\n2.jpg,cat\n"));
+    CHECK(is_refused(header + "1,7\n2,8\n"));
+  }
+  CHECK_FALSE(is_refused("id,dog\n1,dog\n2,cat\n"));
+  CHECK_FALSE(is_refused("0.jpg,ant\n1.jpg,dog\n2.jpg,cat\n"));
+  CHECK_FALSE(is_refused("id,3\n1,7\n2,8\n"));
+  request.classes_from = folder.dir / "table.txt";
+  write_file(request.classes_from, "cat\ndog\n");
+  CHECK(is_refused("id,breed\n1,dog\n2,cat\n"));
+}
+
 TEST_CASE("folder source: an image without label and a label without image are refused if asked") {
   const Folder folder({"1.jpg", "2.jpg"});
   FolderRequest request = folder.request();

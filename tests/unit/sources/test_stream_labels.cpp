@@ -71,5 +71,17 @@ TEST_CASE("stream labels: a file without row is an error where the request says 
   CHECK(error.file() == "x.tgz/z.png");
 }
 
+TEST_CASE("stream labels: a file without rows, and one with an unknown header, are refused") {
+  const LabelsOfStream none("path,label\n"), header("ID,Animal\na,cat\n"),
+      with_suffixes("file,species\na.png,cat\n");
+  CHECK(error_of([&] { StreamLabels(none.request(), none.sought, "x.tgz"); }).code() ==
+        Code::bad_content);
+  CHECK(error_of([&] { StreamLabels(with_suffixes.request(), header.sought, "x.tgz"); }).code() ==
+        Code::bad_content);
+  StreamLabels labels(header.request(), header.sought, "x.tgz");
+  CHECK(labels.label_of("a.png", 1).has_value());
+  CHECK(error_of([&] { labels.finish([](const std::string&) {}); }).code() == Code::bad_content);
+}
+
 }  // namespace
 }  // namespace shale
