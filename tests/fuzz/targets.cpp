@@ -34,6 +34,7 @@ int fuzz_python_literal(const std::uint8_t*, std::size_t);
 int fuzz_record_scan(const std::uint8_t*, std::size_t);
 int fuzz_safetensors_header(const std::uint8_t*, std::size_t);
 int fuzz_tar(const std::uint8_t*, std::size_t);
+int fuzz_tar_stream(const std::uint8_t*, std::size_t);
 int fuzz_tf_example(const std::uint8_t*, std::size_t);
 /// Of fuzz_hdf5_scan, which asks the HDF5 library in a child.
 int prepare_for_children();
@@ -70,6 +71,7 @@ constexpr NamedTarget kTargets[] = {
     {"fuzz_record_scan", fuzz_record_scan},
     {"fuzz_safetensors_header", fuzz_safetensors_header},
     {"fuzz_tar", fuzz_tar},
+    {"fuzz_tar_stream", fuzz_tar_stream},
     {"fuzz_tf_example", fuzz_tf_example},
 };
 

@@ -113,9 +113,10 @@ std::optional<TarMember> TarReader::take(Bytes bytes) {
       take_padding(bytes);
       return std::nullopt;
     case State::second_zeros:
-      // GNU tar, bsdtar and Python's tarfile all end at the first one, whatever the second is.
-      if (bytes.size() == kTarBlockBytes && is_zero(bytes)) offset_ += bytes.size();
+      // GNU tar, bsdtar and Python's tarfile all end at the first one, whatever the second is. A
+      // stream does not give it again: it is padding as what follows it.
       state_ = State::padding;
+      take_padding(bytes);
       return std::nullopt;
     case State::header:
       break;
@@ -235,8 +236,9 @@ void TarReader::take_padding(Bytes bytes) {
             "archives that were joined by cat end with the first for most tools: divide the file "
             "here, or join them with 'tar --concatenate'");
   }
-  throw Error(Code::damaged, "{} behind the end of the archive are not zero",
-              format_counted(end_ - offset_ - first, "byte", "bytes"))
+  const std::string what =
+      end_ == kEndOfTarStream ? "bytes" : format_counted(end_ - offset_ - first, "byte", "bytes");
+  throw Error(Code::damaged, "{} behind the end of the archive are not zero", what)
       .at(where_, offset_ + first)
       .hint("remove what was appended to the archive, or restore it from an intact copy");
 }

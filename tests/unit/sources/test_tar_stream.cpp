@@ -98,6 +98,26 @@ TEST_CASE("tar stream: an archive in it is a class, as it comes") {
         std::vector<std::string>{"8/a.png", "8/b.png", "9/a.png", "9/b.png"});
 }
 
+TEST_CASE("tar stream: what follows the first block of zeros is zero, too, to the last byte") {
+  const std::string archive = TarBuilder().add("0/a.png", "a").whole();
+  const std::string begin = archive.substr(0, 1024) + std::string(512, '\0');
+  CHECK(streamed_keys(*StreamInFolder(begin + std::string(100, '\0')).open()).size() == 1);
+  for (const std::size_t zeros : {0, 100, 512, 1000, 200'000}) {
+    for (const std::size_t odd : {1, 100, 512, 70'000}) {
+      CAPTURE(zeros);
+      CAPTURE(odd);
+      const StreamInFolder stream(begin + std::string(zeros, '\0') + std::string(odd, 'x') +
+                                  std::string(300'000, '\0'));
+      const Error error = error_of([&] { (void)streamed_keys(*stream.open()); });
+      CHECK(error.code() == Code::damaged);
+      CHECK(error.offset() == begin.size() + zeros);
+    }
+  }
+  const StreamInFolder cut(begin + "x"), twice(begin + archive);
+  CHECK(error_of([&] { (void)streamed_keys(*cut.open()); }).code() == Code::damaged);
+  CHECK(error_of([&] { (void)streamed_keys(*twice.open()); }).code() == Code::unsupported);
+}
+
 TEST_CASE("tar stream: a sample for which memory has no room is refused before it is read") {
   const StreamInFolder stream(TarBuilder().add("0/a.png", "a", '0', "", 20 << 20).whole());
   const Error error = error_of([&] { (void)stream.open("", 32 << 20)->next(1); });
