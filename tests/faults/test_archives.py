@@ -287,7 +287,7 @@ class HostileArchives(ArchiveCase):
         self.archive.write_bytes(one + one)
         self.refuse("another archive begins behind the end", f"byte {len(one)}")
         self.archive.write_bytes(one + b"signature")
-        self.refuse("9 bytes behind the end of the archive are not zero", f"byte {len(one)}", code=3)
+        self.refuse("a byte behind the end of the archive is not zero", f"byte {len(one)}", code=3)
 
     def test_a_file_and_a_folder_of_one_name(self):
         for members in (
@@ -303,8 +303,24 @@ class HostileArchives(ArchiveCase):
             add_bytes(archive, "1.png", PHOTO)
         tar_of(self.archive, ("a.tar", inner.getvalue()), ("a/2.png", PHOTO))
         self.refuse("as an archive")
+        tar_of(self.archive, ("a.tar", inner.getvalue()), ("a/1.png", png(9, 9)))
+        self.refuse("1.png", "in a folder and in an archive in it")
         tar_of(self.archive, ("a.tar", inner.getvalue()), ("a.tar", inner.getvalue()))
         self.refuse("twice")
+
+    def test_a_class_whose_archive_is_damaged_is_not_left_out(self):
+        whole = tar_of(self.folder / "a.tar", ("1.png", PHOTO)).read_bytes()
+        for name, damaged in (("flipped", b"X" + whole[1:]), ("short", whole[:300]), ("empty", b"")):
+            with self.subTest(name):
+                tar_of(self.archive, ("a.tar", whole), ("b.tar", damaged), ("c.tar", whole))
+                self.refuse("member b.tar is not the archive that its name says it is", code=3)
+                with open(self.archive, "rb") as file:
+                    write(self.folder / "classes.txt", b"a\nb\nc\n")
+                    done = run("convert", "-", self.out, "--to", "record", "--classes-from", self.folder / "classes.txt", stdin=file)
+                self.assertEqual(done.code, 3, done.err)
+                self.assertIn("member b.tar is not the archive that its name says it is", done.err)
+        tar_of(self.archive, ("a.tar", whole), ("._a.tar", b"of a Mac"), ("c.tar", whole))
+        self.ok("convert", self.archive, self.out, "--to", "record")
 
     def test_truncation_at_every_block(self):
         """Whatever is left: an error that names the archive and the byte, or what the whole gives, if only padding is gone."""

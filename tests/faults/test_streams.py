@@ -39,6 +39,14 @@ class Streams(stream_case.StreamCase):
         self.same_as_folder("-", content=archive)
         self.ok("verify", self.folder / "of stream", "--against", self.photos)
 
+    def test_partners_of_images_are_left_out_and_said_so(self):
+        for names, count in ((("0/1.png", "0/1.txt", "0/2.png", "0/2.json", "0/2.txt"), 3), (("0/1.json", "0/1.png", "0/2.png", "0/3.txt"), 1)):
+            archive = tar_of(self.folder / "x.tar", *((name, PHOTO if name.endswith("png") else b"text") for name in names))
+            write(self.stream, gzip.compress(archive.read_bytes()))
+            done = run("convert", self.stream, self.out, "--to", "record", "--overwrite")
+            self.assertEqual(done.code, 0, done.err)
+            self.assertIn(f"{count} file{'s have the names' if count > 1 else ' has the name'} of an image before the first dot", done.err)
+
     def test_options_of_a_folder(self):
         self.make_set()
         for number, name in enumerate(sorted(os.listdir(self.photos))[1:]):
@@ -274,7 +282,12 @@ class HostileStreams(stream_case.StreamCase):
     def test_what_follows_the_end(self):
         one = tar_of(self.folder / "x.tar", ("0/1.png", PHOTO)).read_bytes()
         self.refuse("another archive begins behind the end", f"byte {len(one)}", content=one + one)
-        self.refuse("9 bytes behind the end of the archive are not zero", f"byte {len(one)}", code=3, content=one + b"signature")
+        self.refuse("a byte behind the end of the archive is not zero", f"byte {len(one)}", code=3, content=one + b"signature")
+        end = BLOCK + (len(PHOTO) + BLOCK - 1) // BLOCK * BLOCK  # of the only member
+        for zeros in (1, 2, 3):
+            for behind, says, code in ((one, "another archive begins behind the end", 1), (b"signature" * 99, "behind the end of the archive is not zero", 3)):
+                with self.subTest((zeros, code)):
+                    self.refuse(says, f"byte {end + zeros * BLOCK}", code=code, content=one[:end] + bytes(zeros * BLOCK) + behind)
         for packed, name in ((gzip.compress(one), "gzip"), (zstd(one), "zstd")):
             write(self.stream, packed + b"signature")
             self.refuse(f"compressed data is not valid {name}", code=3)

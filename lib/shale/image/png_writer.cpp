@@ -125,7 +125,7 @@ bool write_frame(PngWriter& writer, const PngFrame& frame) {
   if (setjmp(writer.escape) != 0) return false;
   write_header(writer, frame);
   for (std::uint32_t y = 0; y < frame.height; ++y) png_write_row(writer.png, row_of(frame, y));
-  png_write_end(writer.png, writer.info);
+  png_write_end(writer.png, nullptr);  // with the info it would write eXIf once more
   return true;
 }
 

@@ -264,6 +264,11 @@ class ArchiveTree final : public FileTree {
     for (;;) {
       std::optional<Member> next = table().next(place);
       if (!next || next->path != member.path) return next;
+      if (member.is_inner != next->is_inner && !is_folder(member)) {
+        throw Error(Code::bad_content, "is in the archive in a folder and in an archive in it")
+            .at(shown(member.path))
+            .hint("unpack the archive with tar, and convert the folder");
+      }
       const bool was_folder = is_folder(member), is_now = is_folder(*next);
       const bool is_of_archive =
           member.type == MemberType::archive || next->type == MemberType::archive;

@@ -121,10 +121,11 @@ std::optional<StreamMember> StreamMembers::in_folder(TarMember member) {
 
 // `path`: in the folder.
 bool StreamMembers::begin_inner(const TarMember& member, const std::string& path) {
-  const bool may_be = !inner_ && member.type == TarMember::Type::file &&
-                      member.bytes >= kTarBlockBytes && path.ends_with(kInnerSuffix) &&
-                      path.size() > kInnerSuffix.size() && path.find('\0') == std::string::npos;
-  if (!may_be || !is_end_or_header(stream_->peek(kTarBlockBytes))) return false;
+  const bool is_archive = !inner_ && member.type == TarMember::Type::file &&
+                          is_archive_name(path) && path.find('\0') == std::string::npos;
+  if (!is_archive) return false;
+  if (member.bytes < kTarBlockBytes || !is_end_or_header(stream_->peek(kTarBlockBytes)))
+    throw not_an_archive(path);
   inner_name_ = path;
   inner_folder_ = folder_.empty() ? "" : folder_ + '\0';
   inner_folder_.append(path, 0, path.size() - kInnerSuffix.size());

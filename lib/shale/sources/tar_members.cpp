@@ -105,11 +105,12 @@ class Listing {
       const Bytes block = chain.view(chain.begin, kTarBlockBytes);
       const bool is_empty = std::all_of(block.begin(), block.end(),
                                         [](std::byte byte) { return byte == std::byte{0}; });
-      chain.is_tar = is_empty || is_tar_header(block);
-      chain.self.type = chain.is_tar ? MemberType::archive : MemberType::file;
-      if (!chain.is_tar) chain.self.path += kArchiveSuffix;
+      if (!is_empty && !is_tar_header(block))
+        throw not_an_archive(chain.self.path + std::string(kArchiveSuffix))
+            .at(file_.path(), chain.begin);
+      chain.is_tar = true;
+      chain.self.type = MemberType::archive;
       keep(chain.self);
-      if (!chain.is_tar) return false;
     }
     while (chain.reader.wanted() > 0 && wants_more_) {
       if (!chain.is_inner && chains_.size() >= kMostChains) return true;  // waits for the others
@@ -124,7 +125,7 @@ class Listing {
     has_end_marks_ = has_end_marks_ && chain.reader.has_end_mark();
     return false;
   } catch (Error& error) {
-    if (chain.is_inner)
+    if (chain.is_inner && chain.is_tar)
       error.because(
           fmt::format("in its member {}{}", printable(last_part(chain.self.path)), kArchiveSuffix));
     throw;
@@ -162,12 +163,12 @@ class Listing {
   // True for a member that may be an archive: it is listed when its first block has been read.
   bool begin_inner(const Member& member) {
     const std::string_view path = member.path, name = last_part(path);
-    if (member.type != MemberType::file || member.bytes < kTarBlockBytes) return false;
-    if (name.size() <= kArchiveSuffix.size() || !name.ends_with(kArchiveSuffix)) return false;
+    if (member.type != MemberType::file || !is_archive_name(name)) return false;
     const std::string_view folder =
         path.substr(0, path.size() - std::min(path.size(), name.size() + 1));
     const std::vector<std::string>& folders = request_.folders_of_archives;
     if (std::ranges::find(folders, folder) == folders.end()) return false;
+    if (member.bytes < kTarBlockBytes) throw not_an_archive(path);
     const std::uint64_t end = member.offset + member.bytes;
     auto chain = std::make_unique<Chain>(Chain{.reader = {member.offset, end, file_.path()},
                                                .self = member,
@@ -226,6 +227,22 @@ Error no_folder_of_archive(const std::string& path) {
   return Error(Code::not_found, "is not a folder of the archive")
       .at(path)
       .hint("list what it holds with 'tar --list'");
+}
+
+bool is_archive_name(std::string_view name) {
+  return name.size() > kArchiveSuffix.size() && name.ends_with(kArchiveSuffix) &&
+         !name.starts_with('.');
+}
+
+Error not_an_archive(std::string_view path) {
+  std::string shown(path);
+  std::replace(shown.begin(), shown.end(), '\0', '/');
+  return Error(Code::damaged, "member {} is not the archive that its name says it is",
+               printable(shown))
+      .hint(
+          "compare its size and checksum with those of the original; leave it out of the archive "
+          "if "
+          "it is something else");
 }
 
 std::string path_in_archive(std::string_view name) {

@@ -20,6 +20,13 @@ namespace shale {
 /// The error for the path of a folder that an archive does not have.
 [[nodiscard]] Error no_folder_of_archive(const std::string& path);
 
+/// Whether a member is read as an archive in the archive: "n01440764.tar". `name` is the last part
+/// of its path. Hidden ones are not: a Mac puts "._n01440764.tar" beside each.
+[[nodiscard]] bool is_archive_name(std::string_view name);
+/// The error for such a member that does not begin like an archive: if it were passed over, a class
+/// would be missing.
+[[nodiscard]] Error not_an_archive(std::string_view path);
+
 struct TarListing {
   const ArchiveFile& archive;
   /// The folders, as paths of the table, whose members "x.tar" are folders "x" if they are archives

@@ -12,6 +12,7 @@
 #include "shale/io/path_facts.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/shards/shard_set_writer.hpp"
+#include "shale/sources/file_pairs.hpp"
 #include "shale/sources/sought_files.hpp"
 #include "shale/sources/stream_classes.hpp"
 #include "shale/sources/stream_labels.hpp"
@@ -166,6 +167,7 @@ class TarStreamSource final : public Source {
       ignore(path, "not a regular file");
       return false;
     }
+    note_partner(path, sought_.takes(name));
     if (!sought_.takes(name)) {
       ignore(path, sought_.are_images() ? "not the suffix of an image" : "not a suffix of --ext");
       return false;
@@ -173,6 +175,21 @@ class TarStreamSource final : public Source {
     if (member.type == TarMember::Type::hard_link)
       throw link_in_stream(join_path(root_, member.path), member.target);
     return true;
+  }
+
+  // Of the files of one name before the first dot that follow one another.
+  void note_partner(std::string_view path, bool is_image) {
+    const std::size_t begin = path.rfind('/') + 1;  // 0 without a slash
+    const std::string_view group = path.substr(0, begin + pair_name_of(path.substr(begin)).size());
+    if (group != group_) {
+      group_ = group;
+      others_of_group_ = 0;
+      has_image_in_group_ = false;
+    }
+    if (is_image && !has_image_in_group_) partners_ += others_of_group_;
+    if (!is_image && has_image_in_group_) ++partners_;
+    if (!is_image) ++others_of_group_;
+    has_image_in_group_ = has_image_in_group_ || is_image;
   }
 
   std::int64_t meet_class(const StreamMember& member) {
@@ -280,6 +297,13 @@ class TarStreamSource final : public Source {
           "the archive, or one in it, has no mark of its end: if it was truncated between two "
           "members, there were more");
     }
+    if (partners_ > 0 && sought_.are_images()) {
+      info_.notes.push_back(fmt::format(
+          "{} an image before the first dot: a stream leaves such files out; from a .tar file, "
+          "which "
+          "is read in place, they become fields of the samples",
+          format_counted(partners_, "file has the name of", "files have the names of")));
+    }
     if (loose_files_ > 0) {
       info_.notes.push_back(fmt::format(
           "{} left out, as torchvision does",
@@ -302,7 +326,9 @@ class TarStreamSource final : public Source {
   ExternalSorter ignored_;
   SourceInfo info_;
   Hasher128 fingerprint_, labels_hash_;
-  std::string last_ignored_;
+  std::string last_ignored_, group_;
+  std::uint64_t others_of_group_ = 0, partners_ = 0;
+  bool has_image_in_group_ = false;
   std::uint64_t most_sample_bytes_ = 0, samples_ = 0, bytes_ = 0, loose_files_ = 0;
   std::int64_t last_label_ = 0;
   bool is_sorted_ = true, is_one_class_ = true, is_flat_ = false, has_ended_ = false;

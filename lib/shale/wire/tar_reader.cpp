@@ -236,9 +236,7 @@ void TarReader::take_padding(Bytes bytes) {
             "archives that were joined by cat end with the first for most tools: divide the file "
             "here, or join them with 'tar --concatenate'");
   }
-  const std::string what =
-      end_ == kEndOfTarStream ? "bytes" : format_counted(end_ - offset_ - first, "byte", "bytes");
-  throw Error(Code::damaged, "{} behind the end of the archive are not zero", what)
+  throw Error(Code::damaged, "a byte behind the end of the archive is not zero")
       .at(where_, offset_ + first)
       .hint("remove what was appended to the archive, or restore it from an intact copy");
 }

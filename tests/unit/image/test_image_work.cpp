@@ -95,6 +95,18 @@ TEST_CASE("image work: metadata goes without decoding, the orientation stays") {
   CHECK(worked(with_exif(plain, exif_block(1, true)), {.strip_metadata = true}).bytes == plain);
 }
 
+TEST_CASE("image work: a PNG that is written has its EXIF once, and stripping it again keeps it") {
+  const std::string png = make_png({.extra_chunk = "eXIf", .extra_payload = exif_block(6, true)});
+  const ImageRule rule{.resize = Resize::shorter, .width = 8};
+  const std::string small = worked(png, rule).bytes;
+  CHECK(small.find("eXIf") != std::string::npos);
+  CHECK(small.find("eXIf") == small.rfind("eXIf"));
+  ImageRule stripping = rule;
+  stripping.strip_metadata = true;
+  const std::string stripped = worked(png, stripping).bytes;
+  CHECK(worked(stripped, stripping).plan.keeps_bytes);
+}
+
 TEST_CASE("image work: EXIF is carried to the new JPEG, and reset where it was applied") {
   const std::string photo = with_exif(make_jpeg(), exif_block(6, true));
   ImageRule rule{.resize = Resize::shorter, .width = 20};
