@@ -156,6 +156,7 @@ std::optional<TransformedSample> SampleTransformer::run(const Sample& sample, st
                                                         ResultMemory& into, bool may_fail) try {
   const std::size_t pieces_before = into.pieces();
   const std::uint64_t bytes_before = into.bytes();
+  transform_.refuse_other_images(sample);
   TransformedSample made{.sample = sample, .fault = {}};
   bool has_room = true;
   const auto work_on = [&](Bytes image, std::size_t rule) {

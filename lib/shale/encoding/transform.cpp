@@ -7,6 +7,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/image/image_work.hpp"
+#include "shale/image/probe.hpp"
 
 namespace shale {
 namespace {
@@ -58,6 +59,10 @@ std::string field_option(std::string_view option, std::string_view field) {
                                         : fmt::format("{} {}:VALUE", option, field);
 }
 
+bool takes_field(std::string_view option) {
+  return option != "--apply-rotation" && option != "--strip-metadata";
+}
+
 Error no_image_field(const std::string& name, const Schema& schema, std::string_view option) {
   const std::optional<std::size_t> field = schema.find(name);
   const std::vector<std::size_t> candidates = candidates_of(schema);
@@ -101,12 +106,6 @@ std::vector<std::size_t> fields_for(const ImageRequest& request, const SourceInf
   return fields;
 }
 
-bool is_mask(const ImageRequest& request, const std::string& field) {
-  if (request.masks)
-    return std::find(request.masks->begin(), request.masks->end(), field) != request.masks->end();
-  return field == "mask" || field.ends_with("_mask");
-}
-
 std::string value_at(const ManifestTransform& transform, std::string_view name) {
   for (const auto& [parameter, value] : transform.parameters) {
     if (parameter == name) return value;
@@ -119,14 +118,62 @@ bool flag_at(const ManifestTransform& transform, std::string_view name) {
   return value_at(transform, name) == kYes;
 }
 
+// Some of it is for every field of images.
+bool is_for_all(const ImageRequest& request) {
+  return request.resize.contains("") || request.crop.contains("") || request.encode.contains("") ||
+         request.apply_rotation || request.strip_metadata;
+}
+
+std::vector<std::size_t> untouched_fields(const ImageRequest& request, const Schema& schema,
+                                          const std::vector<FieldTransform>& touched) {
+  std::vector<std::size_t> fields;
+  const std::vector<std::string> named = request.named_fields();
+  for (std::size_t i = 0; is_for_all(request) && i < schema.fields.size(); ++i) {
+    const bool is_touched = std::ranges::find(touched, i, &FieldTransform::field) != touched.end();
+    const bool is_named = std::ranges::find(named, schema.fields[i].name) != named.end();
+    if (schema.fields[i].kind == Kind::bytes && !is_touched && !is_named) fields.push_back(i);
+  }
+  return fields;
+}
+
 }  // namespace
 
-Transform::Transform(Schema input, std::vector<FieldTransform> fields)
-    : input_(std::move(input)), output_(input_), fields_(std::move(fields)) {
+bool is_mask(const ImageRequest& request, const std::string& field) {
+  if (request.masks)
+    return std::find(request.masks->begin(), request.masks->end(), field) != request.masks->end();
+  return field == "mask" || field.ends_with("_mask");
+}
+
+Transform::Transform(Schema input, std::vector<FieldTransform> fields,
+                     std::vector<std::size_t> untouched, std::string option)
+    : input_(std::move(input)),
+      output_(input_),
+      fields_(std::move(fields)),
+      untouched_(std::move(untouched)),
+      option_(std::move(option)) {
   for (const FieldTransform& transform : fields_) {
     if (transform.rule.encode == EncodeAs::raw)
       output_.fields[transform.field] =
           field_of_pixels(input_.fields[transform.field], transform.rule);
+  }
+}
+
+void Transform::refuse_other_images(const Sample& sample) const {
+  for (const std::size_t field : untouched_) {
+    const auto* bytes = std::get_if<Bytes>(&sample.values[field]);
+    if (bytes == nullptr) continue;
+    const ImageInfo image = probe_image(*bytes, "");
+    if (!image.fault.empty()) continue;
+    const std::string name = printable(input_.fields[field].name);
+    throw Error(Code::bad_content,
+                "field '{}' holds an image ({}), and nothing says what {} does with it", name,
+                name_of(image.type), option_)
+        .hint(takes_field(option_)
+                  ? fmt::format("pass --masks {} if it is a mask; '{}' works on it as on a photo, "
+                                "and '{}' leaves it as it is",
+                                name, field_option(option_, name),
+                                field_option(option_, input_.fields[fields_.front().field].name))
+                  : fmt::format("pass --masks {} if it is a mask, or --pairs off", name));
   }
 }
 
@@ -213,7 +260,9 @@ std::shared_ptr<const Transform> resolve_transform(const ImageRequest& request,
                     masks));
   }
   if (fields.empty()) return nullptr;
-  return std::make_shared<const Transform>(source.schema, std::move(fields));
+  std::vector<std::size_t> untouched = untouched_fields(request, source.schema, fields);
+  return std::make_shared<const Transform>(source.schema, std::move(fields), std::move(untouched),
+                                           std::string(request.first_option()));
 }
 
 ImageRequest image_request_of(const std::vector<ManifestTransform>& recorded) try {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "shale/data/manifest.hpp"
+#include "shale/data/sample.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/encoding/image_options.hpp"
 #include "shale/format/source.hpp"
@@ -23,13 +24,19 @@ struct FieldTransform {
 /// Image work on the samples of a source, resolved: which fields, by which rules. Immutable.
 class Transform {
  public:
-  /// `input`: as it is read.
-  Transform(Schema input, std::vector<FieldTransform> fields);
+  /// `input`: as it is read. `untouched`: the fields of bytes that hold no images, because the work
+  /// is for every field that does; `option` asks for it.
+  Transform(Schema input, std::vector<FieldTransform> fields,
+            std::vector<std::size_t> untouched = {}, std::string option = {});
 
   [[nodiscard]] const Schema& input() const { return input_; }
   /// As it is written: fields of raw pixels are tensors.
   [[nodiscard]] const Schema& output() const { return output_; }
   [[nodiscard]] const std::vector<FieldTransform>& fields() const { return fields_; }
+
+  /// Errors: Code::bad_content, naming the field, for a sample that has an image in a field which
+  /// is not to have one: it would be left as it is beside images that change.
+  void refuse_other_images(const Sample& sample) const;
 
   /// As a manifest records it, with the versions of the codecs.
   [[nodiscard]] std::vector<ManifestTransform> recorded() const;
@@ -43,7 +50,12 @@ class Transform {
  private:
   Schema input_, output_;
   std::vector<FieldTransform> fields_;
+  std::vector<std::size_t> untouched_;
+  std::string option_;
 };
+
+/// True for the fields that --masks names; without it for `mask` and names that end in `_mask`.
+[[nodiscard]] bool is_mask(const ImageRequest& request, const std::string& field);
 
 /// Resolves a request for the image fields of a source. `image_fields`: those that are known to
 /// hold images; others may be named. `notes`: what the user should know, a sentence each. Errors:

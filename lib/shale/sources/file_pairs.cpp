@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -36,6 +37,21 @@ Error two_files(const std::string& root, std::string_view place, std::string_vie
   return Error(Code::bad_content, "is a partner of the same images as {}", printable(other))
       .at(join_path(folder, one))
       .hint("remove or rename one of the two, or pass --pairs off");
+}
+
+Error one_field(const std::string& root, std::string_view field, std::string_view one,
+                std::string_view other) {
+  return Error(Code::bad_content, "becomes the field '{}', and so does {}", printable(field),
+               printable(other))
+      .at(join_path(root, one))
+      .hint("rename the files with one of the two suffixes, or pass --pairs off");
+}
+
+Error no_field_name(const std::string& file, std::string_view suffix) {
+  return Error(Code::bad_content, "its suffix '{}' cannot be the name of a field",
+               printable(suffix))
+      .at(file)
+      .hint("rename the files with this suffix, or pass --pairs off");
 }
 
 }  // namespace
@@ -208,53 +224,93 @@ void FilePairs::add_sample(std::string_view folder, std::string_view name,
   samples_.add(entry_.append(suffix));
 }
 
-// Under `automatic` what the first samples have and all others have, too.
+// The suffixes that samples have partners with.
+struct FilePairs::Candidates {
+  struct Suffix {
+    std::uint64_t samples = 0;
+    std::string file;  // the first one
+  };
+  std::map<std::string, Suffix> suffixes;
+  std::uint64_t samples = 0;
+  bool has_shared_names = false;
+
+  // `is_shared`: the name is that of more than one sample.
+  void add(const std::vector<Partner>& partners, std::string_view folder,
+           std::uint64_t samples_here, bool is_shared, bool takes_ambiguous) {
+    samples += samples_here;
+    has_shared_names = has_shared_names || is_shared;
+    for (std::size_t i = 0; i < partners.size(); ++i) {
+      const std::string& suffix = partners[i].suffix;
+      if (i > 0 && partners[i - 1].suffix == suffix) continue;
+      const bool is_ambiguous = i + 1 < partners.size() && partners[i + 1].suffix == suffix;
+      // What all samples have, the first ones have.
+      const bool is_late = samples > samples_here && suffixes.size() > kMostFields;
+      if ((is_ambiguous && !takes_ambiguous) || (is_late && !suffixes.contains(suffix))) continue;
+      Suffix& one = suffixes[suffix];
+      if (one.samples == 0) one.file = join_path(folder, partners[i].file);
+      one.samples += samples_here;
+    }
+  }
+};
+
+// Under `automatic` what all samples have.
 void FilePairs::choose_suffixes(PairPolicy policy, const std::string& root) {
-  std::set<std::string> chosen;
-  bool is_first = true;
+  Candidates candidates;
   Groups groups(files_, samples_);
   while (groups.next()) {
     stop_if_asked_();
-    std::set<std::string> here;
-    std::set<std::string> ambiguous;
-    for (std::size_t i = 0; i < groups.partners.size(); ++i) {
-      const Partner& partner = groups.partners[i];
-      if (!here.insert(partner.suffix).second) ambiguous.insert(partner.suffix);
-    }
-    std::set<std::string> samples;
-    bool has_samples = false, is_shared = false;
+    std::set<std::string> suffixes;
+    std::uint64_t samples = 0;
+    bool is_shared = false;
     while (const auto sample = groups.next_of_name()) {
-      has_samples = true;
+      ++samples;
       // "frame.0001.jpg" and "frame.0002.jpg": what they share is not the name of one sample.
       is_shared =
-          is_shared || (samples.size() < kMostPartners && !samples.insert(sample->second).second);
+          is_shared || (suffixes.size() < kMostPartners && !suffixes.insert(sample->second).second);
     }
-    if (!has_samples) continue;
-    if (policy == PairPolicy::on) {
-      chosen.insert(here.begin(), here.end());
-      if (chosen.size() <= kMostFields) continue;
-      throw Error(Code::limit, "images have partners of more than {} suffixes", kMostFields)
-          .at(root)
-          .hint(
-              "partners share the part of the name before the first dot; rename the files, or pass "
-              "--pairs off");
-    }
-    for (const std::string& suffix : ambiguous) here.erase(suffix);
-    if (is_shared) here.clear();
-    if (is_first) {
-      chosen = std::move(here);
-    } else {
-      std::erase_if(chosen, [&](const std::string& suffix) { return !here.contains(suffix); });
-    }
-    is_first = false;
-    if (chosen.empty()) break;
+    if (samples > 0)
+      candidates.add(groups.partners, groups.folder(), samples, is_shared,
+                     policy == PairPolicy::on);
   }
-  std::set<std::string> names;
-  for (const std::string& suffix : chosen) {
+  take_fields(candidates, policy, root);
+}
+
+void FilePairs::take_fields(const Candidates& candidates, PairPolicy policy,
+                            const std::string& root) {
+  const bool takes_all = policy == PairPolicy::on;
+  if (!takes_all && candidates.has_shared_names) return;
+  if (takes_all && candidates.suffixes.size() > kMostFields) {
+    throw Error(Code::limit, "images have partners of more than {} suffixes", kMostFields)
+        .at(root)
+        .hint(
+            "partners share the part of the name before the first dot; rename the files, or pass "
+            "--pairs off");
+  }
+  std::map<std::string, std::string> files;  // by the field that they become
+  for (const auto& [suffix, found] : candidates.suffixes) {
+    if (!takes_all && found.samples < candidates.samples) {
+      partial_.emplace_back(suffix, found.samples);
+      continue;
+    }
     std::optional<PairField> field = pair_field_of(suffix);
-    if (field && names.insert(field->name).second && fields_.size() < kMostFields)
-      fields_.push_back(std::move(*field));
+    if (!field && takes_all) throw no_field_name(join_path(root, found.file), suffix);
+    if (!field || fields_.size() == kMostFields) continue;
+    const auto [other, is_new] = files.emplace(field->name, found.file);
+    if (!is_new) throw one_field(root, field->name, found.file, other->second);
+    fields_.push_back(std::move(*field));
   }
+  std::ranges::stable_sort(partial_, std::ranges::greater(),
+                           [](const auto& one) { return one.second; });
+}
+
+std::string FilePairs::partial() const {
+  constexpr std::size_t kMostShown = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMostShown, partial_.size()); ++i) {
+    text += fmt::format("{}{} ({} of {})", i == 0 ? "" : ", ", printable(partial_[i].first),
+                        partial_[i].second, sample_count_);
+  }
+  return partial_.size() > kMostShown ? text + " ..." : text;
 }
 
 void FilePairs::match_all(const std::function<void(std::string_view, std::string_view)>& unused,

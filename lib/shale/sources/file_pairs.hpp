@@ -62,7 +62,8 @@ class FilePairs {
 
   /// Decides which suffixes are fields, sorted bytewise, and joins. `unused` is told of each file
   /// that belongs to no sample. `root` is for errors. Errors: Code::bad_content, naming both, for
-  /// two files of one name and suffix; Code::limit for more than 64 suffixes.
+  /// two files of one name and suffix; under PairPolicy::on also for two suffixes of one field, and
+  /// for one that cannot be the name of a field; Code::limit for more than 64 suffixes.
   void match_all(const std::function<void(std::string_view folder, std::string_view file)>& unused,
                  PairPolicy policy, const std::string& root);
   /// The same with the fields given.
@@ -71,6 +72,9 @@ class FilePairs {
       std::vector<PairField> fields, const std::string& root);
 
   [[nodiscard]] const std::vector<PairField>& fields() const { return fields_; }
+  /// Under PairPolicy::automatic, what some samples have and others have not, in words: "txt (2 of
+  /// 3)"; empty: there is none.
+  [[nodiscard]] std::string partial() const;
   /// How many samples lack one of the fields.
   [[nodiscard]] std::uint64_t incomplete() const { return incomplete_; }
   /// Of the files that belong to a sample, when the last one was modified.
@@ -86,6 +90,8 @@ class FilePairs {
     ListedPartner listed;
   };
   class Groups;
+  struct Candidates;
+  void take_fields(const Candidates& candidates, PairPolicy policy, const std::string& root);
   void choose_suffixes(PairPolicy policy, const std::string& root);
   void join(const std::function<void(std::string_view folder, std::string_view file)>& unused,
             const std::string& root);
@@ -97,6 +103,7 @@ class FilePairs {
   std::uint64_t sample_count_ = 0, incomplete_ = 0;
   std::int64_t modified_ns_ = 0;
   std::vector<PairField> fields_;
+  std::vector<std::pair<std::string, std::uint64_t>> partial_;  // suffixes, and samples with them
   std::string entry_;
 };
 

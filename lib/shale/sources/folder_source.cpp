@@ -261,6 +261,11 @@ class FolderSource final : public Source {
     }
     info_.modified_ns = std::max(info_.modified_ns, pairs_->modified_ns());
     info_.pairs = suffixes_text(pairs_->fields());
+    partial_pairs_ = pairs_->partial();
+    if (!partial_pairs_.empty() && (has_labels_ || !pairs_->fields().empty()))
+      info_.notes.push_back(fmt::format(
+          "files with the names of some {}s are left out: {}; pass --pairs on to take them",
+          sought_.one(), partial_pairs_));
     if (pairs_->fields().empty()) return pairs_.reset();
     if (request_.pairs == PairPolicy::automatic)
       info_.notes.push_back(note_on_pairs(pairs_->fields(), sought_.one()));
@@ -334,7 +339,8 @@ class FolderSource final : public Source {
         add(static_cast<std::uint32_t>(rank), folder, file, *label);
       });
       if (files_.count() == before && !request_.allow_empty)
-        throw sought_.none_in_class(classes[rank], join_path(request_.root, classes[rank]));
+        throw sought_.none_in_class(classes[rank], join_path(request_.root, classes[rank]),
+                                    loose_files_);
     }
     finish_list();
   }
@@ -384,9 +390,13 @@ class FolderSource final : public Source {
 
   Error no_class_folders() const {
     return sought_.none_in_classes(loose_files_, request_.root)
-        .hint(fmt::format(
-            "pass --labels FILE (CSV: path,label), or move the {}s into one folder per class",
-            sought_.one()));
+        .hint(partial_pairs_.empty()
+                  ? fmt::format("pass --labels FILE (CSV: path,label), or move the {}s into one "
+                                "folder per class",
+                                sought_.one())
+                  : fmt::format("pass --labels FILE, or --pairs on to take the files with the same "
+                                "names: {}",
+                                partial_pairs_));
   }
 
   void list_unlabelled_files() {
@@ -569,7 +579,7 @@ class FolderSource final : public Source {
   bool is_in_order_ = true;               // files_ are those of the list, not shuffled
   std::optional<FilePairs> pairs_;        // beside files_, in their order
   bool has_labels_ = true, has_partners_ = false;
-  std::string entry_;
+  std::string entry_, partial_pairs_;
   std::uint64_t loose_files_ = 0, cut_loops_ = 0;
 };
 

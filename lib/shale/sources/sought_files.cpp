@@ -92,7 +92,17 @@ Error SoughtFiles::none_in(const std::string& root) const {
                          : "--allow-empty makes an empty dataset");
 }
 
-Error SoughtFiles::none_in_class(std::string_view name, const std::string& path) const {
+Error SoughtFiles::none_in_class(std::string_view name, const std::string& path,
+                                 std::uint64_t loose) const {
+  if (loose > 0) {
+    return Error(Code::bad_content, "folder '{}' has no {}, but {} beside it", printable(name),
+                 described(), loose == 1 ? "one is" : fmt::format("{} are", loose))
+        .at(path)
+        .hint(fmt::format(
+            "if the {} beside it are the samples, move the folder away; if it is a class, pass "
+            "--allow-empty",
+            are_images() ? "images" : "files"));
+  }
   return Error(Code::bad_content, "class '{}' has no {}", printable(name), described())
       .at(path)
       .hint("remove the folder, or pass --allow-empty to keep the class without samples");

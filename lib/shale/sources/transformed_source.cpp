@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "shale/encoding/transform.hpp"
+#include "shale/image/probe.hpp"
+#include "shale/io/input_file.hpp"
 
 namespace shale {
 namespace {
@@ -63,6 +65,34 @@ class TransformedSource final : public Source {
   SourceInfo info_;
 };
 
+// Of its largest sample, so that it depends on nothing but the input; of the others it is then
+// checked as they come.
+bool is_image_in_largest(const SourceInfo& info, std::size_t field) {
+  constexpr std::uint64_t kHeadBytes = 4096;
+  if (!info.largest) return false;
+  const auto file = std::ranges::find(info.largest->files, field, &PendingFile::field);
+  if (file == info.largest->files.end()) return false;
+  std::vector<std::byte> head(std::min(file->bytes, kHeadBytes));
+  std::optional<InputFile> own;
+  if (!info.largest->archive) own.emplace(file->path);
+  const InputFile& from = own ? *own : info.largest->archive->file();
+  head.resize(from.read_some(file->offset, head));
+  return probe_image(head, "").type != ImageType::unknown;
+}
+
+// What the source says, and the files beside images that are masks by name and content.
+SourceInfo info_with_masks(const SourceInfo& info, const ImageRequest& request) {
+  SourceInfo with_masks = info;
+  std::vector<std::size_t>& known = with_masks.image_fields;
+  for (std::size_t i = 0; !known.empty() && i < info.schema.fields.size(); ++i) {
+    const Field& field = info.schema.fields[i];
+    const bool is_known = std::ranges::find(known, i) != known.end();
+    if (is_known || field.kind != Kind::bytes || !is_mask(request, field.name)) continue;
+    if (is_image_in_largest(info, i)) known.push_back(i);
+  }
+  return with_masks;
+}
+
 }  // namespace
 
 std::unique_ptr<Source> make_transformed_source(std::unique_ptr<Source> source,
@@ -70,7 +100,7 @@ std::unique_ptr<Source> make_transformed_source(std::unique_ptr<Source> source,
                                                 const std::string& input) {
   std::vector<std::string> notes;
   std::shared_ptr<const Transform> transform =
-      resolve_transform(request, source->info(), input, notes);
+      resolve_transform(request, info_with_masks(source->info(), request), input, notes);
   if (!transform) return source;
   return std::make_unique<TransformedSource>(std::move(source), std::move(transform),
                                              std::move(notes));

@@ -89,6 +89,43 @@ TEST_CASE("file pairs: two files of one name and suffix are an error that names 
   CHECK(std::string(error.what()).find("1.TXT") != std::string::npos);
 }
 
+TEST_CASE("file pairs: two suffixes of one field are an error that names both files") {
+  for (const PairPolicy policy : {PairPolicy::on, PairPolicy::automatic}) {
+    Pairing pairing({"1.jpg", "1.a.b", "1.a_b"});
+    const Error error = error_of([&] { pairing.match(policy); });
+    CHECK(error.code() == Code::bad_content);
+    CHECK(error.file() == "root/cat/1.a_b");
+    CHECK(std::string(error.what()).find("cat/1.a.b") != std::string::npos);
+  }
+}
+
+TEST_CASE("file pairs: a suffix that cannot be a field is an error with the policy on") {
+  Pairing on({"1.jpg", "1.a,b"}), automatic({"1.jpg", "1.a,b"});
+  CHECK(error_of([&] { on.match(PairPolicy::on); }).file() == "root/cat/1.a,b");
+  automatic.match(PairPolicy::automatic);
+  CHECK(automatic.unused == Names{"1.a,b"});
+}
+
+TEST_CASE("file pairs: what only some images have is told, the most frequent first") {
+  Pairing pairing(
+      {"1.jpg", "2.jpg", "3.jpg", "1.cls", "1.txt", "2.txt", "3.json", "1.x", "2.x", "3.x", "1.y"});
+  pairing.match(PairPolicy::automatic);
+  CHECK(pairing.pairs.partial() == "txt (2 of 3), cls (1 of 3), json (1 of 3) ...");
+  CHECK(suffixes_text(pairing.pairs.fields()) == "x");
+}
+
+TEST_CASE("file pairs: what all images have is found behind any number of other suffixes") {
+  Names names;
+  for (int i = 100; i < 300; ++i) {
+    names.push_back(std::to_string(i) + ".jpg");
+    names.push_back(std::to_string(i) + ".a" + std::to_string(i));
+    names.push_back(std::to_string(i) + ".txt");
+  }
+  Pairing pairing(names);
+  pairing.match(PairPolicy::automatic);
+  CHECK(suffixes_text(pairing.pairs.fields()) == "txt");
+}
+
 TEST_CASE("file pairs: names of fields follow from suffixes") {
   CHECK(pair_field_of("Meta.JSON")->name == "meta_json");
   CHECK(pair_field_of("key")->name == "key_file");
