@@ -79,6 +79,26 @@ TEST_CASE("transform: --masks alone does not say which fields hold images") {
   CHECK(named->fields().size() == 2);
 }
 
+TEST_CASE("transform: an image in another field is refused where the work is for all fields") {
+  SourceInfo info = info_of_pairs();
+  info.schema.fields[2].name = "depth";
+  info.image_fields = {0};
+  const Sample image{.key = "1", .values = {Bytes(), std::int64_t{0}, as_bytes("P5 1 1 255\n7")}};
+  const Sample text{.key = "1", .values = {Bytes(), std::int64_t{0}, as_bytes("a cat")}};
+  const auto refusal_of = [&](const ImageWords& words, const Sample& sample) {
+    return error_of([&] {
+             resolved(words, info)->refuse_other_images(sample);
+             throw Error(Code::bug, "it is taken");
+           })
+        .code();
+  };
+  CHECK(refusal_of({.resize = {"shorter=8"}}, image) == Code::bad_content);
+  CHECK(refusal_of({.resize = {"shorter=8"}}, text) == Code::bug);
+  CHECK(refusal_of({.resize = {"image:shorter=8"}}, image) == Code::bug);
+  CHECK(refusal_of({.resize = {"shorter=8"}, .masks = "depth"}, image) == Code::bug);
+  CHECK(refusal_of({.apply_rotation = true}, image) == Code::bad_content);
+}
+
 TEST_CASE("transform: raw pixels are tensors, those of a mask have no channels") {
   const auto raw = resolved({.resize = {"exact=9x7"}, .encode = {"raw"}});
   const std::vector<Field>& fields = raw->output().fields;
