@@ -14,7 +14,7 @@ constexpr std::size_t kToldFiles = 1000;
 
 std::string outcome_of(const RepairedFile& file, const RepairReport& report,
                        const RepairRequest& request) {
-  const std::string from = printable(request.from);
+  const std::string from = request.from == "-" ? "stdin" : printable(request.from);
   switch (file.remedy) {
     case RepairedFile::Remedy::copied:
       return "copied from " + from;

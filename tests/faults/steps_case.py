@@ -5,7 +5,7 @@ import shutil
 import signal
 
 from fault_case import FaultCase
-from shale_tool import run, snapshot
+from shale_tool import snapshot
 from steps import Steps
 
 # Kills per command, spread evenly over all steps; tests/soak.sh asks for more.
@@ -50,7 +50,7 @@ class StepsCase(FaultCase):
             if self.dice.randrange(2):
                 self.steps.killed(command("2", "32MiB"), self.dice.randrange(1, len(steps)))
                 check()
-            done = run(*command(self.dice.choice("13"), self.dice.choice(("16MiB", "256MiB"))))
+            done = self.steps.run(*command(self.dice.choice("13"), self.dice.choice(("16MiB", "256MiB"))))
             story = f"killed at {steps[number - 1]}: {command('J', 'M')}\n{done.err}"
             stands = may_exist and done.code == 1 and "already exists" in done.err
             self.assertTrue(done.code in (0, 4) or stands, story)

@@ -25,6 +25,7 @@ class Steps:
             case.skipTest("steps are counted by a preloaded library: no compiler, or a sanitizer that must come first")
         self.library = folder / "steps.so"
         self.under, self.log, self.saved = under, folder / "steps.log", folder / "saved"
+        self.stdin = os.devnull  # what every run gets
         subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", self.library, SOURCE, "-ldl"], check=True)
         listed = subprocess.run([SHALE, "--version"], env={**os.environ, **self.environment(log=self.log)}, capture_output=True)
         if listed.returncode != 0 or b"cannot be preloaded" in listed.stderr:
@@ -42,7 +43,7 @@ class Steps:
             shutil.rmtree(self.saved, ignore_errors=True)
             self.saved.mkdir()
             options["save"] = self.saved
-        done = run(*words, environment=self.environment(**options))
+        done = self.run(*words, environment=self.environment(**options))
         lines = self.log.read_text(errors="surrogateescape").splitlines() if self.log.exists() else []
         steps = [Step(int(number), *rest) for number, *rest in (line.split("\t") for line in lines)]
         return done, steps
@@ -63,4 +64,8 @@ class Steps:
 
     def killed(self, words, number):
         """A run that dies at the step of this number: its exit code."""
-        return run(*words, environment=self.environment(kill=number)).code
+        return self.run(*words, environment=self.environment(kill=number)).code
+
+    def run(self, *words, **options):
+        with open(self.stdin, "rb") as stdin:
+            return run(*words, stdin=stdin, **options)

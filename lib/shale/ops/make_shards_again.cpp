@@ -17,6 +17,7 @@
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/sources/frames_source.hpp"
+#include "shale/sources/list_source.hpp"
 #include "shale/sources/numbered_source.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/sources/sample_choice.hpp"
@@ -106,6 +107,7 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
   ConvertRequest made;
   if (!manifest.transform.empty()) made.images = image_request_of(manifest.transform);
   made.inputs = {request.from};
+  made.stdin_copy = request.stdin_copy;
   made.output = request.dataset;
   made.part = manifest.part;
   made.choice = request.choice;
@@ -118,7 +120,8 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
   const bool is_folder = made.groups_frames || manifest.source.kind == kImageFolder ||
                          manifest.source.kind == kClassFolders ||
                          manifest.source.kind == kFlatFolder;
-  if (is_folder && !manifest.classes.empty()) made.classes_from = request.dataset;
+  const bool is_of_files = is_folder || manifest.source.kind == kFileList;
+  if (is_of_files && !manifest.classes.empty()) made.classes_from = request.dataset;
   made.shard_bytes = parse_count(option_of(manifest, "shard_size"), "shard_size");
   const std::string samples = option_of(manifest, "shard_samples");
   if (samples != "unlimited") made.shard_samples = parse_count(samples, "shard_samples");
@@ -128,7 +131,7 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
   made.hidden = hidden == "keep"   ? HiddenPolicy::keep
                 : hidden == "skip" ? HiddenPolicy::skip
                                    : HiddenPolicy::unset;
-  if (is_folder) made.suffixes = option_of(manifest, kSuffixesOption);
+  if (is_of_files) made.suffixes = option_of(manifest, kSuffixesOption);
   made.pairs = PairPolicy::off;
   if (is_folder) made.pair_suffixes = option_of(manifest, kPairsOption);
   const std::string on_error = option_of(manifest, "on_error");
@@ -168,7 +171,8 @@ std::unique_ptr<Source> open_source(ConvertRequest& request, const WritingRun& r
     return std::find(fields.begin(), fields.end(), field) != fields.end();
   };
   const std::vector<Field>& taken = run.manifest.schema.fields;
-  if (fields != taken && std::all_of(taken.begin(), taken.end(), is_there)) {
+  if (fields != taken && !source->info().is_stream &&
+      std::all_of(taken.begin(), taken.end(), is_there)) {
     source.reset();
     for (const Field& field : taken) request.fields.push_back(field.name);
     source = open_numbered(request, run, scratch_folder, events);

@@ -13,6 +13,7 @@
 #include "shale/shards/manifest_file.hpp"
 #include "shale/sources/folder_source.hpp"
 #include "shale/sources/frames_source.hpp"
+#include "shale/sources/list_source.hpp"
 
 namespace shale {
 namespace {
@@ -56,7 +57,7 @@ bool has_unique_keys(const Manifest& manifest) {
   const std::string& kind = manifest.source.kind;
   return !manifest.layout.has_keys || !manifest.schema.has_keys || kind == kImageFolder ||
          kind == kClassFolders || kind == kFlatFolder || kind == kVideoFrames || kind == kArrays ||
-         kind == kDatasetKind;
+         kind == kFileList || kind == kDatasetKind;
 }
 
 void refuse_keys_in_common(const std::vector<std::string>& datasets,

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "shale/io/output_file.hpp"
 #include "shale/sources/sample_choice.hpp"
+#include "shale/sources/stdin_copy.hpp"
 
 namespace shale {
 
@@ -15,6 +17,8 @@ struct RepairRequest {
   std::string labels_file;   ///< of a source that is a flat folder
   SampleChoice choice = {};  ///< of a source that not all samples were taken of
   std::string label_column = {}, key_column = {};  ///< of labels_file
+  /// Of `from`, if it is a list of files on stdin: what stdin held.
+  std::shared_ptr<StdinCopy> stdin_copy = std::make_shared<StdinCopy>();
   std::string generator;
   unsigned jobs = 1;
   std::uint64_t memory_bytes = 256 << 20;

@@ -152,6 +152,10 @@ bool begins_like_json(const std::string& path) {
   return left.starts_with('{') && trimmed(left.substr(1)).starts_with('"');
 }
 
+Error line_too_long(const std::string& path, std::uint64_t line, std::uint64_t most) {
+  return Error(Code::bad_content, "line {} has more than {} bytes", line, most).at(path);
+}
+
 void read_json_lines(
     const std::string& path,
     const std::function<void(std::uint64_t, const std::vector<JsonMember>&)>& use) {
@@ -167,9 +171,7 @@ void read_json_lines(
       const std::size_t end = std::min(left.find('\n'), left.size());
       line.append(left.substr(0, end));
       if (line.size() > kLongestLineBytes) {
-        throw Error(Code::bad_content, "line {} has more than {} bytes", number, kLongestLineBytes)
-            .at(path)
-            .hint("write one JSON object per line");
+        throw line_too_long(path, number, kLongestLineBytes).hint("write one JSON object per line");
       }
       if (end == left.size()) break;
       left.remove_prefix(end + 1);

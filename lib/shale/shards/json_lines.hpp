@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "shale/base/error.hpp"
+
 namespace shale {
 
 /// A member of the object on a line.
@@ -24,6 +26,9 @@ struct JsonMember {
 /// True for a file that begins like an object with a name in it, or like an array of such objects:
 /// what no CSV file does. Errors: same as InputFile.
 [[nodiscard]] bool begins_like_json(const std::string& path);
+
+/// The error for a line of any file that is read line by line; `most`: bytes that it may have.
+[[nodiscard]] Error line_too_long(const std::string& path, std::uint64_t line, std::uint64_t most);
 
 /// Reads a file of one JSON object per line; blank lines are skipped, a byte order mark in front
 /// too. Lines are counted from 1. Memory: one line, of at most 1 MiB; nothing nested is taken

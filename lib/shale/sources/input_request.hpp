@@ -11,6 +11,7 @@
 #include "shale/sampling/make_draw.hpp"
 #include "shale/sources/folder_source.hpp"
 #include "shale/sources/sample_choice.hpp"
+#include "shale/sources/stdin_copy.hpp"
 
 namespace shale {
 
@@ -56,6 +57,8 @@ struct InputRequest {
   bool asks_for_pairs = false;     ///< `pairs` was given: refused where it means nothing
   std::string pair_suffixes = {};  ///< FolderRequest has it
   bool refuses_incomplete = false;
+  /// Of "-", a list of files: what stdin held, for this request and all that are copied from it.
+  std::shared_ptr<StdinCopy> stdin_copy = std::make_shared<StdinCopy>();
   std::string scratch_folder;  ///< for rows that are put in order; empty: where the output is
   unsigned jobs = 1;
   std::uint64_t memory_bytes = 256 << 20;

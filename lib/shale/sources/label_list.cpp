@@ -1,6 +1,5 @@
 #include "shale/sources/label_list.hpp"
 
-#include <charconv>
 #include <utility>
 
 #include "shale/base/bytes.hpp"
@@ -10,28 +9,6 @@
 
 namespace shale {
 namespace {
-
-std::optional<std::int64_t> parse_integer(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-// 2.0, 1e3, +5, 99999999999999999999: a number to whoever wrote it, but not an integer of 64 bits.
-bool is_odd_number(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool has_digit = text.find_first_of("0123456789") != std::string_view::npos;
-  return has_digit && error != std::errc::invalid_argument && end == text.data() + text.size();
-}
-
-// Digits alone, behind a sign or not.
-bool is_long_integer(std::string_view text) {
-  if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
-  return text.size() > 18 && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
 
 std::string header_hint(std::string_view key, std::string_view label) {
   return fmt::format(
@@ -68,13 +45,14 @@ std::string path_of(std::string_view place) {
 LabelList::LabelList(const LabelListRequest& request)
     : path_(request.file.path), rows_(request.scratch_folder, request.memory_bytes) {
   read_rows(request);
-  are_numbers_ = odd_number_.row == 0 && name_.row == 0;
+  are_numbers_ = kinds_.are_numbers();
   if (match_ == KeyMatch::position) name_synsets(request);
   has_likely_header_ = first_.may_be_header && first_.others == 0 && rows_.count() > 1;
   // Then its key can be that of no file.
   if (has_likely_header_ && has_suffixes_ && !first_.has_suffix) throw likely_header();
   if (!are_numbers_ && !request.has_class_table && match_ != KeyMatch::position)
-    refuse_mixed_labels();
+    kinds_.refuse_mixed(path_, "row",
+                        has_likely_header_ ? header_hint(first_.key, first_.label) : "");
   choose_match(request);
   if (are_numbers_ || match_ == KeyMatch::position || !request.needs_names) return;
   ClassAllowance allowance(request.all_memory_bytes, path_);
@@ -102,13 +80,7 @@ void LabelList::read_rows(const LabelListRequest& request) {
   std::uint64_t number = 0;
   const LabelForm form = read_label_rows(request.file, [&](const LabelRow& row) {
     request.stop_if_asked();
-    if (parse_integer(row.label)) {
-      integer_.note(row.number, row.label);
-    } else if (is_odd_number(row.label)) {
-      odd_number_.note(row.number, row.label);
-    } else {
-      name_.note(row.number, row.label);
-    }
+    kinds_.note(row.number, row.label);
     if (row.key.empty()) {
       entry.clear();
       append_big_endian(entry, number++);
@@ -138,8 +110,8 @@ void LabelList::note_header(const LabelRow& row, bool has_suffix) {
   first_ = {.place = place_of_path(row.key),
             .key = std::string(row.key),
             .label = std::string(row.label),
-            .may_be_header = row.key.find_first_of("./") == std::string_view::npos &&
-                             !parse_integer(row.label) && !is_odd_number(row.label),
+            .may_be_header =
+                row.key.find_first_of("./") == std::string_view::npos && is_name_label(row.label),
             .has_suffix = has_suffix};
 }
 
@@ -151,7 +123,7 @@ void LabelList::name_synsets(const LabelListRequest& request) {
   for (std::uint64_t row = 1; const std::optional<std::string_view> next = rows_.next(); ++row) {
     request.stop_if_asked();
     const std::string_view place = next->substr(0, sizeof(std::uint64_t) + 2);
-    const std::int64_t number = parse_integer(next->substr(place.size())).value_or(0);
+    const std::int64_t number = parse_integer_label(next->substr(place.size())).value_or(0);
     if (number < 1 || static_cast<std::uint64_t>(number) > synsets.names.size()) {
       throw Error(Code::bad_content, "row {}: {} is not one of the {} numbers in {}", row, number,
                   synsets.names.size(), synsets.from)
@@ -200,31 +172,6 @@ std::string LabelList::place_of(std::string_view folder, std::string_view name,
   return place;
 }
 
-// Taken as names, numbers would sort bytewise, 10 before 2: no label would be what its row says.
-void LabelList::refuse_mixed_labels() const {
-  const FirstLabel& number = integer_.row > 0 ? integer_ : odd_number_;
-  if (number.row == 0) return;
-  const FirstLabel& other = odd_number_.row > 0 ? odd_number_ : name_;
-  constexpr std::string_view kNames =
-      "if these are class names, list all of them in a file for --classes-from";
-  if (is_long_integer(other.text)) {
-    throw Error(Code::bad_content, "row {}: label '{}' does not fit into an integer of 64 bits",
-                other.row, printable(other.text))
-        .at(path_)
-        .hint(kNames);
-  }
-  const std::string fact = &number == &other
-                               ? "is a number, but not an integer of 64 bits"
-                               : fmt::format("is not an integer, but row {} has the number {}",
-                                             number.row, printable(number.text));
-  throw Error(Code::bad_content, "row {}: label '{}' {}; labels are all integers or all names",
-              other.row, printable(other.text), fact)
-      .at(path_)
-      .hint(has_likely_header_
-                ? header_hint(first_.key, first_.label)
-                : fmt::format("write integers without plus sign, point or exponent; {}", kNames));
-}
-
 Error LabelList::likely_header() const {
   return Error(Code::bad_content,
                "row 1 looks like a header: '{}' is not an image, and no other row has the label "
@@ -257,7 +204,7 @@ std::optional<LabelList::Row> LabelList::next() {
         .hint("remove all but one of them");
   }
   previous_ = row.place;
-  if (are_numbers_) row.number = parse_integer(row.text).value_or(0);
+  if (are_numbers_) row.number = parse_integer_label(row.text).value_or(0);
   return row;
 }
 

@@ -10,6 +10,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/io/external_sorter.hpp"
+#include "shale/sources/label_kinds.hpp"
 #include "shale/sources/label_rows.hpp"
 
 namespace shale {
@@ -89,14 +90,6 @@ class LabelList {
   [[nodiscard]] Error unmatched(const Row& row, const std::string& root) const;
 
  private:
-  // The first label of each kind: when they do not go together, these are named.
-  struct FirstLabel {
-    std::uint64_t row = 0;  // from 1; 0: there is none
-    std::string text;
-    void note(std::uint64_t of_row, std::string_view label) {
-      if (row == 0) *this = {of_row, std::string(label)};
-    }
-  };
   struct FirstRow {
     std::string place, key, label;
     bool may_be_header = false, has_suffix = false;
@@ -105,7 +98,6 @@ class LabelList {
   void note_header(const LabelRow& row, bool has_suffix);
   void read_rows(const LabelListRequest& request);
   void name_synsets(const LabelListRequest& request);
-  void refuse_mixed_labels() const;
   void choose_match(const LabelListRequest& request);
 
   std::string path_;
@@ -114,7 +106,7 @@ class LabelList {
   bool has_folders_ = false, has_suffixes_ = false;  // of keys
   std::vector<std::string> notes_;
   std::set<std::string> names_;
-  FirstLabel integer_, odd_number_, name_;
+  LabelKinds kinds_;
   FirstRow first_;
   bool are_numbers_ = true, has_likely_header_ = false;
   std::string previous_;

@@ -22,11 +22,11 @@
 #include "shale/sources/dataset_source.hpp"
 #include "shale/sources/drawn_source.hpp"
 #include "shale/sources/frames_source.hpp"
+#include "shale/sources/list_source.hpp"
 #include "shale/sources/part_source.hpp"
 #include "shale/sources/tar_stream.hpp"
 #include "shale/sources/transformed_source.hpp"
 #include "shale/sources/unique_keys.hpp"
-#include "shale/wire/stream_kind.hpp"
 
 namespace shale {
 namespace {
@@ -237,18 +237,71 @@ void refuse_stream_options(const InputRequest& request) {
                       request.dialect);
 }
 
-// Null for an input that is not read as a stream.
+// What is said in the list itself, or means nothing for it.
+void refuse_options_of_lists(const InputRequest& request) {
+  const std::string_view option = !request.labels_file.empty()            ? "--labels"
+                                  : !request.shared_listing.empty()       ? "--listing"
+                                  : request.hidden != HiddenPolicy::unset ? "--hidden"
+                                  : request.groups_frames                 ? "--group"
+                                  : request.asks_for_pairs                ? "--pairs"
+                                  : !request.fields.empty()               ? "--fields"
+                                                                          : "";
+  if (!option.empty()) {
+    throw Error(Code::usage, "{} is not for a list of files", option)
+        .at("stdin")
+        .hint(option == "--labels" ? "write path<TAB>label in every line" : "leave out the option");
+  }
+  refuse_file_options("stdin", "a list of files", request.index_folder, request.dialect);
+}
+
+// Of request.stdin_copy.
+std::unique_ptr<Source> open_list_on_stdin(const InputRequest& request,
+                                           const std::shared_ptr<ChosenRows>& chosen,
+                                           const std::string& scratch_folder,
+                                           const Events& events) {
+  if (request.inputs.front() != kStdin) {
+    throw Error(Code::usage, "stdin is a list of files, in which there are no folders")
+        .at(request.inputs.front())
+        .hint("pass '-', and list only the files that are wanted");
+  }
+  if (request.draw) throw rows_differ("stdin");
+  refuse_options_of_lists(request);
+  return open_list(
+      {.path = request.stdin_copy->path(),
+       .name = "stdin",
+       .classes_from = request.extended_set.empty() ? request.classes_from : request.extended_set,
+       .class_names = request.class_names,
+       .class_names_from = request.class_names_from,
+       .extends_set = !request.extended_set.empty(),
+       .adds_classes = request.adds_classes,
+       .suffixes = request.suffixes,
+       .allow_empty = request.allow_empty,
+       .is_shuffled = request.is_shuffled,
+       .seed = request.seed,
+       .scratch_folder = scratch_folder,
+       .memory_bytes = list_memory(request.memory_bytes),
+       .all_memory_bytes = request.memory_bytes,
+       .stop_if_asked = [&events] { events.stop_if_asked(); },
+       .chosen = chosen,
+       .refuses_incomplete = request.refuses_incomplete});
+}
+
+// Null for an input that is not read as a stream. A list of files on stdin is kept, and then read
+// as often as it takes.
 std::unique_ptr<Source> open_stream_source(const InputRequest& request,
+                                           const std::shared_ptr<ChosenRows>& chosen,
                                            const std::string& scratch_folder,
                                            const Events& events) {
   const std::string& input = request.inputs.front();
   if (request.inputs.size() != 1 || archive_of_path(input)) return nullptr;
   const std::optional<StreamPath> path = stream_of_path(input);
   if (!path) return nullptr;
+  if (is_stdin(*path) && request.stdin_copy->is_whole())
+    return open_list_on_stdin(request, chosen, scratch_folder, events);
   const FolderRequest folder = folder_request(request, scratch_folder, events);
   auto stream = std::make_unique<InputStream>(path->file, folder.stop_if_asked);
-  if (is_stdin(*path) && !may_be_archive(stream_kind_of(stream->peek(kStreamKindBytes))))
-    throw not_read_yet("-", "a list of files on stdin");
+  if (is_stdin(*path) && keep_if_list(*request.stdin_copy, *stream))
+    return open_list_on_stdin(request, chosen, scratch_folder, events);
   if (request.draw) throw rows_differ(input);
   refuse_stream_options(request);
   OpenedStream opened =
@@ -271,7 +324,7 @@ std::unique_ptr<Source> open_samples(const InputRequest& request,
     return draw ? make_drawn_source(table_of_arrays(rows, events), *draw, limits, events)
                 : open_array_source(std::move(rows), events);
   }
-  if (std::unique_ptr<Source> stream = open_stream_source(request, scratch_folder, events))
+  if (std::unique_ptr<Source> stream = open_stream_source(request, chosen, scratch_folder, events))
     return stream;
   if (!is_folder(request)) {
     OpenedDataset dataset = open_dataset_of(request, events);

@@ -288,7 +288,8 @@ class Comparison {
     if (label_ && !is_unknown)
       compare_label(key, label, row.cells[*label_].integer, shard, sample.second);
     if (is_stream_) return;  // the file itself was compared when it came
-    std::string path = join_path(request_.against.front(), key);
+    const bool is_listed = request_.against.front() == kStdin;
+    std::string path = is_listed ? key : join_path(request_.against.front(), key);
     shards_of_pairs_.insert(sample.first);
     if (how_.frames != nullptr) {
       std::vector<ArchivedFrame> frames;

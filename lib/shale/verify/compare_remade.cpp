@@ -13,6 +13,7 @@
 #include "shale/shards/place.hpp"
 #include "shale/sources/archive_tree.hpp"
 #include "shale/sources/file_pairs.hpp"
+#include "shale/sources/list_source.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/sources/sample_choice.hpp"
 #include "shale/sources/sought_files.hpp"
@@ -39,17 +40,19 @@ InputRequest input_of(const Manifest& manifest, const VerifyRequest& request, bo
   input.inputs = {request.against.front()};
   input.generator = request.generator;
   input.labels_file = request.labels_file;
+  input.stdin_copy = request.stdin_copy;
   input.jobs = request.jobs;
   input.memory_bytes = request.memory_bytes / 2;
   if (is_folder) {
     if (!manifest.classes.empty()) input.classes_from = request.dataset;
     input.suffixes = option_of(manifest, kSuffixesOption);
+    input.allow_empty = true;
+    if (manifest.source.kind == kFileList) return input;
     input.label_column = request.label_column;
     input.key_column = request.key_column;
     input.pair_suffixes = option_of(manifest, kPairsOption);
     input.hidden =
         option_of(manifest, "hidden") == "keep" ? HiddenPolicy::keep : HiddenPolicy::skip;
-    input.allow_empty = true;
     return input;
   }
   for (const Field& field : manifest.schema.fields) input.fields.push_back(field.name);

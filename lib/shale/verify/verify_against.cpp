@@ -17,6 +17,7 @@
 #include "shale/sources/array_source.hpp"
 #include "shale/sources/file_pairs.hpp"
 #include "shale/sources/frames_source.hpp"
+#include "shale/sources/list_source.hpp"
 #include "shale/sources/sample_choice.hpp"
 #include "shale/sources/sought_files.hpp"
 #include "shale/sources/tar_stream.hpp"
@@ -167,8 +168,9 @@ bool holds_files_of_folder(const Manifest& manifest) {
          (!schema.find("label") || is_field(schema, "label", Kind::integer));
 }
 
-std::unique_ptr<Source> open_compared_stream(const StreamPath& path, FolderRequest request,
-                                             const OpenedDataset& dataset) {
+std::unique_ptr<Source> open_compared_stream(const StreamPath& path,
+                                             std::unique_ptr<InputStream> input,
+                                             FolderRequest request, const OpenedDataset& dataset) {
   const Manifest& manifest = dataset.manifest;
   if (holds_frames_of_folder(manifest))
     throw not_for_stream(request.root, "a comparison of videos");
@@ -180,14 +182,71 @@ std::unique_ptr<Source> open_compared_stream(const StreamPath& path, FolderReque
   request.most_sample_bytes = request.all_memory_bytes / 4;
   request.memory_bytes = request.all_memory_bytes / 16;
   OpenedStream opened =
-      open_stream(path, nullptr, request.all_memory_bytes / 4 * 3, request.stop_if_asked);
+      open_stream(path, std::move(input), request.all_memory_bytes / 4 * 3, request.stop_if_asked);
   return open_tar_stream(path, std::move(opened), request);
+}
+
+void note_left_out(const Manifest& manifest, std::uint64_t left_out,
+                   std::vector<std::string>& notes) {
+  if (!has_chosen_samples(manifest)) return;
+  notes.push_back(fmt::format(
+      "{} of the source are not in the dataset, which was made with --select, --exclude or "
+      "--split",
+      format_counted(left_out, "sample", "samples")));
+}
+
+void note_runs(const Manifest& manifest, std::string_view source, std::vector<std::string>& notes) {
+  if (manifest.runs.empty()) return;
+  notes.push_back(
+      fmt::format("the dataset was appended to and holds the samples of {} inputs: the {} "
+                  "must have them all",
+                  manifest.runs.size(), source));
+}
+
+void compare_list(const VerifyRequest& request, const OpenedDataset& dataset,
+                  const FindingSink& sink, const Events& events, std::vector<std::string>& notes) {
+  const Manifest& manifest = dataset.manifest;
+  const bool is_of_frames = holds_frames_of_folder(manifest);
+  const std::string_view option = is_of_frames                   ? "a dataset of videos"
+                                  : !request.labels_file.empty() ? "--labels"
+                                                                 : "";
+  if (!option.empty()) {
+    throw Error(Code::usage, "{} and a list of files on stdin exclude each other", option)
+        .at(request.dataset)
+        .hint(is_of_frames ? "pass the folder of the videos with --against"
+                           : "write path<TAB>label in every line");
+  }
+  const std::unique_ptr<Source> source =
+      open_list({.path = request.stdin_copy->path(),
+                 .name = "stdin",
+                 .classes_from = "",
+                 .may_mix_labels = !manifest.classes.empty(),
+                 .suffixes = suffixes_of(manifest),
+                 .allow_empty = true,
+                 .scratch_folder = temporary_folder(),
+                 .memory_bytes = request.memory_bytes / 4,
+                 .all_memory_bytes = request.memory_bytes,
+                 .stop_if_asked = [&] { events.stop_if_asked(); }});
+  const bool has_labels = source->info().schema.find("label").has_value();
+  note_runs(manifest, "list", notes);
+  if (!has_labels && manifest.schema.find("label"))
+    notes.emplace_back("labels were not compared: the list has none");
+  const ComparedWork work = work_to_compare(manifest, source->info(), "stdin", notes);
+  const FilesCompared compared = compare_files(*source,
+                                               {.request = request,
+                                                .dataset = dataset,
+                                                .tree = nullptr,
+                                                .compares_labels = has_labels,
+                                                .work = work},
+                                               sink, events);
+  note_left_out(manifest, compared.left_out, notes);
 }
 
 // Of a folder, an archive, or a stream.
 void compare_with_files(const VerifyRequest& request, const OpenedDataset& dataset,
-                        const std::optional<StreamPath>& stream, const FindingSink& sink,
-                        const Events& events, std::vector<std::string>& notes) {
+                        const std::optional<StreamPath>& stream, std::unique_ptr<InputStream> input,
+                        const FindingSink& sink, const Events& events,
+                        std::vector<std::string>& notes) {
   const Manifest& manifest = dataset.manifest;
   const std::string& against = request.against.front();
   if (!holds_files_of_folder(manifest)) {
@@ -215,17 +274,12 @@ void compare_with_files(const VerifyRequest& request, const OpenedDataset& datas
                        .pair_suffixes = is_of_frames ? "" : pairs_of(manifest)};
   std::unique_ptr<Source> source;
   if (stream) {
-    source = open_compared_stream(*stream, folder, dataset);
+    source = open_compared_stream(*stream, std::move(input), folder, dataset);
   } else {
     folder.tree = open_tree_of_archive(folder);
     source = is_of_frames ? open_frames(folder) : open_folder(folder);
   }
-  if (!manifest.runs.empty()) {
-    notes.push_back(
-        fmt::format("the dataset was appended to and holds the samples of {} inputs: the folder "
-                    "must have them all",
-                    manifest.runs.size()));
-  }
+  note_runs(manifest, "folder", notes);
   if (is_unlabelled)
     notes.push_back("labels were not compared: pass --labels with the file that has them");
   const ComparedWork work = work_to_compare(manifest, source->info(), against, notes);
@@ -241,11 +295,7 @@ void compare_with_files(const VerifyRequest& request, const OpenedDataset& datas
         "labels were not compared: the dataset has no names of classes, and the class folders of "
         "the stream have no numbers");
   }
-  if (has_chosen_samples(manifest))
-    notes.push_back(fmt::format(
-        "{} of the source are not in the dataset, which was made with --select, --exclude or "
-        "--split",
-        format_counted(compared.left_out, "sample", "samples")));
+  note_left_out(manifest, compared.left_out, notes);
 }
 
 }  // namespace
@@ -285,7 +335,15 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
     compare_digests(manifest, request, sink, events);
     return;
   }
-  compare_with_files(request, dataset, stream, sink, events, notes);
+  // stdin is opened once: it is a list, which is kept, or an archive.
+  std::unique_ptr<InputStream> input;
+  if (stream && is_stdin(*stream) && !request.stdin_copy->is_whole()) {
+    input = std::make_unique<InputStream>(std::string(kStdin), [&] { events.stop_if_asked(); });
+    if (keep_if_list(*request.stdin_copy, *input)) input.reset();
+  }
+  const bool is_list = stream && is_stdin(*stream) && request.stdin_copy->is_whole();
+  if (is_list) return compare_list(request, dataset, sink, events, notes);
+  compare_with_files(request, dataset, stream, std::move(input), sink, events, notes);
 }
 
 }  // namespace shale

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "shale/base/finding.hpp"
+#include "shale/sources/stdin_copy.hpp"
 
 namespace shale {
 
@@ -26,6 +28,8 @@ struct VerifyRequest {
   std::string labels_file;                         ///< the labels of a flat folder to compare with
   std::string label_column = {}, key_column = {};  ///< of labels_file
   std::string index_folder;                        ///< of a file of another tool
+  /// Of `against`, if it is a list of files on stdin: what stdin held.
+  std::shared_ptr<StdinCopy> stdin_copy = std::make_shared<StdinCopy>();
   std::string generator;
   unsigned jobs = 1;
   std::uint64_t memory_bytes = 256 << 20;
