@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import collections
-import weakref
 import operator
+import weakref
 from typing import Any, Callable, Deque, Dict, List, NamedTuple, Sequence
 
 _SMALL = 64 << 10  # below it, torch's own memory is as good
