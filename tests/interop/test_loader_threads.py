@@ -243,6 +243,7 @@ forked(lambda: print(sum(1 for _ in loader), flush=True))
 def test_control_c_interrupts_a_wait_and_the_program_ends(small):
     script = f"""
 import os, signal, sys, threading, time, shale.torch
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 begun = threading.Event()
 def slow(sample):
     begun.set()

@@ -33,12 +33,12 @@ FolderRequest with_root(FolderRequest request, std::string root) {
   return request;
 }
 
-std::string_view folder_of(std::string_view path) {
+std::string_view folder_of_member(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
 }
 
-std::string_view name_in(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+std::string_view name_of_member(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 // Nullopt: labels are numbers.
 std::optional<ClassTable> table_of(const FolderRequest& request, const LabelList& labels) {
@@ -94,7 +94,7 @@ LabelJoin StreamLabels::join() {
 }
 
 std::optional<std::int64_t> StreamLabels::label_of(std::string_view path, std::uint64_t bytes) {
-  const std::string_view folder = folder_of(path), name = name_in(path);
+  const std::string_view folder = folder_of_member(path), name = name_of_member(path);
   found_.add(folder, {.directory = folder, .name = name, .bytes = bytes});
   const std::string place = place_of(folder, name);
   const std::optional<std::int64_t> label = find(place);
