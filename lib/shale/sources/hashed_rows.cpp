@@ -11,12 +11,12 @@
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kKeyHashBytes = 16, kEntryBytes = 32, kEntriesAtOnce = 32;
+constexpr std::uint64_t kHashOfKeyBytes = 16, kEntryBytes = 32, kEntriesAtOnce = 32;
 
 using Block = std::array<std::byte, kEntryBytes * kEntriesAtOnce>;
 
 std::string hash_text(std::string_view key) {
-  const std::array<std::byte, kKeyHashBytes> hash = xxh3_128(as_bytes(key)).bytes();
+  const std::array<std::byte, kHashOfKeyBytes> hash = xxh3_128(as_bytes(key)).bytes();
   return std::string(as_text(hash));
 }
 
@@ -51,7 +51,7 @@ std::vector<HashedRows::Numbers> HashedRows::find(std::string_view key) {
     const std::uint64_t middle = low + (high - low) / 2;
     const std::span<std::byte> one = std::span(block).first(kEntryBytes);
     file_.read_exact(middle * kEntryBytes, one);
-    (as_text(one.first(kKeyHashBytes)) < hash ? low : high) = middle;
+    (as_text(one.first(kHashOfKeyBytes)) < hash ? low : high) = middle;
   }
   std::vector<Numbers> found;
   while (low < count_) {
@@ -60,11 +60,11 @@ std::vector<HashedRows::Numbers> HashedRows::find(std::string_view key) {
     for (std::uint64_t i = 0; i < entries; ++i) {
       const std::string_view entry =
           as_text(std::span(block).subspan(i * kEntryBytes, kEntryBytes));
-      const std::string_view its_hash = entry.substr(0, kKeyHashBytes);
+      const std::string_view its_hash = entry.substr(0, kHashOfKeyBytes);
       if (its_hash > hash) return found;
       if (its_hash == hash)
-        found.emplace_back(read_big_endian(entry.substr(kKeyHashBytes, 8)),
-                           read_big_endian(entry.substr(kKeyHashBytes + 8)));
+        found.emplace_back(read_big_endian(entry.substr(kHashOfKeyBytes, 8)),
+                           read_big_endian(entry.substr(kHashOfKeyBytes + 8)));
     }
     low += entries;
   }
