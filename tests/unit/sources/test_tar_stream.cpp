@@ -102,8 +102,8 @@ TEST_CASE("tar stream: what follows the first block of zeros is zero, too, to th
   const std::string archive = TarBuilder().add("0/a.png", "a").whole();
   const std::string begin = archive.substr(0, 1024) + std::string(512, '\0');
   CHECK(streamed_keys(*StreamInFolder(begin + std::string(100, '\0')).open()).size() == 1);
-  for (const std::size_t zeros : {0, 100, 512, 1000, 200'000}) {
-    for (const std::size_t odd : {1, 100, 512, 70'000}) {
+  for (const std::size_t zeros : {0U, 100U, 512U, 1000U, 200'000U}) {
+    for (const std::size_t odd : {1U, 100U, 512U, 70'000U}) {
       CAPTURE(zeros);
       CAPTURE(odd);
       const StreamInFolder stream(begin + std::string(zeros, '\0') + std::string(odd, 'x') +
