@@ -22,7 +22,6 @@
 #include "shale/sources/open_input.hpp"
 #include "shale/sources/sample_choice.hpp"
 #include "shale/sources/sought_files.hpp"
-#include "shale/sources/tar_stream.hpp"
 
 namespace shale {
 namespace {
