@@ -38,7 +38,8 @@ python=()
 if [[ $interop == yes ]]; then
   python=(-DSHALE_PYTHON=ON "-DPython_EXECUTABLE=$peers/bin/python")
 fi
-cmake --preset "$preset" -DSHALE_WERROR=ON "${python[@]}"
+# The tree may be one that a wheel was built in.
+cmake --preset "$preset" -DSHALE_WERROR=ON -DSHALE_TESTS=ON -DSHALE_PORTABLE=OFF "${python[@]}"
 cmake --build --preset "$preset" --parallel "$(nproc)"
 
 # Both suites run even if the first one fails, so that one run shows everything; their closing lines are printed last.

@@ -33,12 +33,27 @@ class KilledLists(StepsCase):
         done = self.steps.run("verify", self.out, "--against", "-", "--deep")
         self.assertEqual(done.code, 0, done.err)
 
-    def test_another_list_does_not_continue_a_run(self):
+    def killed_late(self):
         command = self.command(1, "64MiB")
         self.lay_out(lambda: None)
         _, steps = self.steps.recorded(command)
         self.lay_out(lambda: None)
         self.steps.killed(command, len(steps) * 3 // 4)
+        return command
+
+    def test_a_file_that_changed_and_kept_its_size_does_not_continue_a_run(self):
+        command = self.killed_late()
+        image = self.folder / "in/class-1/00004.png"
+        was = image.stat()
+        write(image, image.read_bytes())
+        done = self.steps.run(*command)
+        self.assertEqual(done.code, 1, done.err)
+        self.assertIn("another command: newest listed file", done.err)
+        os.utime(image, ns=(was.st_atime_ns, was.st_mtime_ns))
+        self.assertIn("continuing: ", self.steps.run(*command).err)
+
+    def test_another_list_does_not_continue_a_run(self):
+        command = self.killed_late()
         whole = self.steps.stdin.read_bytes()
         path, _, rest = whole.partition(b"\t")
         for other in (path + b"\tclass-0" + rest[len("class-2") :], whole[whole.index(b"\n") + 1 :]):

@@ -351,7 +351,7 @@ void open_appended(Appending& appending, bool uses_listing, const Events& events
   appending.source = open_added(request, was, appending.work.path(), events);
   appending.wanted = wanted_manifest(request, appending.source->info());
   appending.wanted.classes = joined_classes(request, was, appending.wanted.classes);
-  appending.head = journal_head(request, appending.wanted) + '\t' +
+  appending.head = journal_head(request, appending.wanted, appending.source->info()) + '\t' +
                    identity_line({{std::string(kAppendedTo), appending.standing.self_hash.hex()}});
 }
 

@@ -177,7 +177,7 @@ OpenedInput open_for(ConvertRequest request, const TakenOutput& output, const Fo
   refuse_too_large(info, format, request.shard_bytes,
                    memory_for_samples(request.memory_bytes, info));
   input.wanted = wanted_manifest(request, info);
-  input.head = journal_head(request, input.wanted);
+  input.head = journal_head(request, input.wanted, info);
   return input;
 }
 

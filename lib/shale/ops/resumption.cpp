@@ -12,6 +12,7 @@
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/sources/archive_tree.hpp"
+#include "shale/sources/list_source.hpp"
 #include "shale/sources/stream_path.hpp"
 
 namespace shale {
@@ -64,6 +65,10 @@ void check_written_shards(const WorkFolder& work, const Events& events) {
   });
 }
 
+std::string modified_text(std::int64_t ns) {
+  return fmt::format("modified {}.{:09}", ns / 1'000'000'000, ns % 1'000'000'000);
+}
+
 }  // namespace
 
 // A file that is read as a whole is sampled for its fingerprint: its size and time say more. A
@@ -82,8 +87,7 @@ void add_stamp(Identity& identity, const std::string& input) {
   const FileStamp stamp = stamp_of(*file).value_or(FileStamp{});
   identity.emplace_back(
       fmt::format("input file {}", printable(fs::path(*file).filename().string())),
-      fmt::format("{} bytes, modified {}.{:09}", stamp.bytes, stamp.modified_ns / 1'000'000'000,
-                  stamp.modified_ns % 1'000'000'000));
+      fmt::format("{} bytes, {}", stamp.bytes, modified_text(stamp.modified_ns)));
   const auto listed = files_of_list(*file);
   if (!listed) return;
   std::uint64_t bytes = 0;
@@ -113,7 +117,8 @@ UnfinishedRun find_unfinished_run(const WorkFolder& work, const Events& events, 
   return left;
 }
 
-std::string journal_head(const ConvertRequest& request, const Manifest& wanted) {
+std::string journal_head(const ConvertRequest& request, const Manifest& wanted,
+                         const SourceInfo& source) {
   Identity identity;
   identity.emplace_back(kOverwrites, request.overwrite ? "yes" : "no");
   identity.emplace_back("version", request.generator);
@@ -121,6 +126,9 @@ std::string journal_head(const ConvertRequest& request, const Manifest& wanted) 
   identity.emplace_back("codecs", "none");
   for (auto& entry : identity_of(wanted)) identity.push_back(std::move(entry));
   for (const std::string& input : request.inputs) add_stamp(identity, input);
+  // Their sizes are in the fingerprint; a list on stdin has no listing that would hold their times.
+  if (wanted.source.kind == kFileList)
+    identity.emplace_back("newest listed file", modified_text(source.modified_ns));
   return identity_line(identity);
 }
 

@@ -32,7 +32,8 @@ struct UnfinishedRun {
 
 /// What the journal says of a run: identity_of(wanted), and what besides must be the same for the
 /// run to be continued: versions, and the files that are read with their sizes and times.
-[[nodiscard]] std::string journal_head(const ConvertRequest& request, const Manifest& wanted);
+[[nodiscard]] std::string journal_head(const ConvertRequest& request, const Manifest& wanted,
+                                       const SourceInfo& source);
 
 /// The files that are read, each with size and modification time: those of a dataset are proved by
 /// its manifest.

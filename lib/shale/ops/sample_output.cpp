@@ -63,7 +63,7 @@ class ShardFolder final : public SampleOutput {
 
   void begin(const SourceInfo& info, const Manifest& wanted) override {
     check_schema_fits(format_, info.schema);
-    const std::string head = journal_head(request_, wanted);
+    const std::string head = journal_head(request_, wanted, info);
     refuse_other_run(request_, left_, head);
     refuse_taken_names(request_.output, format_, info.schema);
     is_other_run_ = false;

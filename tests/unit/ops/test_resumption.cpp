@@ -26,9 +26,9 @@ UnfinishedRun left_with(std::string head) {
 TEST_CASE("resumption: a run of another version is not gone on with, and the two are named") {
   const Manifest wanted;
   const ConvertRequest old = request_by("shale 1.2.3"), now = request_by("shale 1.2.4");
-  const UnfinishedRun left = left_with(journal_head(old, wanted));
-  const std::string head = journal_head(now, wanted);
-  CHECK(resumption_of(old, left, journal_head(old, wanted)));
+  const UnfinishedRun left = left_with(journal_head(old, wanted, {}));
+  const std::string head = journal_head(now, wanted, {});
+  CHECK(resumption_of(old, left, journal_head(old, wanted, {})));
   CHECK_FALSE(resumption_of(now, left, head));
   const std::string text = error_of([&] { refuse_other_run(now, left, head); }).what();
   CHECK(text.find("version: shale 1.2.3 before, shale 1.2.4 now") != std::string::npos);
@@ -38,8 +38,8 @@ TEST_CASE("resumption: a run that overwrites is gone on with by either command, 
   const Manifest wanted;
   ConvertRequest plain = request_by("shale"), overwriting = plain;
   overwriting.overwrite = true;
-  const std::string head = journal_head(plain, wanted);
-  const std::string overwriting_head = journal_head(overwriting, wanted);
+  const std::string head = journal_head(plain, wanted, {});
+  const std::string overwriting_head = journal_head(overwriting, wanted, {});
   CHECK(resumption_of(plain, left_with(head), head));
   CHECK(resumption_of(plain, left_with(overwriting_head), head));
   CHECK(resumption_of(overwriting, left_with(overwriting_head), overwriting_head));
