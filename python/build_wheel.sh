@@ -2,7 +2,8 @@
 # Makes the wheel of the package `shale`: extension module, program `shale`, and the libraries of both inside.
 #   python/build_wheel.sh [OUTDIR]       OUTDIR: where the wheel goes (default build/wheel/dist)
 # PYTHON names the interpreter that the wheel is for (default /usr/bin/python3). What is built stays in build/wheel, so a
-# second run is quick. The tag is the oldest manylinux that auditwheel grants; python/README.md says what decides it.
+# second run is quick. SHALE_WHEEL_TREE names another build tree: CI's tests then link the objects that the wheel is made of.
+# The tag is the oldest manylinux that auditwheel grants; python/README.md says what decides it.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -11,6 +12,7 @@ python=$(command -v "${PYTHON:-/usr/bin/python3}")
 cd "$root"
 work=build/wheel/$("$python" -c 'import sys; print(sys.implementation.cache_tag)')
 tools=$work/tools
+tree=${SHALE_WHEEL_TREE:-$work/tree}
 pins=python/wheel-tools.txt
 
 # The stamp holds the pins: same pins, nothing to do. It is written last, so an interrupted set-up starts again.
@@ -30,7 +32,7 @@ fi
 rm -rf "$work"/{plain,repaired,unpacked}
 mkdir -p "$work"/{plain,repaired,unpacked} "$out"
 python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir "$work/plain" \
-  --config-settings=build-dir="$work/tree" --config-settings=cmake.define.SHALE_PORTABLE=ON \
+  --config-settings=build-dir="$tree" --config-settings=cmake.define.SHALE_PORTABLE=ON \
   --config-settings=cmake.define.SHALE_WERROR=ON .
 auditwheel repair --strip --wheel-dir "$work/repaired" "$work"/plain/*.whl >"$work/repair.log" 2>&1 ||
   { cat "$work/repair.log" >&2 && exit 1; }
