@@ -4,6 +4,8 @@ COVERED_BY = {
     "sources/label_kinds": ("tests/cli/cases/convert_list.txt", "labels are all integers or all names"),
     "sources/list_source": ("tests/faults/test_lists_on_stdin.py", "test_order_keys_and_payload_are_those_of_the_list"),
     "sources/stdin_copy": ("tests/cli/cases/convert_list.txt", "Splits, chosen samples and --ext read the list more than once"),
+    "sources/folder_entry": ("tests/unit/sources/test_folder_source.cpp", "folder source: classes come bytewise"),
+    "sources/source_totals": ("tests/unit/sources/test_folder_source.cpp", "folder source: what is known before the first sample"),
     "sources/label_join": ("tests/cli/cases/convert_label_files.txt", "names two files"),
     "sources/listing_facts": ("tests/unit/sources/test_stored_listing.cpp", "listing: what was written is read, twice, with what is ignored"),
     "sources/pending_file": ("tests/cli/cases/convert_pairs.txt", "missing-partner"),

@@ -16,39 +16,24 @@
 #include "shale/shards/naming.hpp"
 #include "shale/sources/class_table.hpp"
 #include "shale/sources/file_tree.hpp"
+#include "shale/sources/folder_entry.hpp"
 #include "shale/sources/label_join.hpp"
 #include "shale/sources/label_list.hpp"
 #include "shale/sources/listing_facts.hpp"
 #include "shale/sources/odd_classes.hpp"
 #include "shale/sources/pending_file.hpp"
 #include "shale/sources/sought_files.hpp"
+#include "shale/sources/source_totals.hpp"
 #include "shale/sources/stored_listing.hpp"
 
-// The list of files is one external sort. An entry is
-//   u32 class (big-endian, the rank of the folder's name), folder, NUL, file name, NUL, u64 bytes,
-//   i64 modified_ns, i64 label, u64 offset, u8 1 if it has a label (big-endian)
-// so that bytewise order of entries is ImageFolder's order: NUL is less than any byte of a name,
-// hence "a" < "a-b" < "a/b". A listing that was stored stands for it. A shuffled list is sorted
-// once more: u64 position, then the file as in a listing.
+// The list of files is one external sort of entries (sources/folder_entry). A listing that was
+// stored stands for it. A shuffled list is sorted once more: u64 position, then the file as in a
+// listing.
 
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kTrailerBytes = 34;  // NUL, bytes, modified_ns, label, offset, has_label
 constexpr std::uint64_t kLeastSortMemory = 1 << 20;
-
-ListedFile parse_entry(std::string_view entry) {
-  const std::string_view path =
-      entry.substr(sizeof(std::uint32_t), entry.size() - sizeof(std::uint32_t) - kTrailerBytes);
-  const std::string_view trailer = entry.substr(entry.size() - kTrailerBytes + 1);
-  const std::size_t folder_end = path.find('\0');
-  return {.path = join_path(path.substr(0, folder_end), path.substr(folder_end + 1)),
-          .bytes = read_big_endian(trailer.substr(0, 8)),
-          .modified_ns = static_cast<std::int64_t>(read_big_endian(trailer.substr(8, 8))),
-          .label = static_cast<std::int64_t>(read_big_endian(trailer.substr(16, 8))),
-          .offset = read_big_endian(trailer.substr(24, 8)),
-          .has_label = trailer.back() != '\0'};
-}
 
 bool is_hidden(std::string_view name) { return name.starts_with('.'); }
 
@@ -179,7 +164,7 @@ class FolderSource final : public Source {
     if (listing_) return listing_->next();
     const std::optional<std::string_view> entry = files_.next();
     if (!entry) return std::nullopt;
-    ListedFile file = parse_entry(*entry);
+    ListedFile file = parse_folder_entry(*entry);
     if (pairs_) file.partners = pairs_->next();
     return file;
   }
@@ -216,14 +201,7 @@ class FolderSource final : public Source {
   // One image of class rank `rank`, in `folder` relative to the root.
   void add(std::uint32_t rank, std::string_view folder, const WalkedFile& file,
            std::optional<std::int64_t> label) {
-    entry_.clear();
-    append_big_endian(entry_, rank);
-    entry_.append(folder).append(1, '\0').append(file.name).append(1, '\0');
-    append_big_endian(entry_, file.bytes);
-    append_big_endian(entry_, file.modified_ns);
-    append_big_endian(entry_, label.value_or(0));
-    append_big_endian(entry_, file.offset);
-    files_.add(entry_.append(1, label ? '\1' : '\0'));
+    files_.add(folder_entry(rank, folder, file, label));
   }
 
   void add_partner(std::string_view folder, const WalkedFile& file) {
@@ -243,7 +221,7 @@ class FolderSource final : public Source {
     if (!pairs_->has_files() && request_.pair_suffixes.empty()) return pairs_.reset();
     while (const std::optional<std::string_view> entry = files_.next()) {
       request_.stop_if_asked();
-      const ListedFile file = parse_entry(*entry);
+      const ListedFile file = parse_folder_entry(*entry);
       const std::string_view path = file.path;
       const std::size_t name_begin = path.rfind('/') + 1;  // 0 without a slash
       const std::string_view name = path.substr(name_begin);
@@ -485,52 +463,21 @@ class FolderSource final : public Source {
     }
   }
 
-  // One pass over the sorted list, before any shuffle: totals, fingerprint, whether labels are in
-  // order.
+  // One pass over the sorted list, before any shuffle.
   void sum_up() {
-    Hasher128 fingerprint, labels;
-    const auto hash_text = [&](std::string_view text) {
-      fingerprint.update(bytes_of(std::uint64_t{text.size()}));
-      fingerprint.update(as_bytes(text));
-    };
-    hash_text(info_.manifest.kind);
-    std::int64_t previous = 0;
+    SourceTotals totals(info_.manifest.kind);
     std::optional<ListedFile> largest;
-    std::uint64_t most = 0;
-    bool is_sorted = true, is_one_class = true;
     while (std::optional<ListedFile> file = next_file()) {
       request_.stop_if_asked();
-      hash_text(file->path);
-      fingerprint.update(bytes_of(file->bytes));
-      const std::uint64_t bytes = file->bytes + sum_up_partners(*file, fingerprint);
-      labels.update(bytes_of(file->label));
-      if (!file->has_label) labels.update(as_bytes("none"));
-      info_.manifest.bytes += bytes;
-      if (info_.manifest.samples++ > 0) {
-        is_sorted = is_sorted && previous <= file->label;
-        is_one_class = is_one_class && previous == file->label;
-      }
-      previous = file->label;
-      if (largest && bytes <= most) continue;
-      most = bytes;
-      largest = std::move(file);
+      totals.add_file(file->path, file->bytes);
+      for (const ListedPartner& partner : file->partners)
+        totals.add_file(partner.suffix, partner.bytes);
+      if (totals.end_sample(file->has_label ? std::optional(file->label) : std::nullopt))
+        largest = std::move(file);
     }
     if (largest) info_.largest = pending_of(std::move(*largest));
-    info_.manifest.fingerprint = fingerprint.digest();
-    if (has_labels_) info_.labels = labels.digest();
-    info_.labels_are_sorted = is_sorted && !is_one_class && !request_.is_shuffled;
-  }
-
-  // Their bytes; where there are none, the fingerprint is that of a folder without partners.
-  static std::uint64_t sum_up_partners(const ListedFile& file, Hasher128& fingerprint) {
-    std::uint64_t bytes = 0;
-    for (const ListedPartner& partner : file.partners) {
-      fingerprint.update(bytes_of(std::uint64_t{partner.suffix.size()}));
-      fingerprint.update(as_bytes(partner.suffix));
-      fingerprint.update(bytes_of(partner.bytes));
-      bytes += partner.bytes;
-    }
-    return bytes;
+    totals.give_totals(info_);
+    if (has_labels_) totals.give_labels(info_, request_.is_shuffled);
   }
 
   // Of the list, those that were chosen.

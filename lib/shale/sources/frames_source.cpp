@@ -13,6 +13,7 @@
 #include "shale/io/walk.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/sources/natural_order.hpp"
+#include "shale/sources/source_totals.hpp"
 #include "shale/sources/stored_listing.hpp"
 
 // The files come from the source of the folder, those of one video one after the other. The list of
@@ -279,39 +280,18 @@ class FramesSource final : public Source {
     return sample;
   }
 
-  // Before any shuffle: totals, fingerprint, whether labels are in order.
+  // Before any shuffle.
   void sum_up() {
     rewind();
-    Hasher128 fingerprint, labels;
-    const auto hash_text = [&](std::string_view text) {
-      fingerprint.update(bytes_of(std::uint64_t{text.size()}));
-      fingerprint.update(as_bytes(text));
-    };
-    hash_text(info_.manifest.kind);
-    std::int64_t previous = 0;
-    bool is_sorted = true, is_one_class = true;
+    SourceTotals totals(info_.manifest.kind);
     while (std::optional<Video> video = next_video()) {
       request_.stop_if_asked();
-      std::uint64_t bytes = 0;
-      for (const ListedFile& frame : video->frames) {
-        hash_text(frame.path);
-        fingerprint.update(bytes_of(frame.bytes));
-        bytes += frame.bytes;
-      }
-      const std::int64_t label = video->frames.front().label;
-      labels.update(bytes_of(label));
-      info_.manifest.bytes += bytes;
-      if (info_.manifest.samples++ > 0) {
-        is_sorted = is_sorted && previous <= label;
-        is_one_class = is_one_class && previous == label;
-      }
-      previous = label;
-      if (!info_.largest || bytes > info_.largest->bytes)
+      for (const ListedFile& frame : video->frames) totals.add_file(frame.path, frame.bytes);
+      if (totals.end_sample(video->frames.front().label))
         info_.largest = pending_of(std::move(*video));
     }
-    info_.manifest.fingerprint = fingerprint.digest();
-    info_.labels = labels.digest();
-    info_.labels_are_sorted = is_sorted && !is_one_class && !request_.is_shuffled;
+    totals.give_totals(info_);
+    totals.give_labels(info_, request_.is_shuffled);
   }
 
   void choose(ChosenRows& chosen) {

@@ -19,6 +19,7 @@
 #include "shale/sources/label_kinds.hpp"
 #include "shale/sources/listed_files.hpp"
 #include "shale/sources/sought_files.hpp"
+#include "shale/sources/source_totals.hpp"
 #include "shale/sources/stored_listing.hpp"
 #include "shale/wire/stream_kind.hpp"
 
@@ -49,9 +50,10 @@ LineOfList parse_line(std::string_view entry) {
 
 class ListSource final : public Source {
  public:
-  explicit ListSource(const ListRequest& request)
-      : request_(request),
-        name_(request.name),
+  ListSource(std::string path, const FolderRequest& request)
+      : path_(std::move(path)),
+        request_(request),
+        name_(request.root),
         sought_(request.suffixes),
         lines_(request.scratch_folder, request.memory_bytes / 2),
         ignored_(request.scratch_folder, request.memory_bytes / 8) {
@@ -103,7 +105,7 @@ class ListSource final : public Source {
   void read_list() {
     ExternalSorter paths(request_.scratch_folder, request_.memory_bytes / 4);
     std::string entry;
-    read_listed_files(request_.path, name_, request_.stop_if_asked, [&](const ListedLine& line) {
+    read_listed_files(path_, name_, request_.stop_if_asked, [&](const ListedLine& line) {
       request_.stop_if_asked();
       entry.assign(line.path).append(1, '\0');
       append_big_endian(entry, line.number);
@@ -250,35 +252,18 @@ class ListSource final : public Source {
     return sample;
   }
 
-  // As a folder's: totals, fingerprint, whether labels are in order.
   void sum_up() {
-    Hasher128 fingerprint, labels;
-    const auto hash_text = [&](std::string_view text) {
-      fingerprint.update(bytes_of(std::uint64_t{text.size()}));
-      fingerprint.update(as_bytes(text));
-    };
-    hash_text(info_.manifest.kind);
-    std::int64_t previous = 0;
-    bool is_sorted = true, is_one_class = true;
+    SourceTotals totals(info_.manifest.kind);
     while (const std::optional<std::string_view> entry = lines_.next()) {
       request_.stop_if_asked();
       const LineOfList line = parse_line(*entry);
       const std::int64_t label = label_of(line);
-      hash_text(line.path);
-      fingerprint.update(bytes_of(line.bytes));
-      labels.update(bytes_of(label));
-      if (line.label.empty()) labels.update(as_bytes("none"));
-      info_.manifest.bytes += line.bytes;
-      if (info_.manifest.samples++ > 0) {
-        is_sorted = is_sorted && previous <= label;
-        is_one_class = is_one_class && previous == label;
-      }
-      previous = label;
-      if (!info_.largest || line.bytes > info_.largest->bytes) info_.largest = pending_of(line);
+      totals.add_file(line.path, line.bytes);
+      if (totals.end_sample(line.label.empty() ? std::nullopt : std::optional(label)))
+        info_.largest = pending_of(line);
     }
-    info_.manifest.fingerprint = fingerprint.digest();
-    if (has_labels()) info_.labels = labels.digest();
-    info_.labels_are_sorted = has_labels() && is_sorted && !is_one_class && !request_.is_shuffled;
+    totals.give_totals(info_);
+    if (has_labels()) totals.give_labels(info_, request_.is_shuffled);
   }
 
   void choose(ChosenRows& chosen) {
@@ -312,7 +297,8 @@ class ListSource final : public Source {
     lines_ = std::move(shuffled);
   }
 
-  ListRequest request_;
+  std::string path_;
+  FolderRequest request_;
   std::string name_;
   SoughtFiles sought_;
   SourceInfo info_;
@@ -333,8 +319,8 @@ bool keep_if_list(StdinCopy& copy, InputStream& input) {
   return true;
 }
 
-std::unique_ptr<Source> open_list(const ListRequest& request) {
-  return std::make_unique<ListSource>(request);
+std::unique_ptr<Source> open_list(const std::string& path, const FolderRequest& request) {
+  return std::make_unique<ListSource>(path, request);
 }
 
 }  // namespace shale

@@ -266,24 +266,10 @@ std::unique_ptr<Source> open_list_on_stdin(const InputRequest& request,
   }
   if (request.draw) throw rows_differ("stdin");
   refuse_options_of_lists(request);
-  return open_list(
-      {.path = request.stdin_copy->path(),
-       .name = "stdin",
-       .classes_from = request.extended_set.empty() ? request.classes_from : request.extended_set,
-       .class_names = request.class_names,
-       .class_names_from = request.class_names_from,
-       .extends_set = !request.extended_set.empty(),
-       .adds_classes = request.adds_classes,
-       .suffixes = request.suffixes,
-       .allow_empty = request.allow_empty,
-       .is_shuffled = request.is_shuffled,
-       .seed = request.seed,
-       .scratch_folder = scratch_folder,
-       .memory_bytes = list_memory(request.memory_bytes),
-       .all_memory_bytes = request.memory_bytes,
-       .stop_if_asked = [&events] { events.stop_if_asked(); },
-       .chosen = chosen,
-       .refuses_incomplete = request.refuses_incomplete});
+  FolderRequest list = folder_request(request, scratch_folder, events);
+  list.root = "stdin";
+  list.chosen = chosen;
+  return open_list(request.stdin_copy->path(), list);
 }
 
 // Null for an input that is not read as a stream. A list of files on stdin is kept, and then read

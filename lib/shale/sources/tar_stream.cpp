@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
@@ -14,6 +13,7 @@
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/sources/file_pairs.hpp"
 #include "shale/sources/sought_files.hpp"
+#include "shale/sources/source_totals.hpp"
 #include "shale/sources/stream_classes.hpp"
 #include "shale/sources/stream_labels.hpp"
 #include "shale/sources/stream_members.hpp"
@@ -57,7 +57,7 @@ class TarStreamSource final : public Source {
     info_.classes = labels_ ? labels_->class_names() : classes_.names();
     // Until those of the samples are known: another file of labels is another run.
     if (labels_) info_.labels = labels_->digest();
-    hash_text(info_.manifest.kind);
+    totals_.emplace(info_.manifest.kind);
     // One sample waits outside of the pipeline, and what fills a batch that has no room yet.
     const std::uint64_t held = request.memory_bytes + stream.memory_bytes;
     const std::uint64_t all = request.all_memory_bytes;
@@ -130,7 +130,9 @@ class TarStreamSource final : public Source {
                                                            : meet_class(*member);
       if (!is_flat_) classes_.note_file();
       refuse_too_large(*member);
-      count(*member, label);
+      totals_->add_file(member->path, member->bytes);
+      (void)totals_->end_sample(label);
+      ++samples_;
       return Found{std::move(*member), label};
     }
     end();
@@ -235,34 +237,13 @@ class TarStreamSource final : public Source {
     }
   }
 
-  void hash_text(std::string_view text) {
-    fingerprint_.update(bytes_of(std::uint64_t{text.size()}));
-    fingerprint_.update(as_bytes(text));
-  }
-
-  void count(const StreamMember& member, std::optional<std::int64_t> given) {
-    const std::int64_t label = given.value_or(0);
-    hash_text(member.path);
-    fingerprint_.update(bytes_of(member.bytes));
-    labels_hash_.update(bytes_of(label));
-    if (!given) labels_hash_.update(as_bytes("none"));
-    if (samples_++ > 0) {
-      is_sorted_ = is_sorted_ && last_label_ <= label;
-      is_one_class_ = is_one_class_ && last_label_ == label;
-    }
-    last_label_ = label;
-    bytes_ += member.bytes;
-  }
-
   void end() {
     has_ended_ = true;
     refuse_no_samples();
     if (labels_) finish_labels();
     ignored_.finish();
-    info_.manifest.samples = samples_;
-    info_.manifest.bytes = bytes_;
-    info_.manifest.fingerprint = fingerprint_.digest();
-    info_.labels = labels_hash_.digest();
+    totals_->give_totals(info_);
+    info_.labels = totals_->labels();
     for_each_ignored([this](std::string_view) { ++info_.ignored; });
     add_notes();
   }
@@ -310,7 +291,7 @@ class TarStreamSource final : public Source {
           format_counted(loose_files_, fmt::format("{} beside the class folders is", sought_.one()),
                          fmt::format("{}s beside the class folders are", sought_.one()))));
     }
-    if (is_sorted_ && !is_one_class_) {
+    if (totals_->are_sorted()) {
       info_.notes.emplace_back(
           "samples are sorted by label, as they are in the stream: a sequential reader would see "
           "one class at a time; 'shale convert --shuffle' of the result writes a shuffled order");
@@ -325,13 +306,12 @@ class TarStreamSource final : public Source {
   std::optional<StreamLabels> labels_;
   ExternalSorter ignored_;
   SourceInfo info_;
-  Hasher128 fingerprint_, labels_hash_;
+  std::optional<SourceTotals> totals_;
   std::string last_ignored_, group_;
   std::uint64_t others_of_group_ = 0, partners_ = 0;
   bool has_image_in_group_ = false;
-  std::uint64_t most_sample_bytes_ = 0, samples_ = 0, bytes_ = 0, loose_files_ = 0;
-  std::int64_t last_label_ = 0;
-  bool is_sorted_ = true, is_one_class_ = true, is_flat_ = false, has_ended_ = false;
+  std::uint64_t most_sample_bytes_ = 0, samples_ = 0, loose_files_ = 0;
+  bool is_flat_ = false, has_ended_ = false;
 };
 
 }  // namespace

@@ -217,16 +217,16 @@ void compare_list(const VerifyRequest& request, const OpenedDataset& dataset,
                            : "write path<TAB>label in every line");
   }
   const std::unique_ptr<Source> source =
-      open_list({.path = request.stdin_copy->path(),
-                 .name = "stdin",
-                 .classes_from = "",
-                 .may_mix_labels = !manifest.classes.empty(),
-                 .suffixes = suffixes_of(manifest),
-                 .allow_empty = true,
-                 .scratch_folder = temporary_folder(),
-                 .memory_bytes = request.memory_bytes / 4,
-                 .all_memory_bytes = request.memory_bytes,
-                 .stop_if_asked = [&] { events.stop_if_asked(); }});
+      open_list(request.stdin_copy->path(), {.root = "stdin",
+                                             .labels_file = "",
+                                             .classes_from = "",
+                                             .may_mix_labels = !manifest.classes.empty(),
+                                             .suffixes = suffixes_of(manifest),
+                                             .allow_empty = true,
+                                             .scratch_folder = temporary_folder(),
+                                             .memory_bytes = request.memory_bytes / 4,
+                                             .all_memory_bytes = request.memory_bytes,
+                                             .stop_if_asked = [&] { events.stop_if_asked(); }});
   const bool has_labels = source->info().schema.find("label").has_value();
   note_runs(manifest, "list", notes);
   if (!has_labels && manifest.schema.find("label"))
