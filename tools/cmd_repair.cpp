@@ -14,7 +14,8 @@ constexpr std::size_t kToldFiles = 1000;
 
 std::string outcome_of(const RepairedFile& file, const RepairReport& report,
                        const RepairRequest& request) {
-  const std::string from = request.from == "-" ? "stdin" : printable(request.from);
+  std::string from = request.from == "-" ? "stdin" : printable(request.from);
+  for (const std::string& more : request.more_from) from += ", " + printable(more);
   switch (file.remedy) {
     case RepairedFile::Remedy::copied:
       return "copied from " + from;
@@ -55,8 +56,9 @@ std::string report_text(const RepairReport& report, const RepairRequest& request
 
 void declare_repair(CommandLine& line) {
   line.add()  //
-      ("from", po::value<std::string>()->value_name("COPY|SOURCE"),
-       "a copy of the dataset, or of some of its files; or what it was made from")  //
+      ("from", po::value<std::vector<std::string>>()->composing()->value_name("COPY|SOURCE"),
+       "a copy of the dataset, or of some of its files; or what it was made from (repeatable for "
+       "NAME=FOLDER)")  //
       ("labels", po::value<std::string>()->value_name("FILE"),
        "labels of a source that is a flat folder")  //
       ("label-column", po::value<std::string>()->value_name("C"),
@@ -80,7 +82,8 @@ int run_repair(const CommandLine& line) {
         .hint("pass a copy of the dataset, or what it was made from");
   }
   RepairRequest request{.dataset = line.words()[0],
-                        .from = line.text("from"),
+                        .from = line.texts("from").front(),
+                        .more_from = {line.texts("from").begin() + 1, line.texts("from").end()},
                         .labels_file = line.has("labels") ? line.text("labels") : "",
                         .choice = {line.has("select") ? line.text("select") : "",
                                    line.has("exclude") ? line.text("exclude") : ""},

@@ -111,7 +111,9 @@ void declare_verify(CommandLine& line) {
        "(default) also check every block, every checksum and the structure of the container")  //
       ("deep", po::bool_switch(), "also recompute the digests and decode the images")          //
       ("against", po::value<std::vector<std::string>>()->value_name("SOURCE"),
-       "folder, dataset or array that must hold the same samples")  //
+       "folder, dataset or array that must hold the same samples; NAME=FILE or NAME=FOLDER for "
+       "each of "
+       "several")  //
       ("labels", po::value<std::string>()->value_name("FILE"),
        "labels of the flat folder given with --against")  //
       ("label-column", po::value<std::string>()->value_name("C"),
@@ -182,16 +184,14 @@ int verify_splits(const VerifyRequest& request, const std::vector<std::string>& 
   const auto add = [&](const char* name, std::uint64_t count) {
     json[name] = json[name].get<std::uint64_t>() + count;
   };
-  std::vector<std::string> sources;
-  if (request.against.size() == 1)
-    sources =
-        sources_of_splits(request.against.front(), splits, events_for(progress, common.is_quiet));
+  const std::vector<std::vector<std::string>> sources =
+      sources_of_splits(request.against, splits, events_for(progress, common.is_quiet));
   int code = kDone;
   for (std::size_t split = 0; split < splits.size(); ++split) {
     const std::string& name = splits[split];
     VerifyRequest one = request;
     one.dataset = join_path(request.dataset, name);
-    if (!sources.empty()) one.against = {sources[split]};
+    one.against = sources[split];
     try {
       const Verified verified = verify_one(one, common, progress, name);
       const VerifyReport& report = verified.report;

@@ -204,9 +204,11 @@ nb::dict run_index_file(const nb::dict& words, nb::object progress) {
 
 nb::dict run_repair(const nb::dict& words, nb::object progress) {
   const Arguments arguments(words);
+  const std::vector<std::string> sources = arguments.paths("source");
   const RepairRequest request{
       .dataset = raw(arguments.get<nb::bytes>("dataset")),
-      .from = raw(arguments.get<nb::bytes>("source")),
+      .from = sources.front(),
+      .more_from = {sources.begin() + 1, sources.end()},
       .labels_file = arguments.path("labels").value_or(""),
       .choice = {arguments.path("select").value_or(""), arguments.path("exclude").value_or("")},
       .label_column = arguments.maybe<std::string>("label_column").value_or(""),

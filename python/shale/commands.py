@@ -117,7 +117,8 @@ def convert(
         source: a folder with one folder of images for each class, a folder of such folders named ``train``, ``val``, ``test`` (each
             becomes a dataset in ``output``), a flat folder (with ``labels``), a dataset, a file of
             another tool, an .npy or .npz file, or a list of arrays to concatenate. A mapping of names to paths
-            makes columns: ``{"x": "x.npy", "y": "y.npy"}``.
+            makes columns: ``{"x": "x.npy", "y": "y.npy"}``; of names to folders, samples of the files that have the same
+            folder and name before the first dot: ``{"image": "photos", "mask": "masks"}``.
         output: the directory of shards to write. A name that ends in .npy, .npz, .pt, .safetensors, .lmdb, .h5, .hdf5 or
             .tfrecord is one file of any size instead, without a manifest.
         to: the format, such as ``"record"``; see ``formats()``. Default: that of the suffix of ``output``.
@@ -300,7 +301,8 @@ def verify(
         quick: check the manifest, sizes and index shapes; do not read the payload.
         full: the default: also every block, every checksum and the structure of the container.
         deep: also recompute the digests, decode the images, and ask the container's own library.
-        against: the folder, dataset or arrays that must hold the same samples; a mapping of names to paths for columns.
+        against: the folder, dataset or arrays that must hold the same samples; a mapping of names to paths for columns, or for folders
+            that are joined.
         labels: of a flat folder given as ``against``.
         label_column, key_column: as in :func:`convert`.
         index_dir: for a file of another tool, the directory of its index.
@@ -426,7 +428,7 @@ def index(
 
 def repair(
     dataset: Path,
-    source: Path,
+    source: Union[Path, Mapping[str, Path]],
     *,
     labels: Optional[Path] = None,
     label_column: Optional[str] = None,
@@ -444,7 +446,7 @@ def repair(
     Args:
         dataset: the dataset, a directory.
         source: the option ``--from``: a copy of the dataset, or of some of its files; or what it was made from: only damaged
-            shards are encoded again. What takes a file's place has the hash that the manifest gives. A dataset that was
+            shards are encoded again; a mapping of names to folders, if it was made from several. What takes a file's place has the hash that the manifest gives. A dataset that was
             appended to has several sources: pass one after the other.
         labels: of a source that is a flat folder: the file of its labels.
         label_column, key_column: as in :func:`convert`.
@@ -466,7 +468,7 @@ def repair(
     """
     words = {
         "dataset": path_bytes(dataset, "dataset"),
-        "source": path_bytes(source, "source"),
+        "source": inputs(source, "source") if isinstance(source, Mapping) else [path_bytes(source, "source")],
         "labels": _maybe_path(labels, "labels"),
         "label_column": _column(label_column, "label_column", labels),
         "key_column": _column(key_column, "key_column", labels),

@@ -1,4 +1,4 @@
-"""Images with files beside them, killed at steps: the same command continues to the same bytes, partners included."""
+"""Images with files beside them, and folders that are joined, killed at steps: the same command continues to the same bytes."""
 
 import unittest
 
@@ -25,6 +25,24 @@ class KilledPairs(StepsCase):
         self.kill_at_steps(command, most=12)
         self.assertEqual((out / "skipped.csv").read_text().count("missing-partner"), 1)
         self.ok("verify", out, "--against", photos, "--deep")
+
+    def test_folders_that_are_joined(self):
+        photos = make_photos(self.folder / "photos", 24, sides=(20, 60))
+        masks = self.folder / "masks"
+        for number, image in enumerate(sorted(photos.rglob("*.*"))):
+            if number != 7:
+                write(masks / image.relative_to(photos).with_suffix(".npy"), b"mask %d" % number)
+        write(masks / "c000/none.npy", b"of no image")
+        out = self.place / "out"
+        source = [f"image={photos}", f"mask={masks}"]
+
+        def command(jobs, memory):
+            return ["convert", *source, out, "--to", "record", "--shuffle", "--jobs", jobs, "--memory", memory, "--shard-samples", 7]
+
+        self.kill_at_steps(command, most=12)
+        self.assertEqual((out / "skipped.csv").read_text().count("missing-partner"), 1)
+        self.assertIn("mask=c000/none.npy,no sample has its name", (out / "ignored.csv").read_text())
+        self.ok("verify", out, "--against", source[0], "--against", source[1], "--deep")
 
 
 if __name__ == "__main__":

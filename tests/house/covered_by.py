@@ -6,6 +6,8 @@ COVERED_BY = {
     "sources/stdin_copy": ("tests/cli/cases/convert_list.txt", "Splits, chosen samples and --ext read the list more than once"),
     "sources/folder_entry": ("tests/unit/sources/test_folder_source.cpp", "folder source: classes come bytewise"),
     "sources/source_totals": ("tests/unit/sources/test_folder_source.cpp", "folder source: what is known before the first sample"),
+    "sources/joined_folders": ("tests/cli/cases/convert_folders.txt", "mask=cats/other.txt,no sample has its name"),
+    "sources/named_folder": ("tests/unit/sources/test_named_folders.cpp", "named folders: names and folders in their order"),
     "sources/label_join": ("tests/cli/cases/convert_label_files.txt", "names two files"),
     "sources/listing_facts": ("tests/unit/sources/test_stored_listing.cpp", "listing: what was written is read, twice, with what is ignored"),
     "sources/pending_file": ("tests/cli/cases/convert_pairs.txt", "missing-partner"),

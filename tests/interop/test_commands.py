@@ -344,6 +344,25 @@ def test_the_documented_code_runs(block, dataset, photos, tmp_path):
     bytes_left_by(block, dataset, tmp_path)
 
 
+def test_folders_that_are_joined_are_a_mapping(photos, tmp_path):
+    folders = {"image": photos, "mask": tmp_path / "masks"}
+    for number, image in enumerate(sorted(path for path in pathlib.Path(photos).rglob("*") if path.is_file())):
+        mask = folders["mask"] / image.relative_to(photos).with_suffix(".bin")
+        mask.parent.mkdir(parents=True, exist_ok=True)
+        mask.write_bytes(b"mask %d" % number)
+    result = shale.convert(folders, tmp_path / "set", "record")
+    assert [each.name for each in result.fields] == ["image", "label", "mask"]
+    run_shale("convert", *(f"{name}={folder}" for name, folder in folders.items()), tmp_path / "theirs", "--to", "record")
+    same_folders(tmp_path / "set", tmp_path / "theirs")
+    sample = shale.Dataset(tmp_path / "set", ["key", "mask"])[3]
+    assert sample["mask"] == (folders["mask"] / sample["key"]).with_suffix(".bin").read_bytes()
+    assert shale.verify(tmp_path / "set", against=folders).ok
+    (tmp_path / "set" / "shard-000000.tfrecord").unlink()
+    assert shale.repair(tmp_path / "set", folders).repaired == 1
+    with pytest.raises(errors.UsageError, match="made from several folders"):
+        shale.verify(tmp_path / "set", against=photos)
+
+
 def test_repair_says_what_it_did(photos, tmp_path):
     shale.convert(photos, tmp_path / "set", "record", shard_samples=20)
     shutil.copytree(tmp_path / "set", tmp_path / "copy")

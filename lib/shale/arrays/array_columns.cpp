@@ -30,9 +30,10 @@ Word split_word(const std::string& input) {
   return {input.substr(0, equals), input.substr(equals + 1)};
 }
 
+// What has a name is an array, unless it is a folder: several of those are another input.
 bool is_array_word(const Word& word) {
-  if (!word.name.empty()) return true;
   const std::optional<struct stat> facts = facts_behind(word.path);
+  if (!word.name.empty()) return !facts || !S_ISDIR(facts->st_mode);
   return facts && S_ISREG(facts->st_mode) && is_array_file(InputFile(word.path));
 }
 

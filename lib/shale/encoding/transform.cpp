@@ -173,7 +173,7 @@ void Transform::refuse_other_images(const Sample& sample) const {
                                 "and '{}' leaves it as it is",
                                 name, field_option(option_, name),
                                 field_option(option_, input_.fields[fields_.front().field].name))
-                  : fmt::format("pass --masks {} if it is a mask, or --pairs off", name));
+                  : fmt::format("pass --masks {} if it is a mask, or leave its files out", name));
   }
 }
 

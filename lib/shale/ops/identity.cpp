@@ -6,6 +6,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/sources/class_table.hpp"
 #include "shale/sources/file_pairs.hpp"
+#include "shale/sources/named_folder.hpp"
 #include "shale/sources/sample_choice.hpp"
 #include "shale/sources/sought_files.hpp"
 
@@ -64,6 +65,7 @@ Identity shaping_options(const ConvertRequest& request, const SourceInfo& source
   options.emplace_back("hidden", source.hidden.empty() ? name_of(request.hidden) : source.hidden);
   if (!source.suffixes.empty()) options.emplace_back(kSuffixesOption, source.suffixes);
   if (!source.pairs.empty()) options.emplace_back(kPairsOption, source.pairs);
+  if (!source.folders.empty()) options.emplace_back(kFoldersOption, source.folders);
   if (const std::string fields = image_fields_text(source.image_fields); !fields.empty())
     options.emplace_back(kImageFieldsOption, fields);
   if (!request.layout.empty()) options.emplace_back(kLayoutOption, request.layout);
@@ -158,6 +160,10 @@ std::optional<std::string> first_difference(const Identity& was, const Identity&
     return fmt::format("{} before, {} now",
                        has(was, kPairsOption) ? "files with their partners" : "files alone",
                        has(is, kPairsOption) ? "files with their partners" : "files alone");
+  if (has(was, kFoldersOption) != has(is, kFoldersOption))
+    return fmt::format("{} before, {} now",
+                       has(was, kFoldersOption) ? "several folders" : "one input",
+                       has(is, kFoldersOption) ? "several folders" : "one input");
   if (has(was, kLayoutOption) != has(is, kLayoutOption))
     return fmt::format("{} before, {} now", has(was, kLayoutOption) ? "a file per class" : "shards",
                        has(is, kLayoutOption) ? "a file per class" : "shards");

@@ -18,6 +18,7 @@
 #include "shale/shards/naming.hpp"
 #include "shale/sources/frames_source.hpp"
 #include "shale/sources/list_source.hpp"
+#include "shale/sources/named_folders.hpp"
 #include "shale/sources/numbered_source.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/sources/sample_choice.hpp"
@@ -106,6 +107,10 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
   ConvertRequest made;
   if (!manifest.transform.empty()) made.images = image_request_of(manifest.transform);
   made.inputs = {request.from};
+  made.inputs.insert(made.inputs.end(), request.more_from.begin(), request.more_from.end());
+  if (const std::string names = option_of(manifest, kFoldersOption);
+      !names.empty() && find_named_folders(made.inputs).empty())
+    throw not_the_folders(request.dataset, names, "--from");
   made.stdin_copy = request.stdin_copy;
   made.output = request.dataset;
   made.part = manifest.part;

@@ -23,6 +23,7 @@
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/shards/side_folder.hpp"
 #include "shale/sources/archive_tree.hpp"
+#include "shale/sources/named_folders.hpp"
 #include "shale/sources/tar_stream.hpp"
 
 namespace shale {
@@ -96,6 +97,15 @@ class Repair {
     if (place == Place::other_file) {
       throw Error(Code::unsupported, "is a file: a dataset that is one directory can be repaired")
           .at(request_.dataset);
+    }
+    std::vector<std::string> sources = {request_.from};
+    sources.insert(sources.end(), request_.more_from.begin(), request_.more_from.end());
+    if (!find_named_folders(sources).empty()) return;
+    if (!request_.more_from.empty()) {
+      throw Error(Code::usage, "--from is given {} times, but not with folders that are joined",
+                  sources.size())
+          .at(request_.from)
+          .hint("repeat it for those only: --from image=photos --from mask=masks");
     }
     if (archive_of_path(request_.from)) return;
     if (stream_of_path(request_.from)) return;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "shale/io/output_file.hpp"
 #include "shale/sources/sample_choice.hpp"
@@ -13,7 +14,9 @@ namespace shale {
 /// A repair as requested.
 struct RepairRequest {
   std::string dataset;
-  std::string from;          ///< a copy of the dataset, or of some of its files; or its source
+  std::string from;  ///< a copy of the dataset, or of some of its files; or its source
+  /// Where the source is folders that are joined ("image=photos"): those behind the first.
+  std::vector<std::string> more_from = {};
   std::string labels_file;   ///< of a source that is a flat folder
   SampleChoice choice = {};  ///< of a source that not all samples were taken of
   std::string label_column = {}, key_column = {};  ///< of labels_file

@@ -16,6 +16,7 @@
 #include "shale/shards/naming.hpp"
 #include "shale/shards/open_shards.hpp"
 #include "shale/sources/file_pairs.hpp"
+#include "shale/sources/named_folder.hpp"
 #include "shale/sources/sought_files.hpp"
 
 namespace shale {
@@ -183,6 +184,7 @@ class DatasetSource final : public Source {
       if (option == "hidden") info_.hidden = value;
       if (option == kSuffixesOption) info_.suffixes = value;
       if (option == kPairsOption) info_.pairs = value;
+      if (option == kFoldersOption) info_.folders = value;
     }
     info_.classes = manifest_.classes;
     const std::vector<std::size_t> images = image_fields_of(manifest_);

@@ -9,6 +9,7 @@
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/image/probe.hpp"
 #include "shale/shards/naming.hpp"
 
 // Files:   folder, NUL, name, NUL, suffix, NUL, the file's own name, NUL, u64 bytes, i64
@@ -31,12 +32,24 @@ std::size_t place_bytes(std::string_view entry) {
   return entry.find('\0', entry.find('\0') + 1) + 1;
 }
 
+// "folder NUL name NUL": the folder, below `root`.
+std::string folder_of_place(const std::string& root, std::string_view place) {
+  const std::string_view folder = place.substr(0, place.find('\0'));
+  return folder.empty() ? root : join_path(root, folder);
+}
+
 Error two_files(const std::string& root, std::string_view place, std::string_view one,
                 std::string_view other) {
-  const std::string folder = join_path(root, place.substr(0, place.find('\0')));
   return Error(Code::bad_content, "is a partner of the same images as {}", printable(other))
-      .at(join_path(folder, one))
+      .at(join_path(folder_of_place(root, place), one))
       .hint("remove or rename one of the two, or pass --pairs off");
+}
+
+Error two_of_one_name(const std::string& root, std::string_view place, std::string_view one,
+                      std::string_view other) {
+  return Error(Code::bad_content, "has the same name before the first dot as {}", printable(other))
+      .at(join_path(folder_of_place(root, place), one))
+      .hint("remove or rename one of the two: files of several folders are joined by that name");
 }
 
 Error one_field(const std::string& root, std::string_view field, std::string_view one,
@@ -54,9 +67,24 @@ Error no_field_name(const std::string& file, std::string_view suffix) {
       .hint("rename the files with this suffix, or pass --pairs off");
 }
 
+// `one` and `other`: what their names have behind the shared part.
+Error two_samples(const std::string& root, std::string_view place, std::string_view one,
+                  std::string_view other) {
+  const std::size_t name_begin = place.find('\0') + 1;
+  const std::string name(place.substr(name_begin, place.size() - name_begin - 1));
+  return two_of_one_name(root, place, name + std::string(one), name + std::string(other));
+}
+
 }  // namespace
 
 std::string_view pair_name_of(std::string_view name) { return name.substr(0, name.find('.')); }
+
+std::string pair_suffix_of(std::string_view name) {
+  std::string suffix;
+  for (const char c : name.substr(std::min(pair_name_of(name).size() + 1, name.size())))
+    suffix += lower_case(c);
+  return suffix;
+}
 
 std::optional<PairField> pair_field_of(std::string_view suffix) {
   PairField field;
@@ -113,7 +141,7 @@ class FilePairs::Groups {
 
   // The files of the next name that has any, or that has samples; false after the last. `surplus`
   // is told of those that are too many to be partners.
-  bool next(const std::function<void(std::string_view, std::string_view)>& surplus = {}) {
+  bool next(const Unused& surplus = {}) {
     while (sample_ && sample_->substr(0, place_bytes(*sample_)) == place_) next_sample();
     if (!file_ && !sample_) return false;
     const std::string_view of_file =
@@ -127,7 +155,7 @@ class FilePairs::Groups {
       if (partners.size() < kMostPartners) {
         partners.push_back(std::move(partner));
       } else if (surplus) {
-        surplus(folder(), partner.file);
+        surplus(folder(), partner.file, partner.suffix);
       }
       next_file();
     }
@@ -209,8 +237,7 @@ FilePairs::FilePairs(const std::string& scratch_folder, std::uint64_t memory_byt
 void FilePairs::add_file(std::string_view folder, std::string_view name, std::string_view suffix,
                          const WalkedFile& file) {
   entry_.assign(folder).append(1, '\0').append(name).append(1, '\0');
-  for (const char c : suffix) entry_ += lower_case(c);
-  entry_.append(1, '\0').append(file.name).append(1, '\0');
+  entry_.append(suffix).append(1, '\0').append(file.name).append(1, '\0');
   append_big_endian(entry_, file.bytes);
   append_big_endian(entry_, file.modified_ns);
   append_big_endian(entry_, file.offset);
@@ -313,25 +340,56 @@ std::string FilePairs::partial() const {
   return partial_.size() > kMostShown ? text + " ..." : text;
 }
 
-void FilePairs::match_all(const std::function<void(std::string_view, std::string_view)>& unused,
-                          PairPolicy policy, const std::string& root) {
+void FilePairs::match_all(const Unused& unused, PairPolicy policy, const std::string& root) {
   files_.finish();
   samples_.finish();
   choose_suffixes(policy, root);
   join(unused, root);
 }
 
-void FilePairs::match_fields(const std::function<void(std::string_view, std::string_view)>& unused,
-                             std::vector<PairField> fields, const std::string& root) {
+void FilePairs::match_fields(const Unused& unused, std::vector<PairField> fields,
+                             const std::string& root) {
   files_.finish();
   samples_.finish();
   fields_ = std::move(fields);
   join(unused, root);
 }
 
-void FilePairs::join(const std::function<void(std::string_view, std::string_view)>& unused,
-                     const std::string& root) {
+void FilePairs::match_folders(const Unused& unused, const std::vector<NamedFolder>& folders) {
+  files_.finish();
+  samples_.finish();
+  are_folders_ = true;
+  for (std::size_t i = 1; i < folders.size(); ++i) {
+    fields_.push_back({.name = folders[i].field,
+                       .suffix = folders[i].field,
+                       .kind = Kind::bytes,
+                       .root = folders[i].root});
+  }
+  join(unused, folders.front().root);
+  for (std::size_t i = 0; sample_count_ > 0 && i < fields_.size(); ++i) {
+    if (matches_[i] > 0) continue;
+    throw Error(Code::bad_content, "no file in it has the name of a file in {}",
+                printable(folders.front().root))
+        .at(fields_[i].root)
+        .hint(
+            "files are joined by their folder and their name before the first dot: cat/1.jpg of "
+            "the one with cat/1.png of the other");
+  }
+}
+
+std::string FilePairs::image_folders() const {
+  std::string names;
+  for (std::size_t i = 0; are_folders_ && i < fields_.size(); ++i) {
+    if (matches_[i] == 0 || no_images_[i] > 0) continue;
+    names.append(names.empty() ? "" : ",").append(fields_[i].name);
+  }
+  return names;
+}
+
+void FilePairs::join(const Unused& unused, const std::string& root) {
   std::vector<const Partner*> of_field(fields_.size());
+  matches_.assign(fields_.size(), 0);
+  no_images_ = matches_;
   Groups groups(files_, samples_);
   while (groups.next(unused)) {
     stop_if_asked_();
@@ -343,17 +401,24 @@ void FilePairs::join(const std::function<void(std::string_view, std::string_view
       const auto at = static_cast<std::size_t>(field - fields_.begin());
       (of_field[at] == nullptr ? of_field : twice)[at] = &partner;
     }
-    bool has_samples = false;
+    std::optional<std::string> first;  // what its name has behind the shared part
     while (const auto sample = groups.next_of_name()) {
-      has_samples = true;
+      if (first && are_folders_) throw two_samples(root, groups.place(), sample->second, *first);
+      first = sample->second;
       entry_.clear();
       append_big_endian(entry_, sample->first);
       bool is_complete = true;
       for (std::size_t i = 0; i < fields_.size(); ++i) {
-        if (twice[i] != nullptr)
+        if (twice[i] != nullptr) {
+          if (are_folders_)
+            throw two_of_one_name(fields_[i].root, groups.place(), twice[i]->file,
+                                  of_field[i]->file);
           throw two_files(root, groups.place(), twice[i]->file, of_field[i]->file);
+        }
         const ListedPartner listed = of_field[i] == nullptr ? ListedPartner() : of_field[i]->listed;
         is_complete = is_complete && of_field[i] != nullptr;
+        matches_[i] += of_field[i] != nullptr ? 1 : 0;
+        no_images_[i] += of_field[i] != nullptr && !has_image_suffix(of_field[i]->file) ? 1 : 0;
         append_listed_partner(entry_, listed);
         modified_ns_ = std::max(modified_ns_, listed.modified_ns);
       }
@@ -361,8 +426,8 @@ void FilePairs::join(const std::function<void(std::string_view, std::string_view
       matched_.add(entry_);
     }
     for (const Partner& partner : groups.partners) {
-      const bool is_used = has_samples && std::ranges::find(of_field, &partner) != of_field.end();
-      if (!is_used) unused(groups.folder(), partner.file);
+      const bool is_used = first && std::ranges::find(of_field, &partner) != of_field.end();
+      if (!is_used) unused(groups.folder(), partner.file, partner.suffix);
     }
   }
   matched_.finish();

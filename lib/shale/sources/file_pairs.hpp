@@ -10,6 +10,7 @@
 #include "shale/data/schema.hpp"
 #include "shale/io/external_sorter.hpp"
 #include "shale/io/walk.hpp"
+#include "shale/sources/named_folder.hpp"
 #include "shale/sources/stored_listing.hpp"
 
 namespace shale {
@@ -29,10 +30,13 @@ struct PairField {
   std::string name;
   std::string suffix;  ///< lower case, without the dot in front; of a folder: its name
   Kind kind = Kind::bytes;
+  std::string root = {};  ///< of a folder: where it is
 };
 
 /// The part of a file's name that partners share: what is before the first dot.
 [[nodiscard]] std::string_view pair_name_of(std::string_view name);
+/// What is behind that dot, in lower case.
+[[nodiscard]] std::string pair_suffix_of(std::string_view name);
 /// The field that partners of a suffix become: txt is text, anything else bytes; dots become
 /// underscores, and a name that the index or an image folder uses itself gets "_file" behind it.
 /// Nullopt: the suffix cannot be the name of a field.
@@ -49,6 +53,9 @@ struct PairField {
 class FilePairs {
  public:
   using Stop = std::function<void()>;
+  /// Told of a file that belongs to no sample: where it is, and what it is known by.
+  using Unused =
+      std::function<void(std::string_view folder, std::string_view file, std::string_view suffix)>;
   FilePairs(const std::string& scratch_folder, std::uint64_t memory_bytes, Stop stop_if_asked);
 
   /// A file that may belong to a sample: `name` is what it shares with it, `suffix` what it is
@@ -64,12 +71,13 @@ class FilePairs {
   /// that belongs to no sample. `root` is for errors. Errors: Code::bad_content, naming both, for
   /// two files of one name and suffix; under PairPolicy::on also for two suffixes of one field, and
   /// for one that cannot be the name of a field; Code::limit for more than 64 suffixes.
-  void match_all(const std::function<void(std::string_view folder, std::string_view file)>& unused,
-                 PairPolicy policy, const std::string& root);
+  void match_all(const Unused& unused, PairPolicy policy, const std::string& root);
   /// The same with the fields given.
-  void match_fields(
-      const std::function<void(std::string_view folder, std::string_view file)>& unused,
-      std::vector<PairField> fields, const std::string& root);
+  void match_fields(const Unused& unused, std::vector<PairField> fields, const std::string& root);
+  /// The same with the folders given, of which the first one has the samples. Errors:
+  /// Code::bad_content, naming both, also for two samples of one name; and for a folder that has no
+  /// file with the name of a sample, if there are samples.
+  void match_folders(const Unused& unused, const std::vector<NamedFolder>& folders);
 
   [[nodiscard]] const std::vector<PairField>& fields() const { return fields_; }
   /// Under PairPolicy::automatic, what some samples have and others have not, in words: "txt (2 of
@@ -77,6 +85,8 @@ class FilePairs {
   [[nodiscard]] std::string partial() const;
   /// How many samples lack one of the fields.
   [[nodiscard]] std::uint64_t incomplete() const { return incomplete_; }
+  /// Of folders: the names of those whose files are images by their suffixes, "mask,depth".
+  [[nodiscard]] std::string image_folders() const;
   /// Of the files that belong to a sample, when the last one was modified.
   [[nodiscard]] std::int64_t modified_ns() const { return modified_ns_; }
 
@@ -93,8 +103,7 @@ class FilePairs {
   struct Candidates;
   void take_fields(const Candidates& candidates, PairPolicy policy, const std::string& root);
   void choose_suffixes(PairPolicy policy, const std::string& root);
-  void join(const std::function<void(std::string_view folder, std::string_view file)>& unused,
-            const std::string& root);
+  void join(const Unused& unused, const std::string& root);
 
   std::string scratch_folder_;
   std::uint64_t memory_bytes_;
@@ -103,6 +112,9 @@ class FilePairs {
   std::uint64_t sample_count_ = 0, incomplete_ = 0;
   std::int64_t modified_ns_ = 0;
   std::vector<PairField> fields_;
+  bool are_folders_ = false;
+  std::vector<std::uint64_t> matches_;  // of each field, and those of them that are not images
+  std::vector<std::uint64_t> no_images_;
   std::vector<std::pair<std::string, std::uint64_t>> partial_;  // suffixes, and samples with them
   std::string entry_;
 };

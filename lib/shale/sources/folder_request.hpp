@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "shale/sources/file_pairs.hpp"
+#include "shale/sources/named_folder.hpp"
 #include "shale/sources/sample_choice.hpp"
 
 namespace shale {
@@ -73,6 +74,9 @@ struct FolderRequest {
   bool refuses_incomplete = false;
   PairPolicy pairs = PairPolicy::off;
   std::string pair_suffixes = {};  ///< only these, whatever `pairs` says: "json,txt"; empty: any
+  /// The folders whose files are joined with those of `root`, which is the first of them; empty:
+  /// `root` alone. There are no pairs then.
+  std::vector<NamedFolder> folders = {};
 };
 
 }  // namespace shale

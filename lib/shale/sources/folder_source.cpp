@@ -17,6 +17,7 @@
 #include "shale/sources/class_table.hpp"
 #include "shale/sources/file_tree.hpp"
 #include "shale/sources/folder_entry.hpp"
+#include "shale/sources/joined_folders.hpp"
 #include "shale/sources/label_join.hpp"
 #include "shale/sources/label_list.hpp"
 #include "shale/sources/listing_facts.hpp"
@@ -97,6 +98,7 @@ class FolderSource final : public Source {
     info_.modified_ns = head.modified_ns;
     info_.ignored = listing_->ignored();
     info_.pairs = head.pairs;
+    image_folders_ = head.image_folders;
     has_labels_ = head.has_labels;
     return true;
   }
@@ -119,7 +121,8 @@ class FolderSource final : public Source {
     // Before anything is read: what changes in the meantime then has another stamp later.
     ListingHead head;
     head.facts = listing_facts(request_);
-    has_partners_ = request_.pairs != PairPolicy::off || !request_.pair_suffixes.empty();
+    has_partners_ = request_.pairs != PairPolicy::off || !request_.pair_suffixes.empty() ||
+                    !request_.folders.empty();
     if (has_partners_)
       pairs_.emplace(request_.scratch_folder, request_.memory_bytes / 4, request_.stop_if_asked);
     if (request_.without_labels) {
@@ -142,6 +145,7 @@ class FolderSource final : public Source {
     head.notes = info_.notes;
     head.modified_ns = info_.modified_ns;
     head.pairs = info_.pairs;
+    head.image_folders = image_folders_;
     head.has_labels = has_labels_;
     // What a kill left of an earlier one.
     std::error_code error;
@@ -190,7 +194,8 @@ class FolderSource final : public Source {
                                             .fields = info_.schema.fields.size(),
                                             .has_labels = has_labels_,
                                             .compares_times = listing_.has_value(),
-                                            .archive = tree_->archive()});
+                                            .archive = tree_->archive(),
+                                            .folders = request_.folders});
   }
 
   void ignore(std::string_view folder, std::string_view name, std::string_view reason) {
@@ -206,9 +211,9 @@ class FolderSource final : public Source {
 
   void add_partner(std::string_view folder, const WalkedFile& file) {
     const std::string_view shared = pair_name_of(file.name);
-    const bool may_be_one = pairs_ && !shared.empty() && shared.size() + 1 < file.name.size();
-    if (may_be_one)
-      return pairs_->add_file(folder, shared, file.name.substr(shared.size() + 1), file);
+    const bool may_be_one = pairs_ && request_.folders.empty() && !shared.empty() &&
+                            shared.size() + 1 < file.name.size();
+    if (may_be_one) return pairs_->add_file(folder, shared, pair_suffix_of(file.name), file);
     ignore(folder, file.name, no_sample());
   }
 
@@ -218,18 +223,10 @@ class FolderSource final : public Source {
 
   // After the list of samples, in its order.
   void match_partners() {
+    if (!request_.folders.empty()) return match_folders();
     if (!pairs_->has_files() && request_.pair_suffixes.empty()) return pairs_.reset();
-    while (const std::optional<std::string_view> entry = files_.next()) {
-      request_.stop_if_asked();
-      const ListedFile file = parse_folder_entry(*entry);
-      const std::string_view path = file.path;
-      const std::size_t name_begin = path.rfind('/') + 1;  // 0 without a slash
-      const std::string_view name = path.substr(name_begin);
-      pairs_->add_sample(path.substr(0, name_begin == 0 ? 0 : name_begin - 1), pair_name_of(name),
-                         name.substr(name.rfind('.')));
-    }
-    files_.rewind();
-    const auto unused = [&](std::string_view folder, std::string_view name) {
+    add_samples_to_pairs();
+    const auto unused = [&](std::string_view folder, std::string_view name, std::string_view) {
       ignore(folder, name, no_sample());
     };
     if (request_.pair_suffixes.empty()) {
@@ -249,11 +246,49 @@ class FolderSource final : public Source {
       info_.notes.push_back(note_on_pairs(pairs_->fields(), sought_.one()));
   }
 
+  void add_samples_to_pairs() {
+    while (const std::optional<std::string_view> entry = files_.next()) {
+      request_.stop_if_asked();
+      const ListedFile file = parse_folder_entry(*entry);
+      const std::string_view path = file.path;
+      const std::size_t name_begin = path.rfind('/') + 1;  // 0 without a slash
+      const std::string_view name = path.substr(name_begin), shared = pair_name_of(name);
+      // Of a folder alone, numbers in the middle do not tell two names apart.
+      pairs_->add_sample(path.substr(0, name_begin == 0 ? 0 : name_begin - 1), shared,
+                         name.substr(request_.folders.empty() ? name.rfind('.') : shared.size()));
+    }
+    files_.rewind();
+  }
+
+  void match_folders() {
+    const ReasonSink pass_over = [this](std::string_view entry, std::string_view reason) {
+      ignore("", entry, reason);
+    };
+    add_joined_files(request_, *pairs_, pass_over);
+    add_samples_to_pairs();
+    pairs_->match_folders(
+        [&](std::string_view folder, std::string_view name, std::string_view field) {
+          pass_over(joined_entry(field, folder, name), "no sample has its name");
+        },
+        request_.folders);
+    info_.modified_ns = std::max(info_.modified_ns, pairs_->modified_ns());
+    image_folders_ = pairs_->image_folders();
+  }
+
   void make_schema() {
     std::vector<Field>& fields = info_.schema.fields;
     fields = {{.name = sought_.field(), .kind = Kind::bytes}};
     if (has_labels_) fields.push_back({.name = "label", .kind = Kind::integer});
     if (sought_.are_images()) info_.image_fields = {0};
+    info_.folders = names_text(request_.folders);
+    if (!request_.folders.empty()) fields.front().name = request_.folders.front().field;
+    const std::vector<std::string> images = suffixes_in(image_folders_);
+    for (std::size_t i = 1; i < request_.folders.size(); ++i) {
+      const std::string& name = request_.folders[i].field;
+      if (std::ranges::find(images, name) != images.end())
+        info_.image_fields.push_back(fields.size());
+      fields.push_back({.name = name, .kind = Kind::bytes});
+    }
     for (const PairField& field : pair_fields_of(info_.pairs))
       fields.push_back({.name = field.name, .kind = field.kind});
   }
@@ -269,11 +304,13 @@ class FolderSource final : public Source {
     };
     const WalkOptions options{
         .keep_hidden = request_.hidden == HiddenPolicy::keep,
-        .wants_size = [this](std::string_view name) { return pairs_ || sought_.takes(name); },
+        .wants_size =
+            [this](std::string_view name) {
+              return (pairs_ && request_.folders.empty()) || sought_.takes(name);
+            },
         .pass_over =
             [&](std::string_view directory, std::string_view name, PassedOver reason) {
-              ignore(folder_of(directory), name,
-                     reason == PassedOver::hidden ? "hidden" : "not a regular file");
+              ignore(folder_of(directory), name, text_of(reason));
             },
         .enters = request_.enters};
     const WalkCounts counts = tree_->walk(folder, options, [&](const WalkedFile& file) {
@@ -526,7 +563,7 @@ class FolderSource final : public Source {
   bool is_in_order_ = true;               // files_ are those of the list, not shuffled
   std::optional<FilePairs> pairs_;        // beside files_, in their order
   bool has_labels_ = true, has_partners_ = false;
-  std::string entry_, partial_pairs_;
+  std::string entry_, partial_pairs_, image_folders_;
   std::uint64_t loose_files_ = 0, cut_loops_ = 0;
 };
 

@@ -45,6 +45,9 @@ std::vector<std::pair<std::string, std::string>> listing_facts(const FolderReque
   if (request.pairs != PairPolicy::off)
     facts.emplace_back("pairs", std::to_string(static_cast<int>(request.pairs)));
   if (!request.pair_suffixes.empty()) facts.emplace_back("pairs of", request.pair_suffixes);
+  for (const NamedFolder& folder : request.folders)
+    facts.emplace_back("folder of " + folder.field,
+                       std::filesystem::weakly_canonical(folder.root, error).string());
   if (const SoughtFiles sought(request.suffixes); !sought.are_images())
     facts.emplace_back("ext", sought.text());
   if (!request.class_names.empty())

@@ -23,6 +23,7 @@
 #include "shale/sources/drawn_source.hpp"
 #include "shale/sources/frames_source.hpp"
 #include "shale/sources/list_source.hpp"
+#include "shale/sources/named_folders.hpp"
 #include "shale/sources/part_source.hpp"
 #include "shale/sources/tar_stream.hpp"
 #include "shale/sources/transformed_source.hpp"
@@ -129,7 +130,9 @@ bool is_folder(const InputRequest& request) {
   if (request.inputs.size() != 1) {
     throw Error(Code::usage, "{} inputs, none of which is an array", request.inputs.size())
         .at(request.inputs.front())
-        .hint("pass several inputs only as .npy files; convert anything else one by one");
+        .hint(
+            "pass several inputs as .npy files, or as folders whose files belong together, each "
+            "with a name: image=photos mask=masks");
   }
   const std::string& input = request.inputs.front();
   if (archive_of_path(input)) return true;
@@ -170,7 +173,9 @@ std::optional<DrawRequest> draw_of(const InputRequest& request) {
 
 // The first process that comes makes the list; it is there as a whole, or not at all.
 void make_listing(FolderRequest folder, const std::string& listing) {
-  refuse_nested({listing}, {folder.root});
+  std::vector<std::string> roots = {folder.root};
+  for (const NamedFolder& one : folder.folders) roots.push_back(one.root);
+  refuse_nested({listing}, roots);
   folder.is_shuffled = false;
   folder.chosen = nullptr;
   folder.stored_listing.clear();
@@ -295,6 +300,57 @@ std::unique_ptr<Source> open_stream_source(const InputRequest& request,
   return open_tar_stream(*path, std::move(opened), folder);
 }
 
+// Of a folder, or of several that are joined.
+void refuse_options_of_files(const InputRequest& request, bool are_joined) {
+  const std::string& input = request.inputs.front();
+  refuse_file_options(input, "a folder", request.index_folder, request.dialect);
+  if (!request.fields.empty()) {
+    throw Error(Code::usage,
+                "--fields is for datasets and arrays, but the input is a folder of images")
+        .at(input)
+        .hint("leave out the option");
+  }
+  if (request.groups_frames && !request.suffixes.empty()) {
+    throw Error(Code::usage, "--group frames takes images, and --ext takes other files")
+        .at(input)
+        .hint("leave out one of the two");
+  }
+  if (request.groups_frames && request.asks_for_pairs) {
+    throw Error(Code::usage, "--group and --pairs exclude each other: frames have no partners")
+        .at(input)
+        .hint("leave out one of the two");
+  }
+  if (!are_joined) return;
+  const std::string_view option = request.groups_frames    ? "--group"
+                                  : request.asks_for_pairs ? "--pairs"
+                                                           : "";
+  if (option.empty()) return;
+  throw Error(Code::usage, "{} is for one folder, but the input is several that are joined", option)
+      .at(input)
+      .hint("leave out the option");
+}
+
+// `folders`: those that are joined, or none.
+std::unique_ptr<Source> open_files(const InputRequest& request, std::vector<NamedFolder> folders,
+                                   const std::shared_ptr<ChosenRows>& chosen,
+                                   const std::string& scratch_folder, const Events& events) {
+  if (request.draw) throw rows_differ(request.inputs.front());
+  refuse_options_of_files(request, !folders.empty());
+  FolderRequest folder = folder_request(request, scratch_folder, events);
+  folder.chosen = chosen;
+  if (folders.empty()) {
+    folder.tree = request.tree ? request.tree : open_tree_of_archive(folder);
+  } else {
+    for (NamedFolder& one : folders) one.enters = refuse_folders_with(request.output, one.root);
+    folder.root = folders.front().root;
+    folder.enters = folders.front().enters;
+    folder.pairs = PairPolicy::off;
+    folder.folders = std::move(folders);
+  }
+  if (!request.shared_listing.empty()) use_shared_listing(folder, request.shared_listing);
+  return request.groups_frames ? open_frames(folder) : open_folder(folder);
+}
+
 // `chosen`: the rows that are taken, but of rows of one size; null: all.
 std::unique_ptr<Source> open_samples(const InputRequest& request,
                                      const std::shared_ptr<ChosenRows>& chosen,
@@ -305,6 +361,9 @@ std::unique_ptr<Source> open_samples(const InputRequest& request,
   const DrawLimits limits{.jobs = request.jobs,
                           .memory_bytes = array_memory(request.memory_bytes),
                           .scratch_folder = scratch};
+  std::vector<NamedFolder> folders = find_named_folders(request.inputs);
+  if (!folders.empty())
+    return open_files(request, std::move(folders), chosen, scratch_folder, events);
   if (std::optional<ArrayColumns> arrays = find_array_columns(request.inputs, request.fields)) {
     ArrayRequest rows = array_request(request, std::move(*arrays), scratch);
     return draw ? make_drawn_source(table_of_arrays(rows, events), *draw, limits, events)
@@ -328,30 +387,7 @@ std::unique_ptr<Source> open_samples(const InputRequest& request,
                                                     .chosen = chosen,
                                                     .stop_if_asked = stop_if_asked});
   }
-  if (request.draw) throw rows_differ(request.inputs.front());
-  refuse_file_options(request.inputs.front(), "a folder", request.index_folder, request.dialect);
-  const std::string& input = request.inputs.front();
-  if (!request.fields.empty()) {
-    throw Error(Code::usage,
-                "--fields is for datasets and arrays, but the input is a folder of images")
-        .at(input)
-        .hint("leave out the option");
-  }
-  if (request.groups_frames && !request.suffixes.empty()) {
-    throw Error(Code::usage, "--group frames takes images, and --ext takes other files")
-        .at(input)
-        .hint("leave out one of the two");
-  }
-  if (request.groups_frames && request.asks_for_pairs) {
-    throw Error(Code::usage, "--group and --pairs exclude each other: frames have no partners")
-        .at(input)
-        .hint("leave out one of the two");
-  }
-  FolderRequest folder = folder_request(request, scratch_folder, events);
-  folder.chosen = chosen;
-  folder.tree = request.tree ? request.tree : open_tree_of_archive(folder);
-  if (!request.shared_listing.empty()) use_shared_listing(folder, request.shared_listing);
-  return request.groups_frames ? open_frames(folder) : open_folder(folder);
+  return open_files(request, {}, chosen, scratch_folder, events);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "shale/base/printable.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/sources/file_pairs.hpp"
 
@@ -12,6 +13,12 @@ std::string partner_path(const std::string& root, std::string_view path, std::st
   const std::size_t name = path.rfind('/') + 1;  // 0 without a slash
   std::string partner(path.substr(0, name));
   return join_path(root, partner.append(pair_name_of(path.substr(name))).append(suffix));
+}
+
+// In words. No paths: what is left out is listed in the dataset, wherever its input was.
+std::string partner_name(const ListedFolder& folder, std::size_t partner) {
+  if (folder.folders.empty()) return "partner ." + suffixes_in(folder.pairs)[partner];
+  return fmt::format("partner of '{}'", printable(folder.folders[partner + 1].field));
 }
 
 }  // namespace
@@ -43,10 +50,11 @@ PendingSample pending_sample(ListedFile file, const ListedFolder& folder) {
     sample.bytes += partner.bytes;
     sample.cells[first + i].place = {.offset = partner.offset, .length = partner.bytes};
     if (partner.suffix.empty()) {
-      if (sample.lacks.empty()) sample.lacks = "partner ." + suffixes_in(folder.pairs)[i];
+      if (sample.lacks.empty()) sample.lacks = partner_name(folder, i);
       continue;
     }
-    sample.files.push_back({.path = partner_path(folder.root, file.path, partner.suffix),
+    const std::string& root = folder.folders.empty() ? folder.root : folder.folders[i + 1].root;
+    sample.files.push_back({.path = partner_path(root, file.path, partner.suffix),
                             .bytes = partner.bytes,
                             .modified_ns = compares_times ? partner.modified_ns : 0,
                             .field = first + i,

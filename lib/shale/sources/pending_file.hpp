@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "shale/format/source.hpp"
+#include "shale/sources/named_folder.hpp"
 #include "shale/sources/stored_listing.hpp"
 
 namespace shale {
@@ -18,6 +20,7 @@ struct ListedFolder {
   bool has_labels = true;       ///< there is a field for labels
   bool compares_times = false;  ///< the list was made by a run before
   std::shared_ptr<const ArchiveFile> archive = nullptr;  ///< that all of its files lie in
+  std::vector<NamedFolder> folders = {};  ///< that the partners lie in, behind `root`; or none
 };
 
 /// A listed file, and its partners, as a sample that is still to be read.

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/shards/naming.hpp"
@@ -113,9 +114,7 @@ bool are_datasets(const std::string& root, const std::vector<std::string>& names
       .hint("convert them one by one");
 }
 
-}  // namespace
-
-std::optional<SplitFolders> find_split_folders(const InputRequest& request, const Events& events) {
+std::optional<SplitFolders> splits_in_folder(const InputRequest& request, const Events& events) {
   const std::shared_ptr<FileTree> tree = tree_of_splits(request, events);
   if (!tree) return std::nullopt;
   const std::string& root = request.inputs.front();
@@ -136,19 +135,61 @@ std::optional<SplitFolders> find_split_folders(const InputRequest& request, cons
   return splits;
 }
 
+// In all folders that are joined, and nothing else beside them.
+void look_for_splits(const NamedFolder& folder, const InputRequest& request, SplitFolders& splits) {
+  const std::shared_ptr<FileTree> tree = open_folder_tree(folder.root);
+  const auto add_other = [&](const std::string& name) {
+    ++splits.others;
+    if (splits.beside.size() < kShownBeside) splits.beside.push_back(join_path(folder.root, name));
+  };
+  const std::vector<std::string> found = folders_in(*tree, "", request.hidden, add_other);
+  for (const std::string& name : found) {
+    if (std::ranges::find(splits.names, name) == splits.names.end()) add_other(name);
+  }
+  for (const std::string& name : splits.names) {
+    if (std::ranges::find(found, name) != found.end()) continue;
+    throw Error(Code::bad_content, "lacks the split '{}' of {}", name,
+                printable(splits.folders.front().root))
+        .at(folder.root)
+        .hint(
+            "folders that are joined have the same splits; name those of one split to convert it "
+            "alone");
+  }
+}
+
+}  // namespace
+
+std::optional<SplitFolders> find_split_folders(const InputRequest& request, const Events& events) {
+  std::vector<NamedFolder> folders = find_named_folders(request.inputs);
+  if (folders.empty()) return splits_in_folder(request, events);
+  InputRequest first = request;
+  first.inputs = {folders.front().root};
+  std::optional<SplitFolders> splits = splits_in_folder(first, events);
+  if (!splits) return splits;
+  splits->folders = std::move(folders);
+  for (std::size_t i = 1; i < splits->folders.size(); ++i)
+    look_for_splits(splits->folders[i], request, *splits);
+  return splits;
+}
+
 InputRequest input_of_split(const InputRequest& request, const SplitFolders& splits,
                             const std::string& name) {
   InputRequest one = request;
-  one.inputs = {join_path(request.inputs.front(), name)};
+  one.inputs = splits.folders.empty()
+                   ? std::vector<std::string>{join_path(request.inputs.front(), name)}
+                   : words_of(splits.folders, name);
   one.class_names = splits.classes;
   one.class_names_from = splits.classes_from;
   if (splits.tree) one.tree = tree_below(splits.tree, name);
   return one;
 }
 
-std::vector<std::string> sources_of_splits(const std::string& source,
-                                           const std::vector<std::string>& names,
-                                           const Events& events) {
+namespace {
+
+// Where the sources are one.
+std::vector<std::string> sources_of_one(const std::string& source,
+                                        const std::vector<std::string>& names,
+                                        const Events& events) {
   std::vector<std::string> sources(names.size(), source);
   std::shared_ptr<FileTree> archive;
   if (archive_of_path(source)) {
@@ -168,6 +209,24 @@ std::vector<std::string> sources_of_splits(const std::string& source,
     if (is_there) one = folder;
   }
   return sources;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> sources_of_splits(const std::vector<std::string>& sources,
+                                                        const std::vector<std::string>& names,
+                                                        const Events& events) {
+  std::vector<std::vector<std::string>> all(names.size(), sources);
+  const std::vector<NamedFolder> folders = find_named_folders(sources);
+  if (sources.size() == 1 && folders.empty()) {
+    const std::vector<std::string> each = sources_of_one(sources.front(), names, events);
+    for (std::size_t i = 0; i < names.size(); ++i) all[i] = {each[i]};
+  }
+  for (std::size_t i = 0; !folders.empty() && i < names.size(); ++i) {
+    const Place place = look_at(join_path(folders.front().root, names[i]));
+    if (place != Place::absent && place != Place::other_file) all[i] = words_of(folders, names[i]);
+  }
+  return all;
 }
 
 }  // namespace shale

@@ -7,6 +7,7 @@
 
 #include "shale/base/events.hpp"
 #include "shale/sources/input_request.hpp"
+#include "shale/sources/named_folders.hpp"
 
 namespace shale {
 
@@ -18,26 +19,29 @@ struct SplitFolders {
   std::vector<std::string> classes;
   std::string classes_from;  ///< the folder that they were taken from, for messages
   std::vector<std::string>
-      without_classes;              ///< those that hold neither class folders nor a dataset
-  std::vector<std::string> beside;  ///< names of what else is in the folder, the first few
-  std::uint64_t others = 0;         ///< how many such entries there are
-  std::shared_ptr<FileTree> tree;   ///< of the input, if that is an archive; null: a folder
+      without_classes;                    ///< those that hold neither class folders nor a dataset
+  std::vector<std::string> beside;        ///< names of what else is in the folder, the first few
+  std::uint64_t others = 0;               ///< how many such entries there are
+  std::shared_ptr<FileTree> tree;         ///< of the input, if that is an archive; null: a folder
+  std::vector<NamedFolder> folders = {};  ///< that are joined, each with all splits; empty: one
 };
 
 /// The splits of the input, if it is a folder, or one in a tar archive, whose sub-folders are all
-/// named after splits, and not one of labelled files. Each may hold class folders, or, in a folder,
+/// named after splits, and not one of labelled files; of several folders that are joined, those of
+/// the first, which all must have. Each may hold class folders, or, in a folder,
 /// a dataset of shale's. Reads two levels of folders; of an archive the headers, once for all
 /// splits, which share `tree`. Errors: Code::bad_content for a class that the table lacks, and for
 /// datasets beside class folders; same as list_folder, open_archive_tree and load_class_table.
 [[nodiscard]] std::optional<SplitFolders> find_split_folders(const InputRequest& request,
                                                              const Events& events);
 
-/// The source of one of the splits of a dataset, to be compared with it: the folder of its name,
-/// where `source` is a folder or an archive of splits, too; else the source of all. Errors: same as
-/// open_archive_tree.
-[[nodiscard]] std::vector<std::string> sources_of_splits(const std::string& source,
-                                                         const std::vector<std::string>& names,
-                                                         const Events& events);
+/// The sources of the splits of a dataset, to be compared with them, as a command names them: the
+/// folders of their names, where `sources` are one folder or archive of splits, too, or folders
+/// that are joined; else the sources of all. Errors: same as open_archive_tree and
+/// find_named_folders.
+[[nodiscard]] std::vector<std::vector<std::string>> sources_of_splits(
+    const std::vector<std::string>& sources, const std::vector<std::string>& names,
+    const Events& events);
 
 /// The request for one of them.
 [[nodiscard]] InputRequest input_of_split(const InputRequest& request, const SplitFolders& splits,

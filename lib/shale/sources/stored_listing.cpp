@@ -14,7 +14,7 @@
 //   +0   16 bytes  "shale listing 1\n"
 //   +16  head      u32 facts, as many pairs of strings; string kind; u32 classes, strings; u32
 //                  notes, strings; i64 modified_ns; if there is more: string pairs, u8 1 if files
-//                  have labels
+//                  have labels; and more: string image folders
 //        files     strings: u64 bytes, i64 modified_ns, i64 label, path; if there is more: NUL, u64
 //                  offset; and more: u8 1 if it has a label, its partners, to the end
 //        partner   u8 length, suffix, u64 bytes, i64 modified_ns, u64 offset
@@ -82,6 +82,7 @@ ListingHead parse_listing_head(Bytes bytes, const std::string& path) {
   if (from.at_end()) return head;
   head.pairs = read_string(from);
   head.has_labels = from.read_u8() != 0;
+  if (!from.at_end()) head.image_folders = read_string(from);
   return head;
 }
 
@@ -177,9 +178,10 @@ ListingWriter::ListingWriter(const std::string& path, const ListingHead& head)
   write_strings(bytes, head.classes);
   write_strings(bytes, head.notes);
   bytes.write(head.modified_ns);
-  if (!head.pairs.empty() || !head.has_labels) {
+  if (!head.pairs.empty() || !head.has_labels || !head.image_folders.empty()) {
     write_string(bytes, head.pairs);
     bytes.write(std::uint8_t{head.has_labels ? std::uint8_t{1} : std::uint8_t{0}});
+    if (!head.image_folders.empty()) write_string(bytes, head.image_folders);
   }
   impl_->write(as_bytes(kMagic));
   impl_->write(bytes.bytes());

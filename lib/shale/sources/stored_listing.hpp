@@ -61,6 +61,7 @@ struct ListingHead {
   std::int64_t modified_ns = 0;      ///< of the newest file
   std::string pairs = {};            ///< suffixes of the partners that its files have
   bool has_labels = true;            ///< the samples have a label
+  std::string image_folders = {};    ///< names of the folders whose files are images: "mask,depth"
   friend bool operator==(const ListingHead&, const ListingHead&) = default;
 };
 

@@ -80,10 +80,17 @@ bool is_image_in_largest(const SourceInfo& info, std::size_t field) {
   return probe_image(head, "").type != ImageType::unknown;
 }
 
-// What the source says, and the files beside images that are masks by name and content.
+// What the source says, and the files beside images that are masks by name and content. Of images
+// from several folders only the first and masks: the others may be maps of depth, or of anything
+// else that must be named.
 SourceInfo info_with_masks(const SourceInfo& info, const ImageRequest& request) {
   SourceInfo with_masks = info;
   std::vector<std::size_t>& known = with_masks.image_fields;
+  if (!info.folders.empty()) {
+    std::erase_if(known, [&](std::size_t field) {
+      return field > 0 && !is_mask(request, info.schema.fields[field].name);
+    });
+  }
   for (std::size_t i = 0; !known.empty() && i < info.schema.fields.size(); ++i) {
     const Field& field = info.schema.fields[i];
     const bool is_known = std::ranges::find(known, i) != known.end();
@@ -95,12 +102,17 @@ SourceInfo info_with_masks(const SourceInfo& info, const ImageRequest& request) 
 
 }  // namespace
 
+std::shared_ptr<const Transform> transform_for(const SourceInfo& info, const ImageRequest& request,
+                                               const std::string& input,
+                                               std::vector<std::string>& notes) {
+  return resolve_transform(request, info_with_masks(info, request), input, notes);
+}
+
 std::unique_ptr<Source> make_transformed_source(std::unique_ptr<Source> source,
                                                 const ImageRequest& request,
                                                 const std::string& input) {
   std::vector<std::string> notes;
-  std::shared_ptr<const Transform> transform =
-      resolve_transform(request, info_with_masks(source->info(), request), input, notes);
+  std::shared_ptr<const Transform> transform = transform_for(source->info(), request, input, notes);
   if (!transform) return source;
   return std::make_unique<TransformedSource>(std::move(source), std::move(transform),
                                              std::move(notes));

@@ -232,12 +232,14 @@ class Comparison {
       work_.emplace(transform_, keeps_bad(manifest_), request_.memory_bytes / (is_stream_ ? 4 : 2),
                     std::max(1U, request_.jobs));
       how_.work = &*work_;
+      how_.source_field = transform_->fields().front().field;
     }
     for (const Field& field : source.schema.fields) {
       const std::optional<std::size_t> same = manifest_.schema.find(field.name);
       if (!same && field.name != "label") throw lacks_field(field.name);
       field_of_.push_back(same.value_or(0));
     }
+    how_.worked_field = field_of_[how_.source_field];
     if (compares_labels_) label_ = manifest_.schema.find("label");
     source_classes_ = source.classes;
   }

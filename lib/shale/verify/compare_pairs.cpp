@@ -58,11 +58,11 @@ std::optional<Finding> compare_worked_on(const ComparedPair& pair, const PairCom
                                          unsigned thread) {
   if (pair.known) {
     return how.work->compare(as_bytes(std::string_view(*pair.known)),
-                             pair.shard->file_of_field(how.field), pair.place, how.source_field,
+                             pair.shard->file_of_field(pair.field), pair.place, how.source_field,
                              thread);
   }
   const PairSource source(pair, how.archive.get());
-  return how.work->compare(source.extent(), pair.shard->file_of_field(how.field), pair.place,
+  return how.work->compare(source.extent(), pair.shard->file_of_field(pair.field), pair.place,
                            how.source_field, thread);
 }
 
@@ -90,7 +90,7 @@ std::optional<Finding> compare_list(const ComparedPair& pair, const PairComparis
 std::optional<Finding> compare_pair(const ComparedPair& pair, const PairComparison& how,
                                     unsigned thread) {
   if (!how.compares_payload) return std::nullopt;
-  const bool is_worked_on = how.work != nullptr && pair.field == how.field;
+  const bool is_worked_on = how.work != nullptr && pair.field == how.worked_field;
   std::optional<Finding> finding = how.frames != nullptr ? compare_list(pair, how, thread)
                                    : is_worked_on        ? compare_worked_on(pair, how, thread)
                                                          : compare_file(pair, how);

@@ -37,8 +37,9 @@ struct PairComparison {
   FrameOrder order = FrameOrder::natural;      ///< of the frames
   std::uint64_t memory_bytes = 0;              ///< for a list of frames
   std::shared_ptr<const ArchiveFile> archive;  ///< that the source's files lie in, if they do
-  std::size_t source_field = 0;
-  ImageWorkAgain* work = nullptr;  ///< that the images went through; null: none
+  ImageWorkAgain* work = nullptr;              ///< that the images went through; null: none
+  std::size_t worked_field = 0;                ///< of the dataset, with those images
+  std::size_t source_field = 0;                ///< the same of the source
   bool compares_payload = true;
 };
 

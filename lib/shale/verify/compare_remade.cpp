@@ -14,10 +14,12 @@
 #include "shale/sources/archive_tree.hpp"
 #include "shale/sources/file_pairs.hpp"
 #include "shale/sources/list_source.hpp"
+#include "shale/sources/named_folders.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/sources/sample_choice.hpp"
 #include "shale/sources/sought_files.hpp"
 #include "shale/sources/tar_stream.hpp"
+#include "shale/sources/transformed_source.hpp"
 
 namespace shale {
 namespace {
@@ -37,7 +39,7 @@ OnError on_error_of(const Manifest& manifest) {
 // As the dataset was made, as far as its manifest tells.
 InputRequest input_of(const Manifest& manifest, const VerifyRequest& request, bool is_folder) {
   InputRequest input;
-  input.inputs = {request.against.front()};
+  input.inputs = request.against;
   input.generator = request.generator;
   input.labels_file = request.labels_file;
   input.stdin_copy = request.stdin_copy;
@@ -110,8 +112,7 @@ ComparedWork work_to_compare(const Manifest& manifest, const SourceInfo& source,
   if (manifest.transform.empty()) return {};
   ComparedWork work;
   std::vector<std::string> ignored;
-  work.transform =
-      resolve_transform(image_request_of(manifest.transform), source, against, ignored);
+  work.transform = transform_for(source, image_request_of(manifest.transform), against, ignored);
   if (const std::optional<std::string> codec = other_codec(manifest.transform)) {
     work.is_by_other_codec = true;
     notes.push_back(fmt::format(
@@ -139,7 +140,8 @@ void compare_remade(const OpenedDataset& dataset, const VerifyRequest& request,
                     std::vector<std::string>& notes) {
   const Manifest& ours = dataset.manifest;
   const std::string& against = request.against.front();
-  const bool is_folder = archive_of_path(against) || stream_of_path(against) ||
+  const bool is_folder = !find_named_folders(request.against).empty() || archive_of_path(against) ||
+                         stream_of_path(against) ||
                          (look_at(against) != Place::dataset && !file_of_path(against));
   InputRequest input = input_of(ours, request, is_folder);
   const std::optional<std::string> codec = other_codec(ours.transform);

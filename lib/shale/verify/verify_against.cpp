@@ -18,6 +18,7 @@
 #include "shale/sources/file_pairs.hpp"
 #include "shale/sources/frames_source.hpp"
 #include "shale/sources/list_source.hpp"
+#include "shale/sources/named_folders.hpp"
 #include "shale/sources/sample_choice.hpp"
 #include "shale/sources/sought_files.hpp"
 #include "shale/sources/tar_stream.hpp"
@@ -144,27 +145,23 @@ bool holds_frames_of_folder(const Manifest& manifest) {
           source.origin == kVideoFrames);
 }
 
-std::string suffixes_of(const Manifest& manifest) {
+std::string option_of(const Manifest& manifest, std::string_view wanted) {
   for (const auto& [name, value] : manifest.options) {
-    if (name == kSuffixesOption) return value;
+    if (name == wanted) return value;
   }
   return {};
 }
 
-std::string pairs_of(const Manifest& manifest) {
-  for (const auto& [name, value] : manifest.options) {
-    if (name == kPairsOption) return value;
-  }
-  return {};
-}
+std::string suffixes_of(const Manifest& manifest) { return option_of(manifest, kSuffixesOption); }
 
-// Whoever wrote the file: what a folder becomes.
-bool holds_files_of_folder(const Manifest& manifest) {
+// Whoever wrote the file: what a folder becomes, or several that are joined.
+bool holds_files_of_folder(const Manifest& manifest, const std::vector<NamedFolder>& folders) {
   if (!manifest.layout.is_of_one_file()) return true;
   const Schema& schema = manifest.schema;
+  const std::string field =
+      folders.empty() ? SoughtFiles(suffixes_of(manifest)).field() : folders.front().field;
   return manifest.layout.has_keys &&
-         (is_field(schema, SoughtFiles(suffixes_of(manifest)).field(), Kind::bytes) ||
-          holds_frames_of_folder(manifest)) &&
+         (is_field(schema, field, Kind::bytes) || holds_frames_of_folder(manifest)) &&
          (!schema.find("label") || is_field(schema, "label", Kind::integer));
 }
 
@@ -242,14 +239,24 @@ void compare_list(const VerifyRequest& request, const OpenedDataset& dataset,
   note_left_out(manifest, compared.left_out, notes);
 }
 
-// Of a folder, an archive, or a stream.
-void compare_with_files(const VerifyRequest& request, const OpenedDataset& dataset,
+// Of folders that are joined, one alone says nothing of the files in the others.
+void refuse_other_folders(const VerifyRequest& request, const OpenedDataset& dataset,
+                          const std::vector<NamedFolder>& folders) {
+  const std::string names = option_of(dataset.manifest, kFoldersOption);
+  if (names.empty() || names == names_text(folders)) return;
+  throw not_the_folders(request.dataset, names, "--against");
+}
+
+// Of a folder, an archive, a stream, or of folders that are joined.
+void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
                         const std::optional<StreamPath>& stream, std::unique_ptr<InputStream> input,
                         const FindingSink& sink, const Events& events,
                         std::vector<std::string>& notes) {
   const Manifest& manifest = dataset.manifest;
+  std::vector<NamedFolder> folders = find_named_folders(request.against);
+  if (!folders.empty()) request.against = {folders.front().root};
   const std::string& against = request.against.front();
-  if (!holds_files_of_folder(manifest)) {
+  if (!holds_files_of_folder(manifest, folders)) {
     throw Error(Code::unsupported, "a {} cannot be compared with a folder", manifest.source.kind)
         .at(request.dataset)
         .hint("convert it, and compare the result");
@@ -257,21 +264,23 @@ void compare_with_files(const VerifyRequest& request, const OpenedDataset& datas
   const bool is_of_frames = holds_frames_of_folder(manifest);
   const bool is_unlabelled =
       !is_of_frames && request.labels_file.empty() && is_of_flat_folder(dataset);
-  FolderRequest folder{.root = against,
-                       .labels_file = request.labels_file,
-                       .classes_from = "",
-                       .may_mix_labels = !manifest.classes.empty(),
-                       .hidden = hidden_policy_of(manifest),
-                       .suffixes = suffixes_of(manifest),
-                       .allow_empty = true,
-                       .without_labels = is_unlabelled,
-                       .scratch_folder = temporary_folder(),
-                       .memory_bytes = request.memory_bytes / 4,
-                       .all_memory_bytes = request.memory_bytes,
-                       .stop_if_asked = [&] { events.stop_if_asked(); },
-                       .label_column = request.label_column,
-                       .key_column = request.key_column,
-                       .pair_suffixes = is_of_frames ? "" : pairs_of(manifest)};
+  FolderRequest folder{
+      .root = against,
+      .labels_file = request.labels_file,
+      .classes_from = "",
+      .may_mix_labels = !manifest.classes.empty(),
+      .hidden = hidden_policy_of(manifest),
+      .suffixes = suffixes_of(manifest),
+      .allow_empty = true,
+      .without_labels = is_unlabelled,
+      .scratch_folder = temporary_folder(),
+      .memory_bytes = request.memory_bytes / 4,
+      .all_memory_bytes = request.memory_bytes,
+      .stop_if_asked = [&] { events.stop_if_asked(); },
+      .label_column = request.label_column,
+      .key_column = request.key_column,
+      .pair_suffixes = is_of_frames || !folders.empty() ? "" : option_of(manifest, kPairsOption),
+      .folders = std::move(folders)};
   std::unique_ptr<Source> source;
   if (stream) {
     source = open_compared_stream(*stream, std::move(input), folder, dataset);
@@ -311,21 +320,26 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
         .at(request.dataset)
         .hint("merge the parts, and compare the result");
   }
-  if (std::optional<ArrayColumns> arrays = find_array_columns(request.against, {})) {
+  const std::vector<NamedFolder> folders = find_named_folders(request.against);
+  if (std::optional<ArrayColumns> arrays =
+          folders.empty() ? find_array_columns(request.against, {}) : std::nullopt) {
     if (has_chosen_samples(manifest)) notes.emplace_back(kComparesAll);
     return compare_arrays(manifest, request, std::move(*arrays), sink, events, notes);
   }
-  if (request.against.size() > 1) {
+  if (request.against.size() > 1 && folders.empty()) {
     throw Error(Code::usage, "--against is given {} times, but not with arrays",
                 request.against.size())
         .at(request.against.front())
-        .hint("repeat it for arrays only: --against x=a.npy --against y=b.npy");
+        .hint(
+            "repeat it for arrays, --against x=a.npy --against y=b.npy, or for folders that are "
+            "joined, --against image=photos --against mask=masks");
   }
   const std::string& against = request.against.front();
   const bool is_archive = archive_of_path(against).has_value();
   const std::optional<StreamPath> stream = is_archive ? std::nullopt : stream_of_path(against);
-  const bool is_of_folder =
-      is_archive || stream || (look_at(against) != Place::dataset && !file_of_path(against));
+  const bool is_of_folder = !folders.empty() || is_archive || stream ||
+                            (look_at(against) != Place::dataset && !file_of_path(against));
+  if (is_of_folder) refuse_other_folders(request, dataset, folders);
   if (is_remade(dataset, request, is_of_folder, events)) {
     if (has_chosen_samples(manifest)) notes.emplace_back(kComparesAll);
     return compare_remade(dataset, request, sink, events, notes);

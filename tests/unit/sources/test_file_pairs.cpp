@@ -19,7 +19,7 @@ struct Pairing {
     for (const std::string& name : names) {
       const std::string_view shared = pair_name_of(name);
       if (is_image(name)) continue;
-      pairs.add_file("cat", shared, std::string_view(name).substr(shared.size() + 1),
+      pairs.add_file("cat", shared, pair_suffix_of(name),
                      {.directory = "cat", .name = name, .bytes = name.size()});
     }
     for (const std::string& name : names) {
@@ -30,7 +30,8 @@ struct Pairing {
     return name.ends_with(".jpg") || name.ends_with(".png");
   }
   void match(PairPolicy policy) {
-    pairs.match_all([this](std::string_view, std::string_view name) { unused.emplace_back(name); },
+    pairs.match_all([this](std::string_view, std::string_view name,
+                           std::string_view) { unused.emplace_back(name); },
                     policy, "root");
   }
   TempDir dir;
@@ -133,6 +134,61 @@ TEST_CASE("file pairs: names of fields follow from suffixes") {
   CHECK_FALSE(pair_field_of("a,b").has_value());
   CHECK_FALSE(pair_field_of("\x01").has_value());
   CHECK_FALSE(pair_field_of("\xff").has_value());
+}
+
+// Samples of one folder, and files of another that is called mask.
+struct Joining {
+  Joining(const Names& samples, const Names& files) : pairs(dir.path(), 3 << 20, [] {}) {
+    for (const std::string& name : files)
+      pairs.add_file("cat", pair_name_of(name), "mask",
+                     {.directory = "cat", .name = name, .bytes = 1});
+    for (const std::string& name : samples) {
+      const std::string_view shared = pair_name_of(name);
+      pairs.add_sample("cat", shared, std::string_view(name).substr(shared.size()));
+    }
+  }
+  void match() {
+    pairs.match_folders(
+        [this](std::string_view folder, std::string_view name, std::string_view field) {
+          unused.push_back(std::string(field) + ":" + std::string(folder) + "/" +
+                           std::string(name));
+        },
+        {{.field = "image", .root = "photos"}, {.field = "mask", .root = "masks"}});
+  }
+  TempDir dir;
+  FilePairs pairs;
+  Names unused;
+};
+
+TEST_CASE("file pairs: files of folders are joined by name, whatever their suffix") {
+  Joining joining({"1.jpg", "2.jpg"}, {"1.png", "2", "3.png"});
+  joining.match();
+  CHECK(joining.pairs.next()[0].suffix == ".png");
+  CHECK(joining.pairs.next()[0].bytes == 1);
+  CHECK(joining.unused == Names{"mask:cat/3.png"});
+}
+
+TEST_CASE("file pairs: a folder whose joined files all are images is one of images") {
+  Joining images({"1.jpg", "2.jpg"}, {"1.png", "2.PNG", "3.npy"}), others({"1.jpg"}, {"1.npy"});
+  images.match();
+  others.match();
+  CHECK(images.pairs.image_folders() == "mask");
+  CHECK(others.pairs.image_folders().empty());
+}
+
+TEST_CASE("file pairs: two files of one name in one folder are an error that names both") {
+  Joining files({"1.jpg"}, {"1.png", "1.npy"}), samples({"1.a.jpg", "1.b.jpg"}, {"1.png"});
+  CHECK(std::string(error_of([&] { files.match(); }).what()) ==
+        "masks/cat/1.png: has the same name before the first dot as 1.npy");
+  CHECK(std::string(error_of([&] { samples.match(); }).what()) ==
+        "photos/cat/1.b.jpg: has the same name before the first dot as 1.a.jpg");
+}
+
+TEST_CASE("file pairs: a folder that has no file of any sample is an error") {
+  Joining joining({"1.jpg"}, {"a.png"});
+  const Error error = error_of([&] { joining.match(); });
+  CHECK(error.code() == Code::bad_content);
+  CHECK(error.file() == "masks");
 }
 
 }  // namespace

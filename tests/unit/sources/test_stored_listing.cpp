@@ -47,6 +47,14 @@ std::vector<ListedFile> files_of(ListingReader& reader) {
   return files;
 }
 
+TEST_CASE("listing: what it says of folders that are joined is read again") {
+  const TempDir dir;
+  ListingHead head = head_of_two_classes();
+  head.image_folders = "mask,depth";
+  ListingWriter(dir / "listing", head).finish();
+  CHECK(opened(dir / "listing").head() == head);
+}
+
 TEST_CASE("listing: what was written is read, twice, with what is ignored") {
   const TempDir dir;
   write_listing(dir / "listing");

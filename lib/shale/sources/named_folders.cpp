@@ -1,0 +1,117 @@
+#include "shale/sources/named_folders.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include <sys/stat.h>
+
+#include "shale/arrays/array_columns.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/data/schema.hpp"
+#include "shale/datasets/foreign_file.hpp"
+#include "shale/io/path_facts.hpp"
+#include "shale/shards/naming.hpp"
+#include "shale/shards/place.hpp"
+#include "shale/sources/archive_tree.hpp"
+
+namespace shale {
+namespace {
+
+// "image=photos" in its parts; the path alone has no name.
+NamedFolder split_named(const std::string& word) {
+  std::string path = path_in_word(word);
+  std::string name =
+      path.size() < word.size() ? word.substr(0, word.size() - path.size() - 1) : std::string();
+  return {.field = std::move(name), .root = std::move(path)};
+}
+
+bool names_folder(const NamedFolder& word) {
+  if (word.field.empty()) return false;
+  const std::optional<struct stat> facts = facts_behind(word.root);
+  return (facts && S_ISDIR(facts->st_mode)) || archive_of_path(word.root);
+}
+
+void refuse_odd_folder(const NamedFolder& folder) {
+  const Place place = look_at(folder.root);
+  if (archive_of_path(folder.root)) {
+    throw Error(Code::unsupported, "is a tar archive, and only folders can be joined by name")
+        .at(folder.root)
+        .hint("unpack it, and name its folder");
+  }
+  if (place == Place::unfinished) throw unfinished(folder.root);
+  if (place != Place::dataset && !file_of_path(folder.root)) return;
+  throw Error(Code::unsupported, "is a dataset, and only folders of files can be joined by name")
+      .at(folder.root)
+      .hint("pass what it was made from");
+}
+
+void refuse_odd_name(const NamedFolder& folder) {
+  const auto refuse = [&](std::string_view why) {
+    throw Error(Code::usage, "no field can be called '{}': {}", printable(folder.field), why)
+        .at(folder.root)
+        .hint("give the folder another name, as in image=photos mask=masks");
+  };
+  if (folder.field == "label") refuse("it is that of the labels");
+  // The names of a set stand in its manifest, with commas.
+  if (folder.field.find(',') != std::string::npos) refuse("it has a comma");
+  try {
+    validate_schema({.fields = {{.name = folder.field, .kind = Kind::bytes}}});
+  } catch (const Error& error) {
+    refuse(error.message());
+  }
+}
+
+}  // namespace
+
+std::vector<NamedFolder> find_named_folders(const std::vector<std::string>& words) {
+  std::vector<NamedFolder> folders;
+  for (const std::string& word : words) folders.push_back(split_named(word));
+  if (std::ranges::none_of(folders, names_folder)) return {};
+  std::set<std::string_view> names;
+  for (const NamedFolder& folder : folders) {
+    if (!folder.field.empty() && !facts_behind(folder.root)) throw absent(folder.root);
+    if (!names_folder(folder)) {
+      throw Error(Code::usage, "is not a folder with a name, but other inputs are")
+          .at(folder.root)
+          .hint("give each folder a name: image=photos mask=masks");
+    }
+    refuse_odd_folder(folder);
+    refuse_odd_name(folder);
+    if (!names.insert(folder.field).second) {
+      throw Error(Code::usage, "the name '{}' is given to two folders", printable(folder.field))
+          .at(folder.root)
+          .hint("give each folder a name of its own: image=photos mask=masks");
+    }
+  }
+  if (folders.size() == 1) {
+    throw Error(Code::usage, "has a name, but there are no other folders that it is joined with")
+        .at(folders.front().root)
+        .hint("pass the folder alone, or name the others, too: image=photos mask=masks");
+  }
+  return folders;
+}
+
+std::vector<std::string> words_of(const std::vector<NamedFolder>& folders,
+                                  const std::string& folder) {
+  std::vector<std::string> words;
+  words.reserve(folders.size());
+  for (const NamedFolder& one : folders)
+    words.push_back(one.field + "=" + (folder.empty() ? one.root : join_path(one.root, folder)));
+  return words;
+}
+
+Error not_the_folders(const std::string& dataset, std::string_view names, std::string_view option) {
+  std::string words;
+  for (std::string_view left = names; !left.empty();) {
+    const std::string_view name = left.substr(0, left.find(','));
+    words += fmt::format("{}{} {}=FOLDER", words.empty() ? "" : " ", option, printable(name));
+    left.remove_prefix(std::min(name.size() + 1, left.size()));
+  }
+  return Error(Code::usage, "was made from several folders ({})", printable(names))
+      .at(dataset)
+      .hint("pass them all, in this order: " + words);
+}
+
+}  // namespace shale
