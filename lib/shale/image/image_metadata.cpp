@@ -24,7 +24,7 @@ using std::string_view_literals::operator""sv;
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 20;  // of one block
 constexpr std::string_view kExifName = "Exif\0\0"sv, kIccName = "ICC_PROFILE\0"sv;
-constexpr unsigned kOrientationTag = 274, kProfileTag = 34675;
+constexpr unsigned kOrientationTag = 274;
 
 std::vector<std::byte> copy_of(Bytes bytes) {
   if (bytes.size() > kMostBytes) return {};
