@@ -13,6 +13,12 @@ std::vector<const ManifestFile*> ManifestShard::lists() const {
   return lists;
 }
 
+std::string option_of(const Manifest& manifest, std::string_view name) {
+  const auto option =
+      std::ranges::find(manifest.options, name, &std::pair<std::string, std::string>::first);
+  return option == manifest.options.end() ? std::string() : option->second;
+}
+
 std::string image_fields_text(const std::vector<std::size_t>& fields) {
   std::string text;
   if (fields.size() == 1 && fields.front() == 0) return text;

@@ -113,6 +113,9 @@ struct Manifest {
   std::uint64_t payload_bytes = 0, shard_count = 0;
 };
 
+/// The value of an option that shaped the bytes; empty: it was not given.
+[[nodiscard]] std::string option_of(const Manifest& manifest, std::string_view name);
+
 /// The option of manifests that holds image_fields_text().
 inline constexpr std::string_view kImageFieldsOption = "image_fields";
 

@@ -27,13 +27,6 @@
 namespace shale {
 namespace {
 
-std::string option_of(const Manifest& manifest, std::string_view name) {
-  for (const auto& [option, value] : manifest.options) {
-    if (option == name) return value;
-  }
-  return {};
-}
-
 // One of the runs that wrote the dataset, and what it wrote, as if it were all.
 struct WritingRun {
   Manifest manifest;

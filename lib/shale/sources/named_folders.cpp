@@ -67,6 +67,7 @@ void refuse_odd_name(const NamedFolder& folder) {
 
 std::vector<NamedFolder> find_named_folders(const std::vector<std::string>& words) {
   std::vector<NamedFolder> folders;
+  folders.reserve(words.size());
   for (const std::string& word : words) folders.push_back(split_named(word));
   if (std::ranges::none_of(folders, names_folder)) return {};
   std::set<std::string_view> names;

@@ -24,13 +24,6 @@
 namespace shale {
 namespace {
 
-std::string option_of(const Manifest& manifest, std::string_view name) {
-  for (const auto& [option, value] : manifest.options) {
-    if (option == name) return value;
-  }
-  return {};
-}
-
 OnError on_error_of(const Manifest& manifest) {
   const std::string text = option_of(manifest, "on_error");
   return text == "keep" ? OnError::keep : OnError::skip;

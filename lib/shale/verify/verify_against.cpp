@@ -145,13 +145,6 @@ bool holds_frames_of_folder(const Manifest& manifest) {
           source.origin == kVideoFrames);
 }
 
-std::string option_of(const Manifest& manifest, std::string_view wanted) {
-  for (const auto& [name, value] : manifest.options) {
-    if (name == wanted) return value;
-  }
-  return {};
-}
-
 std::string suffixes_of(const Manifest& manifest) { return option_of(manifest, kSuffixesOption); }
 
 // Whoever wrote the file: what a folder becomes, or several that are joined.
