@@ -4,7 +4,7 @@
 #   tests/soak.sh MINUTES [--seed N] [--jobs N] [--only ATTACK,...]      SHALE names the program (default build/release/shale)
 # Begins with an .npz beyond 4 GiB, a fault of the storage at every call of a convert, and every bit of tiny sets (MINUTES 0 leaves them out).
 #   tests/soak.sh resume [KILLS]      kills convert at KILLS steps (default 25) of each format and kind of input, the other commands too, and cuts the power at 200 calls
-#   tests/soak.sh loaders             the tests of samplers and loaders, with Accelerate and Lightning installed
+#   tests/soak.sh loaders             the tests of samplers and loaders, with a thousand random rounds
 # Builds nothing. A failure prints the seed of its round; tests/soak.sh 0 --seed N repeats that round alone.
 set -euo pipefail
 
@@ -21,15 +21,10 @@ fi
 peers=${SHALE_PEERS:-$root/build/peers}
 "$root/tests/install-deps.sh" --peers "$peers"
 SHALE=${SHALE:-$root/build/release/shale}
-if [[ $1 == loaders ]]; then
-  loaders=$peers-loaders
-  [[ -d $loaders ]] || "$peers/bin/python" -m venv "$loaders"
-  "$peers/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$("$loaders/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/peers.pth"
-  "$loaders/bin/python" -m pip install --quiet -r "$root/tests/soak/loader_peers.txt"
-  export SHALE PYTHONPATH=${PYTHONPATH:-$(dirname "$SHALE")/python} PYTHONDONTWRITEBYTECODE=1
-  LOADER_ROUNDS=1000 exec "$loaders/bin/python" -m pytest -q -rs -p no:cacheprovider "$root"/tests/interop/test_{sampler,loader,loader_threads,loader_users}.py
-fi
 export SHALE PYTHONPATH=${PYTHONPATH:-$(dirname "$SHALE")/python} PYTHONDONTWRITEBYTECODE=1
+if [[ $1 == loaders ]]; then
+  LOADER_ROUNDS=1000 exec "$peers/bin/python" -m pytest -q -rs -p no:cacheprovider "$root"/tests/interop/test_{sampler,loader,loader_threads,loader_users}.py
+fi
 if [[ $1 != 0 ]]; then # what is too long for CI, once
   "$peers/bin/python" "$root/tests/soak/large_npz.py"
   (cd "$root/tests/faults" && STORAGE_FAULTS=all python3 -m unittest test_storage_faults.ReadsThatFail test_storage_faults.WritesThatFail)

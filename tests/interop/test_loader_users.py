@@ -1,6 +1,5 @@
-"""shale.torch.Loader in the loops of Lightning; tests/soak.sh loaders installs it."""
+"""shale.torch.Loader in the loops of Lightning and Accelerate."""
 
-import pytest
 import shale
 import torch
 from conftest import real_torchvision
@@ -9,7 +8,8 @@ from shale.torch import Loader
 
 def test_lightning_trains_on_a_loader_and_sets_its_epoch(dataset, tmp_path):
     real_torchvision()
-    lightning = pytest.importorskip("lightning")
+    import pytorch_lightning as lightning
+
     seen = []
 
     class Module(lightning.LightningModule):
@@ -37,7 +37,8 @@ def test_lightning_trains_on_a_loader_and_sets_its_epoch(dataset, tmp_path):
 
 def test_accelerates_device_loop_takes_the_batches(dataset):
     real_torchvision()
-    accelerate = pytest.importorskip("accelerate")
+    import accelerate
+
     accelerator = accelerate.Accelerator(cpu=True)
     model = accelerator.prepare(torch.nn.Linear(1, 1))
     for batch in Loader(dataset, 16, shuffle=True):
