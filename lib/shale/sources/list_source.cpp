@@ -132,7 +132,11 @@ class ListSource final : public Source {
     if (!facts) {
       throw Error(Code::not_found, "does not exist; line {} of {} names it", line.number, name_)
           .at(path)
-          .hint("relative paths start at the current directory: run shale where the list was made");
+          .hint(line.number > 1
+                    ? "relative paths start at the current directory: run shale where "
+                      "the list was made"
+                    : "stdin does not begin like an archive, so it is read as a list of "
+                      "files; relative paths start at the current directory");
     }
     if (!S_ISREG(facts->st_mode)) {
       throw Error(Code::bad_content, "is not a regular file; line {} of {} names it", line.number,
