@@ -1,11 +1,12 @@
-//  The kernel k(t), t = distance from the center in units of the coarser of the two grids, is 1 at
-//  0, 0 at every other integer, and
+//  A kernel k(t), t = distance from the center in units of the coarser of the two grids, is 1 at 0
+//  and 0 at every other integer. `smooth` is
 //    12 k = 16 t^3 - 28 t^2 + 12            for t in [0, 1]
 //         = -7 t^3 + 36 t^2 - 59 t + 30     for t in [1, 2]
 //         =    t^3 -  8 t^2 + 21 t - 18     for t in [2, 3]
 //  Source: R. Keys, "Cubic convolution interpolation for digital image processing", 1981: the
 //  cubic of six points. It is nearly Lanczos3, needs no sine, and is exact in integers.
 //  docs/image_pixels.md has the SSIM of the results beside Pillow's.
+//  `triangle` is 1 - t, `cubic` the same author's cubic of four points, with a = -0.5.
 
 #include "shale/image/filter_windows.hpp"
 
@@ -18,23 +19,45 @@ __extension__ typedef __int128 Wide;
 
 constexpr int kPlaceBits = 20;   // of positions, in samples
 constexpr int kKernelBits = 16;  // of t
-constexpr std::int64_t kSupport = 3;
 constexpr std::int64_t kOne = std::int64_t{1} << kPlaceBits;
 
-// 12 k(t) with 28 fractional bits. t^3 * 16 has at most 48 + 4 + 5 bits.
-std::int64_t kernel(std::int64_t t) {
+// 12 k(t) in [i, i + 1]: a t^3 + b t^2 + c t + d.
+struct KernelPiece {
+  std::int64_t a, b, c, d;
+};
+constexpr std::size_t kMostPieces = 3;
+struct Kernel {
+  std::int64_t support;  // pieces; beyond them it is 0
+  KernelPiece pieces[kMostPieces];
+};
+constexpr Kernel kSmooth = {3, {{16, -28, 0, 12}, {-7, 36, -59, 30}, {1, -8, 21, -18}}};
+constexpr Kernel kTriangle = {1, {{0, 0, -12, 12}}};
+constexpr Kernel kCubic = {2, {{18, -30, 0, 12}, {-6, 30, -48, 24}}};
+constexpr Kernel kNearest = {0, {}};
+
+const Kernel& kernel_of(const FilterAxis& axis) {
+  switch (axis.kernel) {
+    case FilterKernel::triangle:
+      return kTriangle;
+    case FilterKernel::cubic:
+      return kCubic;
+    case FilterKernel::nearest:
+      return kNearest;
+    case FilterKernel::smooth:
+      break;
+  }
+  return kSmooth;
+}
+
+// 12 k(t) with 28 fractional bits. t^3 * a has at most 48 + 4 + 5 bits.
+std::int64_t value_at(const Kernel& kernel, std::int64_t t) {
   constexpr int kDown = 3 * kKernelBits - 28;
-  constexpr auto kTwo = std::int64_t{2} << kKernelBits;
+  const std::int64_t piece = t >> kKernelBits;
+  if (piece >= kernel.support) return 0;
+  const auto& [a, b, c, d] = kernel.pieces[piece];
   const std::int64_t t2 = t * t, t3 = t2 * t;
-  const auto cubic = [&](std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) {
-    return (a * t3 + (b * t2 << kKernelBits) + (c * t << 2 * kKernelBits) +
-            (d << 3 * kKernelBits)) >>
-           kDown;
-  };
-  if (t < kTwo / 2) return cubic(16, -28, 0, 12);
-  if (t < kTwo) return cubic(-7, 36, -59, 30);
-  if (t < kTwo + kTwo / 2) return cubic(1, -8, 21, -18);
-  return 0;
+  return (a * t3 + (b * t2 << kKernelBits) + (c * t << 2 * kKernelBits) + (d << 3 * kKernelBits)) >>
+         kDown;
 }
 
 // Samples of the source for one step of the output, at least 1, with kPlaceBits.
@@ -79,7 +102,8 @@ void quantize(const std::vector<std::int64_t>& values, std::int64_t sum, std::in
 }  // namespace
 
 std::uint64_t window_samples(const FilterAxis& axis) {
-  const auto reach = static_cast<std::uint64_t>(stretch_of(axis) * kSupport >> kPlaceBits) + 1;
+  const auto reach =
+      static_cast<std::uint64_t>(stretch_of(axis) * kernel_of(axis).support >> kPlaceBits) + 1;
   const std::uint64_t most = std::min<std::uint64_t>(2 * reach + 1, axis.source_samples);
   return (most + FilterWindows::kWeightGroup - 1) / FilterWindows::kWeightGroup *
          FilterWindows::kWeightGroup;
@@ -96,7 +120,16 @@ FilterWindows make_filter_windows(const FilterAxis& axis) {
   windows.begin.resize(axis.outputs);
   windows.count.resize(axis.outputs);
   windows.weights.resize(windows.weights_each * axis.outputs);
-  const std::int64_t stretch = stretch_of(axis), reach = stretch * kSupport;
+  if (axis.kernel == FilterKernel::nearest) {
+    windows.begin = nearest_samples(axis);
+    for (std::uint32_t output = 0; output < axis.outputs; ++output) {
+      windows.count[output] = 1;
+      windows.weights[output * windows.weights_each] = std::int16_t{1} << kWeightBits;
+    }
+    return windows;
+  }
+  const Kernel& kernel = kernel_of(axis);
+  const std::int64_t stretch = stretch_of(axis), reach = stretch * kernel.support;
   const std::int64_t inverse = (std::int64_t{1} << (kPlaceBits + 32)) / stretch;
   const std::int64_t last = std::int64_t{axis.source_samples} - 1;
   std::vector<std::int64_t> values;
@@ -112,7 +145,7 @@ FilterWindows make_filter_windows(const FilterAxis& axis) {
       const std::int64_t distance = (x << kPlaceBits) - middle;
       const std::int64_t t =
           ((distance < 0 ? -distance : distance) * inverse) >> (kPlaceBits + 32 - kKernelBits);
-      const std::int64_t value = kernel(t);
+      const std::int64_t value = value_at(kernel, t);
       if (value == 0 && values.empty() && x < to) {
         from = x + 1;
         continue;

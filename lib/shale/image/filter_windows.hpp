@@ -6,6 +6,15 @@
 
 namespace shale {
 
+/// What a filter weighs samples by. All are stretched when the image shrinks, so that nothing
+/// aliases, but `nearest`, which takes one sample.
+enum class FilterKernel {
+  smooth,    ///< six points, nearly Lanczos3: what `shale convert` scales by
+  triangle,  ///< two points: Pillow's BILINEAR, torchvision's antialiased bilinear
+  cubic,     ///< four points, a = -0.5: Pillow's BICUBIC
+  nearest,   ///< the sample that contains the center: Pillow's NEAREST
+};
+
 /// One axis of a plane on its way to another size, in exact positions: the samples' edges are what
 /// is mapped, not the sizes of planes, which codecs pad.
 /// Output i has its center at (first2 + i * step2) / 2 pixels of the scaled image, which is
@@ -16,11 +25,12 @@ struct FilterAxis {
   std::uint64_t ratio_num = 1, ratio_den = 1;
   std::int64_t first2 = 1, step2 = 2;
   std::uint32_t outputs = 0;
+  FilterKernel kernel = FilterKernel::smooth;
 };
 
 /// For each output the run of source samples that it is made of, and their weights: 16384 in sum.
-/// The kernel is piecewise cubic in integer arithmetic (filter_windows.cpp), stretched when the
-/// image shrinks, so that nothing aliases, and renormalized where it reaches beyond an edge.
+/// The kernel is piecewise cubic in integer arithmetic (filter_windows.cpp) and renormalized where
+/// it reaches beyond an edge.
 /// All outputs have the same number of weights: some are zero, and their samples may lie beyond the
 /// source's last one.
 struct FilterWindows {

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <jerror.h>
 
+#include "shale/image/header_facts.hpp"
+
 namespace shale {
 namespace {
 
@@ -115,6 +117,49 @@ bool is_unsupported_jpeg(int message_code) {
 bool is_out_of_memory(int message_code) {
   constexpr int kCodes[] = {JERR_NO_BACKING_STORE, JERR_OUT_OF_MEMORY};
   return is_one_of(message_code, kCodes);
+}
+
+unsigned dct_size_of(const jpeg_component_info& component) {
+#if JPEG_LIB_VERSION >= 70
+  return static_cast<unsigned>(component.DCT_h_scaled_size);
+#else
+  return static_cast<unsigned>(component.DCT_scaled_size);
+#endif
+}
+
+unsigned least_dct_size(const jpeg_decompress_struct& state) {
+#if JPEG_LIB_VERSION >= 70
+  return static_cast<unsigned>(state.min_DCT_h_scaled_size);
+#else
+  return static_cast<unsigned>(state.min_DCT_scaled_size);
+#endif
+}
+
+ImageFault jpeg_fault(const JpegDecompressor& decompressor, std::uint64_t limit_bytes) {
+  if (is_out_of_memory(decompressor.message_code)) {
+    return {ImageFaultCode::too_large,
+            fmt::format("is too large: its JPEG coefficients take more than the {} bytes allowed",
+                        limit_bytes)};
+  }
+  if (is_unsupported_jpeg(decompressor.message_code))
+    return unsupported("JPEG: {}", decompressor.message.data());
+  return damaged("does not decode as JPEG: {}", decompressor.message.data());
+}
+
+std::optional<ImageFault> open_jpeg(JpegDecompressor& decompressor, Bytes jpeg,
+                                    const ImageInfo& info, std::uint64_t limit_bytes) {
+  decompressor.limit_scans();
+  decompressor.limit_memory(limit_bytes);
+  decompressor.set_source(jpeg);
+  const bool was_read = guarded(decompressor, [](jpeg_decompress_struct& state) {
+    while (jpeg_read_header(&state, FALSE) == JPEG_HEADER_TABLES_ONLY) {
+    }
+  });
+  if (!was_read) return jpeg_fault(decompressor, limit_bytes);
+  const jpeg_decompress_struct& state = decompressor.state;
+  if (state.image_width == info.width && state.image_height == info.height) return std::nullopt;
+  return damaged("JPEG of {} x {}, its first frame header says {} x {}", state.image_width,
+                 state.image_height, info.width, info.height);
 }
 
 }  // namespace shale

@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdio>  // jpeglib.h needs FILE and does not include it
 #include <functional>
+#include <optional>
 
 #include <jpeglib.h>
 
 #include "shale/base/bytes.hpp"
+#include "shale/image/image_info.hpp"
 
 namespace shale {
 
@@ -51,5 +53,17 @@ struct JpegDecompressor {
 [[nodiscard]] bool is_unsupported_jpeg(int message_code);
 /// True if limit_memory() (or the machine) objected.
 [[nodiscard]] bool is_out_of_memory(int message_code);
+/// What libjpeg objected to; `limit_bytes` is that of limit_memory().
+[[nodiscard]] ImageFault jpeg_fault(const JpegDecompressor& decompressor,
+                                    std::uint64_t limit_bytes);
+
+/// Reads everything up to the header, with both limits, and checks it against what was probed.
+[[nodiscard]] std::optional<ImageFault> open_jpeg(JpegDecompressor& decompressor, Bytes jpeg,
+                                                  const ImageInfo& info, std::uint64_t limit_bytes);
+
+/// Samples per side of a decoded block of a component, and of the component that has the fewest:
+/// known once decompression has started.
+[[nodiscard]] unsigned dct_size_of(const jpeg_component_info& component);
+[[nodiscard]] unsigned least_dct_size(const jpeg_decompress_struct& state);
 
 }  // namespace shale

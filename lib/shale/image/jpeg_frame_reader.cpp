@@ -34,22 +34,6 @@ unsigned dct_size_for(const ImageGeometry& plan) {
 
 unsigned factor_of(unsigned most, unsigned own) { return most >= 2 * own ? 2 : 1; }
 
-unsigned dct_size_of(const jpeg_component_info& component) {
-#if JPEG_LIB_VERSION >= 70
-  return static_cast<unsigned>(component.DCT_h_scaled_size);
-#else
-  return static_cast<unsigned>(component.DCT_scaled_size);
-#endif
-}
-
-unsigned least_dct_size(const jpeg_decompress_struct& state) {
-#if JPEG_LIB_VERSION >= 70
-  return static_cast<unsigned>(state.min_DCT_h_scaled_size);
-#else
-  return static_cast<unsigned>(state.min_DCT_scaled_size);
-#endif
-}
-
 struct Sampling {
   unsigned across, down, most_across, most_down, dct_size;
 };
@@ -79,7 +63,7 @@ struct PlaneScalers {
 bool is_like(const FilterAxis& a, const FilterAxis& b) {
   return a.source_samples == b.source_samples && a.ratio_num == b.ratio_num &&
          a.ratio_den == b.ratio_den && a.first2 == b.first2 && a.step2 == b.step2 &&
-         a.outputs == b.outputs;
+         a.outputs == b.outputs && a.kernel == b.kernel;
 }
 
 void make_scalers(PlaneScalers& made, const jpeg_decompress_struct& state,
@@ -157,34 +141,6 @@ void read_rows(jpeg_decompress_struct& state, const Take& take) {
     }
   }
   jpeg_finish_decompress(&state);
-}
-
-ImageFault fault_of(const JpegDecompressor& decompressor, std::uint64_t limit_bytes) {
-  if (is_out_of_memory(decompressor.message_code)) {
-    return {ImageFaultCode::too_large,
-            fmt::format("is too large: its JPEG coefficients take more than the {} bytes allowed",
-                        limit_bytes)};
-  }
-  if (is_unsupported_jpeg(decompressor.message_code))
-    return unsupported("JPEG: {}", decompressor.message.data());
-  return damaged("does not decode as JPEG: {}", decompressor.message.data());
-}
-
-// Everything up to the header, checked against what was probed.
-std::optional<ImageFault> open_jpeg(JpegDecompressor& decompressor, Bytes jpeg,
-                                    const ImageInfo& info, std::uint64_t limit_bytes) {
-  decompressor.limit_scans();
-  decompressor.limit_memory(limit_bytes);
-  decompressor.set_source(jpeg);
-  const bool was_read = guarded(decompressor, [](jpeg_decompress_struct& state) {
-    while (jpeg_read_header(&state, FALSE) == JPEG_HEADER_TABLES_ONLY) {
-    }
-  });
-  if (!was_read) return fault_of(decompressor, limit_bytes);
-  const jpeg_decompress_struct& state = decompressor.state;
-  if (state.image_width == info.width && state.image_height == info.height) return std::nullopt;
-  return damaged("JPEG of {} x {}, its first frame header says {} x {}", state.image_width,
-                 state.image_height, info.width, info.height);
 }
 
 }  // namespace
@@ -268,7 +224,7 @@ JpegFrameResult read_jpeg_frame(Bytes jpeg, const ImageInfo& info, const ImageGe
     });
     if (was_decoded) result.frame = scaler.finish();
   }
-  if (!was_decoded) result.fault = fault_of(decompressor, coefficient_limit);
+  if (!was_decoded) result.fault = jpeg_fault(decompressor, coefficient_limit);
   return result;
 }
 
@@ -285,7 +241,7 @@ DecodedPicture decode_jpeg_exactly(Bytes bytes, const ImageInfo& info, std::uint
       ++y;
     });
   });
-  if (!was_decoded) return {.picture = {}, .fault = fault_of(decompressor, limit_bytes)};
+  if (!was_decoded) return {.picture = {}, .fault = jpeg_fault(decompressor, limit_bytes)};
   return {.picture = std::move(picture), .fault = {}};
 }
 
