@@ -17,6 +17,8 @@ COVERED_BY = {
     "image/image_metadata": ("tests/unit/image/test_image_work.cpp", "image work: EXIF is carried to the new JPEG, and reset where it was applied"),
     "image/image_rule": ("tests/unit/image/test_image_work.cpp", "image work: a JPEG stays a JPEG, a PNG a PNG, of the planned size"),
     "image/jpeg_frame_reader": ("tests/unit/image/test_image_work.cpp", "image work: a JPEG stays a JPEG, a PNG a PNG, of the planned size"),
+    "image/jpeg_view": ("tests/unit/image/test_image_view.cpp", "image view: the pixels of any box of every kind of JPEG are those of the whole image"),
+    "image/view_scaler": ("tests/unit/image/test_image_view.cpp", "image view: filters are those of Pillow within one level, at every SIMD level equally"),
     "image/jpeg_segments": ("tests/unit/image/test_image_work.cpp", "image work: metadata goes without decoding, the orientation stays"),
     "image/jpeg_shape": ("tests/unit/image/test_image_work.cpp", "image work: a JPEG stays a JPEG, a PNG a PNG, of the planned size"),
     "image/jpeg_writer": ("tests/unit/image/test_image_work.cpp", "image work: a JPEG stays a JPEG, a PNG a PNG, of the planned size"),

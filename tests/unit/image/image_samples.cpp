@@ -1,5 +1,6 @@
 #include "unit/image/image_samples.hpp"
 
+#include <cmath>
 #include <cstdio>  // jpeglib.h needs FILE and does not include it
 #include <cstdlib>
 #include <random>
@@ -14,6 +15,19 @@ std::vector<unsigned char> noise(std::size_t count) {
   std::mt19937 random(1);  // the same image in every run
   std::vector<unsigned char> bytes(count);
   for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(random());
+  return bytes;
+}
+
+std::vector<unsigned char> waves(std::size_t row_bytes, std::size_t rows) {
+  std::vector<unsigned char> bytes;
+  bytes.reserve(row_bytes * rows);
+  for (std::size_t y = 0; y < rows; ++y) {
+    for (std::size_t i = 0; i < row_bytes; ++i) {
+      const double across = double(i) / 61, down = double(y) / 17, turn = double(i % 3);
+      bytes.push_back(static_cast<unsigned char>(128 + 60 * std::sin(across + turn) +
+                                                 50 * std::cos(down - across / 3)));
+    }
+  }
   return bytes;
 }
 
@@ -75,12 +89,15 @@ std::string make_jpeg(const JpegRecipe& recipe) {
     state.scan_info = scans;
     state.num_scans = components;
   }
+  state.restart_in_rows = static_cast<int>(recipe.restart_rows);
   jpeg_start_compress(&state, TRUE);
   const std::size_t row_bytes = std::size_t{recipe.width} * static_cast<unsigned>(components);
-  std::vector<unsigned char> pixels = noise(row_bytes * (recipe.rows_differ ? recipe.height : 1));
+  const std::size_t rows_made = recipe.rows_differ || recipe.is_smooth ? recipe.height : 1;
+  std::vector<unsigned char> pixels =
+      recipe.is_smooth ? waves(row_bytes, rows_made) : noise(row_bytes * rows_made);
   while (state.next_scanline < state.image_height) {
-    unsigned char* row = pixels.data() + (recipe.rows_differ ? row_bytes * state.next_scanline : 0);
-    row[0] = static_cast<unsigned char>(state.next_scanline);
+    unsigned char* row = pixels.data() + (rows_made > 1 ? row_bytes * state.next_scanline : 0);
+    if (!recipe.is_smooth) row[0] = static_cast<unsigned char>(state.next_scanline);
     JSAMPROW rows[] = {row};
     jpeg_write_scanlines(&state, rows, 1);
   }

@@ -21,6 +21,8 @@ struct JpegRecipe {
   int luma_columns = 2, luma_rows = 2;  // blocks of luma a block of chroma: 4:2:0
   bool is_arithmetic = false;           // else Huffman
   bool rows_differ = false;             // else all rows are the same noise, but for one sample
+  bool is_smooth = false;               // waves instead of noise
+  unsigned restart_rows = 0;            // a restart marker after so many rows of MCUs
 };
 /// A noisy JPEG, compressed by libjpeg-turbo.
 [[nodiscard]] std::string make_jpeg(const JpegRecipe& recipe = {});

@@ -1,0 +1,163 @@
+//  Where an output's center lies, on one side of the image, if blocks are decoded as s of 8
+//  samples:
+//
+//    pixels    box.x + (i + 1/2) * box.width / width
+//    samples   that * s / 8 - first, first being the sample that holds the box's first pixel
+//
+//  as an axis: first2 = box.width * s + 2 * (box.x * s - 8 * first) * width,
+//  step2 = 2 * box.width * s, ratio 1 / (8 * width): exact in integers.
+
+#include "shale/image/image_view.hpp"
+
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/image/header_facts.hpp"
+#include "shale/image/jpeg_shape.hpp"
+#include "shale/image/jpeg_view.hpp"
+#include "shale/image/picture.hpp"
+#include "shale/image/plane_scaler.hpp"
+#include "shale/image/view_scaler.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::uint32_t kBlockSide = 8;
+
+// One side of a view.
+struct ViewSide {
+  std::uint32_t first = 0;  // sample
+  FilterAxis axis;
+};
+
+ViewSide side_of(std::uint32_t begin, std::uint32_t length, std::uint32_t outputs,
+                 FilterKernel kernel, unsigned dct_size) {
+  const std::uint64_t common = std::gcd(dct_size, kBlockSide);
+  const std::uint64_t num = dct_size / common, den = kBlockSide / common;
+  const std::uint64_t first = begin * num / den;
+  const std::uint64_t end = ((std::uint64_t{begin} + length) * num + den - 1) / den;
+  ViewSide side{.first = static_cast<std::uint32_t>(first), .axis = {}};
+  side.axis.source_samples = static_cast<std::uint32_t>(end - first);
+  side.axis.ratio_num = 1;
+  side.axis.ratio_den = den * outputs;
+  side.axis.first2 =
+      static_cast<std::int64_t>(length * num + 2 * (begin * num - den * first) * outputs);
+  side.axis.step2 = static_cast<std::int64_t>(2 * length * num);
+  side.axis.outputs = outputs;
+  side.axis.kernel = kernel;
+  return side;
+}
+
+ViewSide across_side(const ImageView& view, unsigned dct_size) {
+  return side_of(view.box.x, view.box.width, view.width, view.kernel, dct_size);
+}
+ViewSide down_side(const ImageView& view, unsigned dct_size) {
+  return side_of(view.box.y, view.box.height, view.height, view.kernel, dct_size);
+}
+
+// A single sample of a smaller scale is a mean of many: not what `nearest` takes.
+unsigned view_dct_size(const ImageView& view) {
+  if (!view.scaled_decoding || view.kernel == FilterKernel::nearest) return kBlockSide;
+  for (const unsigned size : {1U, 2U, 4U}) {
+    if (std::uint64_t{view.box.width} * size >= std::uint64_t{view.width} * kBlockSide &&
+        std::uint64_t{view.box.height} * size >= std::uint64_t{view.height} * kBlockSide) {
+      return size;
+    }
+  }
+  return kBlockSide;
+}
+
+void check_view(const ImageInfo& info, const ImageView& view) {
+  const PixelBox& box = view.box;
+  const bool is_within = box.width > 0 && box.height > 0 && box.x < info.width &&
+                         box.y < info.height && box.width <= info.width - box.x &&
+                         box.height <= info.height - box.y;
+  if (!is_within) {
+    throw Error(Code::bug, "a box of {} x {} pixels at {}, {} of an image of {} x {}", box.width,
+                box.height, box.x, box.y, info.width, info.height);
+  }
+  if (view.width == 0 || view.height == 0 || (view.channels != 1 && view.channels != 3)) {
+    throw Error(Code::bug, "a view of {} x {} pixels of {} channels", view.width, view.height,
+                view.channels);
+  }
+}
+
+ImageFault too_large_view(std::string text) {
+  return {ImageFaultCode::too_large, "is too large: " + std::move(text)};
+}
+
+ImageFault read_picture_view(Bytes image, const ImageInfo& info, const ImageView& view,
+                             const ViewTarget& target, SimdLevel level, std::uint64_t limit_bytes) {
+  const DecodedPicture decoded = decode_picture(image, info, false, limit_bytes);
+  if (!decoded.fault.empty()) return decoded.fault;
+  const Picture& picture = decoded.picture;
+  const PlaneFilter filter(across_side(view, kBlockSide).axis, down_side(view, kBlockSide).axis);
+  ViewScaler scaler(
+      filter,
+      {.stored_channels = picture.photo_channels(), .width = picture.width, .lead = view.box.x},
+      target, level);
+  for (std::uint64_t y = 0; y < view.box.height; ++y) {
+    photo_row(picture, view.box.y + y, scaler.row(y));
+    scaler.take_rows(y + 1);
+  }
+  return {};
+}
+
+}  // namespace
+
+ViewPlan plan_view(Bytes image, const ImageInfo& info, const ImageView& view,
+                   std::uint64_t limit_bytes) {
+  ViewPlan plan;
+  plan.fault = info.fault;
+  if (!plan.fault.empty()) return plan;
+  check_view(info, view);
+  const std::uint64_t pixels = std::uint64_t{info.width} * info.height;
+  const std::uint64_t result = std::uint64_t{view.width} * view.height;
+  if (pixels > kMostImagePixels || result > kMostImagePixels) {
+    plan.fault = too_large_view(fmt::format("{} x {} pixels, a result of {} x {}, {} are allowed",
+                                            info.width, info.height, view.width, view.height,
+                                            kMostImagePixels));
+    return plan;
+  }
+  if (info.type == ImageType::jpeg) {
+    const JpegShape shape = read_jpeg_shape(image);
+    if (!shape.objection.empty()) {
+      plan.fault = shape.is_supported ? damaged("does not decode as JPEG: {}", shape.objection)
+                                      : unsupported("JPEG: {}", shape.objection);
+      return plan;
+    }
+    plan.dct_size = view_dct_size(view);
+    plan.work_bytes = shape.decoder_bytes();
+  } else {
+    plan.work_bytes = picture_bytes(info);
+  }
+  plan.work_bytes += ViewScaler::memory_of(across_side(view, plan.dct_size).axis,
+                                           down_side(view, plan.dct_size).axis, info.width);
+  if (plan.work_bytes > limit_bytes) {
+    plan.fault = too_large_view(
+        fmt::format("{} x {} pixels take up to {} bytes to decode and filter, {} are allowed",
+                    info.width, info.height, plan.work_bytes, limit_bytes));
+  }
+  return plan;
+}
+
+ImageFault read_view(Bytes image, const ImageInfo& info, const ImageView& view,
+                     const ViewPlan& plan, std::span<std::byte> into, SimdLevel level) {
+  if (!plan.fault.empty()) throw Error(Code::bug, "an image is viewed that has a fault");
+  if (into.size() != view.size()) {
+    throw Error(Code::bug, "room of {} bytes for a view of {}", into.size(), view.size());
+  }
+  const ViewTarget target{.into = into, .channels = view.channels, .order = view.order};
+  if (info.type != ImageType::jpeg) {
+    return read_picture_view(image, info, view, target, level, plan.work_bytes);
+  }
+  const ViewSide across = across_side(view, plan.dct_size), down = down_side(view, plan.dct_size);
+  const PlaneFilter filter(across.axis, down.axis);
+  return read_jpeg_part(image, info,
+                        {.dct_size = plan.dct_size, .left = across.first, .top = down.first},
+                        filter, target, level, plan.work_bytes);
+}
+
+}  // namespace shale
