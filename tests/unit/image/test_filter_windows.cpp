@@ -8,8 +8,31 @@
 namespace shale::test {
 namespace {
 
-FilterAxis axis_of(std::uint32_t from, std::uint32_t to) {
-  return {.source_samples = from, .ratio_num = from, .ratio_den = to, .outputs = to};
+constexpr FilterKernel kKernels[] = {FilterKernel::smooth, FilterKernel::triangle,
+                                     FilterKernel::cubic, FilterKernel::nearest};
+
+FilterAxis axis_of(std::uint32_t from, std::uint32_t to,
+                   FilterKernel kernel = FilterKernel::smooth) {
+  return {
+      .source_samples = from, .ratio_num = from, .ratio_den = to, .outputs = to, .kernel = kernel};
+}
+
+// Weights add up to one, lie within the source, and are what filter_rows.cpp counts on.
+void check_weights(const FilterAxis& axis) {
+  const FilterWindows windows = make_filter_windows(axis);
+  CHECK(windows.weights_each <= window_samples(axis));
+  for (std::uint32_t i = 0; i < axis.outputs; ++i) {
+    int sum = 0, absolute = 0;
+    for (std::size_t k = 0; k < windows.weights_each; ++k) {
+      const int weight = windows.weights[i * windows.weights_each + k];
+      sum += weight;
+      absolute += std::abs(weight);
+      if (k >= windows.count[i]) CHECK(weight == 0);
+    }
+    CHECK(sum == 1 << kWeightBits);
+    CHECK(absolute < 1.7 * (1 << kWeightBits));
+    CHECK(windows.begin[i] + windows.count[i] <= axis.source_samples);
+  }
 }
 
 }  // namespace
@@ -22,30 +45,20 @@ TEST_CASE("filter windows: weights add up to one and do not reach far, at any re
                             {1U, 9U},
                             {9U, 1U},
                             {2U, 2U}}) {
-    const unsigned from = sides.first, to = sides.second;
-    CAPTURE(from);
-    const FilterWindows windows = make_filter_windows(axis_of(from, to));
-    CHECK(windows.weights_each <= window_samples(axis_of(from, to)));
-    for (std::uint32_t i = 0; i < to; ++i) {
-      int sum = 0, absolute = 0;
-      for (std::size_t k = 0; k < windows.weights_each; ++k) {
-        const int weight = windows.weights[i * windows.weights_each + k];
-        sum += weight;
-        absolute += std::abs(weight);
-        if (k >= windows.count[i]) CHECK(weight == 0);
-      }
-      CHECK(sum == 1 << kWeightBits);
-      CHECK(absolute < 1.7 * (1 << kWeightBits));
-      CHECK(windows.begin[i] + windows.count[i] <= from);
+    CAPTURE(sides.first);
+    for (const FilterKernel kernel : kKernels) {
+      check_weights(axis_of(sides.first, sides.second, kernel));
     }
   }
 }
 
 TEST_CASE("filter windows: an axis of the same size is the identity") {
-  const FilterWindows windows = make_filter_windows(axis_of(50, 50));
-  for (std::uint32_t i = 0; i < 50; ++i) {
-    CHECK(windows.begin[i] == i);
-    CHECK(windows.count[i] == 1);
+  for (const FilterKernel kernel : kKernels) {
+    const FilterWindows windows = make_filter_windows(axis_of(50, 50, kernel));
+    for (std::uint32_t i = 0; i < 50; ++i) {
+      CHECK(windows.begin[i] == i);
+      CHECK(windows.count[i] == 1);
+    }
   }
 }
 
