@@ -18,6 +18,7 @@ int fuzz_hdf5_scan(const std::uint8_t*, std::size_t);
 int fuzz_image_probe(const std::uint8_t*, std::size_t);
 int fuzz_inflate(const std::uint8_t*, std::size_t);
 int fuzz_journal(const std::uint8_t*, std::size_t);
+int fuzz_image_view(const std::uint8_t*, std::size_t);
 int fuzz_image_work(const std::uint8_t*, std::size_t);
 int fuzz_jpeg_rgb(const std::uint8_t*, std::size_t);
 int fuzz_list_elements(const std::uint8_t*, std::size_t);
@@ -55,6 +56,7 @@ constexpr NamedTarget kTargets[] = {
     {"fuzz_image_probe", fuzz_image_probe},
     {"fuzz_inflate", fuzz_inflate},
     {"fuzz_journal", fuzz_journal},
+    {"fuzz_image_view", fuzz_image_view},
     {"fuzz_image_work", fuzz_image_work},
     {"fuzz_jpeg_rgb", fuzz_jpeg_rgb},
     {"fuzz_list_elements", fuzz_list_elements},
