@@ -1,6 +1,6 @@
 """One shuffled epoch of a large dataset that is sorted by class, without decoding; prints rates and how well it was mixed, as JSON.
 
-shuffled_epochs.py WAY DATASET [--block 1MiB] [--buffer 256MiB] [--batch 256] [--threads 4] [--epochs 1] [--limit SAMPLES]
+shuffled_epochs.py WAY DATASET [--block 1MiB] [--buffer 256MiB] [--batch 256] [--threads CPUS] [--epochs 1] [--limit SAMPLES]
 shuffled_epochs.py make DATASET --limit SAMPLES      1000 classes in order, samples of 110 KB
 Ways: block, random (shale.torch.Loader), pread (one synchronous worker, at random), raw (the shards from their beginning, in pieces of
 --block, as many in flight as there are threads times reads of a batch, at most 64). bench/loader.py runs it.
@@ -109,7 +109,7 @@ def main():
     parser.add_argument("--block", default="1MiB")
     parser.add_argument("--buffer", default="256MiB")
     parser.add_argument("--batch", type=int, default=256)
-    parser.add_argument("--threads", type=int, default=4)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))  # as the loader's own default, up to 8
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--limit", type=int, default=0)
     arguments = parser.parse_args()

@@ -8,6 +8,7 @@ import weakref
 from typing import Any, Callable, Deque, Dict, List, NamedTuple, Sequence
 
 _SMALL = 64 << 10  # below it, torch's own memory is as good
+_STACKED_AT_ONCE = 4 << 20  # of values that are dropped as they are copied into a batch
 
 
 class BufferPool:
@@ -65,7 +66,10 @@ def empty_rows(count: int, shape: Sequence[int], dtype: Any, pool: BufferPool, l
 
 
 def stack(samples: List[Any], pool: BufferPool, leases: List[weakref.finalize], ready: Sequence[Rows] = ()) -> Any:
-    """A batch: of dictionaries a dictionary, of tuples a tuple, of anything else one column."""
+    """A batch: of dictionaries a dictionary, of tuples a tuple, of anything else one column.
+
+    `samples` is emptied, and what is copied into the batch is dropped a part after the other, so that a batch does not take its memory twice.
+    """
 
     def column(values: List[Any]) -> Any:
         for rows in ready:
@@ -75,10 +79,19 @@ def stack(samples: List[Any], pool: BufferPool, leases: List[weakref.finalize], 
 
     first = samples[0]
     if isinstance(first, dict):
-        return {name: column([sample[name] for sample in samples]) for name in first}
+        named = {name: [sample[name] for sample in samples] for name in first}
+        del first
+        samples.clear()
+        return {name: column(values) for name, values in named.items()}
     if isinstance(first, tuple):
-        return tuple([column(list(values)) for values in zip(*samples)])
-    return column(samples)
+        columns = list(map(list, zip(*samples)))
+        del first
+        samples.clear()
+        return tuple([column(values) for values in columns])
+    values = list(samples)
+    del first
+    samples.clear()
+    return column(values)
 
 
 def _column(values: List[Any], pool: BufferPool, leases: List[weakref.finalize]) -> Any:
@@ -98,7 +111,7 @@ def _column(values: List[Any], pool: BufferPool, leases: List[weakref.finalize])
         return _column(list(map(numpy.asarray, values)), pool, leases)
     if isinstance(first, numpy.ndarray):
         try:
-            values = [torch.from_numpy(value) for value in values] if _is_even(values) else values
+            values[:] = [torch.from_numpy(value) for value in values] if _is_even(values) else values
         except (TypeError, ValueError):
             return values  # a dtype that torch lacks, or a step below 0
         first = values[0]
@@ -107,8 +120,13 @@ def _column(values: List[Any], pool: BufferPool, leases: List[weakref.finalize])
     if first.requires_grad or first.device.type != "cpu":
         return torch.stack(values)
     out = pool.empty((len(values), *first.shape), first.dtype, leases)
-    stacked = torch.stack([value.as_subclass(torch.Tensor) for value in values], out=out)
-    return stacked.as_subclass(kind) if isinstance(first, torch.Tensor) and kind is not torch.Tensor and kind is type(first) else stacked
+    kind, at_once = type(first), max(1, _STACKED_AT_ONCE // max(1, first.nbytes))
+    del first
+    for begin in range(0, len(values), at_once):
+        part = slice(begin, begin + at_once)
+        torch.stack([value.as_subclass(torch.Tensor) for value in values[part]], out=out[part])
+        values[part] = [None] * len(values[part])
+    return out if kind is torch.Tensor else out.as_subclass(kind)
 
 
 _NUMBERS = {int: "int64", float: "float64", bool: "bool"}

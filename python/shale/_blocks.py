@@ -13,7 +13,8 @@ ReadRaw = Callable[[Sequence[int]], List[Any]]
 
 
 class Run:
-    """Samples [first, first + count). One thread reads them, others wait for it; each sample is given away once."""
+    """Samples [first, first + count). They are read before the step that opens the run is loaded; each sample is given away once, and then
+    no longer held."""
 
     def __init__(self, first: int, count: int) -> None:
         self.first, self.left = first, count

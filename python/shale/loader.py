@@ -89,11 +89,11 @@ class Loader:
         even_batches: all ranks have equally many samples in every step: samples of the beginning are repeated, as in
             ``DistributedSampler``. Default: True if the order is shuffled, else False, because repeated samples falsify a validation;
             some ranks may then have one batch less.
-        num_threads: default: the CPUs that the job may use, at most 8. 0: batches are loaded by the caller.
+        num_threads: default: the CPUs that the job may use, at most 8; for ``"block"`` one more reads. 0: batches are loaded by the caller.
         collate_fn: called with the list of samples of a batch, instead of stacking.
         transform: called with each sample, after the dataset's own transform; if it has a parameter ``seed``, with the seed of 64 bits of
             sample and epoch as well, which is the same with any number of threads and ranks.
-        prefetch_factor: batches that each thread loads ahead.
+        prefetch_factor: batches that each thread loads ahead. Default: 2; 1 for ``"block"``, whose open runs are read ahead already.
         pin_memory: pinned memory, for copies to a GPU; without CUDA it does nothing.
         rank, num_replicas: default: those of ``process_group`` or ``torch.distributed``, else of the environment, which is logged, else 0 and 1.
         shuffle_buffer: for ``"block"``: bytes of samples that are held, on average: a number, or a string such as ``"256MiB"``.
@@ -124,7 +124,7 @@ class Loader:
         num_threads: Optional[int] = None,
         collate_fn: Optional[Callable[[List[Any]], Any]] = None,
         transform: Optional[Callable[..., Any]] = None,
-        prefetch_factor: int = 2,
+        prefetch_factor: Optional[int] = None,
         pin_memory: bool = False,
         rank: Optional[int] = None,
         num_replicas: Optional[int] = None,
@@ -163,7 +163,8 @@ class Loader:
         self._sizes = {"shuffle_buffer": bytes_of(shuffle_buffer, "shuffle_buffer"), "shuffle_block": bytes_of(shuffle_block, "shuffle_block")}
         if self.shuffle == "block":
             self._choose_blocks()
-        self._ahead = max(1, self.num_threads) * at_least_one(prefetch_factor, "prefetch_factor")
+        for_each_thread = (1 if self.shuffle == "block" else 2) if prefetch_factor is None else at_least_one(prefetch_factor, "prefetch_factor")
+        self._ahead = max(1, self.num_threads) * for_each_thread
         self._pool = BufferPool(self._ahead + 2, _pins(flag(pin_memory, "pin_memory")))
         self._even_fields = self._sources.even_fields() if collate_fn is None else {}
         self._skipped: Dict[int, SkippedSample] = {}
@@ -246,7 +247,8 @@ class Loader:
         if running is not None and running.is_running_elsewhere():
             raise UsageError("the loader was being iterated when this process was forked; make one loader in each process, or fork before the iteration")
         place = self._place = _Place(self._next.epoch, self._next.begin)
-        ahead = LoadedAhead(self._steps(place.epoch, place.begin), self._load, self.num_threads, self._ahead)
+        prepare = self._read_runs_of if self.shuffle == "block" else None
+        ahead = LoadedAhead(self._steps(place.epoch, place.begin), self._load, self.num_threads, self._ahead, prepare)
         self._running = weakref.ref(ahead)
         return _Iteration(self, place, ahead)
 
@@ -289,27 +291,37 @@ class Loader:
                 every = numpy.concatenate([numbers[own], numpy.array(more, numpy.int64)])
                 yield _Step(epoch, at + count, self._steps_of(size - at - count) == 0, positions, every, runs, to_read)
 
+    def _read_runs_of(self, step: _Step) -> None:
+        if step.to_read:
+            read_runs(step.to_read, self._sources.read_raw)
+
     def _load(self, step: _Step) -> tuple:
         """(batch, leases of its memory, samples seen, whether it is the last)."""
         leases: List[weakref.finalize] = []
-        samples, ready = self._samples_of(step, leases)
-        if self._transform is not None:
-            seeds = self._seeds(step)
-            for place, sample in enumerate(samples):
-                samples[place] = self._transformed(sample, int(step.numbers[place]), None if seeds is None else int(seeds[place]))
+        numbers = step.numbers.tolist()
+        seeds = self._seeds(step)
+        if step.runs:
+            # One after the other, so that of each sample only what the transform makes of it is held.
+            ready: Sequence[Rows] = ()
+            samples = [self._transformed(self._one(step, place, number), number, seeds[place]) for place, number in enumerate(numbers)]
+        else:
+            samples, ready = self._samples_of(step, numbers, leases)
+            for place, number in enumerate(numbers):
+                samples[place] = self._transformed(samples[place], number, seeds[place])
         if self.as_tuple is not None:
             samples = [_tuple_of(sample, self.as_tuple) for sample in samples]
         batch = stack(samples, self._pool, leases, ready) if self._collate is None else self._collate(samples)
         return batch, leases, step.seen, step.is_last
 
-    def _seeds(self, step: _Step) -> Any:
+    def _seeds(self, step: _Step) -> Sequence[Optional[int]]:
         if not self._takes_seed:
-            return None
+            return [None] * len(step.numbers)
         # With replacement a sample may come twice in an epoch: there each position has a seed.
-        return sample_seeds(self.seed, step.epoch, step.numbers if self._draw.draws_once else step.positions)
+        return sample_seeds(self.seed, step.epoch, step.numbers if self._draw.draws_once else step.positions).tolist()  # type: ignore[no-any-return]
 
     def _transformed(self, sample: Any, number: int, seed: Optional[int]) -> Any:
-        assert self._transform is not None
+        if self._transform is None:
+            return sample
         try:
             return self._transform(sample) if seed is None else self._transform(sample, seed=seed)
         except Exception as error:
@@ -318,12 +330,8 @@ class Loader:
                 error.add_note(f"in the transform of sample {row} of {self._sources.name(which)}")
             raise
 
-    def _samples_of(self, step: _Step, leases: List[weakref.finalize]) -> Tuple[List[Any], Sequence[Rows]]:
+    def _samples_of(self, step: _Step, numbers: List[int], leases: List[weakref.finalize]) -> Tuple[List[Any], Sequence[Rows]]:
         """The samples, and what is read to where the batch has it already."""
-        numbers = step.numbers.tolist()
-        if step.runs:
-            read_runs(step.to_read, self._sources.read_raw)
-            return [self._one(step, place, number) for place, number in enumerate(numbers)], ()
         try:
             if not self._even_fields:
                 return self._sources.read(numbers), ()

@@ -15,6 +15,7 @@ import shale
 import torch
 from conftest import run_shale
 from loader_sets import packed
+from shale._epoch_threads import LoadedAhead
 from shale.torch import Loader
 
 ROWS = 203
@@ -175,6 +176,54 @@ def test_an_exception_of_a_transform_comes_at_its_batch(small, threads, error):
         next(batches)
     assert loader.state_dict()["samples_seen"] == 32
     assert next(batches, "over") == "over"
+    wait_until_no_threads()
+
+
+@pytest.mark.parametrize("threads", [0, 1, 4])
+def test_an_error_of_reading_runs_comes_at_its_batch(small, threads):
+    loader = Loader(small, 16, shuffle="block", shuffle_block="4KiB", shuffle_buffer="24KiB", num_threads=threads)
+    expected = labels(loader)[: 3 * 16]
+    loader.set_epoch(0)
+    raw, calls = loader._sources.read_raw, []
+
+    def fails(numbers):
+        calls.append(threading.current_thread().name)
+        if len(calls) == 4:
+            raise OSError("the disk is gone")
+        return raw(numbers)
+
+    loader._sources.read_raw = fails
+    batches = iter(loader)
+    assert [row for _ in range(3) for row in next(batches)["label"].tolist()] == expected
+    with pytest.raises(OSError, match="the disk is gone"):
+        next(batches)
+    assert loader.state_dict()["samples_seen"] == 48 and next(batches, "over") == "over"
+    assert calls == 4 * ["shale-loader-ahead" if threads else "MainThread"]
+    wait_until_no_threads()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_steps_that_were_prepared_before_the_end_or_an_error_are_loaded(fails):
+    made = threading.Event()
+
+    def prepare(step):
+        if fails and step == 3:
+            raise ValueError("at 3")
+
+    def load(step):
+        made.wait()
+        with ahead._shared.changed:  # all others are prepared by then
+            assert ahead._shared.changed.wait_for(lambda: ahead._shared.is_over, 60)
+        return step
+
+    ahead = LoadedAhead(iter(range(4)), load, 1, 10, prepare)
+    made.set()
+    assert [next(ahead) for _ in range(3)] == [0, 1, 2]
+    if fails:
+        with pytest.raises(ValueError, match="at 3"):
+            next(ahead)
+    else:
+        assert list(ahead) == [3]
     wait_until_no_threads()
 
 
