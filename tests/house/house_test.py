@@ -40,7 +40,7 @@ ROOMS = {
     "datasets": "base io data format shards",
     "encoding": "base io data format flow image shards",
     "sampling": "base io flow arrays",
-    "loading": "base io data format flow shards datasets",
+    "loading": "base io data format flow image shards datasets",
     "sources": "base io data wire format flow image shards arrays datasets encoding sampling",
     "verify": "base io data format flow image shards datasets encoding sources",
     "ops": "base io data wire format flow image shards arrays datasets encoding sampling loading sources verify",
