@@ -1,5 +1,6 @@
-"""Images with files beside them, and folders that are joined, killed at steps: the same command continues to the same bytes."""
+"""Images with files beside them, or with rows of metadata, and folders that are joined, killed at steps: the same command continues to the same bytes."""
 
+import json
 import unittest
 
 from fault_case import IN_MEMORY
@@ -24,6 +25,24 @@ class KilledPairs(StepsCase):
 
         self.kill_at_steps(command, most=12)
         self.assertEqual((out / "skipped.csv").read_text().count("missing-partner"), 1)
+        self.ok("verify", out, "--against", photos, "--deep")
+
+    def test_metadata(self):
+        photos = make_photos(self.folder / "in", 24, sides=(20, 60))
+        images = sorted(photos.rglob("*.*"))
+        rows = [
+            json.dumps({"file_name": str(image.relative_to(photos)), "caption": "text %d" % number, "score": number / 4})
+            for number, image in enumerate(images)
+            if number != 7
+        ]
+        write(photos / "metadata.jsonl", "\n".join(rows).encode())
+        out = self.place / "out"
+
+        def command(jobs, memory):
+            return ["convert", photos, out, "--to", "record", "--shuffle", "--jobs", jobs, "--memory", memory, "--shard-samples", 7]
+
+        self.kill_at_steps(command, most=12)
+        self.assertEqual((out / "skipped.csv").read_text().count("missing-row"), 1)
         self.ok("verify", out, "--against", photos, "--deep")
 
     def test_folders_that_are_joined(self):

@@ -94,6 +94,22 @@ class RefusedContinuations(FaultCase):
         with self.untouched(self.out):
             self.refused(*self.command(one), says=["the key is not unique"])
 
+    def test_metadata_that_has_changed_is_noticed(self):
+        """Also with a cell of the same size: not one shard has the old rows beside the new."""
+        metadata = self.photos / "metadata.csv"
+        rows = [f"{path.relative_to(self.photos)},{number:03}" for number, path in enumerate(sorted(self.photos.rglob("*.*")))]
+        write(metadata, "\n".join(["file_name,number", *rows]).encode())
+        self.stop_halfway(self.photos)
+        content = metadata.read_bytes()
+        metadata.write_bytes(content.replace(b",000", b",999"))
+        with self.untouched(self.out):
+            self.refused(*self.command(self.photos), code=1, says=["input fingerprint", "--overwrite"])
+            self.refused(*self.command(self.photos), "--pairs", "off", code=1, says=["metadata"])
+        # Another time, the same rows: the run goes on.
+        metadata.write_bytes(content)
+        self.finishes(*self.command(self.photos))
+        self.ok("verify", self.out, "--against", self.photos)
+
     def test_lists_that_were_changed_or_lost_are_named(self):
         for path in sorted(self.photos.rglob("*.png"))[:3]:
             path.write_bytes(path.read_bytes()[:-8])

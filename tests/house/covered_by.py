@@ -7,6 +7,8 @@ COVERED_BY = {
     "sources/folder_entry": ("tests/unit/sources/test_folder_source.cpp", "folder source: classes come bytewise"),
     "sources/source_totals": ("tests/unit/sources/test_folder_source.cpp", "folder source: what is known before the first sample"),
     "sources/joined_folders": ("tests/cli/cases/convert_folders.txt", "mask=cats/other.txt,no sample has its name"),
+    "sources/metadata_file": ("tests/unit/sources/test_metadata_rows.cpp", "what cannot be right is an error that names the row"),
+    "sources/metadata_labels": ("tests/cli/cases/convert_metadata.txt", "given by --labels"),
     "sources/named_folder": ("tests/unit/sources/test_named_folders.cpp", "named folders: names and folders in their order"),
     "sources/label_join": ("tests/cli/cases/convert_label_files.txt", "names two files"),
     "sources/listing_facts": ("tests/unit/sources/test_stored_listing.cpp", "listing: what was written is read, twice, with what is ignored"),

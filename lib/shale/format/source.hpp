@@ -110,6 +110,7 @@ struct SourceInfo {
   std::string hidden;         ///< that conversion's policy; empty: the input is not a dataset
   std::string suffixes;       ///< of the files that the samples were made from; empty: images
   std::string pairs;          ///< suffixes of the files that became further fields: "json,txt"
+  std::string metadata;       ///< what came from rows of metadata.csv: kMetadataOption; empty: none
   std::string folders;        ///< names of the folders that samples are joined from: "image,mask"
   /// Of a folder: when the last one of its files was modified, in nanoseconds since 1970; else 0.
   std::int64_t modified_ns = 0;

@@ -131,7 +131,7 @@ void refuse_other_fields(const std::string& output, const Schema& was, const Sou
   if (was.fields != is.fields) {
     throw cannot_append(output, fmt::format("its fields are {}, those of the input {}",
                                             fields_of(was), fields_of(is)))
-        .hint(input.pairs.empty()
+        .hint(input.pairs.empty() && input.metadata.empty()
                   ? "choose another output, or the same fields in the same order (--fields)"
                   : "choose another output, or pass --pairs off to leave out the files beside the "
                     "images");

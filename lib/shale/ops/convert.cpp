@@ -39,6 +39,7 @@
 #include "shale/shards/work_folder.hpp"
 #include "shale/sources/class_table.hpp"
 #include "shale/sources/file_pairs.hpp"
+#include "shale/sources/metadata_rows.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/sources/tar_stream.hpp"
 
@@ -71,8 +72,9 @@ void refuse_too_many_skipped(const ConvertRequest& request, const SourceInfo& so
 // The files beside the images are taken now, and nobody asked for them.
 bool is_new_pairs(const Manifest& was, const Manifest& wanted, const ConvertRequest& request) {
   const auto has_pairs = [](const Manifest& manifest) {
-    return std::ranges::any_of(manifest.options,
-                               [](const auto& option) { return option.first == kPairsOption; });
+    return std::ranges::any_of(manifest.options, [](const auto& option) {
+      return option.first == kPairsOption || option.first == kMetadataOption;
+    });
   };
   return !request.asks_for_pairs && has_pairs(wanted) && !has_pairs(was);
 }

@@ -6,6 +6,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/sources/class_table.hpp"
 #include "shale/sources/file_pairs.hpp"
+#include "shale/sources/metadata_rows.hpp"
 #include "shale/sources/named_folder.hpp"
 #include "shale/sources/sample_choice.hpp"
 #include "shale/sources/sought_files.hpp"
@@ -65,6 +66,7 @@ Identity shaping_options(const ConvertRequest& request, const SourceInfo& source
   options.emplace_back("hidden", source.hidden.empty() ? name_of(request.hidden) : source.hidden);
   if (!source.suffixes.empty()) options.emplace_back(kSuffixesOption, source.suffixes);
   if (!source.pairs.empty()) options.emplace_back(kPairsOption, source.pairs);
+  if (!source.metadata.empty()) options.emplace_back(kMetadataOption, source.metadata);
   if (!source.folders.empty()) options.emplace_back(kFoldersOption, source.folders);
   if (const std::string fields = image_fields_text(source.image_fields); !fields.empty())
     options.emplace_back(kImageFieldsOption, fields);
@@ -160,6 +162,10 @@ std::optional<std::string> first_difference(const Identity& was, const Identity&
     return fmt::format("{} before, {} now",
                        has(was, kPairsOption) ? "files with their partners" : "files alone",
                        has(is, kPairsOption) ? "files with their partners" : "files alone");
+  if (has(was, kMetadataOption) != has(is, kMetadataOption))
+    return fmt::format("{} before, {} now",
+                       has(was, kMetadataOption) ? "files with their metadata" : "files alone",
+                       has(is, kMetadataOption) ? "files with their metadata" : "files alone");
   if (has(was, kFoldersOption) != has(is, kFoldersOption))
     return fmt::format("{} before, {} now",
                        has(was, kFoldersOption) ? "several folders" : "one input",

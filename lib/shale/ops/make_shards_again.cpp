@@ -18,6 +18,7 @@
 #include "shale/shards/naming.hpp"
 #include "shale/sources/frames_source.hpp"
 #include "shale/sources/list_source.hpp"
+#include "shale/sources/metadata_rows.hpp"
 #include "shale/sources/named_folders.hpp"
 #include "shale/sources/numbered_source.hpp"
 #include "shale/sources/open_input.hpp"
@@ -131,6 +132,7 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
   if (is_of_files) made.suffixes = option_of(manifest, kSuffixesOption);
   made.pairs = PairPolicy::off;
   if (is_folder) made.pair_suffixes = option_of(manifest, kPairsOption);
+  made.takes_metadata = is_folder && !option_of(manifest, kMetadataOption).empty();
   const std::string on_error = option_of(manifest, "on_error");
   made.on_error = on_error == "keep"   ? OnError::keep
                   : on_error == "fail" ? OnError::fail

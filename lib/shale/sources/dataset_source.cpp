@@ -16,6 +16,7 @@
 #include "shale/shards/naming.hpp"
 #include "shale/shards/open_shards.hpp"
 #include "shale/sources/file_pairs.hpp"
+#include "shale/sources/metadata_rows.hpp"
 #include "shale/sources/named_folder.hpp"
 #include "shale/sources/sought_files.hpp"
 
@@ -184,6 +185,7 @@ class DatasetSource final : public Source {
       if (option == "hidden") info_.hidden = value;
       if (option == kSuffixesOption) info_.suffixes = value;
       if (option == kPairsOption) info_.pairs = value;
+      if (option == kMetadataOption) info_.metadata = value;
       if (option == kFoldersOption) info_.folders = value;
     }
     info_.classes = manifest_.classes;

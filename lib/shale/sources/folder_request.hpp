@@ -74,6 +74,8 @@ struct FolderRequest {
   bool refuses_incomplete = false;
   PairPolicy pairs = PairPolicy::off;
   std::string pair_suffixes = {};  ///< only these, whatever `pairs` says: "json,txt"; empty: any
+  /// Rows of metadata.csv and metadata.jsonl (sources/metadata_rows) become fields.
+  bool takes_metadata = false;
   /// The folders whose files are joined with those of `root`, which is the first of them; empty:
   /// `root` alone. There are no pairs then.
   std::vector<NamedFolder> folders = {};

@@ -21,6 +21,8 @@
 #include "shale/sources/label_join.hpp"
 #include "shale/sources/label_list.hpp"
 #include "shale/sources/listing_facts.hpp"
+#include "shale/sources/metadata_labels.hpp"
+#include "shale/sources/metadata_rows.hpp"
 #include "shale/sources/odd_classes.hpp"
 #include "shale/sources/pending_file.hpp"
 #include "shale/sources/sought_files.hpp"
@@ -87,8 +89,8 @@ class FolderSource final : public Source {
     listing_.emplace(request_.stored_listing, request_.all_memory_bytes / 4,
                      request_.stop_if_asked);
     const ListingHead& head = listing_->head();
-    if (head.facts != listing_facts(request_)) {
-      if (request_.needs_listing) throw other_listing(head);
+    if (!is_of_listing(request_, head)) {
+      if (request_.needs_listing) throw other_listing(request_, head);
       listing_.reset();
       return false;
     }
@@ -100,30 +102,21 @@ class FolderSource final : public Source {
     info_.pairs = head.pairs;
     image_folders_ = head.image_folders;
     has_labels_ = head.has_labels;
+    has_metadata_ = !head.metadata_files.empty();
+    metadata_fields_ = head.metadata;
+    if (has_metadata_)
+      info_.metadata = head.has_metadata_labels ? kMetadataWithLabels : kMetadataFields;
     return true;
-  }
-
-  [[nodiscard]] Error other_listing(const ListingHead& head) const {
-    const auto wanted = listing_facts(request_);
-    std::string what = wanted.size() == head.facts.size() ? "version" : "ext";
-    for (std::size_t i = 0; i < std::min(wanted.size(), head.facts.size()); ++i) {
-      if (wanted[i] == head.facts[i]) continue;
-      what = wanted[i].first;
-      break;
-    }
-    return Error(Code::mismatch, "is the list of another input, or was made with other options: {}",
-                 what)
-        .at(request_.stored_listing)
-        .hint("pass the name of a file that does not exist: it is made");
   }
 
   void walk() {
     // Before anything is read: what changes in the meantime then has another stamp later.
     ListingHead head;
     head.facts = listing_facts(request_);
-    has_partners_ = request_.pairs != PairPolicy::off || !request_.pair_suffixes.empty() ||
-                    !request_.folders.empty();
-    if (has_partners_)
+    if (request_.takes_metadata && !tree_->archive())
+      metadata_.emplace(metadata_request(request_, sought_.field()));
+    if (request_.pairs != PairPolicy::off || !request_.pair_suffixes.empty() ||
+        !request_.folders.empty())
       pairs_.emplace(request_.scratch_folder, request_.memory_bytes / 4, request_.stop_if_asked);
     if (request_.without_labels) {
       list_unlabelled_files();
@@ -132,9 +125,12 @@ class FolderSource final : public Source {
     } else {
       list_labelled_files();
     }
+    if (leaves_metadata_) info_.notes.emplace_back(kMetadataInArchive);
     for (std::string& note : tree_->notes()) info_.notes.push_back(std::move(note));
+    if (metadata_) match_metadata();
+    if (unknown_class_ && info_.metadata != kMetadataWithLabels) throw Error(*unknown_class_);
     if (pairs_) match_partners();
-    if (!has_labels_ && !pairs_ && loose_files_ > 0) throw no_class_folders();
+    if (!has_labels_ && !has_metadata_ && !pairs_ && loose_files_ > 0) throw no_class_folders();
     ignored_.finish();
     if (!request_.new_listing.empty()) store_listing(std::move(head));
   }
@@ -147,6 +143,9 @@ class FolderSource final : public Source {
     head.pairs = info_.pairs;
     head.image_folders = image_folders_;
     head.has_labels = has_labels_;
+    head.metadata = metadata_fields_;
+    head.has_metadata_labels = info_.metadata == kMetadataWithLabels;
+    if (metadata_) head.metadata_files = metadata_->stamps();
     // What a kill left of an earlier one.
     std::error_code error;
     std::filesystem::remove(request_.new_listing, error);
@@ -170,6 +169,7 @@ class FolderSource final : public Source {
     if (!entry) return std::nullopt;
     ListedFile file = parse_folder_entry(*entry);
     if (pairs_) file.partners = pairs_->next();
+    if (metadata_) metadata_->next(file);
     return file;
   }
 
@@ -185,17 +185,20 @@ class FolderSource final : public Source {
     if (listing_) listing_->rewind();
     if (!listing_ || !is_in_order_) files_.rewind();
     if (pairs_) pairs_->rewind();
+    if (metadata_) metadata_->rewind();
   }
 
   [[nodiscard]] PendingSample pending_of(ListedFile file) const {
-    return pending_sample(std::move(file), {.root = request_.root,
-                                            .labels_file = request_.labels_file,
-                                            .pairs = info_.pairs,
-                                            .fields = info_.schema.fields.size(),
-                                            .has_labels = has_labels_,
-                                            .compares_times = listing_.has_value(),
-                                            .archive = tree_->archive(),
-                                            .folders = request_.folders});
+    return pending_sample(std::move(file),
+                          {.root = request_.root,
+                           .labels_file = request_.labels_file,
+                           .pairs = info_.pairs,
+                           .fields = info_.schema.fields.size(),
+                           .has_labels = has_labels_,
+                           .compares_times = listing_.has_value(),
+                           .archive = tree_->archive(),
+                           .folders = request_.folders,
+                           .metadata = has_metadata_ ? &metadata_fields_ : nullptr});
   }
 
   void ignore(std::string_view folder, std::string_view name, std::string_view reason) {
@@ -207,6 +210,43 @@ class FolderSource final : public Source {
   void add(std::uint32_t rank, std::string_view folder, const WalkedFile& file,
            std::optional<std::int64_t> label) {
     files_.add(folder_entry(rank, folder, file, label));
+  }
+
+  // False: it is a file like others.
+  bool add_metadata(std::string_view folder, std::string_view name) {
+    if (!is_metadata_name(name) || sought_.takes(name)) return false;
+    if (metadata_) metadata_->add_file(folder, name);
+    leaves_metadata_ = leaves_metadata_ || (request_.takes_metadata && !metadata_);
+    return metadata_.has_value();
+  }
+
+  // After the list of samples.
+  void match_metadata() {
+    metadata_->read([this](std::string_view folder, std::string_view name) {
+      ignore(folder, name, "no column file_name");
+    });
+    info_.notes.insert(info_.notes.end(), metadata_->notes().begin(), metadata_->notes().end());
+    if (!metadata_->has_files() || is_left_to_labels(request_, *metadata_, info_.notes))
+      return metadata_.reset();
+    while (const std::optional<std::string_view> entry = files_.next()) {
+      request_.stop_if_asked();
+      metadata_->add_sample(parse_folder_entry(*entry).path);
+    }
+    files_.rewind();
+    metadata_->match([this](const std::string& row) { ignore("", row, "a row without file"); });
+    has_metadata_ = true;
+    metadata_fields_ = metadata_->fields();
+    info_.metadata = metadata_->has_labels() ? kMetadataWithLabels : kMetadataFields;
+    info_.modified_ns = std::max(info_.modified_ns, metadata_->modified_ns());
+    if (request_.pairs == PairPolicy::automatic)
+      info_.notes.push_back(note_on_metadata(*metadata_, sought_.one()));
+    if (!metadata_->has_labels()) return;
+    has_labels_ = true;
+    std::optional<ClassTable> table = table_of_metadata(
+        request_, *metadata_,
+        [](const FolderRequest& train) { return open_folder(train)->info().classes; });
+    info_.classes = table ? table->names() : std::vector<std::string>();
+    metadata_->use_table(std::move(table));
   }
 
   void add_partner(std::string_view folder, const WalkedFile& file) {
@@ -291,6 +331,8 @@ class FolderSource final : public Source {
     }
     for (const PairField& field : pair_fields_of(info_.pairs))
       fields.push_back({.name = field.name, .kind = field.kind});
+    refuse_equal_fields(fields, metadata_fields_, request_.root);
+    fields.insert(fields.end(), metadata_fields_.begin(), metadata_fields_.end());
   }
 
   // Walks `folder` (relative to the root) and calls use(folder, file) on each image; counts
@@ -315,6 +357,7 @@ class FolderSource final : public Source {
         .enters = request_.enters};
     const WalkCounts counts = tree_->walk(folder, options, [&](const WalkedFile& file) {
       request_.stop_if_asked();
+      if (add_metadata(folder_of(file.directory), file.name)) return;
       if (!sought_.takes(file.name)) return add_partner(folder_of(file.directory), file);
       info_.modified_ns = std::max(info_.modified_ns, file.modified_ns);
       use(folder_of(file.directory), file);
@@ -328,6 +371,7 @@ class FolderSource final : public Source {
     // Files beside the class folders go to the list of ignored entries, however many there are.
     const auto keeps = [&](const FolderEntry& entry) {
       if (entry.is_directory) return true;
+      if (add_metadata("", entry.name)) return false;
       ignore("", entry.name, is_hidden(entry.name) ? "hidden" : "beside the class folders");
       if (sought_.takes(entry.name)) ++loose_files_;
       return false;
@@ -340,18 +384,21 @@ class FolderSource final : public Source {
         refuse_hidden_images(entry.name);
       }
     }
-    if (classes.empty() && loose_files_ > 0 && has_partners_) return list_flat_files();
+    if (classes.empty() && loose_files_ > 0 && (metadata_ || pairs_)) return list_flat_files();
     refuse_what_is_no_image_folder(classes);
     for (std::string& note : notes_on_classes(classes)) info_.notes.push_back(std::move(note));
     const ClassTable table = table_with(classes, request_.root);
     info_.classes = table.names();
     for (std::size_t rank = 0; rank < classes.size(); ++rank) {
       const std::optional<std::int64_t> label = table.label_of(classes[rank]);
-      if (!label)
-        throw unknown_class(request_, classes[rank], join_path(request_.root, classes[rank]));
+      if (!label) {
+        unknown_class_ =
+            unknown_class(request_, classes[rank], join_path(request_.root, classes[rank]));
+        if (!metadata_) throw Error(*unknown_class_);
+      }
       const std::uint64_t before = files_.count();
       walk_files(classes[rank], [&](const std::string& folder, const WalkedFile& file) {
-        add(static_cast<std::uint32_t>(rank), folder, file, *label);
+        add(static_cast<std::uint32_t>(rank), folder, file, label.value_or(0));
       });
       if (files_.count() == before && !request_.allow_empty)
         throw sought_.none_in_class(classes[rank], join_path(request_.root, classes[rank]),
@@ -388,30 +435,11 @@ class FolderSource final : public Source {
     if (classes.empty() && loose_files_ > 0) throw no_class_folders();
     if (classes.empty() && !request_.allow_empty) throw sought_.none_in(request_.root);
     if (!classes.empty() && std::all_of(classes.begin(), classes.end(), is_split_name))
-      throw splits(classes);
+      throw holds_splits(request_.root, classes, tree_->archive() != nullptr);
   }
 
-  [[nodiscard]] Error splits(const std::vector<std::string>& names) const {
-    const std::string one = join_path(
-        request_.root, std::count(names.begin(), names.end(), "train") > 0 ? "train" : names[0]);
-    return Error(Code::bad_content, "holds splits ({}), not classes",
-                 fmt::format("{}", fmt::join(names, ", ")))
-        .at(request_.root)
-        .hint(fmt::format(
-            "name one of them, {}; 'shale convert' of the {} itself makes a dataset of each in a "
-            "directory",
-            one, tree_->archive() ? "archive" : "folder"));
-  }
-
-  Error no_class_folders() const {
-    return sought_.none_in_classes(loose_files_, request_.root)
-        .hint(partial_pairs_.empty()
-                  ? fmt::format("pass --labels FILE (CSV: path,label), or move the {}s into one "
-                                "folder per class",
-                                sought_.one())
-                  : fmt::format("pass --labels FILE, or --pairs on to take the files with the same "
-                                "names: {}",
-                                partial_pairs_));
+  [[nodiscard]] Error no_class_folders() const {
+    return no_classes(sought_, loose_files_, request_.root, partial_pairs_);
   }
 
   void list_unlabelled_files() {
@@ -474,13 +502,8 @@ class FolderSource final : public Source {
     if (table) info_.classes = table->names();
     join_labels(found, join);
     if (unmatched > 0) {
-      info_.notes.push_back(fmt::format(
-          "{} of {} without {}: ignored{}", format_counted(unmatched, "row", "rows"),
-          printable(request_.labels_file), sought_.one(),
-          makes_table && has_other_classes
-              ? ", as are the classes that no image has; pass --classes-from to give several "
-                "inputs one class table"
-              : ""));
+      info_.notes.push_back(note_on_unmatched(unmatched, request_.labels_file, sought_.one(),
+                                              makes_table && has_other_classes));
     }
     finish_list();
   }
@@ -488,27 +511,21 @@ class FolderSource final : public Source {
   void finish_list() {
     files_.finish();
     if (files_.count() == 0 && !request_.allow_empty) throw sought_.none_in(request_.root);
-    if (loose_files_ > 0 && has_labels_) {
-      info_.notes.push_back(fmt::format(
-          "{} left out, as torchvision does",
-          format_counted(loose_files_, fmt::format("{} beside the class folders is", sought_.one()),
-                         fmt::format("{}s beside the class folders are", sought_.one()))));
-    }
-    if (cut_loops_ > 0) {
-      info_.notes.push_back(fmt::format("{} back to a folder above; such links are not followed",
-                                        format_counted(cut_loops_, "link leads", "links lead")));
-    }
+    if (loose_files_ > 0 && has_labels_)
+      info_.notes.push_back(note_on_loose_files(sought_, loose_files_));
+    if (cut_loops_ > 0) info_.notes.push_back(note_on_cut_loops(cut_loops_));
   }
 
   // One pass over the sorted list, before any shuffle.
   void sum_up() {
-    SourceTotals totals(info_.manifest.kind);
+    SourceTotals totals(info_.manifest.kind + text_of_fields(metadata_fields_));
     std::optional<ListedFile> largest;
     while (std::optional<ListedFile> file = next_file()) {
       request_.stop_if_asked();
       totals.add_file(file->path, file->bytes);
       for (const ListedPartner& partner : file->partners)
         totals.add_file(partner.suffix, partner.bytes);
+      if (has_metadata_) totals.add_file(file->row, file->row.size());
       if (totals.end_sample(file->has_label ? std::optional(file->label) : std::nullopt))
         largest = std::move(file);
     }
@@ -562,7 +579,11 @@ class FolderSource final : public Source {
   std::optional<ListingReader> listing_;  // instead of both
   bool is_in_order_ = true;               // files_ are those of the list, not shuffled
   std::optional<FilePairs> pairs_;        // beside files_, in their order
-  bool has_labels_ = true, has_partners_ = false;
+  std::optional<MetadataRows> metadata_;  // beside files_, in their order
+  std::vector<Field> metadata_fields_;
+  std::optional<Error> unknown_class_;  // a class folder that is none of the classes
+  bool has_metadata_ = false, leaves_metadata_ = false;
+  bool has_labels_ = true;
   std::string entry_, partial_pairs_, image_folders_;
   std::uint64_t loose_files_ = 0, cut_loops_ = 0;
 };

@@ -56,6 +56,7 @@ struct InputRequest {
   PairPolicy pairs = PairPolicy::automatic;
   bool asks_for_pairs = false;     ///< `pairs` was given: refused where it means nothing
   std::string pair_suffixes = {};  ///< FolderRequest has it
+  bool takes_metadata = false;     ///< whatever `pairs` says: FolderRequest has it
   bool refuses_incomplete = false;
   /// Of "-", a list of files: what stdin held, for this request and all that are copied from it.
   std::shared_ptr<StdinCopy> stdin_copy = std::make_shared<StdinCopy>();

@@ -1,11 +1,13 @@
 #include "shale/sources/listing_facts.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "shale/io/file_stamp.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/sources/class_table.hpp"
 #include "shale/sources/file_tree.hpp"
+#include "shale/sources/metadata_rows.hpp"
 #include "shale/sources/sought_files.hpp"
 
 namespace shale {
@@ -26,6 +28,28 @@ std::string yes_or_no(bool claim) { return claim ? "yes" : "no"; }
 
 }  // namespace
 
+Error other_listing(const FolderRequest& request, const ListingHead& head) {
+  const auto wanted = listing_facts(request);
+  std::string what = wanted.size() == head.facts.size() ? "version" : "ext";
+  for (std::size_t i = 0; i < std::min(wanted.size(), head.facts.size()); ++i) {
+    if (wanted[i] == head.facts[i]) continue;
+    what = wanted[i].first;
+    break;
+  }
+  if (wanted == head.facts) what = "rows of metadata";
+  return Error(Code::mismatch, "is the list of another input, or was made with other options: {}",
+               what)
+      .at(request.stored_listing)
+      .hint("pass the name of a file that does not exist: it is made");
+}
+
+bool is_of_listing(const FolderRequest& request, const ListingHead& head) {
+  return head.facts == listing_facts(request) &&
+         std::ranges::all_of(head.metadata_files, [&](const auto& file) {
+           return metadata_stamp(join_path(request.root, file.first)) == file.second;
+         });
+}
+
 std::vector<std::pair<std::string, std::string>> listing_facts(const FolderRequest& request) {
   std::error_code error;
   std::vector<std::pair<std::string, std::string>> facts = {
@@ -45,6 +69,7 @@ std::vector<std::pair<std::string, std::string>> listing_facts(const FolderReque
   if (request.pairs != PairPolicy::off)
     facts.emplace_back("pairs", std::to_string(static_cast<int>(request.pairs)));
   if (!request.pair_suffixes.empty()) facts.emplace_back("pairs of", request.pair_suffixes);
+  if (request.takes_metadata) facts.emplace_back("metadata", "yes");
   for (const NamedFolder& folder : request.folders)
     facts.emplace_back("folder of " + folder.field,
                        std::filesystem::weakly_canonical(folder.root, error).string());

@@ -7,6 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/shards/naming.hpp"
 
 namespace shale {
 namespace {
@@ -54,6 +56,53 @@ std::vector<std::string> notes_on_classes(const std::vector<std::string>& classe
                   "are not, convert only the image folder, with --labels",
                   fmt::join(images, ", ")));
   return notes;
+}
+
+Error holds_splits(const std::string& root, const std::vector<std::string>& names,
+                   bool is_archive) {
+  const std::string one =
+      join_path(root, std::count(names.begin(), names.end(), "train") > 0 ? "train" : names[0]);
+  return Error(Code::bad_content, "holds splits ({}), not classes",
+               fmt::format("{}", fmt::join(names, ", ")))
+      .at(root)
+      .hint(fmt::format(
+          "name one of them, {}; 'shale convert' of the {} itself makes a dataset of each in a "
+          "directory",
+          one, is_archive ? "archive" : "folder"));
+}
+
+Error no_classes(const SoughtFiles& sought, std::uint64_t loose_files, const std::string& root,
+                 const std::string& partial) {
+  return sought.none_in_classes(loose_files, root)
+      .hint(partial.empty()
+                ? fmt::format("pass --labels FILE (CSV: path,label), or move the {}s into one "
+                              "folder per class",
+                              sought.one())
+                : fmt::format("pass --labels FILE, or --pairs on to take the files with the same "
+                              "names: {}",
+                              partial));
+}
+
+std::string note_on_loose_files(const SoughtFiles& sought, std::uint64_t count) {
+  return fmt::format(
+      "{} left out, as torchvision does",
+      format_counted(count, fmt::format("{} beside the class folders is", sought.one()),
+                     fmt::format("{}s beside the class folders are", sought.one())));
+}
+
+std::string note_on_cut_loops(std::uint64_t count) {
+  return fmt::format("{} back to a folder above; such links are not followed",
+                     format_counted(count, "link leads", "links lead"));
+}
+
+std::string note_on_unmatched(std::uint64_t rows, const std::string& labels_file,
+                              std::string_view one, bool has_other_classes) {
+  return fmt::format("{} of {} without {}: ignored{}", format_counted(rows, "row", "rows"),
+                     printable(labels_file), one,
+                     has_other_classes
+                         ? ", as are the classes that no image has; pass --classes-from to give "
+                           "several inputs one class table"
+                         : "");
 }
 
 }  // namespace shale

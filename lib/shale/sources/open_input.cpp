@@ -226,7 +226,9 @@ FolderRequest folder_request(const InputRequest& request, const std::string& scr
       .key_column = request.key_column,
       .refuses_incomplete = request.refuses_incomplete,
       .pairs = request.groups_frames ? PairPolicy::off : request.pairs,
-      .pair_suffixes = request.pair_suffixes};
+      .pair_suffixes = request.pair_suffixes,
+      .takes_metadata =
+          request.takes_metadata || (!request.groups_frames && request.pairs != PairPolicy::off)};
 }
 
 // What needs to know all samples before the first one, or to find one again.
@@ -345,6 +347,7 @@ std::unique_ptr<Source> open_files(const InputRequest& request, std::vector<Name
     folder.root = folders.front().root;
     folder.enters = folders.front().enters;
     folder.pairs = PairPolicy::off;
+    folder.takes_metadata = false;
     folder.folders = std::move(folders);
   }
   if (!request.shared_listing.empty()) use_shared_listing(folder, request.shared_listing);

@@ -5,6 +5,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/sources/file_pairs.hpp"
+#include "shale/sources/metadata_rows.hpp"
 
 namespace shale {
 namespace {
@@ -39,10 +40,12 @@ PendingSample pending_sample(ListedFile file, const ListedFolder& folder) {
                           .modified_ns = compares_times ? file.modified_ns : 0,
                           .offset = file.offset});
   if (!file.has_label) {
-    sample.lacks = "row in " + folder.labels_file;
+    sample.lacks = folder.metadata != nullptr ? "complete row in metadata.csv or metadata.jsonl"
+                                              : "row in " + folder.labels_file;
     sample.lacks_row = true;
   }
-  if (first + file.partners.size() > folder.fields)
+  const std::size_t of_metadata = folder.metadata != nullptr ? folder.metadata->size() : 0;
+  if (first + file.partners.size() + of_metadata > folder.fields)
     throw Error(Code::damaged, "a listed file has more partners than there are fields")
         .at(file.path);
   for (std::size_t i = 0; i < file.partners.size(); ++i) {
@@ -60,6 +63,7 @@ PendingSample pending_sample(ListedFile file, const ListedFolder& folder) {
                             .field = first + i,
                             .offset = partner.offset});
   }
+  if (of_metadata > 0 && file.has_label) take_metadata_row(file.row, *folder.metadata, sample);
   sample.key = std::move(file.path);
   return sample;
 }

@@ -21,6 +21,8 @@ struct ListedFolder {
   bool compares_times = false;  ///< the list was made by a run before
   std::shared_ptr<const ArchiveFile> archive = nullptr;  ///< that all of its files lie in
   std::vector<NamedFolder> folders = {};  ///< that the partners lie in, behind `root`; or none
+  /// The last fields, which come from rows of metadata; null: there are no such rows.
+  const std::vector<Field>* metadata = nullptr;
 };
 
 /// A listed file, and its partners, as a sample that is still to be read.

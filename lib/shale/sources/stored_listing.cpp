@@ -14,9 +14,12 @@
 //   +0   16 bytes  "shale listing 1\n"
 //   +16  head      u32 facts, as many pairs of strings; string kind; u32 classes, strings; u32
 //                  notes, strings; i64 modified_ns; if there is more: string pairs, u8 1 if files
-//                  have labels; and more: string image folders
+//                  have labels; and more: string image folders; and more: u32 strings, name and
+//                  kind of each field of metadata; u32 strings, each file of metadata and its
+//                  stamp; u8 1 if the labels are from there
 //        files     strings: u64 bytes, i64 modified_ns, i64 label, path; if there is more: NUL, u64
-//                  offset; and more: u8 1 if it has a label, its partners, to the end
+//                  offset; and more: u8 1 if it has a label, plus 2 if a string follows, its row
+//                  of metadata; its partners, to the end
 //        partner   u8 length, suffix, u64 bytes, i64 modified_ns, u64 offset
 //        ignored   strings: entry, NUL, reason
 //   -56  trailer   u64 bytes of the head, u64 files, u64 bytes of them, u64 ignored entries, u64
@@ -27,6 +30,7 @@ namespace {
 
 constexpr std::string_view kMagic = "shale listing 1\n", kMagicOfAny = "shale listing ";
 constexpr std::uint64_t kListingTrailerBytes = 56, kHashBytes = 16;
+constexpr std::uint8_t kHasRow = 2;
 constexpr std::uint64_t kMostEntryBytes = 1 << 20, kListingBufferBytes = 256 * 1024;
 
 Error damaged_listing(const std::string& path, std::string_view fact) {
@@ -68,6 +72,25 @@ std::vector<std::string> read_strings(ByteReader& from) {
   return texts;
 }
 
+// Name and kind of each.
+std::vector<std::string> texts_of_fields(const std::vector<Field>& fields) {
+  std::vector<std::string> texts;
+  texts.reserve(fields.size() * 2);
+  for (const Field& field : fields) {
+    texts.push_back(field.name);
+    texts.emplace_back(name_of(field.kind));
+  }
+  return texts;
+}
+
+std::vector<Field> fields_of_texts(const std::vector<std::string>& texts) {
+  std::vector<Field> fields;
+  fields.reserve(texts.size() / 2);
+  for (std::size_t i = 0; i + 1 < texts.size(); i += 2)
+    fields.push_back({.name = texts[i], .kind = kind_named(texts[i + 1])});
+  return fields;
+}
+
 ListingHead parse_listing_head(Bytes bytes, const std::string& path) {
   ByteReader from(bytes, path, kMagic.size());
   ListingHead head;
@@ -83,6 +106,12 @@ ListingHead parse_listing_head(Bytes bytes, const std::string& path) {
   head.pairs = read_string(from);
   head.has_labels = from.read_u8() != 0;
   if (!from.at_end()) head.image_folders = read_string(from);
+  if (from.at_end()) return head;
+  head.metadata = fields_of_texts(read_strings(from));
+  const std::vector<std::string> files = read_strings(from);
+  for (std::size_t i = 0; i + 1 < files.size(); i += 2)
+    head.metadata_files.emplace_back(files[i], files[i + 1]);
+  head.has_metadata_labels = from.read_u8() != 0;
   return head;
 }
 
@@ -119,11 +148,13 @@ void append_listed_file(std::string& into, const ListedFile& file) {
   into.append(as_text(bytes_of(file.label)));
   into.append(file.path);
   // Lists of plain folders stay as they always were.
-  const bool has_more = !file.has_label || !file.partners.empty();
+  const bool has_more = !file.has_label || !file.partners.empty() || !file.row.empty();
   if (file.offset == 0 && !has_more) return;
   into.append(1, '\0').append(as_text(bytes_of(file.offset)));
   if (!has_more) return;
-  into.append(1, file.has_label ? '\1' : '\0');
+  into.append(1, static_cast<char>((file.has_label ? 1 : 0) + (file.row.empty() ? 0 : kHasRow)));
+  if (!file.row.empty())
+    into.append(as_text(bytes_of(static_cast<std::uint32_t>(file.row.size())))).append(file.row);
   for (const ListedPartner& partner : file.partners) append_listed_partner(into, partner);
 }
 
@@ -138,7 +169,9 @@ ListedFile parse_listed_file(std::string_view entry) {
   if (file.path.size() < rest.size()) {
     ByteReader more(as_bytes(rest.substr(file.path.size() + 1)));
     file.offset = more.read_u64();
-    if (!more.at_end()) file.has_label = more.read_u8() != 0;
+    const std::uint8_t has = more.at_end() ? 1 : more.read_u8();
+    file.has_label = has % kHasRow != 0;
+    if (has >= kHasRow) file.row = read_string(more);
     while (!more.at_end()) file.partners.push_back(read_listed_partner(more));
   }
   if (!stays_inside(file.path)) throw Error(Code::damaged, "a path that leads out of the folder");
@@ -178,10 +211,22 @@ ListingWriter::ListingWriter(const std::string& path, const ListingHead& head)
   write_strings(bytes, head.classes);
   write_strings(bytes, head.notes);
   bytes.write(head.modified_ns);
-  if (!head.pairs.empty() || !head.has_labels || !head.image_folders.empty()) {
+  const bool has_metadata = !head.metadata_files.empty();
+  if (!head.pairs.empty() || !head.has_labels || !head.image_folders.empty() || has_metadata) {
     write_string(bytes, head.pairs);
     bytes.write(std::uint8_t{head.has_labels ? std::uint8_t{1} : std::uint8_t{0}});
-    if (!head.image_folders.empty()) write_string(bytes, head.image_folders);
+    if (!head.image_folders.empty() || has_metadata) write_string(bytes, head.image_folders);
+  }
+  if (has_metadata) {
+    write_strings(bytes, texts_of_fields(head.metadata));
+    std::vector<std::string> files;
+    files.reserve(head.metadata_files.size() * 2);
+    for (const auto& [file, stamp] : head.metadata_files) {
+      files.push_back(file);
+      files.push_back(stamp);
+    }
+    write_strings(bytes, files);
+    bytes.write(std::uint8_t{head.has_metadata_labels ? std::uint8_t{1} : std::uint8_t{0}});
   }
   impl_->write(as_bytes(kMagic));
   impl_->write(bytes.bytes());

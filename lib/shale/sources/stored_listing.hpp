@@ -11,6 +11,7 @@
 
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
+#include "shale/data/schema.hpp"
 
 namespace shale {
 
@@ -39,6 +40,7 @@ struct ListedFile {
   std::uint64_t offset = 0;  ///< where it begins in the archive that it lies in, if it does
   bool has_label = true;     ///< false: the file of labels has none for it
   std::vector<ListedPartner> partners = {};
+  std::string row = {};  ///< its row of metadata, as sources/metadata_rows has it
   friend bool operator==(const ListedFile&, const ListedFile&) = default;
 };
 
@@ -62,6 +64,10 @@ struct ListingHead {
   std::string pairs = {};            ///< suffixes of the partners that its files have
   bool has_labels = true;            ///< the samples have a label
   std::string image_folders = {};    ///< names of the folders whose files are images: "mask,depth"
+  std::vector<Field> metadata = {};  ///< what the rows of its files have
+  bool has_metadata_labels = false;  ///< the labels are from there
+  /// The files with those rows, relative to the folder, and what tells that they are as they were.
+  std::vector<std::pair<std::string, std::string>> metadata_files = {};
   friend bool operator==(const ListingHead&, const ListingHead&) = default;
 };
 

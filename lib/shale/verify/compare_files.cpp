@@ -31,6 +31,7 @@ namespace {
 
 constexpr std::size_t kPairsAtOnce = 64;
 constexpr std::uint64_t kSkipped = ~std::uint64_t{0};
+constexpr std::uint32_t kKnownField = std::uint32_t{1} << 31;  // in a list of files: it is none
 constexpr std::uint64_t kLacksSomething = 1;  // of a sample of the source: ComparedEntry::second
 
 bool keeps_bad(const Manifest& manifest) {
@@ -153,7 +154,8 @@ class Comparison {
   }
 
   // u64 offset, u64 bytes of the file with the key's name; of each file behind it u32 field of the
-  // dataset, u64 offset, u64 bytes, u32 length, path.
+  // dataset, u64 offset, u64 bytes, u32 length, path; then, of each value from a row of metadata,
+  // u32 field and kKnownField, u32 length, bytes; those of a number are its own.
   void append_files(std::string& entry, const PendingSample& sample) const {
     for (const PendingFile& file : sample.files) {
       const bool is_first = file.field == 0;
@@ -163,6 +165,17 @@ class Comparison {
       if (is_first) continue;
       entry.append(as_text(bytes_of(static_cast<std::uint32_t>(file.path.size()))));
       entry.append(file.path);
+    }
+    if (is_stream_) return;
+    const auto append_known = [&](std::size_t field, std::string_view bytes) {
+      entry.append(as_text(bytes_of(static_cast<std::uint32_t>(field_of_[field]) | kKnownField)));
+      entry.append(as_text(bytes_of(static_cast<std::uint32_t>(bytes.size())))).append(bytes);
+    };
+    for (const KnownValue& value : sample.known) append_known(value.field, value.bytes);
+    for (const std::size_t field : numbers_) {
+      const IndexCell& cell = sample.cells[field];
+      const bool is_real = manifest_.schema.fields[field_of_[field]].kind == Kind::real;
+      append_known(field, as_text(is_real ? bytes_of(cell.real) : bytes_of(cell.integer)));
     }
   }
 
@@ -174,12 +187,40 @@ class Comparison {
     pairs_.push_back(pair);
     while (!files.at_end()) {
       pair.field = files.read_u32();
+      if ((pair.field & kKnownField) != 0) {
+        pair.field &= ~std::size_t{kKnownField};
+        compare_known_value(as_text(files.read_bytes(files.read_u32())), row, pair);
+        continue;
+      }
       pair.offset = files.read_u64();
       pair.bytes = files.read_u64();
       pair.path = as_text(files.read_bytes(files.read_u32()));
       pair.place = row.cells[pair.field].place;
       pairs_.push_back(pair);
     }
+  }
+
+  // A value from a row of metadata.
+  void compare_known_value(std::string_view expected, const IndexRow& row, ComparedPair pair) {
+    const Field& field = manifest_.schema.fields[pair.field];
+    if (is_located(field.kind)) {
+      pair.known = expected;
+      pair.place = row.cells[pair.field].place;
+      pairs_.push_back(std::move(pair));
+      return;
+    }
+    const IndexCell& cell = row.cells[pair.field];
+    const bool is_real = field.kind == Kind::real;
+    if (expected == as_text(is_real ? bytes_of(cell.real) : bytes_of(cell.integer))) return;
+    ByteReader number(as_bytes(expected));
+    Finding finding = finding_of(pair.key, "value differs from the source");
+    finding.shard = pair.shard->shard().name;
+    finding.row = pair.row;
+    finding.field = field.name;
+    finding.found = is_real ? fmt::format("{}", cell.real) : std::to_string(cell.integer);
+    finding.expected =
+        is_real ? fmt::format("{}", number.read_f64()) : std::to_string(number.read_i64());
+    sink_(std::move(finding));
   }
 
   // `rows`: null, or what finds them again.
@@ -238,6 +279,12 @@ class Comparison {
       const std::optional<std::size_t> same = manifest_.schema.find(field.name);
       if (!same && field.name != "label") throw lacks_field(field.name);
       field_of_.push_back(same.value_or(0));
+      if (source.metadata.empty() || field.name == "label" || !same) continue;
+      const Kind found = manifest_.schema.fields[*same].kind;
+      if (is_located(found) != is_located(field.kind) ||
+          (!is_located(found) && found != field.kind))
+        throw lacks_field(field.name, fmt::format(" of kind {}", name_of(field.kind)));
+      if (!is_located(found)) numbers_.push_back(field_of_.size() - 1);
     }
     how_.worked_field = field_of_[how_.source_field];
     if (compares_labels_) label_ = manifest_.schema.find("label");
@@ -378,7 +425,8 @@ class Comparison {
   PairComparison how_ = {};
   std::optional<std::size_t> label_;
   std::vector<std::string> source_classes_;
-  std::vector<std::size_t> field_of_;               // of the dataset, for each of the source
+  std::vector<std::size_t> field_of_;  // of the dataset, for each of the source
+  std::vector<std::size_t> numbers_;   // fields of the source that are numbers, but labels
   OrderedPipeline<std::vector<Finding>> pipeline_;  // last: its tasks use the others
 };
 

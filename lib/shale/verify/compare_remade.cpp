@@ -14,6 +14,7 @@
 #include "shale/sources/archive_tree.hpp"
 #include "shale/sources/file_pairs.hpp"
 #include "shale/sources/list_source.hpp"
+#include "shale/sources/metadata_rows.hpp"
 #include "shale/sources/named_folders.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/sources/sample_choice.hpp"
@@ -45,7 +46,9 @@ InputRequest input_of(const Manifest& manifest, const VerifyRequest& request, bo
     if (manifest.source.kind == kFileList) return input;
     input.label_column = request.label_column;
     input.key_column = request.key_column;
+    input.pairs = PairPolicy::off;
     input.pair_suffixes = option_of(manifest, kPairsOption);
+    input.takes_metadata = !option_of(manifest, kMetadataOption).empty();
     input.hidden =
         option_of(manifest, "hidden") == "keep" ? HiddenPolicy::keep : HiddenPolicy::skip;
     return input;

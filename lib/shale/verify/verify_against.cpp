@@ -18,6 +18,7 @@
 #include "shale/sources/file_pairs.hpp"
 #include "shale/sources/frames_source.hpp"
 #include "shale/sources/list_source.hpp"
+#include "shale/sources/metadata_rows.hpp"
 #include "shale/sources/named_folders.hpp"
 #include "shale/sources/sample_choice.hpp"
 #include "shale/sources/sought_files.hpp"
@@ -240,6 +241,25 @@ void refuse_other_folders(const VerifyRequest& request, const OpenedDataset& dat
   throw not_the_folders(request.dataset, names, "--against");
 }
 
+// What is gone from there would not be compared.
+void refuse_less_metadata(const VerifyRequest& request, const SourceInfo& source,
+                          const Manifest& manifest) {
+  const std::string was = option_of(manifest, kMetadataOption);
+  std::string lacks;
+  for (const Field& field : manifest.schema.fields) {
+    const bool is_compared = field.name == "label" || source.schema.find(field.name);
+    if (!is_compared && lacks.empty())
+      lacks = fmt::format("nothing for '{}'", printable(field.name));
+  }
+  if (source.metadata.empty()) lacks = "none here";
+  if (lacks.empty() && source.metadata != was) lacks = "other labels";
+  if (lacks.empty()) return;
+  throw Error(Code::mismatch,
+              "the dataset has fields from metadata.csv or metadata.jsonl, but there is {}", lacks)
+      .at(request.against.front())
+      .hint("pass the folder as it was when it was converted");
+}
+
 // Of a folder, an archive, a stream, or of folders that are joined.
 void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
                         const std::optional<StreamPath>& stream, std::unique_ptr<InputStream> input,
@@ -255,8 +275,10 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
         .hint("convert it, and compare the result");
   }
   const bool is_of_frames = holds_frames_of_folder(manifest);
+  const std::string metadata = option_of(manifest, kMetadataOption);
   const bool is_unlabelled =
       !is_of_frames && request.labels_file.empty() && is_of_flat_folder(dataset);
+  const bool compares_labels = !is_unlabelled || metadata == kMetadataWithLabels;
   FolderRequest folder{
       .root = against,
       .labels_file = request.labels_file,
@@ -273,7 +295,9 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
       .label_column = request.label_column,
       .key_column = request.key_column,
       .pair_suffixes = is_of_frames || !folders.empty() ? "" : option_of(manifest, kPairsOption),
+      .takes_metadata = !is_of_frames && !metadata.empty(),
       .folders = std::move(folders)};
+  if (!metadata.empty() && stream) throw not_for_stream(against, "a comparison of metadata");
   std::unique_ptr<Source> source;
   if (stream) {
     source = open_compared_stream(*stream, std::move(input), folder, dataset);
@@ -281,15 +305,16 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
     folder.tree = open_tree_of_archive(folder);
     source = is_of_frames ? open_frames(folder) : open_folder(folder);
   }
+  if (!metadata.empty()) refuse_less_metadata(request, source->info(), manifest);
   note_runs(manifest, "folder", notes);
-  if (is_unlabelled)
+  if (!compares_labels && metadata.empty())
     notes.push_back("labels were not compared: pass --labels with the file that has them");
   const ComparedWork work = work_to_compare(manifest, source->info(), against, notes);
   const FilesCompared compared = compare_files(*source,
                                                {.request = request,
                                                 .dataset = dataset,
                                                 .tree = folder.tree,
-                                                .compares_labels = !is_unlabelled,
+                                                .compares_labels = compares_labels,
                                                 .work = work},
                                                sink, events);
   if (compared.has_unknown_labels) {

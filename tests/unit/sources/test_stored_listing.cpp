@@ -55,6 +55,24 @@ TEST_CASE("listing: what it says of folders that are joined is read again") {
   CHECK(opened(dir / "listing").head() == head);
 }
 
+TEST_CASE("listing: rows of metadata, and the files that they are from, are read again") {
+  const TempDir dir;
+  ListingHead head = head_of_two_classes();
+  head.metadata = {{.name = "caption", .kind = Kind::text}, {.name = "n", .kind = Kind::integer}};
+  head.metadata_files = {{"cat/metadata.csv", "12 bytes, 7"}};
+  head.has_metadata_labels = true;
+  const std::vector<ListedFile> files = {
+      {.path = "cat/1.jpg", .bytes = 1, .row = std::string("\0row", 4)},
+      {.path = "cat/2.jpg", .has_label = false},
+      {.path = "cat/3.jpg", .partners = {{.suffix = ".txt", .bytes = 3}}, .row = "x"}};
+  ListingWriter writer(dir / "listing", head);
+  for (const ListedFile& file : files) writer.add(file);
+  writer.finish();
+  ListingReader reader = opened(dir / "listing");
+  CHECK(reader.head() == head);
+  CHECK(files_of(reader) == files);
+}
+
 TEST_CASE("listing: what was written is read, twice, with what is ignored") {
   const TempDir dir;
   write_listing(dir / "listing");
