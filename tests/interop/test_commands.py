@@ -344,6 +344,21 @@ def test_the_documented_code_runs(block, dataset, photos, tmp_path):
     bytes_left_by(block, dataset, tmp_path)
 
 
+def test_metadata_of_a_folder_becomes_fields(photos, tmp_path):
+    folder = tmp_path / "photos"
+    shutil.copytree(photos, folder)
+    images = sorted(path for path in folder.rglob("*") if path.is_file())
+    rows = [{"file_name": str(image.relative_to(folder)), "caption": f"text {n}", "score": n / 2} for n, image in enumerate(images)]
+    (folder / "metadata.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    result = shale.convert(folder, tmp_path / "set", "record")
+    assert [each.name for each in result.fields] == ["image", "label", "caption", "score"]
+    found = [dict(sample) for sample in shale.Dataset(tmp_path / "set", ["key", "caption", "score"])]
+    assert found == [{"key": row["file_name"], "caption": row["caption"], "score": row["score"]} for row in rows]
+    assert shale.verify(tmp_path / "set", against=folder).ok
+    without = shale.convert(folder, tmp_path / "without", "record", pairs="off")
+    assert [each.name for each in without.fields] == ["image", "label"]
+
+
 def test_folders_that_are_joined_are_a_mapping(photos, tmp_path):
     folders = {"image": photos, "mask": tmp_path / "masks"}
     for number, image in enumerate(sorted(path for path in pathlib.Path(photos).rglob("*") if path.is_file())):
