@@ -62,11 +62,10 @@ def parse_arguments():
 
 
 class Inputs:
-    """Everything that is read, made once."""
+    """Everything that is read, made once, when it is needed."""
 
     def __init__(self, arguments):
         self.arguments = arguments
-        self.photos = inputs.photos_of(arguments)
         self.python = inputs.environment(arguments.loaders or arguments.work / "loading", HERE / "loader_peers.txt")
         os.environ["PYTHONPATH"] = os.fspath(arguments.package.resolve())
         found = subprocess.run([self.python, "-c", "import shale; shale.Dataset"], capture_output=True, text=True)
@@ -75,6 +74,10 @@ class Inputs:
                 f"bench: {self.python} cannot import shale from {arguments.package}: {found.stderr.strip().splitlines()[-1]}\n"
                 "hint: cmake --preset release -DSHALE_PYTHON=ON -DPython_EXECUTABLE=(a Python of the same version, with nanobind)"
             )
+
+    @functools.cached_property
+    def photos(self):
+        return inputs.photos_of(self.arguments)
 
     @functools.cached_property
     def lmdb(self):
