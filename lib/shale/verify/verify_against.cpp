@@ -194,6 +194,18 @@ void note_runs(const Manifest& manifest, std::string_view source, std::vector<st
                   manifest.runs.size(), source));
 }
 
+// Of a single file, which does not say where its fields are from, and against a list of files.
+void note_uncompared(const Manifest& manifest, const SourceInfo& source,
+                     std::vector<std::string>& notes) {
+  std::string names;
+  for (const Field& field : manifest.schema.fields) {
+    if (field.name == "label" || source.schema.find(field.name)) continue;
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", printable(field.name));
+  }
+  if (!names.empty())
+    notes.push_back(fmt::format("not compared, because they are not in the source: {}", names));
+}
+
 void compare_list(const VerifyRequest& request, const OpenedDataset& dataset,
                   const FindingSink& sink, const Events& events, std::vector<std::string>& notes) {
   const Manifest& manifest = dataset.manifest;
@@ -222,6 +234,7 @@ void compare_list(const VerifyRequest& request, const OpenedDataset& dataset,
   note_runs(manifest, "list", notes);
   if (!has_labels && manifest.schema.find("label"))
     notes.emplace_back("labels were not compared: the list has none");
+  note_uncompared(manifest, source->info(), notes);
   const ComparedWork work = work_to_compare(manifest, source->info(), "stdin", notes);
   const FilesCompared compared = compare_files(*source,
                                                {.request = request,
@@ -297,7 +310,6 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
       .pair_suffixes = is_of_frames || !folders.empty() ? "" : option_of(manifest, kPairsOption),
       .takes_metadata = !is_of_frames && !metadata.empty(),
       .folders = std::move(folders)};
-  if (!metadata.empty() && stream) throw not_for_stream(against, "a comparison of metadata");
   std::unique_ptr<Source> source;
   if (stream) {
     source = open_compared_stream(*stream, std::move(input), folder, dataset);
@@ -306,6 +318,7 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
     source = is_of_frames ? open_frames(folder) : open_folder(folder);
   }
   if (!metadata.empty()) refuse_less_metadata(request, source->info(), manifest);
+  note_uncompared(manifest, source->info(), notes);
   note_runs(manifest, "folder", notes);
   if (!compares_labels && metadata.empty())
     notes.push_back("labels were not compared: pass --labels with the file that has them");
