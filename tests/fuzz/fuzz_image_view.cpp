@@ -22,8 +22,8 @@ Span span_of(std::uint32_t side, unsigned begin, unsigned length) {
 
 }  // namespace
 
-// The first six bytes choose a box and what becomes of it, the others are an image: any bytes give
-// a result, the same at every SIMD level, or a fault.
+// The first six bytes choose a box, a window and what becomes of it, the others are an image: any
+// bytes give a result, the same at every SIMD level, or a fault.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::size_t kChoices = 6;
   if (size < kChoices) return 0;
@@ -44,6 +44,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   view.channels = (choice & 4U) != 0 ? 1 : 3;
   view.order = (choice & 8U) != 0 ? PixelOrder::chw : PixelOrder::hwc;
   view.scaled_decoding = (choice & 16U) == 0;
+  view.is_mirrored = (choice & 32U) != 0;
+  view.is_upside_down = (choice & 64U) != 0;
+  if ((choice & 128U) != 0) {
+    view.window_x = data[0] % 32;
+    view.window_y = data[2] % 32;
+    view.scaled_width = view.width + view.window_x + data[1] % 32;
+    view.scaled_height = view.height + view.window_y + data[3] % 32;
+  }
   const ViewPlan plan = plan_view(image, info, view, std::uint64_t{32} << 20);
   if (!plan.fault.empty()) return 0;
   std::vector<std::uint8_t> first(view.size()), second(view.size());

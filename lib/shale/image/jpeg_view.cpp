@@ -93,7 +93,7 @@ void read_part(jpeg_decompress_struct& state, JDIMENSION rows_before, std::uint3
 }  // namespace
 
 ImageFault read_jpeg_part(Bytes jpeg, const ImageInfo& info, const JpegPart& part,
-                          const PlaneFilter& filter, const ViewTarget& target, SimdLevel level,
+                          const ViewFilter& filter, const ViewTarget& target, SimdLevel level,
                           std::uint64_t coefficient_limit) {
   JpegDecompressor decompressor;
   if (auto fault = open_jpeg(decompressor, jpeg, info, coefficient_limit)) {
@@ -101,7 +101,7 @@ ImageFault read_jpeg_part(Bytes jpeg, const ImageInfo& info, const JpegPart& par
   }
   StartedPart started;
   bool was_decoded = guarded(decompressor, [&](jpeg_decompress_struct& state) {
-    started = start_part(state, part, filter.across_axis.source_samples);
+    started = start_part(state, part, filter.across.samples);
   });
   if (was_decoded) {
     const ViewRows rows{
@@ -110,7 +110,7 @@ ImageFault read_jpeg_part(Bytes jpeg, const ImageInfo& info, const JpegPart& par
         .lead = part.left - started.first_column};
     ViewScaler scaler(filter, rows, target, level);
     was_decoded = guarded(decompressor, [&](jpeg_decompress_struct& state) {
-      read_part(state, started.rows_before, filter.down_axis.source_samples, scaler);
+      read_part(state, started.rows_before, filter.down.samples, scaler);
     });
   }
   // What is behind the last row is not read: no jpeg_finish_decompress().

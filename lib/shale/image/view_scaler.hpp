@@ -10,11 +10,29 @@
 
 namespace shale {
 
+/// The windows of one axis of a view, counted from the first sample that any of them needs: what is
+/// before that sample, or behind the last one, need not be decoded. The weights are those of the
+/// whole axis: they are renormalized at its ends, not at those of the needed samples.
+struct ViewWindows {
+  /// Errors: std::bad_alloc.
+  explicit ViewWindows(const FilterAxis& axis);
+  FilterWindows windows;
+  std::uint32_t first = 0;    ///< sample of the axis
+  std::uint32_t samples = 0;  ///< that are needed, from the first one on
+  bool is_upward = false;     ///< outputs ascend as the source descends: mirrored
+};
+
+struct ViewFilter {
+  ViewFilter(const FilterAxis& across_axis, const FilterAxis& down_axis)
+      : across(across_axis), down(down_axis) {}
+  ViewWindows across, down;
+};
+
 /// The rows that a ViewScaler takes.
 struct ViewRows {
   unsigned stored_channels = 3;  ///< 1 gray, 3 RGB, 4 CMYK as Adobe stores it
   std::uint32_t width = 0;       ///< pixels of a row
-  std::uint32_t lead = 0;        ///< so many come before the first that the filter may use
+  std::uint32_t lead = 0;        ///< so many come before the first that the filter needs
 };
 
 /// Where the pixels of a result go: memory of the caller.
@@ -32,13 +50,13 @@ class ViewScaler {
   static constexpr std::uint32_t kRowsAtOnce = 8;
 
   /// The filter is borrowed, and so is the target's memory.
-  ViewScaler(const PlaneFilter& filter, const ViewRows& rows, const ViewTarget& target,
+  ViewScaler(const ViewFilter& filter, const ViewRows& rows, const ViewTarget& target,
              SimdLevel level);
   /// What it takes at most, with the filter; `width`: pixels of the widest rows.
   [[nodiscard]] static std::uint64_t memory_of(const FilterAxis& across, const FilterAxis& down,
                                                std::uint32_t width);
 
-  /// Where row `y` is to be written, the first that the filter may use being row 0. Valid until
+  /// Where row `y` is to be written, the first that the filter needs being row 0. Valid until
   /// kRowsAtOnce rows further on.
   [[nodiscard]] std::uint8_t* row(std::uint64_t y) { return ring_.row(y % ring_.height); }
   /// All rows before `end` have been written.
@@ -47,7 +65,7 @@ class ViewScaler {
  private:
   void write_output(std::uint32_t output);
 
-  const PlaneFilter& filter_;
+  const ViewFilter& filter_;
   const FilterRows& passes_;
   ViewRows rows_;
   ViewTarget target_;
@@ -58,7 +76,7 @@ class ViewScaler {
   std::vector<std::uint8_t> line_;     // one row of one channel of the result
   std::vector<const std::uint8_t*> window_;
   std::uint64_t adapted_ = 0;  // rows
-  std::uint32_t done_ = 0;     // outputs
+  std::uint32_t done_ = 0;     // outputs, in ascending order of the source
 };
 
 }  // namespace shale

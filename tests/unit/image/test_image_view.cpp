@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>  // jpeglib.h needs FILE and does not include it
 #include <optional>
+#include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,36 +17,10 @@
 #include "shale/image/rgb.hpp"
 
 #include "unit/image/image_samples.hpp"
+#include "unit/image/view_samples.hpp"
 
 namespace shale::test {
 namespace {
-
-using Levels = std::vector<std::uint8_t>;
-
-struct SeenView {
-  Levels levels;
-  ImageFault fault;
-  unsigned dct_size = 0;
-};
-
-// Copies both sides to memory that ends where they end, so that AddressSanitizer sees any step
-// beyond.
-SeenView seen(std::string_view image, const ImageInfo& info, const ImageView& view,
-              SimdLevel level = best_simd_level()) {
-  const std::vector<char> exact(image.begin(), image.end());
-  const Bytes bytes = as_bytes({exact.data(), exact.size()});
-  const ViewPlan plan = plan_view(bytes, info, view);
-  if (!plan.fault.empty()) return {.levels = {}, .fault = plan.fault, .dct_size = plan.dct_size};
-  Levels levels(view.size(), 0xEE);
-  ImageFault fault =
-      read_view(bytes, info, view, plan, std::as_writable_bytes(std::span(levels)), level);
-  return {.levels = std::move(levels), .fault = std::move(fault), .dct_size = plan.dct_size};
-}
-
-SeenView seen(const std::string& image, const ImageView& view,
-              SimdLevel level = best_simd_level()) {
-  return seen(image, probe(image), view, level);
-}
 
 // All pixels as RGB, by the decoders that are there for it.
 Levels whole_of(const std::string& image, const ImageInfo& info) {
@@ -163,32 +140,6 @@ Levels scaled_whole_of(const std::string& jpeg, unsigned dct_size) {
   return levels;
 }
 
-std::vector<JpegRecipe> view_kinds() {
-  std::vector<JpegRecipe> kinds = {
-      {.color = JpegColor::gray},
-      {.color = JpegColor::rgb},
-      {.color = JpegColor::cmyk},
-      {.color = JpegColor::ycck},
-      {.color = JpegColor::gray, .is_progressive = true},
-      {.is_progressive = true},
-      {.is_one_scan_a_channel = true},
-      {.is_subsampled = false},
-      {.luma_columns = 2, .luma_rows = 2},
-      {.luma_columns = 2, .luma_rows = 1},
-      {.luma_columns = 1, .luma_rows = 2},
-      {.luma_columns = 4, .luma_rows = 1},
-      {.luma_columns = 4, .luma_rows = 2},
-      {.luma_columns = 1, .luma_rows = 4},
-      {.luma_columns = 2, .luma_rows = 4},
-      {.restart_rows = 1},
-      {.is_subsampled = false, .restart_rows = 2},
-  };
-#ifdef D_ARITH_CODING_SUPPORTED  // a choice of who built libjpeg-turbo
-  kinds.push_back({.is_arithmetic = true});
-#endif
-  return kinds;
-}
-
 // Spans that begin and end everywhere in a side, and single pixels.
 std::vector<std::pair<std::uint32_t, std::uint32_t>> spans_of(std::uint32_t side) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> spans = {
@@ -203,6 +154,63 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> spans_of(std::uint32_t side
 
 ImageView pixels_of_box(const PixelBox& box) {
   return {.box = box, .width = box.width, .height = box.height};
+}
+
+// The window of a view, turned as the view says, cut out of the view of the whole scaled box.
+Levels window_of_whole(const std::string& image, const ImageInfo& info, const ImageView& view,
+                       unsigned dct_size) {
+  ImageView whole = view;
+  whole.width = view.whole_width();
+  whole.height = view.whole_height();
+  whole.window_x = whole.window_y = 0;
+  whole.is_mirrored = whole.is_upside_down = false;
+  const SeenView made = seen(image, info, whole);
+  REQUIRE(made.fault.text == "");
+  REQUIRE(made.dct_size == dct_size);
+  Levels levels(view.size());
+  const auto place = [](const ImageView& of, std::size_t x, std::size_t y, std::size_t c) {
+    return of.order == PixelOrder::chw ? (c * of.height + y) * of.width + x
+                                       : (y * of.width + x) * of.channels + c;
+  };
+  for (std::size_t y = 0; y < view.height; ++y) {
+    for (std::size_t x = 0; x < view.width; ++x) {
+      const std::size_t from_x = view.window_x + (view.is_mirrored ? view.width - 1 - x : x);
+      const std::size_t from_y = view.window_y + (view.is_upside_down ? view.height - 1 - y : y);
+      for (std::size_t c = 0; c < view.channels; ++c) {
+        levels[place(view, x, y, c)] = made.levels[place(whole, from_x, from_y, c)];
+      }
+    }
+  }
+  return levels;
+}
+
+// Any box, scaled by anything from 1/12 to 4 on each side, and any window of it.
+ImageView any_view(const ImageInfo& info, std::mt19937& random) {
+  const auto below = [&](std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); };
+  const auto scaled = [&](std::uint32_t length) {
+    return 1 + (below(2) == 0 ? length * (1 + below(12)) / 12 : length * (1 + below(48)) / 12);
+  };
+  ImageView view;
+  view.box.x = below(info.width);
+  view.box.y = below(info.height);
+  view.box.width = 1 + below(info.width - view.box.x);
+  view.box.height = 1 + below(info.height - view.box.y);
+  view.scaled_width = scaled(view.box.width);
+  view.scaled_height = scaled(view.box.height);
+  if (below(3) == 0) {  // so that blocks are decoded smaller
+    view.scaled_width = 1 + view.box.width / (8 + below(8));
+    view.scaled_height = 1 + view.box.height / (3 + below(16));
+  }
+  view.window_x = below(view.scaled_width);
+  view.window_y = below(view.scaled_height);
+  view.width = 1 + below(view.scaled_width - view.window_x);
+  view.height = 1 + below(view.scaled_height - view.window_y);
+  view.kernel = static_cast<FilterKernel>(below(4));
+  view.channels = below(4) == 0 ? 1 : 3;
+  view.order = below(2) == 0 ? PixelOrder::chw : PixelOrder::hwc;
+  view.is_mirrored = below(2) == 0;
+  view.is_upside_down = below(2) == 0;
+  return view;
 }
 
 }  // namespace
@@ -459,6 +467,92 @@ TEST_CASE("image view: a box beyond the image is a bug of the caller") {
     const ImageView view{.box = box, .width = 1, .height = 1};
     CHECK_THROWS_AS((void)plan_view(as_bytes(jpeg), info, view), Error);
   }
+}
+
+TEST_CASE("image view: any window of any box, turned or not, is that of the whole, to the byte") {
+  constexpr unsigned kSeed = 20;
+  constexpr int kViewsEach = 60;
+  CAPTURE(kSeed);
+  std::mt19937 random(kSeed);
+  std::vector<std::string> images = {make_png({.width = 150, .height = 131}),
+                                     make_png({.width = 61, .height = 40, .color_type = 0})};
+  for (JpegRecipe recipe : view_kinds()) {
+    recipe.rows_differ = true;
+    recipe.width = 163;
+    recipe.height = 149;
+    images.push_back(make_jpeg(recipe));
+  }
+  std::array<int, 9> seen_sizes{};
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const ImageInfo info = probe(images[i]);
+    for (int view_number = 0; view_number < kViewsEach; ++view_number) {
+      const ImageView view = any_view(info, random);
+      const SeenView made = seen(images[i], info, view);
+      ++seen_sizes.at(made.dct_size);
+      bool is_equal = made.fault.empty() &&
+                      made.levels == window_of_whole(images[i], info, view, made.dct_size);
+      for (const SimdLevel level : {SimdLevel::scalar, SimdLevel::sse41}) {
+        if (level > best_simd_level()) continue;
+        is_equal = is_equal && seen(images[i], info, view, level).levels == made.levels;
+      }
+      if (is_equal) continue;
+      CAPTURE(i);
+      CAPTURE(view_number);
+      CAPTURE(made.dct_size);
+      CAPTURE(made.fault.text);
+      CHECK(is_equal);
+    }
+  }
+  for (const std::size_t size : {1U, 2U, 4U, 8U}) CHECK(seen_sizes.at(size) > 50);
+}
+
+TEST_CASE("image view: what is below the rows that a window needs is not read") {
+  const std::string whole = make_jpeg({.width = 96, .height = 96, .rows_differ = true});
+  const ImageInfo info = probe(whole);
+  const std::string part = whole.substr(0, whole.size() / 2);
+  ImageView view{
+      .box = {0, 0, 96, 96}, .width = 20, .height = 16, .scaled_width = 64, .scaled_height = 64};
+
+  CHECK(seen(part, info, view).fault.text == "");
+  view.is_upside_down = true;
+  CHECK(seen(part, info, view).fault.text == "");
+  view.window_y = 48;
+  CHECK(seen(part, info, view).fault.code == ImageFaultCode::damaged);
+}
+
+TEST_CASE("image view: a window beyond the scaled box is a bug of the caller") {
+  const std::string jpeg = make_jpeg({.width = 48, .height = 40});
+  const ImageInfo info = probe(jpeg);
+  struct Row {
+    std::uint32_t scaled_width, scaled_height, x, y;
+  };
+  constexpr Row kRows[] = {{7, 8, 0, 0}, {8, 7, 0, 0}, {9, 8, 2, 0},
+                           {8, 9, 0, 2}, {0, 0, 1, 0}, {9, 9, 0xFFFFFFFF, 0}};
+  for (const Row& row : kRows) {
+    const ImageView view{.box = {0, 0, 48, 40},
+                         .width = 8,
+                         .height = 8,
+                         .scaled_width = row.scaled_width,
+                         .scaled_height = row.scaled_height,
+                         .window_x = row.x,
+                         .window_y = row.y};
+    CAPTURE(row.x);
+    CHECK_THROWS_AS((void)plan_view(as_bytes(jpeg), info, view), Error);
+  }
+}
+
+TEST_CASE("image view: the scale of a window is that of the whole scaled box") {
+  const std::string jpeg = make_jpeg({.width = 400, .height = 300, .is_smooth = true});
+  ImageView view{.box = {0, 0, 400, 300},
+                 .width = 20,
+                 .height = 20,
+                 .scaled_width = 200,
+                 .scaled_height = 150,
+                 .window_x = 180,
+                 .window_y = 130};
+  CHECK(seen(jpeg, view).dct_size == 4);
+  view.scaled_width = 201;
+  CHECK(seen(jpeg, view).dct_size == 8);
 }
 
 }  // namespace shale::test
