@@ -31,7 +31,7 @@ class KilledPairs(StepsCase):
         photos = make_photos(self.folder / "in", 24, sides=(20, 60))
         images = sorted(photos.rglob("*.*"))
         rows = [
-            json.dumps({"file_name": str(image.relative_to(photos)), "caption": "text %d" % number, "score": number / 4})
+            json.dumps({"file_name": str(image.relative_to(photos)), "caption": f"text {number}", "score": number / 4})
             for number, image in enumerate(images)
             if number != 7
         ]
