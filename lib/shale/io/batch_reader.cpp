@@ -25,6 +25,27 @@ constexpr std::uint32_t kDeepest = 4096;
 // A read's length is 32 bits wide in the ring; what is left of a longer one is read plainly.
 constexpr std::uint64_t kLongestRead = std::uint64_t{1} << 30;
 
+/// What is left of the pieces behind so many bytes.
+std::vector<iovec> pieces_behind(std::span<const iovec> pieces, std::uint64_t bytes) {
+  std::vector<iovec> left;
+  left.reserve(pieces.size());
+  for (const iovec& piece : pieces) {
+    const std::uint64_t done = std::min<std::uint64_t>(bytes, piece.iov_len);
+    bytes -= done;
+    if (done < piece.iov_len)
+      left.push_back({static_cast<std::byte*>(piece.iov_base) + done, piece.iov_len - done});
+  }
+  return left;
+}
+
+ssize_t read_once(int descriptor, const ReadRequest& request, std::uint64_t done) {
+  const auto offset = static_cast<off_t>(request.offset + done);
+  if (request.pieces.empty())
+    return ::pread(descriptor, request.into.data() + done, request.into.size() - done, offset);
+  const std::vector<iovec> left = pieces_behind(request.pieces, done);
+  return ::preadv(descriptor, left.data(), static_cast<int>(left.size()), offset);
+}
+
 /// Reads what `result` still lacks with plain system calls, to the end of the file or an error.
 void read_rest(const ReadRequest& request, ReadResult& result) {
   result.error = 0;
@@ -38,14 +59,10 @@ void read_rest(const ReadRequest& request, ReadResult& result) {
   }
   bool at_end = false;
   while (!at_end && result.error == 0) {
-    const ssize_t got = uninterrupted([&] {
-      return ::pread(descriptor, request.into.data() + result.bytes,
-                     request.into.size() - result.bytes,
-                     static_cast<off_t>(request.offset + result.bytes));
-    });
+    const ssize_t got = uninterrupted([&] { return read_once(descriptor, request, result.bytes); });
     if (got < 0) result.error = errno;
     if (got > 0) result.bytes += static_cast<std::uint64_t>(got);
-    at_end = got == 0 || result.bytes == request.into.size();
+    at_end = got == 0 || result.bytes == request.size();
   }
   if (request.path != nullptr) ::close(descriptor);
 }
@@ -169,10 +186,15 @@ void Ring::queue_file(std::uint32_t slot, const char* path, std::span<std::byte>
 
 void Ring::queue_extent(std::uint32_t slot, const ReadRequest& request) {
   io_uring_sqe* read = ::io_uring_get_sqe(&uring_);
-  ::io_uring_prep_read(
-      read, request.descriptor, request.into.data(),
-      static_cast<unsigned>(std::min<std::uint64_t>(request.into.size(), kLongestRead)),
-      request.offset);
+  if (request.pieces.empty()) {
+    ::io_uring_prep_read(
+        read, request.descriptor, request.into.data(),
+        static_cast<unsigned>(std::min<std::uint64_t>(request.into.size(), kLongestRead)),
+        request.offset);
+  } else {
+    ::io_uring_prep_readv(read, request.descriptor, request.pieces.data(),
+                          static_cast<unsigned>(request.pieces.size()), request.offset);
+  }
   ::io_uring_sqe_set_data64(read, slot * kSteps + kRead);
 }
 
@@ -204,7 +226,7 @@ void Ring::submit_and_wait() {
 /// memory, or have taken a chain in two pieces, whose second one found no open file.
 bool is_final(const ReadRequest& request, const ReadResult& result) {
   if (result.error != 0) return false;
-  const std::uint64_t missing = request.into.size() - result.bytes;
+  const std::uint64_t missing = request.size() - result.bytes;
   return request.path != nullptr ? missing <= 1 : missing == 0 || result.bytes == 0;
 }
 
@@ -307,6 +329,12 @@ class ReaderThreads {
 };
 
 }  // namespace
+
+std::uint64_t ReadRequest::size() const {
+  std::uint64_t bytes = into.size();
+  for (const iovec& piece : pieces) bytes += piece.iov_len;
+  return bytes;
+}
 
 struct BatchReader::Impl {
   Options options;

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <sys/uio.h>
+
 namespace shale {
 
 /// One read of a batch. Either a whole small file by its path (opened, read and closed within the
@@ -17,7 +19,12 @@ struct ReadRequest {
       nullptr;  ///< NUL-terminated; absolute, or from the working directory; null: `descriptor`
   int descriptor = -1;
   std::uint64_t offset = 0;
-  std::span<std::byte> into;  ///< as many bytes as are wanted at most; may be empty
+  std::span<std::byte> into = {};  ///< as many bytes as are wanted at most; may be empty
+  /// Instead of `into`, of an extent: what is filled one after the other, at most kMostPieces.
+  std::span<const iovec> pieces = {};
+
+  static constexpr std::size_t kMostPieces = 1024;  // the kernel's own limit
+  [[nodiscard]] std::uint64_t size() const;
 };
 
 struct ReadResult {

@@ -1,7 +1,7 @@
 #include "shale/loading/extent_reading.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 #include <vector>
 
 #include "shale/base/error.hpp"
@@ -15,16 +15,20 @@ constexpr std::uint64_t kArenaBytes = 16 << 20;
 // costs less than a read of its own.
 constexpr std::uint64_t kSmallBytes = 8192, kGapBytes = 4096;
 constexpr std::uint64_t kJoinedBytes = 256 << 10, kJoinedArenaBytes = 4 << 20;
-// Neighbours in the file that are neighbours in memory too are read as one, up to this: several
-// threads or requests still have something to do.
-constexpr std::uint64_t kNeighbourBytes = 4 << 20;
+// Neighbours in the file are read as one, each to where it belongs, up to this: several threads or
+// requests still have something to do. More where they are neighbours in memory too.
+constexpr std::uint64_t kScatteredBytes = 1 << 20, kNeighbourBytes = 4 << 20;
+// An extent, and what lies between it and the one before.
+constexpr std::size_t kMostScattered = ReadRequest::kMostPieces / 2;
+
+enum class Into { arena, place, places };
 
 // Bytes of one file that are read at once, and the extents [first, last) that lie in them.
 struct Run {
   const InputFile* file;
   std::uint64_t begin, end;
   std::size_t first, last;
-  bool is_in_place = false;  // read to where its extents belong
+  Into into = Into::arena;
 };
 
 void judge(const Extent& extent, const ReadResult& result) {
@@ -36,27 +40,56 @@ void judge(const Extent& extent, const ReadResult& result) {
       .hint(kTruncatedHint);
 }
 
+// Where the bytes of a run belong; those between two extents are nobody's.
+void add_pieces(const Run& run, std::span<const Extent> extents, std::span<std::byte> nobodys,
+                std::vector<iovec>& pieces) {
+  std::uint64_t at = run.begin;
+  for (const Extent& extent : extents.subspan(run.first, run.last - run.first)) {
+    if (extent.offset > at) pieces.push_back({nobodys.data(), extent.offset - at});
+    if (!extent.into.empty()) pieces.push_back({extent.into.data(), extent.into.size()});
+    at = extent.offset + extent.into.size();
+  }
+}
+
 void read_runs(std::span<const Run> runs, std::span<const Extent> extents, BatchReader& reader,
                std::span<std::byte> arena) {
+  std::array<std::byte, kGapBytes> nobodys;
+  std::size_t most_pieces = 0;
+  for (const Run& run : runs)
+    most_pieces += run.into == Into::places ? 2 * (run.last - run.first) : 0;
+  std::vector<iovec> pieces;
+  pieces.reserve(most_pieces);  // requests point into it
   std::vector<ReadRequest> requests;
+  requests.reserve(runs.size());
   std::uint64_t used = 0;
   for (const Run& run : runs) {
-    std::span<std::byte> into(extents[run.first].into.data(), run.end - run.begin);
-    if (!run.is_in_place) {
-      into = arena.subspan(used, into.size());
-      used += into.size();
+    ReadRequest request{.descriptor = run.file->descriptor(), .offset = run.begin};
+    const std::uint64_t bytes = run.end - run.begin;
+    if (run.into == Into::places) {
+      const std::size_t first = pieces.size();
+      add_pieces(run, extents, nobodys, pieces);
+      request.pieces = std::span(pieces).subspan(first);
+    } else if (run.into == Into::place) {
+      request.into = {extents[run.first].into.data(), bytes};
+    } else {
+      request.into = arena.subspan(used, bytes);
+      used += bytes;
     }
-    requests.push_back({.descriptor = run.file->descriptor(), .offset = run.begin, .into = into});
+    requests.push_back(request);
   }
   const std::vector<ReadResult> results = reader.read(requests);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     for (std::size_t k = runs[i].first; k < runs[i].last; ++k) {
       const Extent& extent = extents[k];
+      if (results[i].error != 0 && runs[i].last - runs[i].first > 1) {
+        read_extent(extent);  // says which of them it is
+        continue;
+      }
       const std::uint64_t skipped = extent.offset - runs[i].begin;
       const std::uint64_t there = results[i].bytes > skipped ? results[i].bytes - skipped : 0;
       const std::uint64_t got = std::min<std::uint64_t>(there, extent.into.size());
       judge(extent, {.bytes = got, .error = results[i].error});
-      if (runs[i].is_in_place) continue;
+      if (runs[i].into != Into::arena) continue;
       std::copy_n(requests[i].into.begin() + static_cast<std::ptrdiff_t>(skipped), got,
                   extent.into.begin());
     }
@@ -65,9 +98,15 @@ void read_runs(std::span<const Run> runs, std::span<const Extent> extents, Batch
 
 bool continues(const Run& run, std::span<const Extent> extents, const Extent& extent) {
   const std::span<std::byte> before = extents[run.last - 1].into;
-  return run.is_in_place && run.file == extent.file && run.end == extent.offset &&
+  return run.into == Into::place && run.file == extent.file && run.end == extent.offset &&
          before.data() + before.size() == extent.into.data() &&
          run.end - run.begin + extent.into.size() <= kNeighbourBytes;
+}
+
+bool lies_close_behind(const Run& run, const Extent& extent) {
+  return run.into != Into::arena && run.file == extent.file && extent.offset >= run.end &&
+         extent.offset - run.end <= kGapBytes && run.last - run.first < kMostScattered &&
+         extent.offset - run.begin + extent.into.size() <= kScatteredBytes;
 }
 
 // An extent that is larger than the arena, piece by piece.
@@ -107,23 +146,29 @@ void read_extents(std::span<const Extent> extents, BatchReader& reader, AlignedB
       last->last = i + 1;
       continue;
     }
-    const bool joins =
-        last != nullptr && last->file == extent.file && extent.into.size() <= kSmallBytes &&
-        extents[last->first].into.size() <= kSmallBytes && extent.offset >= last->begin &&
-        extent.offset <= last->end + kGapBytes && end - last->begin <= kJoinedBytes;
+    const bool joins = last != nullptr && last->into != Into::places && last->file == extent.file &&
+                       extent.into.size() <= kSmallBytes &&
+                       extents[last->first].into.size() <= kSmallBytes &&
+                       extent.offset >= last->begin && extent.offset <= last->end + kGapBytes &&
+                       end - last->begin <= kJoinedBytes;
     if (joins) {
       const std::uint64_t joined_end = std::max(end, last->end);
-      const std::uint64_t more = joined_end - (last->is_in_place ? last->begin : last->end);
+      const std::uint64_t more = joined_end - (last->into == Into::arena ? last->end : last->begin);
       if (used + more <= kJoinedArenaBytes) {
         used += more;
         last->end = joined_end;
         last->last = i + 1;
-        last->is_in_place = false;
+        last->into = Into::arena;
         continue;
       }
       flush();
+    } else if (last != nullptr && lies_close_behind(*last, extent)) {
+      last->end = end;
+      last->last = i + 1;
+      last->into = Into::places;
+      continue;
     }
-    runs.push_back({extent.file, extent.offset, end, i, i + 1, true});
+    runs.push_back({extent.file, extent.offset, end, i, i + 1, Into::place});
   }
   flush();
 }

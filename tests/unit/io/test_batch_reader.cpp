@@ -158,6 +158,46 @@ TEST_CASE("batch reader: a read that falls short of a file's end is carried on")
   ::close(descriptor);
 }
 
+TEST_CASE("batch reader: an extent fills its pieces one after the other, to the end of the file") {
+  TempDir dir;
+  write_file(dir / "f", "0123456789");
+  const InputFile file(dir / "f");
+  const auto read = [&](BatchReader& reader, std::uint64_t offset, int descriptor) {
+    std::string a(3, '?');
+    std::string b(2, '?');
+    const std::vector<iovec> pieces = {{a.data(), 3}, {a.data(), 0}, {b.data(), 2}};
+    const ReadRequest request{.descriptor = descriptor, .offset = offset, .pieces = pieces};
+    const ReadResult result = reader.read({&request, 1})[0];
+    return fmt::format("{} {} {} {}", a, b, result.bytes, result.error);
+  };
+  for (const Backend backend : kBackends) {
+    BatchReader reader = reader_of(backend);
+    CHECK(read(reader, 1, file.descriptor()) == "123 45 5 0");
+    CHECK(read(reader, 6, file.descriptor()) == "678 9? 4 0");
+    CHECK(read(reader, 8, file.descriptor()) == "89? ?? 2 0");
+    CHECK(read(reader, 1, -1) == fmt::format("??? ?? 0 {}", EBADF));
+  }
+}
+
+TEST_CASE("batch reader: pieces are carried on where a read falls short") {
+  // Each read of this file ends after a page or so.
+  const std::string whole = read_text("/proc/crypto");
+  if (whole.size() < 5'100) return;
+  const int descriptor = ::open("/proc/crypto", O_RDONLY | O_CLOEXEC);
+  std::string text(whole.size() - 100, '?');
+  std::vector<iovec> pieces;
+  for (std::size_t at = 0; at < text.size(); at += 900)
+    pieces.push_back({&text[at], std::min<std::size_t>(900, text.size() - at)});
+  for (const Backend backend : kBackends) {
+    BatchReader reader = reader_of(backend);
+    text.assign(text.size(), '?');
+    const ReadRequest request{.descriptor = descriptor, .offset = 77, .pieces = pieces};
+    CHECK(reader.read({&request, 1})[0].bytes == text.size());
+    CHECK((text == whole.substr(77, text.size())));
+  }
+  ::close(descriptor);
+}
+
 TEST_CASE("batch reader: an empty batch is an empty answer") {
   for (const Backend backend : kBackends) {
     BatchReader reader = reader_of(backend);

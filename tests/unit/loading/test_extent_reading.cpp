@@ -207,6 +207,39 @@ TEST_CASE(
   CHECK(error.offset() == 3'300'000);
 }
 
+TEST_CASE("extents: neighbours in the file go to their own places, with few bytes between them") {
+  Files files({noise(12 * kMebi, 12)});
+  std::vector<Place> places;
+  // Photos with their captions: 80 bytes of framing, a gap that is just small enough, one that is
+  // not.
+  for (std::uint64_t at = 0, i = 0; at + 200'000 < 12 * kMebi; ++i) {
+    const std::uint64_t bytes = i % 5 == 4 ? 37 : 110'000 + i;
+    places.push_back({0, at, bytes});
+    at += bytes + (i % 7 == 6 ? 4'097 : i % 3 == 2 ? 4'096 : 80 * (i % 2));
+  }
+  for (std::uint64_t at = 0; at < 700'000; at += 700)
+    places.push_back({0, at, at % 1400 == 0 ? 9'000U : 0});
+  std::ranges::stable_sort(places, {}, &Place::offset);
+
+  for (const Way way : {Way::cached, Way::direct}) {
+    CHECK((files.read(places, way) == files.expected(places)));
+    CHECK((files.read(places, way, BatchReader::Backend::threads) == files.expected(places)));
+  }
+}
+
+TEST_CASE("extents: of neighbours that are read as one, the one that does not come is named") {
+  Files files({noise(2 * kMebi, 13)});
+  std::filesystem::resize_file(files.path(0), 500'000);
+  const Error error = error_of([&] {
+    (void)files.read(
+        {{0, 0, 100'000}, {0, 100'080, 200'000}, {0, 300'100, 200'000}, {0, 500'200, 10'000}},
+        Way::cached);
+  });
+
+  CHECK(error.code() == Code::damaged);
+  CHECK(error.offset() == 300'100);
+}
+
 TEST_CASE("extents: none at all is nothing to do") {
   Files files({noise(1, 9)});
 
