@@ -78,6 +78,58 @@ class SampleWriter:
     @property
     def samples(self) -> int: ...
 
+class Views:
+    """Views of images: decoded, cropped, scaled, turned over and looked up, straight into a batch. Immutable: threads may share it.
+
+    `steps`: tuples, each the name of a step and all of its arguments::
+
+        ("random_resized_crop", width, height, scale_low, scale_high, ratio_low, ratio_high)
+        ("resize_shorter", shorter, longest)         longest 0: any; shorter 0: the longer side becomes `longest`
+        ("resize", width, height)
+        ("center_crop", width, height)
+        ("random_crop", width, height, left, top, right, bottom, pads_if_needed)
+        ("flip", is_horizontal, probability)
+
+    `kernel`: "nearest", "triangle" (antialiased bilinear) or "cubic" (antialiased bicubic). `channels`: 3, RGB, or 1, gray; `gray`: three equal channels.
+    `table`: 256 elements of `item_bytes` (1, 2 or 4) for each channel, what each level becomes; None: levels as they are.
+    `fill`: one element per channel, for padding. `values`: masks, the nearest values as the file stores them; one channel.
+    Errors: UsageError.
+    """
+
+    def __init__(
+        self,
+        steps: List[Tuple[Any, ...]],
+        *,
+        kernel: str,
+        channels: int,
+        order: str,
+        table: Optional[bytes],
+        item_bytes: int,
+        fill: bytes,
+        scaled_decoding: bool,
+        values: bool = False,
+        gray: bool = False,
+    ) -> None: ...
+    @property
+    def taken(self) -> int:
+        """How many of the steps, from the first on, make one view; the others are not done here."""
+
+    def draw(self, width: int, height: int, seed: int) -> Tuple[int, ...]:
+        """The view of an image of that size: box x, y, width, height; what the box is scaled to, width, height; the window of that
+        which is the result, x, y, width, height (it may reach beyond); what of it is visible, x, y, width, height, the rest being
+        padding; whether the result is then mirrored, and upside down."""
+
+    def sizes(self, images: List[Optional[bytes]], seeds: Sequence[int]) -> List[Optional[Tuple[int, ...]]]:
+        """A drawn view for each image, by its header; None for one whose header does not say how large it is.
+
+        Errors: ContentError for a random crop that is larger than the image; `sample` is its place in `images`."""
+
+    def load(self, images: List[Optional[bytes]], drawn: List[Optional[Tuple[int, ...]]], into: Any) -> List[Optional[str]]:
+        """Decodes into memory of the caller: one contiguous array for all, or a list of one for each (None where `drawn` is None).
+
+        None for an image that is done, else why it was not: it is damaged, or of a kind that only Pillow decodes. Its place then has any
+        content. Errors: UsageError for memory of another size and for a view that is none of its image."""
+
 def epoch_key(seed: int, epoch: int) -> int: ...
 def random_rows(samples: int, key: int, begin: int, count: int, step: int) -> Any:
     """Positions begin, begin + step ... of the order "random": numpy array int64."""

@@ -127,6 +127,7 @@ ImageFault read_picture_view(Bytes image, const ImageInfo& info, const ImageView
   const DecodedPicture decoded = decode_picture(image, info, false, limit_bytes);
   if (!decoded.fault.empty()) return decoded.fault;
   const Picture& picture = decoded.picture;
+  const AlphaRule alpha = view.drops_alpha ? AlphaRule::dropped : AlphaRule::over_white;
   const ViewFilter filter(across_side(view, kBlockSide).axis, down_side(view, kBlockSide).axis);
   ViewScaler scaler(filter,
                     {.stored_channels = picture.photo_channels(),
@@ -134,7 +135,7 @@ ImageFault read_picture_view(Bytes image, const ImageInfo& info, const ImageView
                      .lead = view.box.x + filter.across.first},
                     target, level);
   for (std::uint64_t y = 0; y < filter.down.samples; ++y) {
-    photo_row(picture, view.box.y + filter.down.first + y, scaler.row(y));
+    photo_row(picture, view.box.y + filter.down.first + y, scaler.row(y), alpha);
     scaler.take_rows(y + 1);
   }
   return {};

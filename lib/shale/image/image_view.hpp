@@ -33,6 +33,8 @@ struct ImageView {
   /// A JPEG may be decoded at 1/2, 1/4 or 1/8, if the box is then still as large as what it is
   /// scaled to.
   bool scaled_decoding = true;
+  /// Alpha and transparent colors are ignored, as by Pillow's convert("RGB"); else laid over white.
+  bool drops_alpha = false;
   /// The result turned over: its columns, or its rows, in reverse order.
   bool is_mirrored = false, is_upside_down = false;
 
@@ -67,7 +69,7 @@ struct ViewPlan {
 ///   not read. At full size (dct_size 8) the pixels in the box are those of RgbDecoder, to
 ///   the byte. Damage up to the last row that is needed is a fault, as in read_jpeg_frame(); damage
 ///   below it is not seen, but by probe_image(). A progressive image is read to its end.
-/// - other types: decoded as a whole, then filtered; alpha is laid over white.
+/// - other types: decoded as a whole, then filtered; alpha is laid over white, or dropped.
 /// Filters: those of Pillow's resize() of the cropped image, within one level. All SIMD levels give
 /// the same bytes. `plan` is plan_view()'s of the same arguments, without a fault.
 /// The bytes are untrusted. Returns a fault if the image does not decode; `into` then has any

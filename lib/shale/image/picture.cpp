@@ -30,11 +30,13 @@ std::uint8_t to_byte(const Picture& picture, unsigned sample) {
   return static_cast<std::uint8_t>((std::min(sample, top) * 255U + top / 2) / top);
 }
 
-void palette_row(const Picture& picture, const std::uint8_t* row, std::uint8_t* into) {
+void palette_row(const Picture& picture, const std::uint8_t* row, std::uint8_t* into,
+                 AlphaRule rule) {
   const std::size_t channels = picture.photo_channels();
   std::array<std::array<std::uint8_t, 3>, 256> colors{};
   for (std::size_t i = 0; i < picture.palette.size(); ++i) {
-    const unsigned alpha = i < picture.palette_alpha.size() ? picture.palette_alpha[i] : 255U;
+    const bool has_alpha = rule == AlphaRule::over_white && i < picture.palette_alpha.size();
+    const unsigned alpha = has_alpha ? picture.palette_alpha[i] : 255U;
     for (std::size_t c = 0; c < 3; ++c) colors[i][c] = over_white(picture.palette[i][c], alpha);
   }
   for (std::size_t x = 0; x < picture.width; ++x) {
@@ -62,22 +64,25 @@ void Picture::set_palette(std::vector<std::array<std::uint8_t, 3>> colors) {
   });
 }
 
-void photo_row(const Picture& picture, std::uint64_t y, std::uint8_t* into) {
+void photo_row(const Picture& picture, std::uint64_t y, std::uint8_t* into, AlphaRule rule) {
   const std::uint8_t* row = picture.row(y);
   if (picture.has_palette) {
-    palette_row(picture, row, into);
+    palette_row(picture, row, into, rule);
     return;
   }
   const std::size_t channels = picture.channels, colors = picture.photo_channels();
-  if (channels == colors && picture.top_level == 255 && !picture.transparent) {
+  const bool has_alpha = rule == AlphaRule::over_white;
+  if (channels == colors && picture.top_level == 255 && !(has_alpha && picture.transparent)) {
     std::copy_n(row, picture.row_bytes(), into);
     return;
   }
   for (std::size_t x = 0; x < picture.width; ++x) {
     const std::size_t at = x * channels;
-    unsigned alpha =
-        channels == colors ? 255U : to_byte(picture, sample_at(picture, row, at + channels - 1));
-    if (is_transparent(picture, row, x)) alpha = 0;
+    unsigned alpha = 255;
+    if (has_alpha && channels > colors) {
+      alpha = to_byte(picture, sample_at(picture, row, at + channels - 1));
+    }
+    if (has_alpha && is_transparent(picture, row, x)) alpha = 0;
     for (std::size_t c = 0; c < colors; ++c) {
       into[x * colors + c] = over_white(to_byte(picture, sample_at(picture, row, at + c)), alpha);
     }

@@ -40,10 +40,14 @@ struct Picture {
   void set_palette(std::vector<std::array<std::uint8_t, 3>> colors);
 };
 
+/// What becomes of alpha, and of colors that are transparent.
+enum class AlphaRule { over_white, dropped };
+
 /// Row `y` as 8-bit gray or RGB, photo_channels() a pixel. Fewer bits are scaled to 0..255, of 16
 /// bits the upper 8 are taken (as Pillow, OpenCV and PngRgb do; any other top level is scaled, with
-/// rounding), alpha is laid over white.
-void photo_row(const Picture& picture, std::uint64_t y, std::uint8_t* into);
+/// rounding), alpha is laid over white or dropped.
+void photo_row(const Picture& picture, std::uint64_t y, std::uint8_t* into,
+               AlphaRule rule = AlphaRule::over_white);
 
 /// What a decoder made of a file. No picture: `fault` says why.
 struct DecodedPicture {
