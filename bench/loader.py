@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Loading samples at random: shale.Dataset beside py-lmdb, a pread worker, Pillow and whole loaders. One command, Markdown tables.
 
-sudo python3 bench/loader.py [--only cold|warm|workers|decode|memory|table|shuffle|rows] [--rounds 5] [--json FILE] ...
+sudo python3 bench/loader.py [--only cold|warm|workers|decode|crops|memory|table|shuffle|rows] [--rounds 5] [--json FILE] ...
 As root (it drops caches and makes a memory cgroup), on a machine that does nothing else. bench/README.md explains the rows.
 """
 
@@ -46,10 +46,26 @@ LOADERS = [
 ]
 
 
+# (name, way of cropped_epochs.py, source): the first of each group is what the others are measured by.
+CROPPED = [
+    ("full photos: ImageFolder, DataLoader, Pillow, torchvision", "torchvision", "photos"),
+    ("full photos: shale.torch.ImageFolder, DataLoader", "image-folder", "lmdb"),
+    ("full photos: shale.torch.Loader, scaled_decoding=False", "loader-full", "lmdb"),
+    ("full photos: shale.torch.Loader", "loader", "lmdb"),
+    ("256-pixel shards: DataLoader, Pillow, torchvision", "pillow", "256-pixel shards"),
+    ("256-pixel shards: shale.torch.Loader", "loader", "256-pixel shards"),
+]
+CROPPED_PEERS = [
+    ("webdataset, its own shards", "webdataset", "webdataset"),
+    ("MosaicML Streaming, its own shards", "streaming", "mds"),
+    ("FFCV, re-encoded to its own file", "ffcv", "ffcv"),
+]
+
+
 def parse_arguments():
     options = harness.parser(__doc__)
     inputs.add_photos(options)
-    options.add_argument("--only", choices=["cold", "warm", "workers", "decode", "memory", "table", "shuffle", "rows"])
+    options.add_argument("--only", choices=["cold", "warm", "workers", "decode", "crops", "memory", "table", "shuffle", "rows"])
     options.add_argument("--package", type=pathlib.Path, default=ROOT / "build/release/python", help="folder with the package shale")
     options.add_argument("--loaders", type=pathlib.Path, help="environment with bench/loader_peers.txt (default WORK/loading)")
     options.add_argument("--sorted", type=int, default=55_000, help="samples of 110 KB in the sorted dataset of shuffle")
@@ -186,6 +202,27 @@ def bench_decode(made, arguments):
     yield "decode", runs, harness.markdown(["decoded to RGB on one CPU, warm", "images/s", "spread", "x Pillow"], rows) + "\n\n" + codecs(made)
 
 
+def bench_crops(made, arguments):
+    """What training takes: RandomResizedCrop(224), flipped, normalized. On one CPU, without workers; then on two, with two workers or threads."""
+    for cpus in (1, 2):
+        ways = [*CROPPED, *(CROPPED_PEERS if cpus == 2 else [])]
+        ways = [row for row in ways if not arguments.sources or row[2] in arguments.sources.split(",")]
+        steps = []
+        for name, way, source in ways:
+            path = made.source(source)
+            words = ["--images", str(arguments.images), "--cpus", str(cpus), "--workers", str(0 if cpus == 1 else cpus)]
+            steps.append(Step(name, [made.python, HERE / "cropped_epochs.py", way, path, *words], [path], syncs=False, reports=True))
+        runs = harness.alternate(steps, arguments.rounds, arguments.work, "warm")
+        rows = []
+        for name, *_ in ways:
+            beside = [faster(runs, name, yardstick) if yardstick in runs else "-" for yardstick in (CROPPED[0][0], CROPPED[4][0])]
+            held = [f"{max(run.reported[kind] for run in runs[name]) / MIB:.0f}" for kind in ("rss", "pss")]
+            rows.append([name, *rates(runs, name), *beside, f"{harness.median_of(runs[name], 'cores'):.2f}", *held])
+        header = [f"RandomResizedCrop(224), flip, normalize, batch 64, {cpus} CPU{'s' if cpus > 1 else ''}, warm", "images/s", "spread"]
+        header += ["x full photos, Pillow", "x 256-pixel shards, Pillow", "cores busy", "peak RSS MiB, summed", "peak PSS MiB"]
+        yield f"crops, {cpus}", runs, harness.markdown(header, rows)
+
+
 def codecs(made):
     """Which libjpeg-turbo each of the two decodes with."""
     pillow = "import PIL, PIL.features as f; print('Pillow', PIL.__version__, 'with libjpeg-turbo', f.version('libjpeg_turbo'))"
@@ -295,6 +332,7 @@ def main():
         "reads": lambda: bench_reads(made, arguments, caches),
         "workers": lambda: bench_workers(made, arguments),
         "decode": lambda: bench_decode(made, arguments),
+        "crops": lambda: bench_crops(made, arguments),
         "memory": lambda: bench_memory(made, arguments),
         "table": lambda: bench_table(made, arguments),
         "shuffle": lambda: bench_shuffle(made, arguments),

@@ -23,6 +23,7 @@ OUTPUT = ROOT / "docs" / "api.md"
 MODULES = {
     "shale": "Everything here is imported by `import shale`, which needs only NumPy. [python.md](python.md) is the guide.",
     "shale.torch": "`import shale` makes it available; it is imported when it is first used. Replacements for torchvision's datasets. They need Pillow; torch itself is needed only to train.",
+    "shale.torch.transforms": "The transforms that `shale.torch.Loader` does while it decodes, with the names, parameters and defaults of `torchvision.transforms.v2`, for those who do not have torchvision; [loading.md](loading.md#images). Called by themselves they take and return one image: a `PIL.Image`, or a tensor (C, H, W) with 1 or 3 channels, uint8 if it is scaled.",
     "shale.lmdb": "The read side of py-lmdb without liblmdb. [lmdb.md](lmdb.md) says what differs, and lists the errors, which are py-lmdb's.",
 }
 # Names whose documentation is another library's.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, 
 from shale import _shale
 from shale._arguments import PARSE, field_names, flag, one_of, path_bytes, text
 from shale._decoding import FINISHERS, PIXEL_ORDERS, decode_list, decoder_of_one, tv_tensors
+from shale._leading_view import LeadingView, leading_view
 from shale._program import Translation
 from shale._results import DatasetInfo
 from shale._samples import SampleSequence, rows_of
@@ -248,7 +249,17 @@ class Dataset(_Base):
         return len(self._reader()) if self.indices is None else len(self.indices)
 
     def _read(self, indices: Iterable[int]) -> list:
-        return self._read_through(self.transform, indices)
+        lead = self._lead()
+        return self._read_through(self.transform if lead is None else functools.partial(_through, lead.rest), indices, lead=lead)
+
+    def _lead(self) -> Optional[LeadingView]:
+        """What the transform shows of the images, if that is known before they are decoded."""
+        if self.transform is None:
+            return None
+        self._reader()
+        if self._files or self._chosen.names or any(way and self.schema[name]["kind"] == "list" for name, way in self._ways.items()):
+            return None
+        return leading_view(self.transform, self._ways, takes_images=False)
 
     def read(self, index: int, select: Mapping[str, Any]) -> Any:
         """One sample, with the elements of its lists that ``select`` names: ``ds.read(7, {"frames": [10, 14, 18]})``.
@@ -272,8 +283,9 @@ class Dataset(_Base):
         indices: Iterable[int],
         given: Optional[Mapping] = None,
         into: Optional[Dict[str, List[Any]]] = None,
+        lead: Optional[LeadingView] = None,
     ) -> list:
-        reader = self._opened or self._reader()
+        reader = (self._opened or self._reader()) if lead is None else self._raw_reader()
         rows = self._rows(indices)
         if given:
             reader = reader.sharing()
@@ -285,7 +297,9 @@ class Dataset(_Base):
             return samples
         # One after the other: what was just decoded is still in the caches when it is transformed, and only one is held.
         for position, sample in enumerate(samples):
-            for name, finish in self._finishers:
+            if lead is not None:
+                self._finish_led(lead, rows[position], sample)
+            for name, finish in self._finishers if lead is None else ():
                 if not given or name not in given:
                     sample[name] = self._finished(rows[position], name, finish, sample[name])
             if self.as_tuple is not None:
@@ -293,6 +307,12 @@ class Dataset(_Base):
             if transform is not None:
                 samples[position] = transform(sample)
         return samples
+
+    def _finish_led(self, lead: LeadingView, row: int, sample: dict) -> None:
+        """Decodes what a transform shows of the images of a sample."""
+        sample[lead.field], drawn = self._finished(row, lead.field, lead.load, sample[lead.field])
+        for name in lead.masks:
+            sample[name] = self._finished(row, name, lambda value: lead.load_mask(value, drawn), sample[name])
 
     def _read_into(self, indices: Iterable[int], into: Dict[str, List[Any]]) -> list:
         """Samples, for a loader that has the memory of their tensors: by name of a field an array for each."""
@@ -311,11 +331,16 @@ class Dataset(_Base):
     def _finish_raw(self, position: int, sample: dict) -> Any:
         """What `self[position]` is, of the dictionary that the raw reader gave for it."""
         row = position if self.indices is None else int(self.indices[position])
-        for name, way in self._ways.items():
+        lead = self._lead()
+        if lead is not None:
+            self._finish_led(lead, row, sample)
+        for name, way in self._ways.items() if lead is None else ():
             value = sample[name]
             if way is not None and value is not None:
                 sample[name] = self._finished(row, name, functools.partial(decode_list, way) if isinstance(value, list) else decoder_of_one(way), value)
         made: Any = sample if self.as_tuple is None else tuple([sample[name] for name in self.as_tuple])
+        if lead is not None:
+            return _through(lead.rest, made)
         return made if self.transform is None else self.transform(made)
 
     def _finished(self, row: int, field: str, finish: Callable[[Any], Any], value: Any) -> Any:
@@ -469,6 +494,12 @@ class Dataset(_Base):
         )
         made.sample, made.key, made.shard = row, key, reader.shard_name(row)
         return made
+
+
+def _through(transforms: Sequence[Callable[[Any], Any]], sample: Any) -> Any:
+    for transform in transforms:
+        sample = transform(sample)
+    return sample
 
 
 def _finisher(kind: str, way: str) -> Callable[[Any], Any]:

@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Opt
 
 from shale._arguments import bytes_of, field_names, flag, one_of, whole_number
 from shale._batch_memory import BufferPool, Rows, empty_rows, stack
+from shale._batch_views import batch_views
 from shale._blocks import Run, RunPlanner, read_runs
 from shale._draw import make_draw
 from shale._epoch_threads import LoadedAhead
@@ -91,8 +92,11 @@ class Loader:
             some ranks may then have one batch less.
         num_threads: default: the CPUs that the job may use, at most 8; for ``"block"`` one more reads. 0: batches are loaded by the caller.
         collate_fn: called with the list of samples of a batch, instead of stacking.
-        transform: called with each sample, after the dataset's own transform; if it has a parameter ``seed``, with the seed of 64 bits of
-            sample and epoch as well, which is the same with any number of threads and ranks.
+        transform: a ``Compose`` of torchvision's transforms, v1 or v2, or of ``shale.torch.transforms``: images are read, cropped, scaled and
+            converted by the threads while they are decoded, straight into a tensor of shape (B, C, H, W); ``print(loader)`` says what of it runs
+            where, docs/loading.md which fields are images. Its random numbers are those of the seed of 64 bits of sample and epoch.
+            Any other function is called with each sample, after the dataset's own transform; if it has a parameter ``seed``, with that seed
+            as well, which is the same with any number of threads and ranks.
         prefetch_factor: batches that each thread loads ahead. Default: 2; 1 for ``"block"``, whose open runs are read ahead already.
         pin_memory: pinned memory, for copies to a GPU; without CUDA it does nothing.
         rank, num_replicas: default: those of ``process_group`` or ``torch.distributed``, else of the environment, which is logged, else 0 and 1.
@@ -107,6 +111,9 @@ class Loader:
         reuse_buffers: a batch is valid until the next one only; less memory is touched.
         on_error: ``"raise"``; ``"skip"``: a damaged sample is replaced by the next one of the order that is not damaged, on every rank
             alike, and listed in ``skipped``. Errors of transforms are always raised.
+        scaled_decoding: for a ``Compose``: JPEGs are decoded at 1/2, 1/4 or 1/8 where that is still as large as what a box is scaled to.
+            False: always at full size, to the pixels of torchvision within two levels on average.
+        memory_format: for a ``Compose``: ``torch.contiguous_format``, the default, or ``torch.channels_last``.
 
     Raises:
         shale.errors.Error: an argument is wrong, or the dataset cannot be opened.
@@ -137,6 +144,8 @@ class Loader:
         proportions: Optional[Sequence[Any]] = None,
         reuse_buffers: bool = False,
         on_error: str = "raise",
+        scaled_decoding: bool = True,
+        memory_format: Any = None,
     ) -> None:
         for name, given in (("collate_fn", collate_fn), ("transform", transform)):
             if given is not None and not callable(given):
@@ -157,6 +166,7 @@ class Loader:
         self._collate, self._transform = collate_fn, transform
         self._takes_seed = transform is not None and _has_parameter(transform, "seed")
         self._sources = SampleSources(dataset)
+        self._views, self._views_reason = batch_views(self._sources, transform, flag(scaled_decoding, "scaled_decoding"), memory_format)
         chosen = {"indices": indices, "weights": weights, "proportions": proportions}
         self._draw = make_draw(self._sources.sizes, self.seed, self.shuffle, chosen)
         self._identity = self._sources.identity(self._draw.facts())
@@ -166,7 +176,7 @@ class Loader:
         for_each_thread = (1 if self.shuffle == "block" else 2) if prefetch_factor is None else at_least_one(prefetch_factor, "prefetch_factor")
         self._ahead = max(1, self.num_threads) * for_each_thread
         self._pool = BufferPool(self._ahead + 2, _pins(flag(pin_memory, "pin_memory")))
-        self._even_fields = self._sources.even_fields() if collate_fn is None else {}
+        self._even_fields = self._sources.even_fields() if collate_fn is None and self._views is None else {}
         self._skipped: Dict[int, SkippedSample] = {}
         self._place = _Place(0, 0)
         self._next = self._place
@@ -298,11 +308,16 @@ class Loader:
     def _load(self, step: _Step) -> tuple:
         """(batch, leases of its memory, samples seen, whether it is the last)."""
         leases: List[weakref.finalize] = []
+        ready: Sequence[Rows]
         numbers = step.numbers.tolist()
         seeds = self._seeds(step)
-        if step.runs:
+        if self._views is not None:
+            samples, ready = self._views.load(self, step, seeds, leases)
+            for place, number in enumerate(numbers):
+                samples[place] = self._noted(number, self._views.finish, samples[place], number)
+        elif step.runs:
             # One after the other, so that of each sample only what the transform makes of it is held.
-            ready: Sequence[Rows] = ()
+            ready = ()
             samples = [self._transformed(self._one(step, place, number), number, seeds[place]) for place, number in enumerate(numbers)]
         else:
             samples, ready = self._samples_of(step, numbers, leases)
@@ -311,10 +326,12 @@ class Loader:
         if self.as_tuple is not None:
             samples = [_tuple_of(sample, self.as_tuple) for sample in samples]
         batch = stack(samples, self._pool, leases, ready) if self._collate is None else self._collate(samples)
+        if self._views is not None and self._collate is None:
+            batch = self._views.laid_out(batch)
         return batch, leases, step.seen, step.is_last
 
-    def _seeds(self, step: _Step) -> Sequence[Optional[int]]:
-        if not self._takes_seed:
+    def _seeds(self, step: _Step) -> Sequence[Any]:
+        if not self._takes_seed and self._views is None:
             return [None] * len(step.numbers)
         # With replacement a sample may come twice in an epoch: there each position has a seed.
         return sample_seeds(self.seed, step.epoch, step.numbers if self._draw.draws_once else step.positions).tolist()  # type: ignore[no-any-return]
@@ -322,8 +339,12 @@ class Loader:
     def _transformed(self, sample: Any, number: int, seed: Optional[int]) -> Any:
         if self._transform is None:
             return sample
+        return self._noted(number, self._transform, sample, **({} if seed is None else {"seed": seed}))
+
+    def _noted(self, number: int, transform: Callable[..., Any], *given: Any, **more: Any) -> Any:
+        """What a function makes of a sample, whose exceptions name the sample."""
         try:
-            return self._transform(sample) if seed is None else self._transform(sample, seed=seed)
+            return transform(*given, **more)
         except Exception as error:
             if hasattr(error, "add_note"):
                 which, row = self._sources.place(number)
@@ -355,16 +376,18 @@ class Loader:
         except (DamagedError, ContentError) as error:
             if self.on_error == "raise":
                 raise
-            self._note_skipped(number, error)
-            return self._substitute(step, int(step.positions[place]), error)
+            return self._instead(step, place, error, lambda number: self._sources.read([number])[0])
 
-    def _substitute(self, step: _Step, position: int, cause: Exception) -> Any:
+    def _instead(self, step: _Step, place: int, cause: Exception, read: Callable[[int], Any]) -> Any:
+        """What takes the place of a damaged sample: the next one of the order that can be read."""
+        self._note_skipped(int(step.numbers[place]), cause)
+        position = int(step.positions[place])
         for further in range(1, min(_MOST_SUBSTITUTES, self._draw.size - 1) + 1):
             number = int(self._draw.rows(step.epoch, (position + further) % self._draw.size, 1)[0])
             if number in self._skipped:
                 continue
             try:
-                return self._sources.read([number])[0]
+                return read(number)
             except (DamagedError, ContentError) as error:
                 self._note_skipped(number, error)
         raise cause
@@ -384,8 +407,13 @@ class Loader:
         blocks = f" (runs of {self.block} samples, {self.lanes} open)" if self.shuffle == "block" else ""
         return (
             f"shale.torch.Loader({names!r}: {self._draw.size} samples, {order}{blocks}, seed {self.seed}; {len(self)} batches of {self.batch_size}, "
-            f"rank {self.rank} of {self.num_replicas}; {self.num_threads} threads)"
+            f"rank {self.rank} of {self.num_replicas}; {self.num_threads} threads){self._what_runs_where()}"
         )
+
+    def _what_runs_where(self) -> str:
+        if self._views is None:
+            return f"\n  in its threads, in Python: the transform, with each sample: {self._views_reason}" if self._views_reason else ""
+        return "".join(f"\n  {line}" for line in self._views.describe().splitlines())
 
 
 class _Iteration:

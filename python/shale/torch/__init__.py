@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Optional, Tuple, Unio
 
 import shale.dataset
 from shale._arguments import flag
+from shale._leading_view import LeadingView, leading_view
 from shale._samples import SampleSequence
 from shale.errors import NotFoundError, UnsupportedError, UsageError
 from shale.loader import Loader, SkippedSample
 from shale.sampler import StatefulDistributedSampler
+from shale.torch import transforms as transforms
 
 if TYPE_CHECKING:
     from torch.utils.data import Dataset as TorchDataset
@@ -108,10 +110,12 @@ class ImageFolder(SampleSequence, TorchDataset):
         return len(self._pairs)
 
     def _read(self, indices: Iterable[int]) -> list:
+        # With a transform that begins with a crop or a resize, only what it shows of the image is decoded.
+        lead = leading_view(self.transform, {self._image: "pil"}, takes_images=True)
         if isinstance(self._pairs, KeyedLabels):
-            return self._dataset._read_through(self._pair, indices)
+            return self._dataset._read_through(functools.partial(self._pair, lead), indices, lead=lead)
         chosen = [self._pairs[index] for index in indices]
-        images = self._dataset._read_through(self._image_of, [self._row(key) for key, _ in chosen])
+        images = self._dataset._read_through(functools.partial(self._image_of, lead), [self._row(key) for key, _ in chosen], lead=lead)
         return [(image, self._target_of(label)) for image, (_, label) in zip(images, chosen)]
 
     def _row(self, key: str) -> int:
@@ -120,15 +124,19 @@ class ImageFolder(SampleSequence, TorchDataset):
         except KeyError:
             raise NotFoundError(f"{self.root}: no sample has key {key!r}, which `samples` was set to hold") from None
 
-    def _image_of(self, sample: dict) -> Any:
+    def _image_of(self, lead: Optional[LeadingView], sample: dict) -> Any:
         image = sample[self._image]
-        return image if self.transform is None else self.transform(image)
+        if lead is None:
+            return image if self.transform is None else self.transform(image)
+        for transform in lead.rest:
+            image = transform(image)
+        return image
 
     def _target_of(self, label: Any) -> Any:
         return label if self.target_transform is None else self.target_transform(label)
 
-    def _pair(self, sample: dict) -> tuple:
-        return self._image_of(sample), self._target_of(sample[self._label])
+    def _pair(self, lead: Optional[LeadingView], sample: dict) -> tuple:
+        return self._image_of(lead, sample), self._target_of(sample[self._label])
 
     def loader(self, key: str) -> Any:
         """The image of a key from `samples`. Errors: NotFoundError."""
@@ -143,7 +151,7 @@ class ImageFolder(SampleSequence, TorchDataset):
         """Both transforms as one function of image and label; None without any."""
         if self.transform is None and self.target_transform is None:
             return None
-        return lambda image, label: (self._image_of({self._image: image}), self._target_of(label))
+        return lambda image, label: (self._image_of(None, {self._image: image}), self._target_of(label))
 
     @property
     def samples(self) -> Any:

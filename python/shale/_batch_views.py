@@ -1,0 +1,345 @@
+"""Images of a batch, decoded by a loader's threads straight into the batch: of each only what a pipeline of transforms shows of it."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from shale import _shale
+from shale._batch_memory import BufferPool, Rows
+from shale._decoding import FINISHERS, tv_tensors
+from shale._sample_sources import SampleSources, _reads_itself
+from shale._view_pixels import load_by_pillow, nearest_values, pillow_size, size_of, to_pil
+from shale._views import ViewPlan, is_pipeline, translate
+from shale.errors import ContentError, DamagedError, UnsupportedError, UsageError
+
+if TYPE_CHECKING:
+    from shale.loader import Loader
+
+_TYPES = {"pil": "pil", "rgb8": "pil", "torchrgb8": "tensor", "tv": "tv"}
+_MASKS = ("tv_mask", "gray8")
+
+
+class _Fields(NamedTuple):
+    images: Tuple[str, ...]  # the first one is the one that boxes are drawn for
+    masks: Dict[str, str]  # how each is decoded
+    type: str
+
+
+class BatchViews:
+    """What a loader does with a pipeline of transforms. Immutable: its threads share it."""
+
+    def __init__(self, sources: SampleSources, transform: Any, fields: _Fields, scaled_decoding: bool, channels_last: bool) -> None:
+        self._sources, self.fields = sources, fields
+        self._scaled, self._channels_last = scaled_decoding, channels_last
+        self._take(translate(transform, fields.type))
+        if self._views.taken < len(self.plan.steps):
+            self._take(translate(transform, fields.type, self._views.taken))
+
+    def _take(self, plan: ViewPlan) -> None:
+        import torch
+
+        def memory(tensor: Any) -> bytes:
+            return tensor.contiguous().view(torch.uint8).numpy().tobytes()  # type: ignore[no-any-return]
+
+        self.plan = plan
+        self._gives_pil = plan.type == "pil" and bool(plan.rest)
+        self._order = "hwc" if self._channels_last or self._gives_pil else "chw"
+        self._views = _shale.Views(
+            plan.steps,
+            kernel=plan.kernel,
+            channels=plan.channels,
+            order=self._order,
+            table=None if plan.is_plain else memory(plan.table),
+            item_bytes=plan.table.dtype.itemsize,
+            fill=memory(plan.fill),
+            scaled_decoding=self._scaled,
+            gray=plan.is_gray,
+        )
+
+    # --- a batch
+
+    def load(self, loader: Loader, step: Any, seeds: Sequence[int], leases: List[weakref.finalize]) -> Tuple[List[Any], List[Rows]]:
+        """Samples with their images, which lie in the batch already if they are of one size."""
+        numbers = step.numbers.tolist()
+        found = self._read(loader, step, numbers)
+        first = self.fields.images[0]
+        drawn: List[Any] = self._drawn(numbers, found, first, seeds)
+        errors = {place: each for place, each in enumerate(drawn) if isinstance(each, Exception)}
+        self._raise_first(loader, errors)
+        rows: List[Rows] = []
+        for name in self.fields.images:
+            if name != first:
+                errors.update(self._of_other_sizes(numbers, found, name, seeds, drawn))
+            values = [None if place in errors else found[place][name] for place in range(len(numbers))]
+            images, together, failed = self._decoded(numbers, name, values, drawn, loader._pool, leases)
+            errors.update(failed)
+            self._raise_first(loader, errors)
+            if together is not None:
+                rows.append(together)
+            for place, image in enumerate(images):
+                if place not in errors:
+                    found[place][name] = image
+        for place, number in enumerate(numbers):
+            if place not in errors:
+                try:
+                    self._load_masks(number, found[place], drawn[place], seeds[place])
+                except ContentError as error:
+                    errors[place] = error
+        self._raise_first(loader, errors)
+        for place, cause in errors.items():
+            found[place] = loader._instead(step, place, cause, functools.partial(self._alone, seed=seeds[place]))
+        return found, rows
+
+    def _raise_first(self, loader: Loader, errors: Dict[int, Any]) -> None:
+        if errors and loader.on_error == "raise":
+            raise errors[min(errors)]
+
+    def _read(self, loader: Loader, step: Any, numbers: List[int]) -> List[Any]:
+        """The samples as bytes, or the exceptions that reading them raised."""
+        if not step.runs:
+            try:
+                return self._sources.read_raw(numbers)
+            except (DamagedError, ContentError):
+                return [self._raw(number) for number in numbers]
+        return [self._raw(number) if run is None else run.take(number) for run, number in zip(step.runs, numbers)]
+
+    def _raw(self, number: int) -> Any:
+        try:
+            return self._sources.read_raw([number])[0]
+        except (DamagedError, ContentError) as error:
+            return error
+
+    def _alone(self, number: int, seed: int) -> Dict[str, Any]:
+        """A sample by itself. Errors: DamagedError, ContentError."""
+        sample: Dict[str, Any] = self._sources.read_raw([number])[0]
+        drawn = self._drawn([number], [sample], self.fields.images[0], [seed])
+        if isinstance(drawn[0], Exception):
+            raise drawn[0]
+        for name in self.fields.images:
+            failed = {} if name == self.fields.images[0] else self._of_other_sizes([number], [sample], name, [seed], drawn)
+            images, _, others = self._decoded([number], name, [sample[name]], drawn, None, []) if not failed else ([], None, {})
+            for error in (*failed.values(), *others.values()):
+                raise error
+            sample[name] = images[0]
+        self._load_masks(number, sample, drawn[0], seed)
+        return sample
+
+    # --- what is drawn
+
+    def _drawn(self, numbers: Sequence[int], samples: Sequence[Any], name: str, seeds: Sequence[int]) -> List[Any]:
+        """For each sample a drawn view, an exception, or None if there is no image."""
+        values = [None if isinstance(sample, Exception) else sample[name] for sample in samples]
+        try:
+            found: List[Any] = list(self._views.sizes(values, list(seeds)))
+        except ContentError:
+            found = [self._drawn_alone(number, name, value, seed) for number, value, seed in zip(numbers, values, seeds)]
+        for place, sample in enumerate(samples):
+            if isinstance(sample, Exception):
+                found[place] = sample
+            elif found[place] is None and values[place] is not None:
+                found[place] = self._drawn_alone(numbers[place], name, values[place], seeds[place])
+        return found
+
+    def _drawn_alone(self, number: int, name: str, value: Optional[bytes], seed: int) -> Any:
+        if value is None:
+            return None
+        try:
+            found = self._views.sizes([value], [seed])[0]
+            return found or self._views.draw(*pillow_size(value), seed)
+        except UnsupportedError:
+            raise
+        except Exception as error:
+            return self._content_error(number, name, error)
+
+    def _of_other_sizes(
+        self, numbers: Sequence[int], samples: Sequence[Any], name: str, seeds: Sequence[int], drawn: Sequence[Any]
+    ) -> Dict[int, Exception]:
+        """Further images whose boxes are not those of the first, by their place."""
+        found: Dict[int, Exception] = {}
+        for place, view in enumerate(self._drawn(numbers, samples, name, seeds)):
+            if isinstance(drawn[place], Exception) or view is None or drawn[place] is None:
+                continue
+            if isinstance(view, Exception):
+                found[place] = view
+            elif view != drawn[place]:
+                found[place] = self._content_error(numbers[place], name, ValueError(self._other_size()))
+        return found
+
+    def _other_size(self) -> str:
+        return f"it is of another size than the image in field '{self.fields.images[0]}'"
+
+    def _content_error(self, number: int, name: str, error: Exception) -> Exception:
+        which, position = self._sources.place(number)
+        dataset = self._sources.datasets[which]
+        made: Exception = dataset._content_error(dataset._rows([position])[0], name, error)
+        made.__cause__ = error
+        return made
+
+    # --- pixels
+
+    def _decoded(
+        self,
+        numbers: Sequence[int],
+        name: str,
+        values: Sequence[Optional[bytes]],
+        drawn: Sequence[Any],
+        pool: Optional[BufferPool],
+        leases: List[weakref.finalize],
+    ) -> Tuple[List[Any], Optional[Rows], Dict[int, Exception]]:
+        """The images, the batch that they are rows of, and what does not decode, by its place."""
+        views = [None if value is None or isinstance(view, Exception) else view for value, view in zip(values, drawn)]
+        sizes = {size_of(view) for view in views if view is not None}
+        batch = None
+        if pool is not None and len(sizes) == 1 and None not in views:
+            batch, memory = self._memory(len(values), sizes.pop(), pool, leases)
+            images = list(batch)
+        else:
+            pairs = [(None, None) if view is None else self._memory(1, size_of(view), None, leases) for view in views]
+            images, memory = [None if image is None else image[0] for image, _ in pairs], [each for _, each in pairs]
+        failed: Dict[int, Exception] = {}
+        given = [None if view is None else value for value, view in zip(values, views)]
+        for place, reason in enumerate(self._views.load(given, views, memory)):
+            view, value = views[place], given[place]
+            if reason is None or view is None or value is None:
+                continue
+            try:
+                load_by_pillow(value, view, self.plan, images[place])
+            except UnsupportedError:
+                raise
+            except Exception as error:
+                failed[place] = self._content_error(numbers[place], name, error)
+        images = [None if image is None else self._typed(image) for image in images]
+        together = None if batch is None or self._gives_pil else Rows(self._typed(batch), images)
+        return images, together, failed
+
+    def _memory(self, count: int, size: Tuple[int, int], pool: Optional[BufferPool], leases: List[weakref.finalize]) -> Tuple[Any, Any]:
+        """A tensor (count, channels, height, width), and its memory as an array."""
+        import torch
+
+        plan = self.plan
+        shape = (count, plan.channels, *size) if self._order == "chw" else (count, *size, plan.channels)
+        dtype = plan.table.dtype
+        tensor = torch.empty(shape, dtype=dtype) if pool is None else pool.empty(shape, dtype, leases)
+        memory = tensor.view(torch.uint8).numpy()
+        return (tensor if self._order == "chw" else tensor.permute(0, 3, 1, 2)), memory
+
+    def _typed(self, image: Any) -> Any:
+        if self._gives_pil:
+            return to_pil(image) if image.ndim == 3 else image
+        return tv_tensors().Image(image) if self.plan.type == "tv" else image
+
+    def _load_masks(self, number: int, sample: Dict[str, Any], drawn: Any, seed: int) -> None:
+        import torch
+
+        for name, way in self.fields.masks.items():
+            value = sample[name]
+            if value is None or drawn is None:
+                continue
+            try:
+                mask = FINISHERS[way](value)
+                if self._views.draw(int(mask.shape[-1]), int(mask.shape[-2]), seed) != drawn:
+                    raise ValueError(self._other_size())
+            except UnsupportedError:
+                raise
+            except Exception as error:
+                raise self._content_error(number, name, error) from error
+            tensor = torch.as_tensor(mask).as_subclass(torch.Tensor)
+            seen = nearest_values(tensor, drawn, self.plan.mask_fill)
+            sample[name] = tv_tensors().Mask(seen) if way == "tv_mask" else seen
+
+    # --- what Python does
+
+    def finish(self, sample: Dict[str, Any], number: int) -> Any:
+        """What the transforms that are left make of a sample."""
+        dataset = self._sources.datasets[self._sources.place(number)[0]]
+        if not self.plan.takes_samples:
+            for transform in self.plan.rest:
+                for name in self.fields.images:
+                    if sample[name] is not None:
+                        sample[name] = transform(sample[name])
+        made: Any = sample if dataset.as_tuple is None else tuple([sample[name] for name in dataset.as_tuple])
+        if self.plan.takes_samples:
+            for transform in self.plan.rest:
+                made = transform(made)
+        return made
+
+    def laid_out(self, batch: Any) -> Any:
+        """With channels last where that was asked for, after transforms in Python."""
+        import torch
+
+        if self._channels_last and self.plan.rest and isinstance(batch, dict):
+            for name in self.fields.images:
+                if isinstance(batch.get(name), torch.Tensor) and batch[name].ndim == 4:
+                    batch[name] = batch[name].contiguous(memory_format=torch.channels_last)
+        return batch
+
+    def describe(self) -> str:
+        """What is done where, in lines."""
+        names = [type(each).__name__ for each in self.plan.taken]
+        dtype = str(self.plan.table.dtype).replace("torch.", "")
+        scales = "at full size" if not self._scaled else "at the smallest scale that is enough"
+        lines = [f"in its threads: {', '.join(self.fields.images)} decoded {scales}, {', '.join([*names, dtype])}"]
+        if self.fields.masks:
+            lines.append(f"in its threads, in Python: {', '.join(self.fields.masks)} with the same boxes")
+        if self.plan.rest:
+            left = ", ".join(type(each).__name__ for each in self.plan.rest)
+            lines.append(f"in its threads, in Python: {left} ({type(self.plan.rest[0]).__name__}: {self.plan.reason})")
+        return "\n".join(lines)
+
+
+def batch_views(
+    sources: SampleSources, transform: Any, scaled_decoding: bool, memory_format: Any
+) -> Tuple[Optional[BatchViews], str]:
+    """What a loader does with `transform`; None if it is called with each sample, and, for a pipeline, why.
+
+    Errors: UsageError for a memory_format that it cannot have.
+    """
+    import torch
+
+    if memory_format not in (None, torch.contiguous_format, torch.channels_last):
+        raise UsageError(f"memory_format is {memory_format!r}, expected torch.contiguous_format or torch.channels_last")
+    channels_last = memory_format is torch.channels_last
+    why = "" if is_pipeline(transform) else "it is not a pipeline of torchvision's or of shale.torch.transforms"
+    if not why:
+        why, fields = _fields_of(sources)
+    if why or fields is None:
+        if channels_last:
+            raise UsageError(f"memory_format=torch.channels_last is for images that the loader decodes; the transform is called with each sample: {why}")
+        return None, why if is_pipeline(transform) else ""
+    sources.open_raw()
+    return BatchViews(sources, transform, fields, scaled_decoding, channels_last), ""
+
+
+def _fields_of(sources: SampleSources) -> Tuple[str, Optional[_Fields]]:
+    """Which fields are images; or why it cannot be known."""
+    found: List[_Fields] = []
+    for which, dataset in enumerate(sources.datasets):
+        if not _reads_itself(dataset):
+            return f"it reads through {type(dataset).__name__}", None
+        if dataset.transform is not None:
+            return f"{sources.name(which)} has a transform of its own", None
+        if dataset._files or dataset._chosen.names:
+            return f"{sources.name(which)} reads parts of samples (select, lazy, or decode='file')", None
+        kinds = {name: dataset.schema.get(name, {}).get("kind") for name in dataset.fields}
+        dataset._reader()
+        ways = {name: way for name, way in dataset._ways.items() if way is not None}
+        if any(kinds[name] == "list" for name in ways):
+            return f"{sources.name(which)} has lists of images", None
+        images = tuple(name for name, way in ways.items() if way in _TYPES)
+        types = {_TYPES[ways[name]] for name in images}
+        if not ways:
+            named = [name for name in dataset.fields if kinds[name] == "bytes"]
+            images, types = (("image",) if "image" in named else tuple(named)), {"pil"}
+            if len(images) > 1:
+                return f"{sources.name(which)} has several fields of kind bytes, and decode= does not say which are images", None
+        if len(types) != 1 or not images:
+            return f"{sources.name(which)} has no images, or images of several types", None
+        masks = {name: way for name, way in ways.items() if way in _MASKS}
+        if len(images) + len(masks) < len(ways):
+            return f"{sources.name(which)} has fields with decode='unchanged'", None
+        found.append(_Fields(images, masks, types.pop()))
+    if any(each != found[0] for each in found):
+        return "the datasets differ in their images", None
+    return "", found[0]

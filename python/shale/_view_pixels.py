@@ -1,0 +1,114 @@
+"""Drawn views of images by Pillow, for images that the threads do not decode, and of masks, by the nearest value.
+
+A drawn view is a tuple, as _shale.Views gives it: box x, y, width, height | what the box is scaled to, width, height | the window of that which
+is the result, x, y, width, height, which may reach beyond | what is visible of it, x, y, width, height | mirrored, upside down.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any, Optional, Tuple
+
+from shale._decoding import _pillow
+from shale._views import ViewPlan
+
+Drawn = Tuple[int, ...]
+
+
+def size_of(drawn: Drawn) -> Tuple[int, int]:
+    """(height, width) of the result."""
+    return drawn[9], drawn[8]
+
+
+def pillow_size(value: bytes) -> Tuple[int, int]:
+    """(width, height) of an image, by its header. Errors: those of Pillow."""
+    with _pillow().open(io.BytesIO(value)) as image:
+        return image.size  # type: ignore[no-any-return]
+
+
+def seen_by_pillow(image: Any, drawn: Drawn, kernel: str) -> Any:
+    """What of a PIL image is visible in the view, scaled, and not turned over yet."""
+    x, y, width, height, scaled_width, scaled_height = drawn[:6]
+    seen_x, seen_y, seen_width, seen_height = drawn[10:14]
+    if (x, y, width, height) != (0, 0, *image.size):
+        image = image.crop((x, y, x + width, y + height))
+    if (scaled_width, scaled_height) != image.size:
+        resampling = _pillow().Resampling
+        ways = {"nearest": resampling.NEAREST, "triangle": resampling.BILINEAR, "cubic": resampling.BICUBIC}
+        image = image.resize((scaled_width, scaled_height), ways[kernel])
+    if (seen_x, seen_y, seen_width, seen_height) != (0, 0, *image.size):
+        image = image.crop((seen_x, seen_y, seen_x + seen_width, seen_y + seen_height))
+    return image
+
+
+def load_by_pillow(value: bytes, drawn: Drawn, plan: ViewPlan, into: Any) -> None:
+    """Fills `into`, a tensor (channels, height, width), with what the threads would have decoded. Errors: those of Pillow."""
+    import numpy
+    import torch
+
+    with _pillow().open(io.BytesIO(value)) as opened:
+        image = opened.convert("RGB")
+    if plan.channels == 1 or plan.is_gray:
+        image = image.convert("L")
+    levels = torch.from_numpy(numpy.array(seen_by_pillow(image, drawn, plan.kernel)))
+    levels = levels.permute(2, 0, 1) if levels.ndim == 3 else levels.expand(plan.channels, *levels.shape)
+    place(torch.stack([row[each.long()] for row, each in zip(plan.table, levels)]), drawn, plan.fill, into)
+
+
+def place(seen: Any, drawn: Drawn, fill: Any, into: Any) -> None:
+    """Puts what is visible, (..., height, width), to where it is in the window, pads it with `fill`, and turns it over."""
+    left, top = drawn[10] - drawn[6], drawn[11] - drawn[7]
+    sides = ([-1] if drawn[14] else []) + ([-2] if drawn[15] else [])
+    if tuple(seen.shape[-2:]) != size_of(drawn):
+        whole = into.new_empty(into.shape)
+        whole[:] = fill[:, None, None] if getattr(fill, "ndim", 0) else fill
+        if seen.numel():
+            whole[..., top : top + seen.shape[-2], left : left + seen.shape[-1]] = seen
+        seen = whole
+    into[:] = seen.flip(sides) if sides else seen
+
+
+def nearest_values(mask: Any, drawn: Drawn, fill: int) -> Any:
+    """The view of a mask, a tensor (..., height, width), with the values that torchvision's transforms take of a tv_tensors.Mask."""
+    rows = _nearest(drawn[1], drawn[3], drawn[5], drawn[11], drawn[13])
+    columns = _nearest(drawn[0], drawn[2], drawn[4], drawn[10], drawn[12])
+    seen = mask[..., rows, :][..., columns]
+    into = mask.new_empty((*mask.shape[:-2], *size_of(drawn)))
+    place(seen, drawn, fill, into)
+    return into
+
+
+def _nearest(begin: int, length: int, scaled: int, first: int, count: int) -> Any:
+    """Where the outputs of one side are taken from: torch's mode "nearest"."""
+    import torch
+
+    places = torch.arange(first, first + count)
+    if scaled != length:
+        scale = torch.tensor(length, dtype=torch.float32) / scaled
+        places = (places.to(torch.float32) * scale).floor().long().clamp(max=length - 1)
+    return places + begin
+
+
+def to_pil(image: Any) -> Any:
+    """Of a uint8 tensor (channels, height, width)."""
+    array = image.permute(1, 2, 0).contiguous().numpy()
+    return _pillow().fromarray(array[..., 0].copy() if array.shape[2] == 1 else array)
+
+
+def from_pil(image: Any) -> Any:
+    """(channels, height, width) uint8 tensor of an image in mode RGB or L."""
+    import numpy
+    import torch
+
+    array = numpy.array(image)
+    return torch.from_numpy(array[None] if array.ndim == 2 else numpy.ascontiguousarray(array.transpose(2, 0, 1)))
+
+
+def whole_image(width: int, height: int) -> Drawn:
+    """The view that shows all of it."""
+    return (0, 0, width, height, width, height, 0, 0, width, height, 0, 0, width, height, 0, 0)
+
+
+def cropped(width: int, height: int, box: Optional[Tuple[int, int, int, int]], size: Tuple[int, int]) -> Drawn:
+    """The view of an image that crops to a box (x, y, width, height) and scales that to a size (width, height)."""
+    return (*(box or (0, 0, width, height)), *size, 0, 0, *size, 0, 0, *size, 0, 0)
