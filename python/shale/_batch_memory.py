@@ -7,6 +7,8 @@ import operator
 import weakref
 from typing import Any, Callable, Deque, Dict, List, NamedTuple, Sequence
 
+from shale.errors import UsageError
+
 _SMALL = 64 << 10  # below it, torch's own memory is as good
 _STACKED_AT_ONCE = 4 << 20  # of values that are dropped as they are copied into a batch
 
@@ -101,19 +103,20 @@ def _column(values: List[Any], pool: BufferPool, leases: List[weakref.finalize])
 
     first = values[0]
     kind = type(first)
+    if all(type(value) in _NUMBERS for value in values):
+        widest = max((type(value) for value in values), key=list(_NUMBERS).index)
+        if widest is int:
+            _check_integers(values)
+        return torch.tensor(values, dtype=getattr(torch, _NUMBERS[widest]))
     if any(type(value) is not kind for value in values):
         return values
-    if kind in _NUMBERS:
-        if kind is int and not all(-(2**63) <= value < 2**63 for value in values):
-            return values
-        return torch.tensor(values, dtype=getattr(torch, _NUMBERS[kind]))
     if isinstance(first, numpy.generic) and first.dtype.kind in "biuf":
         return _column(list(map(numpy.asarray, values)), pool, leases)
     if isinstance(first, numpy.ndarray):
         try:
-            values[:] = [torch.from_numpy(value) for value in values] if _is_even(values) else values
+            values[:] = [torch.from_numpy(_forward(value)) for value in values] if _is_even(values) else values
         except (TypeError, ValueError):
-            return values  # a dtype that torch lacks, or a step below 0
+            return values  # a dtype that torch lacks
         first = values[0]
     if not isinstance(first, torch.Tensor) or first.layout is not torch.strided or not _is_even(values):
         return values
@@ -129,7 +132,18 @@ def _column(values: List[Any], pool: BufferPool, leases: List[weakref.finalize])
     return out if kind is torch.Tensor else out.as_subclass(kind)
 
 
-_NUMBERS = {int: "int64", float: "float64", bool: "bool"}
+_NUMBERS = {bool: "bool", int: "int64", float: "float64"}  # each holds those before it
+
+
+def _check_integers(values: List[int]) -> None:
+    for value in values:
+        if not -(2**63) <= value < 2**63:
+            raise UsageError(f"integer {value} does not fit into the 64 bits of a tensor; let the transform make numpy.uint64 or a string of it")
+
+
+def _forward(array: Any) -> Any:
+    """The array, or a copy where it runs backwards in memory, as a flipped one does."""
+    return array.copy() if min(array.strides, default=0) < 0 else array
 
 
 def _is_even(values: List[Any]) -> bool:

@@ -72,9 +72,12 @@ class WeightedDraw(Draw):
         given = numpy.asarray(weights, dtype=numpy.float64)
         if given.shape != (self.samples,):
             raise UsageError(f"weights have shape {given.shape}, but there are {self.samples} samples")
-        if not (numpy.isfinite(given).all() and (given >= 0).all() and given.sum() > 0):
+        if not (numpy.isfinite(given).all() and (given >= 0).all() and (given > 0).any()):
             raise UsageError("weights must be finite, none below 0, and not all 0")
-        self.sums = numpy.cumsum(given)
+        with numpy.errstate(over="ignore"):
+            self.sums = numpy.cumsum(given)
+        if not numpy.isfinite(self.sums[-1]):
+            self.sums = numpy.cumsum(given / given.max())
 
     def rows(self, epoch: int, begin: int, count: int) -> Any:
         import numpy
@@ -89,7 +92,8 @@ class WeightedDraw(Draw):
 
 
 class ProportionalDraw(Draw):
-    """Several datasets, so many samples of each in every group of positions, each dataset in an order of its own, over and over."""
+    """Several datasets, so many samples of each in every group of positions, each dataset in an order of its own, over and over: an epoch goes
+    on in each of them where the one before ended. It has as many whole groups as there are samples for, at least one."""
 
     draws_once = False
 
@@ -99,6 +103,8 @@ class ProportionalDraw(Draw):
         if 0 in sizes:
             raise UsageError(f"dataset {list(sizes).index(0)} of proportions is empty")
         self.sizes = list(sizes)
+        self.groups = max(1, self.samples // sum(self.quotas))
+        self.size = self.groups * sum(self.quotas)
 
     def rows(self, epoch: int, begin: int, count: int) -> Any:
         import numpy
@@ -116,16 +122,19 @@ class ProportionalDraw(Draw):
         for which, (quota, size) in enumerate(zip(self.quotas, self.sizes)):
             mine = (places >= quota_begin) & (places < quota_begin + quota)
             turns = positions[mine] // group * quota + places[mine] - quota_begin
-            found[mine] = size_begin + self._turns_of(which, size, epoch, turns)
+            found[mine] = size_begin + self._turns_of(which, size, epoch * self.groups * quota, turns)
             quota_begin, size_begin = quota_begin + quota, size_begin + size
         return found
 
-    def _turns_of(self, which: int, size: int, epoch: int, turns: Any) -> Any:
+    def _turns_of(self, which: int, size: int, before: int, turns: Any) -> Any:
+        """The rows that a dataset gives at these turns of an epoch, with so many turns before it."""
         import numpy
 
+        first_lap, turned = divmod(before, size)
+        turns = turns + turned
         rows = numpy.empty(len(turns), numpy.int64)
         for lap in numpy.unique(turns // size).tolist():
-            order = EpochOrder(size, _shale.epoch_key(self.seed, (1 << 32) + which), (epoch << 32) + lap, self.shuffle)
+            order = EpochOrder(size, _shale.epoch_key(self.seed, (1 << 32) + which), (first_lap + lap) % (1 << 64), self.shuffle)
             here = turns // size == lap
             inside = turns[here] - lap * size
             begin = int(inside.min())

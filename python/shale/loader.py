@@ -220,9 +220,12 @@ class Loader:
                     "set_epoch(%d) gives up the place at sample %d of epoch %d, which was loaded", epoch, self._next.begin, self._next.epoch
                 )
             self._next = _Place(operator.index(epoch), 0)
+        if self._place.epoch != self._next.epoch:
+            self._place = self._next
 
     def state_dict(self) -> Dict[str, Any]:
-        """Where the epoch is: after the batch that was yielded last, not those that were loaded ahead. The same on all ranks at a step.
+        """Where the epoch is: after the batch that was yielded last, not those that were loaded ahead; or where ``set_epoch`` has put it since.
+        The same on all ranks at a step.
 
         At most 1 KiB as JSON. It fits any number of ranks and threads, and any batch size.
         """
@@ -438,6 +441,7 @@ class _Iteration:
         except StopIteration:
             self._loader._finished(self._place)
             raise
+        self._loader._place = self._place
         if is_last:  # who counts batches, as Lightning does, never comes back for the end
             self._loader._next_follows(self._place)
         return batch

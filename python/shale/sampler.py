@@ -9,6 +9,8 @@ import os
 from typing import TYPE_CHECKING, Any, Dict, Iterator, Mapping, Optional, Sized, Tuple
 
 from shale._arguments import flag
+from shale._sample_sources import SampleSources
+from shale.dataset import Dataset
 from shale.errors import MismatchError, UsageError
 from shale.order import EpochOrder, shuffle_way, whole
 
@@ -76,6 +78,7 @@ class StatefulDistributedSampler(Sampler[int]):
         even_batches: bool = True,
     ) -> None:
         self.samples = len(dataset) if isinstance(dataset, Sized) else whole(dataset, "dataset")
+        self._identity = SampleSources(dataset).identity([]) if isinstance(dataset, Dataset) else ""
         self.rank, self.num_replicas = place_among_ranks(rank, num_replicas)
         self.shuffle = shuffle_way(shuffle)
         if self.shuffle == "block":
@@ -101,6 +104,8 @@ class StatefulDistributedSampler(Sampler[int]):
             if self._begin:
                 log.warning("set_epoch(%d) gives up the place at sample %d of epoch %d, which was loaded", epoch, self._begin, self.epoch)
             self.epoch, self._begin = operator.index(epoch), 0
+        if self._pass.epoch != self.epoch:
+            self._pass, self._handed_out = self._pass_from(self._begin), 0
 
     def __iter__(self) -> Iterator[int]:
         """The samples of this rank in the epoch, or in what is left of it after ``load_state_dict``. The next epoch follows
@@ -138,6 +143,7 @@ class StatefulDistributedSampler(Sampler[int]):
             "samples": self.samples,
             "seed": self.seed,
             "shuffle": self.shuffle,
+            "dataset": self._identity,
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -147,7 +153,9 @@ class StatefulDistributedSampler(Sampler[int]):
             shale.errors.MismatchError: the state is of another dataset, seed or version.
             shale.errors.UsageError: it is not a state.
         """
-        mine = {"samples": self.samples, "seed": self.seed, "shuffle": self.shuffle}
+        mine = {"samples": self.samples, "seed": self.seed, "shuffle": self.shuffle, "dataset": self._identity}
+        if not self._identity and isinstance(state, Mapping):  # of a dataset of another kind, or a number of samples
+            mine["dataset"] = state.get("dataset", "")
         epoch, begin = checked_state(state, mine, "the sampler")
         self.epoch, self._begin = epoch, begin
         self._pass, self._handed_out = self._pass_from(begin), 0

@@ -1,5 +1,6 @@
 """shale.torch.Loader: batches, orders, ranks, and a place that is kept exactly."""
 
+import collections
 import itertools
 import json
 import logging
@@ -151,9 +152,65 @@ def test_indices_weights_and_proportions(small):
     both = Loader([first, second], 4, shuffle=True, proportions=[3, 1])
     for batch in itertools.islice(both, 25):
         assert sum(row < 100 for row in batch["label"].tolist()) == 3
-    rows = labels(both)
-    assert len(rows) == 110 and len(set(rows)) > 80 and max(rows.count(row) for row in range(100, 110)) <= 3
+    rows = labels(both)  # of epoch 1: 27 groups, after the 81 samples that epoch 0 took of the first
+    assert len(rows) == 108 and len(set(rows)) > 80 and max(rows.count(row) for row in range(100, 110)) <= 3
     assert sorted(labels(Loader([first, second], 4, shuffle=True))) == list(range(110))
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_in_proportion_every_sample_comes_equally_often_over_the_epochs(small, shuffle):
+    first, second = [shale.Dataset(small, indices=range(*rows)) for rows in ((0, 100), (100, 107))]
+    both = Loader([first, second], 4, shuffle=shuffle, proportions=[2, 1], num_threads=0)
+    found = collections.Counter(label for _ in range(7) for label in labels(both))  # 35 groups each
+    assert {found[row] for row in range(100)} == {4, 5} and {found[row] for row in range(100, 107)} == {35}
+
+
+def test_weights_whose_sum_is_no_number(small):
+    first, second = [labels(Loader(small, 4, weights=[weight] * ROWS)) for weight in (1e308, 1.0)]
+    assert len(set(first)) > ROWS // 2 and len(set(second)) > ROWS // 2
+
+
+def test_a_state_between_two_epochs_is_of_the_next(small):
+    loader = Loader(small, 50, shuffle=True)
+    loader.set_epoch(5)
+    resumed = Loader(small, 50, shuffle=True)
+    resumed.load_state_dict(loader.state_dict())
+    assert resumed.epoch == 5
+    batches = iter(loader)
+    next(batches)
+    assert loader.state_dict()["samples_seen"] == 50
+    loader.set_epoch(6)
+    state = loader.state_dict()
+    assert (state["epoch"], state["samples_seen"]) == (6, 0)
+    next(batches)  # of epoch 5, which goes on
+    assert (loader.state_dict()["epoch"], loader.state_dict()["samples_seen"], loader.epoch) == (5, 100, 6)
+    loader.set_epoch(6)
+    assert len(list(loader)) == len(loader) and loader.epoch == 7
+
+
+def test_a_state_of_another_file_is_refused(tmp_path):
+    arrays = np.arange(1000), np.arange(1000)[::-1].copy(), np.zeros((1000, 3)), np.arange(1000)
+    for number, array in enumerate(arrays):
+        np.save(tmp_path / f"{number}.npy", array)
+    state = Loader(tmp_path / "0.npy", 10, shuffle=True).state_dict()
+    for number in (1, 2):
+        with pytest.raises(shale.MismatchError, match="the state is of dataset"):
+            Loader(tmp_path / f"{number}.npy", 10, shuffle=True).load_state_dict(state)
+    Loader(tmp_path / "3.npy", 10, shuffle=True).load_state_dict(state)  # a copy, on another disk
+
+
+def test_the_type_of_a_column_does_not_depend_on_the_values(small):
+    def made(value):
+        return Loader(small, 4, transform=lambda sample: {"x": value(sample["label"])}, num_threads=0)
+
+    images = np.arange(24.0).reshape(2, 3, 4)
+    flipped = [batch["x"] for batch in made(lambda label: images[:, :, ::-1] if label % 3 == 0 else images)]
+    assert flipped[0].shape == (4, 2, 3, 4) and flipped[0][0].tolist() == images[:, :, ::-1].tolist()
+    assert all(isinstance(each, torch.Tensor) for each in flipped)
+    mixed = [batch["x"].dtype for batch in made(lambda label: 1.5 if label % 4 == 0 else 1)]
+    assert set(mixed[:-1]) == {torch.float64}
+    with pytest.raises(shale.UsageError, match="9223372036854775808 does not fit"):
+        list(made(lambda label: 2**63 if label == 7 else label))
 
 
 def test_lengths_are_exact_for_any_samples_and_ranks(small):
