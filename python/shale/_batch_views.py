@@ -6,11 +6,10 @@ import functools
 import weakref
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from shale import _shale
 from shale._batch_memory import BufferPool, Rows
 from shale._decoding import FINISHERS, tv_tensors
 from shale._sample_sources import SampleSources, _reads_itself
-from shale._view_pixels import load_by_pillow, nearest_values, pillow_size, size_of, to_pil
+from shale._view_pixels import load_by_pillow, nearest_values, pillow_size, size_of, to_pil, views_of
 from shale._views import ViewPlan, is_pipeline, translate
 from shale.errors import ContentError, DamagedError, UnsupportedError, UsageError
 
@@ -38,25 +37,10 @@ class BatchViews:
             self._take(translate(transform, fields.type, self._views.taken))
 
     def _take(self, plan: ViewPlan) -> None:
-        import torch
-
-        def memory(tensor: Any) -> bytes:
-            return tensor.contiguous().view(torch.uint8).numpy().tobytes()  # type: ignore[no-any-return]
-
         self.plan = plan
         self._gives_pil = plan.type == "pil" and bool(plan.rest)
         self._order = "hwc" if self._channels_last or self._gives_pil else "chw"
-        self._views = _shale.Views(
-            plan.steps,
-            kernel=plan.kernel,
-            channels=plan.channels,
-            order=self._order,
-            table=None if plan.is_plain else memory(plan.table),
-            item_bytes=plan.table.dtype.itemsize,
-            fill=memory(plan.fill),
-            scaled_decoding=self._scaled,
-            gray=plan.is_gray,
-        )
+        self._views = views_of(plan, self._order, self._scaled)
 
     # --- a batch
 

@@ -7,8 +7,9 @@ is the result, x, y, width, height, which may reach beyond | what is visible of 
 from __future__ import annotations
 
 import io
-from typing import Any, Optional, Tuple
+from typing import Any, List, Optional, Tuple
 
+from shale import _shale
 from shale._decoding import _pillow
 from shale._views import ViewPlan
 
@@ -104,11 +105,26 @@ def from_pil(image: Any) -> Any:
     return torch.from_numpy(array[None] if array.ndim == 2 else numpy.ascontiguousarray(array.transpose(2, 0, 1)))
 
 
-def whole_image(width: int, height: int) -> Drawn:
-    """The view that shows all of it."""
-    return (0, 0, width, height, width, height, 0, 0, width, height, 0, 0, width, height, 0, 0)
+def cropped(box: Tuple[int, ...], size: Tuple[int, int]) -> Drawn:
+    """The view that crops to a box (x, y, width, height) and scales that to a size (width, height)."""
+    return (*box, *size, 0, 0, *size, 0, 0, *size, 0, 0)
 
 
-def cropped(width: int, height: int, box: Optional[Tuple[int, int, int, int]], size: Tuple[int, int]) -> Drawn:
-    """The view of an image that crops to a box (x, y, width, height) and scales that to a size (width, height)."""
-    return (*(box or (0, 0, width, height)), *size, 0, 0, *size, 0, 0, *size, 0, 0)
+def views_of(plan: ViewPlan, order: str, scaled_decoding: bool, steps: Optional[List[Tuple[Any, ...]]] = None) -> _shale.Views:
+    """What decodes by a plan."""
+    import torch
+
+    def memory(tensor: Any) -> bytes:
+        return tensor.contiguous().view(torch.uint8).numpy().tobytes()  # type: ignore[no-any-return]
+
+    return _shale.Views(
+        plan.steps if steps is None else steps,
+        kernel=plan.kernel,
+        channels=plan.channels,
+        order=order,
+        table=None if plan.is_plain else memory(plan.table),
+        item_bytes=plan.table.dtype.itemsize,
+        fill=memory(plan.fill),
+        scaled_decoding=scaled_decoding,
+        gray=plan.is_gray,
+    )

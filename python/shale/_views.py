@@ -82,20 +82,7 @@ def translate(transform: Any, start: str = "pil", most_steps: Optional[int] = No
             reason = str(error)
             break
         taken.append(each)
-    return ViewPlan(
-        state.steps,
-        state.kernel or "triangle",
-        state.channels,
-        state.is_gray,
-        state.levels[:, 0, :_LEVELS].contiguous(),
-        state.levels[:, 0, _LEVELS].contiguous(),
-        state.type,
-        taken,
-        transforms[len(taken) :],
-        reason,
-        version_of(transform) == "v2",
-        state.mask_fill,
-    )
+    return state.plan(taken, transforms[len(taken) :], reason, version_of(transform) == "v2")
 
 
 class _State:
@@ -123,6 +110,11 @@ class _State:
         if getattr(transform, "_forward_hooks", None) or getattr(transform, "_forward_pre_hooks", None):
             raise NotTaken("it has hooks")
         taker(self, transform, version)
+
+    def plan(self, taken: List[Any], rest: List[Any], reason: str, takes_samples: bool) -> ViewPlan:
+        table, fill = (each.contiguous() for each in (self.levels[:, 0, :_LEVELS], self.levels[:, 0, _LEVELS]))
+        kernel = self.kernel or "triangle"
+        return ViewPlan(self.steps, kernel, self.channels, self.is_gray, table, fill, self.type, taken, rest, reason, takes_samples, self.mask_fill)
 
     @property
     def is_bytes(self) -> bool:

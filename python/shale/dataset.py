@@ -257,9 +257,10 @@ class Dataset(_Base):
         if self.transform is None:
             return None
         self._reader()
-        if self._files or self._chosen.names or any(way and self.schema[name]["kind"] == "list" for name, way in self._ways.items()):
+        kinds = {name: self.schema.get(name, {}).get("kind") for name in self.fields}
+        if self._files or self._chosen.names or any(way and kinds[name] == "list" for name, way in self._ways.items()):
             return None
-        return leading_view(self.transform, self._ways, takes_images=False)
+        return leading_view(self.transform, self._ways, takes_images=False, has_arrays="tensor" in kinds.values())
 
     def read(self, index: int, select: Mapping[str, Any]) -> Any:
         """One sample, with the elements of its lists that ``select`` names: ``ds.read(7, {"frames": [10, 14, 18]})``.

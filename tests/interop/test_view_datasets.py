@@ -97,16 +97,44 @@ def test_masks_are_cropped_with_their_image_and_keep_their_values(tmp_path):
     with shale.Writer(tmp_path / "set", schema={"image": "bytes", "mask": "bytes"}) as writer:
         for sample in with_masks(PHOTOS):
             writer.write(sample)
-    ways = {"image": "tv", "mask": "tv_mask"}
-    compose = v2.Compose([v2.RandomResizedCrop(32), v2.RandomHorizontalFlip()])
-    torch.manual_seed(3)
-    expected = [compose(sample) for sample in shale.Dataset(tmp_path / "set", decode=ways)]
-    torch.manual_seed(3)
-    found = list(shale.Dataset(tmp_path / "set", decode=ways, transform=compose))
+    for way, leading in (("tv", v2.RandomResizedCrop(32)), ("pil", v2.RandomResizedCrop(32)), ("tv", v2.Resize((30, 40))), ("tv", v2.CenterCrop(300))):
+        ways = {"image": way, "mask": "tv_mask"}
+        compose = v2.Compose([leading, v2.RandomHorizontalFlip(), v2.RandomVerticalFlip(), v2.ToImage(), v2.ToDtype(torch.float32), v2.Normalize(*THREE)])
+        torch.manual_seed(3)
+        expected = [compose(sample) for sample in shale.Dataset(tmp_path / "set", decode=ways)]
+        torch.manual_seed(3)
+        found = list(shale.Dataset(tmp_path / "set", decode=ways, transform=compose))
 
-    for sample, other in zip(found, expected):
-        assert isinstance(sample["mask"], tv_tensors.Mask) and torch.equal(sample["mask"], other["mask"])
-        same_but_for_rounding(sample["image"], other["image"])
+        for sample, other in zip(found, expected):
+            assert isinstance(sample["mask"], tv_tensors.Mask) and torch.equal(sample["mask"], other["mask"])
+            same_but_for_rounding(sample["image"], other["image"], unit=1 / 0.22)
+
+
+def test_arrays_in_a_sample_are_what_the_transforms_make_of_them(tmp_path):
+    with shale.Writer(tmp_path / "set", schema={"image": "bytes", "map": ("uint8", (4, 5, 3))}) as writer:
+        writer.write({"key": "0", "image": photo(60, 50), "map": np.arange(60, dtype=np.uint8).reshape(4, 5, 3)})
+    for each in ([v2.RandomResizedCrop(8), v2.ToImage()], [v2.ToImage(), v2.CenterCrop(8)]):
+        torch.manual_seed(3)
+        plain = shale.Dataset(tmp_path / "set", decode="pil")[0]
+        expected = None
+        try:
+            expected = v2.Compose(each)(plain)
+        except ValueError as error:  # of images of two sizes
+            with pytest.raises(ValueError, match=re.escape(str(error))):
+                shale.Dataset(tmp_path / "set", decode="pil", transform=v2.Compose(each))[0]
+            continue
+        torch.manual_seed(3)
+        found = shale.Dataset(tmp_path / "set", decode="pil", transform=v2.Compose(each))[0]
+        assert type(found["map"]) is type(expected["map"]) and torch.equal(found["map"], expected["map"])
+        same_but_for_rounding(found["image"], expected["image"])
+
+
+def test_values_are_torchs_of_the_same_pixels_to_the_bit(photos):
+    for T in (v1, v2):
+        each = [T.Resize(72), T.CenterCrop(64), T.RandomHorizontalFlip(1), T.ToTensor(), T.Normalize(*THREE)]
+        pixels, values = (list(shale.torch.ImageFolder(photos, transform=T.Compose(some))) for some in (each[:3], each))
+        for (image, _), (found, _) in zip(pixels, values):
+            assert torch.equal(found, each[4](each[3](image)))
 
 
 def test_only_the_crop_is_decoded(photos, monkeypatch):
