@@ -3,7 +3,6 @@ Their random numbers are drawn as they would draw them themselves, from torch's 
 
 from __future__ import annotations
 
-import functools
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from shale import _shale
@@ -25,6 +24,7 @@ class LeadingView:
         self._order = "hwc" if plan.type == "pil" else "chw"
         # At full size: pixels are those that there would be without shale.
         self._views = views_of(plan, self._order, False, steps=fixed)
+        self._whole = views_of(plan, self._order, False, steps=[])
 
     def _draw(self, width: int, height: int) -> Drawn:
         """In the order in which the transforms would draw."""
@@ -53,7 +53,7 @@ class LeadingView:
 
         if value is None:
             return None, None
-        whole = _whole_image().sizes([value], [0])[0]
+        whole = self._whole.sizes([value], [0])[0]
         drawn = self._draw(*(whole[2:4] if whole is not None else pillow_size(value)))
         plan, (height, width) = self._plan, size_of(drawn)
         shape = (height, width, plan.channels) if self._order == "hwc" else (plan.channels, height, width)
@@ -77,12 +77,6 @@ class LeadingView:
         if drawn[0] + drawn[2] > width or drawn[1] + drawn[3] > height or (is_fixed and self._views.draw(width, height, 0)[:14] != drawn[:14]):
             raise ValueError("it is of another size than the image")
         return tv_tensors().Mask(nearest_values(mask.as_subclass(torch.Tensor), drawn, 0))
-
-
-@functools.cache
-def _whole_image() -> _shale.Views:
-    """For sizes."""
-    return _shale.Views([], kernel="nearest", channels=3, order="chw", table=None, item_bytes=1, fill=bytes(3), scaled_decoding=False)
 
 
 def leading_view(transform: Any, ways: Mapping[str, Optional[str]], takes_images: bool, has_arrays: bool = False) -> Optional[LeadingView]:
