@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from shale import _shale
 from shale._decoding import FINISHERS, tv_tensors
 from shale._view_pixels import Drawn, cropped, load_by_pillow, nearest_values, pillow_size, size_of, to_pil, views_of
 from shale._views import NotTaken, ViewPlan, _State, flattened, is_pipeline, version_of

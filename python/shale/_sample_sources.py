@@ -13,7 +13,6 @@ from shale._samples import SampleSequence
 from shale.dataset import Dataset
 from shale.errors import UnsupportedError, UsageError
 
-
 _WINDOWS, _WINDOW_BYTES = 17, 4096
 
 
