@@ -1,6 +1,5 @@
 """docs/loading.md, "Images" and "Coming from another loader": the code in them runs; that of other loaders where they are installed."""
 
-import importlib.util
 import os
 import pathlib
 import subprocess
@@ -46,12 +45,14 @@ def test_what_replaces_imagefolder_and_ffcv_runs(block, dataset, tmp_path):
 
 
 def run_with(package, write, block, folder, samples=10):
-    if importlib.util.find_spec(package) is None:
+    if subprocess.run([sys.executable, "-c", f"import {package}"], capture_output=True).returncode != 0:
         pytest.skip(f"{package} is not installed")
     for number in range(10):
         pathlib.Path(folder, f"{number}.jpg").write_bytes(photo(60, 50, number))
-    words = [sys.executable, "-c", TORCHVISION + CROP + textwrap.dedent(write) + block + COUNT.format(samples=samples)]
-    run = subprocess.run(words, cwd=folder, capture_output=True, text=True)
+    code = TORCHVISION + CROP + textwrap.dedent(write) + block + COUNT.format(samples=samples)
+    # Other loaders start processes, which import the program.
+    pathlib.Path(folder, "job.py").write_text("if __name__ == '__main__':\n" + textwrap.indent(code, "    "))
+    run = subprocess.run([sys.executable, "job.py"], cwd=folder, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
 
 
@@ -86,9 +87,8 @@ def test_what_replaces_mosaicml_streaming_runs(block, tmp_path):
 @pytest.mark.parametrize("block", blocks_of(DOCUMENT, "moving litdata"))
 def test_what_replaces_litdata_runs(block, tmp_path):
     write = """
-    import litdata
-    def sample(number):
-        return {"image": images[number], "label": number % 2}
-    litdata.optimize(sample, list(range(10)), "optimized", chunk_bytes="1MB", num_workers=1)
+    import litdata, photos_by_number
+    litdata.optimize(photos_by_number.sample, list(range(10)), "optimized", chunk_bytes="1MB", num_workers=1)
     """
+    (tmp_path / "photos_by_number.py").write_text("def sample(n):\n    return {'image': open(f'{n}.jpg', 'rb').read(), 'label': n % 2}\n")
     run_with("litdata", WRITE + textwrap.dedent(write), block, tmp_path, samples=8)
