@@ -43,8 +43,8 @@ constexpr std::size_t kDrawnNumbers = 16;
 
 FilterKernel kernel_named(const std::string& name) {
   if (name == "nearest") return FilterKernel::nearest;
-  if (name == "triangle" || name == "bilinear") return FilterKernel::triangle;
-  if (name == "cubic" || name == "bicubic") return FilterKernel::cubic;
+  if (name == "triangle") return FilterKernel::triangle;
+  if (name == "cubic") return FilterKernel::cubic;
   throw Error(Code::usage, "kernel is '{}', expected 'nearest', 'triangle' or 'cubic'",
               printable(name));
 }

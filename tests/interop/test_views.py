@@ -46,11 +46,11 @@ def nearest(image, width, height):
     return Image.fromarray(pixels[down][:, across])
 
 
-def replayed(content, drawn, kernel=Image.BILINEAR, mode="RGB", fill=0):
+def replayed(content, drawn, kernel=Image.BILINEAR, fill=0):
     """What a drawn view shows, by Pillow, as the caller does it for an image that was not taken."""
     x, y, width, height, scaled_width, scaled_height, left, top, window_width, window_height = drawn[:10]
     with Image.open(io.BytesIO(content)) as image:
-        image = image.convert(mode) if mode else image.copy()
+        image = image.convert("RGB")
     image = image.crop((x, y, x + width, y + height))
     if kernel == Image.NEAREST:
         image = nearest(image, scaled_width, scaled_height)
@@ -175,13 +175,20 @@ def test_normalized_elements_equal_those_of_torchvision_to_the_bit(name, layout)
 
 
 @pytest.mark.parametrize("mode", ["P", "L"])
-def test_values_of_masks_are_those_of_pillow(mode):
+def test_values_of_masks_are_those_of_torchvision(mode):
+    torch = pytest.importorskip("torch")
+    tv_tensors = real_torchvision().tv_tensors
+    from torchvision.transforms.v2 import functional
+
     content = saved(mode, "PNG", size=(90, 70))
-    made = views(("random_resized_crop", 40, 40, 0.2, 1.0, 1.0, 1.0), ("flip", True, 0.5), values=True, channels=1, kernel="nearest", fill=b"\0")
-    results, drawn, reasons = loaded(made, [content] * 8, shape=(40, 40))
-    assert reasons == [None] * 8
+    with Image.open(io.BytesIO(content)) as image:
+        mask = tv_tensors.Mask(torch.from_numpy(np.array(image)))
+    made = views(("random_resized_crop", 41, 37, 0.01, 1.0, 0.4, 2.5), ("flip", True, 0.5), values=True, channels=1, fill=b"\0")
+    results, drawn, reasons = loaded(made, [content] * 200, shape=(37, 41))
+    assert reasons == [None] * 200
     for values, view in zip(results, drawn):
-        assert np.array_equal(values, replayed(content, view, Image.NEAREST, mode=None))
+        expected = functional.resized_crop(mask, view[1], view[0], view[3], view[2], [37, 41])
+        assert np.array_equal(values, functional.hflip(expected) if view[14] else expected)
 
 
 @pytest.mark.parametrize("mode", ["1", "RGB", "LA", "I;16"])

@@ -102,15 +102,18 @@ std::optional<ImageFault> objection_to(const ImageInfo& info, bool takes_values)
   }
 }
 
-// Where the outputs of one side of what is visible are taken from: the sample that contains the
-// center of each.
+// Where the outputs of one side of what is visible are taken from: torch's mode "nearest", in its
+// arithmetic. Sides of up to 2^24 are exact in it.
 std::vector<std::uint32_t> nearest_places(std::uint32_t begin, std::uint32_t length,
                                           std::uint32_t scaled, std::int64_t seen_begin,
                                           std::int64_t seen_length, bool is_reversed) {
+  const float scale = static_cast<float>(length) / static_cast<float>(scaled);
   std::vector<std::uint32_t> places(static_cast<std::size_t>(seen_length));
   for (std::size_t i = 0; i < places.size(); ++i) {
-    const std::uint64_t center = 2 * (static_cast<std::uint64_t>(seen_begin) + i) + 1;
-    places[i] = begin + static_cast<std::uint32_t>(center * length / (2 * std::uint64_t{scaled}));
+    const std::uint64_t output = static_cast<std::uint64_t>(seen_begin) + i;
+    const auto place =
+        length == scaled ? output : static_cast<std::uint64_t>(static_cast<float>(output) * scale);
+    places[i] = begin + static_cast<std::uint32_t>(std::min<std::uint64_t>(place, length - 1));
   }
   if (is_reversed) std::ranges::reverse(places);
   return places;

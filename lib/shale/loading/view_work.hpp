@@ -15,8 +15,9 @@ namespace shale {
 struct ViewPixels {
   unsigned channels = 3;  ///< of the result, 1 or 3; 1 is gray by Pillow's convert("L")
   bool is_gray = false;   ///< with 3 channels: gray, three times (torchvision's Grayscale(3))
-  /// One byte per pixel as the file stores it, a gray level or a color's number in the palette, by
-  /// the kernel `nearest`: masks.
+  /// One byte per pixel as the file stores it, a gray level or a color's number in the palette:
+  /// masks. Of each axis output i is sample floor(i * length / scaled), as torch's mode "nearest"
+  /// has it, by which torchvision scales a tv_tensors.Mask; `kernel` means nothing then.
   bool takes_values = false;
   PixelOrder order = PixelOrder::chw;
   FilterKernel kernel = FilterKernel::triangle;
