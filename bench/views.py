@@ -23,9 +23,9 @@ from PIL import Image
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests/interop"), str(ROOT / "bench")]
-from conftest import real_torchvision  # noqa: E402
-from images import ssim  # noqa: E402
-from shale import _shale  # noqa: E402
+from conftest import real_torchvision
+from images import ssim
+from shale import _shale
 
 SIDE = 224
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -57,7 +57,9 @@ def runs_of(photos, v2):
         return batch
 
     def torchvision_run(seeds, to_tensor):
-        views = _shale.Views(STEPS, kernel="triangle", channels=3, order="chw", table=None, item_bytes=1, fill=bytes(3), scaled_decoding=False)
+        views = _shale.Views(
+            STEPS, kernel="triangle", channels=3, order="chw", table=None, item_bytes=1, fill=bytes(3), scaled_decoding=False
+        )
         drawn = views.sizes(photos, seeds)
         return torch.stack([tail(to_tensor(pillow_view(data, view, v2.functional))) for data, view in zip(photos, drawn)])
 
@@ -81,7 +83,9 @@ def speed(photos, v2, rounds):
     print(f"| {len(photos)} photos, {rounds} rounds | ms per photo | x torchvision |\n|---|--:|--:|")
     for name in runs:
         ratios = sorted(other / own for other, own in zip(yardstick, times[name]))
-        print(f"| {name} | {1000 * statistics.median(times[name]):.2f} | {statistics.median(ratios):.2f} ({ratios[0]:.2f}-{ratios[-1]:.2f}) |")
+        print(
+            f"| {name} | {1000 * statistics.median(times[name]):.2f} | {statistics.median(ratios):.2f} ({ratios[0]:.2f}-{ratios[-1]:.2f}) |"
+        )
 
 
 def scale_of(drawn, is_scaled):
@@ -94,7 +98,9 @@ def scale_of(drawn, is_scaled):
 
 def compare(photos, steps, is_scaled, functional):
     """(scale, mean absolute error, largest error, SSIM) of each photo."""
-    views = _shale.Views(steps, kernel="triangle", channels=3, order="hwc", table=None, item_bytes=1, fill=bytes(3), scaled_decoding=is_scaled)
+    views = _shale.Views(
+        steps, kernel="triangle", channels=3, order="hwc", table=None, item_bytes=1, fill=bytes(3), scaled_decoding=is_scaled
+    )
     for number, data in enumerate(photos):
         drawn = views.sizes([data], [number])
         made = numpy.empty((drawn[0][9], drawn[0][8], 3), numpy.uint8)
@@ -105,7 +111,9 @@ def compare(photos, steps, is_scaled, functional):
 
 
 def pixels(photos, v2):
-    print("| | scale | views | mean absolute error | of the worst view | largest | SSIM | of the worst view |\n|---|--:|--:|--:|--:|--:|--:|--:|")
+    print(
+        "| | scale | views | mean absolute error | of the worst view | largest | SSIM | of the worst view |\n|---|--:|--:|--:|--:|--:|--:|--:|"
+    )
     for name, steps, is_scaled in [
         ("`RandomResizedCrop(224)`, `scaled_decoding=False`", STEPS, False),
         ("`RandomResizedCrop(224)`", STEPS, True),

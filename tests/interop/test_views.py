@@ -3,6 +3,8 @@
 import io
 import pathlib
 import random
+import struct
+import zlib
 
 import numpy as np
 import pytest
@@ -71,7 +73,7 @@ def loaded(made, contents, seeds=None, dtype=np.uint8, shape=None):
     return [array if reason is None else None for array, reason in zip(arrays, reasons)], drawn, reasons
 
 
-TAKEN = {
+TAKEN: dict = {
     "jpeg": ("RGB", "JPEG", {}),
     "jpeg gray": ("L", "JPEG", {}),
     "jpeg cmyk": ("CMYK", "JPEG", {}),
@@ -90,7 +92,7 @@ TAKEN = {
     "webp alpha": ("RGBA", "WEBP", {}),
     "webp alpha lossless": ("RGBA", "WEBP", {"lossless": True}),
 }
-LEFT = {
+LEFT: dict = {
     "png of 16-bit gray": ("I;16", "PNG", {}),
     "gif": ("P", "GIF", {}),
     "bmp": ("RGB", "BMP", {}),
@@ -107,6 +109,51 @@ def test_all_pixels_are_those_of_pillow(kind):
     assert reason is None
     with Image.open(io.BytesIO(content)) as image:
         assert np.array_equal(pixels, np.asarray(image.convert("RGB")))
+
+
+def png(color_type, bits, is_interlaced, dice):
+    """Noise in a PNG of a kind that Pillow cannot write; a palette or transparency that is shorter than it could be."""
+
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    def rows(columns, count):
+        row_bytes = (columns * {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[color_type] * bits + 7) // 8
+        return b"".join(bytes([dice.randrange(5)]) + dice.randbytes(row_bytes) for _ in range(count)) if columns else b""
+
+    width, height = dice.randrange(1, 30), dice.randrange(1, 30)
+    data = rows(width, height)
+    if is_interlaced:
+        passes = [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]
+        data = b"".join(rows(max(width - x + dx - 1, 0) // dx, max(height - y + dy - 1, 0) // dy) for x, y, dx, dy in passes)
+    colors = dice.randrange(1, 2**bits + 1) if color_type == 3 else 0
+    more = chunk(b"PLTE", dice.randbytes(3 * colors)) if colors else b""
+    if color_type < 4 and dice.random() < 0.5:
+        more += chunk(b"tRNS", dice.randbytes(dice.randrange(1, colors + 1)) if colors else bytes({0: 2, 2: 6}[color_type]))
+    header = struct.pack(">IIBBBBB", width, height, bits, color_type, 0, 0, is_interlaced)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + more + chunk(b"IDAT", zlib.compress(data)) + chunk(b"IEND", b"")
+
+
+@pytest.mark.filterwarnings("ignore:Palette images with Transparency")
+@pytest.mark.parametrize("is_interlaced", [False, True])
+@pytest.mark.parametrize(
+    "color_type, bits", [(0, 1), (0, 2), (0, 4), (0, 8), (2, 8), (2, 16), (3, 1), (3, 2), (3, 4), (3, 8), (4, 8), (4, 16), (6, 8), (6, 16)]
+)
+def test_all_pixels_of_any_png_are_those_of_pillow(color_type, bits, is_interlaced):
+    dice = random.Random(color_type * 100 + bits)
+    for _ in range(10):
+        content = png(color_type, bits, is_interlaced, dice)
+        [pixels], _, [reason] = loaded(views(), [content])
+        assert reason is None
+        with Image.open(io.BytesIO(content)) as image:
+            assert np.array_equal(pixels, np.asarray(image.convert("RGB")))
+
+
+@pytest.mark.parametrize("path", sorted((CORPUS / "jpeg_rgb").glob("*.jpg")), ids=lambda path: path.stem)
+def test_all_pixels_of_a_jpeg_are_those_of_decode_rgb8(path):
+    [pixels], _, [reason] = loaded(views(), [path.read_bytes()])
+    assert reason is None
+    assert np.array_equal(pixels, _shale.decode_rgb8(path.read_bytes(), "hwc"))
 
 
 @pytest.mark.parametrize("kind", LEFT)
@@ -330,4 +377,3 @@ def test_threads_get_what_one_gets():
     alone = batch(0)
     with ThreadPoolExecutor(4) as pool:
         assert all(np.array_equal(made, alone) for made in pool.map(batch, range(8)))
-
