@@ -6,6 +6,7 @@ import functools
 import weakref
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
+from shale import _shale
 from shale._batch_memory import BufferPool, Rows
 from shale._decoding import FINISHERS, tv_tensors
 from shale._sample_sources import SampleSources, _reads_itself
@@ -41,44 +42,24 @@ class BatchViews:
         self._gives_pil = plan.type == "pil" and bool(plan.rest)
         self._order = "hwc" if self._channels_last or self._gives_pil else "chw"
         self._views = views_of(plan, self._order, self._scaled)
+        self._whole = views_of(plan, self._order, self._scaled, steps=[])
+        fill = bytes([plan.mask_fill])
+        self._mask_views = _shale.Views(
+            plan.steps, kernel="nearest", channels=1, order="chw", table=None, item_bytes=1, fill=fill, scaled_decoding=False, values=True
+        )
 
     # --- a batch
 
     def load(self, loader: Loader, step: Any, seeds: Sequence[int], leases: List[weakref.finalize]) -> Tuple[List[Any], List[Rows]]:
         """Samples with their images, which lie in the batch already if they are of one size."""
         numbers = step.numbers.tolist()
-        found = self._read(loader, step, numbers)
-        first = self.fields.images[0]
-        drawn: List[Any] = self._drawn(numbers, found, first, seeds)
-        errors = {place: each for place, each in enumerate(drawn) if isinstance(each, Exception)}
-        self._raise_first(loader, errors)
-        rows: List[Rows] = []
-        for name in self.fields.images:
-            if name != first:
-                errors.update(self._of_other_sizes(numbers, found, name, seeds, drawn))
-            values = [None if place in errors else found[place][name] for place in range(len(numbers))]
-            images, together, failed = self._decoded(numbers, name, values, drawn, loader._pool, leases)
-            errors.update(failed)
-            self._raise_first(loader, errors)
-            if together is not None:
-                rows.append(together)
-            for place, image in enumerate(images):
-                if place not in errors:
-                    found[place][name] = image
-        for place, number in enumerate(numbers):
-            if place not in errors:
-                try:
-                    self._load_masks(number, found[place], drawn[place], seeds[place])
-                except ContentError as error:
-                    errors[place] = error
-        self._raise_first(loader, errors)
-        for place, cause in errors.items():
-            found[place] = loader._instead(step, place, cause, functools.partial(self._alone, seed=seeds[place]))
-        return found, rows
-
-    def _raise_first(self, loader: Loader, errors: Dict[int, Any]) -> None:
+        samples = self._read(loader, step, numbers)
+        errors, rows = self._fill(numbers, samples, seeds, loader._pool, leases)
         if errors and loader.on_error == "raise":
             raise errors[min(errors)]
+        for place, cause in errors.items():
+            samples[place] = loader._instead(step, place, cause, functools.partial(self._alone, seed=seeds[place]))
+        return samples, rows
 
     def _read(self, loader: Loader, step: Any, numbers: List[int]) -> List[Any]:
         """The samples as bytes, or the exceptions that reading them raised."""
@@ -98,17 +79,32 @@ class BatchViews:
     def _alone(self, number: int, seed: int) -> Dict[str, Any]:
         """A sample by itself. Errors: DamagedError, ContentError."""
         sample: Dict[str, Any] = self._sources.read_raw([number])[0]
-        drawn = self._drawn([number], [sample], self.fields.images[0], [seed])
-        if isinstance(drawn[0], Exception):
-            raise drawn[0]
-        for name in self.fields.images:
-            failed = {} if name == self.fields.images[0] else self._of_other_sizes([number], [sample], name, [seed], drawn)
-            images, _, others = self._decoded([number], name, [sample[name]], drawn, None, []) if not failed else ([], None, {})
-            for error in (*failed.values(), *others.values()):
-                raise error
-            sample[name] = images[0]
-        self._load_masks(number, sample, drawn[0], seed)
+        errors, _ = self._fill([number], [sample], [seed], None, [])
+        if errors:
+            raise errors[0]
         return sample
+
+    def _fill(
+        self, numbers: Sequence[int], samples: List[Any], seeds: Sequence[int], pool: Optional[BufferPool], leases: List[weakref.finalize]
+    ) -> Tuple[Dict[int, Exception], List[Rows]]:
+        """Decodes the images and masks of samples, which may be exceptions. What has none, by its place, and the batches that they lie in."""
+        images = self.fields.images
+        drawn = self._drawn(numbers, samples, images[0], seeds)
+        errors: Dict[int, Exception] = {place: each for place, each in enumerate(drawn) if isinstance(each, Exception)}
+        rows: List[Rows] = []
+        for name in (*images, *self.fields.masks):
+            if name != images[0]:
+                errors.update(self._of_other_sizes(numbers, samples, name, seeds, drawn))
+            values = [None if place in errors else sample[name] for place, sample in enumerate(samples)]
+            decode = self._decoded if name in images else self._decoded_masks
+            found, together, failed = decode(numbers, name, values, drawn, pool, leases)
+            errors.update(failed)
+            if together is not None:
+                rows.append(together)
+            for place, value in enumerate(found):
+                if place not in errors:
+                    samples[place][name] = value
+        return errors, rows
 
     # --- what is drawn
 
@@ -130,12 +126,16 @@ class BatchViews:
         if value is None:
             return None
         try:
-            found = self._views.sizes([value], [seed])[0]
-            return found or self._views.draw(*pillow_size(value), seed)
+            size = self._whole.sizes([value], [seed])[0]
+            width, height = size[2:4] if size is not None else pillow_size(value)
         except UnsupportedError:
             raise
         except Exception as error:
             return self._content_error(number, name, error)
+        try:
+            return self._views.draw(width, height, seed)
+        except ContentError as error:
+            return self._content_error(number, name, error, "cannot be cropped")
 
     def _of_other_sizes(
         self, numbers: Sequence[int], samples: Sequence[Any], name: str, seeds: Sequence[int], drawn: Sequence[Any]
@@ -148,16 +148,14 @@ class BatchViews:
             if isinstance(view, Exception):
                 found[place] = view
             elif view != drawn[place]:
-                found[place] = self._content_error(numbers[place], name, ValueError(self._other_size()))
+                error = ValueError(f"its size is not that of the image in field '{self.fields.images[0]}'")
+                found[place] = self._content_error(numbers[place], name, error, "does not go with another")
         return found
 
-    def _other_size(self) -> str:
-        return f"it is of another size than the image in field '{self.fields.images[0]}'"
-
-    def _content_error(self, number: int, name: str, error: Exception) -> Exception:
+    def _content_error(self, number: int, name: str, error: Exception, what: str = "does not decode") -> Exception:
         which, position = self._sources.place(number)
         dataset = self._sources.datasets[which]
-        made: Exception = dataset._content_error(dataset._rows([position])[0], name, error)
+        made: Exception = dataset._content_error(dataset._rows([position])[0], name, error, what)
         made.__cause__ = error
         return made
 
@@ -214,24 +212,47 @@ class BatchViews:
             return to_pil(image) if image.ndim == 3 else image
         return tv_tensors().Image(image) if self.plan.type == "tv" else image
 
-    def _load_masks(self, number: int, sample: Dict[str, Any], drawn: Any, seed: int) -> None:
+    def _decoded_masks(
+        self,
+        numbers: Sequence[int],
+        name: str,
+        values: Sequence[Optional[bytes]],
+        drawn: Sequence[Any],
+        pool: Optional[BufferPool],
+        leases: List[weakref.finalize],
+    ) -> Tuple[List[Any], Optional[Rows], Dict[int, Exception]]:
+        """As `_decoded`: the nearest values, by the threads for PNGs that hold bytes."""
         import torch
 
-        for name, way in self.fields.masks.items():
-            value = sample[name]
-            if value is None or drawn is None:
+        way = self.fields.masks[name]
+        views = [None if value is None or isinstance(view, Exception) else view for value, view in zip(values, drawn)]
+        sizes = {size_of(view) for view in views if view is not None}
+        masks: List[Any] = [None] * len(values)
+        reasons: List[Optional[str]] = [""] * len(values)
+        batch = None
+        if way == "tv_mask" and pool is not None and len(sizes) == 1 and None not in views:
+            batch = pool.empty((len(values), *sizes.pop()), torch.uint8, leases)
+            masks, reasons = list(batch), self._mask_views.load(list(values), views, batch.numpy())
+        failed: Dict[int, Exception] = {}
+        for place, (reason, value, view) in enumerate(zip(reasons, values, views)):
+            if reason is None or value is None or view is None:
                 continue
             try:
-                mask = FINISHERS[way](value)
-                if self._views.draw(int(mask.shape[-1]), int(mask.shape[-2]), seed) != drawn:
-                    raise ValueError(self._other_size())
+                mask = torch.as_tensor(FINISHERS[way](value)).as_subclass(torch.Tensor)
             except UnsupportedError:
                 raise
             except Exception as error:
-                raise self._content_error(number, name, error) from error
-            tensor = torch.as_tensor(mask).as_subclass(torch.Tensor)
-            seen = nearest_values(tensor, drawn, self.plan.mask_fill)
-            sample[name] = tv_tensors().Mask(seen) if way == "tv_mask" else seen
+                failed[place] = self._content_error(numbers[place], name, error)
+                continue
+            seen = nearest_values(mask, view, self.plan.mask_fill)
+            if batch is not None and (seen.dtype, seen.shape) == (batch.dtype, batch.shape[1:]):
+                masks[place].copy_(seen)
+            else:
+                masks[place] = seen
+        typed = tv_tensors().Mask if way == "tv_mask" else lambda mask: mask
+        are_rows = batch is not None and all(mask.dtype == torch.uint8 and mask.shape == batch.shape[1:] for mask in masks)
+        masks = [None if mask is None else typed(mask) for mask in masks]
+        return masks, Rows(typed(batch), masks) if are_rows else None, failed
 
     # --- what Python does
 
@@ -301,7 +322,7 @@ def _fields_of(sources: SampleSources) -> Tuple[str, Optional[_Fields]]:
     found: List[_Fields] = []
     for which, dataset in enumerate(sources.datasets):
         if not _reads_itself(dataset):
-            return f"it reads through {type(dataset).__name__}", None
+            return f"it reads through {type(dataset).__name__}, not a shale.Dataset itself (whose indices= makes subsets)", None
         if dataset.transform is not None:
             return f"{sources.name(which)} has a transform of its own", None
         if dataset._files or dataset._chosen.names:
