@@ -3,10 +3,11 @@
 
     PYTHONPATH=build/release/python python bench/views.py PHOTOS [--rounds 5] [--cpu 1] [--only speed|pixels]
 
-All photos are in memory; rounds in turn, forwards and backwards. Times are of the processor, so that a machine that others use, too,
-does not distort them. Everybody gets the same boxes. Pixels are levels of 0 to 255 before normalising, against the full
-decode, cropped and scaled by torchvision as it does it for images of Pillow; SSIM is of luma. A view is decoded at the smallest scale
-of libjpeg's (1/8, 2/8, 4/8, 8/8) at which its box is still as large as the result; rows are of all photos, or of the views that got this scale.
+All photos are in memory, batches are of 50; rounds in turn, forwards and backwards. Times are of the processor, so that others who use
+the machine distort them less. Boxes are drawn by everybody's own random numbers, of one distribution. Pixels are levels of 0 to 255
+before normalising, against the full decode, cropped and scaled by torchvision as it does it for images of Pillow; SSIM is of luma. A view
+is decoded at the smallest scale of libjpeg's (1/8, 2/8, 4/8, 8/8) at which its box is still as large as the result; each row is of the
+views that got this scale.
 """
 
 import argparse
@@ -27,7 +28,7 @@ from conftest import real_torchvision
 from images import ssim
 from shale import _shale
 
-SIDE = 224
+SIDE, BATCH = 224, 50
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 STEPS = [("random_resized_crop", SIDE, SIDE, 0.08, 1.0, 3 / 4, 4 / 3), ("flip", True, 0.5)]
 
@@ -36,56 +37,58 @@ def photos_of(folder):
     return [path.read_bytes() for path in sorted(pathlib.Path(folder).rglob("*")) if path.suffix.lower() in (".jpeg", ".jpg")]
 
 
+def open_rgb(data):
+    return Image.open(io.BytesIO(data)).convert("RGB")
+
+
 def pillow_view(data, drawn, functional):
     x, y, width, height = drawn[:4]
-    image = Image.open(io.BytesIO(data)).convert("RGB")
-    image = functional.resized_crop(image, y, x, height, width, [drawn[5], drawn[4]], antialias=True)
+    image = functional.resized_crop(open_rgb(data), y, x, height, width, [drawn[5], drawn[4]], antialias=True)
     return functional.hflip(image) if drawn[14] else image
 
 
-def runs_of(photos, v2):
+def runs_of(photos, v1, v2):
     tail = v2.Compose([v2.ToDtype(torch.float32, scale=True), v2.Normalize(MEAN, STD)])
     table = tail(torch.arange(256, dtype=torch.uint8).reshape(1, 256).expand(3, 1, 256)).contiguous().numpy().tobytes()
-    batch = torch.empty(len(photos), 3, SIDE, SIDE)
-
-    def shale_run(seeds, scaled_decoding):
-        views = _shale.Views(
-            STEPS, kernel="triangle", channels=3, order="chw", table=table, item_bytes=4, fill=bytes(12), scaled_decoding=scaled_decoding
-        )
-        reasons = views.load(photos, views.sizes(photos, seeds), batch.numpy())
-        assert not any(reasons), reasons
-        return batch
-
-    def torchvision_run(seeds, to_tensor):
-        views = _shale.Views(
-            STEPS, kernel="triangle", channels=3, order="chw", table=None, item_bytes=1, fill=bytes(3), scaled_decoding=False
-        )
-        drawn = views.sizes(photos, seeds)
-        return torch.stack([tail(to_tensor(pillow_view(data, view, v2.functional))) for data, view in zip(photos, drawn)])
-
-    return {
-        "torchvision and Pillow": lambda seeds: torchvision_run(seeds, v2.functional.pil_to_tensor),
-        "shale": lambda seeds: shale_run(seeds, True),
-        "shale, scaled_decoding=False": lambda seeds: shale_run(seeds, False),
+    ways = {
+        "torchvision v1, `ToTensor`": [v1.RandomResizedCrop(SIDE), v1.RandomHorizontalFlip(), v1.ToTensor(), v1.Normalize(MEAN, STD)],
+        "torchvision v2, images of Pillow": [v2.RandomResizedCrop(SIDE), v2.RandomHorizontalFlip(), v2.ToImage(), tail],
+        "torchvision v2, tensors": [v2.PILToTensor(), v2.RandomResizedCrop(SIDE), v2.RandomHorizontalFlip(), tail],
     }
+    batches = [photos[begin : begin + BATCH] for begin in range(0, len(photos), BATCH)]
+
+    def torchvision_run(transform):
+        for batch in batches:
+            torch.stack([transform(open_rgb(data)) for data in batch])
+
+    def shale_run(views, seed):
+        for number, batch in enumerate(batches):
+            drawn = views.sizes(batch, numpy.arange(len(batch), dtype=numpy.uint64) + seed + number * BATCH)
+            reasons = views.load(batch, drawn, torch.empty(len(batch), 3, SIDE, SIDE).numpy())
+            assert not any(reasons), reasons
+
+    runs = {name: lambda seed, way=way: torchvision_run(v2.Compose(way)) for name, way in ways.items()}
+    for name, is_scaled in (("shale", True), ("shale, `scaled_decoding=False`", False)):
+        views = _shale.Views(
+            STEPS, kernel="triangle", channels=3, order="chw", table=table, item_bytes=4, fill=bytes(12), scaled_decoding=is_scaled
+        )
+        runs[name] = lambda seed, views=views: shale_run(views, seed)
+    return runs
 
 
-def speed(photos, v2, rounds):
-    runs, times = runs_of(photos, v2), {}
+def speed(photos, v1, v2, rounds):
+    runs, times = runs_of(photos, v1, v2), {}
     for turn in range(rounds + 1):
-        seeds = numpy.arange(turn * len(photos), (turn + 1) * len(photos), dtype=numpy.uint64)
         for name in list(runs) if turn % 2 else reversed(list(runs)):
             before = time.process_time()
-            runs[name](seeds)
+            runs[name](turn * len(photos))
             if turn > 0:  # the first warms up
                 times.setdefault(name, []).append((time.process_time() - before) / len(photos))
-    yardstick = times["torchvision and Pillow"]
-    print(f"| {len(photos)} photos, {rounds} rounds | ms per photo | x torchvision |\n|---|--:|--:|")
+    print(f"| {len(photos)} photos, {rounds} rounds | ms per photo | x shale |\n|---|--:|--:|")
     for name in runs:
-        ratios = sorted(other / own for other, own in zip(yardstick, times[name]))
-        print(
-            f"| {name} | {1000 * statistics.median(times[name]):.2f} | {statistics.median(ratios):.2f} ({ratios[0]:.2f}-{ratios[-1]:.2f}) |"
-        )
+        ratios = sorted(own / shale for own, shale in zip(times[name], times["shale"]))
+        middle = statistics.median(ratios)
+        print(f"| {name} | {1000 * statistics.median(times[name]):.2f} | {middle:.2f} ({ratios[0]:.2f}-{ratios[-1]:.2f}) |")
 
 
 def scale_of(drawn, is_scaled):
@@ -140,11 +143,12 @@ def main():
     os.sched_setaffinity(0, {arguments.cpu})
     torch.set_num_threads(1)
     real_torchvision()
+    from torchvision import transforms
     from torchvision.transforms import v2
 
     photos = photos_of(arguments.photos)
     if arguments.only != "pixels":
-        speed(photos, v2, arguments.rounds)
+        speed(photos, transforms, v2, arguments.rounds)
     if arguments.only != "speed":
         pixels(photos, v2)
 
