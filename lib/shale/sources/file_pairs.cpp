@@ -15,8 +15,7 @@
 // Files:   folder, NUL, name, NUL, suffix, NUL, the file's own name, NUL, u64 bytes, i64
 //          modified_ns, u64 offset (big-endian)
 // Samples: folder, NUL, name, NUL, u64 number (big-endian), suffix
-// Matched: u64 number (big-endian), then for each field u8 length, that many bytes of suffix, u64
-//          bytes, i64 modified_ns, u64 offset (little-endian)
+// Matched: u64 number (big-endian), then for each field its ListedPartner
 // Both are sorted alike, so one pass over each joins them.
 
 namespace shale {

@@ -225,7 +225,8 @@ class FolderSource final : public Source {
     metadata_->read([this](std::string_view folder, std::string_view name) {
       ignore(folder, name, "no column file_name");
     });
-    info_.notes.insert(info_.notes.end(), metadata_->notes().begin(), metadata_->notes().end());
+    notes_on_metadata_ = metadata_->notes();
+    info_.notes.insert(info_.notes.end(), notes_on_metadata_.begin(), notes_on_metadata_.end());
     if (!metadata_->has_files() || is_left_to_labels(request_, *metadata_, info_.notes))
       return metadata_.reset();
     while (const std::optional<std::string_view> entry = files_.next()) {
@@ -439,7 +440,8 @@ class FolderSource final : public Source {
   }
 
   [[nodiscard]] Error no_class_folders() const {
-    return no_classes(sought_, loose_files_, request_.root, partial_pairs_);
+    return no_classes(sought_, loose_files_, request_.root, partial_pairs_)
+        .because(fmt::format("{}", fmt::join(notes_on_metadata_, "; ")));
   }
 
   void list_unlabelled_files() {
@@ -524,7 +526,7 @@ class FolderSource final : public Source {
       request_.stop_if_asked();
       totals.add_file(file->path, file->bytes);
       for (const ListedPartner& partner : file->partners)
-        totals.add_file(partner.suffix, partner.bytes);
+        totals.add_file(partner.suffix.value_or(""), partner.bytes);
       if (has_metadata_) totals.add_file(file->row, file->row.size());
       if (totals.end_sample(file->has_label ? std::optional(file->label) : std::nullopt))
         largest = std::move(file);
@@ -585,6 +587,7 @@ class FolderSource final : public Source {
   bool has_metadata_ = false, leaves_metadata_ = false;
   bool has_labels_ = true;
   std::string entry_, partial_pairs_, image_folders_;
+  std::vector<std::string> notes_on_metadata_;
   std::uint64_t loose_files_ = 0, cut_loops_ = 0;
 };
 

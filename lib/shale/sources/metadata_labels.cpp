@@ -68,6 +68,7 @@ MetadataRows::Request metadata_request(const FolderRequest& request,
           .memory_bytes = request.memory_bytes / 4,
           .all_memory_bytes = request.all_memory_bytes,
           .has_class_table = !request.classes_from.empty() || request.may_mix_labels,
+          .extends_set = request.extends_set,
           .sample_field = sample_field,
           .stop_if_asked = request.stop_if_asked};
 }

@@ -33,7 +33,7 @@ std::uint64_t most_row_bytes(std::uint64_t sorter_bytes) {
   return std::min(kMostRowBytes, most - kRoomForPath);
 }
 
-double real_of(const std::string& text) {
+double real_of(std::string_view text) {
   double number = 0;
   (void)std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
@@ -198,18 +198,27 @@ void MetadataRows::add_row(std::uint64_t file, const MetadataRow& row) {
                        : cell.kind == Of::integer ? kInteger
                        : cell.kind == Of::real    ? kReal
                                                   : kJson;
-    Seen& seen = columns_[at].seen[kind];
-    if (seen.row == 0) seen = {file, row.number, {}};
+    auto& seen = columns_[at].seen;
+    if (seen[kind].row == 0) seen[kind] = {file, row.number, {}};
+    if (cell.kind == Of::integer && seen[kInexact].row == 0 &&
+        fmt::format("{:.0f}", real_of(cell.text)) != cell.text)
+      seen[kInexact] = {file, row.number, {}};
     entry_.append(as_text(bytes_of(static_cast<std::uint16_t>(at))));
     entry_.append(as_text(bytes_of(static_cast<std::uint32_t>(cell.text.size()))));
     entry_.append(cell.text);
   }
+  if (path_bytes > kRoomForPath / 2) {
+    throw Error(Code::limit, "{} has a file_name of {} bytes, at most {} are possible",
+                place_of(file, row.number), path_bytes - 1, kRoomForPath / 2 - 1)
+        .at(path_of(file))
+        .hint("no file can have such a name: correct the row");
+  }
   const std::uint64_t most = most_row_bytes(request_.memory_bytes / 3);
-  if (path_bytes > kRoomForPath / 2 || entry_.size() - path_bytes > most) {
+  if (entry_.size() - path_bytes > most) {
     throw Error(Code::limit, "{} is too large: {} bytes, of at most {}", place_of(file, row.number),
                 entry_.size(), most)
         .at(path_of(file))
-        .hint("pass a larger --memory; at most 512 KiB of a row fit, and 4 KiB of a path");
+        .hint("pass a larger --memory; at most 512 KiB of a row fit");
   }
   rows_.add(entry_);
 }
@@ -236,6 +245,12 @@ Kind MetadataRows::kind_of(const Column& column) const {
         .hint("write all values of a column alike; null where there is none");
   }
   if (number == nullptr) return Kind::text;
+  if (seen[kReal].row > 0 && seen[kInexact].row > 0)
+    throw at_row(seen[kInexact].file, seen[kInexact].row,
+                 fmt::format("has an integer as '{}' that no double is, but {} has a number that "
+                             "is not an integer",
+                             printable(column.name), place_of(seen[kReal].file, seen[kReal].row)))
+        .hint("write all values of the column as strings, or as integers");
   if (seen[kReal].row > 0) return Kind::real;
   if (seen[kLongInteger].row > 0)
     throw at_row(seen[kLongInteger].file, seen[kLongInteger].row,
@@ -356,7 +371,9 @@ void MetadataRows::take_label(const std::string& text, std::uint64_t file, std::
   if (!label)
     throw at_row(file, row,
                  fmt::format("has the label '{}', which the class table lacks", printable(text)))
-        .hint("pass --classes-from with all classes, or correct the label");
+        .hint(request_.extends_set
+                  ? "pass --new-classes append to add it behind the others, or correct the label"
+                  : "pass --classes-from with all classes, or correct the label");
   sample.label = *label;
 }
 

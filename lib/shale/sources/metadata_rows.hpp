@@ -36,6 +36,7 @@ class MetadataRows {
     std::uint64_t memory_bytes = 3 << 20;
     std::uint64_t all_memory_bytes = 256 << 20;  ///< the names of classes go by it
     bool has_class_table = false;                ///< numbers beside names are names
+    bool extends_set = false;                    ///< as FolderRequest::extends_set
     std::string sample_field = "image";
     std::function<void()> stop_if_asked = [] {};
   };
@@ -90,7 +91,7 @@ class MetadataRows {
     std::uint64_t file = 0, row = 0;  // no row: nowhere
     std::string text;
   };
-  enum Class : std::size_t { kText, kInteger, kReal, kJson, kLongInteger, kClasses };
+  enum Class : std::size_t { kText, kInteger, kReal, kJson, kLongInteger, kInexact, kClasses };
   struct Column {
     std::string name;
     std::array<Seen, kClasses> seen;

@@ -52,12 +52,12 @@ PendingSample pending_sample(ListedFile file, const ListedFolder& folder) {
     const ListedPartner& partner = file.partners[i];
     sample.bytes += partner.bytes;
     sample.cells[first + i].place = {.offset = partner.offset, .length = partner.bytes};
-    if (partner.suffix.empty()) {
+    if (!partner.suffix) {
       if (sample.lacks.empty()) sample.lacks = partner_name(folder, i);
       continue;
     }
     const std::string& root = folder.folders.empty() ? folder.root : folder.folders[i + 1].root;
-    sample.files.push_back({.path = partner_path(root, file.path, partner.suffix),
+    sample.files.push_back({.path = partner_path(root, file.path, *partner.suffix),
                             .bytes = partner.bytes,
                             .modified_ns = compares_times ? partner.modified_ns : 0,
                             .field = first + i,

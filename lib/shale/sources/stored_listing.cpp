@@ -20,7 +20,9 @@
 //        files     strings: u64 bytes, i64 modified_ns, i64 label, path; if there is more: NUL, u64
 //                  offset; and more: u8 1 if it has a label, plus 2 if a string follows, its row
 //                  of metadata; its partners, to the end
-//        partner   u8 length, suffix, u64 bytes, i64 modified_ns, u64 offset
+//        partner   u16 0 if there is none, else 1 and the length of its suffix; that, u64 bytes,
+//        i64
+//                  modified_ns, u64 offset
 //        ignored   strings: entry, NUL, reason
 //   -56  trailer   u64 bytes of the head, u64 files, u64 bytes of them, u64 ignored entries, u64
 //                  bytes of them, xxh3-128 of all bytes before it
@@ -122,8 +124,9 @@ struct ListingTrailer {
 }  // namespace
 
 void append_listed_partner(std::string& into, const ListedPartner& partner) {
-  into.append(1, static_cast<char>(partner.suffix.size()));
-  into.append(partner.suffix);
+  const std::string_view suffix = partner.suffix ? *partner.suffix : std::string_view();
+  const auto length = static_cast<std::uint16_t>(partner.suffix ? suffix.size() + 1 : 0);
+  into.append(as_text(bytes_of(length))).append(suffix);
   into.append(as_text(bytes_of(partner.bytes)));
   into.append(as_text(bytes_of(partner.modified_ns)));
   into.append(as_text(bytes_of(partner.offset)));
@@ -132,12 +135,13 @@ void append_listed_partner(std::string& into, const ListedPartner& partner) {
 // A suffix that has a slash would lead elsewhere.
 ListedPartner read_listed_partner(ByteReader& from) {
   ListedPartner partner;
-  partner.suffix = as_text(from.read_bytes(from.read_u8()));
+  if (const std::uint16_t length = from.read_u16(); length > 0)
+    partner.suffix = as_text(from.read_bytes(length - 1U));
   partner.bytes = from.read_u64();
   partner.modified_ns = from.read_i64();
   partner.offset = from.read_u64();
   constexpr std::string_view kNever("/\0", 2);
-  if (partner.suffix.find_first_of(kNever) != std::string::npos)
+  if (partner.suffix && partner.suffix->find_first_of(kNever) != std::string::npos)
     throw Error(Code::damaged, "a partner that leads out of the folder");
   return partner;
 }

@@ -20,7 +20,8 @@ namespace shale {
 
 /// A file that belongs to the sample of another.
 struct ListedPartner {
-  std::string suffix;  ///< what its name has behind the part that both share; empty: it is missing
+  /// What its name has behind the part that both share; nullopt: there is no such file.
+  std::optional<std::string> suffix;
   std::uint64_t bytes = 0;
   std::int64_t modified_ns = 0;
   std::uint64_t offset = 0;  ///< as ListedFile::offset

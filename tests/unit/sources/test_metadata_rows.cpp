@@ -92,6 +92,18 @@ TEST_CASE("metadata: JSON lines have kinds, and an integer beside a real is real
   CHECK(second.cells[3].real == 0.5);
 }
 
+TEST_CASE("metadata: integers that a double holds stand beside reals, however large") {
+  MetadataFolder folder;
+  folder.write("metadata.jsonl",
+               "{\"file_name\": \"a.png\", \"r\": -9007199254740992}\n"
+               "{\"file_name\": \"b.png\", \"r\": 100000000000000000000}\n"
+               "{\"file_name\": \"c.png\", \"r\": 1e-1}\n");
+  folder.join("metadata.jsonl", {"a.png", "b.png", "c.png"});
+  CHECK(fields_in(*folder.rows) == Texts{"r:real"});
+  CHECK(folder.next().cells[1].real == -9007199254740992.0);
+  CHECK(folder.next().cells[1].real == 1e20);
+}
+
 TEST_CASE("metadata: names are classes of the samples that have a row, integers are labels") {
   MetadataFolder folder;
   folder.write("metadata.csv", "file_name,label\na.png,dog\nb.png, cat\nnone.png,bird\n");
@@ -164,6 +176,10 @@ TEST_CASE("metadata: what cannot be right is an error that names the row") {
            {json, x + "\"c\": 1}\n" + x + "\"c\": [1]}\n", "line 2 has true, false, a list"},
            {json, x + "\"c\": 9223372036854775808}\n",
             "line 1 has an integer of more than 64 bits"},
+           {json, x + "\"c\": 0.5}\n" + x + "\"c\": 9007199254740993}\n",
+            "line 2 has an integer as 'c' that no double is, but metadata.jsonl:1"},
+           {csv, "file_name,c\na.png,1\n" + std::string(5000, 'x') + ",2\n",
+            "metadata.csv:3 has a file_name of 5000 bytes"},
            {json, x + "\"label\": true}\n", "line 1 has a label that is"},
            {json, x + "\"c\": 1}\n{\"c\": 1}\n", "line 2 has no 'file_name'"},
            {json, "{\"file_name\": 7}\n", "line 1 has a file_name that is"}}) {
