@@ -268,6 +268,18 @@ def test_transforms_of_v1_that_are_left_get_the_image_alone(photos):
     assert batch["image"].is_contiguous(memory_format=torch.channels_last)
 
 
+@pytest.mark.parametrize("T", [v1, v2], ids=["v1", "v2"])
+def test_a_second_resize_is_done_in_python_with_all_behind_it(T, photos, values):
+    compose = T.Compose([T.Resize((90, 80)), T.CenterCrop(70), T.Resize((20, 30)), T.PILToTensor()])
+    loader = shale.torch.Loader(photos, PHOTOS, transform=compose, scaled_decoding=False)
+
+    (batch,) = loader
+
+    assert [type(each).__name__ for each in loader._views.plan.taken] == ["Resize", "CenterCrop"]
+    assert "cannot be done together" in repr(loader)
+    assert differs(batch["image"], torch.stack([compose(opened(value)) for value in in_order(values)])) < 1
+
+
 def test_a_pipeline_of_which_nothing_is_translated_runs_in_python(photos, values):
     compose = v2.Compose([v2.GaussianBlur(3), v2.Resize((20, 20)), v2.PILToTensor()])
     loader = shale.torch.Loader(photos, PHOTOS, transform=compose)
@@ -477,16 +489,17 @@ def test_damage_is_the_error_that_decoding_by_itself_raises(damaged):
 def test_a_damaged_image_is_replaced_by_the_next_of_the_order(shuffle, damaged):
     compose = v2.Compose([v2.RandomResizedCrop(32), v2.ToImage()])
 
-    def keys(threads):
-        loader = shale.torch.Loader(damaged, 4, transform=compose, shuffle=shuffle, seed=3, on_error="skip", num_threads=threads)
+    def keys(threads, size=4):
+        loader = shale.torch.Loader(damaged, size, transform=compose, shuffle=shuffle, seed=3, on_error="skip", num_threads=threads)
         batches = list(loader)
         assert [each.row for each in loader.skipped] == [2, 3, 5]
-        assert all(batch["image"].shape == (4, 3, 32, 32) for batch in batches)
+        assert all(batch["image"].shape == (size, 3, 32, 32) for batch in batches)
         return [key for batch in batches for key in batch["key"]], torch.cat([batch["image"] for batch in batches])
 
-    first, second = keys(0), keys(3)
-    assert first[0] == second[0] and len(first[0]) == PHOTOS
-    assert torch.equal(first[1], second[1])
+    first = keys(0)
+    for other in (keys(3), keys(2, 6)):
+        assert first[0] == other[0] and len(first[0]) == PHOTOS
+        assert torch.equal(first[1], other[1])
     assert not any("0004" in key or "0006" in key or "0010" in key for key in first[0])
 
 
