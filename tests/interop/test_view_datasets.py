@@ -42,7 +42,7 @@ def same_but_for_rounding(found, expected, levels=1.0, unit=1.0):
     assert np.abs(found - expected).mean() <= levels * unit
 
 
-PIPELINES = [
+PIPELINES: list = [
     lambda T: [T.RandomResizedCrop(64), T.RandomHorizontalFlip(), T.ToTensor(), T.Normalize(*THREE)],
     lambda T: [T.RandomResizedCrop((40, 64), scale=(0.3, 0.4), interpolation=v1.InterpolationMode.BICUBIC), T.ColorJitter(0.2), T.RandomVerticalFlip()],
     lambda T: [T.Resize(72), T.CenterCrop(64), T.ToTensor()],

@@ -64,7 +64,7 @@ def differs(found, expected):
     return (found.to(torch.float32) - expected.to(torch.float32)).abs().mean().item()
 
 
-FIXED = [
+FIXED: list = [
     lambda T: [T.Resize(96), T.CenterCrop(80)],
     lambda T: [T.Resize((50, 70))],
     lambda T: [T.Resize((50, 70), interpolation=v1.InterpolationMode.BICUBIC)],

@@ -19,7 +19,7 @@ THREE = ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
 RATIO = (3 / 4, 4 / 3)
 RRC = ("random_resized_crop", 224, 224, 0.08, 1.0, *RATIO)
 
-STEPS = [
+STEPS: list = [
     (lambda T: T.RandomResizedCrop(224), [RRC]),
     (lambda T: T.RandomResizedCrop((100, 200), scale=(0.5, 0.9), ratio=(1, 2)), [("random_resized_crop", 200, 100, 0.5, 0.9, 1.0, 2.0)]),
     (lambda T: T.Resize(256), [("resize_shorter", 256, 0)]),
@@ -111,7 +111,7 @@ class MyCrop(v2.RandomResizedCrop):
     """Somebody's own."""
 
 
-LEFT = [
+LEFT: list = [
     (lambda: [v2.RandomResizedCrop(8), v2.ColorJitter(0.1), v2.ToImage()], 1, "not among"),
     (lambda: [MyCrop(8)], 0, "not among"),
     (lambda: [v2.RandomHorizontalFlip(), lambda image: image], 1, "not among"),
