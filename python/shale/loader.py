@@ -102,9 +102,10 @@ class Loader:
         rank, num_replicas: default: those of ``process_group`` or ``torch.distributed``, else of the environment, which is logged, else 0 and 1.
         shuffle_buffer: for ``"block"``: bytes of samples that are held, on average: a number, or a string such as ``"256MiB"``.
         shuffle_block: for ``"block"``: bytes of a run.
-        process_group: of torch.distributed: the ranks that share the epoch; others, of a tensor-parallel job, get the same batches.
+        process_group: of torch.distributed, and of this process: the ranks that share the epoch. Give each process its data-parallel group;
+            processes with the same rank in their groups, of a tensor-parallel job, then get the same batches.
         as_tuple: names of fields: a batch is a tuple of them.
-        indices: numbers of the samples that make an epoch, or a boolean mask.
+        indices: numbers of the samples that make an epoch, or a boolean mask. Neither this nor weights nor proportions go with ``"block"``.
         weights: a weight for each sample: every position of the epoch is drawn by them, with replacement.
         proportions: for several datasets: so many samples of each in every group of ``sum(proportions)`` samples; small datasets come more than
             once in an epoch, of large ones each epoch takes another part.
@@ -117,6 +118,7 @@ class Loader:
 
     Raises:
         shale.errors.Error: an argument is wrong, or the dataset cannot be opened.
+        IndexError: ``indices`` has the number of a sample that is not there.
     """
 
     def __init__(
@@ -147,6 +149,7 @@ class Loader:
         scaled_decoding: bool = True,
         memory_format: Any = None,
     ) -> None:
+        self._given = {name: value for name, value in locals().items() if name != "self"}
         for name, given in (("collate_fn", collate_fn), ("transform", transform)):
             if given is not None and not callable(given):
                 raise UsageError(f"{name} is {given!r}, expected a function")
@@ -222,6 +225,15 @@ class Loader:
             self._next = _Place(operator.index(epoch), 0)
         if self._place.epoch != self._next.epoch:
             self._place = self._next
+
+    @property
+    def sampler(self) -> Loader:
+        """The loader itself: where Lightning looks for ``set_epoch``, which it calls before each epoch."""
+        return self
+
+    def __reduce__(self) -> Any:
+        """A copy, for another process, is made anew, and begins where the next iteration does; threads and memory stay here."""
+        return _made_again, (type(self), self._given, self._next.epoch, self._next.begin)
 
     def state_dict(self) -> Dict[str, Any]:
         """Where the epoch is: after the batch that was yielded last, not those that were loaded ahead; or where ``set_epoch`` has put it since.
@@ -417,6 +429,12 @@ class Loader:
         if self._views is None:
             return f"\n  in its threads, in Python: the transform, with each sample: {self._views_reason}" if self._views_reason else ""
         return "".join(f"\n  {line}" for line in self._views.describe().splitlines())
+
+
+def _made_again(kind: Any, given: Dict[str, Any], epoch: int, begin: int) -> Loader:
+    loader: Loader = kind(**given)
+    loader._place = loader._next = _Place(epoch, begin)
+    return loader
 
 
 class _Iteration:

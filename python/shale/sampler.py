@@ -198,13 +198,13 @@ def checked_state(state: Any, mine: Mapping[str, Any], whose: str) -> Tuple[int,
         raise UsageError(f"the state is {type(state).__name__}, expected what state_dict returned")
     if "version" in state and state["version"] != STATE_VERSION:
         raise MismatchError(f"the state has version {state['version']!r}, this shale reads {STATE_VERSION}")
+    for name, value in mine.items():
+        if name in state and state[name] != value:
+            hint = "; the dataset is another one, or was appended to" if name == "samples" else ""
+            raise MismatchError(f"the state is of {name} {state[name]!r}, {whose} has {value!r}{hint}")
     for name in ("version", "epoch", "samples_seen", *mine):
         if name not in state:
             raise UsageError(f"the state has no {name!r}: it is not one of {whose}, or it was truncated")
-    for name, value in mine.items():
-        if state[name] != value:
-            hint = "; the dataset is another one, or was appended to" if name == "samples" else ""
-            raise MismatchError(f"the state is of {name} {state[name]!r}, {whose} has {value!r}{hint}")
     epoch, seen = whole(state["epoch"], "epoch of the state"), whole(state["samples_seen"], "samples_seen of the state")
     if seen > state["samples"]:
         raise UsageError(f"the state has seen {seen} of {state['samples']} samples: it was changed, or is damaged")
@@ -231,7 +231,10 @@ def _found_place(group: Any) -> Tuple[int, int]:
     except ImportError:
         pass  # no torch: then the environment says
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
-        return distributed.get_rank(group), distributed.get_world_size(group)
+        rank = distributed.get_rank(group)
+        if rank < 0:
+            raise UsageError("this process is not in process_group; give each process the group that it is in, such as its data-parallel one")
+        return rank, distributed.get_world_size(group)
     if group is not None:
         raise UsageError("process_group is given, but torch.distributed is not initialized")
     if "RANK" in os.environ and "WORLD_SIZE" in os.environ:

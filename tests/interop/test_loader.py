@@ -1,9 +1,11 @@
 """shale.torch.Loader: batches, orders, ranks, and a place that is kept exactly."""
 
 import collections
+import copy
 import itertools
 import json
 import logging
+import pickle
 
 import numpy as np
 import pytest
@@ -165,6 +167,25 @@ def test_in_proportion_every_sample_comes_equally_often_over_the_epochs(small, s
     assert {found[row] for row in range(100)} == {4, 5} and {found[row] for row in range(100, 107)} == {35}
 
 
+@pytest.mark.parametrize("copied", [lambda loader: pickle.loads(pickle.dumps(loader)), copy.deepcopy])
+@pytest.mark.parametrize("shuffle", [True, "block"])
+def test_a_copy_begins_where_the_next_iteration_does(small, copied, shuffle):
+    loader = Loader(small, 4, shuffle=shuffle, seed=2)
+    batches = iter(loader)
+    next(batches)
+    rest = list(batches)
+    state = Loader(small, 4, shuffle=shuffle, seed=2)
+    state.load_state_dict({**loader.state_dict(), "epoch": 1, "samples_seen": 40})
+    other = copied(state)
+    assert rest and labels(other) == labels(state)
+
+
+def test_a_state_of_another_order_is_refused_by_the_order(small):
+    state = Loader(small, 4, shuffle=True).state_dict()
+    with pytest.raises(shale.MismatchError, match="shuffle 'random', the loader has 'block'"):
+        Loader(small, 4, **BLOCKS).load_state_dict(state)
+
+
 def test_weights_whose_sum_is_no_number(small):
     first, second = [labels(Loader(small, 4, weights=[weight] * ROWS)) for weight in (1e308, 1.0)]
     assert len(set(first)) > ROWS // 2 and len(set(second)) > ROWS // 2
@@ -313,6 +334,7 @@ def test_states_that_do_not_fit_are_refused_by_name(small, tmp_path):
     for words, text in [
         ({**BLOCKS, "seed": 1}, "seed 0, the loader has 1"),
         ({"shuffle": True}, "shuffle 'block', the loader has 'random'"),
+        ({}, "shuffle 'block', the loader has False"),
         ({**BLOCKS, "shuffle_buffer": "1MiB"}, "shuffle_buffer 24576, the loader has 1048576"),
         ({**BLOCKS, "shuffle_block": 5000}, "shuffle_block 4096, the loader has 5000"),
     ]:

@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include <liburing.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace shale {
@@ -13,6 +14,9 @@ namespace {
 constexpr long kWaitSeconds = 1;
 
 int ask_for_worker(io_uring& ring) {
+  // For root, whom the limit does not bind, the kernel makes a worker, but none for what may block.
+  rlimit threads{};
+  if (::getrlimit(RLIMIT_NPROC, &threads) == 0 && threads.rlim_cur == 0) return EAGAIN;
   io_uring_sqe* entry = ::io_uring_get_sqe(&ring);
   if (entry == nullptr) return EBUSY;
   ::io_uring_prep_nop(entry);

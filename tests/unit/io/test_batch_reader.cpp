@@ -257,6 +257,17 @@ TEST_CASE("batch reader: with fewer descriptors allowed than its depth, automati
         }) == "good");
 }
 
+TEST_CASE("batch reader: where root may have no threads, files are still read") {
+  TempDir dir;
+  write_file(dir / "f", "good");
+  CHECK(text_from_child([&] {
+          const rlimit none{0, 0};
+          ::setrlimit(RLIMIT_NPROC, &none);
+          BatchReader reader = reader_of(Backend::automatic);
+          return Batch().file(dir / "f", 5).read_by(reader)[0];
+        }) == "good");
+}
+
 TEST_CASE("batch reader: where the user may have no more threads, plain calls read") {
   // An ordinary user's limit; root has none.
   TempDir dir;
