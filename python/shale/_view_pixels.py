@@ -115,7 +115,8 @@ def views_of(plan: ViewPlan, order: str, scaled_decoding: bool, steps: Optional[
     import torch
 
     def memory(tensor: Any) -> bytes:
-        return tensor.contiguous().view(torch.uint8).numpy().tobytes()  # type: ignore[no-any-return]
+        # A copy: of one channel, contiguous() leaves strides that view() does not take.
+        return tensor.flatten().clone(memory_format=torch.contiguous_format).view(torch.uint8).numpy().tobytes()  # type: ignore[no-any-return]
 
     return _shale.Views(
         plan.steps if steps is None else steps,

@@ -286,7 +286,7 @@ def _flip(is_horizontal: bool, state: _State, transform: Any, version: str) -> N
 
 
 def _to_tensor(state: _State, transform: Any, version: str) -> None:
-    if state.type == "pil":
+    if state.type == "pil" or version == "own":  # torchvision's leaves tensors as they are
         state.change_levels(transform)
         state.type = "tensor"
     elif version == "v1":

@@ -162,6 +162,19 @@ def test_normalized_values_are_torchs_of_the_same_pixels_to_the_bit(T, layout, p
         assert isinstance(batch["image"], tv_tensors.Image) == (T is v2 and isinstance(end[0], v2.ToImage))
 
 
+@pytest.mark.parametrize("T", [v1, v2, own], ids=["v1", "v2", "own"])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_gray_values_are_torchs_of_the_same_pixels_to_the_bit(T, channels, photos):
+    geometry, end = [T.CenterCrop((300, 40)), T.Grayscale(channels)], [T.ToTensor(), T.Normalize([0.4] * channels, [0.3] * channels)]
+    (plain,) = shale.torch.Loader(photos, PHOTOS, transform=T.Compose([*geometry, T.PILToTensor()]))
+    (batch,) = shale.torch.Loader(photos, PHOTOS, transform=T.Compose([*geometry, *end]))
+
+    expected = torch.stack([T.Compose(end)(v2.functional.to_pil_image(image)) for image in plain["image"]])
+
+    assert batch["image"].shape == (PHOTOS, channels, 300, 40)
+    assert torch.equal(batch["image"], expected)
+
+
 @pytest.mark.parametrize("shuffle", [False, "random", "block"])
 def test_batches_are_the_same_with_any_number_of_threads_and_in_every_batch_size(shuffle, photos):
     compose = v2.Compose([v2.RandomResizedCrop(32), v2.RandomHorizontalFlip(), v2.ToImage()])
