@@ -4,6 +4,7 @@
 
 #include "python/bindings/views_binding.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -295,7 +296,7 @@ class Views {
   [[nodiscard]] nb::object draw(std::uint32_t width, std::uint32_t height,
                                 std::uint64_t seed) const {
     if (width == 0 || height == 0) throw Error(Code::usage, "an image without pixels has no view");
-    return tuple_of(draw_view(steps_, width, height, seed));
+    return tuple_of(draw_within_limits(width, height, seed));
   }
 
   // None for an image whose header does not say how large it is.
@@ -347,12 +348,31 @@ class Views {
   }
 
  private:
+  // Before anybody takes memory for the result: of a line of 65535 x 1 pixels a resize to a shorter
+  // side of 256 makes 4 billion.
+  [[nodiscard]] DrawnView draw_within_limits(std::uint32_t width, std::uint32_t height,
+                                             std::uint64_t seed) const {
+    const DrawnView drawn = draw_view(steps_, width, height, seed);
+    const auto pixels = [](std::int64_t across, std::int64_t down) {
+      return static_cast<std::uint64_t>(across) * static_cast<std::uint64_t>(down);
+    };
+    if (std::max(pixels(drawn.scaled_width, drawn.scaled_height),
+                 pixels(drawn.window.width, drawn.window.height)) <= kMostImagePixels) {
+      return drawn;
+    }
+    throw Error(Code::bad_content,
+                "a view of {} x {} pixels of an image of {} x {} scaled to {} x {}, {} are allowed",
+                drawn.window.width, drawn.window.height, width, height, drawn.scaled_width,
+                drawn.scaled_height, kMostImagePixels)
+        .hint("leave such images out, or limit the longer side: Resize(..., max_size=)");
+  }
+
   void draw_one(BatchImage& image, std::size_t i, std::uint64_t seed) const {
     if (!image.bytes) return;
     const ImageInfo info = probe_image(*image.bytes, {});
     if (info.type == ImageType::unknown || info.width == 0 || info.height == 0) return;
     try {
-      image.drawn = draw_view(steps_, info.width, info.height, seed);
+      image.drawn = draw_within_limits(info.width, info.height, seed);
     } catch (Error& error) {
       throw error.for_sample("", i);
     }

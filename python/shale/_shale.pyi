@@ -90,7 +90,8 @@ class Views:
         ("random_crop", width, height, left, top, right, bottom, pads_if_needed)
         ("flip", is_horizontal, probability)
 
-    `kernel`: "nearest", "triangle" (antialiased bilinear) or "cubic" (antialiased bicubic). `channels`: 3, RGB, or 1, gray; `gray`: three equal channels.
+    `kernel`: "nearest", "triangle" (antialiased bilinear) or "cubic" (antialiased bicubic). `channels`: 3, RGB, or 1, gray; `gray`: three
+    equal channels.
     `table`: 256 elements of `item_bytes` (1, 2 or 4) for each channel, what each level becomes; None: levels as they are.
     `fill`: one element per channel, for padding. `values`: masks, the nearest values as the file stores them; one channel.
     Errors: UsageError.

@@ -275,6 +275,15 @@ def test_a_crop_that_is_too_large_names_its_image():
     assert caught.value.sample == 1
 
 
+def test_a_view_of_billions_of_pixels_is_refused_before_there_is_memory_for_it():
+    line = saved("L", "PNG", size=(65535, 1))
+    made = views(("resize_shorter", 256, 0))
+    with pytest.raises(ContentError, match="^sample 1: a view of 16776960 x 256 pixels of an image of 65535 x 1 scaled to") as caught:
+        made.sizes([saved("RGB", "PNG"), line], [1, 2])
+    assert caught.value.sample == 1
+    assert views(("resize_shorter", 256, 2560)).sizes([line], [1])[0][4:6] == (2560, 1)
+
+
 @pytest.mark.parametrize(
     "steps, taken",
     [
