@@ -232,7 +232,7 @@ class Loader:
         return self
 
     def __reduce__(self) -> Any:
-        """A copy, for another process, is made anew, and begins where the next iteration does; threads and memory stay here."""
+        """A copy, for another process, is built again, and begins where the next iteration does; threads and memory stay here."""
         return _made_again, (type(self), self._given, self._next.epoch, self._next.begin)
 
     def state_dict(self) -> Dict[str, Any]:
