@@ -1,11 +1,14 @@
 //  down     two rows at a time: their bytes interleaved and widened to pairs of 16 bits, which one
 //           multiply-add (pmaddwd) weighs and adds up in 32 bits
-//  across   four or eight outputs at a time: pmaddwd of eight samples each, added up horizontally
+//  across   four or eight outputs at a time: pmaddwd of eight samples each, or of four where no
+//           window has more, added up horizontally
 //  Loops are by whole vectors: rows have kRowSlack samples more than they need.
 
 #include "shale/image/filter_rows.hpp"
 
 #if defined(__x86_64__)
+
+#include <algorithm>
 
 #include <immintrin.h>
 
@@ -130,17 +133,45 @@ __attribute__((target("avx2"))) inline __m256i two_sums_avx2(const std::int16_t*
   return sum;
 }
 
+__attribute__((target("avx2"))) inline __m128i two_fours(const std::int16_t* first,
+                                                         const std::int16_t* second) {
+  return _mm_unpacklo_epi64(_mm_loadl_epi64(at128(first)), _mm_loadl_epi64(at128(second)));
+}
+
+// Of windows of at most four samples: outputs i and i + 1, and in the upper half i + 4 and i + 5,
+// as two sums each.
+__attribute__((target("avx2"))) inline __m256i small_sums_avx2(const std::int16_t* row,
+                                                               const FilterWindows& windows,
+                                                               std::size_t i) {
+  const std::size_t each = windows.weights_each;
+  const std::uint32_t* const begin = windows.begin.data() + i;
+  const std::int16_t* const weights = windows.weights.data() + i * each;
+  const __m256i samples = _mm256_set_m128i(two_fours(row + begin[4], row + begin[5]),
+                                           two_fours(row + begin[0], row + begin[1]));
+  const __m256i both = _mm256_set_m128i(two_fours(weights + 4 * each, weights + 5 * each),
+                                        two_fours(weights, weights + each));
+  return _mm256_madd_epi16(samples, both);
+}
+
 __attribute__((target("avx2"))) void across_avx2(const std::int16_t* row,
                                                  const FilterWindows& windows, std::uint8_t* into) {
   const std::size_t outputs = windows.begin.size(), each = windows.weights_each;
   const __m256i half = _mm256_set1_epi32(1 << (kAcrossShift - 1));
+  const bool are_small =
+      std::ranges::all_of(windows.count, [](std::uint32_t count) { return count <= 4; });
   std::size_t i = 0;
   for (; i + 8 <= outputs; i += 8) {
-    const __m256i sum01 =
-        _mm256_hadd_epi32(two_sums_avx2(row, windows, i), two_sums_avx2(row, windows, i + 1));
-    const __m256i sum23 =
-        _mm256_hadd_epi32(two_sums_avx2(row, windows, i + 2), two_sums_avx2(row, windows, i + 3));
-    const __m256i eight = _mm256_hadd_epi32(sum01, sum23);
+    __m256i eight;
+    if (are_small) {
+      eight =
+          _mm256_hadd_epi32(small_sums_avx2(row, windows, i), small_sums_avx2(row, windows, i + 2));
+    } else {
+      const __m256i sum01 =
+          _mm256_hadd_epi32(two_sums_avx2(row, windows, i), two_sums_avx2(row, windows, i + 1));
+      const __m256i sum23 =
+          _mm256_hadd_epi32(two_sums_avx2(row, windows, i + 2), two_sums_avx2(row, windows, i + 3));
+      eight = _mm256_hadd_epi32(sum01, sum23);
+    }
     const __m256i rounded = _mm256_srai_epi32(_mm256_add_epi32(eight, half), kAcrossShift);
     const __m128i words =
         _mm_packs_epi32(_mm256_castsi256_si128(rounded), _mm256_extracti128_si256(rounded, 1));
