@@ -284,16 +284,18 @@ ONE_BATCH = """
 import shale
 ds = shale.Dataset(sys.argv[1], ["image"], cache="drop")
 ds[0], ds[1]
+rows = [row * int(sys.argv[3]) for row in dataset_workers.rows_in_disorder(50, 50, 13)]
 sys.stdout.flush(), os.mkdir(sys.argv[2])
-ds.__getitems__(dataset_workers.rows_in_disorder(len(ds), 50, 13))
+ds.__getitems__(rows)
 os.rmdir(sys.argv[2])
 print(json.dumps(shale.io_backend()))
 """
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="no strace")
-def test_a_batch_is_read_in_the_order_of_the_disk_with_many_reads_in_flight(tmp_path, shale):
-    """50 samples in disorder: handed to the kernel at once, and given back in the order of their offsets."""
+@pytest.mark.parametrize("step, requests", [(4, 50), (1, 2)])
+def test_a_batch_is_read_in_the_order_of_the_disk_with_many_reads_in_flight(step, requests, tmp_path, shale):
+    """50 samples in disorder: handed to the kernel at once, neighbours as one of up to 1 MiB, and given back in the order of their offsets."""
     from conftest import run_shale
 
     path = packed(run_shale, tmp_path, 200, 1, (20_000, 30_000))
@@ -301,15 +303,15 @@ def test_a_batch_is_read_in_the_order_of_the_disk_with_many_reads_in_flight(tmp_
     words = ["strace", "-f", "-y", "-qq", "-o", str(trace), "-e", "trace=io_uring_enter,fadvise64,mkdir,rmdir"]
     if subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True).returncode:
         pytest.skip("strace may not trace here")
-    backend = run_python(ONE_BATCH, path, tmp_path / "mark", prefix=words)
+    backend = run_python(ONE_BATCH, path, tmp_path / "mark", str(step), prefix=words)
     text = trace.read_text()
     batch = text[text.index("mkdir(") : text.index("rmdir(")]
     dropped = [int(offset) for offset in re.findall(r"fadvise64\(\d+<[^>]*tfrecord>, (\d+), \d+, POSIX_FADV_DONTNEED", batch)]
-    assert 25 < len(dropped) <= 50 and dropped == sorted(dropped), "those that share a page at once"
+    assert 0 < len(dropped) <= 50 and dropped == sorted(dropped), "those that share a page at once"
     if backend == "io_uring":
         submitted = [int(count) for count in re.findall(r"io_uring_enter\(\d+<[^>]*>, (\d+)", batch)]
         print("submitted at once:", submitted)
-        assert submitted.count(50) == 1, "the samples; the rows of the index lie close together and are read as one"
+        assert submitted.count(requests) == 1, "the samples; the rows of the index lie close together and are read as one"
 
 
 def test_a_read_only_mount_is_enough(places):
