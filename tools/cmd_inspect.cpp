@@ -110,14 +110,14 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
   return text;
 }
 
-void write_bytes(Bytes bytes, const Field& field) {
+void write_bytes(const AnyBytes& bytes, const Field& field) {
   if (::isatty(STDOUT_FILENO) != 0 && field.kind != Kind::text) {
     throw Error(Code::usage, "refusing to write {} bytes of field '{}' to a terminal", bytes.size(),
                 field.name)
         .hint(
             "redirect stdout to a file or a pipe, or pass --json to see what the sample contains");
   }
-  print(as_text(bytes));
+  bytes.for_each_piece([](Bytes piece) { print(as_text(piece)); });
 }
 
 void write_element(const FoundSample& found, std::size_t field, std::uint64_t number) {
@@ -127,24 +127,25 @@ void write_element(const FoundSample& found, std::size_t field, std::uint64_t nu
                 printable(described.name))
         .hint("leave the option out, or name a field of kind list with --field");
   }
-  const auto* elements = std::get_if<std::vector<Bytes>>(&found.sample.values[field]);
-  const std::uint64_t count = elements == nullptr ? 0 : elements->size();
+  const Value& list = found.sample.values[field];
+  const std::uint64_t count = is_list(list) ? count_elements(list) : 0;
   if (number >= count)
     throw no_such_element(number, described.name, count).for_sample(found.sample.key, found.row);
-  write_bytes((*elements)[number], described);
+  write_bytes(element_of(list, number), described);
 }
 
 // The bytes of a field as they are; a number as a line of text.
 void write_field(const FoundSample& found, std::size_t field) {
   const Value& value = found.sample.values[field];
-  if (const auto* bytes = std::get_if<Bytes>(&value)) {
-    write_bytes(*bytes, found.schema.fields[field]);
+  if (std::holds_alternative<Bytes>(value) || std::holds_alternative<Unread>(value)) {
+    write_bytes(run_of(value), found.schema.fields[field]);
   } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
     print(fmt::format("{}\n", *integer));
   } else if (const auto* real = std::get_if<double>(&value)) {
     print(fmt::format("{}\n", *real));
-  } else if (const auto* elements = std::get_if<std::vector<Bytes>>(&value)) {
-    for (const Bytes element : *elements) write_bytes(element, found.schema.fields[field]);
+  } else if (is_list(value)) {
+    for (std::uint64_t i = 0; i < count_elements(value); ++i)
+      write_bytes(element_of(value, i), found.schema.fields[field]);
   } else {
     throw Error(Code::not_found, "field '{}' is missing in sample '{}'",
                 printable(found.schema.fields[field].name), printable(found.sample.key))

@@ -90,6 +90,8 @@ const Format hdf5_format = {
     .scan_by_library = scan_hdf5_by_library,
     .walk_list = nullptr,
     .split_list = nullptr,  // elements have no framing
+    .takes_unread =
+        [](const OptionSet& options) { return options.text(kLayoutOption) == kFlatLayout; },
     .write_native_index = nullptr,
 };
 

@@ -159,16 +159,19 @@ void append_number(const Value& number, const Field& field, Blob& part) {
 }
 
 // Appends the elements to `part`, and where each ends to `ends`.
-void append_list(const std::vector<Bytes>& list, IndexRow& row, FieldPlace& place, Blob& part,
-                 Blob& ends) {
-  check_elements(list.size());
+void append_list(const Value& list, IndexRow& row, FieldPlace& place, Blob& part, Blob& ends) {
+  const std::uint64_t count = count_elements(list);
+  check_elements(count);
   ByteWriter numbers;
-  place = {.offset = 0, .count = static_cast<std::uint32_t>(list.size())};
-  for (const Bytes element : list) {
+  place = {.offset = 0, .count = static_cast<std::uint32_t>(count)};
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const AnyBytes element = element_of(list, i);
     row.elements.push_back({.offset = place.length, .length = element.size()});
-    part.append_view(element);
+    part.append(element);
     place.length += element.size();
-    place.crc32c = crc32c(element, place.crc32c);
+    place.crc32c = element.unread() == nullptr
+                       ? crc32c(element.held(), place.crc32c)
+                       : crc32c_combine(place.crc32c, element.crc32c(), element.size());
     numbers.write(place.length);
   }
   ends.append_copy(numbers.bytes());
@@ -193,13 +196,13 @@ Record encode_with_key(const Sample& sample, const Schema& schema) {
     Blob& part = record.parts[1 + i];
     if (field.kind == Kind::list) {
       Blob& ends = record.parts.emplace_back();
-      append_list(std::get<std::vector<Bytes>>(value), record.row, cell.place, part, ends);
+      append_list(value, record.row, cell.place, part, ends);
       continue;
     }
     if (is_located(field.kind)) {
-      const Bytes bytes = std::get<Bytes>(value);
-      part.append_view(bytes);
-      cell.place = {.offset = 0, .length = bytes.size(), .crc32c = crc32c(bytes)};
+      const AnyBytes bytes = run_of(value);
+      part.append(bytes);
+      cell.place = {.offset = 0, .length = bytes.size(), .crc32c = bytes.crc32c()};
       continue;
     }
     append_number(value, field, part);

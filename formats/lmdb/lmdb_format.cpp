@@ -130,6 +130,8 @@ const Format lmdb_format = {
     .open_map = open_lmdb_map,
     .walk_list = walk_msgpack_list,
     .split_list = split_msgpack_list,
+    .takes_unread =
+        [](const OptionSet& options) { return options.text(kLayoutOption) == kOwnLayout; },
     .write_native_index = nullptr,
 };
 

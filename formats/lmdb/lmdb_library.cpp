@@ -1,5 +1,6 @@
 #include "formats/lmdb/lmdb_library.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -89,7 +90,8 @@ class LibraryWalk {
     entry.key_offset = offset_of(key.mv_data);
     entry.value_offset = offset_of(value.mv_data);
     entry.value_bytes = value.mv_size;
-    entry.page = bytes_of_value(value);
+    // What lies behind that of a large value is read from the file.
+    entry.page = bytes_of_value(value).first(std::min<std::uint64_t>(value.mv_size, kMostMapped));
     entry.page_offset = entry.value_offset;
     entries_(entry);
     give_back(entry.value_offset);

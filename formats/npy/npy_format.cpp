@@ -42,6 +42,7 @@ const Format npy_format = {
     .scan = scan_npy_shard,
     .walk_list = nullptr,
     .split_list = nullptr,  // it holds no lists
+    .takes_unread = [](const OptionSet&) { return true; },
     .write_native_index = nullptr,
 };
 

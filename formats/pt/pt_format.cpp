@@ -55,6 +55,7 @@ const Format pt_format = {
     .scan = scan_pt_shard,
     .walk_list = nullptr,
     .split_list = nullptr,  // it holds no lists
+    .takes_unread = [](const OptionSet&) { return true; },
     .write_native_index = nullptr,
 };
 

@@ -5,6 +5,12 @@
 #include "shale/base/checksum.hpp"
 
 namespace shale {
+namespace {
+
+// Below this, reading bytes twice is cheaper than crc32c_combine (0.2 us).
+constexpr std::uint64_t kCombinedFrom = 8192;
+
+}  // namespace
 
 std::vector<PlannedFeature> plan_features(const Schema& schema) {
   using Role = PlannedFeature::Role;
@@ -45,9 +51,22 @@ std::string_view list_name_of(ParsedFeature::Type type) {
   return "no value";
 }
 
+void PayloadChecksum::update(std::uint64_t bytes, std::uint32_t crc32c) {
+  while (next_ < places_.size() && end_of(places_[next_]) <= position_) ++next_;
+  const bool is_outside = next_ == places_.size() || position_ < places_[next_].offset;
+  position_ += bytes;
+  if (!is_outside) {
+    FieldPlace& place = places_[next_];
+    place.crc32c = crc32c_combine(place.crc32c, crc32c, bytes);
+    if (place.length >= kCombinedFrom) {
+      if (position_ == end_of(place)) total_ = crc32c_combine(total_, place.crc32c, place.length);
+      return;
+    }
+  }
+  total_ = crc32c_combine(total_, crc32c, bytes);
+}
+
 void PayloadChecksum::update(Bytes bytes) {
-  // Below this, reading bytes twice is cheaper than crc32c_combine (0.2 us).
-  constexpr std::uint64_t kCombinedFrom = 8192;
   while (!bytes.empty()) {
     while (next_ < places_.size() && end_of(places_[next_]) <= position_) ++next_;
     const bool is_last = next_ == places_.size();

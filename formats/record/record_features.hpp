@@ -55,6 +55,9 @@ class PayloadChecksum {
 
   /// The next bytes of the payload.
   void update(Bytes bytes);
+  /// The same for bytes that are known by their number and their crc32c; no place begins or ends
+  /// inside of them.
+  void update(std::uint64_t bytes, std::uint32_t crc32c);
   /// The crc32c (not masked) of all bytes, once they have all been given.
   [[nodiscard]] std::uint32_t total() const { return total_; }
 

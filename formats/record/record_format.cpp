@@ -82,6 +82,7 @@ const Format record_format = {
     .scan = scan_record_shard,
     .walk_list = walk_record_list,
     .split_list = split_record_list,
+    .takes_unread = [](const OptionSet&) { return true; },
     .write_native_index = nullptr,
 };
 

@@ -27,12 +27,15 @@ Feature value_feature(std::string_view name, const Value& value, Kind kind) {
     case Kind::real:
       return {.name = name, .value = bytes_of(std::get<double>(value)), .is_copied = true};
     case Kind::list:
+      if (const auto* unread = std::get_if<std::vector<Unread>>(&value))
+        return {.name = name, .value = std::span<const Unread>(*unread)};
       return {.name = name, .value = std::span<const Bytes>(std::get<std::vector<Bytes>>(value))};
     case Kind::bytes:
     case Kind::text:
     case Kind::tensor:
       break;
   }
+  if (const Unread* unread = std::get_if<Unread>(&value)) return {.name = name, .value = *unread};
   return {.name = name, .value = std::get<Bytes>(value)};
 }
 
@@ -108,8 +111,10 @@ Record encode_record(const Sample& sample, const Schema& schema, const OptionSet
   PayloadChecksum checksum(places, kFrameHeaderBytes);
   std::uint64_t skipped =
       kFrameHeaderBytes;  // the header was copied first, so the first piece holds all of it
-  frame.for_each_piece(
-      [&](Bytes piece) { checksum.update(piece.subspan(std::exchange(skipped, 0))); });
+  frame.for_each_part([&](const AnyBytes& part) {
+    if (part.unread() != nullptr) return checksum.update(part.size(), part.crc32c());
+    checksum.update(part.held().subspan(std::exchange(skipped, 0)));
+  });
   frame.append_copy(bytes_of(mask_crc(checksum.total())));
 
   IndexRow& row = record.row;

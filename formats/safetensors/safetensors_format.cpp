@@ -56,6 +56,7 @@ const Format safetensors_format = {
     .scan = scan_safetensors_shard,
     .walk_list = nullptr,
     .split_list = nullptr,  // it holds no lists
+    .takes_unread = [](const OptionSet&) { return true; },
     .write_native_index = nullptr,
 };
 

@@ -150,7 +150,7 @@ class Writer:
 
         Raises:
             shale.errors.SchemaError: the sample does not fit; it is not written, and the writer goes on.
-            shale.errors.LimitError: it is larger than a shard or the memory may be; the same.
+            shale.errors.LimitError: it is larger than a shard may be; the same.
             shale.errors.StorageError: the storage failed, or is full; there will be no dataset.
         """
         if sample is None:

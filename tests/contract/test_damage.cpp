@@ -323,8 +323,8 @@ TEST_CASE("damage: a sample read by its index is never handed out changed") {
         const ShardReader reader(patient.directory(), sound.manifest, sound.shards[0]);
         for (std::size_t i = 0; i < sound.rows[0].size(); ++i) {
           try {
-            const LoadedSample loaded =
-                load_sample(reader, sound.rows[0][i], sound.manifest.schema, format, 1 << 20);
+            const LoadedSample loaded = load_sample(reader, sound.rows[0][i], sound.manifest.schema,
+                                                    format, {.bytes = 1 << 20});
             CHECK(digest_of(loaded.sample, sound.manifest.schema) ==
                   digest_of(sound.samples[i].sample, sound.manifest.schema));
           } catch (const Error& error) {

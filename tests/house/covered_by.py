@@ -1,6 +1,9 @@
 """The units of lib without a unit test of their own, and the test that fails where they are broken: file, words in it."""
 
 COVERED_BY = {
+    "encoding/read_checks": ("tests/faults/test_large_values.py", "test_a_file_that_has_grown"),
+    "encoding/unread_rule": ("tests/faults/test_large_values.py", "test_a_partner_that_is_too_large"),
+    "encoding/unread_sample": ("tests/faults/test_large_values.py", "test_frames_that_are_too_many_together"),
     "sources/label_kinds": ("tests/cli/cases/convert_list.txt", "labels are all integers or all names"),
     "sources/list_source": ("tests/faults/test_lists_on_stdin.py", "test_order_keys_and_payload_are_those_of_the_list"),
     "sources/stdin_copy": ("tests/cli/cases/convert_list.txt", "Splits, chosen samples and --ext read the list more than once"),

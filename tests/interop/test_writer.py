@@ -448,6 +448,30 @@ print(peak() - before)
     assert int(done.stdout) <= (64 + 64) * MIB
 
 
+def test_a_value_larger_than_the_memory_is_written_from_where_it_is(tmp_path):
+    code = """
+import resource, shale
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+large = bytearray(b"large" * (40 << 20))
+before = peak()
+with shale.Writer("out", schema={"x": "bytes", "n": "int"}, to=FORMAT, memory="16MiB") as writer:
+    writer.write({"x": b"first", "n": 0})
+    writer.write({"x": large, "n": 1})
+    writer.write({"x": b"third", "n": 2})
+print(peak() - before)
+"""
+    for name in ("record", "lmdb", "hdf5"):
+        (tmp_path / name).mkdir()
+        done = run_python(code.replace("FORMAT", repr(name)), tmp_path / name)
+        assert done.returncode == 0, done.stderr
+        assert int(done.stdout) <= (16 + 64) * MIB
+        found = Dataset(tmp_path / name / "out")
+        assert [(s["n"], len(s["x"])) for s in found] == [(0, 5), (1, 200 << 20), (2, 5)]
+        assert found[1]["x"] == b"large" * (40 << 20)
+        found.close()
+
+
 @pytest.mark.parametrize("block", blocks_of(["docs/python.md"], "writer"))
 def test_the_lines_in_the_document_write_a_dataset(block, dataset, tmp_path):
     assert b"second" in bytes_left_by(block, dataset, tmp_path)

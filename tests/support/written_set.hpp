@@ -162,7 +162,7 @@ inline ReadSet read_set(const std::string& directory) {
       rows.push_back(index.row(row));
       const std::string number = std::to_string(set.samples.size());
       set.samples.push_back(
-          load_sample(reader, rows.back(), set.manifest.schema, format, 64 << 20));
+          load_sample(reader, rows.back(), set.manifest.schema, format, {.bytes = 64 << 20}));
       if (!set.manifest.layout.has_keys) set.samples.back().sample.key = number;
     }
   }

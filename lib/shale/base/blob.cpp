@@ -8,7 +8,8 @@ namespace shale {
 
 void Blob::append_copy(Bytes bytes) {
   if (bytes.empty()) return;
-  const bool extends_last = !pieces_.empty() && pieces_.back().borrowed == nullptr;
+  const bool extends_last =
+      !pieces_.empty() && pieces_.back().borrowed == nullptr && !pieces_.back().unread;
   if (extends_last) {
     pieces_.back().length += bytes.size();
   } else {
@@ -24,6 +25,18 @@ void Blob::append_view(Bytes bytes) {
   size_ += bytes.size();
 }
 
+void Blob::append_unread(Unread bytes) {
+  if (bytes->size() == 0) return;
+  size_ += bytes->size();
+  const std::uint64_t length = bytes->size();
+  pieces_.push_back({nullptr, 0, length, std::move(bytes)});
+}
+
+void Blob::append(const AnyBytes& bytes) {
+  if (const Unread* unread = bytes.unread()) return append_unread(*unread);
+  append_view(bytes.held());
+}
+
 std::vector<std::byte> Blob::flattened() const {
   std::vector<std::byte> run;
   run.reserve(size_);
@@ -34,9 +47,9 @@ std::vector<std::byte> Blob::flattened() const {
 BlobView::BlobView(const Blob& blob) {
   std::uint64_t end = 0;
   begins_.push_back(end);
-  blob.for_each_piece([&](Bytes piece) {
-    pieces_.push_back(piece);
-    begins_.push_back(end += piece.size());
+  blob.for_each_part([&](const AnyBytes& part) {
+    pieces_.push_back(part);
+    begins_.push_back(end += part.size());
   });
 }
 
@@ -47,14 +60,30 @@ Bytes BlobView::operator()(std::uint64_t offset, std::uint64_t length) {
   const auto after = std::upper_bound(begins_.begin(), begins_.end(), offset);
   auto piece = static_cast<std::size_t>(after - begins_.begin()) - 1;
   std::uint64_t inside = offset - begins_[piece];
-  if (length <= pieces_[piece].size() - inside) return pieces_[piece].subspan(inside, length);
+  const bool is_held = pieces_[piece].unread() == nullptr;
+  if (is_held && length <= pieces_[piece].size() - inside)
+    return pieces_[piece].held().subspan(inside, length);
   joined_.clear();
   for (; joined_.size() < length; ++piece, inside = 0) {
-    const std::uint64_t left = std::min(length - joined_.size(), pieces_[piece].size() - inside);
-    const Bytes run = pieces_[piece].subspan(inside, left);
-    joined_.insert(joined_.end(), run.begin(), run.end());
+    const std::size_t begin = joined_.size();
+    const std::uint64_t run = std::min(length - begin, pieces_[piece].size() - inside);
+    if (const Unread* unread = pieces_[piece].unread()) {
+      joined_.resize(begin + run);
+      (*unread)->read(inside, std::span(joined_).subspan(begin));
+    } else {
+      const Bytes held = pieces_[piece].held().subspan(inside, run);
+      joined_.insert(joined_.end(), held.begin(), held.end());
+    }
   }
   return joined_;
+}
+
+const Unread* BlobView::unread_at(std::uint64_t offset, std::uint64_t length) const {
+  const auto begin = std::lower_bound(begins_.begin(), begins_.end(), offset);
+  if (begin == begins_.end() || *begin != offset) return nullptr;
+  const auto piece = static_cast<std::size_t>(begin - begins_.begin());
+  if (piece == pieces_.size() || pieces_[piece].size() != length) return nullptr;
+  return pieces_[piece].unread();
 }
 
 }  // namespace shale

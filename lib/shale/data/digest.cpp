@@ -34,29 +34,37 @@ void add_run(Hasher128& hasher, Bytes run) {
   hasher.update(run);
 }
 
-void add_tensor(Hasher128& hasher, const Field& field, Bytes elements) {
+void add_bytes(Hasher128& hasher, const AnyBytes& bytes) {
+  bytes.for_each_piece([&](Bytes piece) { hasher.update(piece); });
+}
+
+void add_any(Hasher128& hasher, const AnyBytes& run) {
+  add_number(hasher, run.size());
+  add_bytes(hasher, run);
+}
+
+void add_tensor(Hasher128& hasher, const Field& field, const AnyBytes& elements) {
   const Bytes dtype = as_bytes(field.dtype.descr());
   const std::uint64_t dimensions = field.shape.size();
   add_number(hasher, sizeof(std::uint64_t) * (2 + dimensions) + dtype.size() + elements.size());
   add_run(hasher, dtype);
   add_number(hasher, dimensions);
   for (const std::uint64_t side : field.shape) add_number(hasher, side);
-  hasher.update(elements);
+  add_bytes(hasher, elements);
 }
 
-void add_list(Hasher128& hasher, const std::vector<Bytes>& elements) {
-  std::uint64_t length = sizeof(std::uint64_t) * (1 + elements.size());
-  for (const Bytes element : elements) length += element.size();
-  add_number(hasher, length);
-  add_number(hasher, elements.size());
-  for (const Bytes element : elements) add_run(hasher, element);
+void add_list(Hasher128& hasher, const Value& list) {
+  const std::uint64_t count = count_elements(list);
+  add_number(hasher, sizeof(std::uint64_t) * (1 + count) + payload_bytes_of(list));
+  add_number(hasher, count);
+  for (std::uint64_t i = 0; i < count; ++i) add_any(hasher, element_of(list, i));
 }
 
 void add_value(Hasher128& hasher, const Field& field, const Value& value) {
   switch (field.kind) {
     case Kind::bytes:
     case Kind::text:
-      add_run(hasher, std::get<Bytes>(value));
+      add_any(hasher, run_of(value));
       break;
     case Kind::integer:
       add_run(hasher, bytes_of(std::get<std::int64_t>(value)));
@@ -65,10 +73,10 @@ void add_value(Hasher128& hasher, const Field& field, const Value& value) {
       add_run(hasher, bytes_of(std::get<double>(value)));
       break;
     case Kind::tensor:
-      add_tensor(hasher, field, std::get<Bytes>(value));
+      add_tensor(hasher, field, run_of(value));
       break;
     case Kind::list:
-      add_list(hasher, std::get<std::vector<Bytes>>(value));
+      add_list(hasher, value);
       break;
   }
 }

@@ -370,8 +370,9 @@ class Indexing {
     WalkPace pace(progress, files_[0].size());
     for (std::uint64_t row = 0; row < index.rows(); ++row) {
       pace.step_to_row(row, index.rows());
-      LoadedSample loaded =
-          load_sample(reader, index.row(row), manifest_.schema, format, request_.memory_bytes);
+      LoadedSample loaded = load_sample(
+          reader, index.row(row), manifest_.schema, format,
+          {.bytes = request_.memory_bytes, .step = [this] { events_.stop_if_asked(); }});
       if (!manifest_.layout.has_keys) loaded.sample.key = std::to_string(row);
       check_sample(loaded.sample, manifest_.schema, true);
       digest.add(digest_of(loaded.sample, manifest_.schema));

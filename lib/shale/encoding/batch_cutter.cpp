@@ -9,6 +9,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/encoding/transform.hpp"
+#include "shale/encoding/unread_rule.hpp"
 
 namespace shale {
 namespace {
@@ -42,6 +43,11 @@ std::uint64_t cost(const PendingSample& sample, std::uint64_t records) {
          (records - 1) * record_overhead(fields);
 }
 
+// Of a sample that stays unread.
+std::uint64_t unread_cost(const PendingSample& sample, const SourceInfo& source) {
+  return cost(sample, 1) - sample.bytes + held_bytes(sample, source);
+}
+
 Error over_budget(const PendingSample& sample, std::uint64_t memory_bytes) {
   if (sample.bytes > memory_bytes)
     return sample_over_memory(sample.bytes, memory_bytes).for_sample(sample.key);
@@ -57,8 +63,11 @@ Error over_budget(const PendingSample& sample, std::uint64_t memory_bytes) {
 
 }  // namespace
 
-void refuse_over_budget(const PendingSample& sample, std::uint64_t memory_bytes) {
-  if (cost(sample, 1) > memory_bytes) throw over_budget(sample, memory_bytes);
+void refuse_over_budget(const PendingSample& sample, const SourceInfo& source, bool leaves_large,
+                        std::uint64_t memory_bytes) {
+  if (cost(sample, 1) <= memory_bytes) return;
+  if (!leaves_large || unread_cost(sample, source) > memory_bytes)
+    throw over_budget(sample, memory_bytes);
 }
 
 BatchCutter::BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs, Runs runs,
@@ -78,7 +87,7 @@ std::optional<Batch> BatchCutter::next(std::size_t in_flight) {
   if (!waiting_) gather();
   if (!waiting_) return std::nullopt;
   const bool is_ready =
-      (is_large(waiting_->bytes) && reuse_large_buffer(*waiting_)) || lease_for(*waiting_);
+      (is_large(*waiting_) && reuse_large_buffer(*waiting_)) || lease_for(*waiting_);
   if (!is_ready) return std::nullopt;
   return std::exchange(waiting_, std::nullopt);
 }
@@ -98,7 +107,7 @@ bool BatchCutter::reuse_large_buffer(Batch& batch) {
 
 bool BatchCutter::lease_for(Batch& batch) {
   std::uint64_t bytes = waiting_cost_;
-  if (is_large(batch.bytes)) {
+  if (is_large(batch)) {
     // In steps of an eighth, so that the buffer will do for others of about this size.
     const std::uint64_t step = std::bit_floor(bytes) / 8;
     bytes = std::min((bytes + step - 1) / step * step, budget_.limit());
@@ -110,7 +119,7 @@ bool BatchCutter::lease_for(Batch& batch) {
   }
   if (!lease) return false;
   batch.lease = std::move(*lease);
-  if (is_large(batch.bytes)) {
+  if (is_large(batch)) {
     batch.buffer.require(bytes);  // memory that is not touched costs nothing
   } else if (!buffers_.empty()) {
     batch.buffer = std::move(buffers_.back());
@@ -149,6 +158,15 @@ std::uint64_t BatchCutter::results_of(const PendingSample& sample) const {
   return transform ? transform->likely_bytes(sample) : 0;
 }
 
+// Of the sample that was read last, which is larger than the budget.
+std::uint64_t BatchCutter::cost_unread() const {
+  const PendingSample& sample = *held_over_;
+  if (const std::uint64_t needed = unread_cost(sample, source_.info());
+      runs_.leaves_large && needed <= budget_.limit())
+    return has_images_of_unknown_size(sample, source_.info()) ? budget_.limit() : needed;
+  throw over_budget(sample, budget_.limit()).for_sample(sample.key, next_number_);
+}
+
 void BatchCutter::gather() {
   Batch batch;
   batch.first = next_number_;
@@ -163,9 +181,10 @@ void BatchCutter::gather() {
       held_over_ = source_.next(rows);
     }
     if (!held_over_) break;
-    const std::uint64_t needed = cost_of(*held_over_);
-    if (needed > budget_.limit())
-      throw over_budget(*held_over_, budget_.limit()).for_sample(held_over_->key, next_number_);
+    std::uint64_t needed = cost_of(*held_over_);
+    const bool is_over = needed > budget_.limit();
+    if (is_over && !batch.pending.empty()) break;
+    if (is_over) needed = cost_unread();
     const std::uint64_t more_results = results_of(*held_over_);
     if (!batch.pending.empty() &&
         (waiting_cost_ + needed > batch_bytes_ || results + more_results > batch_results_))
@@ -174,12 +193,14 @@ void BatchCutter::gather() {
       if (shards > 0 && shards == most_shards_) break;
       shards += held_over_->keeps_open ? 1 : 0;
     }
+    batch.leaves_large = is_over;
     waiting_cost_ += needed;
     results += more_results;
     batch.bytes += held_over_->bytes;
     next_number_ += held_over_->rows;
     batch.pending.push_back(std::move(*held_over_));
     held_over_.reset();
+    if (is_over) break;
   }
   if (batch.pending.empty()) return;
   waiting_ = std::move(batch);

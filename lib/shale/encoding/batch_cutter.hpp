@@ -11,11 +11,14 @@
 
 namespace shale {
 
-/// Refuses a sample that is more than the whole budget. Errors: Code::limit.
-void refuse_over_budget(const PendingSample& sample, std::uint64_t memory_bytes);
+/// Refuses a sample that is more than the whole budget. `leaves_large`: as BatchCutter::Runs has
+/// it. Errors: Code::limit.
+void refuse_over_budget(const PendingSample& sample, const SourceInfo& source, bool leaves_large,
+                        std::uint64_t memory_bytes);
 
 /// Cuts a source into batches of consecutive samples and takes the lease of each, in input order. A
-/// sample larger than a batch is a batch alone. Results never depend on where batches are cut.
+/// sample larger than a batch is a batch alone, and one that is larger than the budget stays unread
+/// where that is possible. Results never depend on where batches are cut.
 class BatchCutter final : public BatchFeed {
  public:
   /// How runs of fixed rows are taken.
@@ -23,6 +26,7 @@ class BatchCutter final : public BatchFeed {
     bool are_encoded_whole = false;  ///< as one record each: a row costs no more than its bytes
     std::optional<std::uint64_t> rows_a_shard;  ///< no run goes across a multiple of it
     std::uint64_t first = 0;                    ///< number of the sample that the source gives next
+    bool leaves_large = false;  ///< samples that are larger than the budget may stay unread
   };
   /// `stop_if_asked` (may be null) comes before each sample: a source may read for it, slowly.
   BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs, Runs runs,
@@ -43,8 +47,12 @@ class BatchCutter final : public BatchFeed {
 
   void gather();
   [[nodiscard]] bool is_large(std::uint64_t bytes) const { return bytes > 2 * batch_bytes_; }
+  [[nodiscard]] bool is_large(const Batch& batch) const {
+    return !batch.leaves_large && is_large(batch.bytes);
+  }
   [[nodiscard]] bool reuse_large_buffer(Batch& batch);
   [[nodiscard]] bool lease_for(Batch& batch);
+  [[nodiscard]] std::uint64_t cost_unread() const;
   [[nodiscard]] std::uint64_t cost_of(const PendingSample& sample) const;
   [[nodiscard]] std::uint64_t most_rows() const;
   [[nodiscard]] std::uint64_t results_of(const PendingSample& sample) const;

@@ -7,6 +7,8 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/encoding/batch_feed.hpp"
+#include "shale/encoding/unread_sample.hpp"
 #include "shale/format/list_elements.hpp"
 
 namespace shale {
@@ -29,13 +31,30 @@ void count_image(const ImageInfo& image, EncodedSample& into) {
   into.all_images->sizes.count(image.width, image.height);
 }
 
+// What the bytes of an image are to be held in, if they are not in memory.
+struct ImageRoom {
+  std::vector<std::byte> bytes;
+  std::uint64_t limit = 0;
+
+  [[nodiscard]] Bytes hold(const AnyBytes& image) {
+    if (image.unread() == nullptr) return image.held();
+    if (image.size() > limit) throw sample_over_memory(image.size(), limit);
+    bytes.clear();
+    bytes.reserve(image.size());
+    image.for_each_piece(
+        [this](Bytes piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); });
+    return bytes;
+  }
+};
+
 // The images of a list as one; `files`: what they were read from, or nothing.
-void probe_list(const std::vector<Bytes>& list, const std::vector<PendingFile>& files,
+void probe_list(const Value& list, const std::vector<PendingFile>& files, std::uint64_t limit,
                 EncodedSample& into) {
-  for (std::size_t i = 0; i < list.size(); ++i) {
+  ImageRoom room{.bytes = {}, .limit = limit};
+  for (std::size_t i = 0; i < count_elements(list); ++i) {
     const std::string_view path = files.empty() ? std::string_view() : files[i].path;
     const std::string_view name = path.substr(path.rfind('/') + 1);
-    ImageInfo image = probe_image(list[i], name);
+    ImageInfo image = probe_image(room.hold(element_of(list, i)), name);
     count_image(image, into);
     if (!image.fault.empty() && into.fault.empty()) {
       into.fault = image.fault;
@@ -72,7 +91,7 @@ void probe_field(Bytes bytes, const std::string& name, std::string_view file, En
 }
 
 void probe_images(const Sample& sample, const SourceInfo& source,
-                  const std::vector<PendingFile>& files, EncodedSample& into) {
+                  const std::vector<PendingFile>& files, std::uint64_t limit, EncodedSample& into) {
   if (source.image_fields.size() > 1) {
     for (const std::size_t field : source.image_fields) {
       const auto* image = std::get_if<Bytes>(&sample.values[field]);
@@ -84,8 +103,7 @@ void probe_images(const Sample& sample, const SourceInfo& source,
     return;
   }
   const Value& value = sample.values[source.image_fields.front()];
-  if (const auto* list = std::get_if<std::vector<Bytes>>(&value))
-    return probe_list(*list, files, into);
+  if (is_list(value)) return probe_list(value, files, limit, into);
   const auto* image = std::get_if<Bytes>(&value);
   if (image == nullptr) return;
   into.image = probe_image(*image, sample.key);
@@ -118,6 +136,7 @@ struct ImageWork {
   SampleTransformer* transformer = nullptr;
   ResultMemory* results = nullptr;
   bool may_fail = true;
+  std::uint64_t largest_image = 0;  // that may be held, of a list that stays unread
 };
 
 const Schema& schema_as_read(const SourceInfo& source) {
@@ -177,7 +196,8 @@ std::optional<EncodedSample> encode_sample(const Sample& sample, std::uint64_t n
       throw lacks_partner(encoded.fault.text, encoding.on_error).for_sample(sample.key, number);
   }
   if (!source.image_fields.empty())
-    probe_images(sample, source, pending == nullptr ? none : pending->files, encoded);
+    probe_images(sample, source, pending == nullptr ? none : pending->files, work.largest_image,
+                 encoded);
   const Schema& as_read = schema_as_read(source);
   if (is_left_out(encoded, number, source, encoding.on_error)) {
     if (source.digest) encoded.read.add(digest_of(sample, as_read));
@@ -258,7 +278,8 @@ void encode_rows(const PendingSample& run, std::span<const Bytes> columns, const
 }  // namespace
 
 EncodedBatch encode_batch(Batch batch, const SourceInfo& source, const Encoding& encoding,
-                          BatchReader& reader, SampleTransformer* transformer) {
+                          BatchReader& reader, SampleTransformer* transformer,
+                          const std::function<void()>& step) {
   EncodedBatch encoded;
   if (source.row_bytes) {
     const std::vector<std::vector<Bytes>> runs = load_runs(batch, source, reader);
@@ -269,6 +290,12 @@ EncodedBatch encode_batch(Batch batch, const SourceInfo& source, const Encoding&
         encode_rows(batch.pending[i], runs[i], source, encoding, encoded.samples);
       }
     }
+  } else if (batch.leaves_large) {
+    const Sample sample = load_unread(batch, source, reader, step);
+    encoded.samples.push_back(encode_sample(sample, batch.first, source, encoding,
+                                            &batch.pending.front(),
+                                            {.largest_image = batch.lease.bytes()})
+                                  .value());
   } else {
     std::vector<Sample> samples =
         batch.pending.empty() ? std::exchange(batch.held, {}) : load_batch(batch, source, reader);

@@ -41,7 +41,8 @@ struct EncodedSample {
   ImageChanges changes = {};  ///< where source.transform is given
 };
 
-/// A batch with its samples encoded. The records point into the batch's buffer, and into `results`.
+/// A batch with its samples encoded. The records point into the batch's buffer, and into `results`;
+/// what stays unread (unread_sample.hpp) is read again by whoever goes through their bytes.
 struct EncodedBatch {
   Batch batch;
   std::vector<EncodedSample> samples;
@@ -51,11 +52,13 @@ struct EncodedBatch {
 
 /// Reads, probes, checks, works on images, hashes and encodes the samples of a batch: all that can
 /// be done out of order. Pure but for the reading; runs in the workers. `transformer`: of this
-/// thread, where source.transform is given. Errors: same as load_batch and SampleTransformer::run;
-/// Code::bad_content under OnError::fail; Code::schema; Code::limit. In the order of the samples.
+/// thread, where source.transform is given; `step`: as load_unread has it. Errors: same as
+/// load_batch and SampleTransformer::run; Code::bad_content under OnError::fail; Code::schema;
+/// Code::limit. In the order of the samples.
 [[nodiscard]] EncodedBatch encode_batch(Batch batch, const SourceInfo& source,
                                         const Encoding& encoding, BatchReader& reader,
-                                        SampleTransformer* transformer = nullptr);
+                                        SampleTransformer* transformer = nullptr,
+                                        const std::function<void()>& step = {});
 
 /// Encodes what encode_batch left of a batch whose samples are committed, and commits each sample
 /// before the next: their results take the memory that is kept for that. In the one thread that

@@ -1,12 +1,15 @@
 #include "shale/encoding/encode_pipeline.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "shale/base/error.hpp"
 #include "shale/encoding/batch_cutter.hpp"
+#include "shale/encoding/unread_rule.hpp"
 #include "shale/flow/ordered_pipeline.hpp"
 
 namespace shale {
@@ -38,15 +41,36 @@ class TransformThreads {
   std::vector<SampleTransformer> transformers_;
 };
 
+// What is called between the reads of a sample that is read in pieces: it takes as long as many
+// others. By a worker it ends the reading when nobody waits for it any more.
+class StepsOfReading {
+ public:
+  explicit StepsOfReading(const Events& events) : events_(events) {}
+  void take() const {
+    if (is_over_) throw interruption();
+    if (std::this_thread::get_id() == committing_) events_.stop_if_asked();
+  }
+  void stop() { is_over_ = true; }
+
+ private:
+  const Events& events_;
+  const std::thread::id committing_ = std::this_thread::get_id();
+  std::atomic<bool> is_over_ = false;
+};
+
 class StopOnExit {
  public:
-  explicit StopOnExit(TransformThreads& threads) : threads_(threads) {}
+  StopOnExit(TransformThreads& threads, StepsOfReading& steps) : threads_(threads), steps_(steps) {}
   StopOnExit(const StopOnExit&) = delete;
   StopOnExit& operator=(const StopOnExit&) = delete;
-  ~StopOnExit() { threads_.stop(); }
+  ~StopOnExit() {
+    threads_.stop();
+    steps_.stop();
+  }
 
  private:
   TransformThreads& threads_;
+  StepsOfReading& steps_;
 };
 
 }  // namespace
@@ -54,11 +78,13 @@ class StopOnExit {
 void encode_all(Source& source, const Encoding& encoding, const PipelineLimits& limits,
                 const Events& events, const std::function<void(const EncodedSample&)>& commit) {
   MemoryBudget budget(payload_memory(limits.memory_bytes, source.info()));
-  BatchCutter cutter(source, budget, limits.jobs,
-                     {.are_encoded_whole = encoding.layout.rows.takes_runs(),
-                      .rows_a_shard = limits.rows_a_shard,
-                      .first = limits.first},
-                     [&events] { events.stop_if_asked(); });
+  BatchCutter cutter(
+      source, budget, limits.jobs,
+      {.are_encoded_whole = encoding.layout.rows.takes_runs(),
+       .rows_a_shard = limits.rows_a_shard,
+       .first = limits.first,
+       .leaves_large = may_stay_unread(source.info(), encoding.format, encoding.options)},
+      [&events] { events.stop_if_asked(); });
   encode_all(cutter, source.info(), encoding, limits, events, commit);
 }
 
@@ -68,9 +94,11 @@ void encode_all(BatchFeed& feed, const SourceInfo& info, const Encoding& encodin
   std::vector<BatchReader> readers;
   for (unsigned i = 0; i < limits.jobs; ++i) readers.emplace_back(BatchReader::Options{});
   TransformThreads work(info, limits);
+  StepsOfReading steps(events);
+  const std::function<void()> step = [&steps] { steps.take(); };
   std::uint64_t done = limits.first, done_bytes = 0;
   OrderedPipeline<EncodedBatch> pipeline(limits.jobs);
-  const StopOnExit stop(work);  // before the pipeline waits for its threads
+  const StopOnExit stop(work, steps);  // before the pipeline waits for its threads
   const auto commit_one = [&](const EncodedSample& sample) {
     done += sample.record ? sample.record->digest.samples : 1;
     commit(sample);
@@ -78,8 +106,9 @@ void encode_all(BatchFeed& feed, const SourceInfo& info, const Encoding& encodin
   for (;;) {
     while (std::optional<Batch> batch = feed.next(pipeline.pending())) {
       auto shared = std::make_shared<Batch>(std::move(*batch));  // a std::function must be copyable
-      pipeline.submit([&info, &encoding, &readers, &work, shared](unsigned worker) {
-        return encode_batch(std::move(*shared), info, encoding, readers[worker], work.of(worker));
+      pipeline.submit([&info, &encoding, &readers, &work, &step, shared](unsigned worker) {
+        return encode_batch(std::move(*shared), info, encoding, readers[worker], work.of(worker),
+                            step);
       });
     }
     if (pipeline.pending() == 0) return;

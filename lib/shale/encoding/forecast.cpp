@@ -1,6 +1,7 @@
 #include "shale/encoding/forecast.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <optional>
 
@@ -8,20 +9,38 @@
 #include "shale/data/fixed_value.hpp"
 #include "shale/encoding/batch_cutter.hpp"
 #include "shale/encoding/sample_transformer.hpp"
+#include "shale/encoding/unread_rule.hpp"
 #include "shale/shards/index_file.hpp"
 #include "shale/shards/shard_bounds.hpp"
 
 namespace shale {
 namespace {
 
-// What the parts of a record take, exactly: those of the same sample with values of zeros.
+// The value of a field as far as its sizes go.
+Value sizes_alone(const PendingSample& pending, std::size_t field, Kind kind) {
+  if (kind != Kind::list) return std::make_shared<BytesOfSize>(pending.cells[field].place.length);
+  std::vector<Unread> elements;
+  for (const PendingFile& file : pending.files) {
+    if (file.field == field) elements.push_back(std::make_shared<BytesOfSize>(file.bytes));
+  }
+  return elements;
+}
+
+// What the parts of a record take, exactly: those of the same sample with values of zeros, or with
+// large ones that nobody reads. Errors: those of encode, for a sample that the format cannot hold.
 std::vector<std::uint64_t> exact_parts(const PendingSample& pending, const SourceInfo& info,
                                        const Format& format, const OptionSet& options) {
   Sample sample;
   sample.key = pending.key;
   std::vector<std::vector<std::byte>> zeros;
+  const bool is_unread = may_stay_unread(info, format, options);
   for (std::size_t i = 0; i < info.schema.fields.size(); ++i) {
     const IndexCell& cell = pending.cells[i];
+    if (is_unread && cell.place.length >= kLeastUnreadBytes &&
+        is_located(info.schema.fields[i].kind)) {
+      sample.values.push_back(sizes_alone(pending, i, info.schema.fields[i].kind));
+      continue;
+    }
     switch (info.schema.fields[i].kind) {
       case Kind::integer:
         sample.values.emplace_back(cell.integer);
@@ -118,13 +137,16 @@ ShardForecast forecast_runs(const SourceInfo& info, const Format& format, const 
 
 }  // namespace
 
-void refuse_too_large(const SourceInfo& info, const Format& format, std::uint64_t shard_bytes,
-                      std::uint64_t memory_bytes) {
+void refuse_too_large(const SourceInfo& info, const Format& format, const OptionSet& options,
+                      std::uint64_t shard_bytes, std::uint64_t memory_bytes) {
   PendingSample hollow;  // what every sample is at least
   hollow.cells.resize(info.schema.fields.size());
-  refuse_over_budget(info.largest.value_or(hollow), payload_memory(memory_bytes, info));
+  const bool leaves_large = may_stay_unread(info, format, options);
+  refuse_over_budget(info.largest.value_or(hollow), info, leaves_large,
+                     payload_memory(memory_bytes, info));
   if (!info.largest || info.transform) return;  // what image work makes of it is not known
-  const OptionSet options(format.options);
+  const bool is_near_limit = info.largest->bytes > format.can.largest_record / 2;
+  if (leaves_large && is_near_limit) (void)exact_parts(*info.largest, info, format, options);
   const ShardLayout layout = format.layout(info.schema, options);
   const auto bytes_with = [&](const std::vector<std::uint64_t>& parts) {
     return largest_file_of(format.create_sizer(info.schema, options)->size_with(parts), 1,

@@ -1,18 +1,15 @@
 #include "shale/encoding/sample_loader.hpp"
 
-#include <cerrno>
 #include <utility>
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/data/byte_swap.hpp"
 #include "shale/data/fixed_value.hpp"
-#include "shale/data/mismatch.hpp"
+#include "shale/encoding/read_checks.hpp"
+#include "shale/encoding/unread_rule.hpp"
 #include "shale/format/list_elements.hpp"
-#include "shale/io/file_stamp.hpp"
-#include "shale/io/read_errors.hpp"
 #include "shale/io/safe_descriptor.hpp"
-#include "shale/io/storage_retry.hpp"
 
 namespace shale {
 namespace {
@@ -30,12 +27,14 @@ int descriptor_of(const PendingSample& sample, std::size_t field) {
   return sample.archive ? sample.archive->file().descriptor() : sample.descriptors[field];
 }
 
-std::vector<ReadRequest> make_requests(Batch& batch, const Schema& schema,
+std::vector<ReadRequest> make_requests(Batch& batch, const SourceInfo& source,
                                        std::vector<Wanted>& wanted) {
+  const Schema& schema = source.schema;
   std::vector<ReadRequest> requests;
   std::uint64_t most_files = 0;
   for (const PendingSample& sample : batch.pending) most_files += sample.files.size();
-  batch.buffer.require(batch.bytes + most_files);
+  batch.buffer.require(
+      (batch.leaves_large ? held_bytes(batch.pending.front(), source) : batch.bytes) + most_files);
   std::uint64_t position = 0;
   // A file gets one byte more than it had when it was listed: one that has grown shows.
   const auto want_file = [&](std::size_t s, const PendingFile& file) {
@@ -62,6 +61,10 @@ std::vector<ReadRequest> make_requests(Batch& batch, const Schema& schema,
     auto known = sample.known.begin();
     for (std::size_t f = 0; f < schema.fields.size(); ++f) {
       if (!is_located(schema.fields[f].kind)) continue;
+      if (batch.leaves_large && stays_unread(sample, source, f)) {
+        while (file != sample.files.end() && file->field == f) ++file;
+        continue;
+      }
       const FieldPlace& place = sample.cells[f].place;
       if (known != sample.known.end() && known->field == f) {
         ++known;
@@ -83,62 +86,6 @@ std::vector<ReadRequest> make_requests(Batch& batch, const Schema& schema,
   return requests;
 }
 
-Error changed_file(std::string_view how, std::uint64_t bytes) {
-  return Error(Code::io, "file has {}: it had {} bytes when it was listed", how, bytes);
-}
-
-void check_read(const PendingSample& sample, std::uint64_t number, const Wanted& wanted,
-                const ReadResult& result) {
-  const bool is_file = wanted.path != nullptr;
-  // Of an image folder the path says which sample it is.
-  const std::string key = is_file && wanted.path->ends_with(sample.key) ? "" : sample.key;
-  if (is_file && result.error == ENOENT) {
-    throw changed_file("gone", wanted.bytes)
-        .at(*wanted.path)
-        .for_sample(key, number)
-        .hint(
-            "restore it and run the same command again, or pass --overwrite to start again with "
-            "the input as it is now");
-  }
-  if (result.error != 0) {
-    throw read_failed(is_file ? *wanted.path : path_of(descriptor_of(sample, wanted.field)),
-                      is_file && !is_hiccup(result.error)
-                          ? std::nullopt
-                          : std::optional(wanted.offset + result.bytes),
-                      wanted.bytes, result.error)
-        .for_sample(key, number)
-        .hint(
-            "storage errors stop the run, so that no sample is lost; run the same command "
-            "again");
-  }
-  if (result.bytes == wanted.bytes) return;
-  throw changed_file(
-      result.bytes < wanted.bytes ? fmt::format("shrunk to {} bytes", result.bytes) : "grown",
-      wanted.bytes)
-      .at(is_file ? *wanted.path : path_of(descriptor_of(sample, wanted.field)))
-      .for_sample(key, number)
-      .hint(
-          "something is writing to the input; wait until it stops, then run the same command "
-          "again");
-}
-
-// Of a file that was listed by a run before: its size and its time must still be those.
-void check_listed(const std::string& path, std::uint64_t bytes, std::int64_t modified_ns,
-                  std::uint64_t number) {
-  if (modified_ns == 0) return;
-  const std::optional<FileStamp> stamp = stamp_of(path);
-  if (!stamp || *stamp == FileStamp{}) return;  // reading it says more
-  if (stamp->bytes == bytes && stamp->modified_ns == modified_ns) return;
-  throw Error(Code::mismatch, "file has changed since the input was listed: it {}",
-              stamp->bytes != bytes ? fmt::format("had {} bytes and has {}", bytes, stamp->bytes)
-                                    : "was modified in between")
-      .at(path)
-      .for_sample("", number)
-      .hint(
-          "restore the file as it was (size and time of modification), or pass --overwrite to "
-          "start again with the input as it is now");
-}
-
 // Before any of its bytes are believed.
 void check_archive(const Batch& batch) {
   const ArchiveFile* checked = nullptr;
@@ -149,21 +96,10 @@ void check_archive(const Batch& batch) {
   }
 }
 
-void check_listed(const PendingSample& sample, std::uint64_t number) {
+void check_files(const PendingSample& sample, std::uint64_t number) {
   if (sample.archive) return;
   for (const PendingFile& file : sample.files)
     check_listed(file.path, file.bytes, file.modified_ns, number);
-}
-
-void check_crc(const PendingSample& sample, std::uint64_t number, int descriptor,
-               const FieldPlace& place, Bytes extent) {
-  if (const std::uint32_t found = crc32c(extent); found != place.crc32c) {
-    throw checksum_mismatch(place.length, found, place.crc32c)
-        .error()
-        .at(path_of(descriptor), place.offset)
-        .for_sample(sample.key, number)
-        .hint("run 'shale verify' on the input to list all the damage");
-  }
 }
 
 void check_run(const PendingSample& run, const ReadRequest& request, const ReadResult& result) {
@@ -186,13 +122,13 @@ void ReadBuffer::require(std::uint64_t bytes) {
 std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchReader& reader) {
   const Schema& schema = source.schema;
   std::vector<Wanted> wanted;
-  const std::vector<ReadRequest> requests = make_requests(batch, schema, wanted);
+  const std::vector<ReadRequest> requests = make_requests(batch, source, wanted);
   const std::vector<ReadResult> results = reader.read(requests);
 
   check_archive(batch);
   std::vector<Sample> samples(batch.pending.size());
   for (std::size_t s = 0; s < samples.size(); ++s) {
-    check_listed(batch.pending[s], batch.first + s);
+    check_files(batch.pending[s], batch.first + s);
     samples[s].key = batch.pending[s].key;
     for (std::size_t f = 0; f < schema.fields.size(); ++f) {
       const IndexCell& cell = batch.pending[s].cells[f];
@@ -208,11 +144,15 @@ std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchRead
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const auto& [s, f, bytes, path, offset, is_listed_file] = wanted[i];
     const PendingSample& pending = batch.pending[s];
-    check_read(pending, batch.first + s, wanted[i], results[i]);
+    const ValueRead value{pending.key, batch.first + s,        bytes,
+                          path,        requests[i].descriptor, offset};
+    check_read(value, results[i]);
     const Bytes extent = Bytes(requests[i].into).first(bytes);
     const FieldPlace& place = pending.cells[f].place;
-    if (pending.has_crc32c && !is_listed_file)
-      check_crc(pending, batch.first + s, requests[i].descriptor, place, extent);
+    if (pending.has_crc32c && !is_listed_file) {
+      if (const std::uint32_t found = crc32c(extent); found != place.crc32c)
+        throw wrong_value(value, found, place.crc32c);
+    }
     if (is_listed_file && schema.fields[f].kind == Kind::list) {
       Value& list = samples[s].values[f];
       if (!std::holds_alternative<std::vector<Bytes>>(list)) list = std::vector<Bytes>();

@@ -33,6 +33,9 @@ struct Batch {
   std::vector<Sample> held;  ///< instead of pending: their payload is in the buffer
   std::uint64_t first = 0;   ///< number of the first one in the input
   std::uint64_t bytes = 0;
+  /// One sample, whose large values stay unread (unread_rule.hpp).
+  bool leaves_large = false;
+  bool is_lent = false;  ///< what is held is not in the buffer, but borrowed from whoever has it
   Lease lease;
   ReadBuffer buffer;
 };
@@ -47,7 +50,8 @@ inline constexpr std::uint64_t kSampleOverheadBytes = 1024, kFieldOverheadBytes 
 }
 
 /// Reads the payload of all samples of a batch into its buffer, with many reads in flight, and
-/// returns them as samples that point into it. Errors: Code::io naming the sample for a file that
+/// returns them as samples that point into it. Of a batch with `leaves_large`, what stays unread is
+/// not set. Errors: Code::io naming the sample for a file that
 /// cannot be read, has gone, shrunk or grown; Code::damaged for an extent whose crc32c is wrong.
 [[nodiscard]] std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source,
                                              BatchReader& reader);

@@ -47,6 +47,7 @@ bool SampleQueue::try_add(const Sample& sample) {
 void SampleQueue::add(const Sample& sample, const Events& events) {
   std::unique_lock lock(adding_, std::defer_lock);
   while (!lock.try_lock_for(kPatience)) events.stop_if_asked();
+  if (cost_of(sample) > budget_.limit()) return lend(sample, events);
   for (;;) {
     const std::uint64_t seen = [this] {
       const std::lock_guard guard(mutex_);
@@ -94,6 +95,7 @@ std::optional<Batch> SampleQueue::next(std::size_t in_flight) {
 
 void SampleQueue::recycle(Batch batch) {
   const std::lock_guard guard(mutex_);
+  if (batch.is_lent) is_lending_ = false;
   // A buffer that one huge sample needed would hold memory that no lease covers.
   if (batch.buffer.capacity() <= batch_bytes_) buffers_.push_back(std::move(batch.buffer));
   batch = {};
@@ -109,6 +111,11 @@ void SampleQueue::fail(std::exception_ptr error) noexcept {
   has_room_.notify_all();
 }
 
+void SampleQueue::refuse_ended() {
+  rethrow_failure();
+  if (is_closed_) throw Error(Code::usage, "the writer is closed");
+}
+
 void SampleQueue::rethrow_failure() {
   if (!has_failed_) return;
   const std::lock_guard guard(mutex_);
@@ -117,11 +124,9 @@ void SampleQueue::rethrow_failure() {
 
 // With the lease of a batch that takes the sample, it is open.
 bool SampleQueue::make_room(const Sample& sample) {
-  rethrow_failure();
-  if (is_closed_) throw Error(Code::usage, "the writer is closed");
+  refuse_ended();
   const std::uint64_t cost = cost_of(sample);
-  if (cost > budget_.limit())
-    throw sample_over_memory(bytes_of(sample), budget_.limit()).for_sample(sample.key, samples_);
+  if (cost > budget_.limit()) return false;  // it is lent
   if (open_ && open_cost_ + cost <= open_->lease.bytes()) return true;
   if (open_) hand_over();
   const std::uint64_t needed = std::max(cost, batch_bytes_);
@@ -148,10 +153,7 @@ void SampleQueue::put(const Sample& sample) {
     return Bytes(into);
   };
   Sample held;
-  held.key = sample.key;
-  if (held.key.empty())
-    held.key = info_.schema.has_keys ? fmt::format("{:08}", samples_.load())
-                                     : std::to_string(samples_.load());
+  held.key = key_of(sample);
   held.values.reserve(sample.values.size());
   for (const Value& value : sample.values) {
     if (const Bytes* run = std::get_if<Bytes>(&value)) {
@@ -167,6 +169,43 @@ void SampleQueue::put(const Sample& sample) {
   batch.held.push_back(std::move(held));
   open_cost_ += cost_of(sample);
   ++samples_;
+}
+
+std::string SampleQueue::key_of(const Sample& sample) const {
+  if (!sample.key.empty()) return sample.key;
+  return info_.schema.has_keys ? fmt::format("{:08}", samples_.load())
+                               : std::to_string(samples_.load());
+}
+
+// A sample that is more than the whole budget: none of its bytes are copied, so they are waited
+// for. Whoever wants to stop stops the pipeline, which must not read them any more.
+void SampleQueue::lend(const Sample& sample, const Events& events) {
+  refuse_ended();
+  if (open_) hand_over();
+  Batch batch;
+  batch.bytes = bytes_of(sample);
+  batch.is_lent = true;
+  batch.held.push_back({.key = key_of(sample), .values = sample.values});
+  ++samples_;
+  std::unique_lock waiting(mutex_);
+  is_lending_ = !has_failed_;
+  if (is_lending_) ready_.push_back(std::move(batch));
+  is_ready_.notify_one();
+  std::exception_ptr stopped;
+  while (is_lending_ && !failure_) {
+    has_room_.wait_for(waiting, kPatience);
+    waiting.unlock();
+    try {
+      if (!stopped) events.stop_if_asked();
+    } catch (...) {
+      stopped = std::current_exception();
+      stop();
+    }
+    waiting.lock();
+  }
+  waiting.unlock();
+  if (stopped) std::rethrow_exception(stopped);
+  rethrow_failure();
 }
 
 void SampleQueue::hand_over() {

@@ -18,8 +18,9 @@ namespace shale {
 
 /// A stream of samples on its way to a pipeline, which runs in a thread of its own: whoever has
 /// the samples pushes them, in order. Their bytes are copied, once, into batches that the budget
-/// covers; a full batch is handed over as a whole. How batches are cut depends on time, and changes
-/// nothing of the result.
+/// covers; a full batch is handed over as a whole. A sample that is more than the whole budget is
+/// not copied: who adds it waits until it is written. How batches are cut depends on time, and
+/// changes nothing of the result.
 class SampleQueue final : public BatchFeed {
  public:
   /// `info`: of the stream before its first sample. `memory_bytes`: for all samples under way.
@@ -28,11 +29,11 @@ class SampleQueue final : public BatchFeed {
   // For whoever has the samples: any thread, one sample at a time. A sample without key gets its
   // number for one. After an error of try_add() or add() the sample is not in the stream.
 
-  /// False if there is no room, or another thread is adding: nothing has happened then. Errors:
-  /// Code::limit for a sample that is more than the whole budget; Code::usage after finish(); what
-  /// fail() was told.
+  /// False if there is no room, or another thread is adding, or the sample is more than the whole
+  /// budget: nothing has happened then. Errors: Code::usage after finish(); what fail() was told.
   [[nodiscard]] bool try_add(const Sample& sample);
-  /// Waits for room. Errors: same as try_add; Code::interrupted, as `events` says.
+  /// Waits for room; of a sample that is more than the whole budget, until it is written: to stop
+  /// ends the stream then. Errors: same as try_add; Code::interrupted, as `events` says.
   void add(const Sample& sample, const Events& events);
   /// There are no more samples.
   void finish();
@@ -54,7 +55,10 @@ class SampleQueue final : public BatchFeed {
  private:
   [[nodiscard]] bool make_room(const Sample& sample);
   void put(const Sample& sample);
+  void lend(const Sample& sample, const Events& events);
   void hand_over();
+  [[nodiscard]] std::string key_of(const Sample& sample) const;
+  void refuse_ended();
   void rethrow_failure();
 
   SourceInfo info_;  // its totals: the pipeline's thread alone
@@ -76,6 +80,7 @@ class SampleQueue final : public BatchFeed {
   std::atomic<bool> has_failed_ = false;
   std::atomic<bool> is_stopped_ = false;
   bool is_finished_ = false;
+  bool is_lending_ = false;  // a sample is on its way whose bytes are those of whoever added it
   std::uint64_t recycled_ = 0;
 };
 

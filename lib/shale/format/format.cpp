@@ -79,7 +79,7 @@ Record encode_fixed_row(const Sample& sample, const Schema& schema) {
   for (std::size_t i = 0; i < schema.fields.size(); ++i) {
     const Field& field = schema.fields[i];
     if (field.kind == Kind::tensor) {
-      record.parts[i].append_view(std::get<Bytes>(sample.values[i]));
+      record.parts[i].append(run_of(sample.values[i]));
       continue;
     }
     std::array<std::byte, sizeof(std::int64_t)> number;

@@ -225,6 +225,9 @@ struct Format {
   /// extent says where an element ends: then IndexRow::elements alone does (list_elements.hpp).
   /// Errors: Code::damaged.
   std::vector<Bytes> (*split_list)(Bytes extent, std::uint32_t count) = nullptr;
+  /// True if samples may have values that stay unread (Unread): encode() and append() then never
+  /// need all bytes of one at once. Null: never.
+  bool (*takes_unread)(const OptionSet&) = nullptr;
   /// Writes the files that the format's own readers want beside the shards, durably, into
   /// `directory`, the work folder; the core gives them their places. Returns their names.
   std::vector<std::string> (*write_native_index)(

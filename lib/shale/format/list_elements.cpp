@@ -74,6 +74,32 @@ std::vector<Bytes> split_list(const Format& format, Bytes extent, const FieldPla
   return split;
 }
 
+std::vector<Unread> split_unread_list(const Format& format, const Unread& extent,
+                                      const FieldPlace& list, std::span<const FieldPlace> elements,
+                                      const std::function<Unread(const FieldPlace&)>& make) {
+  std::vector<FieldPlace> places(elements.begin(), elements.end());
+  std::vector<std::byte> held;
+  if (format.split_list != nullptr) {
+    const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
+      held.resize(length);
+      extent->read(offset - list.offset, held);
+      return Bytes(held);
+    };
+    places = elements_of(list, format, view);
+  } else if (places.size() != list.count) {
+    throw not_all_located(Code::damaged, places.size(), list.count);
+  }
+  std::vector<Unread> split;
+  split.reserve(places.size());
+  for (const FieldPlace& element : places) {
+    const std::uint64_t begin = element.offset - list.offset;  // one that is before is huge
+    if (begin > list.length || element.length > list.length - begin)
+      throw element_outside(element, list);
+    split.push_back(make(element));
+  }
+  return split;
+}
+
 std::span<const FieldPlace> elements_of_field(std::span<const FieldPlace> elements,
                                               std::span<const IndexCell> cells,
                                               const Schema& schema, std::size_t field) {
@@ -113,12 +139,32 @@ void ElementScan::locate(IndexRow& row) {
 void locate_elements(Record& record, const Schema& schema, const Format& format,
                      const ShardLayout& layout) {
   if (!layout.has_elements) return;
+  std::vector<BlobView> parts;
   std::vector<ViewBytes> views;
-  for (const Blob& part : record.parts) views.emplace_back(BlobView(part));
+  parts.reserve(record.parts.size());
+  views.reserve(record.parts.size());
+  for (const Blob& part : record.parts) {
+    BlobView& bytes = parts.emplace_back(part);
+    views.emplace_back(
+        [&bytes](std::uint64_t offset, std::uint64_t length) { return bytes(offset, length); });
+  }
   const ViewOfField view = [&](std::size_t field) -> const ViewBytes& {
     return views[layout.field_part[field]];
   };
-  locate_elements(record.row, schema, format, view, true);
+  locate_elements(record.row, schema, format, view, false);
+  const WalkProgress no_progress;
+  WalkPace pace(no_progress, 0);
+  auto element = record.row.elements.begin();
+  for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+    if (schema.fields[i].kind != Kind::list) continue;
+    for (std::uint32_t left = record.row.cells[i].place.count; left > 0; --left, ++element) {
+      const Unread* unread =
+          parts[layout.field_part[i]].unread_at(element->offset, element->length);
+      element->crc32c = unread != nullptr
+                            ? (*unread)->crc32c()
+                            : crc32c_of_place(*element, kPayloadWindow, pace, view(i));
+    }
+  }
 }
 
 }  // namespace shale

@@ -24,6 +24,13 @@ void locate_elements(IndexRow& row, const Schema& schema, const Format& format,
                                             const FieldPlace& list,
                                             std::span<const FieldPlace> elements);
 
+/// The same for a list that stays unread, whose bytes lie where `list` says. Errors: those of
+/// reading, too.
+[[nodiscard]] std::vector<Unread> split_unread_list(
+    const Format& format, const Unread& extent, const FieldPlace& list,
+    std::span<const FieldPlace> elements,
+    const std::function<Unread(const FieldPlace& element)>& make);
+
 /// The error for an element whose place is not in that of its list.
 [[nodiscard]] Error element_outside(const FieldPlace& element, const FieldPlace& list);
 

@@ -9,7 +9,6 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/data/fixed_value.hpp"
-#include "shale/encoding/forecast.hpp"
 #include "shale/encoding/transform.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/atomic_file.hpp"
@@ -202,8 +201,7 @@ std::unique_ptr<Source> open_added(const ConvertRequest& request, const Manifest
   refuse_other_fields(request.output, manifest.schema, source->info());
   refuse_other_image_work(request.output, manifest.transform, source->info());
   if (!schema.has_keys) source = make_numbered_source(std::move(source), manifest.digest.samples);
-  refuse_too_large(source->info(), format_named(request.format), request.shard_bytes,
-                   memory_for_samples(request.memory_bytes, source->info()));
+  refuse_unfit_samples(request, format_named(request.format), source->info(), request.shard_bytes);
   return source;
 }
 

@@ -27,6 +27,17 @@ OptionSet format_options_of(const ConvertRequest& request, const Format& format)
 
 namespace {
 
+bool is_enough_memory(const ConvertRequest& request, const Format& format, const SourceInfo& source,
+                      std::uint64_t shard_bytes, std::uint64_t memory_bytes) {
+  try {
+    refuse_too_large(source, format, format_options_of(request, format), shard_bytes,
+                     memory_for_samples(memory_bytes, source));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 // Files for other readers have no list beside them.
 bool has_lists(const ShardSetWriter::Options& options) {
   return options.file_name.empty() && !options.divided_by;
@@ -37,6 +48,28 @@ bool has_lists(const ShardSetWriter::Options& options) {
 std::uint64_t memory_for_samples(std::uint64_t memory_bytes, const SourceInfo& source) {
   const std::uint64_t of_source = std::max(list_memory(memory_bytes), source.memory_bytes);
   return memory_bytes - of_source - ShardSetWriter::buffer_bytes(memory_bytes);
+}
+
+void refuse_unfit_samples(const ConvertRequest& request, const Format& format,
+                          const SourceInfo& source, std::uint64_t shard_bytes) try {
+  refuse_too_large(source, format, format_options_of(request, format), shard_bytes,
+                   memory_for_samples(request.memory_bytes, source));
+} catch (const Error& error) {
+  constexpr std::uint64_t kStep = 1 << 20, kMost = std::uint64_t{1} << 44;
+  std::uint64_t least = request.memory_bytes, enough = 2 * least;
+  const auto is_enough = [&](std::uint64_t memory_bytes) {
+    return is_enough_memory(request, format, source, shard_bytes, memory_bytes);
+  };
+  while (enough < kMost && !is_enough(enough)) enough *= 2;
+  if (enough >= kMost) throw;  // it is not a matter of memory
+  while (enough - least > kStep) {
+    const std::uint64_t middle = least + (enough - least) / 2;
+    (is_enough(middle) ? enough : least) = middle;
+  }
+  Error told(error.code(), "{}", error.message());
+  if (error.sample()) told.for_sample(error.sample()->key, error.sample()->index);
+  throw told.hint(fmt::format("pass --memory {}MiB or more, or leave the sample out of the input",
+                              (enough + kStep - 1) / kStep));
 }
 
 Manifest wanted_manifest(const ConvertRequest& request, const SourceInfo& source) {
@@ -66,8 +99,7 @@ void say_notes(const SourceInfo& source, const Events& events) {
 
 ConvertReport plan_conversion(const ConvertRequest& request, const Format& format, Source& source,
                               Manifest manifest, const ShardLimits& limits) {
-  refuse_too_large(source.info(), format, limits.bytes,
-                   memory_for_samples(request.memory_bytes, source.info()));
+  refuse_unfit_samples(request, format, source.info(), limits.bytes);
   ConvertReport report;
   report.is_plan = true;
   manifest.layout = format.layout(source.info().schema, format_options_of(request, format));

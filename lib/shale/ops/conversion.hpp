@@ -27,6 +27,10 @@ namespace shale {
 [[nodiscard]] std::uint64_t memory_for_samples(std::uint64_t memory_bytes,
                                                const SourceInfo& source);
 
+/// refuse_too_large for a conversion; where more memory would do, the hint says how much.
+void refuse_unfit_samples(const ConvertRequest& request, const Format& format,
+                          const SourceInfo& source, std::uint64_t shard_bytes);
+
 /// The options of the format that the request sets.
 [[nodiscard]] OptionSet format_options_of(const ConvertRequest& request, const Format& format);
 

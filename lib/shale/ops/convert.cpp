@@ -8,7 +8,6 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
-#include "shale/encoding/forecast.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
@@ -176,8 +175,7 @@ OpenedInput open_for(ConvertRequest request, const TakenOutput& output, const Fo
   input.source = open_input(request, output.work.path(), events);
   const SourceInfo& info = input.source->info();
   check_schema_fits(format, info.schema);
-  refuse_too_large(info, format, request.shard_bytes,
-                   memory_for_samples(request.memory_bytes, info));
+  refuse_unfit_samples(request, format, info, request.shard_bytes);
   input.wanted = wanted_manifest(request, info);
   input.head = journal_head(request, input.wanted, info);
   return input;

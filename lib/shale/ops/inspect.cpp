@@ -1,6 +1,7 @@
 #include "shale/ops/inspect.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -16,12 +17,26 @@ namespace {
 
 constexpr std::uint64_t kRowsBetweenStops = 4096;
 
-FoundSample load(const OpenedDataset& dataset, const ShardReader& shard, const IndexRow& place,
-                 std::uint64_t row, std::uint64_t shard_row, std::uint64_t memory_bytes,
-                 const Events& events) {
+// What stays unread of a sample is read once before any of it is used: then it is as it was
+// written.
+void prove_unread(const Sample& sample) {
+  const auto read = [](const Unread& bytes) { bytes->for_each_piece([](Bytes) {}); };
+  for (const Value& value : sample.values) {
+    if (const Unread* run = std::get_if<Unread>(&value)) read(*run);
+    if (const auto* list = std::get_if<std::vector<Unread>>(&value))
+      std::ranges::for_each(*list, read);
+  }
+}
+
+FoundSample load(const OpenedDataset& dataset, const std::shared_ptr<const ShardReader>& reader,
+                 const IndexRow& place, std::uint64_t row, std::uint64_t shard_row,
+                 std::uint64_t memory_bytes, const Events& events) {
+  const ShardReader& shard = *reader;
   FoundSample found;
-  LoadedSample loaded =
-      load_sample(shard, place, dataset.manifest.schema, format_of(dataset.manifest), memory_bytes);
+  LoadedSample loaded = load_sample(
+      shard, place, dataset.manifest.schema, format_of(dataset.manifest),
+      {.bytes = memory_bytes, .step = [events] { events.stop_if_asked(); }, .keeps_open = reader});
+  prove_unread(loaded.sample);
   found.row = row;
   found.shard = shard.shard().name;
   found.shard_row = shard_row;
@@ -68,13 +83,15 @@ FoundSample load_row(const OpenedDataset& dataset, const DatasetRequest& request
   }
   const std::uint64_t number = dataset.shards.holding(row);
   const std::uint64_t shard_row = row - dataset.shards.first_row(number);
-  const ShardReader shard(dataset.paths, dataset.manifest, dataset.shards[number]);
+  const auto reader =
+      std::make_shared<const ShardReader>(dataset.paths, dataset.manifest, dataset.shards[number]);
+  const ShardReader& shard = *reader;
   shard.prove_index([&](auto) { events.stop_if_asked(); });
   const ShardLayout& layout = dataset.manifest.layout;
   if (layout.has_checksums && !layout.rows.has_value_checksums())
     prove_fixed_row(dataset, shard, shard_row);
   const IndexRow place = shard.open_index().row(shard_row);
-  return load(dataset, shard, place, row, shard_row, request.memory_bytes, events);
+  return load(dataset, reader, place, row, shard_row, request.memory_bytes, events);
 }
 
 FoundSample load_number(const OpenedDataset& dataset, const DatasetRequest& request,
@@ -121,7 +138,8 @@ FoundSample find_key(const DatasetRequest& request, const std::string& key, cons
   const std::uint64_t hash = xxh3_64(as_bytes(key));
   std::uint64_t first = 0;
   for (const ManifestShard& entry : dataset.shards) {
-    const ShardReader shard(dataset.paths, dataset.manifest, entry);
+    const auto reader = std::make_shared<const ShardReader>(dataset.paths, dataset.manifest, entry);
+    const ShardReader& shard = *reader;
     shard.prove_index([&](auto) { events.stop_if_asked(); });
     IndexReader index = shard.open_index();
     for (std::uint64_t row = 0; row < entry.digest.samples; ++row) {
@@ -131,7 +149,7 @@ FoundSample find_key(const DatasetRequest& request, const std::string& key, cons
       std::string stored(key.size(), '\0');
       shard.file_of_key().read_exact(place.key.offset, std::as_writable_bytes(std::span(stored)));
       if (stored == key)
-        return load(dataset, shard, place, first + row, row, request.memory_bytes, events);
+        return load(dataset, reader, place, first + row, row, request.memory_bytes, events);
       if (shard.has_checksums()) prove_value(as_bytes(stored), place.key, shard.file_of_key());
     }
     first += entry.digest.samples;

@@ -25,7 +25,7 @@ struct DatasetInfo {
 [[nodiscard]] DatasetInfo inspect(const DatasetRequest& request, const Events& events);
 
 /// One sample of a dataset, found by its row or by its key, and read by the index with its
-/// checksums proved, where there are such.
+/// checksums proved, where there are such. What is too large for the memory stays unread.
 struct FoundSample {
   std::uint64_t row = 0;  ///< over the dataset
   std::string shard;
@@ -38,7 +38,7 @@ struct FoundSample {
   bool has_crc32c = true;
 };
 /// Errors: Code::not_found with the number of rows, or naming the key; Code::damaged; Code::limit
-/// if the sample is larger than `request.memory_bytes`.
+/// if what has to be in memory is larger than `request.memory_bytes`.
 [[nodiscard]] FoundSample find_row(const DatasetRequest& request, std::uint64_t row,
                                    const Events& events);
 /// A key is searched by its hash in one index after the other; where keys are the numbers of rows,

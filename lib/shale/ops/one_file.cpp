@@ -10,7 +10,6 @@
 #include "shale/arrays/tensor_frame.hpp"
 #include "shale/base/error.hpp"
 #include "shale/datasets/foreign_file.hpp"
-#include "shale/encoding/forecast.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/io/path_facts.hpp"
@@ -224,7 +223,7 @@ void refuse_unfit_file(const ConvertRequest& request, const Format& format,
         .hint("leave it out; 'shale index' makes the index of the finished file");
   }
   check_schema_fits(format, source.schema);
-  refuse_too_large(source, format, kAnySize, memory_for_samples(request.memory_bytes, source));
+  refuse_unfit_samples(request, format, source, kAnySize);
 }
 
 bool is_packed(const ConvertRequest& request, const Schema& schema) {

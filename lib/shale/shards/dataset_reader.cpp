@@ -11,6 +11,7 @@
 #include "shale/io/file_summary.hpp"
 #include "shale/shards/manifest_file.hpp"
 #include "shale/shards/naming.hpp"
+#include "shale/shards/unread_extent.hpp"
 
 namespace shale {
 namespace {
@@ -90,6 +91,108 @@ void check_layout(const Format& format, const Manifest& manifest) {
               format.name)
       .hint("the manifest was changed after it was written; restore it from an intact copy");
 }
+
+// Values of a sample that is too large from this size on stay unread.
+constexpr std::uint64_t kLeastUnreadBytes = 4096;
+
+class SampleLoading {
+ public:
+  SampleLoading(const ShardReader& shard, const IndexRow& row, const Schema& schema,
+                const Format& format, const LoadLimits& limits)
+      : shard_(shard), row_(row), schema_(schema), format_(format), limits_(limits) {}
+
+  LoadedSample load() {
+    loaded_.bytes.reserve(bytes_to_hold());
+    if (row_.key.offset != kMissing) {
+      read_extent(shard_.file_of_key(), row_.key, shard_.has_checksums(), loaded_.bytes);
+      loaded_.sample.key = as_text(loaded_.bytes);
+    }
+    for (std::size_t i = 0; i < schema_.fields.size(); ++i)
+      loaded_.sample.values.push_back(value_of(i));
+    return std::move(loaded_);
+  }
+
+ private:
+  // Of the bytes of the sample, those that are read now. A false length is not a matter of memory.
+  std::uint64_t bytes_to_hold() {
+    std::uint64_t held = row_.key.length;
+    loaded_.all_bytes = row_.key.length;
+    for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
+      const FieldPlace& place = row_.cells[i].place;
+      if (!is_located(schema_.fields[i].kind) || place.offset == kMissing) continue;
+      check_place(shard_.file_of_field(i), place);
+      loaded_.all_bytes += place.length;
+    }
+    is_too_large_ = loaded_.all_bytes > limits_.bytes;
+    for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
+      const FieldPlace& place = row_.cells[i].place;
+      const bool is_read = is_located(schema_.fields[i].kind) && place.offset != kMissing;
+      if (is_read && !stays_unread(i)) held += place.length;
+      if (held > limits_.bytes) {
+        throw sample_over_limit(held, limits_.bytes)
+            .at(shard_.file_of_field(i).path())
+            .hint("pass a larger --memory");
+      }
+    }
+    return held;
+  }
+
+  [[nodiscard]] bool stays_unread(std::size_t field) const {
+    return is_too_large_ && schema_.fields[field].kind != Kind::text &&
+           row_.cells[field].place.length >= kLeastUnreadBytes;
+  }
+
+  Value value_of(std::size_t field) {
+    const Kind kind = schema_.fields[field].kind;
+    const IndexCell& cell = row_.cells[field];
+    if (kind == Kind::integer) return cell.integer;
+    if (kind == Kind::real) return cell.real;
+    if (cell.place.offset == kMissing && shard_.may_lack_values()) return std::monostate();
+    if (cell.place.offset == kMissing) {
+      throw Error(Code::schema, "sample has no field '{}'", printable(schema_.fields[field].name))
+          .for_sample(loaded_.sample.key);
+    }
+    const InputFile& file = shard_.file_of_field(field);
+    const bool is_list = kind == Kind::list;
+    if (stays_unread(field) && is_list) return unread_list(file, cell.place);
+    if (stays_unread(field)) return unread(file, cell.place, shard_.has_checksums());
+    const std::size_t begin = loaded_.bytes.size();
+    read_extent(file, cell.place, shard_.has_checksums(), loaded_.bytes);
+    // reserve() covers every extent: the bytes do not move any more.
+    const Bytes extent = Bytes(loaded_.bytes).subspan(begin);
+    if (!is_list) return extent;
+    return split_list(format_, extent, cell.place, shard_.elements_of(cell.place));
+  }
+
+  [[nodiscard]] Unread unread(const InputFile& file, const FieldPlace& place,
+                              bool has_crc32c) const {
+    return std::make_shared<UnreadExtent>(
+        UnreadExtent::Place{.descriptor = file.descriptor(),
+                            .offset = place.offset,
+                            .bytes = place.length,
+                            .crc32c = has_crc32c ? std::optional(place.crc32c) : std::nullopt,
+                            .keeps_open = limits_.keeps_open},
+        limits_.step);
+  }
+
+  // The list is proved as a whole before its headers are believed.
+  [[nodiscard]] std::vector<Unread> unread_list(const InputFile& file,
+                                                const FieldPlace& list) const {
+    const Unread whole = unread(file, list, shard_.has_checksums());
+    if (shard_.has_checksums()) whole->for_each_piece([](Bytes) {});
+    return split_unread_list(
+        format_, whole, list, shard_.elements_of(list),
+        [&](const FieldPlace& element) { return unread(file, element, false); });
+  }
+
+  const ShardReader& shard_;
+  const IndexRow& row_;
+  const Schema& schema_;
+  const Format& format_;
+  const LoadLimits& limits_;
+  LoadedSample loaded_;
+  bool is_too_large_ = false;
+};
 
 }  // namespace
 
@@ -220,54 +323,8 @@ Error sample_over_limit(std::uint64_t bytes, std::uint64_t limit_bytes) {
 }
 
 LoadedSample load_sample(const ShardReader& shard, const IndexRow& row, const Schema& schema,
-                         const Format& format, std::uint64_t limit_bytes) {
-  std::uint64_t wanted = row.key.length;
-  for (std::size_t i = 0; i < schema.fields.size(); ++i) {
-    const FieldPlace& place = row.cells[i].place;
-    if (is_located(schema.fields[i].kind) && place.offset != kMissing) {
-      check_place(shard.file_of_field(i), place);  // a false length is not a matter of memory
-      wanted += place.length;
-    }
-    if (wanted > limit_bytes || place.length > limit_bytes) {
-      throw sample_over_limit(wanted, limit_bytes)
-          .at(shard.file_of_field(i).path())
-          .hint("pass a larger --memory");
-    }
-  }
-  LoadedSample loaded;
-  loaded.bytes.reserve(wanted);
-  if (row.key.offset != kMissing) {
-    read_extent(shard.file_of_key(), row.key, shard.has_checksums(), loaded.bytes);
-    loaded.sample.key = as_text(loaded.bytes);
-  }
-  for (std::size_t i = 0; i < schema.fields.size(); ++i) {
-    const IndexCell& cell = row.cells[i];
-    if (schema.fields[i].kind == Kind::integer) {
-      loaded.sample.values.emplace_back(cell.integer);
-    } else if (schema.fields[i].kind == Kind::real) {
-      loaded.sample.values.emplace_back(cell.real);
-    } else {
-      const std::size_t begin = loaded.bytes.size();
-      if (cell.place.offset == kMissing && shard.may_lack_values()) {
-        loaded.sample.values.emplace_back(std::monostate());
-        continue;
-      }
-      if (cell.place.offset == kMissing) {
-        throw Error(Code::schema, "sample has no field '{}'", printable(schema.fields[i].name))
-            .for_sample(loaded.sample.key);
-      }
-      read_extent(shard.file_of_field(i), cell.place, shard.has_checksums(), loaded.bytes);
-      // reserve() above covers every extent: the bytes do not move any more.
-      const Bytes extent = Bytes(loaded.bytes).subspan(begin);
-      if (schema.fields[i].kind == Kind::list) {
-        loaded.sample.values.emplace_back(
-            split_list(format, extent, cell.place, shard.elements_of(cell.place)));
-      } else {
-        loaded.sample.values.emplace_back(extent);
-      }
-    }
-  }
-  return loaded;
+                         const Format& format, const LoadLimits& limits) {
+  return SampleLoading(shard, row, schema, format, limits).load();
 }
 
 }  // namespace shale

@@ -93,13 +93,22 @@ void prove_value(Bytes value, const FieldPlace& place, const InputFile& file);
 struct LoadedSample {
   Sample sample;
   std::vector<std::byte> bytes;
+  std::uint64_t all_bytes = 0;  ///< those that stay unread, too
 };
-/// `limit_bytes` bounds the memory taken. Errors: Code::damaged with file and offset for a place
-/// outside the file, an extent whose crc32c is not the index's, or a malformed list; Code::schema
-/// for a field that the sample lacks, in shards of shale's: elsewhere its value is monostate;
-/// Code::limit with both numbers; Code::io.
+/// What a sample that is being loaded may take.
+struct LoadLimits {
+  /// Bytes of memory. Of a sample that has more, large values stay unread, but for texts.
+  std::uint64_t bytes = 0;
+  /// As UnreadExtent has it: comes between reads of what stays unread.
+  std::function<void()> step = {};
+  std::shared_ptr<const void> keeps_open = nullptr;  ///< of what stays unread, beside `shard`
+};
+/// What stays unread borrows `shard`, unless limits.keeps_open owns it. Errors: Code::damaged with
+/// file and offset for a place outside the file, an extent whose crc32c is not the index's, or a
+/// malformed list; Code::schema for a field that the sample lacks, in shards of shale's: elsewhere
+/// its value is monostate; Code::limit with both numbers; Code::io.
 [[nodiscard]] LoadedSample load_sample(const ShardReader& shard, const IndexRow& row,
                                        const Schema& schema, const Format& format,
-                                       std::uint64_t limit_bytes);
+                                       const LoadLimits& limits);
 
 }  // namespace shale

@@ -164,14 +164,15 @@ void check_elements(const ShardCheck& shard, std::uint64_t row, const IndexRow& 
                     const Sample& sample, TaskFindings& findings) {
   const ElementReader* listed = shard.reader.elements();
   for (std::size_t i = 0; listed != nullptr && i < sample.values.size(); ++i) {
-    const auto* list = std::get_if<std::vector<Bytes>>(&sample.values[i]);
-    if (list == nullptr) continue;
+    const Value& list = sample.values[i];
+    if (!is_list(list)) continue;
     const std::uint64_t first = places.cells[i].place.first;
-    const std::vector<FieldPlace> found = listed->read(first, list->size());
+    const std::vector<FieldPlace> found = listed->read(first, count_elements(list));
     for (std::size_t k = 0; k < found.size(); ++k) {
       FieldPlace expected = found[k];
-      expected.length = (*list)[k].size();
-      if (shard.reader.has_checksums()) expected.crc32c = crc32c((*list)[k]);
+      const AnyBytes element = element_of(list, k);
+      expected.length = element.size();
+      if (shard.reader.has_checksums()) expected.crc32c = element.crc32c();
       if (found[k] == expected) continue;
       findings.add([&] {
         return wrong_element(shard, row, shard.manifest.schema.fields[i].name, first + k, found[k],
@@ -195,9 +196,35 @@ struct FieldOfRow {
   const FieldPlace& place;
 };
 
+// Bytes that have to be in memory.
+class HeldBytes {
+ public:
+  HeldBytes(const AnyBytes& bytes, std::uint64_t limit) : bytes_(bytes.held()) {
+    if (bytes.unread() == nullptr) return;
+    if (bytes.size() > limit) {
+      throw Error(Code::limit, "an image of {} bytes, more than the {} that may be held in memory",
+                  bytes.size(), limit)
+          .hint("pass a larger --memory");
+    }
+    own_.reserve(bytes.size());
+    bytes.for_each_piece(
+        [this](Bytes piece) { own_.insert(own_.end(), piece.begin(), piece.end()); });
+    bytes_ = own_;
+  }
+  HeldBytes(const HeldBytes&) = delete;
+  HeldBytes& operator=(const HeldBytes&) = delete;
+  [[nodiscard]] Bytes bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::byte> own_;
+  Bytes bytes_;
+};
+
 // One image of a sample: the value of a field, or an element of a list.
-void decode_image(const ShardCheck& shard, const FieldOfRow& at, Bytes bytes, std::string_view name,
-                  const std::string& what, DeepResult& result) {
+void decode_image(const ShardCheck& shard, const FieldOfRow& at, const AnyBytes& image,
+                  std::string_view name, const std::string& what, DeepResult& result) {
+  const HeldBytes held(image, shard.limits.large_bytes);
+  const Bytes bytes = held.bytes();
   const ImageInfo info = probe_image(bytes, name);
   std::string fault = info.fault.text;
   if (fault.empty()) {
@@ -226,17 +253,15 @@ void decode_image(const ShardCheck& shard, const FieldOfRow& at, Bytes bytes, st
 void decode_images(const ShardCheck& shard, const FieldOfRow& at, const Sample& sample,
                    DeepResult& result) {
   const Value& value = sample.values[at.field];
-  if (const auto* image = std::get_if<Bytes>(&value)) {
+  if (std::holds_alternative<Bytes>(value) || std::holds_alternative<Unread>(value)) {
     // The key is the name of the first field's file.
     const std::string_view name = at.field == 0 ? std::string_view(sample.key) : "";
-    return decode_image(shard, at, *image, name, "the image", result);
+    return decode_image(shard, at, run_of(value), name, "the image", result);
   }
-  const auto* list = std::get_if<std::vector<Bytes>>(&value);
-  if (list == nullptr) return;
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    const Bytes element = (*list)[i];
-    decode_image(shard, at, element, "", fmt::format("image {} of the list", i), result);
-  }
+  if (!is_list(value)) return;
+  for (std::uint64_t i = 0; i < count_elements(value); ++i)
+    decode_image(shard, at, element_of(value, i), "", fmt::format("image {} of the list", i),
+                 result);
 }
 
 // A list that is damaged is a finding, and its elements are not compared.
@@ -305,14 +330,16 @@ DeepResult verify_rows(const ShardCheck& shard, const Format& format, std::uint6
       const bool is_large = stored_bytes(place) > limits.small_bytes;
       const std::unique_lock<std::mutex> alone =
           is_large ? std::unique_lock(limits.one_large) : std::unique_lock<std::mutex>();
-      LoadedSample loaded = load_sample(shard.reader, place, shard.manifest.schema, format,
-                                        is_large ? limits.large_bytes : limits.small_bytes);
+      LoadedSample loaded =
+          load_sample(shard.reader, place, shard.manifest.schema, format,
+                      {.bytes = is_large ? limits.large_bytes : limits.small_bytes,
+                       .step = [&shard] { shard.stop_if_over(); }});
       if (!shard.manifest.layout.has_keys)
         loaded.sample.key = std::to_string(shard.first_sample + row);
       check_sample(loaded.sample, shard.manifest.schema, shard.reader.may_lack_values());
       check_elements(shard, row, place, loaded.sample, result.findings);
       result.digest.add(digest_of(loaded.sample, shard.manifest.schema));
-      result.bytes += loaded.bytes.size();
+      result.bytes += loaded.all_bytes;
       for (const std::size_t field : image_fields)
         decode_images(shard, {row, field, place.cells[field].place}, loaded.sample, result);
     } catch (const Error& error) {

@@ -61,6 +61,13 @@ class MapSink {
     flush();
     out_.append_view(bytes);
   }
+  void borrow(const AnyBytes& bytes) {
+    const Unread* unread = bytes.unread();
+    if (unread == nullptr) return borrow(bytes.held());
+    if (is_in_list_) list_crc_ = crc32c_combine(list_crc_, bytes.crc32c(), bytes.size());
+    flush();
+    out_.append_unread(*unread);
+  }
   void flush() {
     out_.append_copy(Bytes(buffer_).first(filled_));
     filled_ = 0;
@@ -124,17 +131,17 @@ class SampleWriter {
         pack_real(cell.real);
         break;
       case Kind::list:
-        cell.place = pack_list(field, std::get<std::vector<Bytes>>(value));
+        cell.place = pack_list(field, value);
         break;
       case Kind::tensor:
         pack_tensor_head(field);
-        cell.place = pack_bin(field, std::get<Bytes>(value));
+        cell.place = pack_bin(field, run_of(value));
         break;
       case Kind::bytes:
-        cell.place = pack_bin(field, std::get<Bytes>(value));
+        cell.place = pack_bin(field, run_of(value));
         break;
       case Kind::text: {
-        const Bytes text = std::get<Bytes>(value);
+        const AnyBytes text = run_of(value);
         packer_.pack_str(checked_length(text.size(), field.name));
         cell.place = place_of(text);
         sink_.borrow(text);
@@ -158,7 +165,7 @@ class SampleWriter {
     sink_.copy(as_bytes(text));
   }
 
-  FieldPlace pack_bin(const Field& field, Bytes bytes) {
+  FieldPlace pack_bin(const Field& field, const AnyBytes& bytes) {
     packer_.pack_bin(checked_length(bytes.size(), field.name));
     const FieldPlace place = place_of(bytes);
     sink_.borrow(bytes);
@@ -175,17 +182,19 @@ class SampleWriter {
     pack_text("data");
   }
 
-  FieldPlace pack_list(const Field& field, const std::vector<Bytes>& elements) {
-    if (elements.size() > kMaxMsgpackBytes) {
+  FieldPlace pack_list(const Field& field, const Value& list) {
+    const std::uint64_t elements = count_elements(list);
+    if (elements > kMaxMsgpackBytes) {
       throw Error(Code::limit, "field '{}' is a list of {} elements; msgpack holds at most {}",
-                  printable(field.name), elements.size(), kMaxMsgpackBytes)
+                  printable(field.name), elements, kMaxMsgpackBytes)
           .for_sample(sample_.key);
     }
-    const auto count = static_cast<std::uint32_t>(elements.size());
+    const auto count = static_cast<std::uint32_t>(elements);
     const std::uint64_t begin = sink_.position();
     sink_.begin_list();
     packer_.pack_array(count);
-    for (const Bytes element : elements) {
+    for (std::uint64_t i = 0; i < elements; ++i) {
+      const AnyBytes element = element_of(list, i);
       packer_.pack_bin(checked_length(element.size(), field.name));
       sink_.borrow(element);
     }
@@ -196,8 +205,8 @@ class SampleWriter {
   }
 
   // The place of bytes that are written next.
-  [[nodiscard]] FieldPlace place_of(Bytes bytes) const {
-    return {.offset = sink_.position(), .length = bytes.size(), .crc32c = crc32c(bytes)};
+  [[nodiscard]] FieldPlace place_of(const AnyBytes& bytes) const {
+    return {.offset = sink_.position(), .length = bytes.size(), .crc32c = bytes.crc32c()};
   }
 
   [[nodiscard]] std::uint32_t checked_length(std::uint64_t bytes, std::string_view name) const {

@@ -29,10 +29,15 @@ std::uint64_t packed_bytes(std::span<const std::int64_t> integers) {
 // Bytes of the body of the list message.
 std::uint64_t list_bytes(const Feature& feature) {
   if (const auto* one = std::get_if<Bytes>(&feature.value)) return delimited_bytes(one->size());
+  if (const auto* one = std::get_if<Unread>(&feature.value)) return delimited_bytes((*one)->size());
   if (const auto* integers = std::get_if<std::span<const std::int64_t>>(&feature.value)) {
     return integers->empty() ? 0 : delimited_bytes(packed_bytes(*integers));
   }
   std::uint64_t bytes = 0;
+  if (const auto* unread = std::get_if<std::span<const Unread>>(&feature.value)) {
+    for (const Unread& element : *unread) bytes += delimited_bytes(element->size());
+    return bytes;
+  }
   for (const Bytes element : std::get<std::span<const Bytes>>(feature.value)) {
     bytes += delimited_bytes(element.size());
   }
@@ -80,6 +85,10 @@ class BlobWriter {
     flush();
     out_.append_view(bytes);
   }
+  void leave(const Unread& bytes) {
+    flush();
+    out_.append_unread(bytes);
+  }
   void flush() {
     out_.append_copy(Bytes(buffer_).first(filled_));
     filled_ = 0;
@@ -112,6 +121,11 @@ void write_element(BlobWriter& out, Bytes element, bool is_copied) {
   }
 }
 
+void write_element(BlobWriter& out, const Unread& element) {
+  out.tag(kField1, element->size());
+  out.leave(element);
+}
+
 // Writes the body of the list message and says where the value came to lie.
 FieldPlace write_list(BlobWriter& out, const Feature& feature) {
   if (const auto* one = std::get_if<Bytes>(&feature.value)) {
@@ -126,12 +140,23 @@ FieldPlace write_list(BlobWriter& out, const Feature& feature) {
     return {
         .offset = begin, .length = packed, .count = static_cast<std::uint32_t>(integers->size())};
   }
-  const auto elements = std::get<std::span<const Bytes>>(feature.value);
+  if (const auto* one = std::get_if<Unread>(&feature.value)) {
+    write_element(out, *one);
+    return {.offset = out.position() - (*one)->size(), .length = (*one)->size(), .count = 1};
+  }
   const std::uint64_t begin = out.position();
-  for (const Bytes element : elements) write_element(out, element, feature.is_copied);
+  std::size_t count = 0;
+  if (const auto* unread = std::get_if<std::span<const Unread>>(&feature.value)) {
+    for (const Unread& element : *unread) write_element(out, element);
+    count = unread->size();
+  } else {
+    const auto elements = std::get<std::span<const Bytes>>(feature.value);
+    for (const Bytes element : elements) write_element(out, element, feature.is_copied);
+    count = elements.size();
+  }
   return {.offset = begin,
           .length = out.position() - begin,
-          .count = static_cast<std::uint32_t>(elements.size())};
+          .count = static_cast<std::uint32_t>(count)};
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "shale/base/blob.hpp"
 #include "shale/base/bytes.hpp"
+#include "shale/base/unread_bytes.hpp"
 #include "shale/base/view_bytes.hpp"
 #include "shale/data/shard_index.hpp"
 
@@ -22,11 +23,13 @@
 
 namespace shale {
 
-/// One feature to write. Its value: Bytes is a BytesList of exactly one element, a span of Bytes a
-/// BytesList of any number, a span of integers an Int64List. All is borrowed.
+/// One feature to write. Its value: Bytes (or Unread) is a BytesList of exactly one element, a span
+/// of them a BytesList of any number, a span of integers an Int64List. All but Unread is borrowed.
 struct Feature {
   std::string_view name;
-  std::variant<Bytes, std::span<const Bytes>, std::span<const std::int64_t>> value;
+  std::variant<Bytes, std::span<const Bytes>, std::span<const std::int64_t>, Unread,
+               std::span<const Unread>>
+      value;
   bool is_copied = false;  ///< the bytes will not outlive the blob
 };
 

@@ -132,6 +132,21 @@ TEST_CASE("batch cutter: no more than two batches per job and two are in flight"
   CHECK(cutter.next(7));
 }
 
+TEST_CASE("batch cutter: a sample larger than the budget stays unread where it may, alone") {
+  SizedSource source({10, 900 * kMebi, 20});
+  MemoryBudget budget(8 * kMebi);
+  BatchCutter cutter(source, budget, 1,
+                     {.are_encoded_whole = false, .rows_a_shard = {}, .leaves_large = true});
+  std::vector<std::string> cut;
+  while (std::optional<Batch> batch = cutter.next(0)) {
+    cut.push_back(batch->pending.front().key + (batch->leaves_large ? " unread" : ""));
+    CHECK(batch->pending.size() == 1);
+    CHECK(batch->lease.bytes() <= 4 * kMebi);
+    cutter.recycle(std::move(*batch));
+  }
+  CHECK(cut == std::vector<std::string>{"0", "1 unread", "2"});
+}
+
 TEST_CASE("batch cutter: a sample larger than the budget is named") {
   SizedSource source(std::vector<std::uint64_t>{10, 9 * kMebi});
   MemoryBudget budget(8 * kMebi);

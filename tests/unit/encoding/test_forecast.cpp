@@ -108,7 +108,8 @@ TEST_CASE("refuse too large: the largest sample is held against shard and memory
   ListedSource source(dir, numbered({std::string(5000, 'v')}));
   source.info().largest = source.pending[0];
   const auto check = [&](std::uint64_t shard_bytes, std::uint64_t memory_bytes) {
-    refuse_too_large(source.info(), toy_format, shard_bytes, memory_bytes);
+    refuse_too_large(source.info(), toy_format, OptionSet(toy_format.options), shard_bytes,
+                     memory_bytes);
   };
   CHECK_NOTHROW(check(5016, 1 << 20));
   for (const auto& [shard, memory] : {std::pair{5015, 1 << 20}, std::pair{5016, 5000}}) {

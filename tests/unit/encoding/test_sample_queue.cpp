@@ -112,14 +112,46 @@ TEST_CASE("sample queue: with batches in flight an empty queue is not waited for
   CHECK_FALSE(queue.next(1));  // still being filled
 }
 
-TEST_CASE("sample queue: a sample larger than the budget is refused, and the next one is taken") {
+TEST_CASE("sample queue: a sample larger than the budget is lent, in its place, and waited for") {
   SampleQueue queue(one_field(), 2 * kMebi, 1);
   const std::string huge(3 * kMebi, 'h');
-  const Error error = error_of([&] { (void)queue.try_add(sample_of(huge, "huge")); });
-  CHECK(error.code() == Code::limit);
-  CHECK(error.sample()->key == "huge");
-  CHECK(queue.try_add(sample_of("x")));
-  CHECK(queue.samples() == 1);
+  CHECK_FALSE(queue.try_add(sample_of(huge, "huge")));
+  CHECK(queue.try_add(sample_of("x", "before")));
+  std::vector<std::string> keys;
+  const void* lent = nullptr;
+  std::jthread pipeline([&] {
+    while (std::optional<Batch> batch = queue.next(0)) {
+      for (const Sample& sample : batch->held) {
+        keys.push_back(sample.key);
+        if (sample.key == "huge") lent = std::get<Bytes>(sample.values[0]).data();
+      }
+      queue.recycle(std::move(*batch));
+    }
+  });
+  queue.add(sample_of(huge, "huge"), {});
+  CHECK(lent == static_cast<const void*>(huge.data()));
+  queue.add(sample_of("y", "behind"), {});
+  queue.finish();
+  pipeline.join();
+  CHECK(keys == std::vector<std::string>{"before", "huge", "behind"});
+  CHECK(queue.samples() == 3);
+}
+
+TEST_CASE("sample queue: who stops while a sample is lent waits until nobody reads it") {
+  SampleQueue queue(one_field(), 2 * kMebi, 1);
+  const std::string huge(3 * kMebi, 'h');
+  std::jthread pipeline([&] {
+    try {
+      for (;;) (void)queue.next(0);
+    } catch (const Error&) {
+      queue.fail(std::current_exception());
+    }
+  });
+  const Events events{.note = {}, .progress = {}, .should_stop = [] { return true; }};
+  const Error error = error_of([&] { queue.add(sample_of(huge, "huge"), events); });
+  pipeline.join();
+  CHECK(error.code() == Code::interrupted);
+  CHECK(queue.is_stopped());
 }
 
 TEST_CASE("sample queue: what ended the pipeline is thrown to whoever adds, or waits") {

@@ -54,8 +54,8 @@ TEST_CASE("shard reader: a shard with another number of files than its layout is
 TEST_CASE("loaded sample: stays what it is when it is moved") {
   const OpenSet open;
   const ShardReader reader = open.reader();
-  LoadedSample loaded =
-      load_sample(reader, reader.open_index().row(1), open.set.schema, toy_format, 1 << 20);
+  LoadedSample loaded = load_sample(reader, reader.open_index().row(1), open.set.schema, toy_format,
+                                    {.bytes = 1 << 20});
   const LoadedSample moved = std::move(loaded);
   CHECK(digest_of(moved.sample, open.set.schema) ==
         digest_of(open.set.samples[1], open.set.schema));
@@ -74,8 +74,8 @@ TEST_CASE("loaded sample: a place outside the file is damage and takes no memory
     IndexRow row = reader.open_index().row(0);
     row.cells[0].place.offset = place.offset;
     row.cells[0].place.length = place.length;
-    const Error error =
-        error_of([&] { (void)load_sample(reader, row, open.set.schema, toy_format, 1 << 20); });
+    const Error error = error_of(
+        [&] { (void)load_sample(reader, row, open.set.schema, toy_format, {.bytes = 1 << 20}); });
     CHECK(error.code() == Code::damaged);
     CHECK(error.file() == reader.file_of_field(0).path());
   }
@@ -90,8 +90,8 @@ TEST_CASE(
   std::uint64_t bytes = row.key.length;
   for (const IndexCell& cell : row.cells) bytes += cell.place.length;
   REQUIRE(bytes > 1);
-  const Error error =
-      error_of([&] { (void)load_sample(reader, row, open.set.schema, toy_format, bytes - 1); });
+  const Error error = error_of(
+      [&] { (void)load_sample(reader, row, open.set.schema, toy_format, {.bytes = bytes - 1}); });
   CHECK(error.code() == Code::limit);
   CHECK(error.message().find(std::to_string(bytes)) != std::string::npos);
   CHECK(error.message().find(std::to_string(bytes - 1)) != std::string::npos);
@@ -104,8 +104,8 @@ TEST_CASE(
   const ShardReader reader = open.reader();
   IndexRow row = reader.open_index().row(0);
   row.cells[0].place.crc32c ^= 1;
-  const Error error =
-      error_of([&] { (void)load_sample(reader, row, open.set.schema, toy_format, 1 << 20); });
+  const Error error = error_of(
+      [&] { (void)load_sample(reader, row, open.set.schema, toy_format, {.bytes = 1 << 20}); });
   CHECK(error.code() == Code::damaged);
   CHECK(error.offset() == row.cells[0].place.offset);
   CHECK(error.message().find(fmt::format("expected 0x{:08x}", row.cells[0].place.crc32c)) !=
@@ -119,7 +119,7 @@ TEST_CASE("loaded sample: a list of another count is damage") {
   const std::size_t frames = *open.set.schema.find("frames");
   ++row.cells[frames].place.count;
   CHECK(error_of([&] {
-          (void)load_sample(reader, row, open.set.schema, toy_format, 1 << 20);
+          (void)load_sample(reader, row, open.set.schema, toy_format, {.bytes = 1 << 20});
         }).code() == Code::damaged);
 }
 
