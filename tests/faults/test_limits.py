@@ -64,7 +64,7 @@ class Limits(FaultCase):
             self.assertGreater(done.peak_bytes, size, "the measure sees nothing")
         self.ok("verify", self.out, "--memory", "16MiB")
         self.ok("verify", self.out, "--against", self.folder / "in", "--memory", "16MiB")
-        self.refused("verify", self.out, "--deep", "--memory", "16MiB", says=["image of 4", 8 * MIB])
+        self.refused("verify", self.out, "--deep", "--memory", "16MiB", says=["sample is 4", 8 * MIB])
 
     def test_a_sample_too_large_is_refused_before_anything_is_written(self):
         for i in range(9):

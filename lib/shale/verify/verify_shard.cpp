@@ -201,11 +201,8 @@ class HeldBytes {
  public:
   HeldBytes(const AnyBytes& bytes, std::uint64_t limit) : bytes_(bytes.held()) {
     if (bytes.unread() == nullptr) return;
-    if (bytes.size() > limit) {
-      throw Error(Code::limit, "an image of {} bytes, more than the {} that may be held in memory",
-                  bytes.size(), limit)
-          .hint("pass a larger --memory");
-    }
+    if (bytes.size() > limit)
+      throw sample_over_limit(bytes.size(), limit).hint("pass a larger --memory");
     own_.reserve(bytes.size());
     bytes.for_each_piece(
         [this](Bytes piece) { own_.insert(own_.end(), piece.begin(), piece.end()); });
