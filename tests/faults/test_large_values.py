@@ -44,7 +44,7 @@ class LargeValues(FaultCase):
                 self.within(16, "verify", out, *words)
             shutil.rmtree(whole)
 
-    def test_cat_find_info_merge_and_repair(self):
+    def test_cat_info_and_repair(self):
         for container, suffix in FORMATS.items():
             out = self.folder / container
             self.ok("convert", self.videos, out, "--to", container, *self.words, "--shard-samples", 1)
@@ -60,6 +60,23 @@ class LargeValues(FaultCase):
             self.within(16, "repair", out, "--from", self.videos)
             self.assertEqual(snapshot(out), before)
             shutil.rmtree(out)
+
+    def test_parts_merge_and_append(self):
+        write(self.folder / "more/a/other.mp4", b"other")
+        for container in FORMATS:
+            out, parts = self.folder / container, [self.folder / f"{container}-{part}" for part in range(2)]
+            for part, path in enumerate(parts):
+                self.within(16, "convert", self.videos, path, "--to", container, *self.words, "--part", f"{part}/2")
+            self.ok("merge", *parts, out)
+            self.within(16, "convert", self.folder / "more", out, "--append", *self.words)
+            self.within(16, "verify", out, "--deep")
+            self.ok("cat", out, "--key", "a/other.mp4")
+            shutil.rmtree(out)
+    def test_index_of_a_file_of_another_tool(self):
+        for name in ("large.h5", "large.lmdb", "large.tfrecord"):
+            self.ok("convert", self.videos, self.folder / name, *self.words)
+            self.within(16, "index", self.folder / name, "--crc")
+            self.within(16, "verify", self.folder / name)
 
     def test_from_a_dataset_to_another(self):
         source = self.folder / "source"
@@ -144,6 +161,19 @@ class LargeValues(FaultCase):
             self.assertFalse(self.out.exists())
         memory = done.err.split("pass --memory ")[1].split()[0]
         self.ok(*words, "--memory", memory)
+
+
+class FullDisk(FaultCase):
+    def test_a_disk_that_is_too_small_is_named_before_the_reading(self):
+        videos = make_videos(self.folder / "in", large=40 * MIB)
+        for container in FORMATS:
+            with self.subTest(container), self.small_disk("30m") as disk:
+                words = ["convert", videos, disk / "out", "--to", container, "--ext", "mp4", "--memory", "16MiB"]
+                self.refused(*words, says=["free space, only"])
+                self.assertFalse((disk / "out/dataset.json").exists())
+                self.remount(disk, "size=100m")
+                self.ok(*words)
+                self.ok("verify", disk / "out", "--against", videos)
 
 
 class ChangedWhileRead(FaultCase):
