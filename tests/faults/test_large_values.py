@@ -3,10 +3,9 @@
 import os
 import shutil
 import subprocess
-import sys
 
 from fault_case import MIB, FaultCase
-from shale_tool import IS_SANITIZED, SHALE, manifest_of, png, snapshot, write
+from shale_tool import SHALE, manifest_of, png, snapshot, write
 from steps_case import StepsCase
 
 FORMATS = {"record": "tfrecord", "lmdb": "lmdb", "hdf5": "h5"}
