@@ -23,9 +23,9 @@ struct Extent {
 void read_extent(const Extent& extent);
 
 /// Reads them all, many at a time. They must be in the order of files and offsets. Those that lie
-/// close together are read as one: small ones are copied from there, larger ones go to their places.
-/// Memory: the arena, up to 4 MiB, where there are such. Errors: Code::damaged for a file that ends
-/// too early; Code::io; both with file and offset.
+/// close together are read as one: small ones are copied from there, larger ones go to their
+/// places. Memory: the arena, up to 4 MiB, where there are such. Errors: Code::damaged for a file
+/// that ends too early; Code::io; both with file and offset.
 void read_extents(std::span<const Extent> extents, BatchReader& reader, AlignedBuffer& arena);
 
 /// The same for files that go_direct() was called on. Extents that share or touch pages are read as
