@@ -11,7 +11,7 @@ from shale._batch_memory import BufferPool, Rows
 from shale._decoding import FINISHERS, tv_tensors
 from shale._sample_sources import SampleSources, _reads_itself
 from shale._view_pixels import load_by_pillow, nearest_values, pillow_size, size_of, to_pil, views_of
-from shale._views import ViewPlan, is_pipeline, translate
+from shale._views import ViewPlan, is_pipeline, mask_obstacle, translate
 from shale.errors import ContentError, DamagedError, UnsupportedError, UsageError
 
 if TYPE_CHECKING:
@@ -307,8 +307,11 @@ def batch_views(
         raise UsageError(f"memory_format is {memory_format!r}, expected torch.contiguous_format or torch.channels_last")
     channels_last = memory_format is torch.channels_last
     why = "" if is_pipeline(transform) else "it is not a pipeline of torchvision's or of shale.torch.transforms"
+    fields = None
     if not why:
         why, fields = _fields_of(sources)
+    if fields is not None and fields.masks:
+        why = mask_obstacle(translate(transform, fields.type).taken)
     if why or fields is None:
         if channels_last:
             raise UsageError(f"memory_format=torch.channels_last is for images that the loader decodes; the transform is called with each sample: {why}")

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from shale._decoding import FINISHERS, tv_tensors
 from shale._view_pixels import Drawn, cropped, load_by_pillow, nearest_values, pillow_size, size_of, to_pil, views_of
-from shale._views import NotTaken, ViewPlan, _State, flattened, is_pipeline, version_of
+from shale._views import NotTaken, ViewPlan, _State, flattened, is_pipeline, mask_obstacle, version_of
 
 _TYPES = {"pil": "pil", "torchrgb8": "tensor", "tv": "tv"}
 _VALUES = ("ConvertImageDtype", "Grayscale", "Normalize", "PILToTensor", "RGB", "ToDtype", "ToImage", "ToPureTensor", "ToTensor")
@@ -107,6 +107,8 @@ def leading_view(transform: Any, ways: Mapping[str, Optional[str]], takes_images
     except NotTaken:
         pass
     if count == 0 or taken < begin + count:
+        return None
+    if masks and mask_obstacle(each[:taken]):
         return None
     random = [one for one, name in zip(each[:taken], names) if name in (*_FLIPS, "RandomResizedCrop")]
     fixed = [step for step in state.steps if step[0] != "flip"]

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 _LEVELS = 256
 _OWN = "shale.torch.transforms"
 _CODES = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}  # Pillow's numbers
+_REPLACEABLE = {"__call__", "forward", "transform", "make_params", "get_params"}
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_global_forward_hooks", "_global_forward_pre_hooks")
 _KERNELS = {"bilinear": "triangle", "bicubic": "cubic"}
 
 
@@ -57,9 +60,29 @@ def is_pipeline(transform: Any) -> bool:
     return bool(version_of(transform)) and (name == "Compose" or name in _TAKERS)
 
 
+def _is_changed(transform: Any) -> bool:
+    """Whether it does something else than its class: by hooks, of its own or of all modules of torch, or by methods that were replaced."""
+    hooked = (transform, sys.modules.get("torch.nn.modules.module"))
+    return any(getattr(each, name, None) for each in hooked for name in _HOOKS) or not _REPLACEABLE.isdisjoint(getattr(transform, "__dict__", ()))
+
+
+def mask_obstacle(transforms: Sequence[Any]) -> str:
+    """Why a mask does not become by a drawn view what these transforms make of it; "" if it does. torch's mode "nearest" is not symmetric."""
+    is_flipped = False
+    for each in transforms:
+        name = type(each).__name__
+        if name in ("Resize", "RandomResizedCrop"):
+            if is_flipped:
+                return f"{name} stands behind a flip, and there are masks"
+            if name == "Resize" and getattr(each.interpolation, "value", each.interpolation) == "nearest-exact":
+                return "Resize interpolates masks by nearest-exact"
+        is_flipped = is_flipped or name in ("RandomHorizontalFlip", "RandomVerticalFlip")
+    return ""
+
+
 def flattened(transform: Any) -> List[Any]:
     """The transforms of a Compose, nested ones in place."""
-    if version_of(transform) and type(transform).__name__ == "Compose":
+    if version_of(transform) and type(transform).__name__ == "Compose" and not _is_changed(transform):
         return [each for inner in transform.transforms for each in flattened(inner)]
     return [transform]
 
@@ -107,8 +130,8 @@ class _State:
         taker = _TAKERS.get(name) if version else None
         if taker is None:
             raise NotTaken("it is not among the transforms that are translated")
-        if getattr(transform, "_forward_hooks", None) or getattr(transform, "_forward_pre_hooks", None):
-            raise NotTaken("it has hooks")
+        if _is_changed(transform):
+            raise NotTaken("it has hooks, or methods that were replaced")
         taker(self, transform, version)
 
     def plan(self, taken: List[Any], rest: List[Any], reason: str, takes_samples: bool) -> ViewPlan:

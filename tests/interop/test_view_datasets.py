@@ -110,6 +110,22 @@ def test_masks_are_cropped_with_their_image_and_keep_their_values(tmp_path):
             same_but_for_rounding(sample["image"], other["image"], unit=1 / 0.22)
 
 
+def test_masks_that_no_drawn_view_gives_are_those_of_torchvision(tmp_path):
+    """torch's mode "nearest" is not symmetric: to turn over and scale is not to scale and turn over."""
+    with shale.Writer(tmp_path / "set", schema={"image": "bytes", "mask": "bytes"}) as writer:
+        for sample in with_masks(4):
+            writer.write(sample)
+    plain = shale.Dataset(tmp_path / "set", decode={"image": "pil", "mask": "tv_mask"})
+    exact = v1.InterpolationMode.NEAREST_EXACT
+    for each in ([v2.RandomHorizontalFlip(1.0), v2.Resize((12, 27))], [v2.RandomVerticalFlip(1.0), v2.Resize((12, 27))], [v2.Resize((12, 27), exact)]):
+        compose = v2.Compose([*each, v2.ToImage()])
+        expected = torch.stack([compose(sample)["mask"].as_subclass(torch.Tensor) for sample in plain])
+        (batch,) = shale.torch.Loader(plain, 4, transform=compose)
+        assert torch.equal(batch["mask"].as_subclass(torch.Tensor), expected)
+        found = shale.Dataset(plain.path, decode=plain.decode, transform=compose)
+        assert torch.equal(torch.stack([sample["mask"].as_subclass(torch.Tensor) for sample in found]), expected)
+
+
 def test_arrays_in_a_sample_are_what_the_transforms_make_of_them(tmp_path):
     with shale.Writer(tmp_path / "set", schema={"image": "bytes", "map": ("uint8", (4, 5, 3))}) as writer:
         writer.write({"key": "0", "image": photo(60, 50), "map": np.arange(60, dtype=np.uint8).reshape(4, 5, 3)})

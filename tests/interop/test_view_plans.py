@@ -191,6 +191,21 @@ def test_functions_and_other_classes_are_not_pipelines():
         assert not is_pipeline(other)
 
 
+def test_what_hooks_or_replaced_methods_change_is_left_to_python():
+    hooked, replaced, inner = (v2.Compose([v2.CenterCrop(16), v2.ToImage()]) for _ in range(3))
+    hooked.register_forward_hook(lambda module, given, made: made)
+    replaced.forward = lambda *given: given[0]
+    inner.transforms[0].transform = lambda image, params: image
+
+    for compose in (hooked, replaced, inner, v2.Compose([hooked, v2.ToImage()])):
+        assert translate(compose).taken == [] and is_pipeline(compose)
+    assert translate(hooked).rest == [hooked] and translate(replaced).rest == [replaced]
+    handle = torch.nn.modules.module.register_module_forward_hook(lambda module, given, made: None)
+    assert translate(v2.Compose([v2.CenterCrop(16)])).taken == []
+    handle.remove()
+    assert len(translate(v2.Compose([v2.CenterCrop(16)])).taken) == 1
+
+
 def test_a_wrong_parameter_of_our_own_transforms_is_refused():
     for make in (lambda: own.Resize(0), lambda: own.RandomCrop(8, padding=1, padding_mode="edge"), lambda: own.Grayscale(2), lambda: own.Compose([])):
         with pytest.raises(shale.errors.UsageError):
