@@ -144,17 +144,30 @@ def test_what_is_said_of_gaps_and_of_videos_that_are_left_out(tmp_path):
     assert b"the frames keep the order of the input" in done.stderr
 
 
-@pytest.mark.parametrize("out", ["a.h5", "coclr.lmdb", "set"])
-def test_a_video_of_more_bytes_than_the_memory_is_refused_with_both_numbers(out, tmp_path):
-    (tmp_path / "in/A/v").mkdir(parents=True)
-    for number in range(24):
-        (tmp_path / f"in/A/v/{number}.ppm").write_bytes(b"P6 600 600 255\n" + bytes(600 * 600 * 3))
-    words = {"layout": "coclr"} if out == "coclr.lmdb" else {"to": "record"} if out == "set" else {}
+def large_video(folder):
+    """24 frames, 25,920,360 bytes."""
+    (folder / "in/A/v").mkdir(parents=True)
+    frames = [b"P6 600 600 255\n" + bytes([number]) * (600 * 600 * 3) for number in range(24)]
+    for number, frame in enumerate(frames):
+        (folder / f"in/A/v/{number}.ppm").write_bytes(frame)
+    return frames
+
+
+@pytest.mark.parametrize("out", ["a.h5", "set", "set.lmdb"])
+def test_a_video_of_more_bytes_than_the_memory_is_converted_in_pieces(out, tmp_path):
+    frames = large_video(tmp_path)
+    words = {"to": "record"} if out == "set" else {"to": "lmdb"} if out == "set.lmdb" else {}
+    convert(tmp_path / "in", tmp_path / out, group="frames", memory="16MiB", **words)
+    assert list(Dataset(tmp_path / out)[0]["frames"]) == frames
+
+
+def test_a_layout_that_wants_a_video_as_a_whole_refuses_it_with_both_numbers(tmp_path):
+    frames = large_video(tmp_path)
     with pytest.raises(errors.LimitError, match="sample 'A/v': sample is 25920360 bytes, but memory leaves 6815744 for samples"):
-        convert(tmp_path / "in", tmp_path / out, group="frames", memory="16MiB", **words)
+        convert(tmp_path / "in", tmp_path / "a.lmdb", group="frames", memory="16MiB", layout="coclr")
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
-    convert(tmp_path / "in", tmp_path / out, group="frames", memory="64MiB", **words)
-    assert sum(len(frame) for frame in Dataset(tmp_path / out)[0]["frames"]) == 25_920_360
+    convert(tmp_path / "in", tmp_path / "a.lmdb", group="frames", memory="64MiB", layout="coclr")
+    assert sorted(Dataset(tmp_path / "a.lmdb")[0]["frames"]) == sorted(frames)
 
 
 def test_many_small_frames_are_refused_with_what_they_take(tmp_path):
