@@ -1,7 +1,6 @@
 #include "shale/loading/extent_reading.hpp"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "shale/base/error.hpp"
@@ -53,10 +52,14 @@ void add_pieces(const Run& run, std::span<const Extent> extents, std::span<std::
 
 void read_runs(std::span<const Run> runs, std::span<const Extent> extents, BatchReader& reader,
                std::span<std::byte> arena) {
-  std::array<std::byte, kGapBytes> nobodys;
-  std::size_t most_pieces = 0;
-  for (const Run& run : runs)
-    most_pieces += run.into == Into::places ? 2 * (run.last - run.first) : 0;
+  std::size_t most_pieces = 0, scattered = 0;
+  for (const Run& run : runs) {
+    if (run.into != Into::places) continue;
+    most_pieces += 2 * (run.last - run.first);
+    ++scattered;
+  }
+  // For each its own: several threads may read at once.
+  std::vector<std::byte> nobodys(scattered * kGapBytes);
   std::vector<iovec> pieces;
   pieces.reserve(most_pieces);  // requests point into it
   std::vector<ReadRequest> requests;
@@ -67,7 +70,8 @@ void read_runs(std::span<const Run> runs, std::span<const Extent> extents, Batch
     const std::uint64_t bytes = run.end - run.begin;
     if (run.into == Into::places) {
       const std::size_t first = pieces.size();
-      add_pieces(run, extents, nobodys, pieces);
+      add_pieces(run, extents, std::span(nobodys).subspan(--scattered * kGapBytes, kGapBytes),
+                 pieces);
       request.pieces = std::span(pieces).subspan(first);
     } else if (run.into == Into::place) {
       request.into = {extents[run.first].into.data(), bytes};
