@@ -107,6 +107,19 @@ def by_streaming(path, arguments):
     return DataLoader(dataset, batch_size=arguments.batch, num_workers=arguments.workers)
 
 
+def by_litdata(path, arguments):
+    transform = compose()  # before litdata, which imports torchvision
+    import litdata
+
+    class Photos(litdata.StreamingDataset):
+        def __getitem__(self, index):
+            sample = super().__getitem__(index)
+            return transform(epochs.decoded(sample["image"])), sample["label"]
+
+    dataset = Photos(path, shuffle=True)
+    return litdata.StreamingDataLoader(dataset, batch_size=arguments.batch, num_workers=arguments.workers)
+
+
 def by_ffcv(path, arguments):
     """Threads of one process, no DataLoader."""
     import numpy as np
@@ -116,8 +129,9 @@ def by_ffcv(path, arguments):
     from ffcv.transforms import NormalizeImage, RandomHorizontalFlip, ToTensor, ToTorchImage
 
     levels = [np.array(values) * 255 for values in (MEAN, STD)]
-    images = [RandomResizedCropRGBImageDecoder((epochs.SIDE, epochs.SIDE)), RandomHorizontalFlip(), ToTensor(), ToTorchImage()]
-    pipelines = {"image": [*images, NormalizeImage(*levels, np.float32)], "label": [IntDecoder(), ToTensor()]}
+    cropped = [RandomResizedCropRGBImageDecoder((epochs.SIDE, epochs.SIDE)), RandomHorizontalFlip()]
+    normalized = [NormalizeImage(*levels, np.float32), ToTensor(), ToTorchImage(convert_back_int16=False)]  # behind tensors it never starts on a CPU
+    pipelines = {"image": cropped + normalized, "label": [IntDecoder(), ToTensor()]}
     return Loader(
         os.path.join(path, "data.beton"),
         batch_size=arguments.batch,
@@ -136,6 +150,7 @@ WAYS = {
     "loader-full": by_loader(scaled_decoding=False),
     "webdataset": by_webdataset,
     "streaming": by_streaming,
+    "litdata": by_litdata,
     "ffcv": by_ffcv,
 }
 

@@ -51,6 +51,8 @@ class Run:
     output_bytes: int = 0  # size of what it wrote
     reported: dict = dataclasses.field(default_factory=dict)  # what the command measured itself
     exit_code: int = 0  # negative: the signal that killed it
+    read_bytes: int = 0  # fetched from the disk, by it and its children
+    written_bytes: int = 0  # sent to it, or left in the page cache to be sent
 
 
 def say(text):
@@ -68,6 +70,8 @@ def measured(step):
             {**os.environ, **step.env},
             file_actions=[(os.POSIX_SPAWN_DUP2, sink.fileno(), 1), (os.POSIX_SPAWN_DUP2, sink.fileno(), 2)],
         )
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        moved = bytes_moved(pid)
         _, status, usage = os.wait4(pid, 0)
         returned = time.monotonic() - begin
         if step.syncs:
@@ -79,7 +83,16 @@ def measured(step):
     reported = json.loads(last_object(log.read_text(errors="replace"))) if step.reports else {}
     log.unlink()
     written = size_of([pathlib.Path(step.output)]) if step.output else 0
-    return Run(returned, synced, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, written, reported, exit_code)
+    return Run(returned, synced, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, written, reported, exit_code, *moved)
+
+
+def bytes_moved(pid):
+    """(read from the disk, written) by a process that has ended but is not waited for, and by its children."""
+    try:
+        words = dict(line.split(": ") for line in pathlib.Path(f"/proc/{pid}/io").read_text().splitlines())
+    except OSError:  # a kernel without this accounting
+        return 0, 0
+    return int(words["read_bytes"]), int(words["write_bytes"])
 
 
 def last_object(text):
@@ -102,9 +115,7 @@ def remove(path):
 def back_memory(work):
     """Makes the host back our free memory: pages that were in use a moment ago are; idle ones may not be."""
     dummy = os.path.join(work, "dummy")
-    subprocess.run(
-        ["dd", "if=/dev/zero", f"of={dummy}", "bs=1M", f"count={BACKED_MIB}", "status=none"], check=True
-    )
+    subprocess.run(["dd", "if=/dev/zero", f"of={dummy}", "bs=1M", f"count={BACKED_MIB}", "status=none"], check=True)
     os.unlink(dummy)
     os.sync()
 
@@ -225,7 +236,10 @@ def file_system_of(path):
 
 def machine(work):
     """One line that says where the figures come from."""
-    cpu = next((line.split(":", 1)[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), "?")
+    cpu = next(
+        (line.split(":", 1)[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")),
+        "?",
+    )
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
     return (
         f"{os.cpu_count()} x {cpu}, {memory:.0f} GiB, {file_system_of(work)}, Linux {platform.release()}, "

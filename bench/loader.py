@@ -58,6 +58,7 @@ CROPPED = [
 CROPPED_PEERS = [
     ("webdataset, its own shards", "webdataset", "webdataset"),
     ("MosaicML Streaming, its own shards", "streaming", "mds"),
+    ("LitData, its own chunks", "litdata", "litdata"),
     ("FFCV, re-encoded to its own file", "ffcv", "ffcv"),
 ]
 
@@ -107,7 +108,7 @@ class Inputs:
 
     def packed_by(self, peer):
         """What the peer's own writer makes of the photos."""
-        python = self.python if peer == "ffcv" else inputs.peers_of(self.arguments)
+        python = self.python if peer in ("ffcv", "litdata") else inputs.peers_of(self.arguments)
 
         def make(path):
             subprocess.run([python, HERE / "peer_writers.py", peer, self.photos, path], check=True)

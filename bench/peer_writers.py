@@ -1,6 +1,7 @@
 """Packs an image folder with a peer's own writer, used as its documents show; runs in the peers' environment.
 
-peer_writers.py webdataset|mds|lmdb|hdf5|ffcv FOLDER OUT    (ffcv: in the environment of bench/loader.py)
+peer_writers.py webdataset|mds|lmdb|hdf5|ffcv|litdata FOLDER OUT    (ffcv, litdata: in the environment of bench/loader.py)
+peer_writers.py webdataset FOLDER OUT SAMPLES     shards of so many samples, for bench/growth.py
 peer_writers.py shale FOLDER OUT                  the same loop with shale.Writer, for bench/writer.py
 peer_writers.py coclr FOLDER OUT                  folders of frames, for bench/frames.py
 peer_writers.py lmdb-values COUNT OUT             an LMDB of COUNT values of 100 KiB, for bench/scan.py
@@ -26,11 +27,11 @@ def read(path):
         return file.read()
 
 
-def write_webdataset(folder, out):
+def write_webdataset(folder, out, shard_samples=1 << 30):
     import webdataset
 
     os.makedirs(out)
-    with webdataset.ShardWriter(os.path.join(out, "%06d.tar"), maxsize=256 << 20, maxcount=1 << 30, verbose=0) as sink:
+    with webdataset.ShardWriter(os.path.join(out, "%06d.tar"), maxsize=256 << 20, maxcount=int(shard_samples), verbose=0) as sink:
         for number, (path, label) in enumerate(samples(folder)):
             sink.write({"__key__": f"{number:08}", "jpg": read(path), "cls": label})
 
@@ -172,8 +173,20 @@ class DecodedPhotos:
             return image.convert("RGB"), label
 
 
+def as_it_is(sample):
+    path, label = sample
+    return {"image": read(path), "label": label}
+
+
+def write_litdata(folder, out):
+    import litdata
+
+    litdata.optimize(as_it_is, list(samples(folder)), out, chunk_bytes="64MB", num_workers=os.cpu_count())
+
+
 WRITERS = {
     "ffcv": write_ffcv,
+    "litdata": write_litdata,
     "webdataset": write_webdataset,
     "mds": write_mds,
     "lmdb": write_lmdb,

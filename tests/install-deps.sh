@@ -2,7 +2,7 @@
 # Installs what shale needs and this machine (Debian 12 or its like) lacks, by apt-get. Nothing missing: no apt call.
 #   tests/install-deps.sh               to build shale and run its tests
 #   tests/install-deps.sh --ci          ... and what .ci/run needs: second compiler, linters, a SLURM
-#   tests/install-deps.sh --peers [DIR] ... and a Python environment with the peers of tests/interop (default build/peers)
+#   tests/install-deps.sh --peers [DIR] ... and a browser, and a Python environment with the peers of tests/interop (default build/peers)
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -15,6 +15,7 @@ build_packages=(
   liburing-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev libzstd-dev doctest-dev
   python3 python3-dev python3-venv strace bindfs zstd
 )
+peer_packages=(chromium)  # shows the page of 'shale report' to tests/interop
 ci_packages=(clang clang-format clang-tidy libclang-rt-14-dev libfuse2 shellcheck mandoc strace slurm-wlm munge openmpi-bin zsh fish)
 
 fail() {
@@ -33,6 +34,7 @@ while (($#)); do
     --ci) wanted+=("${ci_packages[@]}") ;;
     --peers)
       peers=$root/build/peers
+      wanted+=("${peer_packages[@]}")
       if (($# > 1)) && [[ $2 != --* ]]; then
         peers=$2
         shift

@@ -67,9 +67,11 @@ std::string plan_text(std::string_view what, const DrawPlan& plan) {
                                    : plan.strategy == DrawStrategy::gather
                                        ? "rows are read in place"
                                        : "rows are dealt into buckets";
-  return fmt::format("  {}: {} ({}), {}, {} read, {} written, {} of scratch space\n", what,
+  const double times = plan.write_amplification();
+  return fmt::format("  {}: {} ({}), {}, {} read, {} written{}, {} of scratch space\n", what,
                      name_of(plan.strategy), meaning, format_counted(plan.passes, "pass", "passes"),
                      format_size(plan.read_bytes), format_size(plan.written_bytes),
+                     times > 1 ? fmt::format(" ({:.1f} times the output)", times) : "",
                      format_size(plan.scratch_bytes));
 }
 

@@ -123,6 +123,7 @@ class CommandLine {
   [[nodiscard]] Progress::Mode progress_mode() const;
 
  private:
+  [[nodiscard]] std::vector<std::string> with_long_output(std::vector<std::string> words) const;
   [[nodiscard]] bool take_short_words(const std::vector<std::string>& words) const;
   void refuse_empty_values(const po::parsed_options& parsed) const;
   [[nodiscard]] Error unknown_option(const std::string& word) const;
@@ -156,6 +157,7 @@ void declare_index(CommandLine& line);
 void declare_repair(CommandLine& line);
 void declare_merge(CommandLine& line);
 void declare_parts(CommandLine& line);
+void declare_report(CommandLine& line);
 void declare_resample(CommandLine& line);
 int run_convert(const CommandLine& line);
 int run_verify(const CommandLine& line);
@@ -163,6 +165,7 @@ int run_info(const CommandLine& line);
 int run_cat(const CommandLine& line);
 int run_ls(const CommandLine& line);
 int run_formats(const CommandLine& line);
+int run_report(const CommandLine& line);
 int run_resample(const CommandLine& line);
 int run_index(const CommandLine& line);
 int run_repair(const CommandLine& line);

@@ -113,7 +113,16 @@ std::string CommandLine::help() const {
                      examples);
 }
 
-bool CommandLine::parse(const std::vector<std::string>& words) {
+// -o is short for --output, of the commands that have that: besides -h the only short option.
+std::vector<std::string> CommandLine::with_long_output(std::vector<std::string> words) const {
+  if (own_.find_nothrow("output", false) == nullptr) return words;
+  std::replace(words.begin(), std::find(words.begin(), words.end(), "--"), std::string("-o"),
+               std::string("--output"));
+  return words;
+}
+
+bool CommandLine::parse(const std::vector<std::string>& given) {
+  const std::vector<std::string> words = with_long_output(given);
   po::options_description all;
   all.add(own_).add(common_);
   bool asks_for_help = false;

@@ -8,6 +8,7 @@
 #include "formats/hdf5/hdf5_layout_writer.hpp"
 #include "formats/hdf5/hdf5_library_scan.hpp"
 #include "formats/hdf5/hdf5_metadata.hpp"
+#include "formats/hdf5/hdf5_own_scan.hpp"
 #include "formats/hdf5/hdf5_scan.hpp"
 #include "formats/hdf5/hdf5_unpack.hpp"
 #include "formats/hdf5/hdf5_writer.hpp"
@@ -87,6 +88,7 @@ const Format hdf5_format = {
     .list_files = list_hdf5_files,
     .unpack = unpack_hdf5_file,
     .scan = scan_hdf5_shard,
+    .split_scan = split_hdf5_scan,
     .scan_by_library = scan_hdf5_by_library,
     .walk_list = nullptr,
     .split_list = nullptr,  // elements have no framing

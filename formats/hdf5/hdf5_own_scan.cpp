@@ -23,6 +23,10 @@ namespace {
 
 constexpr std::uint64_t kWindowsBytes = 16 << 20, kSmallestWindow = 4096,
                         kLargestWindow = 256 * 1024;
+// A part reads 64 KiB of each column of numbers; the windows of one are 2 MiB at most, and more
+// columns than this are not divided: each part would read more around its rows than in them.
+constexpr std::uint64_t kRowsOfPart = 8192, kPartWindowsBytes = 2 << 20, kPartWindow = 64 * 1024,
+                        kMostColumnsOfParts = 256;
 
 std::uint64_t read_u64(const ViewBytes& view, std::uint64_t offset) {
   return ByteReader(view(offset, sizeof(std::uint64_t))).read_u64();
@@ -40,14 +44,16 @@ class ColumnWalk {
         view_values_(std::move(view_values)) {}
 
   // Values of any size: each ends where the next begins.
-  void follow_offsets(ColumnExtent offsets, ViewBytes view_offsets) {
+  void follow_offsets(ColumnExtent offsets, ViewBytes view_offsets, std::uint64_t row) {
     offsets_ = offsets;
     view_offsets_ = std::move(view_offsets);
-    end_ = read_u64(view_offsets_, offsets.offset);
+    go_to(row);
   }
 
-  // To the offsets of a row, whichever came before.
-  void go_to(std::uint64_t row) { end_ = read_u64(view_offsets_, place_of_end(row)); }
+  // To a row, whichever came before.
+  void go_to(std::uint64_t row) {
+    end_ = has_offsets() ? read_u64(view_offsets_, place_of_end(row)) : row * row_bytes_;
+  }
 
   [[nodiscard]] const std::string& field() const { return field_; }
   [[nodiscard]] bool has_offsets() const { return view_offsets_ != nullptr; }
@@ -90,7 +96,7 @@ struct ListWalk {
 class OwnScanner {
  public:
   OwnScanner(const ShardInput& input, const Hdf5Plan& plan, const ViewColumn& view_column,
-             const RowSink& rows, const FindingSink& findings)
+             const RowSink& rows, const FindingSink& findings, std::uint64_t window_bytes)
       : file_(input.files[0]),
         schema_(input.schema),
         reads_payload_(input.reads_payload),
@@ -98,12 +104,13 @@ class OwnScanner {
         draft_(file_, findings),
         plan_(plan),
         view_column_(view_column),
+        window_bytes_(window_bytes),
         pace_(input.progress, file_.size()) {}
 
-  void scan(const ShardDirectory& directory) {
-    start(directory);
+  void scan(const ShardDirectory& directory, std::uint64_t begin, std::uint64_t end) {
+    start(directory, begin);
     IndexRow row;
-    for (std::uint64_t number = 0; number < directory.samples; ++number) {
+    for (std::uint64_t number = begin; number < end; ++number) {
       pace_.step_to_row(number, directory.samples);
       row_number_ = number;
       draft_.at_row(number);
@@ -119,6 +126,7 @@ class OwnScanner {
       }
       rows_(row);
     }
+    if (end < directory.samples) return;
     for (const ColumnWalk& walk : walks_) check_last(walk, directory.samples);
     for (const auto& [field, walk] : lists_) {
       check_last(walk.lists, directory.samples);
@@ -127,42 +135,48 @@ class OwnScanner {
   }
 
  private:
-  void start(const ShardDirectory& directory) {
-    const std::uint64_t window =
-        std::clamp(kWindowsBytes / plan_.columns.size(), kSmallestWindow, kLargestWindow);
+  void start(const ShardDirectory& directory, std::uint64_t begin) {
     for (std::uint32_t part = 0; part < 1 + schema_.fields.size(); ++part) {
       const std::size_t values = plan_.values_of(part);
       const ColumnExtent& extent = directory.extents[values];
       const std::uint64_t row_bytes =
           directory.samples == 0 ? 0 : extent.length / directory.samples;
-      walks_.emplace_back(plan_.columns[values].name, extent, row_bytes, window,
-                          view_column_(values, window));
-      const std::optional<std::size_t> offsets = plan_.offsets_of(part);
-      if (!offsets) continue;
-      walks_.back().follow_offsets(directory.extents[*offsets], view_column_(*offsets, window));
-      check_first(walks_.back());
+      walks_.emplace_back(plan_.columns[values].name, extent, row_bytes, window_bytes_,
+                          view_column_(values, window_bytes_));
+      if (const std::optional<std::size_t> offsets = plan_.offsets_of(part)) {
+        walks_.back().follow_offsets(directory.extents[*offsets],
+                                     view_column_(*offsets, window_bytes_), begin);
+        if (begin == 0) check_first(walks_.back());
+      } else {
+        walks_.back().go_to(begin);
+      }
     }
     for (std::uint32_t part = 0; part < 1 + schema_.fields.size(); ++part) {
       if (const std::optional<std::uint32_t> elements = plan_.elements_of(part))
-        start_list(directory, part, *elements, window);
+        start_list(directory, part, *elements, begin);
     }
   }
 
   void start_list(const ShardDirectory& directory, std::uint32_t part, std::uint32_t elements_part,
-                  std::uint64_t window) {
+                  std::uint64_t begin) {
     const std::size_t values = plan_.values_of(part), elements = plan_.values_of(elements_part),
                       firsts = *plan_.offsets_of(elements_part);
     const ColumnExtent& ends = directory.extents[elements];
     const std::uint64_t count = ends.length / sizeof(std::uint64_t) - 1;
     const std::string& name = plan_.columns[values].name;
-    ListWalk walk{.lists = ColumnWalk(name, {0, count}, 0, window, {}),
-                  .elements = ColumnWalk(name, directory.extents[values], 0, window,
-                                         view_column_(values, window)),
+    ListWalk walk{.lists = ColumnWalk(name, {0, count}, 0, window_bytes_, {}),
+                  .elements = ColumnWalk(name, directory.extents[values], 0, window_bytes_,
+                                         view_column_(values, window_bytes_)),
                   .count = count};
-    walk.lists.follow_offsets(directory.extents[firsts], view_column_(firsts, window));
-    walk.elements.follow_offsets(ends, view_column_(elements, window));
-    check_first(walk.lists);
-    check_first(walk.elements);
+    walk.lists.follow_offsets(directory.extents[firsts], view_column_(firsts, window_bytes_),
+                              begin);
+    walk.elements.follow_offsets(ends, view_column_(elements, window_bytes_), 0);
+    if (begin == 0) {
+      check_first(walk.lists);
+      check_first(walk.elements);
+    } else {
+      walk.seen = walk.lists.end();  // where nothing was found in the lists before
+    }
     lists_.emplace(part - 1, std::move(walk));
   }
 
@@ -263,18 +277,50 @@ class OwnScanner {
   FindingDraft draft_;
   const Hdf5Plan& plan_;
   const ViewColumn& view_column_;
+  std::uint64_t window_bytes_;
   WalkPace pace_;
   std::vector<ColumnWalk> walks_;          // of the key, and one per field
   std::map<std::size_t, ListWalk> lists_;  // by field
   std::uint64_t row_number_ = 0;
 };
 
+std::uint64_t window_of(const Hdf5Plan& plan) {
+  return std::clamp(kWindowsBytes / plan.columns.size(), kSmallestWindow, kLargestWindow);
+}
+
+ViewColumn windows_on(const InputFile& file) {
+  return [&file](std::size_t, std::uint64_t window_bytes) -> ViewBytes {
+    auto window = std::make_shared<WindowReader>(file, window_bytes);
+    return [window](std::uint64_t offset, std::uint64_t length) {
+      return window->view(offset, length);
+    };
+  };
+}
+
+// What all parts of a shard share.
+struct SharedShard {
+  Hdf5Plan plan;
+  ShardDirectory directory;
+};
+
+bool scan_rows_of_part(const ShardInput& input, const SharedShard& shared, const ScanRows& part,
+                       const RowSink& rows) {
+  bool is_sound = true;
+  const FindingSink note = [&](const Finding&) { is_sound = false; };
+  const std::uint64_t window =
+      std::clamp(kPartWindowsBytes / shared.plan.columns.size(), kSmallestWindow, kPartWindow);
+  OwnScanner(input, shared.plan, windows_on(input.files[0]), rows, note, window)
+      .scan(shared.directory, part.begin, part.end);
+  return is_sound;
+}
+
 }  // namespace
 
 void scan_hdf5_rows(const ShardInput& input, const Hdf5Plan& plan, const ShardDirectory& directory,
                     const ViewColumn& view_column, const RowSink& rows,
                     const FindingSink& findings) {
-  OwnScanner(input, plan, view_column, rows, findings).scan(directory);
+  OwnScanner(input, plan, view_column, rows, findings, window_of(plan))
+      .scan(directory, 0, directory.samples);
 }
 
 void scan_own_hdf5(const ShardInput& input, const RowSink& rows, const FindingSink& findings) {
@@ -283,13 +329,28 @@ void scan_own_hdf5(const ShardInput& input, const RowSink& rows, const FindingSi
   const InputFile& file = input.files[0];
   const std::optional<ShardDirectory> directory = read_shard_directory(file, plan, findings);
   if (!directory) return;
-  const ViewColumn view_column = [&file](std::size_t, std::uint64_t window_bytes) -> ViewBytes {
-    auto window = std::make_shared<WindowReader>(file, window_bytes);
-    return [window](std::uint64_t offset, std::uint64_t length) {
-      return window->view(offset, length);
-    };
-  };
-  scan_hdf5_rows(input, plan, *directory, view_column, rows, findings);
+  scan_hdf5_rows(input, plan, *directory, windows_on(file), rows, findings);
+}
+
+SplitScan split_hdf5_scan(const ShardInput& input) {
+  auto shared = std::make_shared<SharedShard>();
+  shared->plan = plan_columns(input.schema);
+  if (shared->plan.rows.has_strides() || shared->plan.columns.size() > kMostColumnsOfParts)
+    return {};
+  bool is_sound = true;
+  const FindingSink note = [&](const Finding&) { is_sound = false; };
+  std::optional<ShardDirectory> directory =
+      read_shard_directory(input.files[0], shared->plan, note);
+  // Without rows there are no parts, and nobody would look at the first offsets.
+  if (!directory || !is_sound || directory->samples == 0) return {};
+  shared->directory = std::move(*directory);
+  return {.samples = shared->directory.samples,
+          .rows_at_once = kRowsOfPart,
+          .scan =
+              [shared](const ShardInput& shard, const ScanRows& part, const RowSink& rows) {
+                return scan_rows_of_part(shard, *shared, part, rows);
+              },
+          .is_complete = [] { return true; }};
 }
 
 }  // namespace shale

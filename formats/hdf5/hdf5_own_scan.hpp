@@ -21,6 +21,9 @@ namespace shale {
 /// more than 4096), 32 MiB for metadata. Errors: Code::io.
 void scan_own_hdf5(const ShardInput& input, const RowSink& rows, const FindingSink& findings);
 
+/// The same for several threads: see Format::split_scan. Memory: 2 MiB for the windows of a part.
+[[nodiscard]] SplitScan split_hdf5_scan(const ShardInput& input);
+
 /// A view of one column of the plan, by offsets in the file, that holds so many bytes at a time.
 using ViewColumn = std::function<ViewBytes(std::size_t column, std::uint64_t window_bytes)>;
 

@@ -126,6 +126,7 @@ const Format lmdb_format = {
     .recognize = recognize_own_lmdb,
     .survey = survey_lmdb_file,
     .scan = scan_lmdb_shard,
+    .split_scan = split_lmdb_scan,
     .scan_by_library = scan_lmdb_by_library,
     .open_map = open_lmdb_map,
     .walk_list = walk_msgpack_list,

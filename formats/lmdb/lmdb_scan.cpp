@@ -1,7 +1,6 @@
 #include "formats/lmdb/lmdb_scan.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include <fmt/format.h>
@@ -20,30 +19,25 @@
 #include "formats/lmdb/lmdb_meta.hpp"
 #include "formats/lmdb/lmdb_page.hpp"
 #include "formats/lmdb/lmdb_tree.hpp"
+#include "formats/lmdb/lmdb_tree_parts.hpp"
 #include "formats/lmdb/lmdb_value.hpp"
 
 namespace shale {
 namespace {
 
 using lmdb::MetaPage;
+using lmdb::ordinal_of;
 using lmdb::TreeEntry;
 
 constexpr std::uint64_t kOwnPageBytes = 4096;
-constexpr std::size_t kOrdinalDigits = 8;
 // Header, pointer and key of an entry: a file holds no more entries than this goes into it.
 constexpr std::uint64_t kLeastOwnEntryBytes = 18;
 
-// The number that an 8-digit key stands for.
-std::optional<std::uint64_t> ordinal_of(std::string_view key) {
-  std::uint64_t number = 0;
-  const auto parsed = std::from_chars(key.data(), key.data() + key.size(), number);
-  const bool is_whole = parsed.ec == std::errc() && parsed.ptr == key.data() + key.size();
-  return is_whole && key.size() == kOrdinalDigits ? std::optional(number) : std::nullopt;
-}
-
 class LmdbScanner {
  public:
-  LmdbScanner(const ShardInput& input, const RowSink& rows, const FindingSink& findings)
+  // `view`, if there is one, reads the payload.
+  LmdbScanner(const ShardInput& input, const RowSink& rows, const FindingSink& findings,
+              const ViewBytes& view = {})
       : file_(input.files[0]),
         schema_(input.schema),
         dialect_(input.layout.dialect),
@@ -52,8 +46,8 @@ class LmdbScanner {
         findings_(findings),
         draft_(file_, findings),
         pace_(input.progress, file_.size()),
-        value_(file_, reads_payload_ ? lmdb::ValueReads::payload : lmdb::ValueReads::headers,
-               pace_) {}
+        value_(file_, reads_payload_ ? lmdb::ValueReads::payload : lmdb::ValueReads::headers, pace_,
+               view) {}
 
   void scan() {
     const FindingSink found_in_pages = [this](Finding finding) { pass_on(std::move(finding)); };
@@ -72,6 +66,17 @@ class LmdbScanner {
     };
     (void)lmdb::walk_trees(file_, *meta, options, entries, found_in_pages);
     if (is_listed) scan_listed();
+  }
+
+  /// The rows of a part: false where they are not as shale writes them, which may have become a
+  /// finding.
+  bool scan_part(lmdb::TreeParts& parts, std::uint64_t begin, std::uint64_t end,
+                 const ViewBytes& view, const bool& has_findings) {
+    row_number_ = begin;
+    return parts.walk(begin, end, view, pace_, [&](const TreeEntry& entry) {
+      scan_entry(entry);
+      return !has_findings;
+    });
   }
 
   /// The entries as liblmdb walks through them; `path` opens the same file.
@@ -432,6 +437,21 @@ void scan_lmdb_shard(const ShardInput& input, const OptionSet&, const RowSink& r
                      const FindingSink& findings) {
   refuse_hdf5_dialect(input.layout.dialect, input.files[0], "an LMDB file");
   LmdbScanner(input, rows, findings).scan();
+}
+
+SplitScan split_lmdb_scan(const ShardInput& input) {
+  const std::shared_ptr<lmdb::TreeParts> parts = lmdb::TreeParts::open(input.files[0]);
+  if (parts == nullptr) return {};
+  return {.samples = parts->entries(),
+          .first_at = [parts](std::uint64_t byte) { return parts->first_at(byte); },
+          .scan =
+              [parts](const ShardInput& shard, const ScanRows& part, const RowSink& rows) {
+                bool has_findings = false;
+                const FindingSink note = [&](const Finding&) { has_findings = true; };
+                return LmdbScanner(shard, rows, note, part.view)
+                    .scan_part(*parts, part.begin, part.end, part.view, has_findings);
+              },
+          .is_complete = [parts] { return parts->is_complete(); }};
 }
 
 LibraryReading scan_lmdb_by_library(const ShardInput& input, const RowSink& rows,

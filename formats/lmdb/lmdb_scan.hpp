@@ -16,6 +16,9 @@ namespace shale {
 void scan_lmdb_shard(const ShardInput& input, const OptionSet& options, const RowSink& rows,
                      const FindingSink& findings);
 
+/// The same of a shard of shale's own for several threads: see Format::split_scan.
+[[nodiscard]] SplitScan split_lmdb_scan(const ShardInput& input);
+
 /// The same of a shard of shale's own, payload included, but liblmdb opens the file and walks
 /// through it: see Format::scan_by_library.
 [[nodiscard]] LibraryReading scan_lmdb_by_library(const ShardInput& input, const RowSink& rows,

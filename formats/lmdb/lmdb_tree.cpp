@@ -13,37 +13,13 @@
 
 #include "formats/lmdb/lmdb_node.hpp"
 #include "formats/lmdb/lmdb_page.hpp"
+#include "formats/lmdb/lmdb_page_map.hpp"
 
 namespace shale::lmdb {
 namespace {
 
 // What of a value is read without its payload: a map's head and what follows the contents.
 constexpr std::uint64_t kValueEndsBytes = 4096;
-
-// One bit per page of the file: which are in use.
-class PageMap {
- public:
-  explicit PageMap(std::uint64_t pages) : bits_(pages) {}
-
-  // The first of these pages that was taken already; nullopt if they are taken now.
-  std::optional<std::uint64_t> take(std::uint64_t first, std::uint64_t count) {
-    for (std::uint64_t page = first; page < first + count; ++page) {
-      if (bits_[page]) return page;
-    }
-    std::fill_n(bits_.begin() + static_cast<std::ptrdiff_t>(first), count, true);
-    taken_ += count;
-    return std::nullopt;
-  }
-  [[nodiscard]] std::uint64_t pages() const { return bits_.size(); }
-  [[nodiscard]] std::uint64_t taken() const { return taken_; }
-  [[nodiscard]] std::uint64_t first_free() const {
-    return static_cast<std::uint64_t>(std::find(bits_.begin(), bits_.end(), false) - bits_.begin());
-  }
-
- private:
-  std::vector<bool> bits_;
-  std::uint64_t taken_ = 0;
-};
 
 // What all parts of a walk share.
 struct Walk {

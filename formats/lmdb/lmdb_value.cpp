@@ -14,11 +14,13 @@ constexpr std::uint64_t kMaxDTypeBytes = DType::kMostTextBytes;
 
 }  // namespace
 
-ValueReader::ValueReader(const InputFile& file, ValueReads reads, WalkPace& pace)
+ValueReader::ValueReader(const InputFile& file, ValueReads reads, WalkPace& pace,
+                         const ViewBytes& payload)
     : window_bytes_(reads == ValueReads::headers ? kHeaderWindow : kWindow),
       reads_(reads),
       pace_(pace),
-      window_(file, window_bytes_),
+      payload_(payload),
+      window_(file, payload_ ? kHeaderWindow : window_bytes_),
       view_([this](std::uint64_t offset, std::uint64_t length) {
         const bool is_in_page = offset >= page_offset_ && offset - page_offset_ <= page_.size() &&
                                 length <= page_.size() - (offset - page_offset_);
@@ -28,6 +30,8 @@ ValueReader::ValueReader(const InputFile& file, ValueReads reads, WalkPace& pace
 void ValueReader::enter(const TreeEntry& entry) {
   page_ = entry.page;
   page_offset_ = entry.page_offset;
+  is_whole_ = entry.value_bytes <= window_bytes_;
+  if (payload_ && !is_whole_) return;
   // The whole value in one read, where it fits: headers and checksums then work in the same window.
   if (reads_ == ValueReads::payload && entry.value_offset != kMissing) {
     (void)view_(entry.value_offset, std::min(entry.value_bytes, window_bytes_));
@@ -35,6 +39,7 @@ void ValueReader::enter(const TreeEntry& entry) {
 }
 
 Bytes ValueReader::read(std::uint64_t offset, std::uint64_t length) {
+  if (payload_ && is_whole_) return payload_(offset, length);
   const std::uint64_t begin = std::exchange(last_, offset);
   const bool is_near = offset >= begin && offset - begin + length <= window_bytes_;
   if (reads_ != ValueReads::up_to_headers || !is_near) return window_.view(offset, length);
@@ -43,7 +48,8 @@ Bytes ValueReader::read(std::uint64_t offset, std::uint64_t length) {
 }
 
 std::uint32_t ValueReader::checksum(const FieldPlace& place) {
-  return crc32c_of_place(place, window_bytes_, pace_, view_);
+  const bool is_stream = payload_ && !is_whole_;
+  return crc32c_of_place(place, window_bytes_, pace_, is_stream ? payload_ : view_);
 }
 
 bool can_hold(Kind kind, const MsgpackEntry& entry, bool is_own) {

@@ -24,8 +24,11 @@ enum class ValueReads { headers, up_to_headers, payload };
 /// a window. Not thread-safe; a view ends with the next.
 class ValueReader {
  public:
-  /// `pace` is borrowed, and steps as checksums are taken.
-  ValueReader(const InputFile& file, ValueReads reads, WalkPace& pace);
+  /// `pace` is borrowed, and steps as checksums are taken. `payload`, if there is one, reads the
+  /// values, each of its bytes once and in order, but for the headers of those that are larger than
+  /// a window.
+  ValueReader(const InputFile& file, ValueReads reads, WalkPace& pace,
+              const ViewBytes& payload = {});
 
   /// The entry that the views to come belong to.
   void enter(const TreeEntry& entry);
@@ -39,8 +42,10 @@ class ValueReader {
   std::uint64_t window_bytes_;
   ValueReads reads_;
   WalkPace& pace_;
+  ViewBytes payload_;
   WindowReader window_;
   ViewBytes view_;
+  bool is_whole_ = false;  // the value at hand is viewed as a whole
   Bytes page_;
   std::uint64_t page_offset_ = 0, last_ = 0;
 };

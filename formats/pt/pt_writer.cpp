@@ -4,6 +4,7 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/format/column_files.hpp"
 #include "shale/format/tensor_file.hpp"
 
 namespace shale {
@@ -21,8 +22,7 @@ class PtShardWriter final : public ShardWriter {
   }
 
   std::span<const std::uint64_t> append(const Record& record) override {
-    if (is_closed_)
-      throw Error(Code::bug, "rows appended to closed .pt files").at(files_.front().path());
+    if (is_closed_) throw rows_after_close(files_.front().path());
     for (std::size_t i = 0; i < files_.size(); ++i) {
       record.parts[i].for_each_piece([&](Bytes piece) {
         files_[i].append(piece);

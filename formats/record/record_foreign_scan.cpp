@@ -35,7 +35,7 @@ class ForeignRecordScanner {
         }) {}
 
   void scan() {
-    FrameWalk frames(file_, window_, pace_);
+    FrameWalk frames(file_, view_, pace_);
     while (const std::optional<RecordFrame> frame = frames.next()) {
       draft_.at_row(row_number_);
       row_ = {};
@@ -66,7 +66,7 @@ class ForeignRecordScanner {
   }
 
   void prove(const RecordFrame& frame, std::span<FieldPlace> places) {
-    if (const std::optional<Finding> wrong = check_payload(window_, frame, places, pace_))
+    if (const std::optional<Finding> wrong = check_payload(view_, frame, places, pace_))
       draft_.pass_on(*wrong);
   }
 

@@ -80,6 +80,7 @@ const Format record_format = {
     .create_shard = create_record_shard,
     .survey = survey_record_file,
     .scan = scan_record_shard,
+    .scan_part = scan_record_part,
     .walk_list = walk_record_list,
     .split_list = split_record_list,
     .takes_unread = [](const OptionSet&) { return true; },

@@ -22,9 +22,10 @@ Finding lost(std::string_view fact, std::uint64_t begin, std::uint64_t left) {
 }  // namespace
 
 std::optional<RecordFrame> FrameWalk::next() {
-  const std::uint64_t begin = position_, left = file_.size() - begin;
+  const std::uint64_t begin = position_;
   pace_.step_to(begin);
-  if (left == 0 || damage_) return std::nullopt;
+  if (begin >= end_ || damage_) return std::nullopt;
+  const std::uint64_t left = file_.size() - begin;
   if (left < kFrameBytes) {
     damage_ = lost("file ends inside a frame", begin, left);
     damage_->found = fmt::format("{} bytes", left);
@@ -32,7 +33,7 @@ std::optional<RecordFrame> FrameWalk::next() {
     return std::nullopt;
   }
   const FrameHeader header =
-      read_frame_header(window_.view(begin, kFrameHeaderBytes).first<kFrameHeaderBytes>());
+      read_frame_header(view_(begin, kFrameHeaderBytes).first<kFrameHeaderBytes>());
   if (!header.is_trusted()) {
     damage_ = lost("checksum mismatch in the length of the frame", begin, left);
     damage_->found = fmt::format("{:#010x}", header.stored_crc);
@@ -50,19 +51,19 @@ std::optional<RecordFrame> FrameWalk::next() {
   return frame;
 }
 
-std::optional<Finding> check_payload(WindowReader& window, const RecordFrame& frame,
+std::optional<Finding> check_payload(const ViewBytes& view, const RecordFrame& frame,
                                      std::span<FieldPlace> places, WalkPace& pace) {
   const std::uint64_t begin = frame.payload_begin(), length = frame.payload_bytes;
   PayloadChecksum checksum(places, begin);
   for (std::uint64_t done = 0; done < length;) {
     const std::uint64_t run = std::min(kPayloadWindow, length - done);
     if (done > 0) pace.step();
-    checksum.update(window.view(begin + done, run));
+    checksum.update(view(begin + done, run));
     done += run;
   }
   const std::uint32_t expected = mask_crc(checksum.total());
   std::uint32_t stored = 0;
-  std::memcpy(&stored, window.view(begin + length, kFrameTrailerBytes).data(), kFrameTrailerBytes);
+  std::memcpy(&stored, view(begin + length, kFrameTrailerBytes).data(), kFrameTrailerBytes);
   if (stored == expected) return std::nullopt;
   Finding finding;
   finding.message = "checksum mismatch in the payload of the frame";

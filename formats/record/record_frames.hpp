@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
 
 #include "shale/base/finding.hpp"
+#include "shale/base/view_bytes.hpp"
 #include "shale/data/shard_index.hpp"
 #include "shale/format/walk_progress.hpp"
 #include "shale/io/input_file.hpp"
@@ -29,28 +31,32 @@ struct RecordFrame {
 /// Goes from frame to frame. Reads their headers only.
 class FrameWalk {
  public:
-  /// All are borrowed. The pace steps at each frame.
-  FrameWalk(const InputFile& file, WindowReader& window, WalkPace& pace)
-      : file_(file), window_(window), pace_(pace) {}
+  /// All are borrowed. The pace steps at each frame. The frames that begin in [begin, end), the
+  /// first of them at `begin`.
+  FrameWalk(const InputFile& file, const ViewBytes& view, WalkPace& pace, std::uint64_t begin = 0,
+            std::uint64_t end = kMissing)
+      : file_(file), view_(view), pace_(pace), position_(begin), end_(std::min(end, file.size())) {}
 
-  /// Nullopt at the end of the file, and where a length cannot be trusted: nothing marks where the
+  /// Nullopt at the end, and where a length cannot be trusted: nothing marks where the
   /// frame behind it begins. Errors: Code::io.
   [[nodiscard]] std::optional<RecordFrame> next();
   /// Why it ended before the end of the file: message, place and both numbers.
   [[nodiscard]] const std::optional<Finding>& damage() const { return damage_; }
+  /// Where the frame begins that next() would give.
+  [[nodiscard]] std::uint64_t position() const { return position_; }
 
  private:
   const InputFile& file_;
-  WindowReader& window_;
+  const ViewBytes& view_;
   WalkPace& pace_;
-  std::uint64_t position_ = 0;
+  std::uint64_t position_, end_;
   std::optional<Finding> damage_;
 };
 
 /// Reads a payload and fills the checksums of places in it, which ascend and do not overlap. A
 /// finding (message, place, both numbers) if the payload does not have its checksum. The pace steps
 /// at each read. Errors: Code::io.
-[[nodiscard]] std::optional<Finding> check_payload(WindowReader& window, const RecordFrame& frame,
+[[nodiscard]] std::optional<Finding> check_payload(const ViewBytes& view, const RecordFrame& frame,
                                                    std::span<FieldPlace> places, WalkPace& pace);
 
 }  // namespace shale

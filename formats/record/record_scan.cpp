@@ -21,6 +21,8 @@ namespace {
 using Role = PlannedFeature::Role;
 
 constexpr std::uint64_t kMaxDTypeBytes = DType::kMostTextBytes;
+// Their values are looked at one after the other once all of them are parsed.
+constexpr std::size_t kManyFeatures = 32;
 
 std::string shape_text(std::span<const std::int64_t> sides, std::uint64_t count) {
   return fmt::format("({}{})", fmt::join(sides, ", "), count > sides.size() ? ", ..." : "");
@@ -28,7 +30,8 @@ std::string shape_text(std::span<const std::int64_t> sides, std::uint64_t count)
 
 class RecordScanner {
  public:
-  RecordScanner(const ShardInput& input, const RowSink& rows, const FindingSink& findings)
+  RecordScanner(const ShardInput& input, const ScanPart& part, const RowSink& rows,
+                const FindingSink& findings)
       : file_(input.files[0]),
         schema_(input.schema),
         reads_payload_(input.reads_payload),
@@ -37,12 +40,16 @@ class RecordScanner {
         plan_(plan_features(input.schema)),
         pace_(input.progress, file_.size()),
         window_(file_, input.reads_payload ? kPayloadWindow : kStructureWindow),
-        view_([this](std::uint64_t offset, std::uint64_t length) {
-          return window_.view(offset, length);
-        }) {}
+        is_in_memory_(part.view != nullptr),
+        view_(is_in_memory_
+                  ? part.view
+                  : [this](std::uint64_t offset,
+                           std::uint64_t length) { return window_.view(offset, length); }),
+        most_at_once_(plan_.size() > kManyFeatures ? kPayloadWindow : kStructureWindow),
+        row_number_(part.begin.row) {}
 
-  void scan() {
-    FrameWalk frames(file_, window_, pace_);
+  ScannedPart scan(const ScanPart& part) {
+    FrameWalk frames(file_, view_, pace_, part.begin.offset, part.end);
     while (const std::optional<RecordFrame> frame = frames.next()) {
       draft_.at_row(row_number_);
       scan_frame(*frame);
@@ -50,6 +57,7 @@ class RecordScanner {
     }
     draft_.at_row(row_number_);
     if (frames.damage()) draft_.pass_on(*frames.damage());
+    return {.end = {row_number_, frames.position()}, .is_lost = frames.damage().has_value()};
   }
 
  private:
@@ -62,7 +70,11 @@ class RecordScanner {
 
     // The whole frame in one read, where it fits: the parser and the checksum then work in the same
     // window.
-    if (reads_payload_) (void)window_.view(frame.begin, std::min(frame.bytes(), kPayloadWindow));
+    if (reads_payload_) {
+      (void)view_(frame.begin, std::min(frame.bytes(), kPayloadWindow));
+    } else if (is_in_memory_ && frame.bytes() <= most_at_once_) {
+      (void)view_(frame.begin, frame.bytes());
+    }
     std::optional<Error> fault;
     parsed_.clear();
     try {
@@ -76,7 +88,7 @@ class RecordScanner {
     match_features();
     read_key();
     if (reads_payload_) {
-      if (std::optional<Finding> wrong = check_payload(window_, frame, places_, pace_))
+      if (std::optional<Finding> wrong = check_payload(view_, frame, places_, pace_))
         draft_.pass_on(*wrong);
     }
     if (payload > kMaxExampleBytes) {
@@ -137,7 +149,7 @@ class RecordScanner {
       const bool is_key = targets_[i] != nullptr && targets_[i]->role == Role::key;
       if (!is_key || feature.type != ParsedFeature::Type::bytes || feature.count != 1) continue;
       if (feature.first_length > kMaxKeyBytes) continue;
-      const Bytes key = window_.view(feature.first_offset, feature.first_length);
+      const Bytes key = view_(feature.first_offset, feature.first_length);
       draft_.at_key(as_text(key));
       row_.key_hash = xxh3_64(key);
     }
@@ -207,8 +219,7 @@ class RecordScanner {
     }
     if (field.kind == Kind::real) {
       if (!check_bytes(planned, feature, sizeof(double), sizeof(double))) return;
-      std::memcpy(&cell.real, window_.view(feature.first_offset, sizeof(double)).data(),
-                  sizeof(double));
+      std::memcpy(&cell.real, view_(feature.first_offset, sizeof(double)).data(), sizeof(double));
       return;
     }
     if (field.kind == Kind::tensor) {
@@ -248,7 +259,7 @@ class RecordScanner {
 
   void check_dtype(const PlannedFeature& planned, const ParsedFeature& feature) {
     const std::uint64_t shown = std::min(feature.first_length, kMaxDTypeBytes);
-    const std::string_view found = as_text(window_.view(feature.first_offset, shown));
+    const std::string_view found = as_text(view_(feature.first_offset, shown));
     const std::string& expected = schema_.fields[planned.field].dtype.descr();
     if (shown == feature.first_length && found == expected) return;
     report_feature(planned, feature, "the wrong dtype", std::string(found), expected);
@@ -277,10 +288,12 @@ class RecordScanner {
   std::vector<PlannedFeature> plan_;
   WalkPace pace_;
   WindowReader window_;
+  bool is_in_memory_;  // views cost nothing: somebody reads all of the file
   ViewBytes view_;
+  std::uint64_t most_at_once_;  // bytes of a frame that are viewed as a whole
 
   // Of the frame at hand; kept here so that their memory is.
-  std::uint64_t row_number_ = 0;
+  std::uint64_t row_number_;
   std::vector<ParsedFeature> parsed_;
   std::vector<const PlannedFeature*> targets_;  // one a parsed feature
   std::vector<FieldPlace> places_;              // one a parsed feature; length 0 where it has none
@@ -292,7 +305,12 @@ class RecordScanner {
 void scan_record_shard(const ShardInput& input, const OptionSet&, const RowSink& rows,
                        const FindingSink& findings) {
   if (input.layout.dialect != Dialect::own) return scan_foreign_record(input, rows, findings);
-  RecordScanner(input, rows, findings).scan();
+  (void)scan_record_part(input, {.begin = {}, .end = kMissing}, rows, findings);
+}
+
+ScannedPart scan_record_part(const ShardInput& input, const ScanPart& part, const RowSink& rows,
+                             const FindingSink& findings) {
+  return RecordScanner(input, part, rows, findings).scan(part);
 }
 
 std::vector<FieldPlace> walk_record_list(const ViewBytes& view, const FieldPlace& list) {

@@ -14,6 +14,10 @@ namespace shale {
 void scan_record_shard(const ShardInput& input, const OptionSet& options, const RowSink& rows,
                        const FindingSink& findings);
 
+/// The same of a part of a shard of shale's own.
+[[nodiscard]] ScannedPart scan_record_part(const ShardInput& input, const ScanPart& part,
+                                           const RowSink& rows, const FindingSink& findings);
+
 /// Where the elements of a list lie. Errors: Code::damaged if they do not end where the list does,
 /// or are not as many as it says.
 [[nodiscard]] std::vector<FieldPlace> walk_record_list(const ViewBytes& view,

@@ -71,7 +71,7 @@ class RecordSurvey {
         view_([this](auto offset, auto length) { return window_.view(offset, length); }) {}
 
   Survey run() {
-    FrameWalk frames(file_, window_, pace_);
+    FrameWalk frames(file_, view_, pace_);
     std::optional<std::string> not_example;
     while (!not_example) {
       const std::optional<RecordFrame> frame = frames.next();
@@ -100,7 +100,7 @@ class RecordSurvey {
       ++records_;
       return std::nullopt;
     }
-    if (check_payload(window_, frame, {}, pace_)) return std::nullopt;
+    if (check_payload(view_, frame, {}, pace_)) return std::nullopt;
     return fmt::format(
         "not all records are a tf.train.Example, so each is one field of bytes, 'value' (record {} "
         "at "

@@ -5,6 +5,7 @@
 #include "python/bindings/map_binding.hpp"
 #include "python/bindings/order_binding.hpp"
 #include "python/bindings/reader_binding.hpp"
+#include "python/bindings/report_binding.hpp"
 #include "python/bindings/resample_binding.hpp"
 #include "python/bindings/views_binding.hpp"
 #include "python/bindings/writer_binding.hpp"
@@ -14,6 +15,7 @@ NB_MODULE(_shale, module) {
   nanobind::set_leak_warnings(false);
   module.attr("version") = SHALE_VERSION;
   shale::python::bind_commands(module);
+  shale::python::bind_report(module);
   shale::python::bind_errors();
   shale::python::bind_maps(module);
   shale::python::bind_orders(module);

@@ -42,6 +42,7 @@ from shale.errors import (
 from shale.lists import LazyList, clip
 from shale.order import EpochOrder, ShuffleScore, sample_seeds, shuffle_score
 from shale.pixels import decode_rgb8
+from shale.report import Report, report
 from shale.resample import ResampledArray, ResampledDataset, ResampleResult, resample
 from shale.value_file import ValueFile
 from shale.writer import Writer, WriteResult, from_iterable
@@ -73,6 +74,7 @@ __all__ = [
     "RebuiltShard",
     "RepairResult",
     "RepairedFile",
+    "Report",
     "ResampleResult",
     "ResampledArray",
     "ResampledDataset",
@@ -99,6 +101,7 @@ __all__ = [
     "parts",
     "io_backend",
     "repair",
+    "report",
     "resample",
     "sample_seeds",
     "shuffle_score",

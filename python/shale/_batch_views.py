@@ -63,12 +63,12 @@ class BatchViews:
 
     def _read(self, loader: Loader, step: Any, numbers: List[int]) -> List[Any]:
         """The samples as bytes, or the exceptions that reading them raised."""
-        if not step.runs:
+        if not step.pieces:
             try:
                 return self._sources.read_raw(numbers)
             except (DamagedError, ContentError):
                 return [self._raw(number) for number in numbers]
-        return [self._raw(number) if run is None else run.take(number) for run, number in zip(step.runs, numbers)]
+        return [self._raw(number) if piece is None else piece.take(number) for piece, number in zip(step.pieces, numbers)]
 
     def _raw(self, number: int) -> Any:
         try:

@@ -11,17 +11,18 @@ from shale.order import EpochOrder
 # (the samples of so many numbers, as bytes) of a dataset or several
 ReadRaw = Callable[[Sequence[int]], List[Any]]
 
+# How much of what it draws an epoch has read at any time, until its buffer is full.
+_READ_AHEAD = 1.25
 
-class Run:
-    """Samples [first, first + count). They are read before the step that opens the run is loaded; each sample is given away once, and then
-    no longer held."""
 
-    def __init__(self, first: int, count: int) -> None:
-        self.first, self.left = first, count
-        self._count = count
-        self._others: Set[int] = set()  # drawn by other ranks, or before the epoch was resumed
+class Piece:
+    """Neighbours that are read together, before the step that draws the first of them is loaded; each is given away once, and then no longer
+    held."""
+
+    def __init__(self, numbers: List[int]) -> None:
+        self._numbers = numbers
+        self._others: Set[int] = set()  # drawn by other ranks
         self._samples: Dict[int, Any] = {}
-        self.is_planned = False
         self._is_read = threading.Event()
         self._error: Optional[BaseException] = None
 
@@ -31,7 +32,7 @@ class Run:
         self._samples.pop(number, None)
 
     def wanted(self) -> List[int]:
-        return [number for number in range(self.first, self.first + self._count) if number not in self._others]
+        return [number for number in self._numbers if number not in self._others]
 
     def hold(self, samples: Dict[int, Any], error: Optional[BaseException] = None) -> None:
         self._samples, self._error = samples, error
@@ -45,53 +46,91 @@ class Run:
         return self._samples.pop(number)
 
 
-class RunPlanner:
-    """Follows an epoch in order and says which runs a step opens. Called by one thread at a time."""
+class _OpenRun:
+    def __init__(self, first: int, count: int) -> None:
+        self.first, self.end, self.left = first, first + count, count
+        self.unread = set(range(first, first + count))  # and not drawn either
 
-    def __init__(self, order: EpochOrder, begin: int) -> None:
-        self._open: Dict[int, Run] = {}
-        if begin:  # which samples of the open runs have gone by
+
+class RunPlanner:
+    """Follows an epoch in order and says what a step must read. Called by one thread at a time.
+
+    A run is read in one piece when its first sample is drawn; but not while the buffer fills, at the beginning of an epoch or of a resumed
+    one: there all runs are new, and the first batch would wait for the whole buffer. So the steps up to any one read at most _READ_AHEAD
+    times what they draw, and of runs for which that is not enough only what is drawn, with its neighbours up to `together` samples."""
+
+    def __init__(self, order: EpochOrder, begin: int, together: int) -> None:
+        self._together = together
+        self._spare = 0.0  # samples that may be read before they are drawn
+        self._open: Dict[int, _OpenRun] = {}  # by their first sample
+        self._pieces: Dict[int, Piece] = {}  # by sample, until it is drawn
+        if begin:  # which samples of the open runs have gone by, but for some of the last lane, which is drawn seldom where it is short
             block, lanes = order.block or 1, order.lanes or 1
             back = max(0, begin - (block + 2) * (lanes + 2))
             drawn = order.runs(back, begin - back)
             self.plan(drawn, [False] * len(drawn))
 
-    def plan(self, drawn: Any, are_mine: Sequence[bool]) -> Tuple[List[Run], List[Run]]:
-        """For rows of EpochOrder.runs: the run of each that is mine, and the runs to be read for them."""
-        runs, to_read = [], []
-        for (number, _, first, count), is_mine in zip(drawn.tolist(), are_mine):
-            run = self._open.get(first)
-            if run is None:
-                run = self._open[first] = Run(first, count)
+    def plan(self, drawn: Any, are_mine: Sequence[bool]) -> Tuple[List[Piece], List[Piece]]:
+        """For rows of EpochOrder.runs: the piece of each that is mine, and the pieces to be read for them."""
+        rows = [(number, self._run(first, count), is_mine) for (number, _, first, count), is_mine in zip(drawn.tolist(), are_mine)]
+        due = {self._group(run, number) for number, run, is_mine in rows if is_mine and number in run.unread}
+        self._spare += _READ_AHEAD * sum(are_mine) - len(due) * self._together
+        pieces, to_read = [], []
+        for number, run, is_mine in rows:
             run.left -= 1
             if run.left == 0:
-                del self._open[first]
-            if not is_mine:
-                run.pass_over(number)
-                continue
-            runs.append(run)
-            if not run.is_planned:
-                run.is_planned = True
-                to_read.append(run)
-        return runs, to_read
+                del self._open[run.first]
+            if is_mine:
+                if number in run.unread:
+                    to_read.append(self._piece(run, number))
+                pieces.append(self._pieces.pop(number))
+            elif number in run.unread:
+                run.unread.remove(number)
+            elif number in self._pieces:
+                self._pieces.pop(number).pass_over(number)
+        return pieces, to_read
+
+    def _run(self, first: int, count: int) -> _OpenRun:
+        run = self._open.get(first)
+        if run is None:
+            run = self._open[first] = _OpenRun(first, count)
+        return run
+
+    def _group(self, run: _OpenRun, number: int) -> int:
+        """The first of the neighbours of a sample, itself among them, that are read with it at least."""
+        return number - (number - run.first) % self._together
+
+    def _piece(self, run: _OpenRun, number: int) -> Piece:
+        begin = self._group(run, number)
+        numbers = [each for each in range(begin, min(begin + self._together, run.end)) if each in run.unread]
+        self._spare += self._together - len(numbers)
+        more = len(run.unread) - len(numbers)
+        if more <= self._spare:
+            self._spare -= more
+            numbers = sorted(run.unread)
+        run.unread.difference_update(numbers)
+        piece = Piece(numbers)
+        for each in numbers:
+            self._pieces[each] = piece
+        return piece
 
 
-def read_runs(runs: Sequence[Run], read: ReadRaw) -> None:
-    """Reads runs, all together; a damaged sample takes no other with it."""
-    numbers = [run.wanted() for run in runs]
-    every = [number for of_run in numbers for number in of_run]
+def read_pieces(pieces: Sequence[Piece], read: ReadRaw) -> None:
+    """Reads pieces, all together; a damaged sample takes no other with it."""
+    numbers = [piece.wanted() for piece in pieces]
+    every = [number for of_piece in numbers for number in of_piece]
     try:
         try:
             samples = read(every)
         except (DamagedError, ContentError):
             samples = [_read_one(number, read) for number in every]
     except BaseException as error:
-        for run in runs:
-            run.hold({}, error)
+        for piece in pieces:
+            piece.hold({}, error)
         raise
     found = dict(zip(every, samples))
-    for run, of_run in zip(runs, numbers):
-        run.hold({number: found[number] for number in of_run})
+    for piece, of_piece in zip(pieces, numbers):
+        piece.hold({number: found[number] for number in of_piece})
 
 
 def _read_one(number: int, read: ReadRaw) -> Any:

@@ -114,8 +114,7 @@ class Dataset(_Base):
 
     Processes: an instance pickles to its arguments (under 4 KiB besides ``transform``). Every process
     opens its own files when it reads, also after a fork, and finds the samples that there were when the instance
-    was made, even if the dataset was appended to since. At most 64 descriptors are open at a time
-    (or those of one shard that has more than 55 files).
+    was made, even if the dataset was appended to since. At most 64 descriptors are open at a time.
 
     Raises:
         shale.errors.Error: the dataset cannot be opened; see its subclasses.

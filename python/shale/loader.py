@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Opt
 from shale._arguments import bytes_of, field_names, flag, one_of, whole_number
 from shale._batch_memory import BufferPool, Rows, empty_rows, stack
 from shale._batch_views import batch_views
-from shale._blocks import Run, RunPlanner, read_runs
+from shale._blocks import Piece, RunPlanner, read_pieces
 from shale._draw import make_draw
 from shale._epoch_threads import LoadedAhead
 from shale._sample_sources import SampleSources
@@ -22,6 +22,7 @@ from shale.sampler import STATE_VERSION, checked_state, log, place_among_ranks
 
 _MOST_THREADS = 8
 _MOST_SUBSTITUTES = 100
+_SMALLEST_PIECE = 128 << 10  # of "block", while the buffer fills: disks give smaller ones hardly sooner
 
 
 class SkippedSample(NamedTuple):
@@ -33,15 +34,15 @@ class SkippedSample(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """What one batch of one rank is made of. Plain data, but for the runs of "block"."""
+    """What one batch of one rank is made of. Plain data, but for the pieces of "block"."""
 
     epoch: int
     seen: int  # of the epoch, by all ranks, with this batch
     is_last: bool  # of this rank
     positions: Any
     numbers: Any  # of the samples
-    runs: Sequence[Optional[Run]]  # for each sample; empty: they are read one by one
-    to_read: Sequence[Run]
+    pieces: Sequence[Optional[Piece]]  # for each sample; empty: they are read one by one
+    to_read: Sequence[Piece]
 
 
 class _Place:
@@ -190,6 +191,7 @@ class Loader:
         mean = max(1.0, self._sources.bytes_per_sample())
         self._draw.block = max(1, min(self._draw.size or 1, round(self._sizes["shuffle_block"] / mean)))
         # On average half of the samples of an open run are still to come.
+        self._together = max(1, round(_SMALLEST_PIECE / mean))
         self._draw.lanes = max(1, int(2 * self._sizes["shuffle_buffer"] / (mean * (self._draw.block + 1))))
 
     @property
@@ -272,7 +274,7 @@ class Loader:
         if running is not None and running.is_running_elsewhere():
             raise UsageError("the loader was being iterated when this process was forked; make one loader in each process, or fork before the iteration")
         place = self._place = _Place(self._next.epoch, self._next.begin)
-        prepare = self._read_runs_of if self.shuffle == "block" else None
+        prepare = self._read_pieces_of if self.shuffle == "block" else None
         ahead = LoadedAhead(self._steps(place.epoch, place.begin), self._load, self.num_threads, self._ahead, prepare)
         self._running = weakref.ref(ahead)
         return _Iteration(self, place, ahead)
@@ -290,7 +292,7 @@ class Loader:
         import numpy
 
         size, together = self._draw.size, self.batch_size * self.num_replicas
-        planner = RunPlanner(self._draw.order(epoch), begin) if self.shuffle == "block" and size else None
+        planner = RunPlanner(self._draw.order(epoch), begin, self._together) if self.shuffle == "block" and size else None
         for at in range(begin, size, together):
             count = min(together, size - at)
             if count < together and self.drop_last:
@@ -302,23 +304,23 @@ class Loader:
             missing = -count % self.num_replicas if self.even_batches else 0
             mine = numpy.array_split(numpy.concatenate([dealt, count + numpy.arange(missing)]), self.num_replicas)[self.rank]
             own = numpy.sort(mine[mine < count])
-            runs: List[Optional[Run]] = []
-            to_read: List[Run] = []
+            pieces: List[Optional[Piece]] = []
+            to_read: List[Piece] = []
             if planner is not None:
                 are_mine = numpy.zeros(count, bool)
                 are_mine[own] = True
                 found, to_read = planner.plan(drawn, are_mine.tolist())
-                runs = [*found, *[None] * (len(mine) - len(own))]
+                pieces = [*found, *[None] * (len(mine) - len(own))]
             repeated = (mine[mine >= count] - count) % size  # positions at the beginning of the epoch
             more = [int(self._draw.rows(epoch, position, 1)[0]) for position in repeated.tolist()]
             positions = numpy.concatenate([own + at, repeated])
             if len(positions):
                 every = numpy.concatenate([numbers[own], numpy.array(more, numpy.int64)])
-                yield _Step(epoch, at + count, self._steps_of(size - at - count) == 0, positions, every, runs, to_read)
+                yield _Step(epoch, at + count, self._steps_of(size - at - count) == 0, positions, every, pieces, to_read)
 
-    def _read_runs_of(self, step: _Step) -> None:
+    def _read_pieces_of(self, step: _Step) -> None:
         if step.to_read:
-            read_runs(step.to_read, self._sources.read_raw)
+            read_pieces(step.to_read, self._sources.read_raw)
 
     def _load(self, step: _Step) -> tuple:
         """(batch, leases of its memory, samples seen, whether it is the last)."""
@@ -330,7 +332,7 @@ class Loader:
             samples, ready = self._views.load(self, step, seeds, leases)
             for place, number in enumerate(numbers):
                 samples[place] = self._noted(number, self._views.finish, samples[place], number)
-        elif step.runs:
+        elif step.pieces:
             # One after the other, so that of each sample only what the transform makes of it is held.
             ready = ()
             samples = [self._transformed(self._one(step, place, number), number, seeds[place]) for place, number in enumerate(numbers)]
@@ -380,11 +382,11 @@ class Loader:
 
     def _one(self, step: _Step, place: int, number: int) -> Any:
         """A sample alone, or what takes its place."""
-        run = step.runs[place] if step.runs else None
+        piece = step.pieces[place] if step.pieces else None
         try:
-            if run is None:
+            if piece is None:
                 return self._sources.read([number])[0]
-            raw = run.take(number)
+            raw = piece.take(number)
             if isinstance(raw, Exception):
                 raise raw
             return self._sources.finish_raw(number, raw)

@@ -111,12 +111,15 @@ class FaultCase(unittest.TestCase):
             self.assertEqual(path.read_bytes(), (reference / path.name).read_bytes(), f"{path} is not whole")
 
     def journaled(self, out):
-        """The files of the shards that are whole, as the journal of an unfinished run has them."""
+        """The files of the shards that are whole, as the journal of an unfinished run and its tail have them."""
+        lines = []
         try:
             lines = (out / ".shale/journal").read_bytes().split(b"\n")[1:-1]
+            lines += (out / ".shale/journal.tail").read_bytes().split(b"\n")[:-1]
         except FileNotFoundError:
-            return []
-        shards = [json.loads(line.split(b"\t")[1]) for line in lines]
+            pass
+        # The beginning of a tail may be in the journal, too.
+        shards = [json.loads(line.split(b"\t")[1]) for line in dict.fromkeys(lines)]
         return [file for shard in shards for file in [*shard["files"], shard["index"], shard["blocks"]] if file]
 
     def check_same(self, left, right):

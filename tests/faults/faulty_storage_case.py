@@ -51,7 +51,7 @@ class StorageCase(FaultCase):
         else:
             if times == 1 and error in HICCUPS and hit:
                 self.assertNotIn(hit[0][0], ("read", "open", "stat", "list", "write"), "one hiccup ended the run: " + story)
-            self.judge_failure(out, error, times, done, story)
+            self.judge_failure(out, error, times, hit, done, story)
         shutil.rmtree(place)
         return bool(hit)
 
@@ -62,7 +62,7 @@ class StorageCase(FaultCase):
             is_seen = self.command(out)[0] not in ("info", "cat", "verify") and "hdf5" not in hit[0][1]
             self.assertTrue("retried" in done.err or not is_seen, story)
 
-    def judge_failure(self, out, error, times, done, story):
+    def judge_failure(self, out, error, times, hit, done, story):
         self.assertEqual(done.code, 1, story)
         self.assertNotIn(error, (SHORT, errno.EINTR), "these are carried on: " + story)
         self.assertIn(os.strerror(error), done.err, story)
@@ -72,6 +72,9 @@ class StorageCase(FaultCase):
         self.assertLessEqual(done.err.count("\nhint: "), 1, story)
         if error in NO_ROOM:
             self.assertIn("\nhint: ", done.err, story)
+        if hit and hit[0][0] == "sync" and "/.shale/new" in hit[0][1]:  # a second sync would succeed, and prove nothing
+            tail = out / ".shale/journal.tail"
+            self.assertFalse(tail.exists() and tail.read_bytes(), story)
         self.judge_what_is_left(out, story)
         again = run(*self.command(out))
         different = self.difference(out)

@@ -11,7 +11,7 @@ import shutil
 import signal
 
 from fault_case import IN_MEMORY, IS_ROOT, WORK_FOLDER_MARK, FaultCase
-from shale_tool import make_photos, manifest_of, npy, png, run, snapshot, write
+from shale_tool import few_descriptors, make_photos, manifest_of, npy, png, run, snapshot, write
 from steps import Steps
 
 ROWS = 90
@@ -253,8 +253,9 @@ class Appends(FaultCase):
         self.assertEqual(seen, {False, True})
 
     def leave_halfway(self, command):
-        """An append that is killed when two of its shards are complete."""
+        """An append that is killed when two of its shards are complete, and durable."""
         steps = Steps(self, self.folder, self.out)
+        steps.limit = few_descriptors(32)
         kept = self.folder / "kept"
         shutil.copytree(self.out, kept)
         all_steps = steps.recorded(command)[1]

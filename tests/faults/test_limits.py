@@ -9,7 +9,8 @@ import unittest
 import zipfile
 
 from fault_case import IN_MEMORY, MIB, FaultCase
-from shale_tool import GRAY_JPEG, IS_SANITIZED, manifest_of, npy, png, write
+from manifests import edit_manifest, hash_of_path
+from shale_tool import GRAY_JPEG, IS_SANITIZED, manifest_of, npy, png, read_index, write
 
 
 def few_descriptors(soft, hard):
@@ -46,6 +47,26 @@ class Limits(FaultCase):
         for container in ("record", "lmdb", "hdf5"):
             self.within(16, "convert", self.folder / "in", self.folder / container, "--to", container, "--group", "frames", "--jobs", 7)
             self.within(16, "verify", self.folder / container, "--deep", "--jobs", 2)
+
+    @unittest.skipIf(IS_SANITIZED, "a sanitizer's memory is not the tool's")
+    def test_peak_memory_with_2000_columns(self):
+        rows = 20
+        with zipfile.ZipFile(self.folder / "in.npz", "w") as members:
+            for i in range(2000):
+                members.writestr(f"column_{i:05}.npy", npy("<f4", (rows, 2), struct.pack("<f", i) * 2 * rows))
+        source, back = self.folder / "in.npz", self.folder / "back"
+        for container in ("record", "lmdb", "hdf5", "npy"):
+            out = self.folder / container
+            self.within(16, "convert", source, out, "--to", container, "--shard-samples", 8)
+            self.within(16, "verify", out, "--deep")
+            self.within(16, "verify", out, "--against", source)
+            self.within(16, "cat", out, 19, "--field", "column_01999")
+            self.within(16, "convert", out, back, "--to", "record", "--overwrite")
+            shutil.rmtree(out)
+        # More than 65,535 bytes of names: version 2.0, as NumPy writes it.
+        (index,) = back.glob("*.index.npy")
+        self.assertEqual(index.read_bytes()[6], 2)
+        self.assertEqual(len(read_index(index)), rows)
 
     def test_deep_verification_with_many_jobs_and_samples_that_fit_the_budget(self):
         write(self.folder / "in/a/1.png", png(2100, 1000))
@@ -179,6 +200,22 @@ class ManyShards(FaultCase):
         self.ok("verify", self.folder / "again", "--against", self.out, "--jobs", 4, **options)
 
 
+class ManyColumnFiles(FaultCase):
+    base = IN_MEMORY
+
+    def test_more_columns_than_may_be_open_are_refused_before_anything_is_written(self):
+        with zipfile.ZipFile(self.folder / "in.npz", "w") as members:
+            for i in range(300):
+                members.writestr(f"column_{i:03}.npy", npy("<i4", (3,), struct.pack("<i", i) * 3))
+        options = {"preexec_fn": few_descriptors(256, 256)}
+        done = self.ok("convert", self.folder / "in.npz", self.out, "--to", "npy", code=1, **options)
+        self.assertIn("a shard has 300 files, one per column, and this process may open 256", done.err)
+        self.assertIn("raise the limit to 324 (ulimit -n)", done.err)
+        self.assertFalse(self.out.exists())
+        self.ok("convert", self.folder / "in.npz", self.out, "--to", "hdf5", **options)
+        self.ok("verify", self.out, "--deep", **options)
+
+
 @unittest.skipIf(IS_SANITIZED, "a sanitizer's memory is not the tool's")
 class ManyColumns(FaultCase):
     base = IN_MEMORY
@@ -202,6 +239,16 @@ class ManyColumns(FaultCase):
             self.within(16, "convert", first, again, "--to", container, "--shuffle", "--overwrite")
             self.within(16, "verify", again, "--deep")
         self.within(16, "resample", self.folder / "hdf5", again, "--to", "npy", "--overwrite")
+
+    def test_peak_memory_of_reports_of_many_columns(self):
+        source = self.folder / "pairs.npy"
+        write(source, npy("<f4", (200, 2), bytes(8 * 200)))
+        words = [f"x{i}={source}" for i in range(2000)]
+        for container in ("record", "npy"):
+            self.within(16, "convert", *words, self.out, "--to", container, "--overwrite")
+            self.within(16, "report", self.out, "-o", self.folder / "x.html", "--overwrite", "--jobs", 7)
+        self.within(16, "convert", *self.columns(1000, 16384), self.out, "--to", "hdf5", "--overwrite")
+        self.within(16, "report", self.out, "-o", self.folder / "x.html", "--overwrite", "--jobs", 7)
 
 
 @unittest.skipIf(IS_SANITIZED, "a sanitizer's memory is not the tool's")
@@ -232,6 +279,21 @@ class ManyNames(FaultCase):
         self.names(source, ".jpg")
         self.within(16, "convert", source, self.out, "--to", "record")
         self.within(16, "verify", self.out, "--against", source)
+
+    def test_peak_memory_of_reports_of_forged_lists(self):
+        """200 reasons of a megabyte, under right hashes."""
+        write(self.folder / "in/a/1.jpg", GRAY_JPEG)
+        write(self.folder / "in/a/2.jpg", b"")
+        self.ok("convert", self.folder / "in", self.out, "--to", "record", code=4)
+        path = self.out / "skipped.csv"
+        with path.open("wb") as file:
+            file.write(b"path,reason\n")
+            for i in range(200):
+                file.write(b"%06d,%s\n" % (i, b"%03d" % i * 333_000))
+        facts = rb'"name": ?"skipped.csv", ?"bytes": ?\d+, ?"xxh3_128": ?"[0-9a-f]{32}"'
+        edit_manifest(self.out, facts, b'"name":"skipped.csv","bytes":%d,"xxh3_128":"%s"' % (path.stat().st_size, hash_of_path(path)))
+        self.within(16, "report", self.out, "-o", self.folder / "x.html")
+        self.assertIn(b"000007", (self.folder / "x.html").read_bytes())  # the list was believed
 
     def test_peak_memory_of_rows_of_labels(self):
         """A row has a limit: neither one field without end nor fields without end are kept."""

@@ -2,7 +2,8 @@
 
 The model: every call that changes the disk is recorded (tests/support/steps.c), with what a file holds at each sync. After a cut the data of a
 file is that of its last sync (nothing, if it was never synced). A creation, link, rename or removal is there for certain if its folder was synced
-behind it; of the others all survive, or none, or those of manifests only, which is the worst order there is. Each such state is laid out, and
+behind it; of the others all survive, or none, or those of manifests only, which is the worst order there is; or all, and what was written to the tail of
+the journal, which is never synced, but none of the shards that it tells of. Each such state is laid out, and
 judged: a manifest there must verify, shards that a run had done with must be in its journal, and the same command must finish with the bytes of
 an undisturbed run.
 """
@@ -12,7 +13,7 @@ import pathlib
 import shutil
 
 from fault_case import IN_MEMORY, WORK_FOLDER_MARK, FaultCase
-from shale_tool import make_photos, npy, run, snapshot, write
+from shale_tool import few_descriptors, make_photos, npy, run, snapshot, write
 from steps import Steps
 
 CUTS = int(os.environ.get("POWER_CUTS", 24))
@@ -61,6 +62,7 @@ class PowerCuts(FaultCase):
         self.place.mkdir()
         self.out = self.place / "out"
         self.steps = Steps(self, self.folder, self.place)
+        self.steps.limit = few_descriptors(28)  # two shards become durable at a time
         self.photos = make_photos(self.folder / "in", 24, sides=(20, 40))
         self.photos.joinpath("class-0/bad.png").write_bytes(b"")
 
@@ -72,8 +74,11 @@ class PowerCuts(FaultCase):
         """What may be there after a cut behind step `cut`, each state once: which names survived, paths -> content (None: a folder)."""
         synced = {step.path: step.number for step in steps[:cut] if step.name == "sync"}
         live, after = Disk(standing), {which: Disk(standing) for which in SURVIVORS}
+        tail = {}
         for step in steps[:cut]:
             saved = self.steps.saved / str(step.number)
+            if step.path.endswith(".tail") and saved.exists():
+                tail = {step.path: saved.read_bytes()}
             if step.name == "sync" and saved.exists() and step.path in live.names:
                 live.data[live.names[step.path]] = saved.read_bytes()
             folders = {os.path.dirname(path) for path in (step.path, step.other) if path}
@@ -87,6 +92,8 @@ class PowerCuts(FaultCase):
             disk.data = live.data
             if disk.state() not in states.values():
                 states[which] = disk.state()
+        if tail and tail.keys() <= states["all names"].keys():
+            states["all names and the tail"] = {**states["all names"], **tail}
         return states
 
     def lay_out(self, state):

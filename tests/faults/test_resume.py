@@ -10,7 +10,7 @@ import shutil
 import signal
 
 from fault_case import IN_MEMORY, FaultCase
-from shale_tool import CMYK_JPEG, Folder, make_frames, make_photos, npy, run, snapshot, write
+from shale_tool import CMYK_JPEG, Folder, few_descriptors, make_frames, make_photos, npy, run, snapshot, write
 from steps import Steps
 
 KILLS = int(os.environ.get("RESUME_KILLS", 6))
@@ -103,6 +103,11 @@ class ResumedRuns(FaultCase):
         left, right = snapshot(self.out), snapshot(self.reference)
         return sorted(name for name in left.keys() | right.keys() if left.get(name) != right.get(name))
 
+    def test_killed_where_shards_become_durable_a_few_at_a_time(self):
+        """Lines go from the tail to the journal in the middle of a run, not only at its end."""
+        self.steps.limit = few_descriptors(32)
+        self.kill_at_steps("record", [self.inputs / "photos", "--max-errors", "50%"], 3)
+
     def test_no_more_than_one_shard_is_written_again(self):
         command = self.command("record", [self.inputs / "photos", "--max-errors", "50%"], 7, self.out)
         steps = self.steps.recorded(command)[1]
@@ -114,3 +119,42 @@ class ResumedRuns(FaultCase):
             again = sum(step.name == "create" and step.path.endswith(".tfrecord") for step in self.steps.recorded(command)[1])
             self.assertLessEqual(begun + again, len(shards) + 1)
             self.assertGreater(begun, 2)
+
+
+class ShardsThatWereNotDurable(FaultCase):
+    """After a power failure the tail of the journal may be there, and the shards that it tells of may not, or not as they were."""
+
+    base = IN_MEMORY
+
+    def lose(self, path, how):
+        content = path.read_bytes()
+        if how == "missing":
+            path.unlink()
+        else:
+            path.write_bytes({"empty": b"", "short": content[:-1], "zeros": bytes(len(content))}[how])
+
+    def test_what_is_left_of_them_is_gone_on_with(self):
+        photos = make_photos(self.folder / "in", 30, sides=(20, 40))
+        for path in sorted(photos.rglob("*.png"))[3:20:4]:
+            path.write_bytes(path.read_bytes()[:-8])
+        reference = self.folder / "reference"
+        words = ["--to", "record", "--shard-samples", 3, "--max-errors", "50%", "--jobs", 1]
+        self.ok("convert", photos, reference, *words, code=4)
+        steps = Steps(self, self.folder, self.out)
+        command = ["convert", photos, self.out, *words]
+        all_steps = steps.recorded(command)[1]
+        sixth = next(step.number for step in all_steps if step.name == "create" and step.path.endswith("shard-000006.tfrecord"))
+        names = ["shard-000000.tfrecord", "shard-000002.index.npy", "shard-000003.blocks.npy", "shard-000005.tfrecord", "skipped.csv"]
+        for name in names:
+            for how in ("missing", "empty", "short", "zeros"):
+                with self.subTest(name=name, how=how):
+                    shutil.rmtree(self.out)
+                    self.assertEqual(steps.killed(command, sixth), -signal.SIGKILL)
+                    self.assertEqual(len(self.journaled(self.out)), 6 * 3)
+                    self.lose(self.out / ".shale/new" / name, how)
+                    done = run(*command)
+                    self.assertEqual(done.code, 4, done.err)
+                    kept = 0 if name == "skipped.csv" else int(name[6:12])
+                    said = f"continuing: {kept} shard" if kept > 0 else ""
+                    self.assertIn(said, done.err)
+                    self.check_same(self.out, reference)

@@ -5,7 +5,7 @@ import shutil
 import signal
 
 from fault_case import IN_MEMORY, FaultCase
-from shale_tool import make_photos, npy, png, write
+from shale_tool import few_descriptors, make_photos, npy, png, write
 from steps import Steps
 
 
@@ -21,8 +21,9 @@ class RefusedContinuations(FaultCase):
         return ["convert", source, self.out, "--to", "record", "--shard-samples", 5, "--jobs", 1, *words]
 
     def stop_halfway(self, source, *words):
-        """A run that is killed with some shards complete."""
+        """A run that is killed with some shards complete, and most of them durable."""
         steps = Steps(self, self.folder, self.out)
+        steps.limit = few_descriptors(32)
         command = self.command(source, *words)
         recorded = steps.recorded(command)[1]
         shutil.rmtree(self.out)

@@ -33,6 +33,7 @@ int fuzz_pickle_reader(const std::uint8_t*, std::size_t);
 int fuzz_pt_archive(const std::uint8_t*, std::size_t);
 int fuzz_python_literal(const std::uint8_t*, std::size_t);
 int fuzz_record_scan(const std::uint8_t*, std::size_t);
+int fuzz_report(const std::uint8_t*, std::size_t);
 int fuzz_safetensors_header(const std::uint8_t*, std::size_t);
 int fuzz_tar(const std::uint8_t*, std::size_t);
 int fuzz_tar_stream(const std::uint8_t*, std::size_t);
@@ -72,6 +73,7 @@ constexpr NamedTarget kTargets[] = {
     {"fuzz_pt_archive", fuzz_pt_archive},
     {"fuzz_python_literal", fuzz_python_literal},
     {"fuzz_record_scan", fuzz_record_scan},
+    {"fuzz_report", fuzz_report},
     {"fuzz_safetensors_header", fuzz_safetensors_header},
     {"fuzz_tar", fuzz_tar},
     {"fuzz_tar_stream", fuzz_tar_stream},

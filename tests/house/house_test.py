@@ -43,6 +43,7 @@ ROOMS = {
     "loading": "base io data format flow image shards datasets",
     "sources": "base io data wire format flow image shards arrays datasets encoding sampling",
     "verify": "base io data format flow image shards datasets encoding sources",
+    "report": "base io data format flow image shards datasets encoding loading sources verify",
     "ops": "base io data wire format flow image shards arrays datasets encoding sampling loading sources verify",
 }
 FORMAT_MAY_INCLUDE = "format wire data io image base".split()

@@ -23,7 +23,10 @@ def type_of(member):
         return "object"
     kind = member["type"]
     if kind == "array":
-        return f"list of {type_of(member['items'])}s"
+        inner = type_of(member["items"])
+        if inner.startswith("list of "):
+            return f"list of lists of {inner.removeprefix('list of ')}"
+        return f"list of {inner}{'' if ' or ' in inner else 's'}"
     return " or ".join(kind) if isinstance(kind, list) else kind
 
 

@@ -182,3 +182,66 @@ def test_events(photos, tmp_path):
         for line in run.stderr.splitlines():
             seen.add(check("event", json.loads(line))["event"])
     assert seen == {"start", "note", "progress", "finding", "hint", "error", "end"}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_reports_of_arrays(name, arrays, tmp_path):
+    columns = [f"{field}={arrays / field}.npy" for field in ("x", "label", "real")]
+    run_shale("convert", *columns, tmp_path / "out", "--to", name)
+    facts = printed("report", "report", tmp_path / "out", "--verify")
+    assert [one["name"] for one in facts["fields"]] == ["x", "label", "real"]
+    assert facts["integrity"]["state"] == "sound"
+    printed("report", "report", arrays / "x.npy")
+
+
+def test_reports_of_odd_arrays(tmp_path):
+    dtype = [("a", "f4"), ("b", "S3"), ("box", [("time", "M8[s]")]), ("v", "u8", (3,))]
+    times = np.array(["2020-01-01", "NaT"], "M8[ns]")
+    far = np.array([0, 2**64 - 1], "u8")
+    ends = np.array([np.finfo("f8").max, -np.finfo("f8").max, np.nan, np.inf])
+    odd = {"columns": np.zeros(5, dtype), "times": times, "far": far, "ends": ends, "texts": np.array(["a"]), "none": np.zeros((0, 3))}
+    for name, values in odd.items():
+        np.save(tmp_path / f"{name}.npy", values)
+        printed("report", "report", tmp_path / f"{name}.npy")
+
+
+@pytest.mark.parametrize("maker", foreign_files.MAKERS, ids=lambda maker: maker.__name__)
+def test_reports_of_files_of_other_tools(maker, tmp_path):
+    foreign = maker(tmp_path)
+    words = foreign.options if "--parse" in foreign.options else ()
+    printed("report", "report", foreign.file, *words)
+    printed("report", "report", foreign.file, "--verify", *words)
+
+
+def test_reports_of_images(photos, tmp_path):
+    out = tmp_path / "out"
+    run_shale("convert", photos, out, "--to", "record", "--max-errors", "1", "--resize", "shorter=4", code=4)
+    facts = printed("report", "report", out)
+    assert facts["left_out"]["skipped"] == 1 and facts["images"]["odd_images"] == 1 and facts["images"]["repeated"] == 1
+    (out / "images.csv").write_bytes(b"key,odd\n")
+    (out / "shard-000000.tfrecord").write_bytes(b"")
+    damaged = printed("report", "report", out, code=3)
+    assert damaged["left_out"]["damaged_lists"] == ["images.csv"] and "odd_images" not in damaged["images"]
+    printed("report", "report", out, "--verify", code=3)
+    printed("failure", "report", tmp_path / "nowhere", code=1)
+
+
+def test_reports_of_masks_clips_many_classes_and_none(photos, tmp_path):
+    from PIL import Image
+
+    for folder in ("image/a", "mask/a", "clips/a/b", "empty/a"):
+        (tmp_path / folder).mkdir(parents=True)
+    Image.new("RGB", (8, 6)).save(tmp_path / "image/a/0.png")
+    Image.new("L", (8, 6)).save(tmp_path / "mask/a/0.png")
+    for frame in range(3):
+        Image.new("RGB", (8, 6)).save(tmp_path / f"clips/a/b/{frame}.png")
+    run_shale("convert", f"image={tmp_path}/image", f"mask={tmp_path}/mask", tmp_path / "masks", "--to", "record")
+    run_shale("convert", tmp_path / "clips", tmp_path / "frames", "--group", "frames", "--to", "record")
+    run_shale("convert", tmp_path / "empty", tmp_path / "none", "--allow-empty", "--to", "record")
+    np.save(tmp_path / "label.npy", np.arange(300))
+    run_shale("convert", f"label={tmp_path}/label.npy", tmp_path / "many", "--to", "npy")
+    run_shale("convert", photos, tmp_path / "twice", "--to", "record", "--max-errors", "1", code=4)
+    run_shale("convert", tmp_path / "image", tmp_path / "twice", "--append", "--to", "record", code=(0, 1, 2, 4))
+    for name in ("masks", "frames", "none", "many", "twice"):
+        facts = printed("report", "report", tmp_path / name)
+        assert facts["format"] in ("record", "npy")

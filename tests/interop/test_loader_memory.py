@@ -5,6 +5,7 @@ import weakref
 
 import numpy as np
 import pytest
+import shale.loader
 import torch
 from conftest import run_shale
 from loader_sets import packed
@@ -74,6 +75,26 @@ def test_block_holds_open_runs_and_the_batches_ahead_and_no_more(small, threads,
         assert counted.alive == read[min(ROWS, (step + 1 + ahead) * 32)] - step * 32
         del batch
     assert next(batches, None) is None and counted.alive == counted.bytes == 0
+
+
+@pytest.mark.parametrize("batch", [5, 32])
+@pytest.mark.parametrize("begin", [0, 800])
+def test_block_reads_little_more_than_it_draws_until_its_buffer_is_full(small, monkeypatch, batch, begin):
+    monkeypatch.setattr(shale.loader, "_SMALLEST_PIECE", 1)  # these samples are small: single ones would not be worth a read
+    loader = Loader(small, batch, num_threads=0, **BLOCKS)
+    loader._next = loader._place = type(loader._place)(0, begin)
+    raw, read, held = loader._sources.read_raw, [], []
+    loader._sources.read_raw = lambda numbers: read.extend(numbers) or raw(numbers)
+    drawn = 0
+    for samples in loader:
+        drawn += len(samples["label"])
+        assert len(read) <= 1.25 * drawn
+        held.append(len(read) - drawn)
+    expected = read_before(loader)
+    assert held[0] < 0.3 * batch < expected[begin + batch] - begin - batch  # what whole runs would be
+    lacks = [expected[begin + (step + 1) * batch] - begin - (step + 1) * batch - held[step] for step in range(len(held) - 1)]
+    assert min(lacks) > -loader.block and lacks[len(lacks) // 8] > 50 and max(lacks[len(lacks) * 7 // 8 :]) < loader.block
+    assert len(read) == len(set(read)) and 0 <= len(read) - (ROWS - begin) < loader.block
 
 
 def test_open_runs_take_the_buffer_on_average(small):

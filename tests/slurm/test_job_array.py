@@ -25,7 +25,7 @@ WRAPPER = """\
 #!/bin/bash
 if [ "$1" = convert ] && [ "$SLURM_ARRAY_TASK_ID" = 1 ] && mkdir {mark} 2>/dev/null; then
   {shale} "$@" &
-  until [ -s {work}/journal ] && [ "$(wc -l < {work}/journal)" -gt 2 ] || ! kill -0 $!; do :; done
+  until [ -s {work}/journal ] && [ "$(cat {work}/journal* | wc -l)" -gt 2 ] || ! kill -0 $!; do :; done
   kill -KILL $!
   scontrol requeue "${{SLURM_ARRAY_JOB_ID}}_1"
   exec tail -f /dev/null

@@ -28,7 +28,7 @@ echo run >> {runs}
 {shale} "$@" --shard-samples 5 --jobs 1 &
 run=$!
 trap 'kill -USR1 "$run"; touch {warned}' USR1
-until [ -s {journal} ] && [ "$(wc -l < {journal})" -gt 3 ] || ! kill -0 "$run"; do :; done
+until [ -s {journal} ] && [ "$(cat {journal}* | wc -l)" -gt 3 ] || ! kill -0 "$run"; do :; done
 kill -STOP "$run"
 touch {paused}
 until [ -e {warned} ]; do sleep 0.05; done

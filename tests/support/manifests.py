@@ -34,8 +34,14 @@ def _hex_of(content):
 
 def hash_of_file(content):
     """What a manifest has of a file of this content, up to a block (docs/index.md)."""
-    assert len(content) <= 1 << 20
-    return _hex_of(bytes.fromhex(_hex_of(content).decode()))
+    assert len(content) <= BLOCK_BYTES
+    return _hex_of(_hash(content))
+
+
+def hash_of_path(path):
+    """The same of a file of any size, which is not held in memory."""
+    with open(path, "rb") as file:
+        return _hex_of(b"".join(_hash(block) for block in iter(lambda: file.read(BLOCK_BYTES), b"")))
 
 
 def sealed(text):

@@ -2,7 +2,8 @@
 // of them, or records them.
 //   STEPS_LOG=FILE  a line per call, before it: number, name, path (and second path)
 //   STEPS_KILL=N    SIGKILL instead of the call of this number, from 1; STEPS_STOP=N: SIGSTOP first
-//   STEPS_SAVE=DIR  with STEPS_LOG: what a file holds when it is synced is copied to DIR/NUMBER
+//   STEPS_SAVE=DIR  with STEPS_LOG: what a file holds when it is synced is copied to DIR/NUMBER, and
+//                   what a journal's tail holds before each write
 // Only calls below STEPS_UNDER (a folder) count. tests/support/steps.py compiles and uses it.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -69,7 +70,9 @@ static void step(const char* name, const char* path, const char* other) {
     const int descriptor = REAL(open)(log, O_WRONLY | O_CREAT | O_APPEND, 0644);
     if (syscall(SYS_write, descriptor, line, length) != length) abort();
     close(descriptor);
-    if (strcmp(name, "sync") == 0) save(path, number);
+    const size_t length_of_path = strlen(path);
+    const int is_tail = length_of_path > 5 && strcmp(path + length_of_path - 5, ".tail") == 0;
+    if (strcmp(name, "sync") == 0 || (is_tail && strcmp(name, "write") == 0)) save(path, number);
   }
   pthread_mutex_unlock(&g_mutex);
   errno = error;

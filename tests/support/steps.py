@@ -26,6 +26,7 @@ class Steps:
         self.library = folder / "steps.so"
         self.under, self.log, self.saved = under, folder / "steps.log", folder / "saved"
         self.stdin = os.devnull  # what every run gets
+        self.limit = lambda: None  # called in every run before it begins: sets its limits
         subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", self.library, SOURCE, "-ldl"], check=True)
         listed = subprocess.run([SHALE, "--version"], env={**os.environ, **self.environment(log=self.log)}, capture_output=True)
         if listed.returncode != 0 or b"cannot be preloaded" in listed.stderr:
@@ -36,7 +37,7 @@ class Steps:
         return {"LD_PRELOAD": str(self.library), "STEPS_UNDER": str(self.under), **values}
 
     def recorded(self, words, *, saves=False):
-        """All steps of an undisturbed run; with `saves` the content of each file at each sync is in `saved`/NUMBER."""
+        """All steps of an undisturbed run; with `saves` the content of each file at each sync is in `saved`/NUMBER, and a journal's tail before each write."""
         self.log.unlink(missing_ok=True)
         options = {"log": self.log}
         if saves:
@@ -68,4 +69,4 @@ class Steps:
 
     def run(self, *words, **options):
         with open(self.stdin, "rb") as stdin:
-            return run(*words, stdin=stdin, **options)
+            return run(*words, stdin=stdin, preexec_fn=self.limit, **options)

@@ -1,8 +1,9 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
+
+#include "shale/flow/feistel_lanes.hpp"
 
 namespace shale {
 
@@ -15,7 +16,7 @@ namespace shale {
 /// arbitrary finite domains").
 class Permutation {
  public:
-  static constexpr unsigned kRounds = 10;
+  static constexpr unsigned kRounds = FeistelNetwork::kRounds;
 
   Permutation(std::uint64_t n, std::uint64_t seed);
 
@@ -24,20 +25,21 @@ class Permutation {
   [[nodiscard]] std::uint64_t at(std::uint64_t i) const;
   /// The position of sample j: inverse(at(i)) == i.
   [[nodiscard]] std::uint64_t inverse(std::uint64_t j) const;
-  /// Replaces each of many positions by its sample, or each sample by its position: several times
+  /// Replaces each of many positions by its sample, or each sample by its position: many times
   /// as fast as one by one.
   void at_each(std::span<std::uint64_t> positions) const;
   void inverse_each(std::span<std::uint64_t> samples) const;
+  /// The same with certain instructions, which this machine has: for tests.
+  void at_each(std::span<std::uint64_t> positions, LaneLevel level) const;
+  void inverse_each(std::span<std::uint64_t> samples, LaneLevel level) const;
 
  private:
   [[nodiscard]] std::uint64_t round(std::uint64_t half, unsigned index) const;
-  template <bool kIsInverse>
-  void walk_each(std::span<std::uint64_t> values) const;
+  using Through = void (*)(const FeistelNetwork& network, std::span<std::uint64_t> values);
+  void walk_each(std::span<std::uint64_t> values, Through through) const;
 
   std::uint64_t n_;
-  unsigned half_bits_;
-  std::uint64_t half_mask_;
-  std::array<std::uint64_t, kRounds> keys_;
+  FeistelNetwork network_;
 };
 
 }  // namespace shale

@@ -4,11 +4,14 @@
 
 namespace shale {
 
+/// The factors of mix, for those who compute it in vector registers.
+inline constexpr std::uint64_t kMixFirst = 0xbf58476d1ce4e5b9U, kMixSecond = 0x94d049bb133111ebU;
+
 /// The output function of SplitMix64 (Steele, Lea and Flood 2014): a bijection on 64-bit words, and
 /// a good mixer of them.
 [[nodiscard]] constexpr std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+  x = (x ^ (x >> 30)) * kMixFirst;
+  x = (x ^ (x >> 27)) * kMixSecond;
   return x ^ (x >> 31);
 }
 

@@ -1,10 +1,16 @@
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "shale/base/error.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/data/shard_index.hpp"
+#include "shale/format/format.hpp"
 
 namespace shale {
 
@@ -13,6 +19,18 @@ namespace shale {
 /// and for a tensor of more than 63 axes; for samples without fields.
 [[nodiscard]] ShardLayout column_files_layout(const Schema& schema, std::string_view kind,
                                               std::string_view suffix);
+
+/// What a file begins with, for so many rows: of the same size for any number.
+using ColumnHeader = std::vector<std::byte> (*)(const Field&, std::uint64_t rows);
+
+/// Writes files that are a header and the rows of a field; the header once more when the number of
+/// rows is known. `files` and `schema` must outlive it.
+[[nodiscard]] std::unique_ptr<ShardWriter> create_column_files(std::span<OutputFile> files,
+                                                               const Schema& schema,
+                                                               ColumnHeader header);
+
+/// The error of a writer of such files that is given rows after it was closed.
+[[nodiscard]] Error rows_after_close(const std::string& path);
 
 /// The error for an index of samples that belongs to a file of rows; `kind` is "an npy file".
 [[nodiscard]] Error index_has_no_fixed_rows(std::string_view kind);

@@ -81,6 +81,8 @@ class ShardWriter {
   virtual ClosedShard close() = 0;
 };
 
+using RowSink = std::function<void(const IndexRow&)>;
+
 /// One shard to be scanned.
 struct ShardInput {
   std::span<const InputFile> files;  ///< in the order of ShardLayout::file_suffixes
@@ -92,6 +94,51 @@ struct ShardInput {
   std::uint64_t samples = 0;
   std::span<const std::uint64_t> bases = {};
   WalkProgress progress = {};
+};
+
+/// Where a walk through the samples of a shard is: in front of this row, whose sample begins at
+/// this byte of the shard's only file.
+struct ScanPoint {
+  std::uint64_t row = 0, offset = 0;
+  friend bool operator==(const ScanPoint&, const ScanPoint&) = default;
+};
+
+/// A part of a walk: the samples that begin in front of byte `end`.
+struct ScanPart {
+  ScanPoint begin;
+  std::uint64_t end;
+  ViewBytes view = {};  ///< what reads the file, where the caller reads it anyway; null: the scan
+};
+
+/// How far a part of a walk got.
+struct ScannedPart {
+  ScanPoint end;         ///< where the next part begins
+  bool is_lost = false;  ///< a finding said why nothing behind `end` can be walked
+};
+
+/// The rows [begin, end) of a shard, for one of several threads that scan it.
+struct ScanRows {
+  std::uint64_t begin, end;
+  ViewBytes view = {};  ///< what reads the file, where the caller reads it anyway
+};
+
+/// scan() of a shard of shale's own by several threads, which says only whether the shard is as
+/// shale writes it, so that scan() would find nothing; where it is not, scan() has to be asked what
+/// is wrong. It refers to the files of its shard.
+struct SplitScan {
+  std::uint64_t samples = 0;  ///< that the container has
+  /// Where the bytes of rows lie column by column: rows of a part, at least. 0: in the order of the
+  /// rows, about, and parts are found by first_at().
+  std::uint64_t rows_at_once = 0;
+  /// A row whose bytes begin at this byte or behind it, as far as that can be said; nullopt: the
+  /// shard is not as shale writes it. Not thread-safe. Errors: Code::io.
+  std::function<std::optional<ScanPoint>(std::uint64_t byte)> first_at = {};
+  /// Null: there are only whole scans of this shard. Hands out the rows as scan() does, and returns
+  /// true if there is nothing to find in them; if not, what was handed out means nothing.
+  /// Thread-safe. Errors: Code::io; Code::damaged; those that the sink and the progress throw.
+  std::function<bool(const ShardInput&, const ScanRows&, const RowSink&)> scan = {};
+  /// After parts that have every row once: whether nothing else is in the container.
+  std::function<bool()> is_complete = {};
 };
 
 /// What a file that another tool wrote holds, found out from all of its samples.
@@ -118,8 +165,6 @@ struct UnpackRequest {
   std::optional<Dialect> dialect = {};  ///< as for survey()
   WalkProgress progress = {};  ///< bytes written and to be written: 0 and 0 until they are known
 };
-
-using RowSink = std::function<void(const IndexRow&)>;
 
 /// What came of asking a container's own library about a shard.
 struct LibraryReading {
@@ -204,6 +249,15 @@ struct Format {
   /// kMissing for its offset. What is wrong goes to the sink; it returns early where nothing after
   /// the damage can be trusted. Memory: at most the files' size + 64 MiB, whatever they hold.
   void (*scan)(const ShardInput&, const OptionSet&, const RowSink&, const FindingSink&) = nullptr;
+  /// scan() of a part of a shard of shale's own, which has one file. The parts of a shard, each
+  /// begun where the one before it ended, hand out what scan() does. A part that begins anywhere
+  /// else says nothing about the shard. Null: there are only whole scans. Memory and errors: as
+  /// scan().
+  ScannedPart (*scan_part)(const ShardInput&, const ScanPart&, const RowSink&,
+                           const FindingSink&) = nullptr;
+  /// For shards of shale's own whose parts depend on one another (a tree, columns). Null: none has
+  /// parts. Errors: Code::io.
+  SplitScan (*split_scan)(const ShardInput&) = nullptr;
   /// A scan of a shard of shale's own in which the container's own library opens the file and reads
   /// every value, in a child process with limits: rows with checksums, and findings, as scan()
   /// hands them out; the library's refusal, or its death, is a finding. `ask` is called at least

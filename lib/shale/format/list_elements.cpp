@@ -112,12 +112,16 @@ std::span<const FieldPlace> elements_of_field(std::span<const FieldPlace> elemen
   return elements.subspan(first, count_of(field));
 }
 
-ElementScan::ElementScan(const Format& format, const ShardInput& input)
+ElementScan::ElementScan(const Format& format, const ShardInput& input, const ViewBytes& view)
     : format_(format),
       schema_(input.schema),
       layout_(input.layout),
       reads_payload_(input.reads_payload) {
   if (!layout_.has_elements) return;
+  if (view) {
+    views_.push_back(view);
+    return;
+  }
   windows_.reserve(input.files.size());
   for (const InputFile& file : input.files) {
     WindowReader& window =

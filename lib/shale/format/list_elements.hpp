@@ -45,8 +45,8 @@ void locate_elements(IndexRow& row, const Schema& schema, const Format& format,
 /// out.
 class ElementScan {
  public:
-  /// Everything is borrowed.
-  ElementScan(const Format& format, const ShardInput& input);
+  /// Everything is borrowed. `view`, if there is one, reads the shard's only file.
+  ElementScan(const Format& format, const ShardInput& input, const ViewBytes& view = {});
   /// Nothing to do for layouts without an element list.
   void locate(IndexRow& row);
 

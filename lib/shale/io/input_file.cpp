@@ -49,9 +49,7 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
       .at(path_);
 }
 
-InputFile::~InputFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
+InputFile::~InputFile() { close(); }
 
 InputFile::InputFile(InputFile&& other) noexcept
     : path_(std::move(other.path_)),
@@ -63,6 +61,10 @@ InputFile& InputFile::operator=(InputFile&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
   std::swap(size_, other.size_);
   return *this;
+}
+
+void InputFile::close() {
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
 }
 
 std::uint64_t InputFile::size_now() const {
@@ -78,6 +80,7 @@ void InputFile::read_exact(std::uint64_t offset, std::span<std::byte> into) cons
 }
 
 std::uint64_t InputFile::read_some(std::uint64_t offset, std::span<std::byte> into) const {
+  if (descriptor_ < 0) return InputFile(path_).read_some(offset, into);
   // An offset out of a hostile header may not fit the kernel's signed type; no file reaches that
   // far.
   constexpr auto kLastOffset = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());

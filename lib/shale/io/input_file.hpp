@@ -31,7 +31,11 @@ class InputFile {
   [[nodiscard]] const std::string& path() const { return path_; }
   /// The last part of the path.
   [[nodiscard]] std::string name() const { return path_.substr(path_.rfind('/') + 1); }
+  /// -1 after close().
   [[nodiscard]] int descriptor() const { return descriptor_; }
+  /// Gives the descriptor back, for whoever has more files than may be open: from now on each read
+  /// opens the file for itself, and advice to the kernel has no effect.
+  void close();
   /// Bytes when it was opened.
   [[nodiscard]] std::uint64_t size() const { return size_; }
   /// Bytes at this moment, for files that others write to. Errors: Code::io.

@@ -32,9 +32,8 @@ static_assert(kBlockBytes % kHashStep == 0);
 constexpr std::uint64_t kLargestBuffer = std::uint64_t{1} << 30;
 
 /// Takes O_DIRECT off a descriptor while it lives, for accesses that are not aligned.
-/// Coherent: pages that a buffered access leaves in the cache lie below the first byte that a later
-/// direct write touches, and each byte is written directly at most once, before its page is first
-/// read.
+/// Coherent: a direct write puts pages that a buffered access left in the cache on the disk first,
+/// and drops them.
 class BufferedForNow {
  public:
   BufferedForNow(int descriptor, bool is_direct) : descriptor_(descriptor), is_direct_(is_direct) {
@@ -106,8 +105,10 @@ struct OutputFile::Impl {
   void require_appended(std::uint64_t offset, std::uint64_t count) const;
   void read_range(std::uint64_t offset, std::span<std::byte> into);
   void hash_again(std::uint64_t begin, std::uint64_t end);
+  std::uint64_t flush();
   std::uint64_t sync();
   FileSummary finish();
+  void make_durable(std::uint64_t bytes);
 
   [[nodiscard]] std::uint64_t size() const { return buffer_offset + filled; }
   [[nodiscard]] std::byte* buffer(std::uint32_t slot) const {
@@ -123,6 +124,7 @@ struct OutputFile::Impl {
   const Options options;
   int descriptor = -1;
   bool is_direct = false;
+  bool was_full = false;  // a buffer
   bool is_broken =
       false;  // a write failed, or the file is finished: nothing more may be asked of it
   // One piece for all buffers; pages are not there before they are first filled.
@@ -154,14 +156,15 @@ void OutputFile::Impl::prepare() {
         .at(path);
   }
   buffers = memory.require(options.buffers * options.buffer_bytes);
-  go_direct();
+  if (options.io == IoMode::direct) go_direct();
   // Blocks are read back only to be hashed again: without this, 1 MiB drags the device's whole
   // read-ahead (8 MiB on some machines) into the page cache.
   (void)::posix_fadvise(descriptor, 0, 0, POSIX_FADV_RANDOM);
 }
 
+// Not before a buffer is full, unless it was asked for: a small file takes fewer calls, and waits
+// for the disk only once.
 void OutputFile::Impl::go_direct() {
-  if (options.io == IoMode::buffered) return;
   is_direct = set_direct(descriptor);
   if (is_direct || options.io != IoMode::direct) return;
   const int error = errno;
@@ -204,6 +207,7 @@ void OutputFile::Impl::hash_pending() {
 }
 
 void OutputFile::Impl::start_write() {
+  if (options.io == IoMode::automatic && !std::exchange(was_full, true)) go_direct();
   const Bytes bytes(buffer(current), filled);
   const std::uint64_t offset = buffer_offset;
   if (!background && options.buffers > 1) background.emplace(options.buffers);
@@ -331,13 +335,18 @@ void OutputFile::Impl::hash_again(std::uint64_t begin, std::uint64_t end) {
 }
 
 // A buffer that is not full stays one: its bytes are written again with the rest of it.
-std::uint64_t OutputFile::Impl::sync() {
+std::uint64_t OutputFile::Impl::flush() {
   require_usable();
   wait_for_all();
   if (!is_direct && filled > 0) write_now({buffer(current), filled}, buffer_offset);
+  return is_direct ? buffer_offset : size();
+}
+
+std::uint64_t OutputFile::Impl::sync() {
+  const std::uint64_t written = flush();
   if (uninterrupted([&] { return ::fdatasync(descriptor); }) != 0)
     throw write_error(descriptor, path, 0, size(), errno);
-  return is_direct ? buffer_offset : size();
+  return written;
 }
 
 FileSummary OutputFile::Impl::finish() {
@@ -357,17 +366,17 @@ FileSummary OutputFile::Impl::finish() {
     const int error = errno;
     throw because_of_room(Error(Code::io, "cannot be truncated to {} bytes", bytes), path, error);
   }
-  // Never a second time after an error: see retried().
-  if (uninterrupted([&] { return ::fdatasync(descriptor); }) != 0) {
-    throw write_error(descriptor, path, 0, bytes, errno);
-  }
-  if (::close(std::exchange(descriptor, -1)) != 0 && errno != EINTR) {
-    const int error = errno;
-    throw because_of_room(Error(Code::io, "cannot write the last bytes on close"), path, error);
-  }
+  make_durable(bytes);
   if (bytes % kBlockBytes != 0) blocks.push_back(hasher.digest());
   if (lacks_hashes) return {.bytes = bytes, .blocks = {}, .hash = {}};
   return {.bytes = bytes, .blocks = blocks, .hash = hash_of_blocks(blocks)};
+}
+
+void OutputFile::Impl::make_durable(std::uint64_t bytes) {
+  FileSyncs alone;
+  FileSyncs& syncs = options.syncs != nullptr ? *options.syncs : alone;
+  syncs.add(std::exchange(descriptor, -1), path, bytes);
+  if (&syncs == &alone) alone.sync();
 }
 
 OutputFile::OutputFile(const std::string& path, const Options& options)
@@ -438,6 +447,8 @@ void OutputFile::read_back(std::uint64_t offset, std::span<std::byte> into) {
 }
 
 std::uint64_t OutputFile::sync() { return impl_->sync(); }
+
+std::uint64_t OutputFile::flush() { return impl_->flush(); }
 
 FileSummary OutputFile::finish() { return impl_->finish(); }
 

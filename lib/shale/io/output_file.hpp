@@ -7,12 +7,13 @@
 
 #include "shale/base/bytes.hpp"
 #include "shale/base/checksum.hpp"
+#include "shale/io/file_syncs.hpp"
 
 namespace shale {
 
 /// How written bytes reach the disk: `direct` goes past the page cache (O_DIRECT) and fails where
 /// the file system refuses, `buffered` goes through it, `automatic` is direct where it works and
-/// buffered elsewhere.
+/// the file is larger than a buffer, and buffered elsewhere.
 enum class IoMode { automatic, direct, buffered };
 
 /// Files are hashed by blocks of this size (docs/index.md, block lists). The last block of a
@@ -41,6 +42,8 @@ class OutputFile {
     std::uint64_t buffer_bytes =
         4 << 20;  ///< a multiple of 1 MiB for data files; at least 4 KiB, a multiple of it
     std::uint32_t buffers = 3;  ///< at least 1; 1 means that every write is waited for
+    /// finish() leaves the file here instead of making it durable. Outlives it.
+    FileSyncs* syncs = nullptr;
   };
 
   /// Creates the file. Errors: Code::io, also if anything, a link included, has that name.
@@ -73,8 +76,11 @@ class OutputFile {
   /// Makes what was appended durable, as far as it has left the buffers, and says how far that is:
   /// of a buffered file all of it. More may be appended. Errors: Code::io.
   [[nodiscard]] std::uint64_t sync();
-  /// Writes the rest, truncates the file to size(), makes it durable (fdatasync) and closes it.
-  /// Call once.
+  /// The same without making it durable: a kill loses nothing of it, a power failure may. Errors:
+  /// Code::io.
+  [[nodiscard]] std::uint64_t flush();
+  /// Writes the rest, truncates the file to size(), makes it durable (fdatasync) and closes it, or
+  /// leaves both to Options::syncs. Call once.
   [[nodiscard]] FileSummary finish();
 
  private:

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "shale/io/folder_part.hpp"
+
 namespace shale {
 
 /// One regular file (or link to one) met on a walk. Names are raw bytes. The strings are valid
@@ -24,6 +26,7 @@ enum class PassedOver { hidden, special /**< a socket, FIFO or device */ };
 struct WalkOptions {
   bool keep_hidden = false;  ///< enter and report entries whose name begins with '.'
   /// Asked with a name before a size is fetched: false skips the stat, bytes is 0. Null: always.
+  /// Owns what it uses, and depends on the name alone: other threads may ask, too, and later.
   std::function<bool(std::string_view name)> wants_size;
   /// Called for each entry that is passed over, with the folder it is in as WalkedFile has it. May
   /// be null.
@@ -38,14 +41,34 @@ struct WalkCounts {
   std::uint64_t files = 0, directories = 0, hidden = 0, cut_loops = 0, other = 0;
 };
 
+/// What a walk with these options asks of a folder.
+[[nodiscard]] FolderQuestion question_of(const WalkOptions& options);
+
+/// What reads folders for a walk.
+class FolderReader {
+ public:
+  virtual ~FolderReader() = default;
+  /// The beginning of a folder. Its own thread: what it throws is what reading it threw.
+  [[nodiscard]] virtual FolderPart begin(const std::string& path, bool is_root,
+                                         const WalkOptions& options) = 0;
+  /// What comes behind a part that was not the last one.
+  [[nodiscard]] virtual FolderPart next(FolderPart before, const WalkOptions& options) = 0;
+  /// A folder that will be begun before long may be read now. False: not now.
+  virtual bool expect(const std::string& path, const WalkOptions& options) = 0;
+};
+
 /// Walks a folder, following links to files and folders; a link to a folder that is its own
-/// ancestor is not followed (counted). A broken link is an error. The order is unspecified: whoever
-/// needs one sorts. Calls `visit` on each file. Memory: the names of the folders still to be
-/// entered on each level; one descriptor, whatever the depth. Stats each wanted file once, and each
+/// ancestor is not followed (counted). A broken link is an error. The order is unspecified, but
+/// does not depend on the reader: whoever needs another one sorts. Calls `visit` on each file.
+/// Memory: the names of the folders still to be entered on each level, and a part of a folder; one
+/// descriptor, whatever the depth, and what the reader holds. Stats each wanted file once, and each
 /// link. Errors: Code::not_found if the root is missing; Code::io with the path of what could not
-/// be read (a path longer than the system's PATH_MAX, 4096 bytes, included).
+/// be read (a path longer than the system's PATH_MAX, 4096 bytes, included): the first one in the
+/// order of the walk.
 WalkCounts walk_folder(const std::string& root, const WalkOptions& options,
                        const std::function<void(const WalkedFile&)>& visit);
+WalkCounts walk_folder(const std::string& root, const WalkOptions& options,
+                       const std::function<void(const WalkedFile&)>& visit, FolderReader& reader);
 
 /// One entry of the root itself.
 struct FolderEntry {

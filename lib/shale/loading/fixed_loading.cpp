@@ -96,20 +96,21 @@ void locate_fixed_rows(std::span<LocatedSample* const> samples, const std::vecto
 }
 
 ColumnPlace fixed_column_named(std::string_view name, const Schema& schema) {
-  std::string names;
-  for (std::size_t i = 0; i < schema.fields.size(); ++i) {
-    const Field& field = schema.fields[i];
-    if (is_located(field.kind)) continue;
-    const DType dtype = dtype_of_column(field);
-    if (field.name == name) return {dtype.descr(), 0, dtype.item_bytes(), i};
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", printable(field.name));
+  const std::optional<std::size_t> found = schema.find(name);
+  if (found && !is_located(schema.fields[*found].kind)) {
+    const DType dtype = dtype_of_column(schema.fields[*found]);
+    return {dtype.descr(), 0, dtype.item_bytes(), *found};
   }
-  Error error = schema.find(name)
-                    ? Error(Code::not_found,
-                            "field '{}' is a tensor, not a column: its values are "
-                            "read sample by sample",
-                            printable(name))
-                    : Error(Code::not_found, "the shards have no column '{}'", printable(name));
+  std::string names;
+  for (const Field& field : schema.fields) {
+    if (!is_located(field.kind))
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", printable(field.name));
+  }
+  Error error = found ? Error(Code::not_found,
+                              "field '{}' is a tensor, not a column: its values are "
+                              "read sample by sample",
+                              printable(name))
+                      : Error(Code::not_found, "the shards have no column '{}'", printable(name));
   throw error.hint(names.empty() ? "there are no integers or reals, which are columns"
                                  : "the columns are " + names);
 }

@@ -246,6 +246,8 @@ std::string Loader::shard_name_of(std::uint64_t row) const {
   return state().facts_of(shard_of(row)).name;
 }
 
+ManifestShard Loader::shard_facts(std::uint64_t number) const { return state().facts_of(number); }
+
 std::string Loader::key_of(std::uint64_t row) const {
   if (!manifest().layout.has_keys) return std::to_string(row);
   const std::vector<LocatedSample> sample = locate({&row, 1});

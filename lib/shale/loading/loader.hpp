@@ -26,10 +26,10 @@ class LoaderState;
 /// Random access to the samples of a dataset, by the index, with pread alone: nothing is created,
 /// locked, mapped or unlinked, whatever is read. Memory: 32 bytes per shard; indexes stay on the
 /// disk. Where rows are fixed there is none: places are computed. At most 64 descriptors, whatever
-/// the number of shards: the least recently used are closed; or those of one shard, if it has more
-/// than 55 files. To verify fixed rows: 16 bytes for each MiB of the open shards besides.
-/// Thread-safe. After a fork the child opens its own files; a handle may be used on both sides.
-/// Files that are replaced, removed or written to while it is open are an error of the first
+/// the number of shards: the least recently used are closed; files of a shard that has more than 55
+/// are opened for each read. To verify fixed rows: 16 bytes for each MiB of the open shards
+/// besides. Thread-safe. After a fork the child opens its own files; a handle may be used on both
+/// sides. Files that are replaced, removed or written to while it is open are an error of the first
 /// locate, fetch or read_column that ends after that: Code::mismatch. It costs one stat a call.
 class Loader {
  public:
@@ -49,6 +49,14 @@ class Loader {
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
   /// The name of the shard that a row lies in. Errors: Code::not_found; Code::damaged; Code::io.
   [[nodiscard]] std::string shard_name_of(std::uint64_t row) const;
+  [[nodiscard]] std::uint64_t shard_count() const { return outline_.shards.size(); }
+  /// Its first row over the dataset, and how many rows it has.
+  [[nodiscard]] const ShardLine& shard_line(std::uint64_t number) const {
+    return outline_.shards[number];
+  }
+  /// What the manifest says of a shard, whose files are not opened. Errors: Code::mismatch if the
+  /// manifest is another one than it was; Code::damaged; Code::io.
+  [[nodiscard]] ManifestShard shard_facts(std::uint64_t number) const;
 
   /// The key of a row. Errors: same as locate and fetch.
   [[nodiscard]] std::string key_of(std::uint64_t row) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <exception>
 #include <iterator>
 #include <utility>
@@ -20,6 +21,8 @@ namespace {
 
 // How many batches are read at the same time, by as many threads: a ring has a descriptor.
 constexpr std::size_t kMostContexts = 3;
+// Of a shard that has more files than may be open.
+constexpr std::size_t kFilesAtOnce = 32, kMostClosedShards = 4;
 // Besides shards: the manifest, an index in memory, a second look past the cache, rings, and rings
 // that came along with a fork.
 constexpr std::size_t kOtherDescriptors = 3 + 2 * kMostContexts;
@@ -75,11 +78,13 @@ LoaderState::LoaderState(const Setting& setting)
     : setting_(setting), process_(::getpid()), stamp_(setting.stamp) {
   const Manifest& manifest = setting.outline.manifest;
   const std::size_t indexes = manifest.layout.rows.has_index() ? 1 : 0;
-  const std::size_t descriptors_a_shard =
+  std::size_t descriptors_a_shard =
       indexes + std::max<std::size_t>(1, manifest.layout.file_suffixes.size());
-  most_shards_ =
-      std::max<std::size_t>(1, (kMostDescriptors - kOtherDescriptors) / descriptors_a_shard);
-  // A shard of very many files needs more than that alone.
+  constexpr std::size_t kOfShards = kMostDescriptors - kOtherDescriptors;
+  keeps_files_open_ = descriptors_a_shard <= kOfShards;
+  if (!keeps_files_open_) descriptors_a_shard = indexes + 1;
+  most_shards_ = keeps_files_open_ ? std::max<std::size_t>(1, kOfShards / descriptors_a_shard)
+                                   : kMostClosedShards;
   tracked_ = std::vector<TrackedDescriptor>(kOtherDescriptors + most_shards_ * descriptors_a_shard);
   is_proved_.resize(setting.outline.shards.size());
   listed_stamps_.resize(setting.file_states.size());
@@ -89,6 +94,46 @@ LoaderState::LoaderState(const Setting& setting)
 }
 
 void LoaderState::read(std::span<const Extent> extents, bool is_direct) {
+  if (keeps_files_open_) return read_open(extents, is_direct);
+  read_closed(extents);
+}
+
+// Some files after the others, one thread at a time.
+void LoaderState::read_closed(std::span<const Extent> extents) {
+  const std::lock_guard lock(closed_reads_);
+  try {
+    while (!extents.empty()) extents = extents.subspan(read_some_files(extents));
+  } catch (const Error&) {
+    refuse_changes();  // a set that was replaced or removed is the cause that counts
+    throw;
+  }
+  // The files that were open belonged to this manifest, which those opened now need not.
+  refuse_changes();
+}
+
+// As many of the first extents as so many files have; returns how many those are.
+std::size_t LoaderState::read_some_files(std::span<const Extent> extents) {
+  std::deque<InputFile> files;
+  std::vector<Extent> some;
+  some.reserve(extents.size());
+  bool is_direct = setting_.cache == CachePolicy::direct;
+  const InputFile* file = nullptr;
+  for (const Extent& extent : extents) {
+    if (extent.file != file) {
+      if (files.size() == kFilesAtOnce) break;
+      files.emplace_back(extent.file->path());
+      files.back().expect_random_reads();
+      is_direct = is_direct && files.back().go_direct();
+      file = extent.file;
+    }
+    some.push_back(extent);
+    some.back().file = &files.back();
+  }
+  read_open(some, is_direct);
+  return some.size();
+}
+
+void LoaderState::read_open(std::span<const Extent> extents, bool is_direct) {
   const bool is_proved =
       std::ranges::any_of(extents, [](const Extent& extent) { return !extent.blocks.empty(); });
   if (is_proved) {
@@ -217,8 +262,8 @@ ManifestShard LoaderState::facts_of(std::uint64_t number) {
 }
 
 std::unique_ptr<const OpenShard> LoaderState::open(std::uint64_t number) {
-  auto shard = std::make_unique<OpenShard>(
-      OpenShard{ShardReader(setting_.paths, setting_.outline.manifest, facts_of(number))});
+  auto shard = std::make_unique<OpenShard>(OpenShard{
+      ShardReader(setting_.paths, setting_.outline.manifest, facts_of(number), keeps_files_open_)});
   bool is_proved = !setting_.proves_indexes || !setting_.held_shards.empty();
   {
     const std::lock_guard lock(mutex_);

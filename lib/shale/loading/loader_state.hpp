@@ -119,6 +119,9 @@ class LoaderState {
   void open_entry(Entry& entry, Lock& lock);
   [[nodiscard]] std::unique_ptr<const OpenShard> open(std::uint64_t number);
   void prepare(OpenShard& shard, bool is_proved) const;
+  void read_open(std::span<const Extent> extents, bool is_direct);
+  void read_closed(std::span<const Extent> extents);
+  std::size_t read_some_files(std::span<const Extent> extents);
   void refuse_other_manifest();
   [[nodiscard]] std::optional<ManifestOutline> outline_appended_to(const InputFile& manifest) const;
   void refuse_other_file();
@@ -132,8 +135,9 @@ class LoaderState {
   Setting setting_;
   pid_t process_;
   std::size_t most_shards_;
+  bool keeps_files_open_;  // else a shard has too many: they are opened for each read
   bool keeps_index_cached_;
-  std::mutex mutex_;
+  std::mutex mutex_, closed_reads_;
   std::condition_variable shard_is_free_, context_is_free_;
   std::optional<InputFile> manifest_;
   std::optional<ManifestOutline> appended_;  // of manifest_, if it is not the one that was opened

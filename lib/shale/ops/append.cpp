@@ -471,7 +471,7 @@ ConvertReport append_into(const ConvertRequest& asked, const Events& events) {
     const bool has_listing = !appending->left.journal.head.empty() && work.holds_listing();
     open_appended(*appending, has_listing, events);
     // Another run that has written nothing is in nobody's way, but its list is.
-    if (has_listing && appending->left.journal.lines == 0 &&
+    if (has_listing && !appending->left.journal.holds_lines() &&
         !is_head_of(appending->left, appending->head)) {
       appending->source.reset();
       open_appended(*appending, false, events);
@@ -504,7 +504,7 @@ ConvertReport append_into(const ConvertRequest& asked, const Events& events) {
 
 bool holds_unfinished_append(const std::string& dataset) try {
   const JournalSummary left = WorkFolder::run_left_in(dataset);
-  return left.lines > 0 && left.head.find(kAppendedTo) != std::string::npos;
+  return left.holds_lines() && left.head.find(kAppendedTo) != std::string::npos;
 } catch (const Error&) {
   return false;  // there is nothing to go on with
 }

@@ -165,7 +165,7 @@ ShardSetWriter::Options Conversion::writer_options(ShardSetWriter::Options optio
   options.memory_bytes = request_.memory_bytes;
   options.keys_are_unique = source_.info().keys_are_unique;
   options.continues = continues;
-  options.state = [this] { return state_line(state()); };
+  options.state = [this](bool is_durable) { return state_line(state(is_durable)); };
   options.stop_if_asked = [this] { events_.stop_if_asked(); };
   return options;
 }
@@ -189,10 +189,10 @@ void Conversion::show_earlier_skips() {
   });
 }
 
-RunState Conversion::state() {
+RunState Conversion::state(bool is_durable) {
   RunState state = state_;
-  state.skipped_list = skipped_list_.sync();
-  state.images_list = images_list_.sync();
+  state.skipped_list = is_durable ? skipped_list_.sync() : skipped_list_.flush();
+  state.images_list = is_durable ? images_list_.sync() : images_list_.flush();
   return state;
 }
 

@@ -75,7 +75,7 @@ class Conversion {
   void prove_stream() const;
   void take_totals(Manifest& manifest) const;
   void refuse_too_many_bad() const;
-  [[nodiscard]] RunState state();
+  [[nodiscard]] RunState state(bool is_durable);
   void commit(const EncodedSample& sample);
   void take_changes(const EncodedSample& sample);
   void report_image(const EncodedSample& sample);

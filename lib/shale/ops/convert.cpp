@@ -201,7 +201,7 @@ OpenedInput open_or_continue(const ConvertRequest& request, const TakenOutput& o
   const UnfinishedRun& left = output.left;
   const bool has_listing = asks_to_continue(request, left) && output.work.holds_listing();
   OpenedInput input = open_by_listing(request, output, format, has_listing, events);
-  const bool is_refused = left.journal.lines > 0 && !request.overwrite;
+  const bool is_refused = left.journal.holds_lines() && !request.overwrite;
   if (!has_listing || is_refused || is_head_of(left, input.head)) return input;
   input.source.reset();
   return open_for(request, output, format, false, events);

@@ -75,7 +75,7 @@ class DuplicateFinder {
   ExternalSorter rows_with_equal_checksums() {
     ExternalSorter checksums = new_sorter();
     for_each_shard_of(manifest_, search_, [&](const ShardReader& shard, std::uint64_t first_row) {
-      const std::uint64_t position = shard.columns().place_position(field_);
+      const std::uint64_t position = shard.columns().position_of(field_);
       IndexReader index = shard.open_index();
       for (std::uint64_t row = 0; row < index.rows(); ++row) {
         if (row % kPlacesBetweenStops == 0) events_.stop_if_asked();

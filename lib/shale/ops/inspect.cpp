@@ -115,15 +115,9 @@ DatasetInfo inspect(const DatasetRequest& request, const Events& events) {
   info.is_indexed = opened.temporary_index == nullptr;
   info.manifest = opened.manifest;
   info.notes = opened.notes;
-  for (const ManifestShard& shard : opened.shards) {
-    events.stop_if_asked();
-    const auto count = [&](const ManifestFile& file) {
-      info.file_bytes += file.bytes;
-      info.largest_file = std::max(info.largest_file, file.bytes);
-    };
-    for (const ManifestFile& file : shard.files) count(file);
-    for (const ManifestFile* list : shard.lists()) count(*list);
-  }
+  const ShardLineBytes bytes = opened.shards.bytes();
+  info.file_bytes = bytes.data + bytes.lists;
+  info.largest_file = bytes.largest;
   events.stop_if_asked();
   return info;
 }

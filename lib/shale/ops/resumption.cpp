@@ -1,6 +1,9 @@
 #include "shale/ops/resumption.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "shale/arrays/array_columns.hpp"
 #include "shale/base/printable.hpp"
@@ -9,6 +12,7 @@
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/io/file_stamp.hpp"
 #include "shale/io/file_summary.hpp"
+#include "shale/io/path_facts.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/sources/archive_tree.hpp"
@@ -65,6 +69,52 @@ void check_written_shards(const WorkFolder& work, const Events& events) {
   });
 }
 
+bool is_as_written(const std::string& folder, const ManifestFile& file) {
+  if (file.name.empty()) return true;
+  const std::string path = join_path(folder, file.name);
+  if (!stands(path)) return false;
+  const InputFile opened(path);
+  if (opened.size() != file.bytes) return false;
+  // Pages that the kernel could not write are clean, and right, for as long as they are there.
+  opened.drop_cache(0, file.bytes);
+  return summarize_file(opened).hash == file.hash;
+}
+
+bool is_as_written(const std::string& folder, const ManifestShard& shard) {
+  const std::vector<const ManifestFile*> lists = shard.lists();
+  const auto is_whole = [&](const ManifestFile& file) { return is_as_written(folder, file); };
+  return std::ranges::all_of(shard.files, is_whole) &&
+         std::ranges::all_of(lists, [&](const ManifestFile* list) { return is_whole(*list); });
+}
+
+// Of lines of the tail those whose shards are there, up to the first that is not.
+void keep_whole(std::vector<std::string>& tail, const WorkFolder& work, const Events& events) {
+  for (auto line = tail.begin(); line != tail.end(); ++line) {
+    events.stop_if_asked();
+    if (is_as_written(work.path(), WorkFolder::parse_line(*line).shard)) continue;
+    tail.erase(line, tail.end());
+    return;
+  }
+}
+
+RunState state_of_lists(const WorkFolder& work, std::string_view line, std::uint64_t run) {
+  RunState state = state_from_line(line);
+  require_rows(join_path(work.path(), list_name(kSkippedName, run)), state.skipped_list);
+  require_rows(join_path(work.path(), list_name(kImagesName, run)), state.images_list);
+  return state;
+}
+
+// When the last shard was closed: of the tail, which goes if the lists do not fit it.
+RunState last_state(UnfinishedRun& left, const WorkFolder& work, std::uint64_t run) {
+  if (!left.journal.tail.empty()) try {
+      return state_of_lists(work, WorkFolder::parse_line(left.journal.tail.back()).state, run);
+    } catch (const Error& error) {
+      if (error.code() != Code::damaged) throw;
+      left.journal.tail.clear();
+    }
+  return left.journal.lines == 0 ? RunState{} : state_of_lists(work, work.last_state(), run);
+}
+
 std::string modified_text(std::int64_t ns) {
   return fmt::format("modified {}.{:09}", ns / 1'000'000'000, ns % 1'000'000'000);
 }
@@ -105,11 +155,10 @@ UnfinishedRun find_unfinished_run(const WorkFolder& work, const Events& events, 
   UnfinishedRun left;
   try {
     left.journal = work.previous_run();
-    if (left.journal.lines == 0) return left;
+    if (!left.journal.holds_lines()) return left;
     check_written_shards(work, events);
-    left.state = state_from_line(work.last_state());
-    require_rows(join_path(work.path(), list_name(kSkippedName, run)), left.state.skipped_list);
-    require_rows(join_path(work.path(), list_name(kImagesName, run)), left.state.images_list);
+    keep_whole(left.journal.tail, work, events);
+    left.state = last_state(left, work, run);
   } catch (const Error& error) {
     if (error.code() == Code::interrupted) throw;
     left.fault = error;

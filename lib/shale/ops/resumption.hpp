@@ -21,12 +21,13 @@ struct UnfinishedRun {
   std::optional<Error> fault = {};  ///< why nothing can go on with it
 
   /// True if it has something to lose: shards.
-  [[nodiscard]] bool is_worth_keeping() const { return fault || journal.lines > 0; }
+  [[nodiscard]] bool is_worth_keeping() const { return fault || journal.holds_lines(); }
 };
 
 /// Looks at the size of each file of each shard, and at the hashes of as many indexes as take a
-/// moment, the last ones first. `run`: same as for Conversion. Errors: Code::interrupted only; all
-/// else is the run's fault.
+/// moment, the last ones first. Of the journal's tail what is not as it was written is left out: a
+/// power failure may have taken it. `run`: same as for Conversion. Errors: Code::interrupted only;
+/// all else is the run's fault.
 [[nodiscard]] UnfinishedRun find_unfinished_run(const WorkFolder& work, const Events& events,
                                                 std::uint64_t run = 0);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "shale/sampling/bucket_shape.hpp"
 #include "shale/sampling/bucketed_rows.hpp"
 #include "shale/sampling/gathered_rows.hpp"
 
@@ -22,7 +23,8 @@ DrawPlan plan_drawn_rows(std::uint64_t row_bytes, std::uint64_t source_rows, std
                         .passes = 1,
                         .read_bytes = is_whole ? source_bytes : output_bytes,
                         .written_bytes = output_bytes,
-                        .scratch_bytes = 0};
+                        .scratch_bytes = 0,
+                        .output_bytes = output_bytes};
   if (output_bytes == 0 || row_bytes > memory_bytes / kMostBucketRowShare) return gather;
   const double gathering =
       (is_whole ? real(source_bytes) : seeking) + real(rows) * real(costs.slot);
@@ -30,11 +32,14 @@ DrawPlan plan_drawn_rows(std::uint64_t row_bytes, std::uint64_t source_rows, std
   const double dealing = real(source_bytes) + 2 * real(buckets.passes) * real(output_bytes) +
                          real(std::max(rows, source_rows)) * real(costs.step);
   if (gathering <= dealing) return gather;
+  // A row lies in a bucket with its slot, which of tiny rows is most of it.
+  const std::uint64_t dealt_bytes = buckets.passes * rows * (row_bytes + sizeof(BucketTag));
   return {.strategy = DrawStrategy::buckets,
           .passes = buckets.passes + 1,
-          .read_bytes = source_bytes + buckets.passes * output_bytes,
-          .written_bytes = (buckets.passes + 1) * output_bytes,
-          .scratch_bytes = buckets.scratch_bytes};
+          .read_bytes = source_bytes + dealt_bytes,
+          .written_bytes = dealt_bytes + output_bytes,
+          .scratch_bytes = buckets.scratch_bytes,
+          .output_bytes = output_bytes};
 }
 
 ScratchNeed scratch_of(const DrawPlan& plan, const Draw& draw) {

@@ -31,6 +31,14 @@ struct DrawPlan {
   std::uint64_t read_bytes = 0;     ///< about so many, scratch included
   std::uint64_t written_bytes = 0;  ///< the same; the output is part of it
   std::uint64_t scratch_bytes = 0;  ///< at most, at any moment
+  std::uint64_t output_bytes = 0;   ///< of rows; 0: not known here
+
+  /// How many times the bytes of the output are written, the output included.
+  [[nodiscard]] double write_amplification() const {
+    return output_bytes == 0
+               ? 1
+               : static_cast<double>(written_bytes) / static_cast<double>(output_bytes);
+  }
 };
 
 struct DrawLimits {

@@ -225,11 +225,17 @@ void CsvList::add(const std::vector<std::string>& fields) {
 }
 
 DurableRows CsvList::sync() {
-  if (file_ && file_->size() != durable_.bytes) {
-    durable_.bytes = file_->sync();
-    durable_.hash = hasher_.digest();
+  const DurableRows rows = flush();
+  if (file_ && rows.bytes != durable_bytes_) durable_bytes_ = file_->sync();
+  return rows;
+}
+
+DurableRows CsvList::flush() {
+  if (file_ && file_->size() != written_.bytes) {
+    written_.bytes = file_->flush();
+    written_.hash = hasher_.digest();
   }
-  return durable_;
+  return written_;
 }
 
 void CsvList::write_row(const std::vector<std::string>& fields) {

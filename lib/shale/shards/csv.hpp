@@ -51,6 +51,8 @@ class CsvList {
   /// Makes the rows that were added durable, but for the name of the file, and says what they are.
   /// Cheap if there are no new ones. Errors: Code::io.
   [[nodiscard]] DurableRows sync();
+  /// The same, but a power failure may lose them.
+  [[nodiscard]] DurableRows flush();
   /// Makes it durable. Nullopt, and no file, if it has no row.
   [[nodiscard]] std::optional<ManifestFile> finish();
 
@@ -62,7 +64,8 @@ class CsvList {
   std::vector<std::string> header_;
   std::optional<OutputFile> file_;
   Hasher128 hasher_;
-  DurableRows durable_;
+  DurableRows written_;
+  std::uint64_t durable_bytes_ = 0;
 };
 
 }  // namespace shale

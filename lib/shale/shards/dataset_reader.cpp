@@ -208,7 +208,8 @@ const Format& format_of(const Manifest& manifest) {
                         printable(manifest.generator)));
 }
 
-ShardReader::ShardReader(const DatasetPaths& paths, const Manifest& manifest, ManifestShard shard)
+ShardReader::ShardReader(const DatasetPaths& paths, const Manifest& manifest, ManifestShard shard,
+                         bool keeps_open)
     : shard_(std::move(shard)),
       schema_(&manifest.schema),
       layout_(&manifest.layout),
@@ -227,6 +228,7 @@ ShardReader::ShardReader(const DatasetPaths& paths, const Manifest& manifest, Ma
   }
   for (const ManifestFile& file : shard_.files) {
     files_.push_back(open_checked(paths.shards, file, kCopyFile));
+    if (!keeps_open) files_.back().close();
   }
 }
 
@@ -297,9 +299,13 @@ void prove_block_list(const DatasetPaths& paths, const ManifestShard& shard) {
     prove_file(open_checked(paths.lists, shard.blocks, kRebuildList), shard.blocks);
 }
 
+void prove_list(const DatasetPaths& paths, const ManifestFile& list,
+                const std::function<void(std::uint64_t bytes)>& progress) {
+  prove_file(open_checked(paths.lists, list, kCopyFile), list, progress);
+}
+
 void prove_other_files(const DatasetPaths& paths, const Manifest& manifest) {
-  for (const ManifestFile& file : manifest.files)
-    prove_file(open_checked(paths.lists, file, kCopyFile), file);
+  for (const ManifestFile& file : manifest.files) prove_list(paths, file);
 }
 
 void prove_value(Bytes value, const FieldPlace& place, const InputFile& file) {

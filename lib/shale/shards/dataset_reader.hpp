@@ -23,8 +23,10 @@ namespace shale {
 class ShardReader {
  public:
   /// The manifest outlives the reader. Errors: Code::not_found, Code::damaged if a file's size is
-  /// not the manifest's, or fixed rows would end outside of it; Code::io.
-  ShardReader(const DatasetPaths& paths, const Manifest& manifest, ManifestShard shard);
+  /// not the manifest's, or fixed rows would end outside of it; Code::io. `keeps_open`: else its
+  /// data files are opened for each read (InputFile::close).
+  ShardReader(const DatasetPaths& paths, const Manifest& manifest, ManifestShard shard,
+              bool keeps_open = true);
 
   [[nodiscard]] const ManifestShard& shard() const { return shard_; }
   [[nodiscard]] std::span<const InputFile> files() const { return files_; }
@@ -74,8 +76,11 @@ void prove_file(const InputFile& file, const ManifestFile& expected,
                 const std::function<void(std::uint64_t bytes)>& progress = {});
 /// The block list of a shard, if it has one. Errors: same as prove_file; Code::not_found.
 void prove_block_list(const DatasetPaths& paths, const ManifestShard& shard);
-/// What stands beside the shards: skipped.csv and the like. Errors: same as prove_file;
-/// Code::not_found.
+/// A list that stands beside the shards, such as skipped.csv. Errors: same as prove_file;
+/// Code::damaged, too, if it is missing.
+void prove_list(const DatasetPaths& paths, const ManifestFile& list,
+                const std::function<void(std::uint64_t bytes)>& progress = {});
+/// All of them. Errors: same as prove_list.
 void prove_other_files(const DatasetPaths& paths, const Manifest& manifest);
 
 /// Proves the checksum of a value that was read. Errors: Code::damaged with file and offset.

@@ -8,7 +8,7 @@
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kWindowBytes = 64 * 1024;
+constexpr std::uint64_t kIndexWindowBytes = 64 * 1024;
 constexpr std::string_view kU64 = "<u8", kU32 = "<u4";
 
 std::uint64_t descr_bytes(std::string_view descr) {
@@ -73,7 +73,7 @@ std::vector<std::byte> IndexColumns::header(std::uint64_t rows) const {
   return npy_header_bytes({.dtype = DType::packed(columns_), .shape = {rows}});
 }
 
-std::uint64_t IndexColumns::place_position(std::optional<std::size_t> field) const {
+std::uint64_t IndexColumns::position_of(std::optional<std::size_t> field) const {
   std::uint64_t position = 0;
   if (!field) return position;
   constexpr std::uint64_t kKeyHashBytes = 8, kCountBytes = 4, kFirstBytes = 8, kScalarBytes = 8;
@@ -204,7 +204,7 @@ WrittenIndex IndexWriter::finish() {
 }
 
 IndexReader::IndexReader(const InputFile& file, const IndexColumns& columns, std::uint64_t rows)
-    : rows_(rows), from_(IndexFile{&file, columns, WindowReader(file, kWindowBytes)}) {
+    : rows_(rows), from_(IndexFile{&file, columns, WindowReader(file, kIndexWindowBytes)}) {
   const std::vector<std::byte> expected = columns.header(rows);
   // Divided, not multiplied: the number of rows may come from a hostile file.
   const bool has_right_size = file.size() >= expected.size() &&

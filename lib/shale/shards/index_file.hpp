@@ -46,8 +46,13 @@ class IndexColumns {
     return header_bytes_ + rows * row_bytes_;
   }
 
-  /// Where the place of the key (nullopt), or of a located field, begins in the bytes of a row.
-  [[nodiscard]] std::uint64_t place_position(std::optional<std::size_t> field) const;
+  /// Where the place of the key (nullopt), or a field's place or number, begins in the bytes of a
+  /// row.
+  [[nodiscard]] std::uint64_t position_of(std::optional<std::size_t> field) const;
+
+  /// Where the place of the whole record begins in the bytes of a row, where there is one.
+  [[nodiscard]] std::uint64_t record_position() const { return row_bytes_ - 16; }
+  [[nodiscard]] bool has_whole_records() const { return has_whole_records_; }
 
   /// How the list of elements that stands beside such an index lies in bytes; nullopt: there is
   /// none.
@@ -58,7 +63,7 @@ class IndexColumns {
   void encode(const IndexRow& row, ByteWriter& into) const;
   /// `bytes` holds exactly row_bytes().
   [[nodiscard]] IndexRow decode(Bytes bytes) const;
-  /// Only one place of a row, by place_position().
+  /// Only one place of a row, by position_of().
   [[nodiscard]] FieldPlace decode_place_at(Bytes row, std::uint64_t position) const;
 
  private:
@@ -111,7 +116,7 @@ class IndexReader {
   [[nodiscard]] std::uint64_t rows() const { return rows_; }
   /// Errors: Code::damaged, Code::io; Code::bug if row >= rows().
   [[nodiscard]] IndexRow row(std::uint64_t row);
-  /// Only one place of a row, by IndexColumns::place_position: much cheaper than row(). Not where
+  /// Only one place of a row, by IndexColumns::position_of: much cheaper than row(). Not where
   /// rows are fixed.
   [[nodiscard]] FieldPlace place(std::uint64_t row, std::uint64_t position);
 

@@ -43,9 +43,10 @@ void prove_self_hash(const InputFile& file) {
 
 using LineVisitor = std::function<void(std::uint64_t offset, std::string_view line)>;
 
+constexpr std::uint64_t kWindowBytes = 1 << 20;
+
 // Hands out every line, without its end. Memory: a window, and the longest line, which is bounded.
 void for_each_line(const InputFile& file, std::uint64_t most_bytes, const LineVisitor& visit) {
-  constexpr std::uint64_t kWindowBytes = 1 << 20;
   std::string window;
   std::uint64_t window_offset = 0;
   for (std::uint64_t offset = 0; offset < file.size();) {
@@ -141,6 +142,17 @@ auto read_at(const std::string& path, Read read) {
     if (error.file().empty()) error.at(path);
     throw;
   }
+}
+
+ShardLineBytes sizes_of(const ManifestShard& shard) {
+  ShardLineBytes bytes{.data = 0, .lists = shard.list_bytes(), .largest = 0};
+  for (const ManifestFile* list : shard.lists())
+    bytes.largest = std::max(bytes.largest, list->bytes);
+  for (const ManifestFile& file : shard.files) {
+    bytes.data += file.bytes;
+    bytes.largest = std::max(bytes.largest, file.bytes);
+  }
+  return bytes;
 }
 
 std::string ending_of(const InputFile& file) {
@@ -331,6 +343,33 @@ std::uint64_t ShardList::holding(std::uint64_t row) const {
       lines.begin(), lines.end(), row,
       [](std::uint64_t wanted, const ShardLine& line) { return wanted < line.first_row; });
   return static_cast<std::uint64_t>(after - lines.begin()) - 1;
+}
+
+ShardLineBytes ShardList::bytes() const {
+  ShardLineBytes sum;
+  const auto add = [&](const ShardLineBytes& of_shard) {
+    sum.data += of_shard.data;
+    sum.lists += of_shard.lists;
+    sum.largest = std::max(sum.largest, of_shard.largest);
+  };
+  if (shards_) {
+    for (const ManifestShard& shard : *shards_) add(sizes_of(shard));
+    return sum;
+  }
+  std::string window;
+  std::uint64_t window_offset = 0;
+  for (std::uint64_t number = 0; number < size(); ++number) {
+    const ShardLine& line = outline_->shards[number];
+    if (line.offset + line.bytes > window_offset + window.size()) {
+      window_offset = line.offset;
+      window.resize(std::min(std::max(line.bytes, kWindowBytes), file_->size() - line.offset));
+      file_->read_exact(line.offset, std::as_writable_bytes(std::span(window)));
+    }
+    const auto of_line = bytes_of_plain_line(
+        std::string_view(window).substr(line.offset - window_offset, line.bytes));
+    add(of_line ? *of_line : sizes_of((*this)[number]));
+  }
+  return sum;
 }
 
 ManifestShard ShardList::operator[](std::uint64_t number) const {

@@ -12,6 +12,7 @@
 #include "shale/io/input_file.hpp"
 #include "shale/shards/manifest_json.hpp"
 #include "shale/shards/naming.hpp"
+#include "shale/shards/plain_shard_line.hpp"
 
 // dataset.json: the commit of a dataset, written last. docs/manifest.md gives every member. One
 // shard a line, so that a set of 10^5 shards is written and read as a stream; the last member is
@@ -96,6 +97,10 @@ class ShardList {
   [[nodiscard]] std::uint64_t holding(std::uint64_t row) const;
   /// Errors: same as read_shard_line.
   [[nodiscard]] ManifestShard operator[](std::uint64_t number) const;
+
+  /// The sizes of the files of all shards. A line as shale writes it is neither parsed nor checked;
+  /// errors of others: same as read_shard_line.
+  [[nodiscard]] ShardLineBytes bytes() const;
 
   /// The shard of a file of another tool, which has one; nullopt for another number of them.
   [[nodiscard]] std::optional<ManifestShard> only() const {

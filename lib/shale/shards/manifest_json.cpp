@@ -11,6 +11,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/shards/image_report_json.hpp"
+#include "shale/shards/plain_shard_line.hpp"
 
 namespace shale {
 namespace {
@@ -564,6 +565,7 @@ Manifest parse_manifest_head(std::string_view text, std::uint64_t most_bytes) {
 }
 
 std::string shard_line(const ManifestShard& shard) {
+  if (std::optional<std::string> line = plain_shard_line(shard)) return *std::move(line);
   const bool was_read = !shard.blocks.name.empty();
   Json json = {{"name", shard.name},
                {"samples", shard.digest.samples},
@@ -579,6 +581,10 @@ std::string shard_line(const ManifestShard& shard) {
 }
 
 ManifestShard parse_shard_line(std::string_view line, std::uint64_t most_bytes) {
+  // What is parsed takes no more than some times what is read.
+  if (line.size() <= most_bytes / 16) {
+    if (std::optional<ManifestShard> shard = parse_plain_shard_line(line)) return *std::move(shard);
+  }
   return parse_as("the line of a shard", line, most_bytes, shard_from_json);
 }
 

@@ -1,13 +1,17 @@
 #include "shale/shards/shard_set_writer.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
+
+#include <sys/resource.h>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/io/atomic_file.hpp"
+#include "shale/io/file_syncs.hpp"
 #include "shale/shards/index_file.hpp"
 #include "shale/shards/key_check.hpp"
 #include "shale/shards/naming.hpp"
@@ -19,6 +23,8 @@ namespace shale {
 namespace {
 
 constexpr std::uint64_t kLeastBufferBytes = 4 * 1024, kLeastDirectBytes = 16 * 1024;
+// Of shards that become durable together.
+constexpr std::uint64_t kMostUnsyncedBytes = 64 << 20;
 constexpr std::uint64_t kBuffers = 3, kIndexBufferBytes = 256 * 1024, kKeyCheckBytes = 4 << 20;
 
 // Data buffers of 1 to 4 MiB: three of 4 MiB keep this disk busy (bench/README.md), small budgets
@@ -38,6 +44,21 @@ std::vector<std::uint64_t> part_sizes(const Record& record) {
 ShardLayout layout_with(ShardLayout layout, const ShardSetWriter::Options& options) {
   layout.has_elements = layout.has_elements && options.lists_elements && options.writes_index;
   return layout;
+}
+
+// All files of a shard are open until it is closed. Said before anything is written, not by the
+// open that fails.
+void refuse_more_files_than_may_be_open(std::size_t files) {
+  constexpr std::uint64_t kOtherFiles = 24;
+  rlimit limit{};
+  const bool is_known = files > kOtherFiles && ::getrlimit(RLIMIT_NOFILE, &limit) == 0;
+  if (!is_known || files + kOtherFiles <= limit.rlim_cur) return;
+  throw Error(Code::limit, "a shard has {} files, one per column, and this process may open {}",
+              files, limit.rlim_cur)
+      .hint(
+          fmt::format("raise the limit to {} (ulimit -n), or choose a format that is one file per "
+                      "shard, such as hdf5",
+                      files + kOtherFiles));
 }
 
 // One shard under way: its files, and where its rows come to lie.
@@ -60,6 +81,8 @@ struct ShardSetWriter::Impl {
   IndexColumns columns;
 
   std::unique_ptr<ShardSizer> sizer;
+  FileSyncs syncs;
+  std::size_t most_waiting = 0;  // files in there; 0: each is made durable as soon as it is whole
   std::optional<WrittenShard> open;
   std::optional<RecordSpool> spool;
   std::optional<KeyCheck> key_check;
@@ -80,6 +103,7 @@ struct ShardSetWriter::Impl {
         options(std::move(the_options)),
         layout(layout_with(format.layout(schema, format_options), options)),
         columns(schema, layout) {
+    refuse_more_files_than_may_be_open(layout.file_suffixes.size());
     if (format.can.needs_plan) spool.emplace(work.path(), columns);
     if (layout.has_keys && !options.keys_are_unique) key_check.emplace(work.path(), kKeyCheckBytes);
     if (is_one_file()) {
@@ -89,6 +113,7 @@ struct ShardSetWriter::Impl {
       rows_a_shard =
           rows_within({options.limit_bytes, options.limit_samples}, format, schema, format_options);
     }
+    if (can_share_syncs()) most_waiting = FileSyncs::most_files();
     if (options.continues) take_over();
     start_shard();
   }
@@ -135,7 +160,7 @@ struct ShardSetWriter::Impl {
       }
       // What is encoded already may be many shards: the run stops between two of them.
       if (options.stop_if_asked) options.stop_if_asked();
-      commit_shard();
+      commit_shard(false);
       start_shard();
     }
     if (const std::uint64_t needed = largest_file_with(parts, record);
@@ -181,11 +206,14 @@ struct ShardSetWriter::Impl {
     open->places.emplace(layout, format.name, create_index());
   }
 
-  [[nodiscard]] std::optional<IndexWriter> create_index() const {
+  [[nodiscard]] std::optional<IndexWriter> create_index() {
     if (!layout.rows.has_index() || !options.writes_index) return std::nullopt;
     const auto create = [this](std::string_view suffix) {
       return OutputFile(join_path(work.path(), open->name + std::string(suffix)),
-                        {.io = options.io, .buffer_bytes = kIndexBufferBytes, .buffers = 1});
+                        {.io = options.io,
+                         .buffer_bytes = kIndexBufferBytes,
+                         .buffers = 1,
+                         .syncs = joined_syncs()});
     };
     std::optional<OutputFile> elements;
     if (layout.has_elements) elements.emplace(create(kElementsSuffix));
@@ -195,10 +223,10 @@ struct ShardSetWriter::Impl {
   // The buffers of one file, which share what one file alone would have: by the bytes of their
   // rows where those are fixed. A share that is too small for three buffers is one, which the page
   // cache collects, and no ring.
-  [[nodiscard]] OutputFile::Options file_options(std::size_t file) const {
+  [[nodiscard]] OutputFile::Options file_options(std::size_t file) {
     const std::uint64_t all = data_buffer_bytes(options.memory_bytes);
     const std::size_t files = layout.file_suffixes.size();
-    if (files == 1) return {options.io, all, kBuffers};
+    if (files == 1) return {options.io, all, kBuffers, joined_syncs()};
     double share = 1.0 / static_cast<double>(files);
     if (layout.rows.has_strides()) {
       std::uint64_t of_file = 1, of_all = 1;
@@ -211,9 +239,18 @@ struct ShardSetWriter::Impl {
     }
     const auto bytes = static_cast<std::uint64_t>(share * static_cast<double>(all)) /
                        kLeastBufferBytes * kLeastBufferBytes;
-    if (bytes >= kLeastDirectBytes) return {options.io, bytes, kBuffers};
+    if (bytes >= kLeastDirectBytes) return {options.io, bytes, kBuffers, joined_syncs()};
     const IoMode io = options.io == IoMode::automatic ? IoMode::buffered : options.io;
-    return {io, std::max(bytes * kBuffers, kLeastBufferBytes), 1};
+    return {io, std::max(bytes * kBuffers, kLeastBufferBytes), 1, joined_syncs()};
+  }
+
+  [[nodiscard]] FileSyncs* joined_syncs() { return most_waiting > 0 ? &syncs : nullptr; }
+
+  // Two shards or more must fit in.
+  [[nodiscard]] bool can_share_syncs() const {
+    const std::size_t files = layout.file_suffixes.size() + std::size(kListSuffixes);
+    return !is_one_file() && !options.divided_by && !options.on_shard &&
+           2 * files <= FileSyncs::most_files();
   }
 
   void write(const Record& record) {
@@ -221,7 +258,7 @@ struct ShardSetWriter::Impl {
     open->places->place(open->writer->append(record));
   }
 
-  void commit_shard() {
+  void commit_shard(bool is_last) {
     if (spool) {
       open_shard(&plan);
       spool->drain([&](const Record& record) {
@@ -245,20 +282,22 @@ struct ShardSetWriter::Impl {
     open->places->finish(closed, shard);
     shard.blocks = write_block_list(blocks);
     open.reset();
-    publish(shard);
+    publish(shard, is_last);
   }
 
   ManifestFile write_block_list(std::span<const Hash128> blocks) {
     const std::string name = open->name + std::string(kBlocksSuffix);
-    OutputFile file(join_path(work.path(), name),
-                    {.io = IoMode::buffered, .buffer_bytes = 4096, .buffers = 1});
+    OutputFile file(
+        join_path(work.path(), name),
+        {.io = IoMode::buffered, .buffer_bytes = 4096, .buffers = 1, .syncs = joined_syncs()});
     file.append(block_list_bytes(blocks));
     const FileSummary written = file.finish();
     return {name, written.bytes, written.hash};
   }
 
-  // All files of the shard are whole: make their names durable, then say so in the journal.
-  void publish(const ManifestShard& shard) {
+  // All files of the shard are whole: make them and their names durable, then say so in the
+  // journal. A shard whose files others can wait with does, and is in the tail of the journal.
+  void publish(const ManifestShard& shard, bool is_last) {
     std::vector<const ManifestFile*> written;
     for (const ManifestFile& file : shard.files) written.push_back(&file);
     for (const ManifestFile* list : shard.lists()) written.push_back(list);
@@ -269,11 +308,27 @@ struct ShardSetWriter::Impl {
           .at(file->name);
     }
     for (const ManifestFile* file : written) summary.file_bytes += file->bytes;
-    const std::string state = options.state ? options.state() : "";
-    sync_directory(work.path());
-    work.add_shard(shard, state);
+    const bool waits = !is_last && syncs.bytes() <= kMostUnsyncedBytes &&
+                       syncs.files() + written.size() <= most_waiting;
+    if (waits) {
+      work.add_whole_shard(shard, options.state ? options.state(false) : "");
+    } else {
+      work.add_shard(shard, make_durable());
+    }
     ++summary.shards;
     if (options.on_shard) options.on_shard(shard);
+  }
+
+  // All shards that are whole: their files, the lists beside them, the names. Gives the state of
+  // the run. A sync that failed is not repeated, by the run that continues this one neither.
+  [[nodiscard]] std::string make_durable() try {
+    syncs.sync();
+    std::string state = options.state ? options.state(true) : "";
+    sync_directory(work.path());
+    return state;
+  } catch (...) {
+    work.forget_whole_shards();
+    throw;
   }
 };
 
@@ -294,7 +349,12 @@ std::optional<std::uint64_t> ShardSetWriter::rows_a_shard() const { return impl_
 void ShardSetWriter::append(const Record& record) { impl_->append(record); }
 
 ShardSetWriter::Summary ShardSetWriter::finish() {
-  if (impl_->plan.samples > 0 || impl_->is_one_file()) impl_->commit_shard();
+  if (impl_->plan.samples > 0 || impl_->is_one_file()) {
+    impl_->commit_shard(true);
+  } else if (impl_->syncs.files() > 0) {  // the last record was refused
+    (void)impl_->make_durable();
+    impl_->work.keep_whole_shards();
+  }
   impl_->plan.samples = 0;
   if (impl_->key_check) impl_->key_check->finish();
   return impl_->summary;

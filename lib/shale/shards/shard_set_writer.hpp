@@ -18,8 +18,9 @@ namespace shale {
 [[nodiscard]] OutputFile::Options data_file_options(IoMode io, std::uint64_t memory_bytes);
 
 /// Writes a set of shards into a work folder: bounds, names, hashes, index, block list, order. A
-/// shard that the journal lists is whole and durable; the set is finished by write_manifest, and
-/// comes to its place by put_in_place, not here. One thread, records in order.
+/// shard that the journal lists is whole and durable; small shards are made so together, and are in
+/// its tail until then. The set is finished by write_manifest, and comes to its place by
+/// put_in_place, not here. One thread, records in order.
 class ShardSetWriter {
  public:
   struct Options {
@@ -41,10 +42,12 @@ class ShardSetWriter {
     std::uint64_t first_shard = 0;  ///< the number of its first one: others stand before it
     /// `work` goes on with the run before: its shards are the first ones of this set.
     bool continues = false;
-    /// What the journal says with a shard of the run: called when the shard is durable, before the
-    /// record that no more fitted in is counted anywhere. Null: nothing.
-    std::function<std::string()> state = {};
-    std::function<void(const ManifestShard&)> on_shard = {};  ///< told of each one that is durable
+    /// What the journal says with a shard of the run: called when the shard is whole, before the
+    /// record that no more fitted in is counted anywhere. `is_durable`: the shard is, and what the
+    /// state tells of must be. Null: nothing.
+    std::function<std::string(bool is_durable)> state = {};
+    /// Told of each shard, which is durable then: small ones are not made so together.
+    std::function<void(const ManifestShard&)> on_shard = {};
     std::function<void()> stop_if_asked = {};  ///< asked while a shard is put together; may throw
   };
 

@@ -8,7 +8,7 @@ namespace {
 // What cannot be read is not ours to discard; what a killed repair made has no head.
 bool can_be_continued(const WorkFolder& work) try {
   const JournalSummary run = work.previous_run();
-  return run.lines > 0 && !run.head.empty();
+  return run.holds_lines() && !run.head.empty();
 } catch (const Error&) {
   return true;
 }

@@ -16,6 +16,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/io/atomic_file.hpp"
+#include "shale/io/file_syncs.hpp"
 #include "shale/io/free_space.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/safe_descriptor.hpp"
@@ -26,7 +27,8 @@
 #include "shale/shards/naming.hpp"
 
 // The folder holds: `lock` (the marker, flock), `journal` (line 1: the command's description; then
-// per line the state of the run, TAB, the shard), `listing` (of a folder that is read), `new/` (the
+// per line the state of the run, TAB, the shard), `journal.tail` (lines of shards that are not
+// durable yet), `listing` (of a folder that is read), `new/` (the
 // files of the output), and while an old set makes room for a new one `old.json` (set_swap.cpp).
 
 namespace shale {
@@ -68,6 +70,11 @@ NamesInFolder list_names(const std::string& folder) noexcept {
     return found;
   }
   return found;
+}
+
+// A list that a run goes on with.
+bool is_kept_list(std::string_view name) {
+  return is_list_name(name, kSkippedName) || is_list_name(name, kImagesName);
 }
 
 std::vector<std::string> names_in(const std::string& folder) { return list_names(folder).names; }
@@ -292,7 +299,8 @@ JournalSummary WorkFolder::previous_run() const {
 }
 
 void WorkFolder::clear() {
-  std::vector<std::string> paths{join_path(path_, kJournalName), listing_path()};
+  const std::string journal = join_path(path_, kJournalName);
+  std::vector<std::string> paths{journal, Journal::tail_path(journal), listing_path()};
   for (const std::string& name : names_in(new_path_)) paths.push_back(join_path(new_path_, name));
   for (const std::string& path : paths) {
     if (remove_file(path) || errno == EISDIR) continue;
@@ -308,7 +316,28 @@ void WorkFolder::begin(std::string_view request) {
 
 void WorkFolder::resume(const JournalSummary& previous) {
   journal_ = Journal::reopen(join_path(path_, kJournalName), previous);
+  if (!previous.tail.empty()) {
+    sync_tail(previous);
+    keep_whole_shards();
+  }
   drop_unfinished_files();
+}
+
+void WorkFolder::sync_tail(const JournalSummary& previous) try {
+  for (const std::string& line : previous.tail) {
+    const ManifestShard shard = parse_line(line).shard;
+    for (const ManifestFile& file : shard.files) sync_file(join_path(new_path_, file.name));
+    for (const ManifestFile* list : shard.lists()) {
+      if (!list->name.empty()) sync_file(join_path(new_path_, list->name));
+    }
+  }
+  for (const std::string& name : names_in(new_path_)) {
+    if (is_kept_list(name)) sync_file(join_path(new_path_, name));
+  }
+  sync_directory(new_path_);
+} catch (...) {
+  forget_whole_shards();
+  throw;
 }
 
 void WorkFolder::resume_lines(const JournalSummary& previous) {
@@ -327,6 +356,15 @@ void WorkFolder::add_shard(const ManifestShard& shard, std::string_view state) {
   journal_.add(fmt::format("{}\t{}", state, shard_line(shard)));
 }
 
+void WorkFolder::add_whole_shard(const ManifestShard& shard, std::string_view state) {
+  journal_.add_to_tail(fmt::format("{}\t{}", state, shard_line(shard)));
+}
+
+WorkFolder::ShardOfRun WorkFolder::parse_line(std::string_view line) {
+  const std::size_t tab = line.find('\t');
+  return {parse_shard_line(line.substr(tab + 1)), line.substr(0, tab)};
+}
+
 void WorkFolder::for_each_shard(const std::function<void(const ManifestShard&)>& visit) const {
   for_each_state([&](const ManifestShard& shard, std::string_view) { visit(shard); });
 }
@@ -334,8 +372,8 @@ void WorkFolder::for_each_shard(const std::function<void(const ManifestShard&)>&
 void WorkFolder::for_each_state(
     const std::function<void(const ManifestShard&, std::string_view)>& visit) const {
   (void)read_journal(join_path(path_, kJournalName), [&](std::string_view line) {
-    const std::size_t tab = line.find('\t');
-    visit(parse_shard_line(line.substr(tab + 1)), line.substr(0, tab));
+    const ShardOfRun of_run = parse_line(line);
+    visit(of_run.shard, of_run.state);
   });
 }
 
@@ -353,17 +391,17 @@ void WorkFolder::keep_new_listing() {
 
 void WorkFolder::drop_journal() const {
   const std::string path = join_path(path_, kJournalName);
-  if (!remove_file(path)) throw error(errno, "cannot remove its journal");
+  if (!remove_file(path) || !remove_file(Journal::tail_path(path)))
+    throw error(errno, "cannot remove its journal");
   sync_directory(path_);
 }
 
 void WorkFolder::drop_unfinished_files() noexcept {
   for (const std::string& name : names_in(new_path_)) {
     const std::optional<std::uint64_t> shard = shard_of_file(name);
-    const bool is_list = is_list_name(name, kSkippedName) || is_list_name(name, kImagesName);
     const bool is_whole =
         shard && *shard >= first_shard_ && *shard - first_shard_ < journal_.lines();
-    if (!is_list && !is_whole) (void)remove_file(join_path(new_path_, name));
+    if (!is_kept_list(name) && !is_whole) (void)remove_file(join_path(new_path_, name));
   }
 }
 
@@ -381,6 +419,7 @@ void WorkFolder::remove() noexcept {
   ::rmdir(new_path_.c_str());
   for (const std::string_view name : {kJournalName, kListingName, kNewListingName})
     (void)remove_file(join_path(path_, name));
+  (void)remove_file(Journal::tail_path(join_path(path_, kJournalName)));
   // A folder that must stay keeps its mark: it goes last. Its name goes before the lock does, so
   // that whoever waits for it sees that it is another's no more; where that leaves a hidden file
   // until it is closed (FUSE, NFS), the folder is the next run's to remove.

@@ -65,7 +65,7 @@ class WorkFolder {
   /// The journal of the run before, as far as it is whole: its head is the description of its
   /// command, its lines are shards. Errors: same as read_journal.
   [[nodiscard]] JournalSummary previous_run() const;
-  /// How many shards the journal of this run has.
+  /// How many shards of this run are whole.
   [[nodiscard]] std::uint64_t shards() const { return journal_.lines(); }
   [[nodiscard]] bool holds_shards() const { return shards() > 0; }
   [[nodiscard]] bool holds_lines() const { return journal_.lines() > 0; }
@@ -76,16 +76,30 @@ class WorkFolder {
 
   /// Begins a journal with the description of the command. Errors: Code::io.
   void begin(std::string_view request);
-  /// Goes on with the run before, instead of clear() and begin(): removes all from new/ but its
-  /// shards and its lists. Errors: Code::io.
+  /// Goes on with the run before, instead of clear() and begin(): makes the shards in its tail
+  /// durable, and removes all from new/ but its shards and its lists. Errors: Code::io.
   void resume(const JournalSummary& previous);
   /// The same for what is not shards: nothing is removed.
   void resume_lines(const JournalSummary& previous);
   void add_line(std::string_view line);
   /// The last line of the journal; empty if it has none.
   [[nodiscard]] std::string last_line() const;
-  /// The shard is durable. `state`: of the run when it was closed, in one line without tabs.
+  /// The shard is durable, and all before it. `state`: of the run when it was closed, in one line
+  /// without tabs.
   void add_shard(const ManifestShard& shard, std::string_view state);
+  /// The shard is whole, and will be durable with the next add_shard() or keep_whole_shards().
+  void add_whole_shard(const ManifestShard& shard, std::string_view state);
+  /// The whole shards are durable.
+  void keep_whole_shards() { journal_.keep_tail(); }
+  /// The whole shards could not be made durable: they are not part of the run any more. Nothing may
+  /// believe a second attempt (see docs/durability.md, fsync).
+  void forget_whole_shards() noexcept { journal_.drop_tail(); }
+  /// What a line of the journal says of a shard, and of the run.
+  struct ShardOfRun {
+    ManifestShard shard;
+    std::string_view state;  ///< points into the line
+  };
+  [[nodiscard]] static ShardOfRun parse_line(std::string_view line);
   void for_each_shard(const std::function<void(const ManifestShard&)>& visit) const;
   /// With the state of the run when it was closed.
   void for_each_state(
@@ -121,6 +135,7 @@ class WorkFolder {
   enum class Lock { taken, busy, lost };
   [[nodiscard]] Lock try_lock();
   void mark();
+  void sync_tail(const JournalSummary& previous);
   void remove_inner() noexcept;
   void release() noexcept;
   [[nodiscard]] Error error(int error_number, std::string_view what) const;

@@ -1,8 +1,10 @@
 #include "shale/sources/file_tree.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "shale/shards/naming.hpp"
+#include "shale/sources/folders_ahead.hpp"
 
 namespace shale {
 namespace {
@@ -13,7 +15,25 @@ class FolderTree final : public FileTree {
 
   WalkCounts walk(const std::string& folder, const WalkOptions& options,
                   const std::function<void(const WalkedFile&)>& visit) override {
-    return walk_folder(path_of(folder), options, visit);
+    if (!ahead_) ahead_.emplace();
+    try {
+      const WalkCounts counts = walk_folder(path_of(folder), options, visit, *ahead_);
+      if (walks_ == 0 || --walks_ == 0) ahead_.reset();
+      return counts;
+    } catch (...) {
+      ahead_.reset();
+      walks_ = 0;
+      throw;
+    }
+  }
+
+  void expect_walks(const std::vector<std::string>& folders, const WalkOptions& options) override {
+    std::vector<std::string> paths;
+    paths.reserve(folders.size());
+    for (const std::string& folder : folders) paths.push_back(path_of(folder));
+    walks_ = paths.size();
+    ahead_.emplace();
+    ahead_->expect_roots(paths, options);
   }
 
   std::vector<FolderEntry> list(const std::string& folder,
@@ -28,6 +48,8 @@ class FolderTree final : public FileTree {
   }
 
   std::string root_;
+  std::uint64_t walks_ = 0;  // that are expected
+  std::optional<FoldersAhead> ahead_;
 };
 
 class TreeBelow final : public FileTree {
@@ -38,6 +60,13 @@ class TreeBelow final : public FileTree {
   WalkCounts walk(const std::string& folder, const WalkOptions& options,
                   const std::function<void(const WalkedFile&)>& visit) override {
     return tree_->walk(path_of(folder), options, visit);
+  }
+
+  void expect_walks(const std::vector<std::string>& folders, const WalkOptions& options) override {
+    std::vector<std::string> paths;
+    paths.reserve(folders.size());
+    for (const std::string& folder : folders) paths.push_back(path_of(folder));
+    tree_->expect_walks(paths, options);
   }
 
   std::vector<FolderEntry> list(const std::string& folder,

@@ -19,6 +19,12 @@ class FileTree {
   /// As walk_folder.
   virtual WalkCounts walk(const std::string& folder, const WalkOptions& options,
                           const std::function<void(const WalkedFile&)>& visit) = 0;
+  /// The folders of the next walks, in their order, with the options that they will have: what
+  /// takes long may begin before.
+  virtual void expect_walks(const std::vector<std::string>& folders, const WalkOptions& options) {
+    (void)folders;
+    (void)options;
+  }
   /// As list_folder.
   [[nodiscard]] virtual std::vector<FolderEntry> list(
       const std::string& folder, const std::function<bool(const FolderEntry&)>& keeps) = 0;

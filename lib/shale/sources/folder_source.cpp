@@ -336,26 +336,25 @@ class FolderSource final : public Source {
     fields.insert(fields.end(), metadata_fields_.begin(), metadata_fields_.end());
   }
 
-  // Walks `folder` (relative to the root) and calls use(folder, file) on each image; counts
-  // the rest.
+  [[nodiscard]] WalkOptions walk_options() const {
+    const bool wants_all = pairs_ && request_.folders.empty();
+    return {.keep_hidden = request_.hidden == HiddenPolicy::keep,
+            .wants_size = [sought = sought_, wants_all](std::string_view name) {
+              return wants_all || sought.takes(name);
+            }};
+  }
+
+  // Walks `folder` (relative to the root): use(folder, file) on each image; the rest is counted.
   template <class Use>
   void walk_files(const std::string& folder, Use use) {
     const auto folder_of = [&folder](std::string_view directory) {
-      return directory.empty() ? folder
-             : folder.empty()  ? std::string(directory)
-                               : join_path(folder, directory);
+      return directory.empty() ? folder : join_path(folder, directory);
     };
-    const WalkOptions options{
-        .keep_hidden = request_.hidden == HiddenPolicy::keep,
-        .wants_size =
-            [this](std::string_view name) {
-              return (pairs_ && request_.folders.empty()) || sought_.takes(name);
-            },
-        .pass_over =
-            [&](std::string_view directory, std::string_view name, PassedOver reason) {
-              ignore(folder_of(directory), name, text_of(reason));
-            },
-        .enters = request_.enters};
+    WalkOptions options = walk_options();
+    options.pass_over = [&](std::string_view directory, std::string_view name, PassedOver reason) {
+      ignore(folder_of(directory), name, text_of(reason));
+    };
+    options.enters = request_.enters;
     const WalkCounts counts = tree_->walk(folder, options, [&](const WalkedFile& file) {
       request_.stop_if_asked();
       if (add_metadata(folder_of(file.directory), file.name)) return;
@@ -390,6 +389,7 @@ class FolderSource final : public Source {
     for (std::string& note : notes_on_classes(classes)) info_.notes.push_back(std::move(note));
     const ClassTable table = table_with(classes, request_.root);
     info_.classes = table.names();
+    tree_->expect_walks(classes, walk_options());
     for (std::size_t rank = 0; rank < classes.size(); ++rank) {
       const std::optional<std::int64_t> label = table.label_of(classes[rank]);
       if (!label) {

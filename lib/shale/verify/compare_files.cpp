@@ -30,6 +30,7 @@ namespace shale {
 namespace {
 
 constexpr std::size_t kPairsAtOnce = 64;
+constexpr std::uint64_t kPairBytesAtOnce = 4 << 20;  // of pairs that are read together
 constexpr std::uint64_t kSkipped = ~std::uint64_t{0};
 constexpr std::uint32_t kKnownField = std::uint32_t{1} << 31;  // in a list of files: it is none
 constexpr std::uint64_t kLacksSomething = 1;  // of a sample of the source: ComparedEntry::second
@@ -53,6 +54,7 @@ class Comparison {
         events_(events),
         open_(compared.dataset.paths, manifest_, shards_),
         transform_(compared.work.transform),
+        readers_(std::max(1U, compared.request.jobs)),
         pipeline_(std::max(1U, compared.request.jobs)) {}
 
   [[nodiscard]] FilesCompared run(Source& source) {
@@ -227,7 +229,7 @@ class Comparison {
   void list_dataset(ExternalSorter& list, HashedRows* rows) {
     for (std::uint64_t number = 0; number < shards_.size(); ++number) {
       ShardCursor& shard = open_.at(number);
-      const std::uint64_t position = shard.reader->columns().place_position(std::nullopt);
+      const std::uint64_t position = shard.reader->columns().position_of(std::nullopt);
       for (std::uint64_t row = 0; row < shards_.samples(number); ++row) {
         events_.stop_if_asked();
         const FieldPlace key = shard.index->place(row, position);
@@ -260,14 +262,17 @@ class Comparison {
         transform_ == nullptr ? compared.kind : transform_->output().fields.front().kind;
     if (!image || manifest_.schema.fields[*image].kind != kind)
       throw lacks_field(compared.name, fmt::format(" of kind {}", name_of(kind)));
-    how_ = {.field = *image,
-            .frames = compared.kind == Kind::list ? &format_of(manifest_) : nullptr,
-            .keeps_hidden = hidden_policy_of(manifest_) == HiddenPolicy::keep,
-            .order = manifest_.layout.dialect == Dialect::coclr ? FrameOrder::bytewise
-                                                                : FrameOrder::natural,
-            .memory_bytes = request_.memory_bytes / 2 / std::max(1U, request_.jobs),
-            .archive = tree_ ? tree_->archive() : nullptr,
-            .compares_payload = compares_payload_};
+    how_ = {
+        .field = *image,
+        .frames = compared.kind == Kind::list ? &format_of(manifest_) : nullptr,
+        .keeps_hidden = hidden_policy_of(manifest_) == HiddenPolicy::keep,
+        .order =
+            manifest_.layout.dialect == Dialect::coclr ? FrameOrder::bytewise : FrameOrder::natural,
+        .memory_bytes = request_.memory_bytes / 2 / std::max(1U, request_.jobs),
+        .archive = tree_ ? tree_->archive() : nullptr,
+        .compares_payload = compares_payload_,
+        .readers = readers_,
+        .bytes_at_once = std::min(kPairBytesAtOnce, request_.memory_bytes / 8 / readers_.size())};
     if (transform_ != nullptr && compares_payload_) {
       how_.memory_bytes /= 2;
       work_.emplace(transform_, keeps_bad(manifest_), request_.memory_bytes / (is_stream_ ? 4 : 2),
@@ -416,6 +421,7 @@ class Comparison {
   OpenShards open_;
   const std::shared_ptr<const Transform> transform_;
   std::optional<ImageWorkAgain> work_;
+  std::vector<PairReader> readers_;  // one per thread
   std::vector<ComparedPair> pairs_;
   std::set<std::uint64_t> shards_of_pairs_;  // bounded: each keeps its files open
   bool is_stream_ = false;

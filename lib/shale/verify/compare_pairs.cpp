@@ -1,5 +1,6 @@
 #include "shale/verify/compare_pairs.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -98,6 +99,94 @@ std::optional<Finding> compare_pair(const ComparedPair& pair, const PairComparis
   return finding;
 }
 
+// Files and values that are read together, many reads in flight.
+class PairsAtOnce {
+ public:
+  PairsAtOnce(const std::vector<ComparedPair>& pairs, const PairComparison& how, unsigned thread)
+      : pairs_(pairs), how_(how), thread_(thread), are_equal_(pairs.size()) {
+    if (how.readers.empty() || how.frames != nullptr || !how.compares_payload) return;
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      const std::uint64_t bytes = bytes_of_both(pairs[i]);
+      if (!is_plain(pairs[i]) || bytes > how.bytes_at_once) continue;
+      if (bytes_ + bytes > how.bytes_at_once) read();
+      together_.push_back(i);
+      bytes_ += bytes;
+    }
+    read();
+  }
+
+  // Of a pair: nothing is to be said about it. False: it is to be compared by itself.
+  [[nodiscard]] bool are_equal(std::size_t pair) const { return are_equal_[pair]; }
+
+ private:
+  [[nodiscard]] bool is_plain(const ComparedPair& pair) const {
+    const bool is_worked_on = how_.work != nullptr && pair.field == how_.worked_field;
+    if (pair.known || is_worked_on || !lies_in(pair.shard->file_of_field(pair.field), pair.place))
+      return false;
+    return !how_.archive ||
+           lies_in(how_.archive->file(), {.offset = pair.offset, .length = pair.place.length});
+  }
+
+  // Only then it is asked for: what an index says may be beyond any file.
+  [[nodiscard]] static bool lies_in(const InputFile& file, const FieldPlace& place) {
+    return place.offset <= file.size() && place.length <= file.size() - place.offset;
+  }
+
+  // A byte more of the file: one that has grown shows.
+  [[nodiscard]] static std::uint64_t bytes_of_both(const ComparedPair& pair) {
+    constexpr std::uint64_t kLongest = std::uint64_t{1} << 32;  // so that no sum overflows
+    return 2 * std::min(pair.place.length, kLongest) + 1;
+  }
+
+  void read() {
+    if (together_.empty()) return;
+    PairReader& reader = how_.readers[thread_];
+    reader.buffer.require(bytes_);
+    std::vector<ReadRequest> requests;
+    requests.reserve(2 * together_.size());
+    std::uint64_t position = 0;
+    const auto next = [&](std::uint64_t bytes) {
+      position += bytes;
+      return reader.buffer.bytes().subspan(position - bytes, bytes);
+    };
+    for (const std::size_t i : together_) {
+      const ComparedPair& pair = pairs_[i];
+      const std::uint64_t length = pair.place.length;
+      requests.push_back({.descriptor = pair.shard->file_of_field(pair.field).descriptor(),
+                          .offset = pair.place.offset,
+                          .into = next(length)});
+      if (how_.archive) {
+        requests.push_back({.descriptor = how_.archive->file().descriptor(),
+                            .offset = pair.offset,
+                            .into = next(length)});
+      } else {
+        requests.push_back({.path = pair.path.c_str(), .into = next(length + 1)});
+      }
+    }
+    const std::vector<ReadResult> results = reader.reader.read(requests);
+    for (std::size_t k = 0; k < together_.size(); ++k) {
+      const std::size_t ours = 2 * k, theirs = ours + 1;
+      const std::uint64_t length = pairs_[together_[k]].place.length;
+      const auto is_whole = [&](std::size_t i) {
+        return results[i].error == 0 && results[i].bytes == length;
+      };
+      const bool is_as_long = !how_.archive || pairs_[together_[k]].bytes == length;
+      are_equal_[together_[k]] = is_as_long && is_whole(ours) && is_whole(theirs) &&
+                                 std::ranges::equal(requests[ours].into.first(length),
+                                                    requests[theirs].into.first(length));
+    }
+    together_.clear();
+    bytes_ = 0;
+  }
+
+  const std::vector<ComparedPair>& pairs_;
+  const PairComparison& how_;
+  unsigned thread_;
+  std::vector<bool> are_equal_;
+  std::vector<std::size_t> together_;  // to be read next
+  std::uint64_t bytes_ = 0;            // of them
+};
+
 }  // namespace
 
 Finding finding_of(const std::string& key, std::string message) {
@@ -110,7 +199,10 @@ Finding finding_of(const std::string& key, std::string message) {
 std::vector<Finding> compare_pairs(const std::vector<ComparedPair>& pairs,
                                    const PairComparison& how, unsigned thread) {
   std::vector<Finding> findings;
-  for (const ComparedPair& pair : pairs) {
+  const PairsAtOnce together(pairs, how, thread);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const ComparedPair& pair = pairs[i];
+    if (together.are_equal(i)) continue;
     try {
       if (std::optional<Finding> finding = compare_pair(pair, how, thread))
         findings.push_back(std::move(*finding));

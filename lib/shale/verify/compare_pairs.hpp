@@ -4,13 +4,16 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "shale/base/finding.hpp"
 #include "shale/data/shard_index.hpp"
+#include "shale/encoding/sample_loader.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/archive_file.hpp"
+#include "shale/io/batch_reader.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/sources/frames_source.hpp"
 #include "shale/verify/compare_transformed.hpp"
@@ -29,6 +32,12 @@ struct ComparedPair {
   std::optional<std::string> known = {};  ///< the file itself, of a stream
 };
 
+/// What reads many pairs at once, of one thread.
+struct PairReader {
+  BatchReader reader{BatchReader::Options{}};
+  ReadBuffer buffer = {};
+};
+
 /// How pairs are compared.
 struct PairComparison {
   std::size_t field = 0;                       ///< of the image, or of the list of frames
@@ -41,6 +50,8 @@ struct PairComparison {
   std::size_t worked_field = 0;                ///< of the dataset, with those images
   std::size_t source_field = 0;                ///< the same of the source
   bool compares_payload = true;
+  std::span<PairReader> readers = {};  ///< one per thread
+  std::uint64_t bytes_at_once = 0;     ///< that each of them may hold
 };
 
 /// A finding about the sample of a key.

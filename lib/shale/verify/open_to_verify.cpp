@@ -65,22 +65,26 @@ void check_unindexed(const VerifyRequest& request, const std::string& file,
   try {
     Survey survey = survey_file(format, files[0], std::nullopt, progress);
     for (std::string& note : survey.notes) log.note(std::move(note));
+    ShardLayout unindexed = survey.layout;
+    unindexed.has_checksums = false;
+    const bool compares_own = compares_container(request, format, unindexed);
     format.scan(
-        {files, survey.schema, survey.layout, request.depth == VerifyDepth::deep, survey.samples,
-         survey.bases, progress},
+        {files, survey.schema, survey.layout, compares_own || request.depth == VerifyDepth::deep,
+         survey.samples, survey.bases, progress},
         OptionSet(format.options), [&](const IndexRow&) { ++report.samples; },
         [&](Finding finding) { log.add(std::move(finding)); });
     report.samples += survey.samples;  // those that have no index row
+    report.proves_container = compares_own;
+    if (compares_own) report.bytes += files[0].size();
   } catch (const Error& error) {
     log.add_damage(error, "");
   }
   if (change && log.findings() == 0)
     throw stale_index(file, request.index_folder, manifest, *change);
-  log.note(fmt::format(
-      "only its structure was checked: payload bytes cannot be verified; run '{}' to make "
-      "an index with "
-      "checksums",
-      index_command(file, request.index_folder, Dialect::plain, true)));
+  log.note(fmt::format("only its structure {}; run '{}' to make an index with checksums",
+                       report.proves_container ? "and the checksums in the file were checked"
+                                               : "was checked: payload bytes cannot be verified",
+                       index_command(file, request.index_folder, Dialect::plain, true)));
 }
 
 // False: the file is not what was indexed, and nothing more is to be checked.
@@ -137,6 +141,13 @@ std::optional<OpenedDataset> open_list_to_verify(const VerifyRequest& request, V
 }
 
 }  // namespace
+
+bool compares_container(const VerifyRequest& request, const Format& format,
+                        const ShardLayout& layout) {
+  const bool is_asked = request.proves_container || request.depth == VerifyDepth::deep;
+  return is_asked && format.can.self_checksummed && layout.dialect != Dialect::own &&
+         !layout.has_checksums;
+}
 
 std::optional<OpenedDataset> open_to_verify(const VerifyRequest& request, VerifyLog& log) {
   const Place place = look_at(request.dataset);

@@ -8,6 +8,11 @@
 
 namespace shale {
 
+/// True if what there is to prove a file of another tool by are the checksums of its container, and
+/// they are to be compared.
+[[nodiscard]] bool compares_container(const VerifyRequest& request, const Format& format,
+                                      const ShardLayout& layout);
+
 /// The dataset that a verification is of, its manifest read: a directory, or a file of another
 /// tool that has an index. nullopt: there is nothing more to check, all has been said; a file
 /// without an index has had its structure checked then. Errors: Code::not_found; Code::mismatch for

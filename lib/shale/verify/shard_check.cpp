@@ -29,7 +29,7 @@ Finding ShardCheck::finding(std::string message, const std::string& file,
     const IndexColumns& columns = reader.columns();
     std::vector<std::byte> bytes(columns.row_bytes());
     reader.index_file()->read_exact(columns.file_bytes(*row), bytes);
-    const FieldPlace key = columns.decode_place_at(bytes, columns.place_position(std::nullopt));
+    const FieldPlace key = columns.decode_place_at(bytes, columns.position_of(std::nullopt));
     constexpr std::uint64_t kShownKeyBytes = 4096;
     std::string text(std::min(key.length, kShownKeyBytes), '\0');
     reader.file_of_key().read_exact(key.offset, std::as_writable_bytes(std::span(text)));

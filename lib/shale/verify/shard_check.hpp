@@ -66,6 +66,13 @@ class TaskFindings {
   void add(const Make& make) {
     if (count_++ < kMostKept) kept_.push_back(make());
   }
+  /// Those of the next task.
+  void append(TaskFindings next) {
+    count_ += next.count_;
+    for (Finding& finding : next.kept_) {
+      if (kept_.size() < kMostKept) kept_.push_back(std::move(finding));
+    }
+  }
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] std::vector<Finding>& kept() { return kept_; }
 

@@ -10,10 +10,12 @@
 #include "shale/flow/ordered_pipeline.hpp"
 #include "shale/format/format.hpp"
 #include "shale/verify/shard_check.hpp"
+#include "shale/verify/split_walk.hpp"
 #include "shale/verify/verify_bytes.hpp"
 #include "shale/verify/verify_log.hpp"
 #include "shale/verify/verify_request.hpp"
 #include "shale/verify/verify_shard.hpp"
+#include "shale/verify/walk_join.hpp"
 
 namespace shale {
 
@@ -31,9 +33,10 @@ class ShardTasks {
   /// For ShardCheck: nobody waits for its tasks any more.
   [[nodiscard]] const std::atomic<bool>& is_over() const { return is_over_; }
 
-  /// Blocks and values, one task per range; beside them, on a thread of its own, the walk through
-  /// the container. What the walk finds comes last, so that the order of the findings is always the
-  /// same. Errors: Code::interrupted; Code::io.
+  /// Blocks and values, one task per range. The walk through the container is a part of those
+  /// tasks, or divided into tasks of its own, if the format has parts; else it goes on beside them,
+  /// on a thread of its own. What the walk finds comes last, so that the order of the findings is
+  /// always the same. Errors: Code::interrupted; Code::io.
   void prove_bytes(const std::shared_ptr<ShardCheck>& check);
   /// The digests of all samples, and their images. Errors: Code::interrupted; Code::limit;
   /// Code::io.
@@ -46,14 +49,34 @@ class ShardTasks {
   // The result of one task of a shard, whichever kind it was.
   struct TaskResult {
     RangeResult range;
+    std::optional<WalkedPart> walked;  // of the range; nullopt: it was stopped
+    std::optional<bool> is_split_sound;
+    std::uint64_t walked_to = 0;  // bytes of the file, about, by a part of a split walk
     DeepResult deep;
+  };
+  // How a shard is walked: in parts that depend on nothing, in parts that depend on one another, or
+  // in one go.
+  struct Walk {
+    std::optional<WalkJoin> join;
+    std::optional<SplitWalk> split;
   };
 
   template <class Result>
   std::optional<Result> take_result(OrderedPipeline<Result>& pipeline, const std::string& shard);
+  [[nodiscard]] bool walks_in_parts(const ShardCheck& check) const;
   void begin_walk(const std::shared_ptr<ShardCheck>& check, bool reads_payload);
+  void submit_ranges(const std::shared_ptr<ShardCheck>& check, std::size_t file, Walk& walk,
+                     StraddlingJoin& join, bool reads_payload);
+  void submit_range(const std::shared_ptr<ShardCheck>& check, const ByteRange& range, bool walks_it,
+                    bool reads_payload);
+  void submit_split(const std::shared_ptr<ShardCheck>& check, const ByteRange& range,
+                    const SplitScan& scan, const ScanRows& rows);
+  [[nodiscard]] bool are_sound(const ShardCheck& check, const SplitScan& scan, const ScanRows& rows,
+                               IndexWindow& index) const;
+  void submit_rows(const std::shared_ptr<ShardCheck>& check, Walk& walk, StraddlingJoin& join);
+  void end_walk(const std::shared_ptr<ShardCheck>& check, WalkJoin& walk, bool reads_payload);
   void walk_now(const ShardCheck& check, bool reads_payload);
-  void take_ranges(const ShardCheck& check, StraddlingJoin& join, std::size_t left);
+  void take_ranges(const ShardCheck& check, StraddlingJoin& join, Walk& walk, std::size_t left);
   void take_digests(const ShardCheck& check, DatasetDigest& digest, std::size_t left);
   void compare_digest(const ShardCheck& check, DatasetDigest digest);
   [[nodiscard]] std::size_t most_in_flight() const { return std::size_t{jobs_} * 2; }

@@ -1,7 +1,7 @@
 #include "shale/verify/verify_bytes.hpp"
 
 #include <algorithm>
-#include <filesystem>
+#include <cstring>
 #include <utility>
 
 #include "shale/base/checksum.hpp"
@@ -15,6 +15,8 @@ namespace {
 // Read, hashed twice and dropped while it is in the second-level cache: 1 MiB pieces are a third
 // slower.
 constexpr std::uint64_t kPieceBytes = 256 * 1024;
+// For what of a walk lies outside of the range: the rest of the last sample.
+constexpr std::uint64_t kOutsideWindow = 32 * 1024;
 constexpr std::size_t kNamedFields = 4;
 
 struct RowRange {
@@ -61,15 +63,19 @@ void name_rows(Finding& finding, const ShardCheck& shard, std::size_t file, std:
 // Follows one column of the index through the bytes of a file.
 class ColumnCursor {
  public:
-  ColumnCursor(const ShardCheck& shard, const ByteRange& range, std::optional<std::size_t> field)
+  // `near`: where its first row of the range may be.
+  ColumnCursor(const ShardCheck& shard, const ByteRange& range, std::optional<std::size_t> field,
+               IndexWindow& index, std::uint64_t near)
       : shard_(shard),
         range_(range),
         field_(field),
-        index_(shard.reader.open_index()),
-        position_(shard.reader.columns().place_position(field)),
-        file_name_(shard.reader.shard().files[range.file].name) {
-    seek();
+        index_(index),
+        position_(shard.reader.columns().position_of(field)),
+        row_(seek(near)) {
+    load();
   }
+
+  [[nodiscard]] std::uint64_t row() const { return row_; }
 
   // The next piece of the file: bytes that begin at `offset`.
   void feed(std::uint64_t offset, Bytes bytes, RangeResult& result) {
@@ -104,29 +110,38 @@ class ColumnCursor {
       result.findings.add([&] {
         return shard_.finding(
             fmt::format("index places {} bytes past the end of the file", place_.length),
-            file_name_, place_.offset, row_);
+            file_name(), place_.offset, row_);
       });
     }
   }
 
  private:
-  // The first row whose value ends behind the range's begin.
-  void seek() {
+  [[nodiscard]] const std::string& file_name() const {
+    return shard_.reader.shard().files[range_.file].name;
+  }
+
+  [[nodiscard]] bool is_before(std::uint64_t row) const {
+    const FieldPlace place = index_.distant_place(row, position_);
+    return place.length == 0
+               ? place.offset < range_.begin
+               : place.offset < range_.begin && place.length <= range_.begin - place.offset;
+  }
+
+  // The first row whose value ends behind the range's begin: most often one of two.
+  [[nodiscard]] std::uint64_t seek(std::uint64_t near) const {
     std::uint64_t low = 0, high = index_.rows();
-    while (low < high) {
-      const std::uint64_t middle = low + (high - low) / 2;
-      const FieldPlace place = index_.place(middle, position_);
-      const bool is_before = place.length == 0 ? place.offset < range_.begin
-                                               : place.offset < range_.begin &&
-                                                     place.length <= range_.begin - place.offset;
-      if (is_before) {
-        low = middle + 1;
+    const auto narrow = [&](std::uint64_t row) {
+      if (row < low || row >= high) return;
+      if (is_before(row)) {
+        low = row + 1;
       } else {
-        high = middle;
+        high = row;
       }
-    }
-    row_ = low;
-    load();
+    };
+    if (near > 0) narrow(near - 1);
+    narrow(low == near ? near : std::max<std::uint64_t>(near, 2) - 2);
+    while (low < high) narrow(low + (high - low) / 2);
+    return low;
   }
 
   void load() {
@@ -147,7 +162,7 @@ class ColumnCursor {
       return shard_.finding(fmt::format("index places this value before byte {}, where that of "
                                         "the row before ends",
                                         previous_end),
-                            file_name_, place_.offset, row_);
+                            file_name(), place_.offset, row_);
     });
     has_row_ = false;
   }
@@ -164,65 +179,125 @@ class ColumnCursor {
   const ShardCheck& shard_;
   const ByteRange& range_;
   std::optional<std::size_t> field_;
-  IndexReader index_;
+  IndexWindow& index_;
   std::uint64_t position_;
-  std::string file_name_;
-  std::uint64_t row_ = 0, seen_ = 0;
+  std::uint64_t row_, seen_ = 0;
   bool has_row_ = false;
   FieldPlace place_;
   std::uint32_t crc_ = 0;
 };
 
-std::vector<ColumnCursor> cursors_of(const ShardCheck& shard, const ByteRange& range) {
+std::vector<ColumnCursor> cursors_of(const ShardCheck& shard, const ByteRange& range,
+                                     IndexWindow& index) {
   const ShardLayout& layout = shard.manifest.layout;
+  std::uint64_t near = range.samples.row;
+  // The first rows of some columns are those of a record that ends in this range.
+  if (near > 1 && near <= index.rows()) (void)index.place(near - 2, 0);
   std::vector<ColumnCursor> cursors;
-  if (!shard.has_ordered_places) return cursors;
-  if (layout.has_keys && layout.part_file[layout.key_part] == range.file)
-    cursors.emplace_back(shard, range, std::nullopt);
+  const auto add = [&](std::optional<std::size_t> field) {
+    cursors.emplace_back(shard, range, field, index, near);
+    near = cursors.back().row();
+  };
+  if (layout.has_keys && layout.part_file[layout.key_part] == range.file) add(std::nullopt);
   for (std::size_t i = 0; i < shard.manifest.schema.fields.size(); ++i) {
     const bool lies_here = layout.part_file[layout.field_part[i]] == range.file;
-    if (lies_here && is_located(shard.manifest.schema.fields[i].kind))
-      cursors.emplace_back(shard, range, i);
+    if (lies_here && is_located(shard.manifest.schema.fields[i].kind)) add(i);
   }
   return cursors;
 }
 
+// Reads a range once, piece by piece; each goes to the hash of its block and to the columns, and is
+// then there for a walk.
+class RangeReader {
+ public:
+  RangeReader(const ShardCheck& shard, const ByteRange& range, std::vector<ColumnCursor> cursors,
+              RangeResult& result)
+      : shard_(shard),
+        file_(shard.reader.files()[range.file]),
+        range_(range),
+        cursors_(std::move(cursors)),
+        result_(result),
+        outside_(file_, kOutsideWindow),
+        begin_(range.begin),
+        end_(range.begin) {}
+
+  // RangeWalk's view.
+  Bytes view(std::uint64_t offset, std::uint64_t length) {
+    if (offset >= begin_ && offset <= end_ && length <= end_ - offset)
+      return Bytes(held_).subspan(offset - begin_, length);
+    const bool is_ahead = offset >= begin_ && offset < range_.end && length <= kPieceBytes &&
+                          length <= range_.end - offset;
+    if (!is_ahead) return outside_.view(offset, length);
+    while (end_ < offset + length) read_piece(offset);
+    return Bytes(held_).subspan(offset - begin_, length);
+  }
+
+  void finish() {
+    while (end_ < range_.end) read_piece(range_.end);
+    for (ColumnCursor& cursor : cursors_) cursor.end(result_);
+    std::ranges::stable_sort(result_.findings.kept(), {}, &Finding::offset);
+    result_.bytes = range_.end - range_.begin;
+  }
+
+ private:
+  // The next one; of what is held, bytes from `needed` stay.
+  void read_piece(std::uint64_t needed) {
+    if (end_ % kBlockBytes == 0) shard_.stop_if_over();
+    const std::uint64_t block_end = std::min((end_ / kBlockBytes + 1) * kBlockBytes, range_.end);
+    const std::uint64_t want = std::min(kPieceBytes, block_end - end_);
+    const std::uint64_t kept = needed < end_ ? end_ - needed : 0;
+    if (kept > 0) std::memmove(held_.data(), held_.data() + (needed - begin_), kept);
+    begin_ = end_ - kept;
+    if (held_.size() < kept + want) held_.resize(kept + want);
+    const std::span<std::byte> piece = std::span(held_).subspan(kept, want);
+    file_.read_exact(end_, piece);
+    if (end_ % kBlockBytes == 0) hasher_.reset();
+    hasher_.update(piece);
+    for (ColumnCursor& cursor : cursors_) cursor.feed(end_, piece, result_);
+    end_ += want;
+    if (end_ == block_end) check_block((end_ - 1) / kBlockBytes);
+  }
+
+  void check_block(std::uint64_t block) {
+    if (shard_.blocks.empty()) return;
+    const Hash128& expected = shard_.blocks[shard_.first_block[range_.file] + block];
+    const Hash128 found = hasher_.digest();
+    if (found == expected) return;
+    result_.findings.add([&] {
+      const std::uint64_t begin = block * kBlockBytes;
+      Finding finding = shard_.finding({}, shard_.reader.shard().files[range_.file].name, begin);
+      finding.length = end_ - begin;
+      block_hash_mismatch(found, expected).describe_in(finding);
+      name_rows(finding, shard_, range_.file, begin, end_);
+      return finding;
+    });
+  }
+
+  const ShardCheck& shard_;
+  const InputFile& file_;
+  const ByteRange& range_;
+  std::vector<ColumnCursor> cursors_;
+  RangeResult& result_;
+  WindowReader outside_;
+  Hasher128 hasher_;
+  std::vector<std::byte> held_;  // bytes of the file from begin_ to end_
+  std::uint64_t begin_, end_;
+};
+
 }  // namespace
 
-RangeResult verify_range(const ShardCheck& shard, const ByteRange& range) {
+RangeResult verify_range(const ShardCheck& shard, const ByteRange& range, const RangeWalk& walk) {
   RangeResult result;
-  const InputFile& file = shard.reader.files()[range.file];
-  const std::string& name = shard.reader.shard().files[range.file].name;
-  std::vector<ColumnCursor> cursors = cursors_of(shard, range);
-  std::vector<std::byte> buffer(std::min(kPieceBytes, range.end - range.begin));
-  Hasher128 hasher;
-  for (std::uint64_t block = range.begin / kBlockBytes; block * kBlockBytes < range.end; ++block) {
-    const std::uint64_t block_end = std::min((block + 1) * kBlockBytes, range.end);
-    shard.stop_if_over();
-    hasher.reset();
-    for (std::uint64_t offset = block * kBlockBytes; offset < block_end;) {
-      const std::uint64_t want = std::min(kPieceBytes, block_end - offset);
-      file.read_exact(offset, std::span(buffer).first(want));
-      const Bytes piece = Bytes(buffer).first(want);
-      hasher.update(piece);
-      for (ColumnCursor& cursor : cursors) cursor.feed(offset, piece, result);
-      offset += want;
-    }
-    if (shard.blocks.empty()) continue;
-    const Hash128& expected = shard.blocks[shard.first_block[range.file] + block];
-    if (const Hash128 found = hasher.digest(); found != expected) {
-      result.findings.add([&] {
-        Finding finding = shard.finding({}, name, block * kBlockBytes);
-        finding.length = block_end - block * kBlockBytes;
-        block_hash_mismatch(found, expected).describe_in(finding);
-        name_rows(finding, shard, range.file, block * kBlockBytes, block_end);
-        return finding;
-      });
-    }
+  std::optional<IndexWindow> index;
+  if (shard.has_ordered_places) index.emplace(shard.reader);
+  RangeReader reader(
+      shard, range, index ? cursors_of(shard, range, *index) : std::vector<ColumnCursor>(), result);
+  if (walk) {
+    if (!index) index.emplace(shard.reader);
+    walk([&](std::uint64_t offset, std::uint64_t length) { return reader.view(offset, length); },
+         *index);
   }
-  for (ColumnCursor& cursor : cursors) cursor.end(result);
-  std::ranges::stable_sort(result.findings.kept(), {}, &Finding::offset);
-  result.bytes = range.end - range.begin;
+  reader.finish();
   return result;
 }
 

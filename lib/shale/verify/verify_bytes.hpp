@@ -1,9 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
+#include "shale/base/view_bytes.hpp"
+#include "shale/format/format.hpp"
+#include "shale/verify/index_window.hpp"
 #include "shale/verify/shard_check.hpp"
 
 namespace shale {
@@ -12,6 +16,7 @@ namespace shale {
 struct ByteRange {
   std::size_t file;
   std::uint64_t begin, end;
+  ScanPoint samples = {};  ///< the first one that begins in it, or behind it, where that is known
 };
 
 /// The part of a field's value that lies in a range, where the value begins before it or ends after
@@ -30,9 +35,17 @@ struct RangeResult {
   std::uint64_t bytes = 0;
 };
 
+/// Walks through samples while the bytes of their range are in memory. `view` gives any bytes of
+/// the file: those of the range, in its order, without a read of their own; a view of more than 256
+/// KiB, of bytes in front of the view before it, or of bytes that are not all in the range, is a
+/// read. Throws what the view does.
+using RangeWalk = std::function<void(const ViewBytes& view, IndexWindow& index)>;
+
 /// Reads a range once, through the page cache and without a mapping; checks every block hash and
-/// the crc32c of every value in it. Memory: 256 KiB and two windows on the index. Thread-safe.
-[[nodiscard]] RangeResult verify_range(const ShardCheck& shard, const ByteRange& range);
+/// the crc32c of every value in it, while `walk`, if there is one, goes through it. Memory: 512 KiB
+/// and a window on the index. Thread-safe.
+[[nodiscard]] RangeResult verify_range(const ShardCheck& shard, const ByteRange& range,
+                                       const RangeWalk& walk = {});
 
 /// Joins the pieces of values that lie across ranges, in the order of the ranges, and checks them
 /// when they are whole.

@@ -28,6 +28,9 @@ struct VerifyRequest {
   std::string labels_file;                         ///< the labels of a flat folder to compare with
   std::string label_column = {}, key_column = {};  ///< of labels_file
   std::string index_folder;                        ///< of a file of another tool
+  /// Of a file of another tool without checksums of shale's: compare those of the container at
+  /// VerifyDepth::full, too. It reads the payload.
+  bool proves_container = false;
   /// Of `against`, if it is a list of files on stdin: what stdin held.
   std::shared_ptr<StdinCopy> stdin_copy = std::make_shared<StdinCopy>();
   std::string generator;
@@ -52,9 +55,11 @@ struct VerifyReport {
   std::vector<Finding> first_findings;  ///< at most 1000
   std::vector<std::string> notes;       ///< what could not be vouched for, a sentence each
   bool proves_payload = true;           ///< false: there were no checksums to prove it by
-  bool is_compared = true;              ///< false: damage ended the comparison with the source
-  bool has_images = false;              ///< there are images, which VerifyDepth::deep decodes
-  SecondOpinion second_opinion;         ///< VerifyDepth::deep only
+  /// The container's own checksums of every file of another tool were compared instead.
+  bool proves_container = false;
+  bool is_compared = true;       ///< false: damage ended the comparison with the source
+  bool has_images = false;       ///< there are images, which VerifyDepth::deep decodes
+  SecondOpinion second_opinion;  ///< VerifyDepth::deep only
 };
 
 }  // namespace shale

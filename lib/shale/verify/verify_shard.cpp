@@ -30,8 +30,12 @@ Finding wrong_element(const ShardCheck& shard, std::uint64_t row, const std::str
 // Compares rows of the scan with rows of the index as they come.
 class RowComparison {
  public:
-  RowComparison(const ShardCheck& shard, bool has_crc, TaskFindings& findings)
-      : shard_(shard), index_(shard.reader.open_index()), has_crc_(has_crc), findings_(findings) {}
+  // The rows that come begin at `row`.
+  RowComparison(const ShardCheck& shard, IndexWindow& index, std::uint64_t row, bool has_crc,
+                TaskFindings& findings)
+      : shard_(shard), index_(index), has_crc_(has_crc), findings_(findings), rows_(row) {}
+
+  [[nodiscard]] std::uint64_t rows() const { return rows_; }
 
   void compare(const IndexRow& scanned) {
     const std::uint64_t number = rows_++;
@@ -70,17 +74,6 @@ class RowComparison {
                      place_text(scanned.record_offset, scanned.record_length)};
       });
     }
-  }
-
-  void finish() {
-    if (rows_ == index_.rows()) return;
-    findings_.add([&] {
-      Finding finding = shard_.finding("number of samples in the container is wrong",
-                                       shard_.reader.shard().files[0].name, std::nullopt);
-      finding.found = std::to_string(rows_);
-      finding.expected = std::to_string(index_.rows());
-      return finding;
-    });
   }
 
  private:
@@ -153,10 +146,10 @@ class RowComparison {
   }
 
   const ShardCheck& shard_;
-  IndexReader index_;
+  IndexWindow& index_;
   bool has_crc_;
   TaskFindings& findings_;
-  std::uint64_t rows_ = 0;
+  std::uint64_t rows_;
 };
 
 // The lists of a sample that was read, with what the list of elements says.
@@ -276,42 +269,110 @@ void locate_if_sound(ElementScan& elements, IndexRow& row, const ShardCheck& sha
   }
 }
 
+// A scan, each of whose rows is compared with the index.
+class StructureWalk {
+ public:
+  StructureWalk(const ShardCheck& shard, const Format& format, bool reads_payload,
+                const WalkProgress& progress)
+      : shard_(shard),
+        format_(format),
+        input_{shard.reader.files(),
+               shard.manifest.schema,
+               shard.manifest.layout,
+               reads_payload,
+               shard.reader.shard().digest.samples,
+               shard.reader.shard().bases,
+               progress} {}
+
+  // From a row on; returns the one behind the last. `index` is null where there is none; `view`
+  // where the scan reads the file itself.
+  template <class Scan>
+  [[nodiscard]] std::uint64_t run(IndexWindow* index, std::uint64_t row, const ViewBytes& view,
+                                  TaskFindings& findings, const Scan& scan) const {
+    // Ordered places are proved range by range; the others here.
+    const bool compares_crc =
+        input_.reads_payload && shard_.reader.has_checksums() && !shard_.has_ordered_places;
+    std::optional<RowComparison> comparison;
+    if (index != nullptr) comparison.emplace(shard_, *index, row, compares_crc, findings);
+    ElementScan elements(format_, input_, view);
+    scan(
+        input_,
+        [&](const IndexRow& scanned) {
+          if (!comparison) return;
+          if (!input_.layout.has_elements) return comparison->compare(scanned);
+          IndexRow located = scanned;
+          locate_if_sound(elements, located, shard_, comparison->rows(), findings);
+          comparison->compare(located);
+        },
+        [&](Finding finding) {
+          findings.add([&] {
+            finding.shard = shard_.reader.shard().name;
+            return std::move(finding);
+          });
+        });
+    return comparison ? comparison->rows() : 0;
+  }
+
+ private:
+  const ShardCheck& shard_;
+  const Format& format_;
+  ShardInput input_;
+};
+
 }  // namespace
 
 TaskFindings verify_structure(const ShardCheck& shard, const Format& format, bool reads_payload,
                               const WalkProgress& progress) {
   TaskFindings findings;
-  // Ordered places are proved range by range, with many threads; the others here.
-  const bool compares_crc =
-      reads_payload && shard.reader.has_checksums() && !shard.has_ordered_places;
-  std::optional<RowComparison> comparison;  // fixed rows have no index: there are none to compare
-  if (shard.reader.index_file() != nullptr) comparison.emplace(shard, compares_crc, findings);
-  const ManifestShard& manifest_shard = shard.reader.shard();
-  const ShardInput input{shard.reader.files(),
-                         shard.manifest.schema,
-                         shard.manifest.layout,
-                         reads_payload,
-                         manifest_shard.digest.samples,
-                         manifest_shard.bases,
-                         progress};
-  const FindingSink sink = [&](Finding finding) {
-    findings.add([&] {
-      finding.shard = shard.reader.shard().name;
-      return std::move(finding);
-    });
-  };
-  ElementScan elements(format, input);
-  std::uint64_t number = 0;
-  format.scan(
-      input, OptionSet(format.options),
-      [&](IndexRow row) {
-        if (!comparison) return;
-        locate_if_sound(elements, row, shard, number++, findings);
-        comparison->compare(row);
-      },
-      sink);
-  if (comparison) comparison->finish();
+  // Fixed rows have no index: there are none to compare.
+  std::optional<IndexWindow> index;
+  if (shard.reader.index_file() != nullptr) index.emplace(shard.reader);
+  const StructureWalk walk(shard, format, reads_payload, progress);
+  const std::uint64_t samples =
+      walk.run(index ? &*index : nullptr, 0, {}, findings,
+               [&](const ShardInput& input, const RowSink& rows, const FindingSink& sink) {
+                 format.scan(input, OptionSet(format.options), rows, sink);
+               });
+  if (index) add_wrong_count(shard, samples, findings);
   return findings;
+}
+
+WalkedPart verify_part(const ShardCheck& shard, const Format& format, const ScanPart& part,
+                       bool reads_payload, IndexWindow& index, const WalkProgress& progress) {
+  WalkedPart walked;
+  const StructureWalk walk(shard, format, reads_payload, progress);
+  (void)walk.run(&index, part.begin.row, part.view, walked.findings,
+                 [&](const ShardInput& input, const RowSink& rows, const FindingSink& sink) {
+                   walked.scanned = format.scan_part(input, part, rows, sink);
+                 });
+  return walked;
+}
+
+bool verify_split_rows(const ShardCheck& shard, const Format& format, const SplitScan& scan,
+                       const ScanRows& rows, IndexWindow& index, const WalkProgress& progress) {
+  TaskFindings findings;
+  // Ordered places are proved range by range, so that the payload need not be read here.
+  const bool reads_payload = shard.reader.has_checksums() && !shard.has_ordered_places;
+  const StructureWalk walk(shard, format, reads_payload, progress);
+  bool is_sound = false;
+  const std::uint64_t end =
+      walk.run(&index, rows.begin, rows.view, findings,
+               [&](const ShardInput& input, const RowSink& sink, const FindingSink&) {
+                 is_sound = scan.scan(input, rows, sink);
+               });
+  return is_sound && findings.count() == 0 && end == rows.end;
+}
+
+void add_wrong_count(const ShardCheck& shard, std::uint64_t samples, TaskFindings& findings) {
+  const ManifestShard& expected = shard.reader.shard();
+  if (samples == expected.digest.samples) return;
+  findings.add([&] {
+    Finding finding = shard.finding("number of samples in the container is wrong",
+                                    expected.files[0].name, std::nullopt);
+    finding.found = std::to_string(samples);
+    finding.expected = std::to_string(expected.digest.samples);
+    return finding;
+  });
 }
 
 DeepResult verify_rows(const ShardCheck& shard, const Format& format, std::uint64_t begin,

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kAlignment = 64;
 constexpr std::uint64_t kGrowthDigits = 21;  // GROWTH_AXIS_MAX_DIGITS
-constexpr std::uint64_t kMaxTextBytes = 65'535;
+constexpr std::uint64_t kMaxTextBytes = 65'535, kMaxLongTextBytes = 4 << 20;
 constexpr std::size_t kMaxAxes = 64;  // NPY_MAXDIMS of NumPy 2
 constexpr std::string_view kMagic = "\x93NUMPY";
 
@@ -52,19 +52,22 @@ std::vector<std::byte> npy_header_bytes(const NpyHeader& header) {
   std::string text = dict_text(header);
   const bool is_latin1 = fits_latin1(text);
   if (is_latin1) text = to_latin1(text);
-  const std::uint64_t prefix_bytes = is_latin1 ? 10 : 12;
   // One to 64 spaces: NumPy never pads with none.
-  text.append(kAlignment - (prefix_bytes + text.size() + 1) % kAlignment, ' ');
+  const auto padding = [&](std::uint64_t prefix_bytes) {
+    return kAlignment - (prefix_bytes + text.size() + 1) % kAlignment;
+  };
+  const bool is_short = is_latin1 && text.size() + padding(10) + 1 <= kMaxTextBytes;
+  text.append(padding(is_short ? 10 : 12), ' ');
   text += '\n';
-  if (text.size() > kMaxTextBytes) {
-    throw Error(Code::limit, "npy header of {} bytes, version 1.0 holds at most {}", text.size(),
-                kMaxTextBytes);
+  if (text.size() > kMaxLongTextBytes) {
+    throw Error(Code::limit, "npy header would take {} bytes; at most {} are written", text.size(),
+                kMaxLongTextBytes);
   }
   ByteWriter out;
   out.write_text(kMagic);
-  out.write(static_cast<std::uint8_t>(is_latin1 ? 1 : 3));
+  out.write(static_cast<std::uint8_t>(is_short ? 1 : is_latin1 ? 2 : 3));
   out.write(std::uint8_t{0});
-  if (is_latin1) {
+  if (is_short) {
     out.write(static_cast<std::uint16_t>(text.size()));
   } else {
     out.write(static_cast<std::uint32_t>(text.size()));

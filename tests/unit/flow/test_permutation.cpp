@@ -94,6 +94,37 @@ TEST_CASE("permutation: many at once are what they are one by one, and lead back
   }
 }
 
+TEST_CASE("permutation: many at once are the same with any instructions that the machine has") {
+  constexpr std::uint64_t kSizes[] = {1,
+                                      2,
+                                      257,
+                                      1'000'003,
+                                      4'294'967'295,
+                                      (std::uint64_t{1} << 40) + 1,
+                                      std::uint64_t{1} << 63,
+                                      ~std::uint64_t{0}};
+  for (const std::uint64_t n : kSizes) {
+    const Permutation order(n, n * 31);
+    for (const LaneLevel level : {LaneLevel::scalar, LaneLevel::avx2, LaneLevel::avx512}) {
+      if (level > best_lane_level()) continue;
+      for (const std::size_t count : {1U, 31U, 32U, 33U, 1024U, 1025U, 2500U}) {
+        if (count > n) continue;
+        CAPTURE(n);
+        CAPTURE(static_cast<int>(level));
+        CAPTURE(count);
+        std::vector<std::uint64_t> values(count), expected;
+        std::iota(values.begin(), values.end(), n - count);
+        const std::vector<std::uint64_t> positions = values;
+        for (const std::uint64_t value : values) expected.push_back(order.at(value));
+        order.at_each(values, level);
+        REQUIRE(values == expected);
+        order.inverse_each(values, level);
+        REQUIRE(values == positions);
+      }
+    }
+  }
+}
+
 TEST_CASE("permutation: the vectors of docs/shuffle.md hold") {
   const auto rows = test::doc_table("shuffle.md", "| n | seed | i | at(i) |");
   REQUIRE(rows.size() > 30);
@@ -101,7 +132,11 @@ TEST_CASE("permutation: the vectors of docs/shuffle.md hold") {
     const auto number = [&](std::size_t column) { return std::stoull(row.at(column)); };
     CAPTURE(row.at(0));
     CAPTURE(row.at(2));
-    CHECK(Permutation(number(0), number(1)).at(number(2)) == number(3));
+    const Permutation order(number(0), number(1));
+    CHECK(order.at(number(2)) == number(3));
+    std::vector<std::uint64_t> many(40, number(2));
+    order.at_each(many);
+    CHECK(std::ranges::all_of(many, [&](std::uint64_t at) { return at == number(3); }));
   }
 }
 

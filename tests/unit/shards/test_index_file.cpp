@@ -73,9 +73,9 @@ TEST_CASE("index: one place of a row is the one that the whole row has") {
     FieldPlace frames = row_of(4).cells[2].place;
     frames.count = 0;  // not a part of the place that is read
 
-    CHECK(reader.place(4, columns.place_position(0)) == row_of(4).cells[0].place);
-    CHECK(reader.place(4, columns.place_position(2)) == frames);
-    if (has_keys) CHECK(reader.place(4, columns.place_position(std::nullopt)) == row_of(4).key);
+    CHECK(reader.place(4, columns.position_of(0)) == row_of(4).cells[0].place);
+    CHECK(reader.place(4, columns.position_of(2)) == frames);
+    if (has_keys) CHECK(reader.place(4, columns.position_of(std::nullopt)) == row_of(4).key);
   }
 }
 

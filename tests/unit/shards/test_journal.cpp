@@ -105,5 +105,98 @@ TEST_CASE("journal: that of shale 0.2.0 is of another version") {
   CHECK(std::string(error.what()).find("another version of shale") != std::string::npos);
 }
 
+// What is durable, and the tail.
+Lines all_lines_of(const std::string& path) {
+  Lines lines = lines_of(path);
+  const JournalSummary summary = read_journal(path);
+  lines.insert(lines.end(), summary.tail.begin(), summary.tail.end());
+  return lines;
+}
+
+TEST_CASE("journal: a tail is read behind it, and becomes durable with the next line") {
+  const TempDir dir;
+  const std::string path = dir / "journal";
+  Journal journal = Journal::create(path, "head");
+  journal.add("one");
+  journal.add_to_tail("two");
+  journal.add_to_tail("three");
+  CHECK(journal.lines() == 3);
+  CHECK(lines_of(path) == Lines{"one"});
+  CHECK(read_journal(path).tail == Lines{"two", "three"});
+  journal.add("four");
+  CHECK(journal.lines() == 4);
+  CHECK(lines_of(path) == Lines{"one", "two", "three", "four"});
+  CHECK(read_journal(path).tail.empty());
+  journal.add_to_tail("five");
+  CHECK(all_lines_of(path) == Lines{"one", "two", "three", "four", "five"});
+}
+
+TEST_CASE(
+    "journal: whatever a kill leaves of a tail that was being kept, each line is there once") {
+  const TempDir dir;
+  const std::string path = dir / "journal";
+  Journal journal = Journal::create(path, "head");
+  journal.add("one");
+  const std::size_t kept = content_of(dir.path()).at("journal").size();
+  for (const char* line : {"two", "three", "four"}) journal.add_to_tail(line);
+  const std::string tail = content_of(dir.path()).at("journal.tail");
+  journal.keep_tail();
+  const std::string whole = content_of(dir.path()).at("journal");
+  for (std::size_t end = kept; end <= whole.size(); ++end) {
+    CAPTURE(end);
+    write_file(path, whole.substr(0, end));
+    write_file(Journal::tail_path(path), tail);
+    CHECK(all_lines_of(path) == Lines{"one", "two", "three", "four"});
+    Journal again = Journal::reopen(path, read_journal(path));
+    CHECK(again.lines() == 4);
+    again.add("five");
+    CHECK(lines_of(path) == Lines{"one", "two", "three", "four", "five"});
+  }
+}
+
+TEST_CASE("journal: a tail that is dropped is not there, and another one follows") {
+  const TempDir dir;
+  const std::string path = dir / "journal";
+  {
+    Journal journal = Journal::create(path, "head");
+    journal.add("one");
+    for (const char* line : {"two", "three"}) journal.add_to_tail(line);
+    journal.drop_tail();
+    CHECK(journal.lines() == 1);
+    CHECK(all_lines_of(path) == Lines{"one"});
+    for (const char* line : {"2", "3"}) journal.add_to_tail(line);
+    CHECK(all_lines_of(path) == Lines{"one", "2", "3"});
+  }
+  Journal again = Journal::reopen(path, read_journal(path));
+  again.drop_tail();
+  CHECK(again.lines() == 1);
+  CHECK(all_lines_of(path) == Lines{"one"});
+}
+
+TEST_CASE("journal: of a damaged tail what stands before the damage is left") {
+  const TempDir dir;
+  const std::string path = dir / "journal";
+  Journal journal = Journal::create(path, "head");
+  for (const char* line : {"two", "three", "four"}) journal.add_to_tail(line);
+  const std::string tail = content_of(dir.path()).at("journal.tail");
+  const std::size_t first_end = tail.find('\n') + 1;
+  for (std::size_t place = first_end; place < tail.size(); ++place) {
+    CAPTURE(place);
+    for (const char to : {'\0', '\n', 'x'}) {
+      std::string changed = tail;
+      if (changed[place] == to) continue;
+      changed[place] = to;
+      write_file(Journal::tail_path(path), changed);
+      const Lines left = read_journal(path).tail;
+      CHECK(left.size() < 3);
+      REQUIRE(!left.empty());
+      CHECK(left.front() == "two");
+      CHECK(left.back() == (left.size() == 2 ? "three" : "two"));
+    }
+  }
+  write_file(Journal::tail_path(path), tail.substr(first_end));  // its beginning is missing
+  CHECK(read_journal(path).tail.empty());
+}
+
 }  // namespace
 }  // namespace shale

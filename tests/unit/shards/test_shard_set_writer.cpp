@@ -42,6 +42,18 @@ TEST_CASE("shard set writer: nothing comes to its place before the set is comple
   CHECK(!std::filesystem::exists(dir / "out/.shale"));
 }
 
+TEST_CASE(
+    "shard set writer: shards that wait for others are kept when the last record is refused") {
+  const TempDir dir;
+  SampleSet set = toy_samples(5);
+  set.samples[4].values[0] = set.keep(std::string(20'000, 'x'));
+  SetInProgress progress(toy_format, set.schema, dir / "out",
+                         {.limit_bytes = 10'000, .limit_samples = 2});
+  for (std::size_t i = 0; i < 4; ++i) progress.append(set.samples[i]);
+  CHECK(error_of([&] { progress.append(set.samples[4]); }).code() == Code::limit);
+  CHECK(progress.finish().shard_count == 2);
+}
+
 TEST_CASE("shard set writer: places that come late and relative to a column are made absolute") {
   const TempDir dir;
   const SampleSet set = toy_samples(5);

@@ -220,5 +220,34 @@ TEST_CASE("work folder: where no folder can be made is an error of the storage, 
   CHECK(error.file().starts_with(dir / "file"));
 }
 
+TEST_CASE("work folder: whole shards are kept by a run that goes on, durable or not") {
+  const TempDir dir;
+  {
+    WorkFolder work(dir / "out");
+    work.begin("a test");
+    work.add_shard(shard_numbered(0), "samples=1");
+    work.add_whole_shard(shard_numbered(1), "samples=2");
+    CHECK(work.shards() == 2);
+    CHECK(work.holds_shards());
+    for (std::uint64_t number = 0; number < 3; ++number) {
+      for (const char* suffix : {".toy", ".index.npy", ".blocks.npy"})
+        write_file(join_path(work.path(), shard_name(number) + suffix), "x");
+    }
+    work.drop_unfinished_files();
+    CHECK(files_in(work.path()).size() == 6);
+  }
+  WorkFolder work(dir / "out");
+  const JournalSummary previous = work.previous_run();
+  CHECK(previous.lines == 1);
+  REQUIRE(previous.tail.size() == 1);
+  CHECK(WorkFolder::parse_line(previous.tail.front()).state == "samples=2");
+  work.resume(previous);
+  CHECK(work.previous_run().lines == 2);
+  CHECK(work.last_state() == "samples=2");
+  CHECK(files_in(work.path()).size() == 6);
+  work.clear();
+  CHECK(files_in(dir / "out/.shale") == Names{"lock"});
+}
+
 }  // namespace
 }  // namespace shale

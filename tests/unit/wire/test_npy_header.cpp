@@ -257,8 +257,21 @@ TEST_CASE("npy header: cut at any length, it is damaged") {
   }
 }
 
-TEST_CASE("npy header: a text longer than 65,535 bytes is neither written nor read") {
-  const NpyHeader wide{.dtype = columns({{std::string(70'000, 'x'), "<i4"}}), .shape = {1}};
+TEST_CASE("npy header: a text longer than 65,535 bytes is written as version 2.0, as NumPy does") {
+  for (const std::size_t more : {0U, 1U, 64U, 100'000U}) {
+    const std::string name(65'380 + more, 'x');
+    const auto bytes = npy_header_bytes({.dtype = columns({{name, "<i4"}}), .shape = {1}});
+    CAPTURE(more);
+    const bool is_short = bytes[6] == std::byte{1};
+    const std::size_t prefix = is_short ? 10 : 12;
+    CHECK(bytes[6] == std::byte(is_short ? 1 : 2));
+    CHECK(is_short == (bytes.size() - prefix <= 65'535));
+    CHECK(bytes.size() % 64 == 0);
+  }
+}
+
+TEST_CASE("npy header: a text longer than 4 MiB is not written, one longer than 65,535 not read") {
+  const NpyHeader wide{.dtype = columns({{std::string(5'000'000, 'x'), "<i4"}}), .shape = {1}};
 
   CHECK(error_of([&] { (void)npy_header_bytes(wide); }).code() == Code::limit);
   CHECK(error_of([&] {

@@ -1,0 +1,334 @@
+#include "formats/lmdb/lmdb_tree_parts.hpp"
+
+#include <charconv>
+#include <utility>
+#include <vector>
+
+#include "shale/base/error.hpp"
+
+#include "formats/lmdb/lmdb_node.hpp"
+#include "formats/lmdb/lmdb_page.hpp"
+
+namespace shale::lmdb {
+namespace {
+
+constexpr std::uint64_t kOwnPage = 4096;
+constexpr std::size_t kOrdinalDigits = 8;
+// A search that goes on from leaf to leaf is lost.
+constexpr int kMostLeavesPast = 16;
+
+// A page of a tree and where a cursor is in it.
+struct CursorPage {
+  std::uint64_t number = 0;
+  std::vector<std::byte> bytes = {};
+  PageContents contents = {};  // views into `bytes`
+  std::size_t at = 0;
+
+  [[nodiscard]] bool is_at_last() const { return at + 1 == contents.nodes.size(); }
+};
+
+// False for a page with any fault.
+bool take_apart(CursorPage& page, Bytes bytes, bool is_leaf) {
+  bool is_sound = true;
+  page.contents = read_page(bytes, page.number, [&](const PageFault&) { is_sound = false; });
+  return is_sound && !page.contents.has_loss && !page.contents.nodes.empty() &&
+         page.contents.is_leaf == is_leaf;
+}
+
+bool is_empty_tree(const TreeRecord& tree) {
+  return tree.root == kNoPage && tree.depth == 0 && tree.branch_pages == 0 &&
+         tree.leaf_pages == 0 && tree.overflow_pages == 0 && tree.entries == 0;
+}
+
+bool has_large_values(const PageContents& leaf) {
+  for (const PageNode& node : leaf.nodes) {
+    if ((node.flags & kBigData) != 0) return true;
+  }
+  return false;
+}
+
+// Goes through the leaves in the order of their keys. All return false for a tree that shale does
+// not write.
+class LeafCursor {
+ public:
+  LeafCursor(const InputFile& file, const MetaPage& meta, std::uint64_t pages)
+      : file_(file), root_(meta.main_tree.root), pages_(pages), levels_(meta.main_tree.depth - 1) {}
+
+  // To the leaf that has the row, if there is one.
+  bool go_to_row(std::uint64_t row) {
+    return descend(0, root_, [&](const CursorPage& page) {
+      std::size_t child = 0;
+      while (child + 1 < page.contents.nodes.size() && first_row(page, child + 1) <= row) ++child;
+      return child;
+    });
+  }
+  // To the first leaf at or behind a page of the file.
+  bool go_to_page(std::uint64_t number) {
+    const auto choose = [&](const CursorPage& page) {
+      std::size_t child = 0;
+      while (child + 1 < page.contents.nodes.size() && page.contents.nodes[child].child < number)
+        ++child;
+      return child;
+    };
+    if (!descend(0, root_, choose)) return false;
+    for (int past = 0; leaf_ < number && !is_last(); ++past) {
+      if (past == kMostLeavesPast || !go_on()) return false;
+    }
+    return true;
+  }
+
+  // To the next leaf, of which there is one.
+  bool go_on() {
+    std::size_t level = levels_.size();
+    while (level > 0 && levels_[level - 1].is_at_last()) --level;
+    if (level == 0) return false;
+    CursorPage& page = levels_[level - 1];
+    ++page.at;
+    named_row_ = first_row(page, page.at);
+    fresh_from_ = level;
+    return descend(level, page.contents.nodes[page.at].child,
+                   [](const CursorPage&) { return std::size_t{0}; });
+  }
+  [[nodiscard]] bool is_last() const {
+    for (const CursorPage& page : levels_) {
+      if (!page.is_at_last()) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::uint64_t leaf() const { return leaf_; }
+
+  // Whether the branch page that first leads to this leaf, if one does, names its first row.
+  [[nodiscard]] bool names(std::uint64_t row) const {
+    if (named_row_) return *named_row_ == row;
+    for (std::size_t level = levels_.size(); level > 0; --level) {
+      const CursorPage& page = levels_[level - 1];
+      if (page.at > 0) return first_row(page, page.at) == row;
+    }
+    return true;
+  }
+  // The branch pages whose first leaf this is.
+  void add_fresh_pages(std::vector<TreeParts::PageRun>& runs) const {
+    std::size_t level = levels_.size();
+    for (; level > fresh_from_ && levels_[level - 1].at == 0; --level)
+      runs.push_back({levels_[level - 1].number, 1});
+  }
+
+ private:
+  // No row for a key that is no number.
+  [[nodiscard]] static std::uint64_t first_row(const CursorPage& page, std::size_t child) {
+    return ordinal_of(as_text(page.contents.nodes[child].key)).value_or(kMissing);
+  }
+
+  template <class Choose>
+  bool descend(std::size_t level, std::uint64_t number, const Choose& choose) {
+    for (; level < levels_.size(); ++level) {
+      CursorPage& page = levels_[level];
+      if (number < kMetaPages || number >= pages_) return false;
+      page.number = number;
+      page.bytes.resize(kOwnPage);
+      file_.read_exact(number * kOwnPage, page.bytes);
+      if (!take_apart(page, page.bytes, false) || !page.contents.nodes[0].key.empty()) return false;
+      page.at = choose(page);
+      number = page.contents.nodes[page.at].child;
+    }
+    leaf_ = number;
+    return number >= kMetaPages && number < pages_;
+  }
+
+  const InputFile& file_;
+  std::uint64_t root_, pages_;
+  std::vector<CursorPage> levels_;  // of branch pages
+  std::uint64_t leaf_ = 0;
+  std::size_t fresh_from_ = 0;              // levels from here on were entered with this leaf
+  std::optional<std::uint64_t> named_row_;  // by the page that led from the leaf before
+};
+
+// The rows of a part, leaf after leaf.
+class PartWalk {
+ public:
+  PartWalk(const InputFile& file, const ViewBytes& view, WalkPace& pace,
+           const std::function<bool(const TreeEntry&)>& sink)
+      : file_(file), view_(view), pace_(pace), sink_(sink) {}
+
+  // What of the leaf counts for this part is in runs() and totals().
+  bool read_leaf(const LeafCursor& cursor, std::uint64_t row, std::uint64_t end) {
+    runs_.clear();
+    totals_ = {};
+    pace_.step_to(cursor.leaf() * kOwnPage);
+    if (!open(cursor.leaf())) return false;
+    const std::vector<PageNode>& nodes = page_.contents.nodes;
+    const std::optional<std::uint64_t> first = ordinal_of(as_text(nodes[0].key));
+    if (!first || *first > row || row - *first >= nodes.size()) return false;
+    if (*first == row) {
+      if (!cursor.names(row)) return false;
+      cursor.add_fresh_pages(runs_);
+      totals_.branch_pages = runs_.size();
+      runs_.push_back({page_.number, 1});
+      totals_.leaf_pages = 1;
+    }
+    begin_ = row - *first;
+    end_ = std::min<std::uint64_t>(nodes.size(), end - *first);
+    totals_.entries = end_ - begin_;
+    for (std::size_t i = begin_; i < end_; ++i) {
+      if ((nodes[i].flags & kBigData) == 0) continue;
+      runs_.push_back({nodes[i].child, overflow_pages(nodes[i].value_bytes, kOwnPage)});
+      totals_.overflow_pages += runs_.back().count;
+    }
+    return true;
+  }
+
+  bool hand_out() {
+    for (std::size_t i = begin_; i < end_; ++i) {
+      if (!hand_out(page_.contents.nodes[i])) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::span<const TreeParts::PageRun> runs() const { return runs_; }
+  [[nodiscard]] const TreeTotals& totals() const { return totals_; }
+
+ private:
+  // Leaves that follow one another are read as the file is; one that lies behind its values is read
+  // before them, by itself.
+  bool open(std::uint64_t number) {
+    const bool follows = number == std::exchange(page_.number, number) + 1;
+    if (follows) {
+      bytes_ = view_(number * kOwnPage, kOwnPage);
+      if (!take_apart(page_, bytes_, true)) return false;
+      if (!has_large_values(page_.contents)) return true;
+      page_.bytes.assign(bytes_.begin(), bytes_.end());
+    } else {
+      page_.bytes.resize(kOwnPage);
+      file_.read_exact(number * kOwnPage, page_.bytes);
+    }
+    bytes_ = page_.bytes;
+    return take_apart(page_, bytes_, true);
+  }
+
+  bool hand_out(const PageNode& node) {
+    const std::uint64_t page_offset = page_.number * kOwnPage;
+    TreeEntry entry{.page = bytes_,
+                    .page_offset = page_offset,
+                    .key = node.key,
+                    .key_offset = page_offset + node.key_begin,
+                    .value_offset = page_offset + node.value_begin,
+                    .value_bytes = node.value_bytes,
+                    .flags = node.flags};
+    if ((node.flags & kBigData) != 0) {
+      pace_.step();
+      if (!has_overflow_header(node)) return false;
+      entry.value_offset = node.child * kOwnPage + kPageHeaderBytes;
+    }
+    return sink_(entry);
+  }
+
+  [[nodiscard]] bool has_overflow_header(const PageNode& node) const {
+    ByteReader in(view_(node.child * kOwnPage, kPageHeaderBytes));
+    if (in.read_u64() != node.child) return false;
+    in.skip(sizeof(std::uint16_t));
+    return in.read_u16() == kOverflowPage &&
+           in.read_u32() == overflow_pages(node.value_bytes, kOwnPage);
+  }
+
+  const InputFile& file_;
+  const ViewBytes& view_;
+  WalkPace& pace_;
+  const std::function<bool(const TreeEntry&)>& sink_;
+  CursorPage page_;
+  Bytes bytes_;  // of the page, wherever they are
+  std::size_t begin_ = 0, end_ = 0;
+  std::vector<TreeParts::PageRun> runs_;
+  TreeTotals totals_;
+};
+
+}  // namespace
+
+std::optional<std::uint64_t> ordinal_of(std::string_view key) {
+  std::uint64_t number = 0;
+  const auto parsed = std::from_chars(key.data(), key.data() + key.size(), number);
+  const bool is_whole = parsed.ec == std::errc() && parsed.ptr == key.data() + key.size();
+  return is_whole && key.size() == kOrdinalDigits ? std::optional(number) : std::nullopt;
+}
+
+TreeParts::TreeParts(const InputFile& file, const MetaPage& meta)
+    : file_(file), meta_(meta), pages_(file.size() / kOwnPage) {
+  (void)pages_.take(0, kMetaPages);
+}
+
+std::shared_ptr<TreeParts> TreeParts::open(const InputFile& file) {
+  bool is_sound = true;
+  std::optional<MetaPage> meta;
+  try {
+    meta = read_live_meta(file, [&](const Finding&) { is_sound = false; });
+  } catch (const Error& error) {
+    if (error.code() != Code::damaged && error.code() != Code::unsupported) throw;
+    return nullptr;
+  }
+  const TreeRecord& tree = meta->main_tree;
+  const bool is_own = meta->page_bytes == kOwnPage && tree.flags == 0 &&
+                      is_empty_tree(meta->free_tree) && tree.root != kNoPage && tree.depth > 0 &&
+                      tree.depth <= kMaxDepth && meta->last_page < file.size() / kOwnPage &&
+                      file.size() == (meta->last_page + 1) * kOwnPage;
+  if (!is_sound || !is_own) return nullptr;
+  return std::make_shared<TreeParts>(file, *meta);
+}
+
+std::optional<ScanPoint> TreeParts::first_at(std::uint64_t byte) const {
+  if (byte == 0) return ScanPoint{};
+  const std::uint64_t number = (byte + kOwnPage - 1) / kOwnPage;
+  LeafCursor cursor(file_, meta_, pages_.pages());
+  if (!cursor.go_to_page(number)) return std::nullopt;
+  if (cursor.leaf() < number) return ScanPoint{entries(), file_.size()};
+  CursorPage leaf{.number = cursor.leaf(), .bytes = std::vector<std::byte>(kOwnPage)};
+  file_.read_exact(leaf.number * kOwnPage, leaf.bytes);
+  if (!take_apart(leaf, leaf.bytes, true)) return std::nullopt;
+  // Behind the last value in front of the byte.
+  const std::vector<PageNode>& nodes = leaf.contents.nodes;
+  std::size_t node = nodes.size();
+  const auto is_before = [&](const PageNode& of) {
+    return (of.flags & kBigData) != 0 && of.child < number;
+  };
+  while (node > 0 && !is_before(nodes[node - 1])) --node;
+  const std::optional<std::uint64_t> first = ordinal_of(as_text(nodes[0].key));
+  if (!first) return std::nullopt;
+  return ScanPoint{*first + node, byte};
+}
+
+bool TreeParts::walk(std::uint64_t begin, std::uint64_t end, const ViewBytes& view, WalkPace& pace,
+                     const std::function<bool(const TreeEntry&)>& sink) {
+  if (begin == end) return true;
+  LeafCursor cursor(file_, meta_, pages_.pages());
+  if (!cursor.go_to_row(begin)) return false;
+  PartWalk part(file_, view, pace, sink);
+  for (std::uint64_t row = begin;;) {
+    if (!part.read_leaf(cursor, row, end) || !take(part.runs(), part.totals()) || !part.hand_out())
+      return false;
+    row += part.totals().entries;
+    if (row == end) return end < entries() || cursor.is_last();
+    if (cursor.is_last() || !cursor.go_on()) return false;
+  }
+}
+
+bool TreeParts::take(std::span<const PageRun> runs, const TreeTotals& of_them) {
+  const std::scoped_lock lock(mutex_);
+  for (const PageRun& run : runs) {
+    const bool is_in_file = run.first < pages_.pages() && run.count <= pages_.pages() - run.first;
+    if (!is_in_file || pages_.take(run.first, run.count)) return false;
+  }
+  totals_.branch_pages += of_them.branch_pages;
+  totals_.leaf_pages += of_them.leaf_pages;
+  totals_.overflow_pages += of_them.overflow_pages;
+  totals_.entries += of_them.entries;
+  return true;
+}
+
+bool TreeParts::is_complete() const {
+  const std::scoped_lock lock(mutex_);
+  const TreeRecord& tree = meta_.main_tree;
+  return totals_.branch_pages == tree.branch_pages && totals_.leaf_pages == tree.leaf_pages &&
+         totals_.overflow_pages == tree.overflow_pages && totals_.entries == tree.entries &&
+         pages_.taken() == pages_.pages();
+}
+
+}  // namespace shale::lmdb

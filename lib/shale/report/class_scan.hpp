@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "shale/report/bins.hpp"
+#include "shale/report/column_scan.hpp"
+
+namespace shale {
+
+/// Counts classes, and how mixed their samples are, while labels come by in the order of the rows.
+class ClassScan {
+ public:
+  /// More different labels than this are not classes.
+  static constexpr std::size_t kMostLabels = std::size_t{1} << 20;
+
+  explicit ClassScan(const ReportedSet& set);
+
+  /// Of the field of labels.
+  void take(const ScannedRows& rows, std::size_t field);
+  /// False: there are too many different labels.
+  [[nodiscard]] bool has_classes() const { return !is_full_; }
+  [[nodiscard]] const std::map<std::int64_t, std::uint64_t>& counts() const { return counts_; }
+  [[nodiscard]] ClassFacts classes(SampledFrom from) const;
+  /// Only of rows that were all looked at.
+  [[nodiscard]] OrderFacts order(SampledFrom from) const;
+
+ private:
+  void add_label(std::uint64_t row, std::int64_t label);
+  void close_run();
+
+  const ReportedSet& set_;
+  std::map<std::int64_t, std::uint64_t> counts_;
+  std::pair<std::int64_t, std::uint64_t*> last_count_{0, nullptr};
+  bool is_full_ = false;
+  std::uint64_t rows_in_run_;
+  std::vector<std::int64_t> run_labels_;
+  OrderFacts order_;
+  std::uint64_t last_row_ = 0;
+  std::int64_t last_label_ = 0;
+  bool has_last_ = false;
+};
+
+/// The classes that get a row of their own in the contact sheets: all if there are few, else the
+/// largest, the smallest and some between; the largest first, of equals the lower label.
+[[nodiscard]] std::vector<std::int64_t> shown_classes(
+    const std::map<std::int64_t, std::uint64_t>& counts, std::size_t most);
+
+/// Collects rows of some classes while labels come by: of each the ones that were drawn first.
+class ClassRows {
+ public:
+  ClassRows(const SampleRows& sample, std::span<const std::int64_t> labels, std::size_t most);
+  void take(const ScannedRows& rows, std::size_t field);
+  /// Those of a class, in the order of the draw.
+  [[nodiscard]] std::vector<std::uint64_t> rows_of(std::int64_t label) const;
+
+ private:
+  const SampleRows& sample_;
+  std::size_t most_;
+  std::map<std::int64_t, std::vector<DrawnRow>> rows_;  // heaps: the last that was drawn on top
+};
+
+/// Calls `use(row, label)` for the labels of some rows.
+template <class Use>
+void for_each_label(const ScannedRows& rows, std::size_t field, Use&& use) {
+  const NumberKind kind = rows.kinds[field];
+  const std::size_t step = bytes_of_number(kind);
+  const std::byte* at = rows.numbers[field].data();
+  for (const std::uint64_t row : rows.rows) {
+    use(row, whole_number_at(kind, at));
+    at += step;
+  }
+}
+
+}  // namespace shale

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shale/report/class_scan.hpp"
+#include "shale/report/field_roles.hpp"
+#include "shale/report/proved_lists.hpp"
+#include "shale/report/sample_survey.hpp"
+
+namespace shale {
+
+/// How many classes get a row, and how many samples a row has.
+inline constexpr std::size_t kSheetClasses = 12, kSheetColumns = 8;
+
+/// Samples to be shown together; not looked at yet.
+struct PlannedSheet {
+  ContactSheet sheet;
+  std::vector<std::uint64_t> rows;
+};
+
+/// What images.csv says: a row per sample whose image is odd.
+struct NotedImages {
+  struct Entry {
+    std::string key, words;  ///< "cmyk exif-rotated"
+  };
+  std::vector<Entry> entries;                    ///< a few of each kind, in the order of the set
+  std::uint64_t rows = 0, bad_rows = 0;          ///< all of them; those that were kept though bad
+  std::optional<std::uint64_t> odd_images = {};  ///< nullopt: not known, or the list is damaged
+};
+/// Errors: same as finding_of_damage.
+[[nodiscard]] NotedImages read_noted_images(const ReportedSet& set, const ProvedLists& lists);
+
+/// The odd ones and the damaged ones that the lists of the dataset name, or the survey met. Errors:
+/// same as finding_of_damage.
+[[nodiscard]] std::vector<PlannedSheet> plan_noted_sheets(ReportedSet& set,
+                                                          const SampleSurvey& survey,
+                                                          const NotedImages& noted);
+
+/// Looks at all of them, each row once, in as many threads as the request says. Pictures take
+/// kMostPictureBytes at most; what comes after is shown without. Errors: same as show_sample.
+[[nodiscard]] std::vector<ContactSheet> fill_sheets(ReportedSet& set,
+                                                    const std::vector<FieldUse>& uses,
+                                                    std::vector<PlannedSheet> planned);
+
+inline constexpr std::uint64_t kMostPictureBytes = std::uint64_t{3} << 20;
+
+}  // namespace shale

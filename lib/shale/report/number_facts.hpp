@@ -1,0 +1,171 @@
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "shale/base/bytes.hpp"
+#include "shale/report/bins.hpp"
+
+namespace shale {
+
+/// How the elements of an array are taken as numbers.
+enum class NumberKind {
+  none,  ///< texts, raw bytes, structures, float128
+  boolean,
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  time,  ///< datetime64, timedelta64: int64, and its least is NaT, which counts as NaN
+  float16,
+  float32,
+  float64,
+  complex64,   ///< by its absolute value
+  complex128,  ///< by its absolute value
+};
+/// Of NumPy's name of a type, "<f4". `none` for what holds no numbers.
+[[nodiscard]] NumberKind number_kind_of(std::string_view descr);
+[[nodiscard]] bool is_whole(NumberKind kind);
+/// Bytes of an element; 0 for none.
+[[nodiscard]] std::size_t bytes_of_number(NumberKind kind);
+
+/// NumPy's NaT.
+inline constexpr std::int64_t kNotATime = std::numeric_limits<std::int64_t>::min();
+
+/// A half-precision float as a double.
+[[nodiscard]] double half_to_double(std::uint16_t half);
+
+template <class T>
+[[nodiscard]] T number_at(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof(T));
+  return value;
+}
+/// An integer, or bool, exactly; uint64 above the largest int64 wraps. 0 for other kinds.
+[[nodiscard]] std::int64_t whole_number_at(NumberKind kind, const std::byte* at);
+/// The length of a complex number: without the overflow of squares, of IEEE operations alone (the
+/// same everywhere), and without libm's hypot, whose symbol would ask for glibc 2.35.
+[[nodiscard]] double length_of_complex(double real, double imaginary);
+/// Calls `use(double)` for each element of little-endian bytes; of complex ones for its length.
+/// Integers beyond 2^53 are rounded. A part of an element at the end is none. NaT is NaN.
+template <class Use>
+void for_each_number(NumberKind kind, Bytes bytes, Use&& use) {
+  const std::size_t step = bytes_of_number(kind);
+  if (step == 0) return;
+  const auto each = [&](auto read) {
+    for (std::size_t at = 0; at + step <= bytes.size(); at += step) use(read(bytes.data() + at));
+  };
+  const auto each_of = [&](auto zero) {
+    each([](const std::byte* at) { return static_cast<double>(number_at<decltype(zero)>(at)); });
+  };
+  const auto each_length = [&](auto zero) {
+    each([](const std::byte* at) {
+      using Part = decltype(zero);
+      return length_of_complex(static_cast<double>(number_at<Part>(at)),
+                               static_cast<double>(number_at<Part>(at + sizeof(Part))));
+    });
+  };
+  switch (kind) {
+    case NumberKind::none:
+      return;
+    case NumberKind::boolean:
+    case NumberKind::uint8:
+      return each_of(std::uint8_t{});
+    case NumberKind::int8:
+      return each_of(std::int8_t{});
+    case NumberKind::int16:
+      return each_of(std::int16_t{});
+    case NumberKind::int32:
+      return each_of(std::int32_t{});
+    case NumberKind::int64:
+      return each_of(std::int64_t{});
+    case NumberKind::uint16:
+      return each_of(std::uint16_t{});
+    case NumberKind::uint32:
+      return each_of(std::uint32_t{});
+    case NumberKind::uint64:
+      return each_of(std::uint64_t{});
+    case NumberKind::time:
+      return each([](const std::byte* at) {
+        const auto count = number_at<std::int64_t>(at);
+        return count == kNotATime ? std::nan("") : static_cast<double>(count);
+      });
+    case NumberKind::float16:
+      return each([](const std::byte* at) { return half_to_double(number_at<std::uint16_t>(at)); });
+    case NumberKind::float32:
+      return each_of(float{});
+    case NumberKind::float64:
+      return each_of(double{});
+    case NumberKind::complex64:
+      return each_length(float{});
+    case NumberKind::complex128:
+      return each_length(double{});
+  }
+}
+
+/// An element in words: integers exactly, reals with as many digits as tell them from others of
+/// their type, "1+2j", "nan", times as time_text() has them. Empty for NumberKind::none.
+[[nodiscard]] std::string number_words(NumberKind kind, std::string_view descr,
+                                       const std::byte* at);
+
+/// A sum of squares that neither overflows nor vanishes: `sum` times 2^(2 * exponent).
+struct ScaledSquares {
+  double sum = 0;
+  int exponent = 0;
+  void add(const ScaledSquares& more);
+};
+
+/// What is known of the numbers of a field. Those of parts are joined in the order of the parts:
+/// then the result does not depend on who counted them.
+class NumberCounts {
+ public:
+  /// Elements, little-endian.
+  void count(NumberKind kind, Bytes bytes);
+  /// One after the other.
+  void count(std::span<const double> values);
+  void add(const NumberCounts& more);
+
+  [[nodiscard]] std::uint64_t values() const { return values_; }
+  [[nodiscard]] std::uint64_t nan_count() const { return nan_; }
+  [[nodiscard]] std::uint64_t infinite_count() const { return infinite_; }
+  [[nodiscard]] std::uint64_t zero_count() const { return zero_; }
+  [[nodiscard]] std::uint64_t finite_count() const { return finite_; }
+  /// Of the finite ones; only while there are any.
+  [[nodiscard]] double minimum() const { return minimum_; }
+  [[nodiscard]] double maximum() const { return maximum_; }
+  [[nodiscard]] double mean() const { return mean_; }
+  /// The same two exactly, of integers and times.
+  [[nodiscard]] const std::optional<WholeNumber>& least_whole() const { return least_whole_; }
+  [[nodiscard]] const std::optional<WholeNumber>& most_whole() const { return most_whole_; }
+  /// Of the whole, not of a sample: numpy.std's, but also where squares overflow or vanish.
+  [[nodiscard]] double deviation() const;
+
+ private:
+  void count_run(std::span<const double> values);
+  void join(std::uint64_t count, double mean, ScaledSquares squares, double least, double most);
+  void take_whole(const WholeNumber& least, const WholeNumber& most);
+  template <class T>
+  void take_range_of(NumberKind kind, Bytes bytes);
+
+  std::uint64_t values_ = 0, nan_ = 0, infinite_ = 0, zero_ = 0, finite_ = 0;
+  double minimum_ = 0, maximum_ = 0, mean_ = 0;
+  ScaledSquares squares_;
+  std::optional<WholeNumber> least_whole_, most_whole_;
+};
+
+/// The bars of elements that lie in the range of the bins.
+void count_into(WidthBins& bins, NumberKind kind, Bytes bytes);
+
+}  // namespace shale

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "shale/base/error.hpp"
+#include "shale/base/events.hpp"
+#include "shale/base/finding.hpp"
+#include "shale/flow/shared_budget.hpp"
+#include "shale/loading/loader.hpp"
+#include "shale/report/report_request.hpp"
+
+namespace shale {
+
+/// The seed of whatever a report draws: reports of one set show the same samples.
+inline constexpr std::uint64_t kReportSeed = 22;
+
+/// A dataset while a report is made of it. Damage does not end the work: it is met, and told at the
+/// end.
+class ReportedSet {
+ public:
+  /// Opens it. Errors: same as Loader.
+  ReportedSet(const ReportRequest& request, const Events& events);
+
+  [[nodiscard]] const ReportRequest& request() const { return request_; }
+  [[nodiscard]] const Events& events() const { return events_; }
+  [[nodiscard]] const Loader& loader() const { return loader_; }
+  [[nodiscard]] const Manifest& manifest() const { return loader_.manifest(); }
+  [[nodiscard]] const Schema& schema() const { return manifest().schema; }
+  [[nodiscard]] std::uint64_t samples() const { return loader_.size(); }
+  /// Values of all threads at once, and what image work takes beside them.
+  [[nodiscard]] SharedBudget& values_budget() const { return *values_budget_; }
+  [[nodiscard]] SharedBudget& work_budget() const { return *work_budget_; }
+  /// A value with more bytes is not read.
+  [[nodiscard]] std::uint64_t most_value_bytes() const { return most_value_bytes_; }
+  /// The field of integers that says what class a sample is of; nullopt: there is none.
+  [[nodiscard]] std::optional<std::size_t> label_field() const { return label_field_; }
+  /// The name of a class; empty: none known.
+  [[nodiscard]] std::string class_name(std::int64_t label) const;
+
+  /// Takes note of damage, one finding per cause: what is wrong with a file as a whole, or with an
+  /// index, is told once, however many samples it costs; damage within a file once per place. For
+  /// the main thread.
+  void meet(Finding finding);
+  [[nodiscard]] const std::vector<Finding>& met() const { return met_; }
+  /// A path below the dataset as it is named there.
+  [[nodiscard]] std::string relative(const std::string& path) const;
+
+ private:
+  ReportRequest request_;
+  const Events& events_;
+  Loader loader_;
+  std::unique_ptr<SharedBudget> values_budget_, work_budget_;
+  std::uint64_t most_value_bytes_ = 0;
+  std::optional<std::size_t> label_field_;
+  std::vector<Finding> met_;
+  std::map<std::string, std::size_t> told_;  // cause -> its number in met_
+};
+
+/// Those findings that are about no file that the others are about.
+[[nodiscard]] std::vector<Finding> without_files_of(const std::vector<Finding>& findings,
+                                                    const std::vector<Finding>& others);
+
+/// The finding that an error is, of damage that a report goes on after. Rethrows all other errors:
+/// storage that fails, files that were replaced, a stop.
+[[nodiscard]] Finding finding_of_damage(const Error& error);
+
+/// Rows in ascending order, and where they lie; of those that cannot be found out, what was met
+/// instead.
+struct FoundRows {
+  std::vector<LocatedSample> samples;  ///< not of all rows
+  std::vector<Finding> damage;
+};
+/// Thread-safe. Errors: same as finding_of_damage.
+[[nodiscard]] FoundRows find_rows(const Loader& loader, std::span<const std::uint64_t> rows);
+
+/// A value that is wanted: a field, the key (no field), or an element of a list.
+struct WantedValue {
+  const LocatedSample* sample = nullptr;
+  std::optional<std::size_t> field;
+  std::optional<FieldPlace> element = {};
+};
+struct ReadValue {
+  Bytes bytes;
+  bool is_missing = false;  ///< the sample has no such value
+  std::optional<Finding> damage = {};
+};
+struct ReadValues {
+  std::vector<std::byte> memory;
+  std::vector<ReadValue> values;  ///< as they were wanted
+};
+/// Reads them together, and one by one where something of it is damaged. Memory: all of them.
+/// Thread-safe. Errors: same as finding_of_damage.
+[[nodiscard]] ReadValues read_values(const Loader& loader, std::span<const WantedValue> wanted);
+
+}  // namespace shale

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "shale/data/image_report.hpp"
+#include "shale/report/bins.hpp"
+#include "shale/report/field_roles.hpp"
+#include "shale/report/structured_columns.hpp"
+
+namespace shale {
+
+/// A sample that is worth a look.
+struct NotedRow {
+  std::uint64_t row = 0;
+  std::string why;  ///< "cmyk"; of damage the reason
+};
+
+/// What the payload of the drawn samples is: arrays as numbers, images by their headers.
+struct SampleSurvey {
+  struct OfNumbers {
+    NumberCounts numbers = {};
+    WidthBins bins = {};
+  };
+  struct OfField : OfNumbers {
+    std::uint64_t looked_at = 0;     ///< samples
+    std::uint64_t too_large = 0;     ///< values that were not read
+    std::vector<OfNumbers> columns;  ///< of a structured type, as columns_of() has them
+  };
+  std::vector<OfField> fields;
+  ImageReport images;                  ///< of the fields of images; without duplicates
+  std::uint64_t looked_at = 0;         ///< samples whose images were read
+  std::uint64_t odd_images = 0;        ///< of them: with an odd image
+  std::vector<NotedRow> odd, damaged;  ///< the first of each, by row
+};
+
+/// Reads the drawn samples, in as many threads as the request says; the result does not depend on
+/// them, nor on the memory, but that a value of more than set.most_value_bytes() is not read.
+/// Arrays of large rows are read for fewer samples: kBytesOfField of them, unless all are wanted.
+/// `reads_images`: the manifest does not say what they are. Errors: same as finding_of_damage.
+[[nodiscard]] SampleSurvey survey_samples(ReportedSet& set, const SampleRows& sample,
+                                          const std::vector<FieldUse>& uses, bool reads_images);
+
+inline constexpr std::uint64_t kBytesOfField = std::uint64_t{256} << 20;
+
+}  // namespace shale

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shale/report/field_roles.hpp"
+
+namespace shale {
+
+/// A path as Python source: 'photos', or os.fsdecode(b'...') where it is not UTF-8.
+[[nodiscard]] std::string python_path(std::string_view path);
+/// A path as one word of a POSIX shell.
+[[nodiscard]] std::string shell_word(std::string_view path);
+
+/// How the dataset is read: by shale, by a library of its format, and without any, each with its
+/// own paths and fields. Nothing is opened for it but what is open. Errors: same as
+/// finding_of_damage.
+[[nodiscard]] std::vector<Snippet> make_snippets(ReportedSet& set,
+                                                 const std::vector<FieldUse>& uses);
+
+}  // namespace shale

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "shale/data/manifest.hpp"
+
+// The line of a shard without a JSON library: sets have up to 10^5 of them, each of which is
+// written and read several times. It is JSON all the same, and whatever is not as shale writes it
+// (an escaped name, a blank, an edited line) is the library's to judge.
+
+namespace shale {
+
+/// shard_line of a shard whose names need no escapes; nullopt for another one.
+[[nodiscard]] std::optional<std::string> plain_shard_line(const ManifestShard& shard);
+
+/// parse_shard_line of a line in the very form that plain_shard_line gives; nullopt for another
+/// one.
+[[nodiscard]] std::optional<ManifestShard> parse_plain_shard_line(std::string_view line);
+
+/// What a line says of the sizes of its files.
+struct ShardLineBytes {
+  std::uint64_t data = 0;   ///< of its files
+  std::uint64_t lists = 0;  ///< of index, block list and list of elements
+  std::uint64_t largest = 0;
+};
+/// Of a line that parse_plain_shard_line takes, and faster: hashes are skipped. Nullopt for one of
+/// another form.
+[[nodiscard]] std::optional<ShardLineBytes> bytes_of_plain_line(std::string_view line);
+
+}  // namespace shale

@@ -1,0 +1,123 @@
+"""A page that shows what is in a dataset: the command ``shale report`` as a function, which shows itself in a notebook."""
+
+from __future__ import annotations
+
+import html
+import operator
+from typing import Any, Dict, Optional, Tuple, Union
+
+from shale import _shale
+from shale._arguments import PARSE, Path, byte_size, flag, one_of, path_bytes, whole_number
+from shale.commands import Progress, _callback, _maybe_path, _run
+from shale.errors import UsageError
+
+
+class Report:
+    """What :func:`report` found, and the page that shows it. A notebook shows the page.
+
+    Attributes:
+        facts: everything that the page shows but its pictures, as ``shale report --json`` prints it (docs/report.md).
+        page: the page, as HTML.
+        notes: what was said while it was made, a sentence each.
+    """
+
+    def __init__(self, dataset: bytes, facts: Dict[str, Any], page: str, notes: Tuple[str, ...]) -> None:
+        self.facts = facts
+        self.page = page
+        self.notes = notes
+        self._dataset = dataset
+
+    @property
+    def damaged(self) -> bool:
+        """Something of the dataset was damaged: ``facts["integrity"]`` says what."""
+        return bool(self.facts["damaged"])
+
+    def save(self, out: Path, *, overwrite: bool = False) -> None:
+        """Writes the page to a file.
+
+        Args:
+            out: the file. It must not lie in the dataset.
+            overwrite: replace an earlier report. Any other file is never replaced.
+
+        Raises:
+            shale.errors.MismatchError: the file exists.
+            shale.errors.UsageError: it would lie in a dataset.
+            shale.errors.StorageError: the storage failed, or is full.
+        """
+        words = {"output": path_bytes(out, "out"), "overwrite": flag(overwrite, "overwrite"), "dataset": self._dataset}
+        _run(words, _shale.save_report, words, self.page.encode("utf-8"))
+
+    def _repr_html_(self) -> str:
+        # Sandboxed: its script may run, and reach nothing of the notebook.
+        return (
+            f'<iframe title="shale report" sandbox="allow-scripts" style="width:100%;height:720px;border:0" srcdoc="{html.escape(self.page)}"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"<shale.Report of {self.facts['path']}: {self.facts['samples']} samples, {len(self.page)} bytes>"
+
+
+_USUAL_SAMPLE = 10000
+
+
+def _sample_count(sample: Union[None, int, str]) -> int:
+    """A number of samples; 0: all of them. Errors: UsageError."""
+    if sample is None:
+        return _USUAL_SAMPLE
+    if isinstance(sample, str) and sample == "all":
+        return 0
+    # True is a number to Python, and never what was meant.
+    if isinstance(sample, (str, bool)) or not hasattr(sample, "__index__") or operator.index(sample) < 1:
+        raise UsageError(f"sample is {sample!r}, expected a number of at least 1, or 'all'")
+    return whole_number(sample, "sample") or 0
+
+
+def report(
+    dataset: Path,
+    out: Optional[Path] = None,
+    *,
+    sample: Union[None, int, str] = 10000,
+    verify: bool = False,
+    overwrite: bool = False,
+    index_dir: Optional[Path] = None,
+    parse: Optional[str] = None,
+    jobs: Optional[int] = None,
+    memory: Union[None, int, str] = None,
+    progress: Progress = None,
+) -> Report:
+    """Makes a page that shows what is in a dataset: the command ``shale report``. Nothing of the dataset changes.
+
+    Args:
+        dataset: a dataset, or a file of another tool.
+        out: where the page is written; None: nowhere. It must not lie in the dataset.
+        sample: how many samples are read for what neither manifest nor index says, or ``"all"``; None: 10,000.
+        verify: also verify the dataset, as :func:`verify` does.
+        overwrite: replace an earlier report at ``out``. Any other file is never replaced.
+        index_dir: for a file of another tool, the directory of its index.
+        parse: how values of LMDB files become fields; see ``convert``.
+        jobs, memory: same as for ``convert``.
+        progress: called as ``progress(done, total)`` in samples; see ``convert``.
+
+    Returns:
+        The page and its facts. Damage does not raise: ask ``report.damaged``. The GIL is released.
+
+    Raises:
+        shale.errors.UsageError: an argument is invalid, or ``out`` lies in a dataset.
+        shale.errors.NotFoundError, UnsupportedError: there is no dataset.
+        shale.errors.MismatchError: ``out`` exists, or the dataset is unfinished.
+        shale.errors.DamagedError: the manifest is damaged, so that nothing can be said of the rest.
+        shale.errors.StorageError: the storage failed, or is full.
+    """
+    words = {
+        "dataset": path_bytes(dataset, "dataset"),
+        "output": _maybe_path(out, "out"),
+        "sample": _sample_count(sample),
+        "verify": flag(verify, "verify"),
+        "overwrite": flag(overwrite, "overwrite"),
+        "index_dir": _maybe_path(index_dir, "index_dir"),
+        "parse": one_of(parse, "parse", PARSE),
+        "jobs": whole_number(jobs, "jobs"),
+        "memory": byte_size(memory, "memory"),
+    }
+    result = _run(words, _shale.report, words, _callback(progress))
+    return Report(words["dataset"], result["facts"], result["page"].decode("utf-8"), result["notes"])
