@@ -13,6 +13,17 @@ constexpr std::uint64_t kRuns = 512;
 // Below the first an order is taken for sorted, from the second on for shuffled.
 constexpr double kSorted = 0.2, kMixed = 0.9;
 
+// Of the last run, from its labels.
+void close_run(OrderFacts& order, std::vector<std::int64_t>& labels) {
+  if (labels.empty()) return;
+  OrderFacts::Run& run = order.runs.back();
+  const auto middle = labels.begin() + static_cast<std::ptrdiff_t>(labels.size() / 2);
+  std::nth_element(labels.begin(), middle, labels.end());
+  run.median = *middle;
+  run.least = *std::min_element(labels.begin(), middle + 1);
+  run.most = *std::max_element(middle, labels.end());
+}
+
 }  // namespace
 
 ClassScan::ClassScan(const ReportedSet& set)
@@ -29,28 +40,25 @@ void ClassScan::add_label(std::uint64_t row, std::int64_t label) {
     last_count_ = {label, &counts_[label]};
   ++*last_count_.second;
   is_full_ = counts_.size() > kMostLabels;
+  if (is_full_) {
+    counts_.clear();
+    run_labels_ = {};
+    return;
+  }
   if (has_last_ && last_row_ + 1 == row) {
     ++order_.neighbours;
     order_.differing += last_label_ != label ? 1 : 0;
   }
   const bool is_new_run = has_last_ && last_row_ / rows_in_run_ != row / rows_in_run_;
-  if (is_new_run) close_run();
+  if (is_new_run) {
+    close_run(order_, run_labels_);
+    run_labels_.clear();
+  }
   if (run_labels_.empty()) order_.runs.push_back({.first_row = row});
   run_labels_.push_back(label);
   has_last_ = true;
   last_row_ = row;
   last_label_ = label;
-}
-
-void ClassScan::close_run() {
-  if (run_labels_.empty()) return;
-  OrderFacts::Run& run = order_.runs.back();
-  const auto middle = run_labels_.begin() + static_cast<std::ptrdiff_t>(run_labels_.size() / 2);
-  std::nth_element(run_labels_.begin(), middle, run_labels_.end());
-  run.median = *middle;
-  run.least = *std::min_element(run_labels_.begin(), middle + 1);
-  run.most = *std::max_element(middle, run_labels_.end());
-  run_labels_.clear();
 }
 
 ClassFacts ClassScan::classes(SampledFrom from) const {
@@ -77,15 +85,13 @@ ClassFacts ClassScan::classes(SampledFrom from) const {
   }
   std::ranges::stable_sort(all, {}, &ClassCount::label);
   facts.class_count = all.size();
-  std::vector<ClassCount> by_size = all;
-  std::ranges::stable_sort(by_size, std::greater<>{}, &ClassCount::count);
   RatioBins sizes;
-  for (const ClassCount& one : by_size) {
+  for (const ClassCount& one : all) {
     sizes.count(one.count);
     facts.empty_classes += one.count == 0 ? 1 : 0;
     if (one.count == 0) continue;
-    if (facts.largest.count == 0) facts.largest = one;
-    if (facts.smallest.count != one.count) facts.smallest = one;
+    if (facts.largest.count < one.count) facts.largest = one;
+    if (facts.smallest.count == 0 || facts.smallest.count > one.count) facts.smallest = one;
   }
   if (all.size() <= kShownClasses) {
     facts.classes = std::move(all);
@@ -99,17 +105,18 @@ ClassFacts ClassScan::classes(SampledFrom from) const {
   const auto half = static_cast<std::ptrdiff_t>(kShownClasses / 2);
   facts.classes.assign(all.begin(), all.begin() + half);
   facts.classes.insert(facts.classes.end(), all.end() - half, all.end());
-  by_size.resize(std::min(by_size.size(), kListedClasses));
-  facts.list = std::move(by_size);
+  std::ranges::stable_sort(all, std::greater<>{}, &ClassCount::count);
+  all.resize(std::min(all.size(), kListedClasses));
+  facts.list = std::move(all);
   return facts;
 }
 
 OrderFacts ClassScan::order(SampledFrom from) const {
-  ClassScan closed = *this;
-  closed.close_run();
-  OrderFacts facts = std::move(closed.order_);
-  facts.from = from;
   if (is_full_) return {.verdict = "too many different labels for classes", .from = from};
+  OrderFacts facts = order_;
+  facts.from = from;
+  std::vector<std::int64_t> last = run_labels_;
+  close_run(facts, last);
   double all = 0, same = 0;
   for (const auto& [label, count] : counts_) {
     all += static_cast<double>(count);

@@ -14,7 +14,7 @@ namespace shale {
 class ClassScan {
  public:
   /// More different labels than this are not classes.
-  static constexpr std::size_t kMostLabels = std::size_t{1} << 20;
+  static constexpr std::size_t kMostLabels = std::size_t{1} << 18;
 
   explicit ClassScan(const ReportedSet& set);
 
@@ -29,7 +29,6 @@ class ClassScan {
 
  private:
   void add_label(std::uint64_t row, std::int64_t label);
-  void close_run();
 
   const ReportedSet& set_;
   std::map<std::int64_t, std::uint64_t> counts_;

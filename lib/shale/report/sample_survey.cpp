@@ -209,9 +209,14 @@ void begin_bins(SampleSurvey::OfNumbers& of_numbers, NumberKind kind) {
 
 // As many as asked for, or as many as very many fields leave room for.
 unsigned survey_jobs(const ReportedSet& set) {
-  const std::size_t cells =
-      SampleRows::kAtOnce * std::max<std::size_t>(1, set.schema().fields.size());
-  return static_cast<unsigned>(std::clamp<std::size_t>(kMostCells / cells, 1, set.request().jobs));
+  const std::size_t fields = std::max<std::size_t>(1, set.schema().fields.size());
+  return static_cast<unsigned>(
+      std::clamp<std::size_t>(kMostCells / (SampleRows::kAtOnce * fields), 1, set.request().jobs));
+}
+
+std::size_t rows_together(const ReportedSet& set) {
+  const std::size_t fields = std::max<std::size_t>(1, set.schema().fields.size());
+  return std::clamp<std::size_t>(kMostCells / fields, 1, SampleRows::kAtOnce);
 }
 
 SampleSurvey walk(ReportedSet& set, const SampleRows& sample, const SurveyPlan& plan,
@@ -220,6 +225,7 @@ SampleSurvey walk(ReportedSet& set, const SampleRows& sample, const SurveyPlan& 
   survey.fields.resize(set.schema().fields.size());
   std::uint64_t most_rows = 0, done = 0;
   for (const SurveyPlan::OfField& field : plan.fields) most_rows = std::max(most_rows, field.rows);
+  const std::size_t at_once = rows_together(set);
   const unsigned jobs = survey_jobs(set);
   OrderedPipeline<SurveyPart> pipeline(jobs);
   const auto take = [&] {
@@ -231,10 +237,14 @@ SampleSurvey walk(ReportedSet& set, const SampleRows& sample, const SurveyPlan& 
     set.events().stop_if_asked();
     set.events().report(done += rows.size(), sample.size(), 0);
     std::erase_if(rows, [&](const DrawnRow& row) { return row.position >= most_rows; });
-    if (rows.empty()) return;
-    while (pipeline.pending() > 2 * jobs) take();
-    pipeline.submit(
-        [&, rows = std::move(rows)](unsigned) { return survey_rows(set, plan, known, rows); });
+    for (std::size_t begin = 0; begin < rows.size(); begin += at_once) {
+      const auto first = rows.begin() + static_cast<std::ptrdiff_t>(begin);
+      std::vector<DrawnRow> some(first, first + static_cast<std::ptrdiff_t>(std::min(
+                                                    at_once, rows.size() - begin)));
+      while (pipeline.pending() > 2 * jobs) take();
+      pipeline.submit(
+          [&, some = std::move(some)](unsigned) { return survey_rows(set, plan, known, some); });
+    }
   });
   while (pipeline.pending() > 0) take();
   return survey;

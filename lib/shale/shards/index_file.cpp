@@ -50,8 +50,10 @@ IndexColumns::IndexColumns(const Schema& schema, const ShardLayout& layout)
     add_place("key");
     columns_.emplace_back("key_hash", kU64);
   }
+  std::vector<std::size_t> first_columns;
   for (const Field& field : schema.fields) {
     kinds_.push_back(field.kind);
+    first_columns.push_back(columns_.size());
     if (is_located(field.kind)) {
       add_place(field.name);
       if (field.kind == Kind::list) columns_.emplace_back(field.name + ".count", kU32);
@@ -65,26 +67,16 @@ IndexColumns::IndexColumns(const Schema& schema, const ShardLayout& layout)
     columns_.emplace_back("record.offset", kU64);
     columns_.emplace_back("record.length", kU64);
   }
-  for (const auto& [name, descr] : columns_) row_bytes_ += descr_bytes(descr);
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const std::size_t field = positions_.size();
+    if (field < first_columns.size() && first_columns[field] == i) positions_.push_back(row_bytes_);
+    row_bytes_ += descr_bytes(columns_[i].second);
+  }
   header_bytes_ = header(0).size();
 }
 
 std::vector<std::byte> IndexColumns::header(std::uint64_t rows) const {
   return npy_header_bytes({.dtype = DType::packed(columns_), .shape = {rows}});
-}
-
-std::uint64_t IndexColumns::position_of(std::optional<std::size_t> field) const {
-  std::uint64_t position = 0;
-  if (!field) return position;
-  constexpr std::uint64_t kKeyHashBytes = 8, kCountBytes = 4, kFirstBytes = 8, kScalarBytes = 8;
-  const std::uint64_t place_bytes = has_crc32c_ ? 20 : 16;
-  const std::uint64_t list_bytes = kCountBytes + (has_elements_ ? kFirstBytes : 0);
-  if (has_keys_) position += place_bytes + kKeyHashBytes;
-  for (std::size_t i = 0; i < *field; ++i) {
-    position += is_located(kinds_[i]) ? place_bytes + (kinds_[i] == Kind::list ? list_bytes : 0)
-                                      : kScalarBytes;
-  }
-  return position;
 }
 
 void IndexColumns::encode(const IndexRow& row, ByteWriter& into) const {

@@ -49,6 +49,13 @@ class PlainLine {
   explicit PlainLine(std::string_view line) : rest_(line) {}
 
   [[nodiscard]] bool is_at_end() const { return rest_.empty(); }
+  // The rest of the last list of a line.
+  bool end_of_list() {
+    const std::size_t end = rest_.find(']');
+    if (end == std::string_view::npos) return false;
+    rest_.remove_prefix(end + 1);
+    return text("}");
+  }
   bool text(std::string_view expected) {
     if (!rest_.starts_with(expected)) return false;
     rest_.remove_prefix(expected.size());
@@ -225,7 +232,9 @@ std::optional<ShardLineBytes> bytes_of_plain_line(std::string_view text) {
   const bool is_whole = line.text(",\"index\":") && (line.text("null") || add(sum.lists)) &&
                         line.text(",\"blocks\":") && (line.text("null") || add(sum.lists)) &&
                         line.text(",\"digest\":") && line.skip_digest() &&
-                        (!line.text(",\"elements\":") || add(sum.lists));
+                        (!line.text(",\"elements\":") || add(sum.lists)) &&
+                        (line.text(",\"bases\":[") ? line.end_of_list() : line.text("}")) &&
+                        line.is_at_end();
   if (!is_whole) return std::nullopt;
   return sum;
 }

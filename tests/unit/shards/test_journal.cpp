@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,25 @@ TEST_CASE("journal: a torn last line is left out, and the next one takes its pla
     journal.add("three");
     CHECK(journal.lines() == 2);
     CHECK(lines_of(dir / "journal") == Lines{"one", "three"});
+  }
+}
+
+TEST_CASE("journal: of a page that a power failure lost, what stands before it is left") {
+  const TempDir dir;
+  Lines all;
+  for (int i = 0; i < 40; ++i) all.push_back(std::to_string(i) + std::string(500, 'x'));
+  const std::string whole = written_journal(dir, all);
+  for (std::size_t page = 4096; page + 4096 < whole.size(); page += 4096) {
+    CAPTURE(page);
+    std::string torn = whole;
+    torn.replace(page, 4096, 4096, '\0');
+    write_file(dir / "journal", torn);
+    const JournalSummary left = read_journal(dir / "journal");
+    CHECK(left.lines == std::ranges::count(whole.substr(0, page), '\n') - 1);
+    Journal::reopen(dir / "journal", left).add("next");
+    Lines expected(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(left.lines));
+    expected.emplace_back("next");
+    CHECK(lines_of(dir / "journal") == expected);
   }
 }
 

@@ -88,6 +88,21 @@ TEST_CASE("plain shard line: it is read as the library reads it, and gives the s
   }
 }
 
+TEST_CASE("plain shard line: a sum leaves nothing out that stands where no list is expected") {
+  RandomWords words(5);
+  ManifestShard shard = random_shard(words);
+  shard.index = shard.elements = {};
+  for (const std::vector<std::uint64_t>& bases : {std::vector<std::uint64_t>{}, {1, 2}}) {
+    shard.bases = bases;
+    const std::string line = *plain_shard_line(shard);
+    REQUIRE(bytes_of_plain_line(line));
+    const std::string elements = R"(,"elements":{"name":"e","bytes":7,"xxh3_128":null})";
+    CHECK(bytes_of_plain_line(std::string(line).insert(line.find(",\"bases\""), elements)));
+    CHECK_FALSE(bytes_of_plain_line(std::string(line).insert(line.size() - 1, elements)));
+    CHECK_FALSE(bytes_of_plain_line(line + elements));
+  }
+}
+
 TEST_CASE("plain shard line: a name that needs escapes is the library's") {
   for (const char* name : {"a\"b", "a\\b", "a\nb", "\xff", "\xc3\xa9", "a\x7f"}) {
     CAPTURE(name);
