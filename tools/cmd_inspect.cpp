@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "shale/base/nearest_word.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/data/fixed_value.hpp"

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/shards/naming.hpp"

@@ -5,6 +5,7 @@
 
 #include <fmt/ranges.h>
 
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/data/array_text.hpp"

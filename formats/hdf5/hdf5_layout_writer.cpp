@@ -9,6 +9,7 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/image/png_rgb.hpp"
 #include "shale/image/rgb.hpp"
 
@@ -42,11 +43,6 @@ constexpr std::uint64_t kChannels = 3;
 
 std::uint64_t padded_to(std::uint64_t unit, std::uint64_t bytes) {
   return (bytes + unit - 1) / unit * unit;
-}
-
-std::string folder_of_file(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
 
 class ImageFileWriter : public ShardWriter {

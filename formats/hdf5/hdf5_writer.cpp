@@ -5,6 +5,7 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/data/fixed_value.hpp"
 
 #include "formats/hdf5/hdf5_columns.hpp"
@@ -12,11 +13,6 @@
 
 namespace shale {
 namespace {
-
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
-}
 
 class Hdf5Sizer final : public ShardSizer {
  public:
@@ -55,7 +51,7 @@ class Hdf5ShardWriter final : public ShardWriter {
   Hdf5ShardWriter(OutputFile& file, const Schema& schema)
       : file_(file),
         plan_(plan_columns(schema)),
-        spill_(folder_of(file.path()), plan_.columns.size()),
+        spill_(folder_of_file(file.path()), plan_.columns.size()),
         part_bytes_(plan_.parts),
         offsets_(part_bytes_.size()) {
     for (std::uint32_t part = 0; part < part_bytes_.size(); ++part) {

@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include "shale/base/path_text.hpp"
 #include "shale/ops/convert.hpp"
 #include "shale/verify/verify.hpp"
 

@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "shale/base/path_text.hpp"
 #include "shale/data/fixed_value.hpp"
 
 #include "tests/contract/contract_tools.hpp"

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "shale/base/path_text.hpp"
+
 #include "tests/contract/contract_tools.hpp"
 
 namespace shale {

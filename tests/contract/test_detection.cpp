@@ -1,5 +1,7 @@
 #include <random>
 
+#include "shale/base/path_text.hpp"
+
 #include "tests/contract/contract_tools.hpp"
 
 namespace shale {

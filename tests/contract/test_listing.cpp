@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "shale/base/path_text.hpp"
 #include "shale/ops/inspect.hpp"
 #include "shale/ops/sample_list.hpp"
 

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include "shale/base/path_text.hpp"
+
 #include "tests/contract/contract_tools.hpp"
 #include "tests/unit/io/child_process.hpp"
 

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <random>
 
+#include "shale/base/path_text.hpp"
 #include "shale/loading/loader.hpp"
 #include "shale/ops/inspect.hpp"
 #include "shale/ops/resample.hpp"

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "shale/base/path_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/datasets/rebuild_index.hpp"
 #include "shale/loading/loader.hpp"

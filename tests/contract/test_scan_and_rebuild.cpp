@@ -1,5 +1,6 @@
 #include <filesystem>
 
+#include "shale/base/path_text.hpp"
 #include "shale/datasets/rebuild_index.hpp"
 
 #include "tests/contract/contract_tools.hpp"

@@ -1,6 +1,7 @@
 #include <fstream>
 #include <random>
 
+#include "shale/base/path_text.hpp"
 #include "shale/verify/open_to_verify.hpp"
 #include "shale/verify/shard_tasks.hpp"
 #include "shale/verify/verify_files.hpp"

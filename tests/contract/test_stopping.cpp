@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <set>
 
+#include "shale/base/path_text.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/open_dataset.hpp"
 #include "shale/datasets/rebuild_index.hpp"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/data/digest.hpp"
 #include "shale/format/format.hpp"
 #include "shale/format/list_elements.hpp"

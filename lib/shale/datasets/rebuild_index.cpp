@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/data/mismatch.hpp"
 #include "shale/format/format.hpp"
 #include "shale/format/list_elements.hpp"
@@ -13,7 +14,6 @@
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/index_file.hpp"
 #include "shale/shards/manifest_file.hpp"
-#include "shale/shards/naming.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/shards/set_swap.hpp"
 #include "shale/shards/side_folder.hpp"

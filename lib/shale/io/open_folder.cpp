@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/io/storage_retry.hpp"
 
 namespace shale {
@@ -20,12 +21,6 @@ namespace {
 }
 
 }  // namespace
-
-std::string path_below(const std::string& folder, std::string_view name) {
-  std::string path = folder;
-  if (!path.empty() && path.back() != '/') path += '/';
-  return path += name;
-}
 
 OpenFolder::OpenFolder(std::string path, bool is_root) : path_(std::move(path)) {
   // Not by opendir: O_NONBLOCK and O_DIRECTORY are wanted, so that a FIFO put there in between
@@ -67,7 +62,7 @@ struct stat OpenFolder::facts() const {
 struct stat OpenFolder::facts_of(const char* name) const {
   struct stat facts {};
   const auto ask = [&] { return ::fstatat(::dirfd(stream_.get()), name, &facts, 0); };
-  if (retried(path_, ask) != 0) throw_stat_error(path_below(path_, name), errno);
+  if (retried(path_, ask) != 0) throw_stat_error(join_path(path_, name), errno);
   return facts;
 }
 

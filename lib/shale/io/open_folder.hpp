@@ -17,9 +17,6 @@ namespace shale {
   return entry.d_type == DT_UNKNOWN || entry.d_type == DT_LNK;
 }
 
-/// A path below a folder, which may be "".
-[[nodiscard]] std::string path_below(const std::string& folder, std::string_view name);
-
 /// One folder being read.
 class OpenFolder {
  public:

@@ -7,6 +7,7 @@
 
 #include <sys/stat.h>
 
+#include "shale/base/path_text.hpp"
 #include "shale/io/open_folder.hpp"
 
 namespace shale {
@@ -64,7 +65,7 @@ class Walk {
   /// Reads the folder named by directory_ and makes it the last level, unless it is its own
   /// ancestor.
   void enter() {
-    const std::string path = directory_.empty() ? root_ : path_below(root_, directory_);
+    const std::string path = directory_.empty() ? root_ : join_path(root_, directory_);
     FolderPart part = reader_.begin(path, levels_.empty(), options_);
     if (!part.is_open) std::rethrow_exception(part.error);
     if (options_.enters) options_.enters(part.device, part.inode);
@@ -93,7 +94,7 @@ class Walk {
         const std::string& name = level->pending[level->pending.size() - 1 - level->expected];
         const std::string directory = directory_.substr(0, level->directory_length);
         const std::string path =
-            path_below(directory.empty() ? root_ : path_below(root_, directory), name);
+            join_path(directory.empty() ? root_ : join_path(root_, directory), name);
         if (!reader_.expect(path, options_)) return;
         ++level->expected;
       }

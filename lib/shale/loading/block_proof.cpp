@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/data/mismatch.hpp"
 #include "shale/io/read_errors.hpp"
 #include "shale/shards/index_file.hpp"

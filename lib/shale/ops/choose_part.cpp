@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/ops/append.hpp"

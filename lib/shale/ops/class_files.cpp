@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/input_file.hpp"

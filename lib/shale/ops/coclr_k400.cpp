@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/output_file.hpp"
 #include "shale/io/path_facts.hpp"
@@ -15,7 +16,6 @@
 #include "shale/ops/conversion.hpp"
 #include "shale/ops/file_output.hpp"
 #include "shale/ops/one_file.hpp"
-#include "shale/shards/naming.hpp"
 #include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/work_folder.hpp"
 #include "shale/sources/open_input.hpp"

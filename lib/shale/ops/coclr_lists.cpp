@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/output_file.hpp"
 #include "shale/shards/csv.hpp"
-#include "shale/shards/naming.hpp"
 
 // What the readers do with the lists (CoCLR, dataset/lmdb_dataset.py, commit 45f200e):
 //   ClassInd.txt           strip() of each line; if the first one has a comma, what is behind the

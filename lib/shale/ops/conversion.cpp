@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
 #include "shale/encoding/forecast.hpp"

@@ -5,6 +5,7 @@
 
 #include "shale/arrays/array_columns.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/encoding/encode_pipeline.hpp"

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/io/atomic_file.hpp"

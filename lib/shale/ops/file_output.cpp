@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/io/atomic_file.hpp"
@@ -18,11 +19,6 @@
 namespace shale {
 
 namespace fs = std::filesystem;
-
-std::string folder_of_file(const std::string& path) {
-  const std::string folder = fs::path(path).parent_path().string();
-  return folder.empty() ? "." : folder;
-}
 
 Error already_exists(const std::string& output) {
   return Error(Code::exists, "already exists")

@@ -16,9 +16,6 @@
 
 namespace shale {
 
-/// The folder that a file is in.
-[[nodiscard]] std::string folder_of_file(const std::string& path);
-
 /// The error for an output that exists. To be thrown.
 [[nodiscard]] Error already_exists(const std::string& output);
 

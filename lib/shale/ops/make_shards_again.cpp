@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/encoding/transform.hpp"
 #include "shale/format/format.hpp"

@@ -12,6 +12,7 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/free_space.hpp"

@@ -9,6 +9,7 @@
 #include "shale/arrays/npz_writer.hpp"
 #include "shale/arrays/tensor_frame.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/ops/dataset_output.hpp"
 #include "shale/ops/identity.hpp"

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/mismatch.hpp"
 #include "shale/datasets/rebuild_index.hpp"

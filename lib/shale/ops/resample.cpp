@@ -12,6 +12,7 @@
 #include "shale/arrays/tensor_frame.hpp"
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/flow/ordered_pipeline.hpp"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "shale/arrays/array_columns.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/datasets/file_list.hpp"

@@ -4,13 +4,13 @@
 #include <string>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/encoding/encode_batch.hpp"
 #include "shale/encoding/transform.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/walk.hpp"
 #include "shale/ops/file_output.hpp"
 #include "shale/shards/index_file.hpp"
-#include "shale/shards/naming.hpp"
 #include "shale/shards/shard_bounds.hpp"
 
 namespace shale {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "shale/base/path_text.hpp"
 #include "shale/shards/csv.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/naming.hpp"

@@ -239,8 +239,8 @@ SampleSurvey walk(ReportedSet& set, const SampleRows& sample, const SurveyPlan& 
     std::erase_if(rows, [&](const DrawnRow& row) { return row.position >= most_rows; });
     for (std::size_t begin = 0; begin < rows.size(); begin += at_once) {
       const auto first = rows.begin() + static_cast<std::ptrdiff_t>(begin);
-      std::vector<DrawnRow> some(first, first + static_cast<std::ptrdiff_t>(std::min(
-                                                    at_once, rows.size() - begin)));
+      std::vector<DrawnRow> some(
+          first, first + static_cast<std::ptrdiff_t>(std::min(at_once, rows.size() - begin)));
       while (pipeline.pending() > 2 * jobs) take();
       pipeline.submit(
           [&, some = std::move(some)](unsigned) { return survey_rows(set, plan, known, some); });

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/python_literal.hpp"
 #include "shale/data/fixed_value.hpp"

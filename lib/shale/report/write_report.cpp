@@ -12,23 +12,18 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/events.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/output_file.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/safe_descriptor.hpp"
 #include "shale/report/page_seal.hpp"
-#include "shale/shards/naming.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/shards/refuse_nested.hpp"
 
 namespace shale {
 namespace {
-
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-}
 
 std::string_view kind_of_file(mode_t mode) {
   if (S_ISLNK(mode)) return "a symbolic link";
@@ -108,7 +103,8 @@ std::string hidden_name(const std::string& name) {
 class TemporaryName {
  public:
   explicit TemporaryName(const std::string& output)
-      : path_(join_path(folder_of(output), hidden_name(output.substr(output.rfind('/') + 1)))) {
+      : path_(
+            join_path(folder_of_file(output), hidden_name(output.substr(output.rfind('/') + 1)))) {
     // What a run that was killed has left.
     if (!stands(path_)) return;
     if (!was_left_behind(path_)) {
@@ -176,7 +172,7 @@ void refuse_report_output(const ReportPlace& place) {
 }
 
 void write_report(const ReportPlace& place, std::string_view page) {
-  const FolderLock lock(folder_of(place.output));
+  const FolderLock lock(folder_of_file(place.output));
   refuse_report_output(place);
   TemporaryName temporary(place.output);
   try {
@@ -193,7 +189,7 @@ void write_report(const ReportPlace& place, std::string_view page) {
     throw named_after(place.output, temporary.path(), error);
   }
   temporary.is_there(false);
-  sync_directory(folder_of(place.output));
+  sync_directory(folder_of_file(place.output));
 }
 
 }  // namespace shale

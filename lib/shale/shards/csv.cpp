@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/io/path_facts.hpp"
-#include "shale/shards/naming.hpp"
 
 namespace shale {
 namespace {

@@ -238,8 +238,9 @@ JournalSummary read_journal(const std::string& path,
     }
     const auto [text, chain] = divided(*line);
     if (chain != digits_of(chained_behind(summary, text))) {
-      // A kill may have torn the last one, and nothing but that; a power failure may have lost a page
-      // of a write that was not durable yet, and kept those behind it. Lines have no zero bytes.
+      // A kill may have torn the last one, and nothing but that; a power failure may have lost a
+      // page of a write that was not durable yet, and kept those behind it. Lines have no zero
+      // bytes.
       if (lines.is_last() || line->find('\0') != std::string_view::npos) break;
       throw damaged_journal(path, is_head ? 1 : summary.lines + 2);
     }

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "shale/base/path_text.hpp"
+
 namespace shale {
 
 std::string shard_name(std::uint64_t number) { return fmt::format("shard-{:06}", number); }
@@ -77,11 +79,6 @@ DatasetPaths DatasetPaths::of_file(const std::string& file, const std::string& i
   paths.lists = index_folder.empty() ? paths.shards : index_folder;
   paths.manifest = join_path(paths.lists, fmt::format("{}.{}", name, kManifestName));
   return paths;
-}
-
-std::string join_path(std::string_view directory, std::string_view name) {
-  if (directory.empty()) return std::string(name);
-  return fmt::format("{}{}{}", directory, directory.ends_with('/') ? "" : "/", name);
 }
 
 }  // namespace shale

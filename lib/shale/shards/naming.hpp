@@ -61,7 +61,4 @@ struct DatasetPaths {
                                             const std::string& index_folder);
 };
 
-/// directory + "/" + name.
-[[nodiscard]] std::string join_path(std::string_view directory, std::string_view name);
-
 }  // namespace shale

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/walk.hpp"

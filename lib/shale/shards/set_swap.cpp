@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/atomic_file.hpp"

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/file_syncs.hpp"

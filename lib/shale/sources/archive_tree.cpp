@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/shards/naming.hpp"

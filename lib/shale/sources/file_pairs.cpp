@@ -8,9 +8,9 @@
 
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/image/probe.hpp"
-#include "shale/shards/naming.hpp"
 
 // Files:   folder, NUL, name, NUL, suffix, NUL, the file's own name, NUL, u64 bytes, i64
 //          modified_ns, u64 offset (big-endian)

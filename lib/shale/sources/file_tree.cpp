@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "shale/shards/naming.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/sources/folders_ahead.hpp"
 
 namespace shale {

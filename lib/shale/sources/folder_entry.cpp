@@ -1,7 +1,7 @@
 #include "shale/sources/folder_entry.hpp"
 
 #include "shale/base/bytes.hpp"
-#include "shale/shards/naming.hpp"
+#include "shale/base/path_text.hpp"
 
 // An entry, numbers big-endian:
 //   u32 rank, folder, NUL, file name, NUL, u64 bytes, i64 modified_ns, i64 label, u64 offset, u8 1

@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/flow/permutation.hpp"
 #include "shale/image/probe.hpp"
 #include "shale/io/external_sorter.hpp"
 #include "shale/io/walk.hpp"
-#include "shale/shards/naming.hpp"
 #include "shale/sources/natural_order.hpp"
 #include "shale/sources/source_totals.hpp"
 #include "shale/sources/stored_listing.hpp"

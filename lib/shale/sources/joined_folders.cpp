@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "shale/shards/naming.hpp"
+#include "shale/base/path_text.hpp"
 
 namespace shale {
 

@@ -5,9 +5,9 @@
 
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
-#include "shale/shards/naming.hpp"
 #include "shale/sources/natural_order.hpp"
 
 // An entry is: folder, NUL, file name, NUL, u64 bytes, i64 modified_ns, u64 offset (big-endian).

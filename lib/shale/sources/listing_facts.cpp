@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "shale/base/path_text.hpp"
 #include "shale/io/file_stamp.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/sources/class_table.hpp"

@@ -6,10 +6,10 @@
 
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/io/file_stamp.hpp"
 #include "shale/shards/csv.hpp"
-#include "shale/shards/naming.hpp"
 #include "shale/sources/label_kinds.hpp"
 
 // Rows:    path, NUL, u32 file, u64 row (big-endian), cells

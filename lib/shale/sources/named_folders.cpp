@@ -8,11 +8,11 @@
 
 #include "shale/arrays/array_columns.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/io/path_facts.hpp"
-#include "shale/shards/naming.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/sources/archive_tree.hpp"
 

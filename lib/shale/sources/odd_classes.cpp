@@ -6,9 +6,9 @@
 
 #include <fmt/ranges.h>
 
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
-#include "shale/shards/naming.hpp"
 
 namespace shale {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/shards/naming.hpp"
 #include "shale/sources/file_pairs.hpp"
 #include "shale/sources/metadata_rows.hpp"
 

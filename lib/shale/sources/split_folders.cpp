@@ -4,6 +4,7 @@
 #include <set>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/io/temporary_folder.hpp"

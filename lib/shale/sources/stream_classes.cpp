@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/shards/naming.hpp"
 

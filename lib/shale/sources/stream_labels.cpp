@@ -4,8 +4,8 @@
 
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/shards/naming.hpp"
 #include "shale/sources/natural_order.hpp"
 
 // `rows_` has for each place (LabelList::place_of) the label, and 0, or 1 if the label is not one

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/shards/naming.hpp"
 #include "shale/sources/tar_members.hpp"
 
 namespace shale {

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/io/external_sorter.hpp"
 #include "shale/io/path_facts.hpp"
-#include "shale/shards/naming.hpp"
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/sources/file_pairs.hpp"
 #include "shale/sources/sought_files.hpp"

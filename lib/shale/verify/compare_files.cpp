@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/flow/ordered_pipeline.hpp"
 #include "shale/io/external_sorter.hpp"

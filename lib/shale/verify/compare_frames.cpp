@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/format/list_elements.hpp"
 #include "shale/shards/dataset_reader.hpp"
-#include "shale/shards/naming.hpp"
 #include "shale/shards/unread_extent.hpp"
 #include "shale/sources/frames_source.hpp"
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/data/mismatch.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/io/walk.hpp"

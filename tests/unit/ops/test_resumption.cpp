@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "shale/base/path_text.hpp"
 #include "shale/io/output_file.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/ops/resumption.hpp"

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "shale/base/path_text.hpp"
+
 #include "tests/support/toy_format.hpp"
 #include "tests/support/written_set.hpp"
 

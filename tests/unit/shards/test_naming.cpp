@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "shale/base/path_text.hpp"
 #include "shale/shards/naming.hpp"
 
 namespace shale {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
+#include "shale/base/path_text.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/shards/work_folder.hpp"
 
