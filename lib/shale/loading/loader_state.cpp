@@ -116,14 +116,17 @@ std::size_t LoaderState::read_some_files(std::span<const Extent> extents) {
   std::deque<InputFile> files;
   std::vector<Extent> some;
   some.reserve(extents.size());
-  bool is_direct = setting_.cache == CachePolicy::direct;
+  bool is_direct = false;
   const InputFile* file = nullptr;
   for (const Extent& extent : extents) {
     if (extent.file != file) {
       if (files.size() == kFilesAtOnce) break;
-      files.emplace_back(extent.file->path());
-      files.back().expect_random_reads();
-      is_direct = is_direct && files.back().go_direct();
+      InputFile opened(extent.file->path());
+      opened.expect_random_reads();
+      const bool goes_direct = setting_.cache == CachePolicy::direct && opened.go_direct();
+      if (files.empty()) is_direct = goes_direct;
+      if (goes_direct != is_direct) break;  // on another file system: read by itself, next
+      files.push_back(std::move(opened));
       file = extent.file;
     }
     some.push_back(extent);
