@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
-
-#include "shale/report/time_text.hpp"
 
 namespace shale {
 namespace {

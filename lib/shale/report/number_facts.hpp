@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 
 #include "shale/base/bytes.hpp"
 #include "shale/report/bins.hpp"
+#include "shale/report/time_text.hpp"
 
 namespace shale {
 
@@ -40,9 +40,6 @@ enum class NumberKind {
 [[nodiscard]] bool is_whole(NumberKind kind);
 /// Bytes of an element; 0 for none.
 [[nodiscard]] std::size_t bytes_of_number(NumberKind kind);
-
-/// NumPy's NaT.
-inline constexpr std::int64_t kNotATime = std::numeric_limits<std::int64_t>::min();
 
 /// A half-precision float as a double.
 [[nodiscard]] double half_to_double(std::uint16_t half);

@@ -8,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "shale/report/number_facts.hpp"
-
 namespace shale {
 namespace {
 

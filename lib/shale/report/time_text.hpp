@@ -1,10 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
 namespace shale {
+
+/// NumPy's NaT.
+inline constexpr std::int64_t kNotATime = std::numeric_limits<std::int64_t>::min();
 
 /// A count of a datetime64 or timedelta64 in words. `descr` is NumPy's name of the type. Dates as
 /// numpy.datetime_as_string writes them: "2026-11-25", "2026-11-25T18:00:00.500"; spans of time

@@ -9,7 +9,6 @@
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/base/size_text.hpp"
 #include "shale/flow/permutation.hpp"
 #include "shale/io/external_sorter.hpp"
 #include "shale/io/file_stamp.hpp"
