@@ -292,19 +292,21 @@ def shuffled_rows(table, label, count):
 
 
 def part_shards(table, scale):
-    arguments, out, count = table.arguments, table.arguments.work / "out", scale.shard_samples
+    arguments, count = table.arguments, scale.shard_samples
     source, originals = tiny_samples(arguments, count)
     payload = count * TINY_BYTES
+    outputs = arguments.work / "shards"  # removed at the end: ext4 takes 1 ms of CPU to make a file where many were just removed
     for power in table.each(scale.shard_powers):
-        label, each = f"10^{power} shards", count // 10**power
+        label, each, out = f"10^{power} shards", count // 10**power, outputs / f"{power}-{table.build}"
         command = convert(arguments, source, out, "record", *budget("--ext", "bin", "--shard-samples", each))
+        outputs.mkdir(exist_ok=True)
         table.shale(f"convert, {label}", count, command, out, reads=originals, payload=payload)
         read_commands(table, "record", label, count, out, payload, ("--quick", ""))
-        harness.remove(out)
         if table.has_peers(count) and table.build == "now":
-            command = [inputs.peers_of(arguments), HERE / "peer_writers.py", "webdataset", source, out, str(each)]
-            table.measure(f"webdataset writes, {label}", count, command, out, originals, payload)
-            harness.remove(out)
+            peer_out = outputs / f"{power}-webdataset"
+            command = [inputs.peers_of(arguments), HERE / "peer_writers.py", "webdataset", source, peer_out, str(each)]
+            table.measure(f"webdataset writes, {label}", count, command, peer_out, originals, payload)
+    harness.remove(outputs)
     inputs.forget(arguments.work / f"tiny-{count}")
 
 

@@ -203,14 +203,15 @@ VerifyReport proved_by(const Format& format, const std::string& path, unsigned j
   request.jobs = jobs;
   request.depth = depth;
   const FindingSink sink;
-  VerifyLog log(sink, {});
+  const Events events;
+  VerifyLog log(sink, events);
   const OpenedDataset dataset = *open_to_verify(request, log);
-  ShardTasks tasks(request, format, log);
+  ShardTasks tasks(request, format, log, jobs);
   const auto check = std::make_shared<ShardCheck>(
       dataset.manifest, 0, ShardReader(dataset.paths, dataset.manifest, dataset.shards[0]),
       tasks.is_over());
   check->has_ordered_places = format.can.places_ascend;
-  load_blocks(*check, dataset.paths, log);
+  load_blocks(*check, InputFile(join_path(path, dataset.shards[0].blocks.name)), log);
   tasks.prove_bytes(check);
   return std::move(log.report());
 }

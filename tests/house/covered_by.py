@@ -114,6 +114,8 @@ COVERED_BY = {
     "verify/verify_against": ("tests/contract/test_conversion_pairs.cpp", "conversion: verify --against the source finds nothing"),
     "verify/compare_files": ("tests/faults/test_streams_as_sources.py", "test_what_differs_is_named"),
     "verify/index_window": ("tests/faults/test_verify_once.py", "test_every_byte_of_a_record_set_is_read_once"),
+    "verify/shard_verifier": ("tests/contract/test_damage.cpp", "damage: flipped bits of a shard's files are found"),
+    "verify/small_shards": ("tests/contract/test_small_shards.cpp", "small shards: one that is not whole is left to others"),
     "verify/walk_join": ("tests/contract/test_scan_in_parts.cpp", "verify in parts: finds what one walk finds"),
     "verify/split_walk": ("tests/contract/test_scan_in_parts.cpp", "verify in parts: finds what one walk finds"),
     "verify/verify_bytes": ("tests/contract/test_damage.cpp", "damage: flipped bits of a shard's files are found"),

@@ -32,7 +32,7 @@ class OrderedPipeline {
   /// decoder).
   using Task = std::function<Result(unsigned worker)>;
 
-  /// `workers` is at least 1.
+  /// 0 workers: take() does the work.
   explicit OrderedPipeline(unsigned workers) : workers_(workers) {}
   ~OrderedPipeline() {
     for (std::jthread& thread : threads_) thread.request_stop();

@@ -22,19 +22,19 @@ constexpr std::string_view kCopyFile = "copy it from an intact copy of the datas
                                "run 'shale index' on the dataset to build what is missing again";
 
 // `hint`: what to do about a file that is not there.
+InputFile open_listed(const std::string& path, std::string_view hint) try {
+  return InputFile(path);
+} catch (const Error& error) {
+  if (error.code() != Code::not_found) throw;
+  throw Error(Code::damaged, "is missing, but the manifest lists it")
+      .at(path)
+      .hint(std::string(hint));
+}
+
 InputFile open_checked(const std::string& directory, const ManifestFile& file,
-                       std::string_view hint) {
-  const std::string path = join_path(directory, file.name);
-  InputFile opened = [&] {
-    try {
-      return InputFile(path);
-    } catch (const Error& error) {
-      if (error.code() != Code::not_found) throw;
-      throw Error(Code::damaged, "is missing, but the manifest lists it")
-          .at(path)
-          .hint(std::string(hint));
-    }
-  }();
+                       std::string_view hint, std::optional<InputFile> before = {}) {
+  InputFile opened =
+      before ? std::move(*before) : open_listed(join_path(directory, file.name), hint);
   if (opened.size() != file.bytes) {
     throw file_size_mismatch(opened.size(), file.bytes)
         .error()
@@ -210,15 +210,17 @@ const Format& format_of(const Manifest& manifest) {
 }
 
 ShardReader::ShardReader(const DatasetPaths& paths, const Manifest& manifest, ManifestShard shard,
-                         bool keeps_open)
+                         bool keeps_open, ShardFiles opened)
     : shard_(std::move(shard)),
       schema_(&manifest.schema),
       layout_(&manifest.layout),
       columns_(manifest.schema, manifest.layout) {
-  if (layout_->rows.has_index()) index_ = open_checked(paths.lists, shard_.index, kRebuildList);
+  if (layout_->rows.has_index()) {
+    index_ = open_checked(paths.lists, shard_.index, kRebuildList, std::move(opened.index));
+  }
   if (layout_->has_elements) {
-    elements_file_ =
-        std::make_unique<InputFile>(open_checked(paths.lists, shard_.elements, kRebuildList));
+    elements_file_ = std::make_unique<InputFile>(
+        open_checked(paths.lists, shard_.elements, kRebuildList, std::move(opened.elements)));
     elements_.emplace(*elements_file_, *columns_.elements());
     splits_by_elements_ = format_of(manifest).split_list == nullptr;
   }
@@ -227,8 +229,10 @@ ShardReader::ShardReader(const DatasetPaths& paths, const Manifest& manifest, Ma
   } catch (Error& error) {
     throw error.at(paths.manifest);
   }
-  for (const ManifestFile& file : shard_.files) {
-    files_.push_back(open_checked(paths.shards, file, kCopyFile));
+  for (std::size_t i = 0; i < shard_.files.size(); ++i) {
+    std::optional<InputFile> before;
+    if (!opened.data.empty()) before = std::move(opened.data[i]);
+    files_.push_back(open_checked(paths.shards, shard_.files[i], kCopyFile, std::move(before)));
     if (!keeps_open) files_.back().close();
   }
 }

@@ -19,6 +19,12 @@ namespace shale {
 /// have it; Code::damaged if the format would not lay the fields out as the manifest says.
 [[nodiscard]] const Format& format_of(const Manifest& manifest);
 
+/// Files of a shard, where somebody has opened them before the ShardReader does.
+struct ShardFiles {
+  std::optional<InputFile> index, elements, blocks;
+  std::vector<InputFile> data;  ///< all of them, or none
+};
+
 /// One shard of a dataset, open for reading by its index. Thread-safe but for its IndexReader.
 class ShardReader {
  public:
@@ -26,7 +32,7 @@ class ShardReader {
   /// not the manifest's, or fixed rows would end outside of it; Code::io. `keeps_open`: else its
   /// data files are opened for each read (InputFile::close).
   ShardReader(const DatasetPaths& paths, const Manifest& manifest, ManifestShard shard,
-              bool keeps_open = true);
+              bool keeps_open = true, ShardFiles opened = {});
 
   [[nodiscard]] const ManifestShard& shard() const { return shard_; }
   [[nodiscard]] std::span<const InputFile> files() const { return files_; }

@@ -11,7 +11,7 @@
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/format/format.hpp"
 #include "shale/shards/place.hpp"
-#include "shale/verify/shard_check.hpp"
+#include "shale/verify/verify_files.hpp"
 
 namespace shale {
 namespace {
@@ -27,20 +27,11 @@ Error not_a_dataset(const std::string& path, Place place) {
   }
 }
 
-// For the progress: a shard's bytes count once for its blocks, once for the walk through its
-// structure, once for its digests.
-std::uint64_t bytes_to_read(const ManifestShard& shard, VerifyDepth depth) {
-  std::uint64_t lists = shard.list_bytes();
-  if (depth == VerifyDepth::quick) return lists;
-  return lists + 2 * bytes_of_files(shard) + (depth == VerifyDepth::deep ? shard.payload_bytes : 0);
-}
-
 bool read_shards(const VerifyRequest& request, OpenedDataset& dataset, VerifyLog& log) {
   try {
     dataset.shards = open_shard_list(dataset.paths, request.memory_bytes);
     dataset.manifest = dataset.shards.manifest();
-    for (const ManifestShard& shard : dataset.shards)
-      log.expect(bytes_to_read(shard, request.depth));
+    verify_totals(dataset, request.depth, log);
   } catch (const Error& error) {
     log.add_damage(error, "");
     log.note("without its manifest nothing else of the dataset can be verified");
@@ -125,7 +116,7 @@ std::optional<OpenedDataset> open_list_to_verify(const VerifyRequest& request, V
                                         .memory_bytes = request.memory_bytes},
                                        log.events());
   for (std::string& note : dataset.notes) log.note(std::move(note));
-  for (const ManifestShard& shard : dataset.shards) log.expect(bytes_to_read(shard, request.depth));
+  verify_totals(dataset, request.depth, log);
   if (!dataset.manifest.layout.has_checksums) {
     log.report().proves_payload = false;
     log.note(fmt::format(

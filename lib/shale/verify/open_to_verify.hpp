@@ -13,11 +13,11 @@ namespace shale {
 [[nodiscard]] bool compares_container(const VerifyRequest& request, const Format& format,
                                       const ShardLayout& layout);
 
-/// The dataset that a verification is of, its manifest read: a directory, or a file of another
-/// tool that has an index. nullopt: there is nothing more to check, all has been said; a file
-/// without an index has had its structure checked then. Errors: Code::not_found; Code::mismatch for
-/// an unfinished dataset, or a file that has changed since it was indexed; Code::unsupported;
-/// Code::io.
+/// The dataset that a verification is of, its manifest read and its totals verified: a directory,
+/// or a file of another tool that has an index. nullopt: there is nothing more to check, all has
+/// been said; a file without an index has had its structure checked then. Errors: Code::not_found;
+/// Code::mismatch for an unfinished dataset, or a file that has changed since it was indexed;
+/// Code::unsupported; Code::io.
 [[nodiscard]] std::optional<OpenedDataset> open_to_verify(const VerifyRequest& request,
                                                           VerifyLog& log);
 

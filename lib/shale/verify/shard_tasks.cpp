@@ -11,16 +11,17 @@ namespace shale {
 namespace {
 
 constexpr std::uint64_t kRangeBytes = 8 * kBlockBytes, kRowsAtOnce = 32;
-constexpr std::chrono::milliseconds kBetweenLooks{50};
 
 }  // namespace
 
-ShardTasks::ShardTasks(const VerifyRequest& request, const Format& format, VerifyLog& log)
+ShardTasks::ShardTasks(const VerifyRequest& request, const Format& format, VerifyLog& log,
+                       unsigned workers)
     : request_(request),
       format_(format),
       log_(log),
-      jobs_(std::max(1U, request.jobs)),
-      pipeline_(jobs_) {}
+      workers_(workers),
+      walk_(std::min(1U, workers)),
+      pipeline_(workers) {}
 
 void ShardTasks::settle() {
   walk_.settle();
@@ -32,7 +33,7 @@ void ShardTasks::settle() {
 template <class Result>
 std::optional<Result> ShardTasks::take_result(OrderedPipeline<Result>& pipeline,
                                               const std::string& shard) {
-  while (!pipeline.has_result(kBetweenLooks)) log_.step();
+  while (!pipeline.has_result(kBetweenSteps)) log_.step();
   try {
     return pipeline.take();
   } catch (const Error& error) {
@@ -235,7 +236,7 @@ void ShardTasks::prove_digests(const std::shared_ptr<ShardCheck>& check) {
   DatasetDigest digest;
   // Half of the memory for the small samples, one per worker; half for one large sample at a time.
   check->limits.large_bytes = request_.memory_bytes / 2;
-  check->limits.small_bytes = check->limits.large_bytes / jobs_;
+  check->limits.small_bytes = check->limits.large_bytes / std::max(1U, workers_);
   const bool is_fixed = check->manifest.layout.rows.takes_runs();
   const std::uint64_t at_once = is_fixed ? fixed_rows_at_once(*check) : kRowsAtOnce;
   for (std::uint64_t begin = 0; begin < rows; begin += at_once) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -25,7 +24,8 @@ namespace shale {
 /// next step.
 class ShardTasks {
  public:
-  ShardTasks(const VerifyRequest& request, const Format& format, VerifyLog& log);
+  /// `workers`: threads; 0: the calling thread runs the tasks.
+  ShardTasks(const VerifyRequest& request, const Format& format, VerifyLog& log, unsigned workers);
   ~ShardTasks() { is_over_ = true; }
   ShardTasks(const ShardTasks&) = delete;
   ShardTasks& operator=(const ShardTasks&) = delete;
@@ -79,14 +79,14 @@ class ShardTasks {
   void take_ranges(const ShardCheck& check, StraddlingJoin& join, Walk& walk, std::size_t left);
   void take_digests(const ShardCheck& check, DatasetDigest& digest, std::size_t left);
   void compare_digest(const ShardCheck& check, DatasetDigest digest);
-  [[nodiscard]] std::size_t most_in_flight() const { return std::size_t{jobs_} * 2; }
+  [[nodiscard]] std::size_t most_in_flight() const { return std::size_t{workers_} * 2; }
 
   const VerifyRequest& request_;
   const Format& format_;
   VerifyLog& log_;
-  unsigned jobs_;
+  unsigned workers_;
   std::atomic<bool> is_over_ = false;
-  OrderedPipeline<TaskFindings> walk_{1};  // last: their tasks use the others
+  OrderedPipeline<TaskFindings> walk_;  // last: their tasks use the others
   OrderedPipeline<TaskResult> pipeline_;
 };
 

@@ -1,5 +1,6 @@
 #include "shale/verify/verify.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,9 +14,9 @@
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/verify/open_to_verify.hpp"
-#include "shale/verify/shard_tasks.hpp"
+#include "shale/verify/shard_verifier.hpp"
+#include "shale/verify/small_shards.hpp"
 #include "shale/verify/verify_against.hpp"
-#include "shale/verify/verify_files.hpp"
 #include "shale/verify/verify_library.hpp"
 #include "shale/verify/verify_log.hpp"
 
@@ -30,20 +31,13 @@ class Verification {
         dataset_(dataset),
         format_(format_of(dataset.manifest)),
         log_(log),
-        files_(request, dataset, log),
-        tasks_(request, format_, log) {}
+        verifier_(request, dataset, log, std::max(1U, request.jobs)) {}
 
   void run() {
     VerifyReport& report = log_.report();
     report.has_images = !image_fields_of(dataset_.manifest).empty();
-    verify_totals(dataset_, log_);
-    if (!layout().is_of_one_file()) files_.check_beside_shards();
-    for (const ManifestShard& shard : dataset_.shards) {
-      log_.events().stop_if_asked();
-      check_shard(shard);
-      ++report.shards;
-      report.samples += shard.digest.samples;
-    }
+    if (!layout().is_of_one_file()) verifier_.files().check_beside_shards();
+    check_shards();
     if (report.undecoded > 0) {
       log_.note(
           fmt::format("{} images have types that shale has no decoder for: their headers and "
@@ -73,31 +67,26 @@ class Verification {
     }
   }
 
-  void check_shard(const ManifestShard& shard) {
-    const DatasetPaths& paths = dataset_.paths;
-    const std::uint64_t findings_before = log_.findings();
-    const std::uint64_t damage_before = damage();
-    if (!shard.index.name.empty()) (void)files_.check(paths.lists, shard.index, shard.name);
-    if (!shard.elements.name.empty()) (void)files_.check(paths.lists, shard.elements, shard.name);
-    const bool has_blocks =
-        !shard.blocks.name.empty() && files_.check(paths.lists, shard.blocks, shard.name);
-    std::shared_ptr<ShardCheck> check;
-    try {
-      check = open_shard(shard);
-    } catch (const Error& error) {
-      // Without an index that fits, the files of the shard can still be proved, each as a whole.
-      files_.check_all_of(shard);
-      if (log_.findings() == findings_before) log_.add_damage(error, shard.name);
-      return;
+  void check_shards() {
+    const auto visit = [this](std::uint64_t number, bool is_proved) {
+      log_.events().stop_if_asked();
+      if (!is_proved) check_shard(dataset_.shards[number]);
+      ++log_.report().shards;
+      log_.report().samples += dataset_.shards.samples(number);
+    };
+    if (SmallShards::can_prove(request_, dataset_)) {
+      SmallShards(request_, dataset_, log_).prove_all(visit);
+    } else {
+      for (std::uint64_t number = 0; number < dataset_.shards.size(); ++number)
+        visit(number, false);
     }
-    if (has_blocks) load_blocks(*check, paths, log_);
-    // Without a list to tell blocks apart by, each file is proved as a whole.
-    if (check->blocks.empty() && layout().has_checksums) files_.check_all_of(shard);
-    if (request_.depth == VerifyDepth::quick) return;
-    tasks_.prove_bytes(check);
-    check->is_damaged = log_.findings() > findings_before;
-    if (request_.depth != VerifyDepth::deep) return;
-    tasks_.prove_digests(check);
+  }
+
+  void check_shard(const ManifestShard& shard) {
+    const std::uint64_t damage_before = damage();
+    const std::shared_ptr<ShardCheck> check = verifier_.verify(shard, log_.report().samples);
+    if (!check || request_.depth != VerifyDepth::deep) return;
+    verifier_.tasks().prove_digests(check);
     if (damage() == damage_before) ask_library(*check);
   }
 
@@ -106,23 +95,12 @@ class Verification {
     return log_.findings() - log_.report().bad_when_written;
   }
 
-  [[nodiscard]] std::shared_ptr<ShardCheck> open_shard(const ManifestShard& shard) const {
-    const Manifest& manifest = dataset_.manifest;
-    auto check = std::make_shared<ShardCheck>(manifest, log_.report().samples,
-                                              ShardReader(dataset_.paths, manifest, shard),
-                                              tasks_.is_over());
-    check->has_ordered_places =
-        format_.can.places_ascend && layout().dialect == Dialect::own && layout().rows.has_index();
-    (void)check->reader.open_index();
-    return check;
-  }
-
   // Only about shards that are whole: what it says is then news, and damage does not kill it. No
   // task is under way.
   void ask_library(const ShardCheck& check) {
     const bool can_compare = layout().dialect == Dialect::own && layout().has_checksums;
     if (format_.scan_by_library == nullptr || !can_compare) return;
-    tasks_.settle();
+    verifier_.tasks().settle();
     const LibraryVerdict verdict =
         verify_by_library(check, format_, [this] { log_.events().stop_if_asked(); });
     for (const Finding& finding : verdict.first_findings) log_.add(finding);
@@ -142,10 +120,9 @@ class Verification {
   const OpenedDataset& dataset_;
   const Format& format_;
   VerifyLog& log_;
-  FileChecks files_;
   std::uint64_t unasked_shards_ = 0;
   std::string obstacle_;  // why the first of them was not read by the library
-  ShardTasks tasks_;      // last: its tasks use the others
+  ShardVerifier verifier_;
 };
 
 // Of a file without an index there is nothing to verify but its structure, which is done; yet its

@@ -47,15 +47,24 @@ std::vector<Manifest> manifests_of_appends(const std::string& directory) {
   return manifests;
 }
 
+// For the progress: a shard's bytes count once for its blocks, once for the walk through its
+// structure, once for its digests.
+std::uint64_t bytes_to_read(const ManifestShard& shard, VerifyDepth depth) {
+  std::uint64_t lists = shard.list_bytes();
+  if (depth == VerifyDepth::quick) return lists;
+  return lists + 2 * bytes_of_files(shard) + (depth == VerifyDepth::deep ? shard.payload_bytes : 0);
+}
+
 }  // namespace
 
-void verify_totals(const OpenedDataset& dataset, VerifyLog& log) {
+void verify_totals(const OpenedDataset& dataset, VerifyDepth depth, VerifyLog& log) {
   const Manifest& manifest = dataset.manifest;
   DatasetDigest digest;
   std::uint64_t payload = 0;
   for (const ManifestShard& shard : dataset.shards) {
     digest.append(shard.digest);
     payload += shard.payload_bytes;
+    log.expect(bytes_to_read(shard, depth));
   }
   const auto compare = [&](std::string_view what, const std::string& found,
                            const std::string& expected) {
@@ -76,7 +85,7 @@ void verify_totals(const OpenedDataset& dataset, VerifyLog& log) {
 
 void FileChecks::check_beside_shards() {
   for (const ManifestFile& file : dataset_.manifest.files)
-    (void)check(dataset_.paths.lists, file, "");
+    check_whole(dataset_.paths.lists, file, "");
   count_lists();
   std::set<std::string> strays;
   std::uint64_t more = 0;
@@ -138,22 +147,31 @@ bool FileChecks::is_listed(const std::string& name) const {
   return name == kManifestName || lists_file(dataset_.manifest, name);
 }
 
+void FileChecks::check_whole(const std::string& folder, const ManifestFile& expected,
+                             const std::string& shard) {
+  std::optional<InputFile> file;
+  (void)check(folder, expected, shard, file);
+}
+
 bool FileChecks::check(const std::string& folder, const ManifestFile& expected,
-                       const std::string& shard) {
+                       const std::string& shard, std::optional<InputFile>& file) {
   const std::uint64_t findings_before = log_.findings();
   try {
-    const InputFile file(join_path(folder, expected.name));
+    if (!file) file.emplace(join_path(folder, expected.name));
     Finding finding;
     finding.file = expected.name;
     finding.shard = shard;
-    if (file.size() != expected.bytes) {
-      file_size_mismatch(file.size(), expected.bytes).describe_in(finding);
+    if (file->size() != expected.bytes) {
+      file_size_mismatch(file->size(), expected.bytes).describe_in(finding);
       log_.add(std::move(finding));
     } else if (request_.depth != VerifyDepth::quick) {
-      check_hash(file, expected, std::move(finding));
+      check_hash(*file, expected, std::move(finding));
     }
   } catch (const Error& error) {
-    log_.add_damage(error, shard);
+    // Unsupported is what is not a regular file: the manifest lists none of those.
+    const bool is_other = error.code() == Code::unsupported;
+    log_.add_damage(is_other ? Error(Code::damaged, "{}", error.message()).at(error.file()) : error,
+                    shard);
   }
   return log_.findings() == findings_before;
 }
@@ -169,10 +187,10 @@ void FileChecks::check_hash(const InputFile& file, const ManifestFile& expected,
 }
 
 void FileChecks::check_all_of(const ManifestShard& shard) {
-  for (const ManifestFile& file : shard.files) (void)check(dataset_.paths.shards, file, shard.name);
+  for (const ManifestFile& file : shard.files) check_whole(dataset_.paths.shards, file, shard.name);
 }
 
-void load_blocks(ShardCheck& check, const DatasetPaths& paths, VerifyLog& log) {
+void load_blocks(ShardCheck& check, const InputFile& list, VerifyLog& log) {
   const ManifestShard& shard = check.reader.shard();
   std::uint64_t count = 0;
   for (const ManifestFile& file : shard.files) {
@@ -180,7 +198,7 @@ void load_blocks(ShardCheck& check, const DatasetPaths& paths, VerifyLog& log) {
     count += block_count(file.bytes);
   }
   try {
-    check.blocks = read_block_list(InputFile(join_path(paths.lists, shard.blocks.name)), count);
+    check.blocks = read_block_list(list, count);
   } catch (const Error& error) {
     log.add_damage(error, shard.name);
   }
@@ -188,9 +206,8 @@ void load_blocks(ShardCheck& check, const DatasetPaths& paths, VerifyLog& log) {
   // is right.
   for (std::size_t i = 0; i < shard.files.size() && !check.blocks.empty(); ++i) {
     const ManifestFile& file = shard.files[i];
-    const auto list =
-        std::span(check.blocks).subspan(check.first_block[i], block_count(file.bytes));
-    const Hash128 found = hash_of_blocks(list);
+    const Hash128 found = hash_of_blocks(
+        std::span(check.blocks).subspan(check.first_block[i], block_count(file.bytes)));
     if (found == file.hash) continue;
     Finding finding;
     block_list_mismatch(file.name, found, file.hash).describe_in(finding);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "shale/datasets/open_dataset.hpp"
@@ -10,8 +11,9 @@
 
 namespace shale {
 
-/// Samples, bytes and digests of the shards add up to those of the set.
-void verify_totals(const OpenedDataset& dataset, VerifyLog& log);
+/// Samples, bytes and digests of the shards add up to those of the set. The log then knows how many
+/// bytes there are to read. Errors: same as read_shard_line.
+void verify_totals(const OpenedDataset& dataset, VerifyDepth depth, VerifyLog& log);
 
 /// Proves files as wholes: their size and, but at VerifyDepth::quick, their hash.
 class FileChecks {
@@ -23,12 +25,15 @@ class FileChecks {
   /// Lists beside the shards, and files that look like ours but are not in the manifest. There may
   /// be any number of those: the first by name are told, the others counted.
   void check_beside_shards();
-  /// False if there was something to report.
-  bool check(const std::string& folder, const ManifestFile& expected, const std::string& shard);
+  /// `file` is opened if it is not, and stays open. False if there was something to report.
+  bool check(const std::string& folder, const ManifestFile& expected, const std::string& shard,
+             std::optional<InputFile>& file);
   /// The files of a shard, where there is no better way to prove them.
   void check_all_of(const ManifestShard& shard);
 
  private:
+  void check_whole(const std::string& folder, const ManifestFile& expected,
+                   const std::string& shard);
   [[nodiscard]] bool is_listed(const std::string& name) const;
   void count_lists();
   void count_rows(std::string_view list, std::string_view what, std::uint64_t found);
@@ -40,6 +45,6 @@ class FileChecks {
 };
 
 /// Reads the block list of a shard into `check`, and proves it by the hashes of the shard's files.
-void load_blocks(ShardCheck& check, const DatasetPaths& paths, VerifyLog& log);
+void load_blocks(ShardCheck& check, const InputFile& list, VerifyLog& log);
 
 }  // namespace shale

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -12,12 +13,16 @@
 
 namespace shale {
 
+/// How long whoever waits for a task may go without a step of the log.
+inline constexpr std::chrono::milliseconds kBetweenSteps{50};
+
 /// The account of a verification: what it has found, and how far it is. For the calling thread,
 /// but for walked_to().
 class VerifyLog {
  public:
   /// Both outlive it. `sink` may be null.
   VerifyLog(const FindingSink& sink, const Events& events) : sink_(sink), events_(events) {}
+  VerifyLog(const FindingSink& sink, Events&& events) = delete;
 
   /// Counts a finding and passes it on; the report keeps the first of them.
   void add(Finding finding);
@@ -31,6 +36,8 @@ class VerifyLog {
   /// Bytes that are to be done, or are done, for the progress.
   void expect(std::uint64_t bytes) { all_bytes_ += bytes; }
   void finish(std::uint64_t bytes) { done_bytes_ += bytes; }
+  [[nodiscard]] std::uint64_t expected() const { return all_bytes_; }
+  [[nodiscard]] std::uint64_t finished() const { return done_bytes_; }
   /// Bytes of the walk that is under way; from any thread.
   void walked_to(std::uint64_t bytes) { walked_bytes_ = bytes; }
   /// Hears a stop, and tells how far the work is. `under_way`: bytes that are not finished yet.

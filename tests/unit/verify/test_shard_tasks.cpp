@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "shale/base/path_text.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/verify/open_to_verify.hpp"
 #include "shale/verify/shard_tasks.hpp"
@@ -27,11 +28,12 @@ VerifyReport proved(const std::string& path, unsigned jobs, const Events& events
   const FindingSink sink;
   VerifyLog log(sink, events);
   const OpenedDataset dataset = *open_to_verify(request, log);
-  ShardTasks tasks(request, format_of(dataset.manifest), log);
+  ShardTasks tasks(request, format_of(dataset.manifest), log, jobs);
   const auto check = std::make_shared<ShardCheck>(
       dataset.manifest, 0, ShardReader(dataset.paths, dataset.manifest, dataset.shards[0]),
       tasks.is_over());
-  load_blocks(*check, dataset.paths, log);
+  load_blocks(*check, InputFile(join_path(dataset.paths.lists, dataset.shards[0].blocks.name)),
+              log);
   tasks.prove_bytes(check);
   tasks.prove_digests(check);
   return std::move(log.report());

@@ -29,6 +29,10 @@ struct Fixture {
   VerifyLog log{sink, events};
   FileChecks files{request, dataset, log};
 
+  [[nodiscard]] bool check() {
+    std::optional<InputFile> file;
+    return files.check(dir.path(), expected, "", file);
+  }
   [[nodiscard]] std::vector<std::string> messages() {
     std::vector<std::string> texts;
     for (const Finding& finding : log.report().first_findings) texts.push_back(finding.message);
@@ -38,25 +42,37 @@ struct Fixture {
 
 TEST_CASE("file checks: size and hash are proved, a missing file is a finding") {
   Fixture of;
-  CHECK(of.files.check(of.dir.path(), of.expected, ""));
+  CHECK(of.check());
 
   write_file(of.dir / "x.bin", "Twelve bytes");
-  CHECK_FALSE(of.files.check(of.dir.path(), of.expected, ""));
+  CHECK_FALSE(of.check());
   write_file(of.dir / "x.bin", "more than twelve bytes");
-  CHECK_FALSE(of.files.check(of.dir.path(), of.expected, ""));
+  CHECK_FALSE(of.check());
   std::filesystem::remove(of.dir / "x.bin");
-  CHECK_FALSE(of.files.check(of.dir.path(), of.expected, ""));
+  CHECK_FALSE(of.check());
 
   REQUIRE(of.messages().size() == 3);
   CHECK(of.messages()[0] == "file hash mismatch");
   CHECK(of.messages()[1] == "file size mismatch");
 }
 
+TEST_CASE("file checks: a folder in the place of a file is a finding") {
+  Fixture of;
+  std::filesystem::remove(of.dir / "x.bin");
+  std::filesystem::create_directory(of.dir / "x.bin");
+
+  CHECK_FALSE(of.check());
+
+  REQUIRE(of.messages().size() == 1);
+  CHECK(of.messages()[0] == "is a folder, not a regular file");
+  CHECK(of.log.report().first_findings[0].file == "x.bin");
+}
+
 TEST_CASE("file checks: a quick check reads no bytes") {
   Fixture of(VerifyDepth::quick);
   write_file(of.dir / "x.bin", "Twelve bytes");
 
-  CHECK(of.files.check(of.dir.path(), of.expected, ""));
+  CHECK(of.check());
   CHECK(of.log.report().bytes == 0);
 }
 
