@@ -1,6 +1,7 @@
 #include "shale/sampling/make_draw.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <utility>
 
@@ -34,14 +35,20 @@ class PermutedDraw final : public Draw {
   [[nodiscard]] std::uint64_t sweep_steps() const override { return source_rows_; }
   [[nodiscard]] std::vector<DrawnPlace> sweep(std::uint64_t first,
                                               std::uint64_t last) const override {
-    std::vector<std::uint64_t> slots(last - first);
-    std::iota(slots.begin(), slots.end(), first);
-    order_.inverse_each(slots);
-    std::vector<DrawnPlace> places;
-    for (const std::uint64_t slot : slots) {
-      if (slot < rows_) places.push_back({first, slot});
-      ++first;
+    constexpr std::uint64_t kAtOnce = 1024;
+    std::array<std::uint64_t, kAtOnce> slots;
+    std::vector<DrawnPlace> places(last - first);
+    std::size_t count = 0;
+    while (first < last) {
+      const std::span<std::uint64_t> some = std::span(slots).first(std::min(kAtOnce, last - first));
+      std::iota(some.begin(), some.end(), first);
+      order_.inverse_each(some);
+      for (const std::uint64_t slot : some) {
+        places[count] = {first++, slot};
+        count += slot < rows_ ? 1 : 0;
+      }
     }
+    places.resize(count);
     return places;
   }
 
