@@ -93,8 +93,11 @@ std::vector<SmallShards::Proof> SmallShards::prove(std::uint64_t begin, std::uin
     if (std::optional<Candidate> candidate = open(number))
       candidates.push_back(std::move(*candidate));
   read_ahead(candidates, worker);
-  for (Candidate& candidate : candidates)
-    if (!is_over_) proofs[candidate.number - begin] = prove(std::move(candidate));
+  for (Candidate& candidate : candidates) {
+    if (is_over_) break;
+    Proof& proof = proofs[candidate.number - begin];
+    proof = prove(std::move(candidate));
+  }
   return proofs;
 }
 
