@@ -20,14 +20,19 @@ std::string name_of(const ArrayFile& array) {
              : fmt::format("{}: {}", printable(array.file->path()), printable(array.member));
 }
 
+// Without elements, or with one axis at most that is longer than 1, C order is Fortran order. That
+// there is one row says nothing of the axes behind it.
+bool orders_agree(std::span<const std::uint64_t> shape) {
+  const auto is_long = [](std::uint64_t axis) { return axis > 1; };
+  return std::ranges::find(shape, std::uint64_t{0}) != shape.end() ||
+         std::ranges::count_if(shape, is_long) < 2;
+}
+
 }  // namespace
 
 ArrayRows::ArrayRows(ArrayFile array, std::uint64_t stride, std::string scratch_folder)
     : array_(std::move(array)), stride_(stride), scratch_folder_(std::move(scratch_folder)) {
-  // One row, or one column, lies in both orders the same way.
-  const std::uint64_t items =
-      array_.dtype.item_bytes() == 0 ? 0 : stride / array_.dtype.item_bytes();
-  is_fortran_ = array_.fortran_order && rows() > 1 && items > 1;
+  is_fortran_ = array_.fortran_order && stride > 0 && !orders_agree(array_.shape);
   if (array_.is_located() && !is_fortran_) located_ = array_.file, offset_ = array_.data_offset;
 }
 

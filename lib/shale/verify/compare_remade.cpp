@@ -103,6 +103,13 @@ void compare_fact(std::string_view what, const std::string& found, const std::st
   sink(std::move(finding));
 }
 
+void compare_samples(const DatasetDigest& ours, const DatasetDigest& theirs, const std::string& of,
+                     const FindingSink& sink) {
+  compare_fact("number of samples", std::to_string(ours.samples), std::to_string(theirs.samples),
+               of, sink);
+  compare_fact("content digest", ours.content.hex(), theirs.content.hex(), of, sink);
+}
+
 ComparedWork work_to_compare(const Manifest& manifest, const SourceInfo& source,
                              const std::string& against, std::vector<std::string>& notes) {
   if (manifest.transform.empty()) return {};
@@ -151,9 +158,7 @@ void compare_remade(const OpenedDataset& dataset, const VerifyRequest& request,
   const DatasetDigest made =
       digest_of_all(*source, format_of(ours), ours.layout, on_error_of(ours), request, events);
   const std::string of = "what image work makes of " + printable(against);
-  compare_fact("number of samples", std::to_string(ours.digest.samples),
-               std::to_string(made.samples), of, sink);
-  compare_fact("content digest", ours.digest.content.hex(), made.content.hex(), of, sink);
+  compare_samples(ours.digest, made, of, sink);
   if (ours.layout.has_keys)
     compare_fact("key digest", ours.digest.keys.hex(), made.keys.hex(), of, sink);
 }

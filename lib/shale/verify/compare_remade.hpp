@@ -37,5 +37,8 @@ void compare_remade(const OpenedDataset& dataset, const VerifyRequest& request,
 /// A fact of the dataset that must be that of what it is compared with.
 void compare_fact(std::string_view what, const std::string& found, const std::string& expected,
                   const std::string& of, const FindingSink& sink);
+/// Their number, and the digest of all of them in any order.
+void compare_samples(const DatasetDigest& ours, const DatasetDigest& theirs, const std::string& of,
+                     const FindingSink& sink);
 
 }  // namespace shale

@@ -6,9 +6,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
-#include "shale/data/fixed_value.hpp"
 #include "shale/datasets/foreign_file.hpp"
-#include "shale/encoding/encode_pipeline.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/naming.hpp"
@@ -23,6 +21,7 @@
 #include "shale/sources/sample_choice.hpp"
 #include "shale/sources/sought_files.hpp"
 #include "shale/sources/tar_stream.hpp"
+#include "shale/verify/compare_arrays.hpp"
 #include "shale/verify/compare_files.hpp"
 #include "shale/verify/compare_remade.hpp"
 
@@ -33,21 +32,6 @@ constexpr std::string_view kComparesAll =
     "the dataset was made with --select, --exclude or --split, but datasets and arrays are "
     "compared as a "
     "whole";
-
-void compare_content(const DatasetDigest& ours, const DatasetDigest& theirs, const std::string& of,
-                     const FindingSink& sink) {
-  compare_fact("number of samples", std::to_string(ours.samples), std::to_string(theirs.samples),
-               of, sink);
-  compare_fact("content digest", ours.content.hex(), theirs.content.hex(), of, sink);
-}
-
-std::string fields_text(const Schema& schema) {
-  std::string text;
-  for (const Field& field : schema.fields) {
-    text += (text.empty() ? "" : ", ") + field_text(field);
-  }
-  return text;
-}
 
 // Two datasets: the digests say whether they hold the same samples under the same keys.
 void compare_digests(const Manifest& ours, const VerifyRequest& request, const FindingSink& sink,
@@ -71,49 +55,11 @@ void compare_digests(const Manifest& ours, const VerifyRequest& request, const F
             "run '{}' to add them",
             index_command(request.dataset, request.index_folder, ours.layout.dialect, true)));
   }
-  compare_content(ours.digest, theirs.digest, printable(against), sink);
+  compare_samples(ours.digest, theirs.digest, printable(against), sink);
   if (ours.layout.has_keys && theirs.layout.has_keys) {
     compare_fact("key digest", ours.digest.keys.hex(), theirs.digest.keys.hex(), printable(against),
                  sink);
   }
-}
-
-std::string against_example(const Schema& schema) {
-  std::string text;
-  for (const Field& field : schema.fields)
-    text += fmt::format("{}--against {}=FILE.npy", text.empty() ? "" : " ", printable(field.name));
-  return text;
-}
-
-// Arrays have no digests: those of their rows are computed.
-void compare_arrays(const Manifest& ours, const VerifyRequest& request, ArrayColumns arrays,
-                    const FindingSink& sink, const Events& events,
-                    std::vector<std::string>& notes) {
-  const std::unique_ptr<Source> source =
-      open_array_source({.arrays = std::move(arrays),
-                         .scratch_folder = temporary_folder(),
-                         .memory_bytes = request.memory_bytes / 2},
-                        events);
-  const SourceInfo& info = source->info();
-  if (info.schema.fields != ours.schema.fields) {
-    throw Error(Code::usage, "the arrays are {}, but the dataset has {}", fields_text(info.schema),
-                fields_text(ours.schema))
-        .at(request.dataset)
-        .hint("give each array the name of its field: " + against_example(ours.schema));
-  }
-  const Format& format = format_of(ours);
-  const OptionSet options(format.options);
-  Encoding encoding{format, options, {}, OnError::fail};
-  encoding.layout.rows = RowStorage::columns();  // the columns are all that is wanted
-  DatasetDigest theirs;
-  encode_all(*source, encoding,
-             {.jobs = request.jobs,
-              .memory_bytes = request.memory_bytes - info.memory_bytes,
-              .rows_a_shard = std::nullopt},
-             events, [&](const EncodedSample& rows) { theirs.append(rows.record->digest); });
-  compare_content(ours.digest, theirs, "the arrays", sink);
-  if (theirs.content == ours.digest.content && theirs.ordered != ours.digest.ordered)
-    notes.push_back("the arrays hold the same rows in a different order");
 }
 
 // Whether the dataset, or the one that it is a copy of, was made from a flat folder.
