@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
@@ -44,7 +45,7 @@ ImageRequest images_of(const CommandLine& line) {
   return parse_image_words(words);
 }
 
-ConvertRequest request_of(const CommandLine& line, const CommonOptions& common) {
+ConvertRequest convert_request_of(const CommandLine& line, const CommonOptions& common) {
   FileOptions file{.with_index = line.flag("with-index"), .is_append = line.flag("append")};
   if (line.has("compress")) file.compression = line.text("compress");
   file.verifies = line.flag("verify");
@@ -259,21 +260,19 @@ bool has_skipped(const ConvertReport& report) {
 
 void add_image_options(CommandLine& line) {
   line.add()  //
-      ("resize", po::value<std::vector<std::string>>()->composing()->value_name("[FIELD:]SIZE"),
+      ("resize", values("[FIELD:]SIZE"),
        "resize images: shorter=256, longer=512, fit=640x480 or exact=224x224; without image work "
-       "they keep their bytes")                                                               //
-      ("only-larger", po::bool_switch(), "(with --resize) leave smaller images as they are")  //
-      ("crop", po::value<std::vector<std::string>>()->composing()->value_name("[FIELD:]center=WxH"),
+       "they keep their bytes")                                            //
+      ("only-larger", "(with --resize) leave smaller images as they are")  //
+      ("crop", values("[FIELD:]center=WxH"),
        "crop images to this size around their center, after --resize")  //
-      ("encode",
-       po::value<std::vector<std::string>>()->composing()->value_name("[FIELD:]keep|jpeg|png|raw"),
+      ("encode", values("[FIELD:]keep|jpeg|png|raw"),
        "store images as JPEG, PNG or raw pixels; default keep: as their own type")  //
-      ("quality", po::value<std::vector<std::string>>()->composing()->value_name("[FIELD:]N"),
-       "quality of JPEGs that are written, 1 to 100; default 90")  //
-      ("apply-rotation", po::bool_switch(),
-       "turn the pixels as the EXIF orientation says")                                      //
-      ("strip-metadata", po::bool_switch(), "leave out EXIF, comments and other metadata")  //
-      ("masks", po::value<std::string>()->value_name("FIELD,..."),
+      ("quality", values("[FIELD:]N"),
+       "quality of JPEGs that are written, 1 to 100; default 90")         //
+      ("apply-rotation", "turn the pixels as the EXIF orientation says")  //
+      ("strip-metadata", "leave out EXIF, comments and other metadata")   //
+      ("masks", value("FIELD,..."),
        "image fields that are label maps: resized to the nearest pixel, never lossy; default: mask "
        "and names that end in _mask");
 }
@@ -283,78 +282,74 @@ void add_image_options(CommandLine& line) {
 void declare_convert(CommandLine& line) {
   add_output_options(line);
   line.add()  //
-      ("labels", po::value<std::string>()->value_name("FILE"),
+      ("labels", value("FILE"),
        "labels of a flat folder: CSV, TSV or JSON lines of path,label, with class names or "
        "integers; Kaggle's and the devkit's lists of ILSVRC")  //
-      ("label-column", po::value<std::string>()->value_name("C"),
+      ("label-column", value("C"),
        "column of --labels that has the labels; default: label")  //
-      ("key-column", po::value<std::string>()->value_name("K"),
+      ("key-column", value("K"),
        "column of --labels that names the files; default: path, file_name or filename")  //
-      ("classes-from", po::value<std::string>()->value_name("DATASET|FILE"),
+      ("classes-from", value("DATASET|FILE"),
        "take the class table from another dataset, or from a file with one name per line")  //
-      ("select", po::value<std::string>()->value_name("FILE"),
+      ("select", value("FILE"),
        "take only the samples that FILE lists: a key or row number per line, or an .npy file of "
        "rows")  //
-      ("exclude", po::value<std::string>()->value_name("FILE"),
+      ("exclude", value("FILE"),
        "leave out the samples that FILE lists")  //
-      ("split",
-       po::value<std::vector<std::string>>()->composing()->value_name("NAME=SHARE,...|FILE"),
+      ("split", values("NAME=SHARE,...|FILE"),
        "write a dataset per list, OUTPUT/NAME: train=0.9,val=0.1, a share of each class, or the "
        "samples that files name, train=FILE,val=FILE; with --layout coclr the lists that its "
-       "readers want")                                                         //
-      ("shuffle", po::bool_switch(), "write the samples in a shuffled order")  //
-      ("seed", po::value<std::string>()->default_value("0")->value_name("N"),
+       "readers want")                                      //
+      ("shuffle", "write the samples in a shuffled order")  //
+      ("seed", value("N", "0"),
        "seed of --shuffle, and of shares in --split")  //
-      ("ext", po::value<std::string>()->value_name("SUFFIX,..."),
+      ("ext", value("SUFFIX,..."),
        "take the files with these suffixes as samples, whatever they hold, instead of images: "
        "mp4,wav")  //
-      ("pairs", po::value<std::string>()->value_name("on|off"),
+      ("pairs", value("on|off"),
        "files with the same name as an image before the first dot become fields of its sample; "
        "default: where every image has them")  //
-      ("hidden", po::value<std::string>()->value_name("skip|keep"),
+      ("hidden", value("skip|keep"),
        "files and folders that begin with a dot; default: skip, but refuse a hidden folder with "
        "images")  //
-      ("group", po::value<std::string>()->value_name("frames"),
+      ("group", value("frames"),
        "frames: a folder INPUT/CLASS/VIDEO of images is one sample, the list of its frames")  //
-      ("allow-empty", po::bool_switch(),
-       "accept classes without images, and an input without images")  //
-      ("on-error", po::value<std::string>()->default_value("skip")->value_name("skip|keep|fail"),
+      ("allow-empty", "accept classes without images, and an input without images")           //
+      ("on-error", value("skip|keep|fail", "skip"),
        "what to do with images that are empty, truncated or not images")  //
-      ("max-errors", po::value<std::string>()->default_value("1%")->value_name("N|P%"),
+      ("max-errors", value("N|P%", "1%"),
        "fail if more than this many images are bad (with P%, at least 10 are tolerated)");
   add_image_options(line);
-  line.add()  //
-      ("append", po::bool_switch(),
-       "write the samples behind those of the finished dataset at OUTPUT")  //
-      ("new-classes", po::value<std::string>()->value_name("append"),
+  line.add()                                                                          //
+      ("append", "write the samples behind those of the finished dataset at OUTPUT")  //
+      ("new-classes", value("append"),
        "(with --append) add classes that the dataset does not have behind its others")  //
-      ("part", po::value<std::string>()->value_name("I/N|slurm|slurm/N|mpi"),
+      ("part", value("I/N|slurm|slurm/N|mpi"),
        "write part I of N (from 0) into OUTPUT/part-I-of-N; I and N may come from a job array or "
        "from MPI")  //
-      ("listing", po::value<std::string>()->value_name("FILE"),
+      ("listing", value("FILE"),
        "(a folder as input) the list of its files, for all processes that share it: made if it "
        "does "
        "not exist")  //
-      ("part-offset", po::value<std::string>()->value_name("K"),
+      ("part-offset", value("K"),
        "(with --part slurm/N) part of task 0, where several job arrays make the parts")  //
-      ("with-index", po::bool_switch(),
+      ("with-index",
        "(one file as output) write its index beside it in the same pass, as 'shale index --crc' "
        "does")  //
-      ("compress", po::value<std::string>()->value_name("none|deflate"),
+      ("compress", value("none|deflate"),
        "(.npz as output) compress the arrays; default: none")  //
-      ("layout",
-       po::value<std::string>()->value_name("coclr|coclr-k400|xunge|caffe|lsun|flat|vlen|fixed"),
+      ("layout", value("coclr|coclr-k400|xunge|caffe|lsun|flat|vlen|fixed"),
        "(.lmdb as output) write the file for readers of this layout: CoCLR, folder2lmdb, Caffe; "
        "lsun: OUTPUT becomes a directory with one LMDB directory per class; (.h5) one flat dataset "
        "and offsets (default), one value per image, or (N, H, W, 3) "
        "pixels")  //
-      ("verify", po::bool_switch(), "verify the result (as verify --full does) before finishing");
+      ("verify", "verify the result (as verify --full does) before finishing");
   add_file_options(line);
 }
 
 int run_convert(const CommandLine& line) {
   const CommonOptions common = line.common();
-  const ConvertRequest request = request_of(line, common);
+  const ConvertRequest request = convert_request_of(line, common);
   Progress progress(common.progress, "convert");
   const Events events = events_for(progress, common.is_quiet);
   say_limits(common, events);

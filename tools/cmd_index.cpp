@@ -2,6 +2,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
@@ -136,7 +137,7 @@ int index_files(const CommandLine& line, const CommonOptions& common, const Even
 void declare_index(CommandLine& line) {
   add_file_options(line);
   line.add()  //
-      ("crc", po::bool_switch(),
+      ("crc",
        "(files of other tools only) read the payload too, to add checksums, block hashes and "
        "digests");
 }

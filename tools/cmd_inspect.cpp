@@ -2,6 +2,7 @@
 #include <functional>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "shale/base/nearest_word.hpp"
@@ -205,12 +206,11 @@ int run_info(const CommandLine& line) {
 void declare_cat(CommandLine& line) {
   add_index_dir(line);
   line.add()  //
-      ("key", po::value<std::string>()->value_name("KEY"),
+      ("key", value("KEY"),
        "find the sample by its key instead of its row")  //
-      ("field", po::value<std::string>()->value_name("F"),
+      ("field", value("F"),
        "field to write, or 'key'; default: the first field")  //
-      ("element", po::value<std::string>()->value_name("K"),
-       "only this element of a field that is a list, counted from 0");
+      ("element", value("K"), "only this element of a field that is a list, counted from 0");
 }
 
 int run_cat(const CommandLine& line) {

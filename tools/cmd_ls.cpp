@@ -2,6 +2,7 @@
 #include <limits>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
@@ -144,10 +145,9 @@ int print_json(SampleList& list, const std::string& path) {
 }  // namespace
 
 void declare_ls(CommandLine& line) {
-  line.add()  //
-      ("tsv", po::bool_switch(),
-       "tab-separated: row, key, label, class, bytes; control characters are escaped")  //
-      ("rows", po::value<std::string>()->value_name("FIRST:END"),
+  line.add()                                                                                   //
+      ("tsv", "tab-separated: row, key, label, class, bytes; control characters are escaped")  //
+      ("rows", value("FIRST:END"),
        "only these rows, END not included; either number may be left out");
   add_file_options(line);
 }

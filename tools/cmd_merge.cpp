@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
@@ -38,7 +39,7 @@ std::string report_text(const MergeReport& report, const MergeRequest& request) 
 }  // namespace
 
 void declare_merge(CommandLine& line) {
-  line.add()("move", po::bool_switch(), "remove the parts when the result is complete");
+  line.add()("move", "remove the parts when the result is complete");
 }
 
 int run_merge(const CommandLine& line) {

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
@@ -36,7 +37,7 @@ std::string report_text(const PartsReport& report) {
 }  // namespace
 
 void declare_parts(CommandLine& line) {
-  line.add()("missing", po::bool_switch(),
+  line.add()("missing",
              "print only the numbers of the parts that are missing, unfinished or damaged, as "
              "'sbatch --array' takes them: 3,7-9");
 }

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
@@ -56,22 +57,22 @@ std::string report_text(const RepairReport& report, const RepairRequest& request
 
 void declare_repair(CommandLine& line) {
   line.add()  //
-      ("from", po::value<std::vector<std::string>>()->composing()->value_name("COPY|SOURCE"),
+      ("from", values("COPY|SOURCE"),
        "a copy of the dataset, or of some of its files; or what it was made from (repeatable for "
        "NAME=FOLDER)")  //
-      ("labels", po::value<std::string>()->value_name("FILE"),
+      ("labels", value("FILE"),
        "labels of a source that is a flat folder")  //
-      ("label-column", po::value<std::string>()->value_name("C"),
+      ("label-column", value("C"),
        "column of --labels that has the labels; default: label")  //
-      ("key-column", po::value<std::string>()->value_name("K"),
+      ("key-column", value("K"),
        "column of --labels that names the files; default: path, file_name or filename")  //
-      ("select", po::value<std::string>()->value_name("FILE"),
+      ("select", value("FILE"),
        "the --select that the dataset was converted with")  //
-      ("exclude", po::value<std::string>()->value_name("FILE"),
+      ("exclude", value("FILE"),
        "the --exclude that the dataset was converted with")  //
-      ("io", po::value<std::string>()->default_value("auto")->value_name("auto|direct|buffered"),
+      ("io", value("auto|direct|buffered", "auto"),
        "direct: writes bypass the page cache; buffered: they use it")  //
-      ("dry-run", po::bool_switch(), "report what is damaged, and change nothing");
+      ("dry-run", "report what is damaged, and change nothing");
 }
 
 int run_repair(const CommandLine& line) {

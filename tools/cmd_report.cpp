@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
@@ -14,7 +15,7 @@
 namespace shale::tools {
 namespace {
 
-ReportRequest request_of(const CommandLine& line, const CommonOptions& common) {
+ReportRequest report_request_of(const CommandLine& line, const CommonOptions& common) {
   const DatasetRequest dataset = dataset_request(line);
   ReportRequest request{.dataset = dataset.path,
                         .index_folder = dataset.index_folder,
@@ -45,19 +46,19 @@ std::string report_text(const ReportFacts& facts, const std::string& output,
 
 void declare_report(CommandLine& line) {
   line.add()  //
-      ("output", po::value<std::string>()->value_name("FILE.html"),
+      ("output", value("FILE.html"),
        "the page to write (also -o); with --json alone none is written")  //
-      ("sample", po::value<std::string>()->default_value("10000")->value_name("N|all"),
-       "number of samples that are read for what neither manifest nor index says")      //
-      ("verify", po::bool_switch(), "also verify the dataset, as 'shale verify' does")  //
-      ("overwrite", po::bool_switch(), "replace an earlier report");
+      ("sample", value("N|all", "10000"),
+       "number of samples that are read for what neither manifest nor index says")  //
+      ("verify", "also verify the dataset, as 'shale verify' does")                 //
+      ("overwrite", "replace an earlier report");
   add_file_options(line);
 }
 
 int run_report(const CommandLine& line) {
   const CommonOptions common = line.common();
   line.require_words(1);
-  const ReportRequest request = request_of(line, common);
+  const ReportRequest request = report_request_of(line, common);
   if (!line.has("output") && !common.is_json) {
     throw Error(Code::usage, "there is no output")
         .hint("name the page with -o report.html, or pass --json to print the facts");

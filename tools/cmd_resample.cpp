@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
@@ -34,7 +35,7 @@ std::pair<std::string, std::string> split_pair(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-ResampleRequest request_of(const CommandLine& line, const CommonOptions& common) {
+ResampleRequest resample_request_of(const CommandLine& line, const CommonOptions& common) {
   ResampleRequest request;
   request.conversion = read_output_options(line, common);
   request.conversion.draw = draw_request(draw_options_of(line));
@@ -114,27 +115,26 @@ std::string report_text(const ResampleReport& report, const ResampleRequest& req
 void declare_resample(CommandLine& line) {
   add_output_options(line);
   line.add()  //
-      ("rows", po::value<std::string>()->value_name("N"),
-       "number of rows to write; default: as many as the source has")                           //
-      ("permute", po::bool_switch(), "(default) all rows, each once, in a shuffled order")      //
-      ("replace", po::bool_switch(), "draw with replacement, each row with equal probability")  //
-      ("weights", po::value<std::string>()->value_name("FILE.npy"),
+      ("rows", value("N"),
+       "number of rows to write; default: as many as the source has")        //
+      ("permute", "(default) all rows, each once, in a shuffled order")      //
+      ("replace", "draw with replacement, each row with equal probability")  //
+      ("weights", value("FILE.npy"),
        "draw with replacement, in proportion to one weight per row")  //
-      ("indices", po::value<std::string>()->value_name("FILE.npy"),
+      ("indices", value("FILE.npy"),
        "take the rows with these numbers, in this order; negative numbers count from the end")  //
-      ("seed", po::value<std::string>()->default_value("0")->value_name("N"),
+      ("seed", value("N", "0"),
        "seed of the draw")  //
-      ("also", po::value<std::vector<std::string>>()->value_name("SRC.npy=OUT.npy"),
+      ("also", values("SRC.npy=OUT.npy"),
        "apply the same draw to another array of the same length; may be given several times")  //
-      ("save-indices", po::value<std::string>()->value_name("OUT.npy"),
+      ("save-indices", value("OUT.npy"),
        "write the numbers of the drawn rows, as int64")  //
-      ("tmp", po::value<std::string>()->value_name("DIR"),
-       "directory of the scratch file; default: that of the output");
+      ("tmp", value("DIR"), "directory of the scratch file; default: that of the output");
 }
 
 int run_resample(const CommandLine& line) {
   const CommonOptions common = line.common();
-  const ResampleRequest request = request_of(line, common);
+  const ResampleRequest request = resample_request_of(line, common);
   Progress progress(common.progress, "resample");
   const Events events = events_for(progress, common.is_quiet);
   say_limits(common, events);

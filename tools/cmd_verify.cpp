@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kToldFindings = 1000;
 
-VerifyRequest request_of(const CommandLine& line, const CommonOptions& common) {
+VerifyRequest verify_request_of(const CommandLine& line, const CommonOptions& common) {
   line.require_words(1);
   VerifyRequest request;
   request.dataset = line.words()[0];
@@ -105,21 +106,20 @@ std::string_view hint_for(const VerifyReport& report, const std::string& dataset
 }  // namespace
 
 void declare_verify(CommandLine& line) {
-  line.add()  //
-      ("quick", po::bool_switch(),
-       "check the manifest, sizes and index shapes; do not read the payload")  //
-      ("full", po::bool_switch(),
+  line.add()                                                                            //
+      ("quick", "check the manifest, sizes and index shapes; do not read the payload")  //
+      ("full",
        "(default) also check every block, every checksum and the structure of the container")  //
-      ("deep", po::bool_switch(), "also recompute the digests and decode the images")          //
-      ("against", po::value<std::vector<std::string>>()->value_name("SOURCE"),
+      ("deep", "also recompute the digests and decode the images")                             //
+      ("against", values("SOURCE"),
        "folder, dataset or array that must hold the same samples; NAME=FILE or NAME=FOLDER for "
        "each of "
        "several")  //
-      ("labels", po::value<std::string>()->value_name("FILE"),
+      ("labels", value("FILE"),
        "labels of the flat folder given with --against")  //
-      ("label-column", po::value<std::string>()->value_name("C"),
+      ("label-column", value("C"),
        "column of --labels that has the labels; default: label")  //
-      ("key-column", po::value<std::string>()->value_name("K"),
+      ("key-column", value("K"),
        "column of --labels that names the files; default: path, file_name or filename");
   add_index_dir(line);
 }
@@ -219,7 +219,7 @@ int verify_splits(const VerifyRequest& request, const std::vector<std::string>& 
 
 int run_verify(const CommandLine& line) {
   const CommonOptions common = line.common();
-  const VerifyRequest request = request_of(line, common);
+  const VerifyRequest request = verify_request_of(line, common);
   Progress progress(common.progress, "verify");
   if (const std::vector<std::string> splits = splits_in(request.dataset); !splits.empty())
     return verify_splits(request, splits, common, progress);

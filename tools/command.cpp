@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "shale/base/nearest_word.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"

@@ -1,13 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <boost/program_options.hpp>
 
 #include "shale/base/error.hpp"
 #include "shale/data/shard_index.hpp"
@@ -17,8 +16,6 @@
 #include "tools/console.hpp"
 
 namespace shale::tools {
-
-namespace po = boost::program_options;
 
 class CommandLine;
 
@@ -86,15 +83,45 @@ struct OptionText {
 /// none.
 [[nodiscard]] std::vector<std::string_view> choices_in(std::string_view value_name);
 
+/// The value of an option: what its help calls it, and what it is where the option is not given.
+struct OptionValue {
+  const char* name;
+  const char* default_text;  ///< null: none
+  bool is_repeated;          ///< the option may be given several times
+};
+[[nodiscard]] constexpr OptionValue value(const char* name, const char* default_text = nullptr) {
+  return {name, default_text, false};
+}
+[[nodiscard]] constexpr OptionValue values(const char* name) { return {name, nullptr, true}; }
+
+/// Options and their values, as Boost.Program_options has them: only command_line.cpp includes it.
+struct ParsedOptions;
+
+/// Adds options, one per call: add()("quiet", "no notes")("io", value("auto|direct"), "how").
+class OptionAdder {
+ public:
+  OptionAdder(ParsedOptions& options, bool is_common) : options_(options), is_common_(is_common) {}
+  /// An option without a value.
+  OptionAdder& operator()(const char* name, const char* description);
+  OptionAdder& operator()(const char* name, OptionValue value, const char* description);
+
+ private:
+  ParsedOptions& options_;
+  bool is_common_;
+};
+
 /// The options of one command: its own, the common ones, and the words that are none.
 class CommandLine {
  public:
   explicit CommandLine(const Command& command);
+  ~CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
 
   /// All options, in the order of the help.
   [[nodiscard]] std::vector<OptionText> options() const;
   /// Where the command adds its own options.
-  [[nodiscard]] po::options_description_easy_init add() { return own_.add_options(); }
+  [[nodiscard]] OptionAdder add() { return {*options_, false}; }
   /// Parses. False if help was asked for, and given. Errors: Code::usage naming the word that is
   /// off.
   [[nodiscard]] bool parse(const std::vector<std::string>& words);
@@ -103,17 +130,11 @@ class CommandLine {
   /// Errors: Code::usage if there are not as many words, with the command's usage.
   void require_words(std::size_t count) const;
   void require_words_at_least(std::size_t count) const;
-  [[nodiscard]] bool has(const char* option) const {
-    return values_.count(option) > 0 && !values_[option].defaulted();
-  }
-  [[nodiscard]] bool flag(const char* option) const { return values_[option].as<bool>(); }
-  [[nodiscard]] const std::string& text(const char* option) const {
-    return values_[option].as<std::string>();
-  }
+  [[nodiscard]] bool has(const char* option) const;
+  [[nodiscard]] bool flag(const char* option) const;
+  [[nodiscard]] const std::string& text(const char* option) const;
   /// The values of an option that may be given several times.
-  [[nodiscard]] const std::vector<std::string>& texts(const char* option) const {
-    return values_[option].as<std::vector<std::string>>();
-  }
+  [[nodiscard]] const std::vector<std::string>& texts(const char* option) const;
   /// Which of the words in the name of an option's value it has. If it was not given, `variable` of
   /// the environment says so (not if empty). Errors: Code::usage listing the words.
   [[nodiscard]] std::size_t choice(const char* option, const char* variable = nullptr) const;
@@ -125,14 +146,12 @@ class CommandLine {
  private:
   [[nodiscard]] std::vector<std::string> with_long_output(std::vector<std::string> words) const;
   [[nodiscard]] bool take_short_words(const std::vector<std::string>& words) const;
-  void refuse_empty_values(const po::parsed_options& parsed) const;
   [[nodiscard]] Error unknown_option(const std::string& word) const;
   [[nodiscard]] std::string help() const;
   [[nodiscard]] bool has_common(CommonSet set) const { return (command_.common_set & set) != 0; }
 
   const Command& command_;
-  po::options_description own_{"options"}, common_{"common options"};
-  po::variables_map values_;
+  std::unique_ptr<ParsedOptions> options_;
   std::vector<std::string> words_;
 };
 

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include <boost/program_options.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,6 +14,14 @@
 #include "tools/facts.hpp"
 
 namespace shale::tools {
+
+namespace po = boost::program_options;
+
+struct ParsedOptions {
+  po::options_description own{"options"}, common{"common options"};
+  po::variables_map values;
+};
+
 namespace {
 
 std::vector<std::string> unrecognized_words(const po::parsed_options& parsed) {
@@ -33,6 +42,19 @@ std::size_t position_of(const std::string& word, std::string_view value_name,
   return static_cast<std::size_t>(found - choices.begin());
 }
 
+// "$UNSET" in a script must not count as an option that was not given, or as the current folder.
+void refuse_empty_values(const po::parsed_options& parsed, std::string_view usage) {
+  constexpr const char* kHint =
+      "check whether a variable in the script is unset, or leave the option out";
+  for (const po::option& option : parsed.options) {
+    const bool is_named = option.position_key < 0;
+    if (std::find(option.value.begin(), option.value.end(), "") == option.value.end()) continue;
+    if (is_named) throw Error(Code::usage, "--{} is empty", option.string_key).hint(kHint);
+    throw Error(Code::usage, "argument {} is empty", static_cast<unsigned>(option.position_key) + 1)
+        .hint(fmt::format("usage: {}", usage));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string_view> choices_in(std::string_view value_name) {
@@ -49,37 +71,56 @@ std::vector<std::string_view> choices_in(std::string_view value_name) {
   return choices;
 }
 
-CommandLine::CommandLine(const Command& command) : command_(command) {
+OptionAdder& OptionAdder::operator()(const char* name, const char* description) {
+  po::options_description& group = is_common_ ? options_.common : options_.own;
+  group.add_options()(name, po::bool_switch(), description);
+  return *this;
+}
+
+OptionAdder& OptionAdder::operator()(const char* name, OptionValue value, const char* description) {
+  po::options_description& group = is_common_ ? options_.common : options_.own;
+  if (value.is_repeated) {
+    using Texts = std::vector<std::string>;
+    group.add_options()(name, po::value<Texts>()->composing()->value_name(value.name), description);
+    return *this;
+  }
+  po::typed_value<std::string>* one = po::value<std::string>()->value_name(value.name);
+  if (value.default_text != nullptr) one->default_value(value.default_text);
+  group.add_options()(name, one, description);
+  return *this;
+}
+
+CommandLine::~CommandLine() = default;
+
+CommandLine::CommandLine(const Command& command)
+    : command_(command), options_(std::make_unique<ParsedOptions>()) {
+  OptionAdder add_common(*options_, true);
   if (command.declare != nullptr) command.declare(*this);
   if (has_common(kJobsOption)) {
-    common_.add_options()(
-        "jobs", po::value<std::string>()->value_name("N"),
-        "number of threads; default: as many as SLURM, CPU affinity and cgroup allow");
+    add_common("jobs", value("N"),
+               "number of threads; default: as many as SLURM, CPU affinity and cgroup allow");
   }
   if (has_common(kMemoryOption)) {
-    common_.add_options()("memory", po::value<std::string>()->value_name("SIZE"),
-                          "memory budget, at least 16MiB; default: 256MiB, or a quarter of the "
-                          "limit if that is less");
+    add_common("memory", value("SIZE"),
+               "memory budget, at least 16MiB; default: 256MiB, or a quarter of the "
+               "limit if that is less");
   }
   if (has_common(kProgressOptions)) {
-    common_.add_options()(
-        "progress",
-        po::value<std::string>()->default_value("auto")->value_name("auto|plain|json|none"),
+    add_common(
+        "progress", value("auto|plain|json|none", "auto"),
         "auto (a bar on a terminal, elsewhere a line per minute), plain (lines), json (events), "
         "none");
-    common_.add_options()("quiet", po::bool_switch(), "no progress, no notes, no report");
+    add_common("quiet", "no progress, no notes, no report");
   }
   if (has_common(kVerboseOption))
-    common_.add_options()("verbose", po::bool_switch(),
-                          "print how many threads and how much memory are used");
-  if (!has_common(kNoJson))
-    common_.add_options()("json", po::bool_switch(), "one JSON object on stdout instead of text");
-  common_.add_options()("help", po::bool_switch(), "print this help (also -h)");
+    add_common("verbose", "print how many threads and how much memory are used");
+  if (!has_common(kNoJson)) add_common("json", "one JSON object on stdout instead of text");
+  add_common("help", "print this help (also -h)");
 }
 
 std::vector<OptionText> CommandLine::options() const {
   std::vector<OptionText> texts;
-  for (const po::options_description* group : {&own_, &common_}) {
+  for (const po::options_description* group : {&options_->own, &options_->common}) {
     for (const auto& option : group->options()) {
       const bool takes_value = option->semantic()->max_tokens() > 0;
       const std::string value = option->semantic()->name();  // "SIZE (=1GiB)"
@@ -101,8 +142,8 @@ Error CommandLine::unknown_option(const std::string& word) const {
 
 std::string CommandLine::help() const {
   std::ostringstream options;
-  if (!own_.options().empty()) options << own_ << "\n";
-  options << common_;
+  if (!options_->own.options().empty()) options << options_->own << "\n";
+  options << options_->common;
   std::string examples =
       command_.examples.find('\n') == std::string_view::npos ? "\nexample:\n  " : "\nexamples:\n  ";
   for (const char letter : command_.examples) {
@@ -115,7 +156,7 @@ std::string CommandLine::help() const {
 
 // -o is short for --output, of the commands that have that: besides -h the only short option.
 std::vector<std::string> CommandLine::with_long_output(std::vector<std::string> words) const {
-  if (own_.find_nothrow("output", false) == nullptr) return words;
+  if (options_->own.find_nothrow("output", false) == nullptr) return words;
   std::replace(words.begin(), std::find(words.begin(), words.end(), "--"), std::string("-o"),
                std::string("--output"));
   return words;
@@ -124,7 +165,7 @@ std::vector<std::string> CommandLine::with_long_output(std::vector<std::string> 
 bool CommandLine::parse(const std::vector<std::string>& given) {
   const std::vector<std::string> words = with_long_output(given);
   po::options_description all;
-  all.add(own_).add(common_);
+  all.add(options_->own).add(options_->common);
   bool asks_for_help = false;
   try {
     // Long options must be written out: a guess at an abbreviation would change its meaning when
@@ -139,9 +180,9 @@ bool CommandLine::parse(const std::vector<std::string>& given) {
     }
     words_ = unrecognized_words(parsed);
     asks_for_help = take_short_words(words);
-    refuse_empty_values(parsed);
-    po::store(parsed, values_);
-    po::notify(values_);
+    refuse_empty_values(parsed, command_.usage);
+    po::store(parsed, options_->values);
+    po::notify(options_->values);
   } catch (const po::error& error) {
     throw Error(Code::usage, "{}", error.what()).hint(fmt::format("usage: {}", command_.usage));
   }
@@ -169,19 +210,6 @@ bool CommandLine::take_short_words(const std::vector<std::string>& words) const 
   return asks_for_help;
 }
 
-// "$UNSET" in a script must not count as an option that was not given, or as the current folder.
-void CommandLine::refuse_empty_values(const po::parsed_options& parsed) const {
-  constexpr const char* kHint =
-      "check whether a variable in the script is unset, or leave the option out";
-  for (const po::option& option : parsed.options) {
-    const bool is_named = option.position_key < 0;
-    if (std::find(option.value.begin(), option.value.end(), "") == option.value.end()) continue;
-    if (is_named) throw Error(Code::usage, "--{} is empty", option.string_key).hint(kHint);
-    throw Error(Code::usage, "argument {} is empty", static_cast<unsigned>(option.position_key) + 1)
-        .hint(fmt::format("usage: {}", command_.usage));
-  }
-}
-
 void CommandLine::require_words(std::size_t count) const {
   if (words_.size() == count) return;
   throw Error(Code::usage, "{} given, expected {}",
@@ -194,6 +222,21 @@ void CommandLine::require_words_at_least(std::size_t count) const {
   throw Error(Code::usage, "{} given, expected at least {}",
               format_counted(words_.size(), "argument", "arguments"), count)
       .hint(fmt::format("usage: {}", command_.usage));
+}
+
+bool CommandLine::has(const char* option) const {
+  const po::variables_map& values = options_->values;
+  return values.count(option) > 0 && !values[option].defaulted();
+}
+
+bool CommandLine::flag(const char* option) const { return options_->values[option].as<bool>(); }
+
+const std::string& CommandLine::text(const char* option) const {
+  return options_->values[option].as<std::string>();
+}
+
+const std::vector<std::string>& CommandLine::texts(const char* option) const {
+  return options_->values[option].as<std::vector<std::string>>();
 }
 
 std::size_t CommandLine::choice(const char* option, const char* variable) const {
@@ -223,7 +266,7 @@ void read_label_columns(const CommandLine& line, const std::string& labels, std:
 
 void add_index_dir(CommandLine& line) {
   line.add()(
-      "index-dir", po::value<std::string>()->value_name("DIR"),
+      "index-dir", value("DIR"),
       "(files of other tools only) directory that holds the index of the file; default: beside it");
 }
 
@@ -231,7 +274,7 @@ void add_file_options(CommandLine& line) {
   add_index_dir(line);
   line.add()(
       "parse",
-      po::value<std::string>()->value_name(
+      value(
           "auto|plain|msgpack|pickle|coclr|lyken-old|caffe|xunge|thecml|tensorpack|lsun|robomimic"),
       "(LMDB and HDF5 files) how values become fields: plain, each is one field; msgpack and "
       "pickle, each holds them; or the layout of a known reader. auto: what the index says, else "

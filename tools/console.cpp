@@ -9,6 +9,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "shale/base/size_text.hpp"
@@ -78,9 +79,13 @@ void tell_error(const Error& error) {
 
 void tell_hint(std::string_view what) { tell(fmt::format("{} {}", colored("hint:", "1"), what)); }
 
+void tell_event(std::string_view command, std::string_view event) {
+  tell_event(command, event, Json::object());
+}
+
 void tell_event(std::string_view command, std::string_view event, const Json& facts) {
   Json json = {{"version", kEventsVersion}, {"event", event}, {"command", command}};
-  if (!facts.is_null()) json.update(facts);
+  json.update(facts);
   tell(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "shale/base/error.hpp"
 #include "shale/base/events.hpp"
@@ -25,7 +25,8 @@ void tell_error(const Error& error);
 /// "hint: what to do".
 void tell_hint(std::string_view what);
 /// One line of --progress json: {"version", "event", "command"} and the members of `facts`.
-void tell_event(std::string_view command, std::string_view event, const Json& facts = {});
+void tell_event(std::string_view command, std::string_view event, const Json& facts);
+void tell_event(std::string_view command, std::string_view event);
 /// True once SIGINT, SIGTERM, SIGHUP or SIGUSR1 has come. The first call installs the handlers, but
 /// for signals that the parent has set to be ignored.
 [[nodiscard]] bool was_interrupted();

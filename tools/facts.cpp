@@ -4,6 +4,7 @@
 #include <functional>
 
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"

@@ -44,18 +44,18 @@ void refuse_for_file(const CommandLine& line, std::span<const char* const> optio
 
 void add_output_options(CommandLine& line) {
   line.add()  //
-      ("to", po::value<std::string>()->value_name("FORMAT"),
+      ("to", value("FORMAT"),
        "format of the shards (see 'shale formats'); of one file its suffix says it")  //
-      ("shard-size", po::value<std::string>()->default_value("1GiB")->value_name("SIZE"),
+      ("shard-size", value("SIZE", "1GiB"),
        "maximum size of each file of a shard")  //
-      ("shard-samples", po::value<std::string>()->value_name("N"),
+      ("shard-samples", value("N"),
        "maximum number of samples per shard")  //
-      ("fields", po::value<std::string>()->value_name("A,B"),
+      ("fields", value("A,B"),
        "(datasets and arrays only) write only these fields, in this order")  //
-      ("io", po::value<std::string>()->default_value("auto")->value_name("auto|direct|buffered"),
-       "bypass the page cache, or write through it")                //
-      ("overwrite", po::bool_switch(), "replace existing outputs")  //
-      ("dry-run", po::bool_switch(), "print what would be written; write nothing");
+      ("io", value("auto|direct|buffered", "auto"),
+       "bypass the page cache, or write through it")  //
+      ("overwrite", "replace existing outputs")       //
+      ("dry-run", "print what would be written; write nothing");
 }
 
 ConvertRequest read_output_options(const CommandLine& line, const CommonOptions& common,

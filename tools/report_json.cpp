@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <nlohmann/json.hpp>
+
 #include "shale/base/printable.hpp"
 #include "shale/report/time_text.hpp"
 

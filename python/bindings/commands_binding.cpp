@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/datasets/file_list.hpp"

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "shale/report/gather_report.hpp"
 #include "shale/report/report_page.hpp"
 #include "shale/report/write_report.hpp"

@@ -490,8 +490,8 @@ class HouseRules(unittest.TestCase):
 
 
 def options_in(text):
-    """Yields the long options that `text` hands to Boost: add_options()("name,n", ...)("other", ...), or .add()(...)."""
-    for chain in re.finditer(r"\badd(?:_options)?\(\)", text):
+    """Yields the options that `text` declares: line.add()("name", ...)("other", ...), or add_common(...)."""
+    for chain in re.finditer(r"\badd\(\)|\badd_common(?=\()", text):
         at = chain.end()
         while True:
             at += len(text[at:]) - len(text[at:].lstrip())
@@ -563,8 +563,8 @@ void long_one(int a,
         self.assertEqual(markdown.anchors(page), {"one-two-3", "a", "a-1"})
 
     def test_options_are_read_from_a_chain(self):
-        text = 'd.add_options()("jobs,j", po::value<int>()->default_value(f("(")), "help (text)")\n  ("quiet", "q");\ng("no");'
-        self.assertEqual(list(options_in(text)), ["jobs", "quiet"])
+        text = 'd.add()("jobs", value("N", f("(")), "help (text)")\n  ("quiet", "q");\ng("no"); add_common("json", "j");'
+        self.assertEqual(list(options_in(text)), ["jobs", "quiet", "json"])
 
     def test_adjacent_literals_are_one_message(self):
         self.assertEqual(cpp_text.literal_value('"a {} "\n   "b"  '), "a {} b")
