@@ -93,6 +93,9 @@ MAY_EXIT = {
     "lib/shale/io/limited_child.cpp": "its child must not run the destructors of what belongs to the parent",
 }
 
+# What a workflow may run beside scripts: it makes the checkout possible, and usable.
+BEFORE_THE_CHECKOUT = {("apt-get", "update"), ("apt-get", "install"), ("git", "config")}
+
 MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 80
 
@@ -412,6 +415,17 @@ class HouseRules(unittest.TestCase):
             (relative(p) for p in scripts if not re.search(r"^set -euo pipefail$", read(p), re.MULTILINE)),
             "a script says 'set -euo pipefail'",
         )
+
+    def test_workflows_only_call_scripts(self):
+        def offences():
+            for path in (ROOT / ".github/workflows").glob("*.yml"):
+                for line, match in cpp_text.find_all(r"^[ -]*run:(.*)", read(path)):
+                    for command in match[1].split("&&"):
+                        first, *rest = command.split() or [""]
+                        if (first, *rest[:1]) not in BEFORE_THE_CHECKOUT and not (first and os.access(ROOT / first, os.X_OK)):
+                            yield f"{relative(path)}:{line}: '{command.strip()}'"
+
+        self.none_of(offences(), "a workflow calls scripts of the repository, one line each, so that everybody can run what it runs")
 
     def test_no_file_names_a_package_registry(self):
         hosts = (
