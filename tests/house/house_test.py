@@ -475,6 +475,10 @@ class HouseRules(unittest.TestCase):
 
         self.none_of(offences(), "a relative link leads to a file of the repository, and its anchor to a heading")
 
+    def test_every_page_is_in_the_index(self):
+        index = read(ROOT / "docs/README.md")
+        self.none_of((p.name for p in (ROOT / "docs").glob("*.md") if p.name != "README.md" and f"]({p.name}" not in index), "docs/README.md names every page")
+
     def test_the_api_page_is_what_the_docstrings_say(self):
         run = subprocess.run([sys.executable, ROOT / "docs/make_api.py", "--check"], capture_output=True, text=True)
         self.assertEqual(run.returncode, 0, run.stderr)
