@@ -173,7 +173,7 @@ libraries() {
     cp -r "$(dirname "$(dpkg -L nlohmann-json3-dev | grep -m1 'Config.cmake$')")" "$prefix/lib/cmake/nlohmann_json"
 }
 
-# NAME VERSION, one a line, and the copyright file of each: what third_party.py reads.
+# NAME VERSION, one per line, and the copyright file of each: what third_party.py reads.
 notices() {
   local name version package
   mkdir -p "$prefix/notices"

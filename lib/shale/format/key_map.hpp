@@ -41,7 +41,7 @@ struct KeyMapEntry {
 class KeyCursor {
  public:
   virtual ~KeyCursor() = default;
-  /// True if there is such an entry, which is then the current one.
+  /// Moves to that entry. False if it does not exist.
   virtual bool first() = 0;
   virtual bool last() = 0;
   /// From a fresh cursor: the first entry. After seek() has found nothing: the entry that follows

@@ -55,8 +55,8 @@ class ElementScan {
   const Schema& schema_;
   const ShardLayout& layout_;
   bool reads_payload_;
-  std::vector<WindowReader> windows_;  // one a file
-  std::vector<ViewBytes> views_;       // one a file
+  std::vector<WindowReader> windows_;  // one per file
+  std::vector<ViewBytes> views_;       // one per file
 };
 
 /// locate_elements for a record of a sample that was encoded.

@@ -247,7 +247,7 @@ struct ValuePreview {
   std::string key = {};           ///< raw bytes
   ReportImage image = {};         ///< if the shape says so: (H, W), (H, W, 1|3|4), (1|3, H, W)
   std::vector<double> line = {};  ///< of a vector: at most 256 of its values, evenly spaced
-  std::string text = {};          ///< else: the first values in words, or the first words of a text
+  std::string text = {};  ///< else: the first values in words, or the first words of a string
 };
 enum class FieldRole { image, mask, clip, label, number, array, text, bytes };
 /// "image", "mask", "clip", "label", "number", "array", "text", "bytes".
