@@ -83,7 +83,7 @@ cmake_library() { # FOLDER [ARGUMENT...]
   )
 }
 
-archive() { # NAME SOURCE...: compiled where they lie; CC and cflags by the caller
+archive() { # NAME SOURCE...: compiled in place; CC and cflags by the caller
   local name=$1 source objects=()
   shift
   for source in "$@"; do

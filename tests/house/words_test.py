@@ -38,6 +38,10 @@ WORDS = {
     r"\blook at the (?:path|input)\b": "check the path",
     r"\bis there already\b": "already exists",
     r"\bcommand's words are off\b": "usage error",
+    r"\bstands? (?:beside|behind|in(?! for)|under|at)\b": "is in, is next to, follows",
+    r"\bwhere (?:it|they) lies?\b|\bas it lies\b": "in place; where it is",
+    r"\bgoes? on (?:at|behind|where)\b": "continues after, continues where",
+    r"\bas ever\b": "as always, or nothing",
 }
 # In comments these are words of the trade: shale_room and tests/house are names, and a batch may be cut from a source.
 WORDS_OF_USERS_ONLY = {r"\bcut\b(?!\.\w| (?:into|across|off)\b)", r"\b(?:the|a) house\b|\brooms\b"}
@@ -243,7 +247,8 @@ class TheTableSeesWhatItShould(unittest.TestCase):
             "made the index anew", "mend what the system names", "the same road", "at least 10 are endured", "vouched for",
             "one a class", "a line\na format", "'--x' is no option", "is\n no image", "give a text", "by way of a scratch file",
             "nothing read meanwhile", "its size cannot be asked for", "the file was cut", "the rules of the house", "there are such files",
-            "look at the path", "out.npy is there already", "The command's words are off",
+            "look at the path", "out.npy is there already", "The command's words are off", "it stands beside the file",
+            "read where they lie", "goes on behind the last shard", "ignored, as ever",
         ):  # fmt: skip
             self.assertTrue(list(refused(text, WORDS)), text)
         self.assertTrue(list(refused(".It Fl -fields\nOf a dataset: only these", WORDS_OF_MAN_PAGES)))
@@ -251,7 +256,7 @@ class TheTableSeesWhatItShould(unittest.TestCase):
     def test_what_is_not(self):
         for text in (
             "broad", "there is no manifest", "is no longer read", "a text file", "cut into ranges", "shortcut", "one per class",
-            "amended", "a warehouse", "is not a JPEG", "needs no more than",
+            "amended", "a warehouse", "is not a JPEG", "needs no more than", "stands in for", "goes on until",
         ):  # fmt: skip
             self.assertFalse(list(refused(text, WORDS)), text)
 

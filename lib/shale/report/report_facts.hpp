@@ -51,7 +51,7 @@ struct WholeNumber {
 };
 [[nodiscard]] bool operator<(const WholeNumber& a, const WholeNumber& b);
 
-/// A picture that stands in the page.
+/// A picture of the page.
 struct ReportImage {
   std::vector<std::byte> bytes = {};    ///< a whole JPEG or PNG; empty: there is none
   std::string media_type = {};          ///< "image/jpeg", "image/png"
@@ -238,7 +238,7 @@ struct LeftOutFacts {
 struct Snippet {
   std::string title = {};     ///< "shale", "h5py", "six lines, no library"
   std::string language = {};  ///< "python", "sh"
-  std::string code = {};  ///< path and field names stand in it as valid literals; lines end in \n
+  std::string code = {};      ///< contains path and field names as valid literals; lines end in \n
 };
 
 /// One row of an array, as a picture or in words.

@@ -60,7 +60,7 @@ Error damaged_journal(const std::string& path, std::uint64_t line) {
       .hint("pass --overwrite to discard that run and start again");
 }
 
-// The lines of a file, without their ends; what stands behind the last end is not one.
+// The lines of a file, without their ends; what follows the last end is not one.
 class Lines {
  public:
   explicit Lines(const std::string& path) : file_(path) {}

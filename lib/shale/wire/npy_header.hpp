@@ -15,7 +15,7 @@
 
 namespace shale {
 
-/// What stands in front of the data of an .npy file.
+/// What precedes the data of an .npy file.
 struct NpyHeader {
   DType dtype;
   std::vector<ByteSwap> swaps = {};  ///< what of an element lies big-endian; none when written
