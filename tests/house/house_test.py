@@ -123,7 +123,7 @@ def read(path):
 
 def documents():
     """Every Markdown page."""
-    return [*ROOT.glob("*.md"), *files("*.md", below=("docs", "formats", "python", "bench", "tests", "samples"))]
+    return [*ROOT.glob("*.md"), *files("*.md", below=("docs", "formats", "python", "bench", "packaging", "tests", "samples"))]
 
 
 def room_of(name):

@@ -103,7 +103,7 @@ def golden_output(path):
 
 # Where users read: the files, and how their texts are found.
 PLACES = {
-    "documents": (files("*.md", "docs/**/*.md", "python/README.md", "bench/README.md", "samples/README.md", ".github/**/*.md"), whole),
+    "documents": (files("*.md", "docs/**/*.md", "python/README.md", "bench/README.md", "packaging/README.md", ".github/**/*.md"), whole),
     "formats": (files("formats/*/FORMAT.md"), whole),
     "man pages": (files("tools/man/*.1"), whole),
     "tools": (files("tools/*.[ch]pp"), cpp_literals),
