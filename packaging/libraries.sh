@@ -83,7 +83,7 @@ cmake_library() { # FOLDER [ARGUMENT...]
   )
 }
 
-archive() { # NAME SOURCE...: compiled where they lie; CC and cflags by the caller
+archive() { # NAME SOURCE...: compiled in place; CC and cflags by the caller
   local name=$1 source objects=()
   shift
   for source in "$@"; do
@@ -173,7 +173,7 @@ libraries() {
     cp -r "$(dirname "$(dpkg -L nlohmann-json3-dev | grep -m1 'Config.cmake$')")" "$prefix/lib/cmake/nlohmann_json"
 }
 
-# NAME VERSION, one a line, and the copyright file of each: what third_party.py reads.
+# NAME VERSION, one per line, and the copyright file of each: what third_party.py reads.
 notices() {
   local name version package
   mkdir -p "$prefix/notices"

@@ -4,7 +4,7 @@
 #   SHALE_RELEASE_CACHE  tools, third-party libraries and compilers, kept between runs (default ~/.cache/shale-release)
 #   SHALE_RELEASE_JOBS   compilers at once (default: the CPUs)
 #   SHALE_RELEASE_CHECK  no: build only; packaging/check.sh OUTDIR checks
-# It takes a Debian 12 x86_64 with what tests/install-deps.sh installs, and nasm. packaging/README.md says what comes out.
+# It takes a Debian 12 x86_64 with what packaging/install-deps.sh installs. packaging/README.md says what comes out.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -22,7 +22,7 @@ SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH
 
 if ! command -v nasm >/dev/null; then
-  printf 'release: nasm is missing\nhint: apt-get install nasm\n' >&2
+  printf 'release: nasm is missing\nhint: packaging/install-deps.sh installs all that a release takes\n' >&2
   exit 1
 fi
 

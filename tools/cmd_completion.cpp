@@ -14,7 +14,7 @@
 namespace shale::tools {
 namespace {
 
-/// What may stand in one place of a command line.
+/// What is allowed at one position of a command line.
 struct Offer {
   std::vector<std::string> words;
   bool files = false, folders = false;

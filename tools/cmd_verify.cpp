@@ -144,7 +144,7 @@ Verified verify_one(const VerifyRequest& request, const CommonOptions& common, P
   Verified verified{.report = verify(request, sink, events_for(progress, common.is_quiet))};
   const VerifyReport& report = verified.report;
   progress.clear();
-  // Images that were bad when they were written are no damage of the dataset.
+  // Images that were bad when they were written are not damage of the dataset.
   if (report.findings > 0)
     verified.code = report.findings == report.bad_when_written ? kSomeSkipped : kDamaged;
   if (common.is_json) return verified;

@@ -11,7 +11,7 @@
 #include "shale/data/schema.hpp"
 
 // What the writer and the scanner of shale's own shards agree on: which datasets there are, and
-// where they lie. FORMAT.md, "datasets".
+// where they are. FORMAT.md, "datasets".
 
 namespace shale {
 

@@ -124,7 +124,7 @@ std::optional<std::uint64_t> number_of_demo(std::string_view name) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
   const bool is_number = error == std::errc() && end == name.data() + name.size() &&
-                         number <= kMostBytes;  // it stands in the index as an int64
+                         number <= kMostBytes;  // it is in the index as an int64
   return is_number ? std::optional(number) : std::nullopt;
 }
 

@@ -42,7 +42,7 @@ std::string filter_reason(const std::vector<std::string>& filters) {
                      fmt::join(filters, ", "));
 }
 
-// Whether every row was written: numbers stand in the index, where there is no word for "missing".
+// Whether every row was written: numbers are in the index, where there is no word for "missing".
 bool is_complete(const Hdf5Dataset& dataset) {
   const std::uint64_t rows = dataset.shape[0];
   if (rows == 0) return true;

@@ -73,7 +73,7 @@ void check_hdf5_elements(const Hdf5Description& description, const Hdf5Dataset& 
 [[nodiscard]] Field hdf5_field_of(const Hdf5Dataset& dataset);
 /// Errors: Code::unsupported where a dataset's name cannot be that of a field.
 void check_hdf5_names(const Schema& schema);
-/// Numbers stand in the index, where there is no word for "missing". Errors: Code::unsupported for
+/// Numbers are in the index, where there is no word for "missing". Errors: Code::unsupported for
 /// rows that were never written.
 void need_all_rows(const Hdf5Dataset& dataset);
 

@@ -19,7 +19,7 @@ void run_hdf5_child(const InputFile& file, const ChildLimits& limits,
                     const std::function<void(const SendMessage&)>& work,
                     const std::function<void(Bytes)>& take, const std::function<void()>& ask = {});
 
-/// What an HDF5 file holds at its root, and where it lies. Every place is inside the file.
+/// What an HDF5 file holds at its root, and where it is. Every place is inside the file.
 /// Errors: as run_hdf5_child and describe_hdf5_file.
 [[nodiscard]] Hdf5Description probe_hdf5_file(const InputFile& file,
                                               const WalkProgress& progress = {});

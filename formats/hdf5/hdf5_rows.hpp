@@ -11,7 +11,7 @@
 
 namespace shale {
 
-/// The rows of one dataset of a described file, where they lie and what numbers they are. The
+/// The rows of one dataset of a described file: their positions, and their numbers. The
 /// dataset and the file outlive it. Not thread-safe; ascending rows are fastest.
 class Hdf5Rows {
  public:

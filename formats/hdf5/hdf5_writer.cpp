@@ -173,7 +173,7 @@ void append_list(const Value& list, IndexRow& row, FieldPlace& place, Blob& part
   ends.append_copy(numbers.bytes());
 }
 
-// The key, then the fields, then where the elements of lists end. A number stands in the index as
+// The key, then the fields, then where the elements of lists end. A number is in the index as
 // well.
 Record encode_with_key(const Sample& sample, const Schema& schema) {
   Record record;

@@ -69,7 +69,7 @@ class ValueSpool {
     std::uint64_t bytes = 0;
   };
   void add(const Place& place) { places_.append(std::as_bytes(std::span(&place, 1))); }
-  /// Where it lies.
+  /// Where it is.
   std::uint64_t add_small(const Blob& value) {
     const std::uint64_t at = small_.size();
     value.for_each_piece([&](Bytes piece) { small_.append(piece); });

@@ -115,7 +115,7 @@ class LeafCursor {
   }
 
  private:
-  // No row for a key that is no number.
+  // A key that is not a number has no row.
   [[nodiscard]] static std::uint64_t first_row(const CursorPage& page, std::size_t child) {
     return ordinal_of(as_text(page.contents.nodes[child].key)).value_or(kMissing);
   }

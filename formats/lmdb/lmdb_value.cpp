@@ -43,7 +43,7 @@ Bytes ValueReader::read(std::uint64_t offset, std::uint64_t length) {
   const std::uint64_t begin = std::exchange(last_, offset);
   const bool is_near = offset >= begin && offset - begin + length <= window_bytes_;
   if (reads_ != ValueReads::up_to_headers || !is_near) return window_.view(offset, length);
-  // A window that goes on where it ended: the kernel then reads ahead of it.
+  // A window that continues where it ended: the kernel then reads ahead of it.
   return window_.view(begin, offset - begin + length).subspan(offset - begin);
 }
 

@@ -20,8 +20,8 @@ namespace shale::lmdb {
 /// headers are so close that the disk is done sooner with what lies between; everything.
 enum class ValueReads { headers, up_to_headers, payload };
 
-/// Reads of the entry at hand: what lies in its leaf page is there already, the rest comes through
-/// a window. Not thread-safe; a view ends with the next.
+/// Reads the current entry: bytes in its leaf page are in memory, the rest is read through a
+/// window. Not thread-safe; a view is valid until the next one.
 class ValueReader {
  public:
   /// `pace` is borrowed, and steps as checksums are taken. `payload`, if there is one, reads the

@@ -23,7 +23,7 @@ class NodePage {
   [[nodiscard]] bool has_room(std::uint64_t node_bytes) const {
     return lower() + kPointerBytes + node_bytes <= upper_;
   }
-  /// The key of a node, as it stands in the page.
+  /// The key of a node, as stored in the page.
   [[nodiscard]] Bytes key(std::size_t node) const;
   /// The page that a node of a branch points to.
   [[nodiscard]] std::uint64_t child(std::size_t node) const;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kSuffixes[] = {".pt"};
 constexpr Kind kKinds[] = {Kind::integer, Kind::real, Kind::tensor};
 
-// torch.save writes the pickle first: its name stands in the first local header.
+// torch.save writes the pickle first: its name is in the first local header.
 int bid_for_pt(const Probe& probe) {
   constexpr std::size_t kNameLength = 26, kName = 30;
   constexpr std::string_view kPickle = "/data.pkl";

@@ -66,7 +66,7 @@ void expect_python_error(PyObject* type) {
   PyErr_Clear();
 }
 
-// NumPy's bool is no index, unlike Python's.
+// NumPy's bool is not an index, unlike Python's.
 bool is_numpy_bool(nb::handle value) {
   return nb::hasattr(value, "dtype") && nb::hasattr(value, "ndim") &&
          text_of_object(value.attr("dtype")) == "bool" && nb::cast<int>(value.attr("ndim")) == 0;
@@ -125,7 +125,7 @@ bool is_same(nb::handle left, nb::handle right) {
   return equal == 1;
 }
 
-// The name of an entry that is no field.
+// The name of an entry that is not a field.
 std::string extra_entry(nb::handle sample, const std::vector<InputField>& fields) {
   for (const auto& [name, value] : nb::borrow<nb::dict>(sample)) {
     bool is_known = PyUnicode_Check(name.ptr()) && text_of_object(name) == "key";

@@ -1,4 +1,4 @@
-"""Which sample stands at a position of an epoch: one dataset or several, some of its samples, by weight, in proportion."""
+"""Which sample comes at a position of an epoch: one dataset or several, some of its samples, by weight, in proportion."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ class ConvertResult:
     first_skipped: Tuple[SkippedImage, ...]  #: the first of those that this conversion left out: ten, or 1,000 for one file
     ignored: int  #: entries of the folder that are not samples
     images: Mapping[str, Mapping[str, int]]
-    index: Optional[str]  #: of one file, ``with_index``: the manifest that stands beside it
+    index: Optional[str]  #: of one file, ``with_index``: the manifest next to it
     lists: Mapping[str, int]  #: with ``split``: the text files for the readers of the layout, and how many rows each has
     appended: Optional[int]  #: samples that ``append`` added; everything else describes the whole dataset
     dry_run: bool

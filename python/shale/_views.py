@@ -73,7 +73,7 @@ def mask_obstacle(transforms: Sequence[Any]) -> str:
         name = type(each).__name__
         if name in ("Resize", "RandomResizedCrop"):
             if is_flipped:
-                return f"{name} stands behind a flip, and there are masks"
+                return f"{name} follows a flip, and there are masks"
             if name == "Resize" and getattr(each.interpolation, "value", each.interpolation) == "nearest-exact":
                 return "Resize interpolates masks by nearest-exact"
         is_flipped = is_flipped or name in ("RandomHorizontalFlip", "RandomVerticalFlip")

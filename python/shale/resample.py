@@ -23,7 +23,7 @@ class ResampledArray:
     dtype: Any  #: numpy.dtype
     shape: Tuple[int, ...]
     file_bytes: int
-    strategy: str  #: ``"memory"``, ``"gather"`` (rows are read where they lie) or ``"buckets"``
+    strategy: str  #: ``"memory"``, ``"gather"`` (rows are read in place) or ``"buckets"``
     passes: int  #: over the bytes, from the source to the output
     read_bytes: int  #: approximately
     written_bytes: int  #: approximately

@@ -18,6 +18,13 @@ def without_comments(text):
     return _TOKEN.sub(lambda m: _BLANK.sub(" ", m[0]) if m["comment"] else m[0], text)
 
 
+def comments(text):
+    """Yields (line, comment) for each comment, marks included."""
+    for match in _TOKEN.finditer(text):
+        if match["comment"]:
+            yield line_of(text, match.start()), match[0]
+
+
 def code_only(text):
     """The source with comments and the insides of literals blanked out; every offset and line stays."""
 

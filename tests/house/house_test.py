@@ -93,6 +93,9 @@ MAY_EXIT = {
     "lib/shale/io/limited_child.cpp": "its child must not run the destructors of what belongs to the parent",
 }
 
+# What a workflow may run beside scripts: it makes the checkout possible, and usable.
+BEFORE_THE_CHECKOUT = {("apt-get", "update"), ("apt-get", "install"), ("git", "config")}
+
 MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 80
 
@@ -120,7 +123,7 @@ def read(path):
 
 def documents():
     """Every Markdown page."""
-    return [*ROOT.glob("*.md"), *files("*.md", below=("docs", "formats", "python", "bench", "tests", "samples"))]
+    return [*ROOT.glob("*.md"), *files("*.md", below=("docs", "formats", "python", "bench", "packaging", "tests", "samples"))]
 
 
 def room_of(name):
@@ -413,6 +416,17 @@ class HouseRules(unittest.TestCase):
             "a script says 'set -euo pipefail'",
         )
 
+    def test_workflows_only_call_scripts(self):
+        def offences():
+            for path in (ROOT / ".github/workflows").glob("*.yml"):
+                for line, match in cpp_text.find_all(r"^[ -]*run:(.*)", read(path)):
+                    for command in match[1].split("&&"):
+                        first, *rest = command.split() or [""]
+                        if (first, *rest[:1]) not in BEFORE_THE_CHECKOUT and not (first and os.access(ROOT / first, os.X_OK)):
+                            yield f"{relative(path)}:{line}: '{command.strip()}'"
+
+        self.none_of(offences(), "a workflow calls scripts of the repository, one line each, so that everybody can run what it runs")
+
     def test_no_file_names_a_package_registry(self):
         hosts = (
             r"pypi\.(?:org|python)|pythonhosted|download\.pytorch|anaconda\.org|conda-forge|npmjs|deb\.debian\.org"
@@ -460,6 +474,10 @@ class HouseRules(unittest.TestCase):
                         yield f"{relative(page)}:{line}: {link}: there is no such heading"
 
         self.none_of(offences(), "a relative link leads to a file of the repository, and its anchor to a heading")
+
+    def test_every_page_is_in_the_index(self):
+        index = read(ROOT / "docs/README.md")
+        self.none_of((p.name for p in (ROOT / "docs").glob("*.md") if p.name != "README.md" and f"]({p.name}" not in index), "docs/README.md names every page")
 
     def test_the_api_page_is_what_the_docstrings_say(self):
         run = subprocess.run([sys.executable, ROOT / "docs/make_api.py", "--check"], capture_output=True, text=True)

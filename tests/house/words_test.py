@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The words that users never read: each one is refused, with the better word, in every text that users see.
+"""The words that users never read: each one is refused, with the better word, in all that users see, and in comments.
 
 Run by ctest, or by hand: python3 tests/house/words_test.py
 An exception is a line in EXCEPTIONS, with its reason.
@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import sys
+import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
@@ -26,18 +27,24 @@ WORDS = {
     r"\bendur(?:e|es|ed|ing)\b": "tolerate",
     r"\bvouch\w*": "verify, prove",
     r"\b(?:one|an? \w+) a (?:class|row|sample|field|shard|file|line|format|column|command|value|batch|process|call)\b": "one per class",
-    r"(?<!there )\b(?:is|are) no\b(?! (?:longer|more|need|defence|proof|better|different|slower|faster|worse|larger|smaller))": "is not a ...; unknown ...",
+    r"(?<!there )\b(?:is|are) no\b(?! (?:longer|more|need|defence|proof|reason|use|better|different|slower|faster|worse|larger|smaller))": "is not a ...; unknown ...",
     r"\ba text\b(?! (?:file|field|column|editor|table))": "a string",
     r"\bby way of\b": "through, with",
     r"\bmeanwhile\b": "in the meantime, or nothing",
     r"\bcannot be asked for\b": "cannot be determined",
     r"\bcut\b(?!\.\w| (?:into|across|off)\b)": "truncated; split",
-    r"\bthe house\b|\brooms\b": "the code base; modules",
+    r"\b(?:the|a) house\b|\brooms\b": "the code base; modules",
     r"\bthere (?:is|are) such\b": "any",
     r"\blook at the (?:path|input)\b": "check the path",
     r"\bis there already\b": "already exists",
     r"\bcommand's words are off\b": "usage error",
+    r"\bstands? (?:beside|behind|in(?! for)|under|at)\b": "is in, is next to, follows",
+    r"\bwhere (?:it|they) lies?\b|\bas it lies\b": "in place; where it is",
+    r"\bgoes? on (?:at|behind|where)\b": "continues after, continues where",
+    r"\bas ever\b": "as always, or nothing",
 }
+# In comments these are words of the trade: shale_room and tests/house are names, and a batch may be cut from a source.
+WORDS_OF_USERS_ONLY = {r"\bcut\b(?!\.\w| (?:into|across|off)\b)", r"\b(?:the|a) house\b|\brooms\b"}
 WORDS_OF_MAN_PAGES = {r"(?m)^(?-i:Of) [^.\n]*:": "'(datasets only) ...' instead of a label 'Of a dataset: ...'"}
 
 # (file, part of the line) -> reason.
@@ -64,6 +71,30 @@ def python_literals(path):
             yield node.lineno, node.value
 
 
+def joined(comments):
+    """(line, text) of comments, those that follow one another line by line as one: a sentence goes over several."""
+    first, lines = None, []
+    for line, text in comments:
+        if first is not None and line != first + len(lines):
+            yield first, "\n".join(lines)
+            first = None
+        if first is None:
+            first, lines = line, []
+        lines += text.splitlines()
+    if first is not None:
+        yield first, "\n".join(lines)
+
+
+def cpp_comments(path):
+    comments = cpp_text.comments(path.read_text(encoding="utf-8"))
+    return joined((line, re.sub(r"(?m)^\s*(?://[/!]?<?|/?\*+/?)|\*/$", " ", comment)) for line, comment in comments)
+
+
+def hash_comments(path):
+    lines = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+    return joined((line, match[1]) for line, match in ((line, re.search(r"(?:^|\s)#(.*)", text)) for line, text in lines) if match)
+
+
 def golden_output(path):
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if line[:2] in ("1|", "2|"):
@@ -72,7 +103,7 @@ def golden_output(path):
 
 # Where users read: the files, and how their texts are found.
 PLACES = {
-    "documents": (files("*.md", "docs/**/*.md", "python/README.md", "bench/README.md", "samples/README.md", ".github/**/*.md"), whole),
+    "documents": (files("*.md", "docs/**/*.md", "python/README.md", "bench/README.md", "packaging/README.md", ".github/**/*.md"), whole),
     "formats": (files("formats/*/FORMAT.md"), whole),
     "man pages": (files("tools/man/*.1"), whole),
     "tools": (files("tools/*.[ch]pp"), cpp_literals),
@@ -80,10 +111,12 @@ PLACES = {
     "bindings": (files("python/bindings/*.[ch]pp"), cpp_literals),
     "python": (files("python/shale/**/*.py", "python/shale/**/*.pyi"), python_literals),
     "golden output": (files("tests/cli/cases/*.txt"), golden_output),
+    "comments in C++": (files("lib/**/*.[ch]pp", "formats/**/*.[ch]pp", "tools/*.[ch]pp", "python/bindings/*.[ch]pp", "samples/*.cpp"), cpp_comments),
+    "comments in scripts": (
+        files("python/**/*.py", "docs/*.py", "samples/**/*.py", "**/CMakeLists.txt", "*/*.sh", "tests/**/*.sh", ".ci/run", ".github/**/*.yml"),
+        hash_comments,
+    ),
 }
-
-
-
 
 def spaced(pattern):
     """The pattern with every blank standing for any run of white space; those in look-arounds stay one character."""
@@ -112,6 +145,8 @@ class Words(unittest.TestCase):
     def check(self, place):
         paths, texts_of = PLACES[place]
         words = {**WORDS, **WORDS_OF_MAN_PAGES} if place == "man pages" else WORDS
+        if place.startswith("comments"):
+            words = {pattern: better for pattern, better in WORDS.items() if pattern not in WORDS_OF_USERS_ONLY}
         self.assertTrue(paths, f"no files: {place}")
         offences = list(self.offences(paths, texts_of, words))
         if offences:
@@ -212,7 +247,8 @@ class TheTableSeesWhatItShould(unittest.TestCase):
             "made the index anew", "mend what the system names", "the same road", "at least 10 are endured", "vouched for",
             "one a class", "a line\na format", "'--x' is no option", "is\n no image", "give a text", "by way of a scratch file",
             "nothing read meanwhile", "its size cannot be asked for", "the file was cut", "the rules of the house", "there are such files",
-            "look at the path", "out.npy is there already", "The command's words are off",
+            "look at the path", "out.npy is there already", "The command's words are off", "it stands beside the file",
+            "read where they lie", "goes on behind the last shard", "ignored, as ever",
         ):  # fmt: skip
             self.assertTrue(list(refused(text, WORDS)), text)
         self.assertTrue(list(refused(".It Fl -fields\nOf a dataset: only these", WORDS_OF_MAN_PAGES)))
@@ -220,9 +256,18 @@ class TheTableSeesWhatItShould(unittest.TestCase):
     def test_what_is_not(self):
         for text in (
             "broad", "there is no manifest", "is no longer read", "a text file", "cut into ranges", "shortcut", "one per class",
-            "amended", "a warehouse", "is not a JPEG", "needs no more than",
+            "amended", "a warehouse", "is not a JPEG", "needs no more than", "stands in for", "goes on until",
         ):  # fmt: skip
             self.assertFalse(list(refused(text, WORDS)), text)
+
+    def test_comments_are_read_across_their_lines(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "a"
+            path.write_text("int a;  // the file is\n// no image\n\nint b;  /* vouched\n * for */ auto c = \"// one a file\";\n")
+            self.assertEqual([(line, " ".join(text.split())) for line, text in cpp_comments(path)], [(1, "the file is no image"), (4, "vouched for")])
+            path.write_text("a=1  # the file is\n# no image\nb='#no'\n")
+            self.assertEqual([(line, " ".join(text.split())) for line, text in hash_comments(path)], [(1, "the file is no image")])
+        self.assertLess(WORDS_OF_USERS_ONLY, WORDS.keys())
 
     def test_the_line_is_that_of_the_word(self):
         self.assertEqual([line for line, _, _ in refused("a\nb road\n", WORDS)], [1])

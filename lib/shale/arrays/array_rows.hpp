@@ -16,7 +16,7 @@
 
 namespace shale {
 
-/// The rows of one array: where they lie in its file, or, where they do not lie in C order (in
+/// The rows of one array: where they are in its file, or, if they are not in C order (in
 /// Fortran order, compressed), as a stream. One thread.
 class ArrayRows {
  public:
@@ -31,7 +31,7 @@ class ArrayRows {
   /// What the user should know of how it is read.
   [[nodiscard]] std::vector<std::string> notes(std::uint64_t memory_bytes) const;
 
-  /// Adds the rows [row, row + rows) to the run: where they lie, or themselves. Streams are read in
+  /// Adds the rows [row, row + rows) to the run: where they are, or themselves. Streams are read in
   /// order. Errors: same as open_fortran and open_member; Code::interrupted.
   void take(std::uint64_t row, std::uint64_t rows, std::uint64_t memory_bytes, PendingSample& run,
             const Events& events);

@@ -77,7 +77,7 @@ class RowLoader {
   [[nodiscard]] Bytes loaded(std::size_t i) const { return loaded_[i]; }
 
  private:
-  // A stretch of one file that is read at once, and where it lies in the memory.
+  // A stretch of one file that is read at once, and where it is in the memory.
   struct Stretch;
   void read(std::span<const Stretch> stretches);
   void turn_around(std::span<const Stretch> stretches, std::span<const ColumnRange> ranges);

@@ -12,7 +12,7 @@
 
 namespace shale {
 
-/// What stands in front of `count` row numbers, u64, in an .npy file.
+/// What precedes `count` row numbers, u64, in an .npy file.
 [[nodiscard]] std::vector<std::byte> row_numbers_header(std::uint64_t count);
 
 /// An .npy file of one axis whose elements are plain numbers of at most 8 bytes, in either byte

@@ -28,9 +28,9 @@ class TensorFrame {
   [[nodiscard]] std::uint64_t rows_bytes(std::size_t column) const {
     return columns_[column].bytes();
   }
-  /// What stands in front of the rows of a column, from the end of the column before on.
+  /// What precedes the rows of a column, from the end of the column before on.
   [[nodiscard]] std::vector<std::byte> head(std::size_t column, std::uint32_t crc32) const;
-  /// What stands behind the last column; checksums are in the order of the columns.
+  /// What follows the last column; checksums are in the order of the columns.
   [[nodiscard]] std::vector<std::byte> trailer(std::span<const std::uint32_t> crc32s) const;
   /// False: heads and trailer do not depend on checksums, which need not be computed.
   [[nodiscard]] bool has_checksums() const { return archive_.has_value(); }

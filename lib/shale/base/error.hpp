@@ -13,7 +13,7 @@ namespace shale {
 
 /// The kind of an error: it decides the exit code and what --on-error may do about it.
 enum class Code {
-  usage,        ///< the command's words are off (exit 2)
+  usage,        ///< wrong arguments or options (exit 2)
   unsupported,  ///< well-formed, but nothing here can do it
   not_found,    ///< no such file, key or row
   exists,       ///< the target already exists

@@ -11,7 +11,8 @@
 namespace shale {
 namespace {
 
-// The name that NumPy has for numbers and times; nullopt for other types, and for what is no dtype.
+// The name that NumPy has for numbers and times; nullopt for other types and for
+// strings that are not a dtype.
 std::optional<std::string> name_of_type(std::string_view descr) {
   if (descr.size() < 3 || (descr[0] != '<' && descr[0] != '|')) return std::nullopt;
   if (descr.substr(1) == "b1") return "bool";

@@ -59,7 +59,7 @@ struct ImageReport {
   /// Of the whole dataset: not a sum of those of its parts. Nullopt: not looked for.
   std::optional<DuplicateCounts> duplicates = {};
 
-  /// Those of more images, but for duplicates, which are looked for anew.
+  /// Adds the counts of more images, except duplicates, which have to be searched for again.
   void add(const ImageReport& more);
 };
 

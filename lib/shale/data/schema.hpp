@@ -18,7 +18,7 @@ enum class Kind : std::uint8_t { bytes = 0, text = 1, integer = 2, real = 3, ten
 [[nodiscard]] std::string_view name_of(Kind kind);
 /// Errors: Code::damaged for an unknown name.
 [[nodiscard]] Kind kind_named(std::string_view name);
-/// True for the kinds that lie in the container as an extent; integer and real stand in the index
+/// True for the kinds that lie in the container as an extent; integer and real are in the index
 /// itself.
 [[nodiscard]] constexpr bool is_located(Kind kind) {
   return kind != Kind::integer && kind != Kind::real;

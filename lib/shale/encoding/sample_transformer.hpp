@@ -18,7 +18,7 @@
 
 namespace shale {
 
-/// What became of an image. The names stand in manifests: they are fixed.
+/// What was done to an image. The names appear in manifests, so they are fixed.
 enum class ImageChange {
   kept,       ///< its bytes are untouched
   resized,    ///< its pixels were scaled

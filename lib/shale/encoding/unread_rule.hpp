@@ -14,8 +14,9 @@ namespace shale {
 /// Values from this size on stay unread.
 inline constexpr std::uint64_t kLeastUnreadBytes = 4096;
 
-/// True for a field of the sample whose value stays unread: neither a text, which is checked as a
-/// whole, nor one image, which is probed as a whole; of a list of images one after the other is.
+/// True for a field of the sample whose value stays unread: not text, which is checked as a
+/// whole, and not a single image, which is probed as a whole (images in a list are probed one by
+/// one).
 [[nodiscard]] bool stays_unread(const PendingSample& sample, const SourceInfo& source,
                                 std::size_t field);
 

@@ -63,7 +63,7 @@ void Permutation::walk_each(std::span<std::uint64_t> values, Through through) co
     std::ranges::copy(part, walking.begin());
     for (std::uint32_t i = 0; i < part.size(); ++i) places[i] = i;
     for (std::size_t count = part.size(); count > 0;) {
-      // What stands behind them goes along, and is looked at by nobody.
+      // The values after them are computed, too, and ignored.
       through(network_, std::span(walking).first((count + kMultiple - 1) / kMultiple * kMultiple));
       std::size_t still = 0;
       for (std::size_t i = 0; i < count; ++i) {

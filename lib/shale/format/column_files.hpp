@@ -20,16 +20,16 @@ namespace shale {
 [[nodiscard]] ShardLayout column_files_layout(const Schema& schema, std::string_view kind,
                                               std::string_view suffix);
 
-/// What a file begins with, for so many rows: of the same size for any number.
+/// The header of a file of so many rows; its size is the same for any number.
 using ColumnHeader = std::vector<std::byte> (*)(const Field&, std::uint64_t rows);
 
-/// Writes files that are a header and the rows of a field; the header once more when the number of
-/// rows is known. `files` and `schema` must outlive it.
+/// Writes files that consist of a header and the rows of a field. The header is written again when
+/// the number of rows is known. `files` and `schema` must outlive it.
 [[nodiscard]] std::unique_ptr<ShardWriter> create_column_files(std::span<OutputFile> files,
                                                                const Schema& schema,
                                                                ColumnHeader header);
 
-/// The error of a writer of such files that is given rows after it was closed.
+/// The error if such a writer gets rows after it was closed.
 [[nodiscard]] Error rows_after_close(const std::string& path);
 
 /// The error for an index of samples that belongs to a file of rows; `kind` is "an npy file".

@@ -8,11 +8,11 @@
 
 namespace shale {
 
-/// Refuses a dialect of another format for a file that is none; `kind` is "an HDF5 file". Errors:
+/// Refuses a dialect of another format; `kind` is what the file is: "an HDF5 file". Errors:
 /// Code::usage.
 void refuse_hdf5_dialect(std::optional<Dialect> dialect, const InputFile& file,
                          std::string_view kind);
-/// The same of LMDB, and of both.
+/// The same for a dialect of LMDB, and of both.
 void refuse_lmdb_dialect(std::optional<Dialect> dialect, const InputFile& file,
                          std::string_view kind);
 void refuse_dialect(std::optional<Dialect> dialect, const InputFile& file, std::string_view kind);

@@ -13,14 +13,13 @@
 
 namespace shale {
 
-/// What a scan is about to report. All its findings name the file, and the row and key that the
-/// scan is at.
+/// Builds the findings of a scan. All name the file, and the row and key at which the scan is.
 class FindingDraft {
  public:
   /// `sink` outlives it.
   FindingDraft(const InputFile& file, const FindingSink& sink) : file_(file.name()), sink_(sink) {}
 
-  /// The findings that follow are about this row, whose key is not known yet; nullopt: about none.
+  /// The next findings are about this row, whose key is not known yet; nullopt: about no row.
   void at_row(std::optional<std::uint64_t> row) {
     row_ = row;
     key_.reset();
@@ -57,7 +56,7 @@ class FindingDraft {
     begin(std::move(message), error.offset()).field = field;
     send();
   }
-  /// What somebody found who does not know the row: its message, place in the file, and both sides.
+  /// Adds the row to a finding that does not know it: message, place in the file, and both sides.
   void pass_on(Finding found) {
     begin(std::move(found.message), found.offset).length = found.length;
     draft_.field = std::move(found.field);

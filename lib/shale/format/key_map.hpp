@@ -12,7 +12,7 @@
 
 namespace shale {
 
-/// What the container's own records say of the map.
+/// What the container's own records say about the map.
 struct KeyMapFacts {
   std::uint64_t entries = 0;
   std::uint64_t page_bytes = 0, depth = 0;
@@ -22,30 +22,30 @@ struct KeyMapFacts {
   bool has_integer_keys = false, has_reverse_keys = false;
 };
 
-/// One entry: its key, and where its value lies. The views end with `owner`.
+/// One entry: its key, and where its value is. The views are valid as long as `owner`.
 struct KeyMapEntry {
   Bytes key;
-  /// The value is one run of the file, inside of it when the entry was looked up.
+  /// The value: contiguous bytes of the file, which were inside it when the entry was looked up.
   std::uint64_t value_offset = 0, value_bytes = 0;
-  /// The value's bytes, if the look-up has read them on its way; else read the file.
+  /// The value's bytes, if the look-up has read them anyway; otherwise read the file.
   std::optional<Bytes> value;
   bool is_database = false;  ///< the "value" is the record of a database of this name
   std::shared_ptr<const void> owner;
 };
 
-/// A place in a map. It moves as LMDB's cursors do: a move that finds nothing leaves no current
-/// entry, but keeps the place that the next move starts from. Memory: one page per level. One
+/// A position in a map. It moves like LMDB's cursors: after a move that finds nothing there is no
+/// current entry, but the next move starts from the same position. Memory: one page per level. One
 /// thread at a time; a clone is another cursor, for another thread. Errors, of every move:
-/// Code::damaged with file and offset; Code::io. Its place is then not specified: move a clone
-/// where that matters.
+/// Code::damaged with file and offset; Code::io. Its position is then unspecified: move a clone
+/// if that matters.
 class KeyCursor {
  public:
   virtual ~KeyCursor() = default;
-  /// True if there is such an entry, which is then the current one.
+  /// Moves to that entry. False if it does not exist.
   virtual bool first() = 0;
   virtual bool last() = 0;
-  /// From a fresh cursor: the first entry. After seek() has found nothing: the entry that follows
-  /// the one before which the key would be put.
+  /// From a fresh cursor: the first entry. After a seek() that found nothing: the entry after the
+  /// one before which the key would be inserted.
   virtual bool next() = 0;
   /// From a fresh cursor: the last entry.
   virtual bool prev() = 0;
@@ -54,14 +54,14 @@ class KeyCursor {
   virtual bool seek(Bytes key) = 0;
   /// The first entry whose key is this one or follows it. Errors: same as seek.
   virtual bool seek_range(Bytes key) = 0;
-  /// Nullopt where the last move found nothing. Errors: Code::damaged for a value outside the
+  /// Nullopt if the last move found nothing. Errors: Code::damaged for a value outside the
   /// file; Code::unsupported for one that is not a run of bytes.
   [[nodiscard]] virtual std::optional<KeyMapEntry> current() const = 0;
   [[nodiscard]] virtual std::unique_ptr<KeyCursor> clone() const = 0;
 };
 
-/// A map as it was when it was opened. It locks nothing: a file that is written to while it is read
-/// stays as it is until the writer begins the third transaction. Thread-safe; works on after
+/// A map in the state in which it was opened. Nothing is locked: if the file is written to, that
+/// state remains until the writer begins its third transaction. Thread-safe; still works after
 /// fork().
 class KeyMap {
  public:
@@ -71,7 +71,7 @@ class KeyMap {
   [[nodiscard]] virtual std::optional<KeyMapEntry> find(Bytes key) const = 0;
   /// A fresh cursor, which keeps what it needs of the map.
   [[nodiscard]] virtual std::unique_ptr<KeyCursor> cursor() const = 0;
-  /// The map as the file has it now; if nothing was written since, this one.
+  /// The map in the file's current state; this one if nothing was written since.
   /// Errors: same as Format::open_map.
   [[nodiscard]] virtual std::shared_ptr<const KeyMap> renewed() const = 0;
 };

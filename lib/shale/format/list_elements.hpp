@@ -9,7 +9,7 @@
 
 namespace shale {
 
-/// The bytes that a field of the schema lies in.
+/// The bytes in which a field of the schema is stored.
 using ViewOfField = std::function<const ViewBytes&(std::size_t field)>;
 
 /// Fills IndexRow::elements of a row of lists that has none yet, from the headers in the lists, and
@@ -31,23 +31,22 @@ void locate_elements(IndexRow& row, const Schema& schema, const Format& format,
     std::span<const FieldPlace> elements,
     const std::function<Unread(const FieldPlace& element)>& make);
 
-/// The error for an element whose place is not in that of its list.
+/// The error for an element outside the extent of its list.
 [[nodiscard]] Error element_outside(const FieldPlace& element, const FieldPlace& list);
 
-/// Of the elements of all lists of a sample, as IndexRow::elements has them, those of one field;
-/// none where there are none.
+/// The elements of one field, out of those of all lists of a sample in IndexRow::elements; empty if
+/// there are none.
 [[nodiscard]] std::span<const FieldPlace> elements_of_field(std::span<const FieldPlace> elements,
                                                             std::span<const IndexCell> cells,
                                                             const Schema& schema,
                                                             std::size_t field);
 
-/// Fills in the elements, as locate_elements does, of the rows that a scan of a shard's files hands
-/// out.
+/// Fills in the elements, like locate_elements, of the rows that a scan of a shard's files gives.
 class ElementScan {
  public:
   /// Everything is borrowed. `view`, if there is one, reads the shard's only file.
   ElementScan(const Format& format, const ShardInput& input, const ViewBytes& view = {});
-  /// Nothing to do for layouts without an element list.
+  /// Does nothing for layouts without an element list.
   void locate(IndexRow& row);
 
  private:
@@ -55,8 +54,8 @@ class ElementScan {
   const Schema& schema_;
   const ShardLayout& layout_;
   bool reads_payload_;
-  std::vector<WindowReader> windows_;  // one a file
-  std::vector<ViewBytes> views_;       // one a file
+  std::vector<WindowReader> windows_;  // one per file
+  std::vector<ViewBytes> views_;       // one per file
 };
 
 /// locate_elements for a record of a sample that was encoded.

@@ -14,7 +14,7 @@ struct OptionSpec {
   std::uint64_t minimum = 0, maximum = ~std::uint64_t{0};  ///< of a number
 };
 
-/// The option of a format that says whose readers a file is for; convert has it as --layout.
+/// The option of a format that selects whose readers a file is for: --layout of convert.
 inline constexpr std::string_view kLayoutOption = "layout";
 
 /// Values for the options of one format.

@@ -22,7 +22,7 @@ namespace shale {
 struct Format;
 class Transform;  // encoding/transform.hpp
 
-/// A small file that is to be read as the value of a field, or as one element of a list.
+/// A small file to be read as the value of a field, or as one element of a list.
 struct PendingFile {
   std::string path;  ///< of a file in PendingSample::archive: only its name
   std::uint64_t bytes = 0;
@@ -32,23 +32,23 @@ struct PendingFile {
   std::uint64_t offset = 0;  ///< in the archive, if there is one
 };
 
-/// A value that needs no reading: the source knows it.
+/// A value that the source already knows, so that nothing has to be read.
 struct KnownValue {
   std::size_t field = 0;
   std::string bytes;
 };
 
-/// How far a stream was read: so many of its bytes, which have this xxh3-128. Compressed ones count
-/// as they are when they are decompressed.
+/// How far a stream was read: the number of bytes, and their xxh3-128. For compressed streams these
+/// are the decompressed bytes.
 struct StreamPoint {
   std::uint64_t bytes = 0;
   Hash128 hash;
   friend bool operator==(const StreamPoint&, const StreamPoint&) = default;
 };
 
-/// One sample of an input before its payload is read: everything that can be said without touching
-/// it. From a source of fixed rows (SourceInfo::row_bytes) a run of consecutive samples: its cells
-/// are the places of the columns, of integers and reals too, and its keys are the numbers of the
+/// One sample of an input before its payload is read: everything that is known without reading it.
+/// From a source of fixed rows (SourceInfo::row_bytes) a run of consecutive samples: its cells are
+/// the places of the columns, of integers and reals too, and its keys are the numbers of the
 /// samples.
 struct PendingSample {
   std::string key;
@@ -62,7 +62,7 @@ struct PendingSample {
   /// field that has none, and is not among `known`, lies in an open file.
   std::vector<PendingFile> files = {};
   std::vector<KnownValue> known = {};  ///< in the order of the fields
-  /// What it is incomplete without, in words; nothing of it is read then. Empty: it is complete.
+  /// What the sample lacks, in words; none of it is read then. Empty: it is complete.
   std::string lacks = {};
   bool lacks_row = false;  ///< it is a row of a list that is missing, not a file
   /// Of a stream: how far it was read for this sample, the last byte of it included.
@@ -80,7 +80,7 @@ struct PendingSample {
   std::uint64_t bytes = 0;  ///< to be read: what a lease must cover
 };
 
-/// Of a source that gives one part of an input: which, and what the whole input has.
+/// For a source that gives one part of an input: which part, and the counts of the whole input.
 struct PartOfInput {
   PartNumber number;
   std::uint64_t samples = 0, bytes = 0;
@@ -106,7 +106,7 @@ struct SourceInfo {
                    ///< digests
   Hash128 chosen;  ///< of the rows, where not all of them are taken; else zero
   std::uint64_t ignored = 0;  ///< entries that are not samples
-  std::uint64_t skipped = 0;  ///< samples that the conversion which wrote this dataset left out
+  std::uint64_t skipped = 0;  ///< samples left out by the conversion that wrote this dataset
   std::string hidden;         ///< that conversion's policy; empty: the input is not a dataset
   std::string suffixes;       ///< of the files that the samples were made from; empty: images
   std::string pairs;          ///< suffixes of the files that became further fields: "json,txt"
@@ -114,15 +114,15 @@ struct SourceInfo {
   std::string folders;        ///< names of the folders that samples are joined from: "image,mask"
   /// Of a folder: when the last one of its files was modified, in nanoseconds since 1970; else 0.
   std::int64_t modified_ns = 0;
-  /// Bytes of one sample where all have one size: samples come in runs. Nullopt: one by one.
+  /// Bytes of one sample if all have the same size: samples come in runs. Nullopt: one by one.
   std::optional<std::uint64_t> row_bytes;
-  std::uint64_t memory_bytes = 0;  ///< that it holds while it is read
-  /// What it writes into a scratch folder, and keeps there until its last sample.
+  std::uint64_t memory_bytes = 0;  ///< memory that the source holds while it is read
+  /// Bytes that it writes into a scratch folder and keeps there until its last sample.
   std::string scratch_folder;
   std::uint64_t scratch_bytes = 0;
-  /// What the digests of all samples must come to, if that is known; a digest that is zero is not.
+  /// The digests that all samples must have together, if known; a digest of zero is unknown.
   std::optional<DatasetDigest> digest;
-  /// The sample with most bytes, where a list tells sizes before anything is read.
+  /// The largest sample, if a list gives sizes before anything is read.
   std::optional<PendingSample> largest;
   std::vector<std::string> notes;  ///< what the user should know, a sentence each
   /// What the workers do to the images of the samples, before they are encoded: `schema` is then
@@ -140,7 +140,7 @@ struct SkippedSample {
 };
 using SkippedSink = std::function<void(const SkippedSample&)>;
 
-/// For entries of the input that are not samples.
+/// Gets the entries of the input that are not samples.
 using ReasonSink = std::function<void(std::string_view entry, std::string_view reason)>;
 
 /// An input: samples in a fixed order. One thread.
@@ -151,7 +151,7 @@ class Source {
   /// The next sample, or a run of at most `most_rows` where info().row_bytes is given; nullopt
   /// after the last. Errors: Code::io, Code::damaged.
   [[nodiscard]] virtual std::optional<PendingSample> next(std::uint64_t most_rows) = 0;
-  /// Passes over the samples that next() would give, reading no payload where that is possible.
+  /// Skips samples that next() would give, without reading payload if possible.
   /// Errors: same as next; Code::bug for more samples than are left.
   virtual void skip(std::uint64_t samples) {
     // Rows that have to be put together are, so few at a time that they take little memory.
@@ -171,12 +171,12 @@ class Source {
     (void)samples;
     skip(first);
   }
-  /// Of a stream: how far it was read for the last sample that next() gave or skip() passed over.
+  /// For a stream: how far it was read for the last sample that next() gave or skip() skipped.
   [[nodiscard]] virtual std::optional<StreamPoint> point() const { return std::nullopt; }
-  /// What of the input is not a sample, info().ignored entries in a fixed order, each with the
+  /// The info().ignored entries of the input that are not samples, in a fixed order, each with the
   /// reason.
   virtual void list_ignored(const ReasonSink&) {}
-  /// The info().skipped samples that are missing already.
+  /// The info().skipped samples that an earlier conversion left out.
   virtual void list_skipped(const SkippedSink&) {}
 };
 

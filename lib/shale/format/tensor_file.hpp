@@ -18,7 +18,7 @@ namespace shale {
 [[nodiscard]] ShardLayout tensor_layout(const Schema& schema, std::string_view kind,
                                         std::string_view suffix, bool (*has)(const TensorType&));
 
-/// The column that a field is, with so many rows.
+/// The column of a field with so many rows.
 [[nodiscard]] TensorColumn tensor_column_of(const Field& field, std::uint64_t rows);
 
 /// The tensors of a file of another tool as columns of rows: all have the same number of rows and
@@ -26,7 +26,7 @@ namespace shale {
 /// read, and for a file without tensors.
 [[nodiscard]] Survey survey_of_tensors(const StoredTensors& found, const InputFile& file);
 
-/// Proves that a file is still what survey() said: fields, number of rows, and where they begin.
+/// Checks that a file is still what survey() said: fields, number of rows, and where they begin.
 void compare_survey(const ShardInput& input, const std::function<Survey()>& survey,
                     const FindingSink& findings);
 

@@ -6,13 +6,13 @@
 
 namespace shale {
 
-/// Asked now and then by what walks a file, which may take hours: bytes of the file that the walk
-/// has passed, about, and all of them. Throws, to stop. Called by the thread that walks. Null:
-/// never.
+/// Called now and then during the walk through a file, which may take hours, with the approximate
+/// number of bytes that were walked and their total. Throws to stop the walk. Called by the walking
+/// thread. Null: not called.
 using WalkProgress = std::function<void(std::uint64_t done, std::uint64_t all)>;
 
 /// Calls a WalkProgress at every few steps of a walk. A step is a row, a page, or a read of no more
-/// than 256 KiB, so a stop is heard within 4 MiB.
+/// than 256 KiB, so a walk stops within 4 MiB.
 class WalkPace {
  public:
   /// `progress` is borrowed.

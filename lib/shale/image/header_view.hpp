@@ -36,7 +36,7 @@ class HeaderView {
   }
   [[nodiscard]] std::uint64_t u64(std::uint64_t offset) const { return number(offset, 8); }
 
-  /// True if `text` stands at `offset`.
+  /// True if `text` is at `offset`.
   [[nodiscard]] bool holds(std::uint64_t offset, std::string_view text) const {
     return has(offset, text.size()) && as_text(bytes_.subspan(offset, text.size())) == text;
   }

@@ -109,7 +109,7 @@ void write_metadata(jpeg_compress_struct& state, const ImageMetadata& metadata) 
 }
 
 // Rows of blocks: 8 or 16 rows of luma, 8 of chroma. The planes' padding reaches to the end of the
-// last block, and past it the last row stands in.
+// last block, and the last row is repeated beyond it.
 void write_planes(jpeg_compress_struct& state, std::vector<Plane>& planes) {
   std::array<std::array<JSAMPROW, kRowsOfBlocks>, 3> rows{};
   std::array<JSAMPARRAY, 3> arrays{};

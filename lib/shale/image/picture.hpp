@@ -22,7 +22,7 @@ struct Picture {
   bool is_gray_palette = false;  ///< every color of it is a gray
   std::vector<std::array<std::uint8_t, 3>> palette;
   std::vector<std::uint8_t> palette_alpha;  ///< of the first colors; the others are opaque
-  std::optional<std::array<std::uint16_t, 3>> transparent;  ///< a gray or RGB that is no color
+  std::optional<std::array<std::uint16_t, 3>> transparent;  ///< the transparent gray or RGB
   std::vector<std::uint8_t> samples;  ///< rows; two bytes each, little-endian, above 8 bits
 
   [[nodiscard]] std::size_t sample_bytes() const { return bits > 8 ? 2 : 1; }

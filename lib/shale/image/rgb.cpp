@@ -37,7 +37,7 @@ unsigned scaled(unsigned a, unsigned b) {
   return ((product >> 8) + product) >> 8;
 }
 
-// Stored C, M, Y, K are inverted: 255 is no ink. Never below 0, as scaled(a, b) <= b.
+// Stored C, M, Y, K are inverted: 255 means no ink. Never below 0, as scaled(a, b) <= b.
 void cmyk_to_rgb(JSAMPLE* row, std::size_t width) {
   for (std::size_t x = 0; x < width; ++x) {
     JSAMPLE* pixel = row + 4 * x;

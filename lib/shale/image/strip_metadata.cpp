@@ -1,6 +1,6 @@
 //  What goes, by type:
 //  JPEG  comments and all APPn but JFIF's APP0, the ICC profile (APP2) and Adobe's APP14; what
-//        stands behind the end of the image
+//        follows the end of the image
 //  PNG   all ancillary chunks but those that decide how pixels are shown
 //  WebP  the chunks "EXIF" and "XMP ", and their bits in the flags of VP8X
 //  GIF   comments, and application extensions other than those of animations and color profiles

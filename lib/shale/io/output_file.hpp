@@ -51,7 +51,7 @@ class OutputFile {
   /// An empty file that is open for reading and writing: takes the descriptor, also if it throws.
   /// `name` is for messages.
   OutputFile(int descriptor, std::string name, const Options& options);
-  /// Goes on behind the first `bytes` of a file that exists, a multiple of kBlockBytes; the rest
+  /// Continues after the first `bytes` of a file that exists, a multiple of kBlockBytes; the rest
   /// goes. Its summary has no hashes. Errors: Code::damaged if it has fewer; Code::io.
   [[nodiscard]] static OutputFile continued(const std::string& path, std::uint64_t bytes,
                                             const Options& options);

@@ -7,7 +7,7 @@
 
 namespace shale {
 
-/// What stands at a path, a link itself; nullopt if nothing does. A fault of the storage is not
+/// What is at a path, a link itself; nullopt if nothing does. A fault of the storage is not
 /// "nothing": it is repeated (StorageRetry), then thrown. Errors: Code::io.
 [[nodiscard]] std::optional<struct stat> facts_at(const std::string& path);
 /// The same of what links lead to.

@@ -22,9 +22,9 @@ struct Extent {
 /// Reads one. Errors: same as read_extents.
 void read_extent(const Extent& extent);
 
-/// Reads them all, many at a time. They must be in the order of files and offsets. Those that lie
-/// close together are read as one: small ones are copied from there, larger ones go to their
-/// places. Memory: the arena, up to 4 MiB, where there are such. Errors: Code::damaged for a file
+/// Reads them all, many at a time. They must be in the order of files and offsets. Neighbours are
+/// read as one: small ones are copied from there, larger ones go to their places. Memory: the
+/// arena, up to 4 MiB, if there are neighbours. Errors: Code::damaged for a file
 /// that ends too early; Code::io; both with file and offset.
 void read_extents(std::span<const Extent> extents, BatchReader& reader, AlignedBuffer& arena);
 

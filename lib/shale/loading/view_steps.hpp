@@ -62,7 +62,7 @@ struct DrawnView {
 };
 
 /// How many of the steps, from the first on, draw_view() can take together: one that scales must
-/// not stand behind another, nor behind a crop that may pad.
+/// not follow another, or a crop that may pad.
 [[nodiscard]] std::size_t viewable_steps(std::span<const ViewStep> steps);
 
 /// Draws what is random: a pure function of the arguments.

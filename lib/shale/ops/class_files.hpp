@@ -11,7 +11,7 @@
 #include "shale/shards/work_folder.hpp"
 
 // --layout lsun: OUT/<class>_<split>_lmdb/data.mdb, a directory per class. In the work folder each
-// class is a shard, so a run goes on where it was stopped as any other does; when all of them are
+// class is a shard, so a run continues where it was stopped, like any other; when all of them are
 // whole, they come to their names one by one. There is no manifest.
 //   OUT/.shale/new/moves   the directories, shard by shard: from now on the files move
 

@@ -65,7 +65,7 @@ class Conversion {
   [[nodiscard]] ConvertReport finish(Manifest manifest);
   /// The keys of the samples that were left out: of this run, and of the one that wrote the input.
   void for_each_skipped(const std::function<void(const std::string& key)>& use);
-  /// Writes the lists that stand beside shards, and names them in the manifest.
+  /// Writes the lists next to the shards, and names them in the manifest.
   void finish_lists(Manifest& manifest);
 
  private:

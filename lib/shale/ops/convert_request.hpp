@@ -42,7 +42,7 @@ struct ConvertRequest : InputRequest {
   /// the size of shards, are then those of that dataset.
   bool is_append = false;
   bool is_deflated = false;  ///< of an .npz archive: its members are compressed
-  bool with_index = false;   ///< of an output that is one file: its index comes to stand beside it
+  bool with_index = false;   ///< of an output that is one file: its index is written next to it
   /// Of one file: whose readers it is for (kLayoutOption). Empty: shale's own.
   std::string layout = {};
   /// A dataset for each part of it; of the layouts of CoCLR: the lists of videos that its readers
@@ -76,8 +76,8 @@ struct ConvertReport {
   bool was_complete = false;  ///< the output was finished before: nothing was done
   bool was_compared =
       false;  ///< and the input is newer or another file: its content was found to be the same
-  bool is_one_file = false;  ///< the output is a file, not a directory of shards
-  std::string index = {};    ///< of one file: the manifest that stands beside it; empty: none
+  bool is_one_file = false;             ///< the output is a file, not a directory of shards
+  std::string index = {};               ///< of one file: the manifest next to it; empty: none
   std::vector<WrittenList> lists = {};  ///< of a split: beside the one file, or in the directory
   /// Of --layout lsun: the first of the directories in the output, one per class; else empty.
   std::string class_directory = {};

@@ -25,7 +25,7 @@ struct DatasetInfo {
 [[nodiscard]] DatasetInfo inspect(const DatasetRequest& request, const Events& events);
 
 /// One sample of a dataset, found by its row or by its key, and read by the index with its
-/// checksums proved, where there are such. What is too large for the memory stays unread.
+/// checksums verified, if it has any. Values that are too large for the memory stay unread.
 struct FoundSample {
   std::uint64_t row = 0;  ///< over the dataset
   std::string shard;

@@ -8,7 +8,7 @@
 
 namespace shale {
 
-/// The lists of a split that come to stand beside an output which is one file. They are written in
+/// The lists of a split that are written next to an output which is one file. They are written in
 /// its work folder, and get their names right before it does: a kill in between leaves lists
 /// without a file, and the same command accepts them. A file that already has the name of one is
 /// never replaced.

@@ -20,7 +20,7 @@ struct DamagedParts {
   [[nodiscard]] bool is_empty() const { return shards.empty() && lists.empty(); }
 };
 
-/// Takes what was made again; its files stand in the work folder, and go when the call returns.
+/// Takes what was rebuilt; its files are in the work folder, and are removed when the call returns.
 struct RemadeSink {
   std::function<void(std::uint64_t number, const ManifestShard& shard)> shard;
   std::function<void(const ManifestFile& list)> list;

@@ -311,7 +311,7 @@ void refuse_other_content(const std::string& output, const Manifest& stands,
       .hint("choose another output");
 }
 
-// Only what stands in the output under another name.
+// Only files that are in the output under another name.
 void remove_parts(const MergeRequest& request, const std::vector<std::string>& paths,
                   const Events& events) {
   std::set<std::string> hashes;

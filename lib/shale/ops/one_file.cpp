@@ -54,7 +54,7 @@ ConvertReport plan_file(const ConvertRequest& request, const Events& events, con
   return report;
 }
 
-// What stands beside the file, or is only there to verify it: of the file, whose samples are all
+// What is next to the file, or is only there to verify it: of the file, whose samples are all
 // there, not of the input.
 void write_file_manifest(TemporaryOutput& output, Manifest manifest) {
   std::string origin =

@@ -41,7 +41,7 @@ struct PartsReport {
 /// Looks for parts: each place is a part, or a directory that holds parts by their names. Of each,
 /// its manifest is proved by its hash, and its files must be there and have their sizes; payload is
 /// not read. The first complete one says which run they are of. Errors: Code::not_found for a place
-/// without parts; Code::usage for a dataset that is no part; Code::io; Code::interrupted.
+/// without parts; Code::usage for a dataset that is not a part; Code::io; Code::interrupted.
 [[nodiscard]] PartsReport find_parts(const std::vector<std::string>& places, const Events& events);
 
 /// What two parts of one run disagree in; nullopt: they are of one run.

@@ -37,10 +37,10 @@ struct RepairReport {
 /// the index says of an intact shard; else, if `from` is what the dataset was made from, the shard,
 /// encoded again. A manifest that is damaged or missing comes from a copy, if the copy's describes
 /// at least one intact shard of the dataset. No other file is touched.
-/// Memory: as convert. Errors: Code::not_found and Code::mismatch for what is no finished dataset;
-/// Code::mismatch for a source that is not the one; Code::unsupported, by name, for a dataset that
-/// cannot be made again from its source; Code::damaged for a manifest that no copy replaces;
-/// Code::exists if another command works on the dataset; Code::io; Code::interrupted.
+/// Memory: as convert. Errors: Code::not_found and Code::mismatch unless it is a finished dataset;
+/// Code::mismatch for a source that the dataset was not made from; Code::unsupported, by name, for
+/// a dataset that cannot be made again from its source; Code::damaged for a manifest that no copy
+/// replaces; Code::exists if another command works on the dataset; Code::io; Code::interrupted.
 [[nodiscard]] RepairReport repair(const RepairRequest& request, const Events& events);
 
 }  // namespace shale

@@ -328,7 +328,7 @@ class Resampling {
     return identity_line(identity);
   }
 
-  // Goes on behind what an earlier run wrote: only the rows behind it are drawn.
+  // Continues after what an earlier run wrote: only the rows behind it are drawn.
   void write_rows(Target& target, TemporaryOutput& output) {
     const TensorFrame frame = frame_of(target.array);
     ResumedArray file(output, data_file_options(conversion_.io, conversion_.memory_bytes), frame,

@@ -15,9 +15,9 @@ namespace shale {
 /// command goes on with: the journal says how much of it is durable. One thread.
 class ResumedArray {
  public:
-  /// `frame` is of one column. Where the file has a checksum, what is there already is read again:
-  /// `stop_if_asked` is called for each MiB of it. The output, which has a journal, and the frame
-  /// outlive it. Errors: Code::io; those of `stop_if_asked`.
+  /// `frame` is of one column. If the format has a checksum, the bytes already written are read
+  /// again; `stop_if_asked` is called for each MiB of them. The output, which has a journal, and
+  /// the frame outlive it. Errors: Code::io; those of `stop_if_asked`.
   ResumedArray(TemporaryOutput& output, const OutputFile::Options& options,
                const TensorFrame& frame, const std::function<void()>& stop_if_asked);
 

@@ -172,7 +172,7 @@ std::string journal_head(const ConvertRequest& request, const Manifest& wanted,
   Identity identity;
   identity.emplace_back(kOverwrites, request.overwrite ? "yes" : "no");
   identity.emplace_back("version", request.generator);
-  // Those of image work stand beside its rules.
+  // Those of image work are next to its rules.
   identity.emplace_back("codecs", "none");
   for (auto& entry : identity_of(wanted)) identity.push_back(std::move(entry));
   for (const std::string& input : request.inputs) add_stamp(identity, input);

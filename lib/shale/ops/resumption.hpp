@@ -10,7 +10,7 @@
 #include "shale/ops/run_state.hpp"
 #include "shale/shards/work_folder.hpp"
 
-// How a conversion goes on where an earlier run of the same command was stopped.
+// How a conversion continues where an earlier run of the same command was stopped.
 
 namespace shale {
 

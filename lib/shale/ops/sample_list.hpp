@@ -21,7 +21,7 @@ struct ListedSample {
 
 /// The samples of a dataset in order, without their payload: the index is read sequentially, and
 /// keys many at a time. Each index is proved by its hash before its first row, keys by their
-/// crc32c, labels of fixed rows by the hashes of their blocks, where there are such. Memory does
+/// crc32c, labels of fixed rows by the hashes of their blocks, if there are any. Memory does
 /// not grow with the dataset.
 class SampleList {
  public:

@@ -20,7 +20,7 @@ class SampleOutput {
   virtual void begin(const SourceInfo& info, const Manifest& wanted) = 0;
   /// How it is divided.
   [[nodiscard]] virtual ShardSetWriter::Options division() const = 0;
-  /// Writes what stands beside the samples, which are written, and puts all of it in its place;
+  /// Writes the files next to the samples, which are already written, and moves all into place;
   /// verifies it, if that is requested. Errors: Code::damaged; Code::exists; Code::io;
   /// Code::interrupted.
   virtual void publish(ConvertReport& report, const Events& events) = 0;

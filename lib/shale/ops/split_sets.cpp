@@ -84,7 +84,7 @@ void refuse_options(const ConvertRequest& request, bool is_folder) {
                                    : "leave it out");
 }
 
-// What stands in the output that these splits would not replace: a reader would take it for one of
+// Whatever the output holds that these splits would not replace: a reader would take it for one of
 // them.
 void refuse_other_sets(const std::string& output, const std::vector<std::string>& names) {
   const Place place = look_at(output);

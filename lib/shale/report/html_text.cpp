@@ -71,7 +71,7 @@ std::string html_lines(std::string_view text) { return between(text, '\n', html_
 std::string_view front_of_name(std::string_view bytes, std::size_t limit) {
   constexpr std::size_t kMostContinuations = 3;
   std::size_t characters = 0;
-  std::size_t continuations = kMostContinuations;  // none can stand at the front
+  std::size_t continuations = kMostContinuations;  // none can be at the front
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     const bool is_continuation = (static_cast<std::uint8_t>(bytes[at]) & 0xC0U) == 0x80;
     if (is_continuation && continuations < kMostContinuations) {

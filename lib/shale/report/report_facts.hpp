@@ -51,7 +51,7 @@ struct WholeNumber {
 };
 [[nodiscard]] bool operator<(const WholeNumber& a, const WholeNumber& b);
 
-/// A picture that stands in the page.
+/// A picture of the page.
 struct ReportImage {
   std::vector<std::byte> bytes = {};    ///< a whole JPEG or PNG; empty: there is none
   std::string media_type = {};          ///< "image/jpeg", "image/png"
@@ -238,7 +238,7 @@ struct LeftOutFacts {
 struct Snippet {
   std::string title = {};     ///< "shale", "h5py", "six lines, no library"
   std::string language = {};  ///< "python", "sh"
-  std::string code = {};  ///< path and field names stand in it as valid literals; lines end in \n
+  std::string code = {};      ///< contains path and field names as valid literals; lines end in \n
 };
 
 /// One row of an array, as a picture or in words.
@@ -247,7 +247,7 @@ struct ValuePreview {
   std::string key = {};           ///< raw bytes
   ReportImage image = {};         ///< if the shape says so: (H, W), (H, W, 1|3|4), (1|3, H, W)
   std::vector<double> line = {};  ///< of a vector: at most 256 of its values, evenly spaced
-  std::string text = {};          ///< else: the first values in words, or the first words of a text
+  std::string text = {};  ///< else: the first values in words, or the first words of a string
 };
 enum class FieldRole { image, mask, clip, label, number, array, text, bytes };
 /// "image", "mask", "clip", "label", "number", "array", "text", "bytes".

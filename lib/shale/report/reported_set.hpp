@@ -70,7 +70,7 @@ class ReportedSet {
 /// storage that fails, files that were replaced, a stop.
 [[nodiscard]] Finding finding_of_damage(const Error& error);
 
-/// Rows in ascending order, and where they lie; of those that cannot be found out, what was met
+/// Rows in ascending order, and where they are; of those that cannot be found out, what was met
 /// instead.
 struct FoundRows {
   std::vector<LocatedSample> samples;  ///< not of all rows

@@ -11,7 +11,7 @@
 namespace shale {
 namespace {
 
-// What is read together: bytes, and values, each of which takes some 200 bytes more meanwhile.
+// How much is read together: bytes, and values, each of which takes some 200 bytes more.
 constexpr std::uint64_t kReadTogether = std::uint64_t{4} << 20;
 constexpr std::size_t kMostTogether = 4096;
 // Cells of rows that all threads look at: 100 bytes each, with what is counted in them.

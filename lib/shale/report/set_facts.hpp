@@ -5,7 +5,7 @@
 #include "shale/report/reported_set.hpp"
 #include "shale/report/sample_survey.hpp"
 
-// What of a report stands in the manifest and the lists beside it.
+// The parts of a report that come from the manifest and the lists next to it.
 
 namespace shale {
 

@@ -18,7 +18,7 @@ struct ShownSample {
 [[nodiscard]] ShownSample show_sample(const ReportedSet& set, const std::vector<FieldUse>& uses,
                                       std::uint64_t row);
 
-/// A value in words, shortened: "float32 (10,): 0.5, 1, ...", the beginning of a text.
+/// A value in words, shortened: "float32 (10,): 0.5, 1, ...", the beginning of a string.
 [[nodiscard]] std::string value_text(const Field& field, NumberKind kind, Bytes value);
 /// The first characters of a string, as printable() shows them, at most `most` bytes.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t most);

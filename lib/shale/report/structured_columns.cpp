@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMostSides = 64;
 
-// A type as it stands in a list of columns: plain, or a list itself.
+// The type of a column: plain, or itself a list of columns.
 struct ColumnType {
   std::string descr;
   std::uint64_t bytes = 0;

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-// Charts as SVG elements that are as wide as what they stand in: horizontal places are percentages
+// Charts as SVG elements that are as wide as what they are in: horizontal places are percentages
 // and vertical ones pixels, so that text keeps its size on a telephone. Colours are classes of the
 // page's style sheet. All text that comes in is escaped here (html_words: names come in as
 // `printable` has them); the result is well-formed XML and depends on nothing but the arguments.

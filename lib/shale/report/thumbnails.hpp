@@ -30,7 +30,7 @@ struct Thumbnail {
 [[nodiscard]] Thumbnail make_thumbnail(Bytes image, const ImageInfo& info, std::uint32_t side,
                                        bool applies_rotation, SharedBudget& work);
 
-/// A mask as it lies over a thumbnail of its image: a PNG of that size. 0, or black, is
+/// A mask that covers a thumbnail of its image: a PNG of that size. 0, or black, is
 /// transparent; each other value has a color of its own.
 [[nodiscard]] ReportOverlay make_overlay(const std::string& field, Bytes mask, std::uint32_t width,
                                          std::uint32_t height, SharedBudget& work);

@@ -33,7 +33,7 @@ std::string_view kind_of_file(mode_t mode) {
   return "a device";
 }
 
-// Why what stands at an output is never replaced; nullopt: nothing stands there, or a whole page of
+// Why the file at an output path must not be replaced; nullopt: there is none, or a whole page of
 // shale's.
 std::optional<Error> never_replaced(const std::string& path) {
   const std::optional<struct stat> facts = facts_at(path);

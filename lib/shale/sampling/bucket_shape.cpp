@@ -82,7 +82,7 @@ std::uint64_t BucketShape::scratch_bytes() const {
   std::uint64_t buckets = 0;
   for (const std::uint64_t span : spans) buckets += count(rows, span);
   const std::uint64_t idle = 2 * extent_bytes * (buckets + spans.size());
-  // What is being dealt again stands in its old place until it was read.
+  // Rows that are dealt again stay in their old place until they have been read.
   const std::uint64_t twice = spans.size() > 1 ? memory_bytes : 0;
   return rows * entry_bytes() + idle + twice;
 }

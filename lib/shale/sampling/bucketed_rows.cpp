@@ -30,7 +30,7 @@ void report_dealt(const Events& events, const BucketShape& shape, std::uint64_t 
   events.report(rows, shape.spans.size() * shape.rows, rows * shape.row_bytes);
 }
 
-/// The first pass: rows from where they lie to the buckets.
+/// The first pass: moves rows from the source to the buckets.
 class Sweep {
  public:
   Sweep(const LocatedRows& rows, const Draw& draw, const BucketShape& shape, unsigned jobs);

@@ -25,7 +25,7 @@ struct GatherLimits {
   return source_bytes <= memory_bytes / 2;
 }
 
-/// The drawn rows, read where they lie: the rows of a few MiB of the output at a time, in the order
+/// The drawn rows, read in place: the rows of a few MiB of the output at a time, in the order
 /// of the source, with many reads in flight. Rows larger than the memory come in parts; a small
 /// source may be read once instead. `rows`, `draw` and `events` must outlive the result.
 /// Errors: same as RowLoader and Draw::rows_of; Code::limit for big-endian rows whose single

@@ -16,7 +16,7 @@ namespace shale {
 /// How drawn rows are put in order.
 enum class DrawStrategy {
   memory,   ///< the source is read once, into memory
-  gather,   ///< rows are read where they lie
+  gather,   ///< rows are read in place
   buckets,  ///< one sweep over the source, and buckets in a scratch file
 };
 

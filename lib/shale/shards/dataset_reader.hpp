@@ -82,7 +82,7 @@ void prove_file(const InputFile& file, const ManifestFile& expected,
                 const std::function<void(std::uint64_t bytes)>& progress = {});
 /// The block list of a shard, if it has one. Errors: same as prove_file; Code::not_found.
 void prove_block_list(const DatasetPaths& paths, const ManifestShard& shard);
-/// A list that stands beside the shards, such as skipped.csv. Errors: same as prove_file;
+/// A list next to the shards, such as skipped.csv. Errors: same as prove_file;
 /// Code::damaged, too, if it is missing.
 void prove_list(const DatasetPaths& paths, const ManifestFile& list,
                 const std::function<void(std::uint64_t bytes)>& progress = {});

@@ -56,7 +56,7 @@ class IndexColumns {
   [[nodiscard]] std::uint64_t record_position() const { return row_bytes_ - 16; }
   [[nodiscard]] bool has_whole_records() const { return has_whole_records_; }
 
-  /// How the list of elements that stands beside such an index lies in bytes; nullopt: there is
+  /// The byte layout of the element list next to such an index; nullopt: there is
   /// none.
   [[nodiscard]] std::optional<ElementColumns> elements() const {
     return has_elements_ ? std::optional(ElementColumns(has_crc32c_)) : std::nullopt;

@@ -60,7 +60,7 @@ Error damaged_journal(const std::string& path, std::uint64_t line) {
       .hint("pass --overwrite to discard that run and start again");
 }
 
-// The lines of a file, without their ends; what stands behind the last end is not one.
+// The lines of a file, without their ends; what follows the last end is not one.
 class Lines {
  public:
   explicit Lines(const std::string& path) : file_(path) {}
@@ -220,7 +220,7 @@ void Journal::write(std::span<const std::string> lines) {
   if (uninterrupted([&] { return ::fdatasync(descriptor_); }) != 0)
     throw write_error(descriptor_, path_, 0, text.size(), errno);
   if (tail_bytes_ == 0) return;
-  // Should this fail, or be lost: lines that the journal has are no tail of it any more.
+  // This may fail or be lost: lines of the tail that the journal has are skipped when it is read.
   if (::ftruncate(tail_descriptor_, 0) == 0) tail_bytes_ = 0;
 }
 

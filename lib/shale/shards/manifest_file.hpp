@@ -53,7 +53,7 @@ inline constexpr std::uint64_t kManifestMemory = std::uint64_t{1} << 30;
 /// Code::damaged, without a place.
 void check_shard_files(const ManifestShard& shard, const Schema& schema, const ShardLayout& layout);
 
-/// Where the line of a shard stands in its manifest, and its first row over the dataset.
+/// Where the line of a shard is in its manifest, and its first row over the dataset.
 struct ShardLine {
   std::uint64_t first_row = 0, samples = 0, offset = 0, bytes = 0;
 };
@@ -81,7 +81,7 @@ class ShardList {
   ShardList() = default;
   /// `file` is the one that the outline was read from.
   ShardList(std::shared_ptr<const InputFile> file, ManifestOutline outline);
-  /// Of a manifest that stands in no file.
+  /// Of a manifest that is not in a file.
   ShardList(Manifest manifest, std::vector<ManifestShard> shards);
 
   [[nodiscard]] const Manifest& manifest() const { return outline_->manifest; }
@@ -125,7 +125,7 @@ class ShardList {
  private:
   std::shared_ptr<const InputFile> file_;
   std::shared_ptr<const ManifestOutline> outline_;
-  std::shared_ptr<const std::vector<ManifestShard>> shards_;  // null: they stand in the file
+  std::shared_ptr<const std::vector<ManifestShard>> shards_;  // null: they are in the file
 };
 
 /// Errors: same as read_manifest.

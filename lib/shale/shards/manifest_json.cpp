@@ -101,7 +101,7 @@ const std::string& string_at(const Json& object, const char* name) {
   if (!value.is_string()) throw Error(Code::damaged, "member '{}' is not a string", name);
   return value.get_ref<const std::string&>();
 }
-// A text of shale's own, which may go to a terminal: what shale writes has nothing to be escaped.
+// A string of shale's own, which may go to a terminal: nothing that shale writes needs escaping.
 std::string text_at(const Json& object, const char* name) {
   return printable(string_at(object, name));
 }

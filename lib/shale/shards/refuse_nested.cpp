@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A path, all links resolved, and what stands at it and at each folder above it: by device and
+// A path, all links resolved, and what is at it and at each folder above it: by device and
 // inode, since one folder may be mounted in two places.
 struct ResolvedPath {
   std::string text;

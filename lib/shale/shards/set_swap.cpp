@@ -84,7 +84,8 @@ Manifest visit_own_names(const SetPlace& place, const std::string& manifest_path
   return manifest;
 }
 
-// What the manifest that stands in the folder says is shale's. Nothing is held for each shard.
+// The files that belong to shale according to the manifest in the folder. Nothing is held for each
+// shard.
 class StandingSet {
  public:
   // Errors: Code::exists for a manifest of somebody else, or a damaged one.
@@ -105,7 +106,7 @@ class StandingSet {
     }
   }
 
-  // Of a name that stands in the folder. Folders are nobody's file.
+  // For a name in the folder. Folders are nobody's file.
   [[nodiscard]] bool lists(const std::string& name) const {
     if (!manifest_ || is_real_folder(join_path(place_.folder, name))) return false;
     return is_of_shard(name) ? lists_shard_file(*manifest_, name) : others_.contains(name);

@@ -25,10 +25,10 @@ struct SetPlace {
   [[nodiscard]] static SetPlace of_file(const std::string& manifest_path, const std::string& name);
 };
 
-/// The error for what stands under a name that is needed, and is not shale's.
+/// The error for a file that has a needed name and does not belong to shale.
 [[nodiscard]] Error not_ours(const std::string& path);
 
-/// Refuses files that stand under names which the new set will need, and which the manifest that
+/// Refuses files that have names which the new set will need, and which the manifest that
 /// stands there, proved by its self-hash, does not list: they are not shale's. `suffixes`: of the
 /// files of a shard. Errors: Code::exists, naming the file; Code::exists for a manifest that is not
 /// whole, since whose the files beside it are cannot be told; Code::unsupported.
@@ -43,7 +43,7 @@ void refuse_foreign_files(const SetPlace& place, const std::vector<std::string>&
 /// error, or a kill, finish_swap() goes on.
 void put_in_place(const SetPlace& place, const WorkFolder& work);
 
-/// Removes the set that stands at a place: the files that its manifest lists and that shale names,
+/// Removes the set at a place: the files that its manifest lists and that shale names,
 /// then the manifest, and the folder if nothing else is in it. Errors: same as read_manifest;
 /// Code::io.
 void remove_set(const SetPlace& place);
@@ -54,7 +54,7 @@ void remove_set(const SetPlace& place);
 /// The same by path, without the lock: of the dataset that stands, or stood, in a directory.
 [[nodiscard]] bool is_swapping(const std::string& directory);
 
-/// Gives a new file its name, and replaces the index that stands beside the old one by that in the
+/// Gives a new file its name, and replaces the index next to the old one by that in the
 /// work folder, or by nothing. `take_name` renames FILE from work.path(). A reader finds no index
 /// beside a file that is not its own: it is away while the name changes. Errors: same as
 /// put_in_place, and those of `take_name`: all is then as before. After a kill finish_swap() goes

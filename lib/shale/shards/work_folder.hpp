@@ -34,7 +34,7 @@ class WorkFolder {
   /// Code::exists if another process works here, or what stands here is not a work folder of shale;
   /// Code::io.
   explicit WorkFolder(const std::string& directory);
-  /// Of a file that stands in a folder which exists. `wait` is called again and again while another
+  /// For a file in an existing folder. `wait` is called again and again while another
   /// process works there (it may throw); null: that is refused. Errors: same as above.
   [[nodiscard]] static WorkFolder of_file(const std::string& file,
                                           const std::function<void()>& wait = {});

@@ -21,11 +21,10 @@ struct ArchivePath {
 
 /// A folder in a tar archive, as unpacking makes it: of members with one path the last counts,
 /// links lead to other members. Archives in that folder ("x.tar") are folders ("x"). Its headers
-/// are read when the tree is first walked, its files where they lie. Errors: same as ArchiveFile.
-/// A root "x.tar/a" is "a.tar" in the archive, if there is no folder "a".
-/// Walking it: Code::not_found for a folder that is not there; those of list_tar;
-/// Code::bad_content, by name, for links that lead out of the archive or to nothing, and for what
-/// is a file and a folder.
+/// are read when the tree is first walked, its files are read in place. Errors: same as
+/// ArchiveFile. A root "x.tar/a" is "a.tar" in the archive, if there is no folder "a". Walking it:
+/// Code::not_found for a folder that is not there; those of list_tar; Code::bad_content, by name,
+/// for links that lead out of the archive or to nothing, and for what is a file and a folder.
 [[nodiscard]] std::shared_ptr<FileTree> open_archive_tree(const FolderRequest& request,
                                                           const ArchivePath& path);
 

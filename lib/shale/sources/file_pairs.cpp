@@ -94,7 +94,7 @@ std::optional<PairField> pair_field_of(std::string_view suffix) {
   if (is_reserved_name(field.name) || std::ranges::find(kTaken, field.name) != kTaken.end())
     field.name += "_file";
   if (field.suffix == "txt") field.kind = Kind::text;
-  // The suffixes of a set stand in its manifest, with commas.
+  // The suffixes of a set are in its manifest, with commas.
   if (field.suffix.empty() || field.suffix.find(',') != std::string::npos) return std::nullopt;
   try {
     validate_schema({.fields = {{.name = field.name, .kind = field.kind}}});

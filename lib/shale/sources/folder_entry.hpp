@@ -12,7 +12,7 @@ namespace shale {
 
 /// A file of a folder as an entry of its list: sorted bytewise, entries are in ImageFolder's order,
 /// that of their classes, then of their folders, then of their names. `rank`: of the class among
-/// the classes in that order; `folder`: where it lies, relative to the root; no label: it lacks
+/// the classes in that order; `folder`: where it is, relative to the root; no label: it lacks
 /// one.
 [[nodiscard]] std::string folder_entry(std::uint32_t rank, std::string_view folder,
                                        const WalkedFile& file, std::optional<std::int64_t> label);

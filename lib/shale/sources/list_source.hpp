@@ -13,7 +13,7 @@ namespace shale {
 /// The kind of input, as manifests name it.
 inline constexpr std::string_view kFileList = "file list";
 
-/// Keeps stdin, as it was opened, for open_list, if it begins like a text. False: it may be an
+/// Keeps stdin, as it was opened, for open_list, if it begins like text. False: it may be an
 /// archive, and only its beginning was peeked. Errors: same as StdinCopy::keep.
 [[nodiscard]] bool keep_if_list(StdinCopy& copy, InputStream& input);
 

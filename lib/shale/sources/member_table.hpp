@@ -31,7 +31,7 @@ struct Member {
   MemberType type = MemberType::file;
   bool is_inner = false;                ///< of an archive in the archive
   std::uint64_t offset = 0, bytes = 0;  ///< of its data in the archive's file
-  std::string target;                   ///< of a link, as it stands in the archive
+  std::string target;                   ///< of a link, as stored in the archive
 };
 
 /// The members of an archive by path, on disk. Memory: what it is given, however many there are.

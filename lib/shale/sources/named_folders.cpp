@@ -54,7 +54,7 @@ void refuse_odd_name(const NamedFolder& folder) {
         .hint("give the folder another name, as in image=photos mask=masks");
   };
   if (folder.field == "label") refuse("it is that of the labels");
-  // The names of a set stand in its manifest, with commas.
+  // The names of a set are in its manifest, with commas.
   if (folder.field.find(',') != std::string::npos) refuse("it has a comma");
   try {
     validate_schema({.fields = {{.name = folder.field, .kind = Kind::bytes}}});

@@ -408,7 +408,7 @@ RowTable open_row_table(const InputRequest& request, const std::string& scratch_
 
 namespace {
 
-// Rows of one size are drawn: the list of rows stands in a file that goes with the source.
+// Rows of one size are drawn: the list of rows is in a file that goes with the source.
 std::unique_ptr<Source> open_chosen_rows(const InputRequest& request, ChosenRows& chosen,
                                          const std::string& scratch_folder, const Events& events) {
   const std::string& scratch =

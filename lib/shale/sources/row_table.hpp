@@ -16,9 +16,10 @@ namespace shale {
 /// The rows of one field.
 struct RowColumn {
   ScratchNeed scratch;  ///< of locate()
-  /// Where they lie. Called once, by who holds what the table was opened with: what does not lie in
-  /// rows (compressed, in Fortran order) is written into a nameless scratch file, and the files of
-  /// a dataset are proved by their hashes. Errors: same as ArrayRows::locate; Code::damaged.
+  /// Their positions. Called once, by the owner of what the table was opened with: what does not
+  /// lie in rows (compressed, in Fortran order) is written into a nameless scratch file, and the
+  /// files of a dataset are proved by their hashes. Errors: same as ArrayRows::locate;
+  /// Code::damaged.
   std::function<std::unique_ptr<const LocatedRows>(const Events&)> locate;
 };
 

@@ -35,7 +35,7 @@ class TransformedSource final : public Source {
   void list_skipped(const SkippedSink& sink) override { source_->list_skipped(sink); }
 
  private:
-  // What is known of a stream at its end. The workers read the rest of info() meanwhile: it stays.
+  // What a stream tells only at its end. Workers are still reading the rest of info(): it stays.
   void take_totals() {
     const SourceInfo& now = source_->info();
     info_.manifest = now.manifest;

@@ -19,7 +19,7 @@ struct ComparedFrames {
   const InputFile& file;   ///< of the shard
   const FieldPlace& place; /**< of the list */
   const Format& format;
-  std::vector<FieldPlace> elements;  ///< where they lie, if the list alone does not say
+  std::vector<FieldPlace> elements;  ///< where they are, if the list alone does not say
   const std::string& folder;
   const ArchiveFile* archive = nullptr;          ///< that the frames lie in, if they do,
   std::span<const ArchivedFrame> archived = {};  ///< and where

@@ -31,7 +31,7 @@ bool lists_file(const Manifest& manifest, std::string_view name) {
 }
 
 // Of an append that was interrupted before its manifest stood, or that was finished while the set
-// is verified: its files stand beside those of the set.
+// is verified: its files are next to those of the set.
 std::vector<Manifest> manifests_of_appends(const std::string& directory) {
   const std::string work = join_path(directory, kWorkFolder);
   std::vector<Manifest> manifests;

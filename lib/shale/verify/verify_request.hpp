@@ -53,7 +53,7 @@ struct VerifyReport {
   std::uint64_t bad_when_written = 0;
   std::uint64_t undecoded = 0;          ///< images of types that shale has no decoder for
   std::vector<Finding> first_findings;  ///< at most 1000
-  std::vector<std::string> notes;       ///< what could not be vouched for, a sentence each
+  std::vector<std::string> notes;       ///< what could not be verified, a sentence each
   bool proves_payload = true;           ///< false: there were no checksums to prove it by
   /// The container's own checksums of every file of another tool were compared instead.
   bool proves_container = false;

@@ -35,7 +35,7 @@ enum class MsgpackType : std::uint8_t {
 
 inline constexpr std::uint64_t kMaxMsgpackDepth = 32;  ///< arrays and maps inside each other
 
-/// What stands in front of a value: its type, and the bytes or elements that follow. Offsets count
+/// What precedes a value: its type, and the bytes or elements that follow. Offsets count
 /// as those of the view do.
 struct MsgpackHeader {
   MsgpackType type = MsgpackType::nil;

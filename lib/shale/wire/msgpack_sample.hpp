@@ -46,8 +46,8 @@ struct MsgpackSample {
 [[nodiscard]] std::vector<FieldPlace> walk_msgpack_list(const ViewBytes& view,
                                                         const FieldPlace& list);
 
-/// The elements of a list's extent; str is taken for bin, as older writers have it. No bytes are
-/// no elements: the list is absent. The result borrows from `extent`.
+/// The elements of a list's extent; str counts as bin, because older writers use it. An
+/// empty extent has no elements: the list is absent. The result borrows from `extent`.
 /// Errors: Code::damaged if the extent is anything but one array of exactly `count` elements.
 [[nodiscard]] std::vector<Bytes> split_msgpack_list(Bytes extent, std::uint32_t count);
 

@@ -15,7 +15,7 @@
 
 namespace shale {
 
-/// What stands in front of the data of an .npy file.
+/// What precedes the data of an .npy file.
 struct NpyHeader {
   DType dtype;
   std::vector<ByteSwap> swaps = {};  ///< what of an element lies big-endian; none when written
@@ -32,9 +32,9 @@ inline constexpr std::uint64_t kNpyPrefixBytes = 12;
 
 /// The header as NumPy itself writes it for this dtype and shape, byte for byte (version 1.0,
 /// padded to a multiple of 64 with room for axis 0 to grow to 21 digits, so that the number of rows
-/// can be patched). Like NumPy: version 2.0 for texts of more than 65,535 bytes, 3.0 where a
-/// column's name does not fit latin-1. Errors: Code::limit for a text of more than 4 MiB; Code::bug
-/// for swaps. Source: numpy/lib/_format_impl.py 2.x, _write_array_header.
+/// can be patched). Like NumPy: version 2.0 for headers of more than 65,535 bytes, 3.0 where a
+/// column's name does not fit latin-1. Errors: Code::limit for a header of more than 4 MiB;
+/// Code::bug for swaps. Source: numpy/lib/_format_impl.py 2.x, _write_array_header.
 [[nodiscard]] std::vector<std::byte> npy_header_bytes(const NpyHeader& header);
 
 /// Bytes of the header, of which `prefix` holds at least the first kNpyPrefixBytes (or all of a

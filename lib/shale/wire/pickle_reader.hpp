@@ -103,7 +103,7 @@ class Pickle {
     std::uint8_t height = 0;   // of containers below it, and itself
     bool is_fixed = false;     // referred to: nothing may be put into it any more
     std::uint32_t weight = 1;  // values of the tree below it, and itself
-    std::uint32_t name = 0;    // a global or a call: of names_; a text: where it begins in texts_
+    std::uint32_t name = 0;    // a global or a call: of names_; a string: where it begins in texts_
     std::uint64_t offset = 0;  // a run: of its contents
     std::uint64_t number = 0;  // an integer, the bits of a real, the length of a run
     // Elements; keys and values in turn; of a call: its arguments, its state, keys and values.

@@ -22,7 +22,7 @@ class PickleWriter {
   /// In eight bytes, whatever its value.
   void write_wide_integer(std::int64_t value);
   void write_text(std::string_view text);
-  /// What stands in front of so many bytes, which the caller puts behind it.
+  /// What precedes so many bytes, which the caller puts behind it.
   void begin_bytes(std::uint64_t length);
 
   void mark();

@@ -41,7 +41,7 @@ namespace shale {
                                             const ViewBytes& view, std::string_view where);
 
 /// An archive to be written: one tensor, or a dict of them by name. Where everything lies follows
-/// from the columns, and the length of what stands in front of the first tensor not even from
+/// from the columns, and the length of what precedes the first tensor not even from
 /// the number of rows. Data is aligned to 64 bytes. The same columns give the same bytes.
 class PtArchive {
  public:
@@ -49,7 +49,7 @@ class PtArchive {
   /// dtype that PyTorch does not have.
   PtArchive(std::vector<TensorColumn> columns, bool is_dict);
 
-  /// What stands in front of the first tensor's header.
+  /// What precedes the first tensor's header.
   [[nodiscard]] Bytes front() const { return front_; }
   /// Where the header of a tensor begins; it goes up to data_offset.
   [[nodiscard]] std::uint64_t header_offset(std::size_t column) const {

@@ -32,7 +32,7 @@ inline constexpr std::uint64_t kMaxSafetensorsHeader = 32 << 20;
 [[nodiscard]] StoredTensors read_safetensors(std::uint64_t file_bytes, const ViewBytes& view,
                                              std::string_view where);
 
-/// What stands in front of the tensors, which lie in the order of `places` (indexes of columns):
+/// What precedes the tensors, which lie in the order of `places` (indexes of columns):
 /// its length does not depend on the number of rows, and is a multiple of 64. Errors: Code::bug for
 /// a dtype that the format does not have.
 [[nodiscard]] std::vector<std::byte> safetensors_header(std::span<const TensorColumn> columns,

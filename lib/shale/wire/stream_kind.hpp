@@ -14,7 +14,7 @@ enum class StreamKind {
   zstd,   ///< the same
   xz,     ///< known, and not read
   bzip2,  ///< known, and not read
-  other,  ///< a text, such as a list of files; an empty stream is one, too
+  other,  ///< text, such as a list of files; also an empty stream
 };
 
 /// What it takes to tell.

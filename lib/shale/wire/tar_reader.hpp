@@ -44,7 +44,7 @@ inline constexpr std::uint64_t kEndOfTarStream = std::uint64_t{1} << 62;
 /// True for a block that is the header of a member, by its checksum.
 [[nodiscard]] bool is_tar_header(Bytes block);
 
-/// What a tar archive holds: where it lies, unread.
+/// A member of a tar archive: where it is, unread.
 struct TarMember {
   enum class Type { file, folder, hard_link, symbolic_link, special /**< a device or FIFO */ };
   Type type = Type::file;

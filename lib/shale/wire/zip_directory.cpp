@@ -249,7 +249,7 @@ class DirectoryReader {
     }
     in.skip(4);  // version, flags
     const std::uint16_t method = in.read_u16();
-    in.skip(16);  // time, checksum and sizes, which may stand behind the data
+    in.skip(16);  // time, checksum and sizes, which may follow the data
     const std::uint64_t name_bytes = in.read_u16(), extra_bytes = in.read_u16();
     const std::uint64_t head_bytes = kLocalBytes + name_bytes + extra_bytes;
     if (head_bytes > end - begin || member.data_bytes > end - begin - head_bytes) {

@@ -19,8 +19,8 @@
 //                   u32 offset of the local header; name, extra, comment
 //   local header    "PK\3\4", u16 needs, u16 flags, u16 method, u32 time, u32 crc32, u32 u32 sizes (or 0), u16 name,
 //                   u16 extra; name, extra; then the data
-// Numbers of all ones in a directory entry stand in its extra field 1: u64 bytes, u64 compressed bytes, u64 offset,
-// u32 disk, as many as are missing. Those of the end record stand in the zip64 end record.
+// Numbers of all ones in a directory entry are in its extra field 1: u64 bytes, u64 compressed bytes, u64 offset,
+// u32 disk, as many as are missing. Those of the end record are in the zip64 end record.
 // Source: PKWARE APPNOTE.TXT 6.3.10, section 4.
 // clang-format on
 

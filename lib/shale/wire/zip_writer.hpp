@@ -15,7 +15,7 @@ namespace shale {
 struct ZipEntry {
   std::string name;
   bool is_deflated = false;
-  bool is_wide = false;       ///< its sizes stand in a zip64 field
+  bool is_wide = false;       ///< its sizes are in a zip64 field
   std::uint64_t offset = 0;   ///< of its local header
   std::uint64_t bytes = 0;    ///< of the file
   std::uint64_t stored = 0;   ///< of it in the archive
@@ -29,7 +29,7 @@ inline constexpr std::uint64_t kMostNarrowZipBytes = 0xf000'0000;
 /// A directory that begins there, or later, ends in a zip64 record, which has so many bytes.
 inline constexpr std::uint64_t kFarZipOffset = 0xffff'ffff, kZip64EndBytes = 76;
 
-/// What stands in front of the data of a member. Its length depends on name, is_wide and padding
+/// What precedes the data of a member. Its length depends on name, is_wide and padding
 /// alone.
 [[nodiscard]] std::vector<std::byte> zip_local_header(const ZipEntry& entry);
 /// Its entry in the central directory.
