@@ -46,7 +46,7 @@ class InflatedBytes {
   void read(std::uint64_t offset, std::span<std::byte> into, const Events& events) {
     while (at_ + window_.size() < offset + into.size()) {
       events.stop_if_asked();
-      // What of the last window belongs to an element that goes on behind it is kept.
+      // What of the last window belongs to an element that continues after it is kept.
       const std::uint64_t passed = std::min<std::uint64_t>(window_.size(), offset - at_);
       window_.erase(window_.begin(), window_.begin() + static_cast<std::ptrdiff_t>(passed));
       at_ += passed;
