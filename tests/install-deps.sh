@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what shale needs and this machine (Debian 12 or its like) lacks, by apt-get. Nothing missing: no apt call.
-#   tests/install-deps.sh               to build shale and run its tests
+#   tests/install-deps.sh --program     to build the program, and no more
+#   tests/install-deps.sh               ... and its Python package, and to run the tests
 #   tests/install-deps.sh --ci          ... and what .ci/run needs: second compiler, linters, a SLURM
 #   tests/install-deps.sh --peers [DIR] ... and a browser, and a Python environment with the peers of tests/interop (default build/peers)
 set -euo pipefail
@@ -8,13 +9,13 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname "$here")
 
-build_packages=(
+program_packages=(
   g++ cmake ninja-build pkg-config
   libboost-program-options-dev libfmt-dev libisal-dev libgif-dev libjpeg62-turbo-dev libpng-dev libtiff-dev libturbojpeg0-dev libwebp-dev
   libhdf5-dev liblmdb-dev libmsgpack-cxx-dev
-  liburing-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev libzstd-dev doctest-dev
-  python3 python3-dev python3-venv strace bindfs zstd
+  liburing-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev libzstd-dev python3
 )
+test_packages=(doctest-dev python3-dev python3-venv strace bindfs zstd)
 peer_packages=(chromium)  # shows the page of 'shale report' to tests/interop
 ci_packages=(clang clang-format clang-tidy libclang-rt-14-dev libfuse2 shellcheck mandoc strace slurm-wlm munge openmpi-bin zsh fish)
 
@@ -24,13 +25,14 @@ fail() {
 }
 
 usage() {
-  sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
 }
 
-wanted=("${build_packages[@]}")
+wanted=("${program_packages[@]}" "${test_packages[@]}")
 peers=
 while (($#)); do
   case $1 in
+    --program) wanted=("${program_packages[@]}") ;;
     --ci) wanted+=("${ci_packages[@]}") ;;
     --peers)
       peers=$root/build/peers
@@ -44,7 +46,7 @@ while (($#)); do
       usage
       exit 0
       ;;
-    *) fail "unknown option '$1'" "the options are --ci and --peers [DIR]" ;;
+    *) fail "unknown option '$1'" "the options are --program, --ci and --peers [DIR]" ;;
   esac
   shift
 done

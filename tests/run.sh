@@ -30,31 +30,49 @@ done
 peers=${SHALE_PEERS:-$root/build/peers}
 at_once=$((2 * $(nproc)))  # tests wait for disks and processes as long as they compute
 
+# From where the walks over every bit begin, of which a run takes one in so many: SHALE_TEST_SEED=N repeats them.
+export SHALE_TEST_SEED=${SHALE_TEST_SEED:-$RANDOM}
+printf 'SHALE_TEST_SEED=%s\n' "$SHALE_TEST_SEED"
+
+times=()
+took() { # TITLE BEGIN
+  times+=("$(printf '%6d s  %s' "$((SECONDS - $2))" "$1")")
+}
+
+begin=$SECONDS
 tests/install-deps.sh
 if [[ $interop == yes ]]; then
   tests/install-deps.sh --peers "$peers"
 fi
+took "install what is missing" "$begin"
 python=()
 if [[ $interop == yes ]]; then
   python=(-DSHALE_PYTHON=ON "-DPython_EXECUTABLE=$peers/bin/python")
 fi
 # The tree may be one that a wheel was built in.
+begin=$SECONDS
 cmake --preset "$preset" -DSHALE_WERROR=ON -DSHALE_TESTS=ON -DSHALE_PORTABLE=OFF "${python[@]}"
 cmake --build --preset "$preset" --parallel "$(nproc)"
+took "build" "$begin"
 
 # Both suites run even if the first one fails, so that one run shows everything; their closing lines are printed last.
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 failed=0
+begin=$SECONDS
 ctest --test-dir "build/$preset" --output-on-failure --no-tests=error --parallel "$at_once" |
   tee "$logs/ctest" || failed=1
+took "ctest" "$begin"
 if [[ $interop == yes ]]; then
+  begin=$SECONDS
   # SLURM's jobs first: they take longest.
-  SHALE=$root/build/$preset/shale PYTHONPATH=$root/build/$preset/python "$peers/bin/python" -m pytest -q -rs -p no:cacheprovider \
+  SHALE=$root/build/$preset/shale PYTHONPATH=$root/build/$preset/python "$peers/bin/python" -m pytest -q -rs -p no:cacheprovider --durations=25 \
     -n "$at_once" --dist loadfile --no-loadscope-reorder tests/slurm tests/interop |
     tee "$logs/pytest" || failed=1
+  took "pytest" "$begin"
 fi
 printf '\n'
+printf '%s\n' "${times[@]}"
 sed -n '/tests passed/p' "$logs/ctest"
 if [[ $interop == yes ]]; then
   tail -n 1 "$logs/pytest"

@@ -1,11 +1,10 @@
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <string_view>
 
 #include "shale/base/path_text.hpp"
 
 #include "tests/contract/contract_tools.hpp"
+#include "tests/support/sampled_walk.hpp"
 
 namespace shale {
 namespace {
@@ -58,21 +57,15 @@ std::size_t stride_of(std::size_t file_bytes, std::size_t stride) {
   return file_bytes <= kTinyBytes ? 1 : stride;
 }
 
-// The step on an ordinary day, when each byte has a bit or more flipped; FLIPPED_BITS=all, as in
-// tests/soak.sh, leaves none out.
-std::size_t everyday(std::size_t step) {
-  const char* bits = std::getenv("FLIPPED_BITS");
-  return bits != nullptr && std::string_view(bits) == "all" ? 1 : step;
-}
-
 // Flips bits of a file one after the other; returns those that verify did not find, or blamed on
 // other files only.
 std::vector<std::size_t> unseen_flips(const Patient& patient, const std::string& name,
-                                      std::size_t stride) {
+                                      std::size_t one_in) {
   const std::string sound = read_text(patient.path(name));
   std::vector<std::size_t> unseen;
-  stride = std::max(stride, stride_of(sound.size(), 9));
-  for (std::size_t bit = 0; bit < sound.size() * 8; bit += stride) {
+  const SampledWalk walk(one_in);
+  const std::size_t step = std::max(walk.step, stride_of(sound.size(), 9));
+  for (std::size_t bit = walk.first; bit < sound.size() * 8; bit += step) {
     const std::size_t byte = bit / 8;
     put_byte(patient.path(name), byte, static_cast<char>(sound[byte] ^ (1 << (bit % 8))));
     if (!names_file(verified(patient.directory()), name)) unseen.push_back(bit);
@@ -97,7 +90,7 @@ TEST_CASE("damage: flipped bits of a shard's files are found, by the file's name
     const Patient patient(format, schema);
     for (const ManifestFile& file : patient.shards()[0].files) {
       CAPTURE(file.name);
-      CHECK(unseen_flips(patient, file.name, everyday(3)) == std::vector<std::size_t>());
+      CHECK(unseen_flips(patient, file.name, 23) == std::vector<std::size_t>());
     }
   });
 }
@@ -114,7 +107,7 @@ TEST_CASE(
         continue;
       if (name.starts_with(patient.shards()[1].name)) continue;
       CAPTURE(name);
-      CHECK(unseen_flips(patient, name, everyday(7)) == std::vector<std::size_t>());
+      CHECK(unseen_flips(patient, name, 23) == std::vector<std::size_t>());
     }
   });
 }
@@ -126,8 +119,9 @@ TEST_CASE("damage: every file of the set, cut, is found by its name, by --quick 
     for (const std::string& name : patient.files()) {
       CAPTURE(name);
       const std::string sound = read_text(patient.path(name));
-      const std::size_t step = stride_of(sound.size(), 5) * everyday(2);
-      for (std::size_t cut = 1; cut <= sound.size(); cut += step) {
+      const SampledWalk walk(12);
+      const std::size_t step = stride_of(sound.size(), 5) * walk.step;
+      for (std::size_t cut = 1 + walk.first; cut <= sound.size(); cut += step) {
         const std::size_t length = sound.size() - cut;
         fs::resize_file(patient.path(name), length);
         if (!names_file(verified(patient.directory(), VerifyDepth::quick), name))
