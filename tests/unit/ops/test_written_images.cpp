@@ -23,7 +23,7 @@ std::string key_of_number(std::uint64_t number) {
 TEST_CASE("written images: any row is found again, those between two that are asked for or not") {
   TempDir dir;
   constexpr std::uint64_t kFirst = 1000, kRows = 20'000;  // more than the buffers hold
-  for (const std::uint64_t step : {1, 7, 4999}) {
+  for (const std::uint64_t step : {1U, 7U, 4999U}) {
     CAPTURE(step);
     WrittenImages written(dir.path(), 0, kFirst);
     for (std::uint64_t row = kFirst; row < kFirst + kRows; ++row) {
