@@ -9,6 +9,7 @@ import harness
 from harness import HERE, MIB, ROOT, say
 
 PHOTO_COUNT = 20_000
+REPEATED_COUNT, REPEATED_CONTENTS = 6000, 100
 
 
 def add_photos(options):
@@ -57,6 +58,18 @@ def multiply_photos(sample, out):
             folder.mkdir(parents=True, exist_ok=True)
             name = f"{photo.stem}_{copy:03}.JPEG"
             (folder / name).write_bytes(photo.read_bytes() + name.encode())
+
+
+def repeat_photos(sample, out):
+    """Real copies of 100 photos, byte for byte, in the class of the photo and in two more."""
+    photos = sorted(p for p in sample.rglob("*") if p.suffix.lower() in (".jpg", ".jpeg"))[:REPEATED_CONTENTS]
+    if len(photos) < REPEATED_CONTENTS:
+        raise SystemExit(f"bench: {sample} holds fewer than {REPEATED_CONTENTS} JPEGs\nhint: name a folder of photos with --photos")
+    for copy in range(REPEATED_COUNT // REPEATED_CONTENTS):
+        for photo in photos:
+            folder = out / f"{photo.parent.name}_{copy // 20}"
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(photo, folder / f"{photo.stem}_{copy:03}.JPEG")
 
 
 def write_blob(photos, out):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Packing, verifying and memory of shale beside its peers and the machine's limits: one command, Markdown tables.
 
-python3 bench/pack.py [--only record|lmdb|hdf5|verify|memory] [--rounds 5] [--cache warm|cold] [--beside PROGRAM] [--json FILE] ...
+python3 bench/pack.py [--only record|repeated|lmdb|hdf5|verify|memory] [--rounds 5] [--cache warm|cold] [--beside PROGRAM] [--json FILE] ...
 As root (it drops caches), on a machine that does nothing else. bench/README.md explains the protocol.
 """
 
@@ -35,7 +35,7 @@ def parse_arguments():
     options.add_argument("--only", choices=list(BENCHES))
     options.add_argument("--cache", choices=["warm", "cold"], help="only one of the two")
     options.add_argument("--without-shale", action="store_true", help="measure the peers' packing alone")
-    options.add_argument("--beside", type=pathlib.Path, help="another build of shale, measured in turn with this one (record, lmdb, hdf5, verify)")
+    options.add_argument("--beside", type=pathlib.Path, help="another build of shale, measured in turn with this one (all but memory)")
     return options.parse_args()
 
 
@@ -108,6 +108,24 @@ def bench_packing(to):
     return bench
 
 
+def bench_repeated(arguments, _):
+    """Photos that are there many times, so that nearly all of them are duplicates of another."""
+    work = arguments.work
+    photos = inputs.made_once(work / "repeated", lambda path: inputs.repeat_photos(arguments.photos, path))
+    steps = [
+        Step("shale", convert(arguments, photos, work / "out", "record"), [photos], work / "out"),
+        Step("GNU tar cf", ["tar", "cf", work / "out.tar", "-C", photos, "."], [photos], work / "out.tar"),
+    ]
+    if arguments.beside:
+        command = [arguments.beside, *convert(arguments, photos, work / "beside", "record")[1:]]
+        steps.insert(1, Step(f"{arguments.beside}", command, [photos], work / "beside"))
+    payload = harness.size_of([photos])
+    for cache in caches(arguments):
+        runs = harness.alternate(steps, arguments.rounds, work, cache)
+        title = f"{inputs.REPEATED_COUNT:,} photos that are {inputs.REPEATED_CONTENTS}, {payload / 1e6:.0f} MB, {cache}"
+        yield title, runs, harness.table(runs, steps[0].name, payload, title)
+
+
 def bench_verify(arguments, photos):
     out = arguments.work / "dataset"
     harness.remove(out)
@@ -149,7 +167,8 @@ def bench_memory(arguments, photos):
     yield "memory", runs, harness.markdown(header, rows)
 
 
-BENCHES = {to: bench_packing(to) for to in ("record", "lmdb", "hdf5")} | {"verify": bench_verify, "memory": bench_memory}
+BENCHES = {to: bench_packing(to) for to in ("record", "lmdb", "hdf5")}
+BENCHES |= {"repeated": bench_repeated, "verify": bench_verify, "memory": bench_memory}
 
 
 def main():
@@ -158,10 +177,10 @@ def main():
     arguments.work.mkdir(parents=True, exist_ok=True)
     wanted = [arguments.only] if arguments.only else list(BENCHES)
     if arguments.without_shale:
-        wanted = [name for name in wanted if name not in ("verify", "memory")]
+        wanted = [name for name in wanted if name not in ("repeated", "verify", "memory")]
     else:
         harness.needs_shale(arguments)
-    photos = inputs.photos_of(arguments)
+    photos = inputs.photos_of(arguments) if wanted != ["repeated"] else None
     harness.report(arguments, (result for name in wanted for result in BENCHES[name](arguments, photos)))
 
 

@@ -2,11 +2,18 @@
 
 import collections
 import csv
+import errno
+import os
+import pathlib
+import shutil
+import signal
 import unittest
 
-from fault_case import IN_MEMORY, FaultCase
+from fault_case import IN_MEMORY, MIB, FaultCase
 from manifests import sealed
-from shale_tool import make_photos, manifest_of, png, read_index, run, samples_of, write
+from shale_tool import IS_SANITIZED, RGB_JPEG, make_photos, manifest_of, png, read_index, run, samples_of, start, write
+from steps import Steps
+from storage_faults import FaultyStorage, struck
 
 HEADER = ["key", "label", "first", "first_label"]
 
@@ -82,10 +89,24 @@ class Duplicates(FaultCase):
             other[-16 + at] ^= bits
         write(folder / "a/one.png", bytes(image))
         write(folder / "a/two.png", bytes(other))
+        write(folder / "a/two-again.png", bytes(other))
         out = self.convert("twin", source=folder)
         index = read_index(out / "shard-000000.index.npy")
-        self.assertEqual(index[0]["image.crc32c"], index[1]["image.crc32c"], "the test's own arithmetic")
-        self.check_list(out, [])
+        self.assertEqual(len({row["image.crc32c"] for row in index}), 1, "the test's own arithmetic")
+        again = [["a/two.png", "a", "a/two-again.png", "a"]]
+        self.check_list(out, again)
+        self.check_list(self.convert("other-order", "--fields", "label,image", source=out), again)
+        for number in range(2):
+            self.ok("convert", folder, self.folder / "parts", "--to", "record", "--part", f"{number}/2")
+        self.ok("merge", self.folder / "parts", self.folder / "merged")
+        self.check_list(self.folder / "merged", again)
+        for name, last in (("one", image), ("two", other), ("two-again", other)):
+            write(self.folder / "videos/a" / name / "0.png", png(9, 9))
+            write(self.folder / "videos/a" / name / "1.png", bytes(last))
+        videos = self.convert("videos-set", "--group", "frames", source=self.folder / "videos")
+        index = read_index(videos / "shard-000000.index.npy")
+        self.assertEqual(len({row["frames.crc32c"] for row in index}), 1, "the test's own arithmetic")
+        self.check_list(videos, [["a/two-again", "a", "a/two", "a"]])
 
     @staticmethod
     def invisible_change():
@@ -169,6 +190,160 @@ class Duplicates(FaultCase):
         rows = rows_of(out)
         self.assertEqual(len(rows), 499)
         self.assertEqual(collections.Counter(row[2] for row in rows), {"class-0/0000.png": 499})
+
+
+def reads_of(*words):
+    """(bytes, calls) of all that a run reads without a ring, from the disk or from the page cache."""
+    process = start(*words)
+    process.stdout.read(), process.stderr.read()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    facts = dict(line.split(": ") for line in pathlib.Path(f"/proc/{process.pid}/io").read_text().splitlines())
+    process.wait()
+    process.stdout.close()
+    process.stderr.close()
+    return int(facts["rchar"]), int(facts["syscr"])
+
+
+class DuplicatesWithoutReading(FaultCase):
+    """What a run has written it does not read again to list duplicates; what it cannot remember it reads."""
+
+    base = IN_MEMORY
+    FILES, CONTENTS, SIDE = 240, 8, 80
+    BYTES = 6_000  # of a file, at least
+
+    def make_folder(self, name, contents, frames=False):
+        """As many files with so many contents, about as large in all such folders."""
+        noise = [png(self.SIDE, self.SIDE, seed=number) for number in range(contents)]
+        for number in range(self.FILES):
+            path = f"class-{number % 7 % 3}/{number:04}"
+            write(self.folder / name / (f"{path}/0.png" if frames else f"{path}.png"), noise[number % contents])
+        return self.folder / name
+
+    def commands(self):
+        """Pairs of commands, without their output: one has nothing but duplicates, the other none."""
+        several, each = self.make_folder("several", self.CONTENTS), self.make_folder("each", self.FILES)
+        for container in ("record", "lmdb", "hdf5"):
+            yield [["convert", folder, "--to", container] for folder in (several, each)]
+        yield [["convert", folder, "--to", "record", "--shard-samples", 20, "--shuffle"] for folder in (several, each)]
+        for work in (["--resize", "shorter=70"], ["--resize", "longer=900", "--only-larger"]):
+            yield [["convert", folder, "--to", "record", *work] for folder in (several, each)]
+        for folder in (several, each):
+            self.convert(folder, self.folder / f"{folder.name}-set")
+        yield [["convert", f"{folder}-set", "--to", "hdf5", "--fields", "label,image"] for folder in (several, each)]
+        yield [
+            ["convert", self.make_folder(f"{name}-frames", contents, frames=True), "--to", "record", "--group", "frames"]
+            for name, contents in (("several", self.CONTENTS), ("each", self.FILES))
+        ]
+
+    def more_reads(self, several, each):
+        """By how many bytes and calls the first command reads more; each gets an output of its own."""
+        found = []
+        for number, words in enumerate((several, each)):
+            out = self.folder / f"out-{number}"
+            shutil.rmtree(out, ignore_errors=True)
+            found.append(reads_of(*words[:2], out, *words[2:]))
+            rows = rows_of(out) if out.exists() else []
+            self.assertEqual(len(rows), (self.FILES - self.CONTENTS, 0)[number], words)
+        return found[0][0] - found[1][0], found[0][1] - found[1][1]
+
+    @unittest.skipIf(IS_SANITIZED, "what is read then is not what the tool reads")
+    def test_neither_values_nor_keys_are_read_again(self):
+        for several, each in self.commands():
+            with self.subTest([str(word) for word in several]):
+                more_bytes, more_calls = self.more_reads(several, each)
+                self.assertLess(more_bytes, self.FILES * self.BYTES / 20)
+                self.assertLess(more_calls, 20)
+
+    @unittest.skipIf(IS_SANITIZED, "what is read then is not what the tool reads")
+    def test_the_measure_sees_what_a_merge_reads(self):
+        """Its parts were written by others."""
+        for name, contents in (("several", self.CONTENTS), ("each", self.FILES)):
+            folder = self.make_folder(name, contents)
+            for number in range(2):
+                self.ok("convert", folder, self.folder / f"{name}-parts", "--to", "record", "--part", f"{number}/2")
+        more_bytes, more_calls = self.more_reads(["merge", self.folder / "several-parts"], ["merge", self.folder / "each-parts"])
+        self.assertGreater(more_bytes, self.FILES * self.BYTES)
+        self.assertGreater(more_calls, 2 * self.FILES - 20)
+
+    def test_a_continued_run_lists_what_one_without_a_stop_lists(self):
+        """Rows of the run before, of which nothing is remembered, beside those that are."""
+        steps = Steps(self, self.folder, self.out)
+        for words in [several for several, _ in self.commands() if "record" in several]:
+            words = [*words[:2], self.out, *words[2:]]
+            if "--shard-samples" not in words:
+                words += ["--shard-samples", 20]
+            reference = self.folder / "reference"
+            self.ok(*words[:2], reference, *words[3:])
+            keys = {row[0]: number for number, row in enumerate(rows_of(reference))}
+            self.assertEqual(len(keys), self.FILES - self.CONTENTS)
+            calls = steps.recorded(words)[1]
+            for shard in (1, 5, 11):
+                with self.subTest(words=[str(word) for word in words], shard=shard):
+                    shutil.rmtree(self.out)
+                    kill = next(step.number for step in calls if step.name == "create" and step.path.endswith(f"shard-{shard:06}.tfrecord"))
+                    self.assertEqual(steps.killed(words, kill), -signal.SIGKILL)
+                    self.assertIn(f"continuing: {shard} shard", self.ok(*words).err)
+                    self.check_same(self.out, reference)
+            shutil.rmtree(self.out, ignore_errors=True)
+            shutil.rmtree(reference)
+
+    def test_a_continued_append_lists_what_one_without_a_stop_lists(self):
+        several, again = self.make_folder("several", self.CONTENTS), self.folder / "again/new"
+        shutil.copytree(several, again)
+        write(again / "class-0/z0.png", RGB_JPEG + b"new")
+        write(again / "class-1/z1.png", RGB_JPEG + b"new")
+        reference, steps = self.folder / "reference", Steps(self, self.folder, self.out)
+        for out in (reference, self.out):
+            self.convert(several, out, "--shard-samples", 20)
+        for path in sorted(again.rglob("*.png")):
+            path.rename(path.with_name("z" + path.name))
+        self.ok("convert", again, reference, "--append")
+        self.assertEqual(len(rows_of(reference, "duplicates-000001.csv")), self.FILES + 1)
+        shutil.copytree(self.out, self.folder / "before")
+        words = ["convert", again, self.out, "--append"]
+        calls = steps.recorded(words)[1]
+        for shard in (13, 20):
+            shutil.rmtree(self.out)
+            shutil.copytree(self.folder / "before", self.out)
+            kill = next(step.number for step in calls if step.name == "create" and step.path.endswith(f"shard-{shard:06}.tfrecord"))
+            self.assertEqual(steps.killed(words, kill), -signal.SIGKILL)
+            self.assertIn("continuing: ", self.ok(*words).err)
+            self.check_same(self.out, reference)
+
+    def make_many(self, count=1500):
+        """More than the notes keep in memory, by their names."""
+        contents = [RGB_JPEG + bytes([number]) for number in range(9)]
+        for number in range(count):
+            write(self.folder / f"many/class-{number % 4}/{'long' * 55}-{number:05}.jpg", contents[number % 9])
+        return self.folder / "many"
+
+    def test_storage_that_keeps_no_notes_costs_the_notes_alone(self):
+        many = self.make_many()
+        storage = FaultyStorage(self.folder.path)
+        reference = self.folder / "reference"
+        self.convert(many, reference)
+        self.assertEqual(len(rows_of(reference)), 1491)
+        for calls, error in (("write", errno.ENOSPC), ("write", errno.EIO), ("read", errno.EIO)):
+            with self.subTest(calls=calls, error=errno.errorcode[error]):
+                faults = storage.environment(calls, error, "/.shale/new/#", times=0)  # nameless files have such names
+                self.convert(many, self.out, environment=faults)
+                self.assertTrue(struck(storage.log), "no call was struck")
+                self.check_same(self.out, reference)
+                shutil.rmtree(self.out)
+
+    def test_notes_leave_the_disk_to_the_shards(self):
+        many = self.make_many(6000)
+        reference = self.folder / "reference"
+        self.convert(many, reference)
+        size = sum(path.stat().st_blocks * 512 for path in reference.iterdir())
+        with self.small_disk(size + 2 * MIB) as disk:  # the notes would take 1.6 MiB
+            self.convert(many, disk / "out")
+            self.check_same(disk / "out", reference)
+
+    def test_memory_does_not_grow_with_them(self):
+        many = self.make_many(6000)
+        self.within(16, "convert", many, self.out, "--to", "record")
+        self.assertEqual(len(rows_of(self.out)), 5991)
 
 
 if __name__ == "__main__":

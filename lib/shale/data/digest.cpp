@@ -43,6 +43,11 @@ void add_any(Hasher128& hasher, const AnyBytes& run) {
   add_bytes(hasher, run);
 }
 
+void add_name(Hasher128& hasher, const Field& field) {
+  add_run(hasher, as_bytes(field.name));
+  hasher.update(bytes_of(field.kind));
+}
+
 void add_tensor(Hasher128& hasher, const Field& field, const AnyBytes& elements) {
   const Bytes dtype = as_bytes(field.dtype.descr());
   const std::uint64_t dimensions = field.shape.size();
@@ -79,6 +84,29 @@ void add_value(Hasher128& hasher, const Field& field, const Value& value) {
       add_list(hasher, value);
       break;
   }
+}
+
+// The head is taken if it is wanted.
+SampleDigest digest_with_head(const Sample& sample, const Schema& schema, Hash128* head) {
+  // Kept by the thread: this runs on every sample, and a new state would be an allocation each.
+  thread_local Hasher128 hasher;
+  hasher.reset();
+  for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+    const Field& field = schema.fields[i];
+    if (!std::holds_alternative<std::monostate>(sample.values.at(i))) {
+      add_name(hasher, field);
+      add_value(hasher, field, sample.values.at(i));
+    }
+    if (i == 0 && head != nullptr) *head = hasher.digest();
+  }
+  SampleDigest digest;
+  digest.content = hasher.digest();
+
+  hasher.reset();
+  add_run(hasher, as_bytes(sample.key));
+  hasher.update(digest.content.bytes());
+  digest.keyed = hasher.digest();
+  return digest;
 }
 
 // One field of a canonical sample whose values have one size.
@@ -181,24 +209,20 @@ DatasetDigest digest_of_rows(std::span<const Bytes> columns, std::uint64_t rows,
 }
 
 SampleDigest digest_of(const Sample& sample, const Schema& schema) {
-  // Kept by the thread: this runs on every sample, and a new state would be an allocation each.
-  thread_local Hasher128 hasher;
-  hasher.reset();
-  for (std::size_t i = 0; i < schema.fields.size(); ++i) {
-    const Field& field = schema.fields[i];
-    if (std::holds_alternative<std::monostate>(sample.values.at(i))) continue;
-    add_run(hasher, as_bytes(field.name));
-    hasher.update(bytes_of(field.kind));
-    add_value(hasher, field, sample.values.at(i));
-  }
-  SampleDigest digest;
-  digest.content = hasher.digest();
+  return digest_with_head(sample, schema, nullptr);
+}
 
-  hasher.reset();
-  add_run(hasher, as_bytes(sample.key));
-  hasher.update(digest.content.bytes());
-  digest.keyed = hasher.digest();
-  return digest;
+HeadedDigest headed_digest_of(const Sample& sample, const Schema& schema) {
+  HeadedDigest headed;
+  headed.digest = digest_with_head(sample, schema, &headed.head);
+  return headed;
+}
+
+Hasher128 begin_head(const Field& first, std::uint64_t bytes) {
+  Hasher128 hasher;
+  add_name(hasher, first);
+  add_number(hasher, bytes);
+  return hasher;
 }
 
 void DatasetDigest::add(const SampleDigest& sample) {

@@ -24,6 +24,18 @@ struct SampleDigest {
 /// keyed = xxh3-128(u64 key length, key, the 16 canonical bytes of content).
 [[nodiscard]] SampleDigest digest_of(const Sample& sample, const Schema& schema);
 
+/// The digest of a sample, and the hash of its canonical form up to the end of the first field.
+struct HeadedDigest {
+  SampleDigest digest;
+  Hash128 head;
+};
+/// digest_of, with the head, which is taken on the way: two samples of a schema have the same head
+/// only if they have the same value of the first field.
+[[nodiscard]] HeadedDigest headed_digest_of(const Sample& sample, const Schema& schema);
+/// Takes the head of a sample from the bytes of its first field alone, which is of kind bytes: they
+/// are to be added, so many.
+[[nodiscard]] Hasher128 begin_head(const Field& first, std::uint64_t bytes);
+
 /// Digests of a run of samples. They survive any conversion, and join: runs A and B give the
 /// digests of A followed by B.
 ///   content = sum of h              mod 2^128   (any order)

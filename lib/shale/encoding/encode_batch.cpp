@@ -8,6 +8,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/encoding/batch_feed.hpp"
+#include "shale/encoding/image_hash.hpp"
 #include "shale/encoding/unread_sample.hpp"
 #include "shale/format/list_elements.hpp"
 
@@ -171,6 +172,18 @@ ImageChanges all_kept(const Sample& sample, const Transform& transform) {
   return changes;
 }
 
+struct TakenDigest {
+  SampleDigest digest;
+  std::optional<Hash128> head;  // where it is the hash that is wanted of an image
+};
+
+TakenDigest take_digest(const Sample& sample, const Schema& schema, const Encoding& encoding) {
+  if (!encoding.hashed_field || !is_hashed_as_head(schema, *encoding.hashed_field))
+    return {.digest = digest_of(sample, schema), .head = {}};
+  const HeadedDigest headed = headed_digest_of(sample, schema);
+  return {.digest = headed.digest, .head = headed.head};
+}
+
 // Nullopt if there is no room for the results of image work.
 std::optional<EncodedSample> encode_sample(const Sample& sample, std::uint64_t number,
                                            const SourceInfo& source, const Encoding& encoding,
@@ -204,7 +217,7 @@ std::optional<EncodedSample> encode_sample(const Sample& sample, std::uint64_t n
     return encoded;
   }
   check_sample(sample, as_read);
-  SampleDigest digest = digest_of(sample, as_read);
+  TakenDigest taken = take_digest(sample, as_read, encoding);
   const Sample* written = &sample;
   std::optional<TransformedSample> made;
   if (source.transform && !encoded.fault.empty()) {
@@ -215,20 +228,24 @@ std::optional<EncodedSample> encode_sample(const Sample& sample, std::uint64_t n
     encoded.fault = made->fault;
     encoded.changes = made->fault.empty() ? made->changes : all_kept(sample, *source.transform);
     if (is_left_out(encoded, number, source, encoding.on_error)) {
-      if (source.digest) encoded.read.add(digest);
+      if (source.digest) encoded.read.add(taken.digest);
       return encoded;
     }
     written = &made->sample;
   }
-  encoded.read.add(digest);
+  encoded.read.add(taken.digest);
   if (made) {
     check_sample(*written, source.schema);
-    digest = digest_of(*written, source.schema);
+    taken = take_digest(*written, source.schema, encoding);
   }
   Record record = encoding.format.encode(*written, source.schema, encoding.options);
   locate_elements(record, source.schema, encoding.format, encoding.layout);
-  if (!encoding.layout.has_keys) digest.keyed = {};
-  record.digest.add(digest);
+  if (const auto field = encoding.hashed_field)
+    encoded.image_hash = is_hashed_as_head(source.schema, *field)
+                             ? taken.head
+                             : image_hash_of(record, encoding.layout, *field);
+  if (!encoding.layout.has_keys) taken.digest.keyed = {};
+  record.digest.add(taken.digest);
   record.payload_bytes = payload_of(*written);
   encoded.record = std::move(record);
   return encoded;

@@ -23,6 +23,8 @@ struct Encoding {
   const OptionSet& options;
   ShardLayout layout;
   OnError on_error = OnError::skip;
+  /// The field whose values are hashed on the way (EncodedSample::image_hash), if any.
+  std::optional<std::size_t> hashed_field = {};
 };
 
 /// One sample, or a run of fixed rows as one record, on its way from worker to commit.
@@ -38,6 +40,9 @@ struct EncodedSample {
   std::optional<StreamPoint> behind;  ///< of a sample of a stream: PendingSample has it
   /// As it was read, before any image work: whether it is left out or not, and with its key.
   DatasetDigest read;
+  /// Of the value of Encoding::hashed_field as it is written (image_hash.hpp); absent where not all
+  /// of its bytes were in memory.
+  std::optional<Hash128> image_hash = {};
   ImageChanges changes = {};  ///< where source.transform is given
 };
 

@@ -392,8 +392,8 @@ std::optional<RunState> begin_append(Appending& appending, const Events& events)
 
 // Those of the samples that were added; of all where nobody has looked for those before.
 void add_duplicates(Manifest& manifest, const Appending& appending, const ForEachShard& added,
-                    const Events& events) {
-  if (!can_hold_duplicates(manifest)) return;
+                    WrittenImages* written, const Events& events) {
+  if (!field_of_duplicates(manifest)) return;
   const StandingDataset& standing = appending.standing;
   const std::optional<DuplicateCounts> before = manifest.images->duplicates;
   const ForEachShard first = [&](const auto& visit) {
@@ -405,7 +405,9 @@ void add_duplicates(Manifest& manifest, const Appending& appending, const ForEac
                      .first_row = before ? standing.manifest().digest.samples : 0,
                      .folder = folder,
                      .list_name = list_name(kDuplicatesName, appending.run),
-                     .memory_bytes = list_memory(appending.request.memory_bytes)},
+                     .memory_bytes = list_memory(appending.request.memory_bytes),
+                     .written = written,
+                     .written_from = standing.manifest().digest.samples},
                     events);
   if (before) manifest.images->duplicates->add(*before);
 }
@@ -416,18 +418,20 @@ ConvertReport write_behind(Appending& appending, const std::optional<RunState>& 
   const StandingDataset& standing = appending.standing;
   const WorkFolder& work = appending.work;
   ConvertReport report;
+  std::optional<WrittenImages> written;
   {
     Conversion conversion(appending.request, events, appending.format, *appending.source,
                           appending.work, appending.division(), from, appending.run);
     conversion.run();
     report = conversion.finish(std::move(appending.wanted));
     conversion.finish_lists(report.manifest);
+    written = conversion.take_written_images();
   }
   const ForEachShard added = [&](const auto& visit) { work.for_each_shard(visit); };
   refuse_standing_keys(standing.paths, standing.shards, DatasetPaths(work.path()), added, events);
   report.appended = counts_of(report.manifest);
   report.manifest = joined(standing, std::move(report.manifest));
-  add_duplicates(report.manifest, appending, added, events);
+  add_duplicates(report.manifest, appending, added, written ? &*written : nullptr, events);
   write_set_manifest(report.manifest, appending.format, work, [&](const auto& visit) {
     for (const ManifestShard& shard : standing.shards) visit(shard);
     added(visit);

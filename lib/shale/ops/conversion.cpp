@@ -8,6 +8,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
 #include "shale/encoding/forecast.hpp"
+#include "shale/ops/duplicates.hpp"
 #include "shale/ops/identity.hpp"
 #include "shale/shards/naming.hpp"
 #include "shale/sources/open_input.hpp"
@@ -133,7 +134,8 @@ Conversion::Conversion(const ConvertRequest& request, const Events& events, cons
       format_(format),
       format_options_(format_options_of(request, format)),
       source_(source),
-      shown_skips_(has_lists(options) ? kShownSkips : kShownSkipsOfFile),
+      has_lists_(has_lists(options)),
+      shown_skips_(has_lists_ ? kShownSkips : kShownSkipsOfFile),
       divided_by_(options.divided_by),
       writer_(format, source.info().schema, format_options_, work,
               writer_options(std::move(options), from.has_value())),
@@ -150,6 +152,7 @@ Conversion::Conversion(const ConvertRequest& request, const Events& events, cons
     images_list_.resume(from->images_list.bytes);
     if (from->skipped > 0) show_earlier_skips();
   }
+  note_images(work.path());
   if (state_.samples > 0) {
     source.skip(state_.samples);
     if (source.info().is_stream) prove_stream();
@@ -169,6 +172,16 @@ ShardSetWriter::Options Conversion::writer_options(ShardSetWriter::Options optio
   options.state = [this](bool is_durable) { return state_line(state(is_durable)); };
   options.stop_if_asked = [this] { events_.stop_if_asked(); };
   return options;
+}
+
+// From here on; those of the run before are in its shards.
+void Conversion::note_images(const std::string& scratch_folder) {
+  Manifest wanted = wanted_manifest(request_, source_.info());
+  wanted.images = state_.images;
+  wanted.layout = writer_.layout();
+  const std::optional<std::size_t> field = field_of_duplicates(wanted);
+  if (has_lists_ && field)
+    written_images_.emplace(scratch_folder, *field, state_.samples - state_.skipped);
 }
 
 // What the run before read of it has gone by again.
@@ -198,7 +211,8 @@ RunState Conversion::state(bool is_durable) {
 }
 
 void Conversion::run() {
-  const Encoding encoding{format_, format_options_, writer_.layout(), request_.on_error};
+  Encoding encoding{format_, format_options_, writer_.layout(), request_.on_error};
+  if (written_images_) encoding.hashed_field = written_images_->field();
   encode_all(source_, encoding,
              {.jobs = request_.jobs,
               .memory_bytes = memory_for_samples(request_.memory_bytes, source_.info()),
@@ -263,6 +277,7 @@ void Conversion::finish_lists(Manifest& manifest) {
 // The writer goes first: with the shard that it may close, the journal says what was counted.
 void Conversion::commit(const EncodedSample& sample) {
   if (sample.record) writer_.append(*sample.record);
+  if (sample.record && written_images_) written_images_->add(sample.image_hash, sample.record->key);
   if (sample.record && divided_by_) state_.label = sample.record->row.cells[*divided_by_].integer;
   state_.samples += sample.record ? sample.record->digest.samples : 1;
   if (sample.behind) state_.stream = sample.behind;

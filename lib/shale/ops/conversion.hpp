@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "shale/base/events.hpp"
@@ -12,6 +13,7 @@
 #include "shale/format/source.hpp"
 #include "shale/ops/convert_request.hpp"
 #include "shale/ops/run_state.hpp"
+#include "shale/ops/written_images.hpp"
 #include "shale/shards/csv.hpp"
 #include "shale/shards/shard_bounds.hpp"
 #include "shale/shards/shard_set_writer.hpp"
@@ -67,6 +69,11 @@ class Conversion {
   void for_each_skipped(const std::function<void(const std::string& key)>& use);
   /// Writes the lists next to the shards, and names them in the manifest.
   void finish_lists(Manifest& manifest);
+  /// What was noted of the images that it wrote, for the list of duplicates; nullopt where there is
+  /// none.
+  [[nodiscard]] std::optional<WrittenImages> take_written_images() {
+    return std::exchange(written_images_, std::nullopt);
+  }
 
  private:
   [[nodiscard]] ShardSetWriter::Options writer_options(ShardSetWriter::Options options,
@@ -74,6 +81,7 @@ class Conversion {
   void show_earlier_skips();
   void prove_stream() const;
   void take_totals(Manifest& manifest) const;
+  void note_images(const std::string& scratch_folder);
   void refuse_too_many_bad() const;
   [[nodiscard]] RunState state(bool is_durable);
   void commit(const EncodedSample& sample);
@@ -87,11 +95,13 @@ class Conversion {
   const Format& format_;
   OptionSet format_options_;
   Source& source_;
+  const bool has_lists_;  // beside the shards
   const std::size_t shown_skips_;
   const std::optional<std::size_t> divided_by_;
   ShardSetWriter writer_;
   const std::string skipped_path_;
   CsvList skipped_list_, ignored_list_, images_list_;
+  std::optional<WrittenImages> written_images_;
   RunState state_;  // but for the bytes of the lists
   std::vector<SkippedSample> first_skipped_;
   SampleId last_bad_;  // that was tolerated

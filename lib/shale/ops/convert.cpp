@@ -253,6 +253,22 @@ std::optional<ConvertReport> completed_by_class(const ConvertRequest& request, T
   return std::nullopt;
 }
 
+// All that comes behind the shards.
+void finish_set(const ConvertRequest& request, const Events& events, const Format& format,
+                WorkFolder& work, Conversion& conversion, Manifest& manifest) {
+  conversion.finish_lists(manifest);
+  std::optional<WrittenImages> written = conversion.take_written_images();
+  report_duplicates(
+      manifest,
+      {.shards = {{work.path(), [&](const auto& visit) { work.for_each_shard(visit); }}},
+       .folder = work.path(),
+       .list_name = std::string(kDuplicatesName),
+       .memory_bytes = list_memory(request.memory_bytes),
+       .written = written ? &*written : nullptr},
+      events);
+  write_set_manifest(manifest, format, work);
+}
+
 // What was decided before the lock was taken may be wrong by now: all is looked at again.
 ConvertReport convert_into(const ConvertRequest& request, const Events& events,
                            const Format& format) {
@@ -306,17 +322,8 @@ ConvertReport convert_into(const ConvertRequest& request, const Events& events,
                           division_of(request, input.source->info().schema), from);
     conversion.run();
     report = conversion.finish(std::move(input.wanted));
-    if (!is_by_class(request)) {
-      conversion.finish_lists(report.manifest);
-      report_duplicates(
-          report.manifest,
-          {.shards = {{work.path(), [&](const auto& visit) { work.for_each_shard(visit); }}},
-           .folder = work.path(),
-           .list_name = std::string(kDuplicatesName),
-           .memory_bytes = list_memory(request.memory_bytes)},
-          events);
-      write_set_manifest(report.manifest, format, work);
-    }
+    if (!is_by_class(request))
+      finish_set(request, events, format, work, conversion, report.manifest);
   } catch (...) {
     input.source.reset();
     const Code code = code_in_flight();

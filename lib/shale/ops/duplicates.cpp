@@ -8,20 +8,24 @@
 #include <utility>
 
 #include "shale/base/bytes.hpp"
+#include "shale/base/checksum.hpp"
+#include "shale/encoding/image_hash.hpp"
 #include "shale/io/external_sorter.hpp"
 #include "shale/shards/csv.hpp"
 #include "shale/shards/dataset_reader.hpp"
 
 // In passes, each in the order of the disk: the checksums of all rows, sorted; of those that are
-// there more than once the values, hashed and sorted; of those the rows, sorted. Entries of the
-// sorters are numbers of 8 bytes, big-endian, then bytes.
+// there more than once the hashes of the values, sorted; of those the rows, sorted. Hashes and keys
+// are what the run has noted as it wrote them (written_images.hpp): shards are not in the page
+// cache then. What it has not is read. Entries of the sorters are numbers of 8 bytes, big-endian,
+// then bytes.
 
 namespace shale {
 namespace {
 
 constexpr std::uint64_t kDuplicateReadBytes = 1 << 20, kPlacesBetweenStops = 4096;
 // A longer key is listed as the number of its sample: an entry may hold two.
-constexpr std::uint64_t kLongestListedKey = 16 * 1024;
+constexpr std::uint64_t kLongestListedKey = WrittenImages::kLongestKey;
 constexpr std::size_t kNumberSize = sizeof(std::uint64_t);
 
 std::string entry_of_numbers(std::initializer_list<std::uint64_t> numbers) {
@@ -54,7 +58,7 @@ class DuplicateFinder {
       : manifest_(manifest),
         search_(search),
         events_(events),
-        field_(image_fields_of(manifest).front()),
+        field_(field_of_duplicates(manifest).value()),
         label_(manifest.schema.find("label")) {
     if (label_ && manifest.schema.fields[*label_].kind != Kind::integer) label_.reset();
   }
@@ -115,9 +119,10 @@ class DuplicateFinder {
         const std::uint64_t number = number_of(*next, 0);
         const IndexRow row = index.row(number - first_row);
         const std::int64_t label = label_ ? row.cells[*label_].integer : 0;
-        contents.add(hash_of(shard, row.cells[field_].place).hex() +
-                     entry_of_numbers({number, static_cast<std::uint64_t>(label)}) +
-                     key_of(shard, row, number));
+        const std::optional<WrittenImages::Image> noted = noted_of(row, number);
+        const Hash128 hash = noted ? noted->hash : hash_of(shard, row.cells[field_].place);
+        contents.add(hash.hex() + entry_of_numbers({number, static_cast<std::uint64_t>(label)}) +
+                     (noted ? noted->key : key_of(shard, row, number)));
       }
     });
     contents.finish();
@@ -161,9 +166,26 @@ class DuplicateFinder {
     return duplicates;
   }
 
+  // What the run knows of a row, with the key as it is listed. The index has to agree.
+  [[nodiscard]] std::optional<WrittenImages::Image> noted_of(const IndexRow& row,
+                                                             std::uint64_t number) const {
+    WrittenImages* const written = search_.written;
+    if (written == nullptr || written->field() != field_ || number < search_.written_from)
+      return std::nullopt;
+    std::optional<WrittenImages::Image> image = written->image_of(number - search_.written_from);
+    if (!image) return std::nullopt;
+    if (lists_number_of(row)) {
+      image->key = std::to_string(number);
+    } else if (image->key.size() != row.key.length ||
+               crc32c(as_bytes(image->key)) != row.key.crc32c) {
+      return std::nullopt;
+    }
+    return image;
+  }
+
   Hash128 hash_of(const ShardReader& shard, const FieldPlace& place) {
     const InputFile& file = shard.file_of_field(field_);
-    Hasher128 hasher;
+    Hasher128 hasher = begin_image_hash(manifest_.schema, field_, place.length);
     for (std::uint64_t done = 0; done < place.length; done += piece_.size()) {
       events_.stop_if_asked();
       piece_.resize(std::min(kDuplicateReadBytes, place.length - done));
@@ -173,10 +195,13 @@ class DuplicateFinder {
     return hasher.digest();
   }
 
+  [[nodiscard]] bool lists_number_of(const IndexRow& row) const {
+    return !manifest_.layout.has_keys || row.key.length > kLongestListedKey;
+  }
+
   [[nodiscard]] std::string key_of(const ShardReader& shard, const IndexRow& row,
                                    std::uint64_t number) const {
-    if (!manifest_.layout.has_keys || row.key.length > kLongestListedKey)
-      return std::to_string(number);
+    if (lists_number_of(row)) return std::to_string(number);
     const InputFile& file = shard.file_of_key();
     std::string key(row.key.length, '\0');
     file.read_exact(row.key.offset, std::as_writable_bytes(std::span(key)));
@@ -201,9 +226,10 @@ class DuplicateFinder {
 
 }  // namespace
 
-bool can_hold_duplicates(const Manifest& manifest) {
-  return manifest.images && !image_fields_of(manifest).empty() &&
-         manifest.layout.has_value_checksums();
+std::optional<std::size_t> field_of_duplicates(const Manifest& manifest) {
+  const std::vector<std::size_t> fields = image_fields_of(manifest);
+  if (fields.empty() || !manifest.layout.has_value_checksums()) return std::nullopt;
+  return fields.front();
 }
 
 FoundDuplicates find_duplicates(const Manifest& manifest, const DuplicateSearch& search,
@@ -212,7 +238,7 @@ FoundDuplicates find_duplicates(const Manifest& manifest, const DuplicateSearch&
 }
 
 void report_duplicates(Manifest& manifest, const DuplicateSearch& search, const Events& events) {
-  if (!can_hold_duplicates(manifest)) return;
+  if (!field_of_duplicates(manifest)) return;
   FoundDuplicates found = find_duplicates(manifest, search, events);
   manifest.images->duplicates = found.counts;
   if (found.list) manifest.files.push_back(std::move(*found.list));

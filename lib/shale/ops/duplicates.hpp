@@ -7,6 +7,7 @@
 
 #include "shale/base/events.hpp"
 #include "shale/data/manifest.hpp"
+#include "shale/ops/written_images.hpp"
 #include "shale/shards/manifest_file.hpp"
 
 namespace shale {
@@ -23,6 +24,9 @@ struct DuplicateSearch {
   std::uint64_t first_row = 0;    ///< from this sample on duplicates are counted and listed
   std::string folder, list_name;  ///< of the list, which is written only if it has a row
   std::uint64_t memory_bytes;     ///< what outgrows it is sorted in `folder`
+  /// What the run that wrote the rows from `written_from` on has noted of them; null: nothing.
+  WrittenImages* written = nullptr;
+  std::uint64_t written_from = 0;
 };
 
 struct FoundDuplicates {
@@ -30,13 +34,15 @@ struct FoundDuplicates {
   std::optional<ManifestFile> list;
 };
 
-/// True where a dataset has an index with checksums of its images.
-[[nodiscard]] bool can_hold_duplicates(const Manifest& manifest);
+/// The field whose values are compared; nullopt for a dataset without images, or without an index
+/// that has their checksums.
+[[nodiscard]] std::optional<std::size_t> field_of_duplicates(const Manifest& manifest);
 
 /// Looks for samples whose image (the value of the first field that holds any) is the same, byte
-/// for byte, as that of an earlier sample: by the lengths and checksums in the index, and by
-/// xxh3-128 of the values where both are equal. Only those values are read. Errors: Code::damaged,
-/// Code::io; what `events` throws to stop.
+/// for byte, as that of an earlier sample: by the lengths and checksums in the index, and by hashes
+/// of 128 bits (image_hash.hpp) where both are equal. Only what search.written does not know is
+/// read. `manifest` has a field_of_duplicates. Errors: Code::damaged, Code::io; what `events`
+/// throws to stop.
 [[nodiscard]] FoundDuplicates find_duplicates(const Manifest& manifest,
                                               const DuplicateSearch& search, const Events& events);
 

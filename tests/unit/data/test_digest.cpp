@@ -69,6 +69,23 @@ DatasetDigest run_of(std::uint64_t begin, std::uint64_t end) {
 
 }  // namespace
 
+TEST_CASE("digest: the head is told by the first field alone, and changes no digest") {
+  const Samples samples;
+  for (const std::string_view name : {"tench", "empty", "large"}) {
+    CAPTURE(name);
+    const Sample& sample = samples.named(name);
+    const HeadedDigest headed = headed_digest_of(sample, samples.schema);
+    CHECK(headed.digest == digest_of(sample, samples.schema));
+    const Bytes first = std::get<Bytes>(sample.values.front());
+    Hasher128 hasher = begin_head(samples.schema.fields.front(), first.size());
+    hasher.update(first);
+    CHECK(headed.head == hasher.digest());
+    Sample other = samples.tench;
+    other.values.front() = first;
+    CHECK(headed_digest_of(other, samples.schema).head == headed.head);
+  }
+}
+
 TEST_CASE("digests: the vectors of docs/digests.md hold") {
   const Samples samples;
   const auto rows = test::doc_table(
