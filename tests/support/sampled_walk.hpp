@@ -20,4 +20,11 @@ struct SampledWalk {
   std::size_t first = 0, step = 1;
 };
 
+/// Of a walk that is whole elsewhere: instrumented code takes ten times as long.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr std::size_t kOneInIfInstrumented = 9;
+#else
+inline constexpr std::size_t kOneInIfInstrumented = 1;
+#endif
+
 }  // namespace shale::test
