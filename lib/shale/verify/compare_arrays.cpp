@@ -95,7 +95,7 @@ class ElementCheck {
 
 }  // namespace
 
-void compare_arrays(const Manifest& ours, const VerifyRequest& request, ArrayColumns arrays,
+void compare_arrays(const Manifest& ours, const VerifyRequest& request, const ArrayColumns& arrays,
                     const FindingSink& sink, const Events& events, std::vector<std::string>& notes,
                     const OpenArrays& open) {
   const std::unique_ptr<Source> source = open({.arrays = arrays,

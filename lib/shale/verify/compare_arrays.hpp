@@ -21,7 +21,7 @@ using OpenArrays = std::function<std::unique_ptr<Source>(ArrayRequest, const Eve
 /// wrongly: therefore some elements of each array (all of a small one) are read once more, each by
 /// itself from the place that its header gives it (sampled_elements.hpp), and compared with the
 /// rows. Errors: Code::usage for fields that differ; same as open_array_source and encode_all.
-void compare_arrays(const Manifest& ours, const VerifyRequest& request, ArrayColumns arrays,
+void compare_arrays(const Manifest& ours, const VerifyRequest& request, const ArrayColumns& arrays,
                     const FindingSink& sink, const Events& events, std::vector<std::string>& notes,
                     const OpenArrays& open = open_array_source);
 

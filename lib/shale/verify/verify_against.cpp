@@ -298,10 +298,10 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
         .hint("merge the parts, and compare the result");
   }
   const std::vector<NamedFolder> folders = find_named_folders(request.against);
-  if (std::optional<ArrayColumns> arrays =
+  if (const std::optional<ArrayColumns> arrays =
           folders.empty() ? find_array_columns(request.against, {}) : std::nullopt) {
     if (has_chosen_samples(manifest)) notes.emplace_back(kComparesAll);
-    return compare_arrays(manifest, request, std::move(*arrays), sink, events, notes);
+    return compare_arrays(manifest, request, *arrays, sink, events, notes);
   }
   if (request.against.size() > 1 && folders.empty()) {
     throw Error(Code::usage, "--against is given {} times, but not with arrays",
