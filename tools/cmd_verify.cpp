@@ -49,6 +49,11 @@ std::string_view proof_of(const VerifyRequest& request, const VerifyReport& repo
                ? "the container's structure is intact (payload not checked)"
                : "the container's structure is intact, and the source holds the same samples";
   }
+  if (!request.against.empty() && request.depth == VerifyDepth::quick) {
+    return "manifest, sizes and index shapes are correct, and the source holds the samples that "
+           "the "
+           "manifest describes (payload not verified; --full does that)";
+  }
   if (!request.against.empty())
     return "every byte is as it was written, and the source holds the same samples";
   switch (request.depth) {
