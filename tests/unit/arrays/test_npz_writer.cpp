@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <map>
 
 #include <doctest/doctest.h>
 
