@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
-#include "shale/image/image_work.hpp"
 #include "shale/image/probe.hpp"
+#include "shale/pixels/image_work.hpp"
 
 namespace {
 

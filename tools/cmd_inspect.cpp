@@ -13,9 +13,9 @@
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/encoding/transform.hpp"
 #include "shale/format/format.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/ops/inspect.hpp"
 #include "shale/shards/dataset_reader.hpp"
-#include "shale/shards/naming.hpp"
 #include "shale/shards/place.hpp"
 
 #include "tools/command.hpp"

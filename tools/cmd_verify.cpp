@@ -7,7 +7,7 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
-#include "shale/shards/naming.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/sources/split_folders.hpp"
 #include "shale/verify/verify.hpp"

@@ -12,8 +12,8 @@
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/encoding/transform.hpp"
-#include "shale/shards/image_report_json.hpp"
-#include "shale/shards/naming.hpp"
+#include "shale/manifest/image_report_json.hpp"
+#include "shale/manifest/naming.hpp"
 
 namespace shale::tools {
 namespace {

@@ -11,11 +11,11 @@
 #include "shale/base/printable.hpp"
 #include "shale/datasets/file_list.hpp"
 #include "shale/datasets/rebuild_index.hpp"
+#include "shale/folders/sought_files.hpp"
 #include "shale/ops/convert.hpp"
 #include "shale/ops/inspect.hpp"
 #include "shale/ops/merge.hpp"
 #include "shale/ops/parts.hpp"
-#include "shale/sources/sought_files.hpp"
 #include "shale/verify/verify.hpp"
 
 #include "python/bindings/arguments.hpp"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "shale/shards/csv.hpp"
+#include "shale/manifest/csv.hpp"
 
 #include "tests/fuzz/fuzz_scan.hpp"
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "shale/image/image_view.hpp"
 #include "shale/image/probe.hpp"
+#include "shale/pixels/image_view.hpp"
 
 namespace {
 

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "shale/image/image_work.hpp"
 #include "shale/image/probe.hpp"
+#include "shale/pixels/image_work.hpp"
 
 // The first byte chooses a rule, the others are an image: any bytes give a result within the
 // planned size, or a fault.

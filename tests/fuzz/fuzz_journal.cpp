@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "shale/base/error.hpp"
-#include "shale/shards/manifest_json.hpp"
+#include "shale/manifest/manifest_json.hpp"
 
 // Any line of a journal is a shard, which gives a line that is the same shard, or is damaged.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

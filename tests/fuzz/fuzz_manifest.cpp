@@ -8,7 +8,7 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
-#include "shale/shards/manifest_file.hpp"
+#include "shale/manifest/manifest_file.hpp"
 
 // Any bytes, followed by a self-hash that is right, are a manifest: they parse, or the error is a
 // shale::Error.

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <string>
 
+#include "shale/archives/archive_tree.hpp"
 #include "shale/io/archive_file.hpp"
-#include "shale/sources/archive_tree.hpp"
 #include "shale/wire/tar_reader.hpp"
 
 #include "tests/fuzz/fuzz_scan.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "shale/sources/tar_stream.hpp"
+#include "shale/archives/tar_stream.hpp"
 
 #include "tests/fuzz/fuzz_scan.hpp"
 

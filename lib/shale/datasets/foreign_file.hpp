@@ -13,7 +13,7 @@
 #include "shale/base/events.hpp"
 #include "shale/data/manifest.hpp"
 #include "shale/format/format.hpp"
-#include "shale/shards/naming.hpp"
+#include "shale/manifest/naming.hpp"
 
 // Shards that other tools wrote: an LMDB, HDF5 or TFRecord file gets an index of its own,
 // FILE.index.npy, with a manifest of one shard, FILE.dataset.json, and is then read like any

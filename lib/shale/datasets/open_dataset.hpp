@@ -9,8 +9,8 @@
 
 #include "shale/base/events.hpp"
 #include "shale/data/manifest.hpp"
-#include "shale/shards/manifest_file.hpp"
-#include "shale/shards/naming.hpp"
+#include "shale/manifest/manifest_file.hpp"
+#include "shale/manifest/naming.hpp"
 
 namespace shale {
 

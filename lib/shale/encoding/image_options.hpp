@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "shale/image/image_rule.hpp"
+#include "shale/pixels/image_rule.hpp"
 
 namespace shale {
 

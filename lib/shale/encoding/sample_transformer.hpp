@@ -14,7 +14,7 @@
 #include "shale/data/sample.hpp"
 #include "shale/encoding/transform.hpp"
 #include "shale/flow/shared_budget.hpp"
-#include "shale/image/image_work.hpp"
+#include "shale/pixels/image_work.hpp"
 
 namespace shale {
 

@@ -6,8 +6,8 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
-#include "shale/image/image_work.hpp"
 #include "shale/image/probe.hpp"
+#include "shale/pixels/image_work.hpp"
 
 namespace shale {
 namespace {

@@ -11,7 +11,7 @@
 #include "shale/data/schema.hpp"
 #include "shale/encoding/image_options.hpp"
 #include "shale/format/source.hpp"
-#include "shale/image/image_rule.hpp"
+#include "shale/pixels/image_rule.hpp"
 
 namespace shale {
 

@@ -6,8 +6,8 @@
 #include "shale/base/path_text.hpp"
 #include "shale/data/mismatch.hpp"
 #include "shale/io/read_errors.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/shards/index_file.hpp"
-#include "shale/shards/naming.hpp"
 
 namespace shale {
 namespace {

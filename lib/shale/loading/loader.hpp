@@ -17,7 +17,7 @@
 #include "shale/datasets/open_dataset.hpp"
 #include "shale/io/file_stamp.hpp"
 #include "shale/loading/load_request.hpp"
-#include "shale/shards/manifest_file.hpp"
+#include "shale/manifest/manifest_file.hpp"
 
 namespace shale {
 

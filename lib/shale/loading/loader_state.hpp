@@ -19,8 +19,8 @@
 #include "shale/loading/block_proof.hpp"
 #include "shale/loading/extent_reading.hpp"
 #include "shale/loading/load_request.hpp"
+#include "shale/manifest/manifest_file.hpp"
 #include "shale/shards/dataset_reader.hpp"
-#include "shale/shards/manifest_file.hpp"
 
 namespace shale {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <variant>
 
-#include "shale/image/image_view.hpp"
+#include "shale/pixels/image_view.hpp"
 
 namespace shale {
 

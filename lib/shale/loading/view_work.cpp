@@ -17,7 +17,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/image/header_facts.hpp"
-#include "shale/image/picture.hpp"
+#include "shale/pixels/picture.hpp"
 
 namespace shale {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "shale/base/bytes.hpp"
-#include "shale/image/image_view.hpp"
 #include "shale/loading/view_steps.hpp"
+#include "shale/pixels/image_view.hpp"
 
 namespace shale {
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "shale/archives/tar_stream.hpp"
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
@@ -13,22 +14,21 @@
 #include "shale/format/format.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/temporary_folder.hpp"
-#include "shale/ops/appended_keys.hpp"
+#include "shale/manifest/manifest_file.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/ops/compare_content.hpp"
-#include "shale/ops/conversion.hpp"
-#include "shale/ops/dataset_output.hpp"
-#include "shale/ops/duplicates.hpp"
-#include "shale/ops/identity.hpp"
-#include "shale/ops/resumption.hpp"
-#include "shale/ops/space_check.hpp"
 #include "shale/shards/dataset_reader.hpp"
-#include "shale/shards/manifest_file.hpp"
-#include "shale/shards/naming.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/shards/set_swap.hpp"
 #include "shale/sources/numbered_source.hpp"
 #include "shale/sources/open_input.hpp"
-#include "shale/sources/tar_stream.hpp"
+#include "shale/targets/appended_keys.hpp"
+#include "shale/targets/conversion.hpp"
+#include "shale/targets/dataset_output.hpp"
+#include "shale/targets/duplicates.hpp"
+#include "shale/targets/identity.hpp"
+#include "shale/targets/resumption.hpp"
+#include "shale/targets/space_check.hpp"
 
 namespace shale {
 namespace {

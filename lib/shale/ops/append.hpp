@@ -1,7 +1,7 @@
 #pragma once
 
 #include "shale/base/events.hpp"
-#include "shale/ops/convert_request.hpp"
+#include "shale/targets/convert_request.hpp"
 
 namespace shale {
 

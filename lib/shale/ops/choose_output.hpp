@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "shale/base/error.hpp"
-#include "shale/ops/convert_request.hpp"
+#include "shale/targets/convert_request.hpp"
 
 namespace shale {
 

@@ -7,11 +7,11 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/ops/append.hpp"
 #include "shale/ops/choose_output.hpp"
-#include "shale/ops/class_files.hpp"
-#include "shale/shards/naming.hpp"
 #include "shale/shards/place.hpp"
+#include "shale/targets/class_files.hpp"
 
 namespace shale {
 namespace {

@@ -15,8 +15,8 @@
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
 #include "shale/io/path_facts.hpp"
+#include "shale/manifest/manifest_file.hpp"
 #include "shale/shards/dataset_reader.hpp"
-#include "shale/shards/manifest_file.hpp"
 #include "shale/sources/open_input.hpp"
 
 namespace shale {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "shale/base/events.hpp"
+#include "shale/manifest/manifest_file.hpp"
 #include "shale/ops/repair_request.hpp"
-#include "shale/shards/manifest_file.hpp"
 #include "shale/shards/work_folder.hpp"
 
 namespace shale {

@@ -7,13 +7,13 @@
 
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
+#include "shale/folders/folder_source.hpp"
+#include "shale/folders/frames_source.hpp"
+#include "shale/folders/list_source.hpp"
 #include "shale/io/external_sorter.hpp"
+#include "shale/manifest/manifest_file.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/key_check.hpp"
-#include "shale/shards/manifest_file.hpp"
-#include "shale/sources/folder_source.hpp"
-#include "shale/sources/frames_source.hpp"
-#include "shale/sources/list_source.hpp"
 
 namespace shale {
 namespace {

@@ -8,11 +8,11 @@
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/ops/dataset_output.hpp"
-#include "shale/ops/identity.hpp"
-#include "shale/shards/manifest_json.hpp"
-#include "shale/shards/naming.hpp"
+#include "shale/manifest/manifest_json.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/shards/place.hpp"
+#include "shale/targets/dataset_output.hpp"
+#include "shale/targets/identity.hpp"
 
 namespace shale {
 namespace {

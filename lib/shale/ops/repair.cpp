@@ -7,6 +7,8 @@
 
 #include <sys/stat.h>
 
+#include "shale/archives/archive_tree.hpp"
+#include "shale/archives/tar_stream.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
@@ -16,16 +18,14 @@
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/io/free_space.hpp"
-#include "shale/ops/duplicates.hpp"
+#include "shale/manifest/manifest_file.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/ops/make_shards_again.hpp"
-#include "shale/shards/manifest_file.hpp"
-#include "shale/shards/naming.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/shards/side_folder.hpp"
-#include "shale/sources/archive_tree.hpp"
 #include "shale/sources/named_folders.hpp"
-#include "shale/sources/tar_stream.hpp"
+#include "shale/targets/duplicates.hpp"
 
 namespace shale {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "shale/folders/stdin_copy.hpp"
 #include "shale/io/output_file.hpp"
-#include "shale/sources/sample_choice.hpp"
-#include "shale/sources/stdin_copy.hpp"
+#include "shale/labels/sample_choice.hpp"
 
 namespace shale {
 

@@ -21,15 +21,15 @@
 #include "shale/io/temporary_folder.hpp"
 #include "shale/ops/choose_output.hpp"
 #include "shale/ops/convert.hpp"
-#include "shale/ops/file_output.hpp"
-#include "shale/ops/identity.hpp"
-#include "shale/ops/resumed_array.hpp"
-#include "shale/ops/resumption.hpp"
 #include "shale/sampling/part_of_draw.hpp"
 #include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/sources/drawn_source.hpp"
 #include "shale/sources/open_input.hpp"
+#include "shale/targets/file_output.hpp"
+#include "shale/targets/identity.hpp"
+#include "shale/targets/resumed_array.hpp"
+#include "shale/targets/resumption.hpp"
 
 namespace shale {
 namespace {

@@ -12,10 +12,10 @@
 #include "shale/base/error.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
 #include "shale/encoding/sample_queue.hpp"
-#include "shale/ops/conversion.hpp"
-#include "shale/ops/sample_output.hpp"
 #include "shale/shards/shard_bounds.hpp"
 #include "shale/shards/shard_set_writer.hpp"
+#include "shale/targets/conversion.hpp"
+#include "shale/targets/sample_output.hpp"
 
 namespace shale {
 namespace {

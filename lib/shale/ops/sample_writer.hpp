@@ -7,7 +7,7 @@
 
 #include "shale/base/events.hpp"
 #include "shale/data/sample.hpp"
-#include "shale/ops/convert_request.hpp"
+#include "shale/targets/convert_request.hpp"
 
 namespace shale {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "shale/base/events.hpp"
-#include "shale/ops/convert_request.hpp"
+#include "shale/targets/convert_request.hpp"
 
 namespace shale {
 

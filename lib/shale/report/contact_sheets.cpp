@@ -6,8 +6,8 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/flow/ordered_pipeline.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/report/shown_sample.hpp"
-#include "shale/shards/naming.hpp"
 
 namespace shale {
 namespace {

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "shale/base/path_text.hpp"
-#include "shale/shards/csv.hpp"
+#include "shale/manifest/csv.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/shards/dataset_reader.hpp"
-#include "shale/shards/naming.hpp"
 
 namespace shale {
 namespace {

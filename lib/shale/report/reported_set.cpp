@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "shale/shards/naming.hpp"
+#include "shale/manifest/naming.hpp"
 
 namespace shale {
 namespace {

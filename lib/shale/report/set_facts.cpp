@@ -8,7 +8,7 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/encoding/transform.hpp"
-#include "shale/shards/naming.hpp"
+#include "shale/manifest/naming.hpp"
 
 namespace shale {
 namespace {

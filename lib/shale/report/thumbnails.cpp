@@ -9,9 +9,9 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
-#include "shale/image/image_work.hpp"
-#include "shale/image/png_writer.hpp"
 #include "shale/image/probe.hpp"
+#include "shale/pixels/image_work.hpp"
+#include "shale/pixels/png_writer.hpp"
 
 namespace shale {
 namespace {

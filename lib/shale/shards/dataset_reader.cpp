@@ -10,8 +10,8 @@
 #include "shale/data/mismatch.hpp"
 #include "shale/format/list_elements.hpp"
 #include "shale/io/file_summary.hpp"
-#include "shale/shards/manifest_file.hpp"
-#include "shale/shards/naming.hpp"
+#include "shale/manifest/manifest_file.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/shards/unread_extent.hpp"
 
 namespace shale {

@@ -10,8 +10,8 @@
 #include "shale/data/manifest.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/input_file.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/shards/index_file.hpp"
-#include "shale/shards/naming.hpp"
 
 namespace shale {
 

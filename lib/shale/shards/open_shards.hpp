@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
+#include "shale/manifest/manifest_file.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/index_file.hpp"
-#include "shale/shards/manifest_file.hpp"
 
 namespace shale {
 

@@ -9,8 +9,8 @@
 #include "shale/base/printable.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/walk.hpp"
-#include "shale/shards/manifest_file.hpp"
-#include "shale/shards/naming.hpp"
+#include "shale/manifest/manifest_file.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/shards/work_folder.hpp"
 
 namespace shale {

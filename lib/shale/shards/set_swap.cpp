@@ -14,9 +14,9 @@
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/walk.hpp"
+#include "shale/manifest/manifest_file.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/shards/dataset_reader.hpp"
-#include "shale/shards/manifest_file.hpp"
-#include "shale/shards/naming.hpp"
 #include "shale/shards/place.hpp"
 
 // The state of a swap is what stands where, so that each step may be done twice:

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
-#include "shale/shards/naming.hpp"
+#include "shale/manifest/naming.hpp"
 
 namespace shale {
 

@@ -24,8 +24,8 @@
 #include "shale/io/storage_retry.hpp"
 #include "shale/io/walk.hpp"
 #include "shale/io/write_fully.hpp"
-#include "shale/shards/manifest_file.hpp"
-#include "shale/shards/naming.hpp"
+#include "shale/manifest/manifest_file.hpp"
+#include "shale/manifest/naming.hpp"
 
 // The folder holds: `lock` (the marker, flock), `journal` (line 1: the command's description; then
 // per line the state of the run, TAB, the shard), `journal.tail` (lines of shards that are not

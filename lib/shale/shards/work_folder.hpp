@@ -9,7 +9,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/data/manifest.hpp"
-#include "shale/shards/journal.hpp"
+#include "shale/manifest/journal.hpp"
 
 namespace shale {
 

@@ -12,14 +12,14 @@
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/flow/permutation.hpp"
-#include "shale/shards/csv.hpp"
+#include "shale/folders/file_pairs.hpp"
+#include "shale/folders/metadata_rows.hpp"
+#include "shale/folders/named_folder.hpp"
+#include "shale/folders/sought_files.hpp"
+#include "shale/manifest/csv.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/shards/dataset_reader.hpp"
-#include "shale/shards/naming.hpp"
 #include "shale/shards/open_shards.hpp"
-#include "shale/sources/file_pairs.hpp"
-#include "shale/sources/metadata_rows.hpp"
-#include "shale/sources/named_folder.hpp"
-#include "shale/sources/sought_files.hpp"
 
 namespace shale {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "shale/datasets/open_dataset.hpp"
 #include "shale/format/source.hpp"
+#include "shale/labels/sample_choice.hpp"
 #include "shale/shards/dataset_reader.hpp"
-#include "shale/sources/sample_choice.hpp"
 
 namespace shale {
 

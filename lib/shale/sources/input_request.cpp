@@ -1,9 +1,9 @@
 #include "shale/sources/input_request.hpp"
 
+#include "shale/archives/archive_tree.hpp"
+#include "shale/archives/stream_path.hpp"
 #include "shale/arrays/array_columns.hpp"
 #include "shale/io/path_facts.hpp"
-#include "shale/sources/archive_tree.hpp"
-#include "shale/sources/stream_path.hpp"
 
 namespace shale {
 

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "shale/encoding/image_options.hpp"
+#include "shale/folders/folder_source.hpp"
+#include "shale/folders/stdin_copy.hpp"
 #include "shale/format/options.hpp"
+#include "shale/labels/sample_choice.hpp"
 #include "shale/sampling/make_draw.hpp"
-#include "shale/sources/folder_source.hpp"
-#include "shale/sources/sample_choice.hpp"
-#include "shale/sources/stdin_copy.hpp"
 
 namespace shale {
 

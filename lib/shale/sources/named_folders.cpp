@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 
+#include "shale/archives/archive_tree.hpp"
 #include "shale/arrays/array_columns.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
@@ -14,7 +15,6 @@
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/shards/place.hpp"
-#include "shale/sources/archive_tree.hpp"
 
 namespace shale {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "shale/base/error.hpp"
-#include "shale/sources/named_folder.hpp"
+#include "shale/folders/named_folder.hpp"
 
 namespace shale {
 

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <set>
 
+#include "shale/archives/archive_tree.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/io/temporary_folder.hpp"
-#include "shale/shards/naming.hpp"
+#include "shale/labels/class_table.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/shards/place.hpp"
-#include "shale/sources/archive_tree.hpp"
-#include "shale/sources/class_table.hpp"
 #include "shale/sources/open_input.hpp"
 
 namespace shale {

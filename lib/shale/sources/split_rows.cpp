@@ -5,15 +5,15 @@
 #include <optional>
 #include <utility>
 
+#include "shale/archives/tar_stream.hpp"
 #include "shale/arrays/number_file.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/io/write_fully.hpp"
-#include "shale/sources/label_reader.hpp"
+#include "shale/labels/label_reader.hpp"
+#include "shale/labels/sample_split.hpp"
+#include "shale/labels/text_lines.hpp"
 #include "shale/sources/open_input.hpp"
-#include "shale/sources/sample_split.hpp"
-#include "shale/sources/tar_stream.hpp"
-#include "shale/sources/text_lines.hpp"
 
 namespace shale {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "shale/base/events.hpp"
 #include "shale/io/nameless_file.hpp"
+#include "shale/labels/split_request.hpp"
 #include "shale/sources/input_request.hpp"
-#include "shale/sources/split_request.hpp"
 
 namespace shale {
 

@@ -6,9 +6,9 @@
 #include "shale/base/events.hpp"
 #include "shale/base/finding.hpp"
 #include "shale/datasets/open_dataset.hpp"
+#include "shale/folders/file_tree.hpp"
+#include "shale/folders/folder_request.hpp"
 #include "shale/format/source.hpp"
-#include "shale/sources/file_tree.hpp"
-#include "shale/sources/folder_request.hpp"
 #include "shale/verify/compare_remade.hpp"
 #include "shale/verify/verify_request.hpp"
 

@@ -6,10 +6,10 @@
 
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/folders/frames_source.hpp"
 #include "shale/format/list_elements.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/unread_extent.hpp"
-#include "shale/sources/frames_source.hpp"
 
 namespace shale {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "shale/base/finding.hpp"
 #include "shale/data/shard_index.hpp"
+#include "shale/folders/frames_source.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/input_file.hpp"
-#include "shale/sources/frames_source.hpp"
 
 namespace shale {
 

@@ -11,11 +11,11 @@
 #include "shale/base/finding.hpp"
 #include "shale/data/shard_index.hpp"
 #include "shale/encoding/sample_loader.hpp"
+#include "shale/folders/frames_source.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/archive_file.hpp"
 #include "shale/io/batch_reader.hpp"
 #include "shale/shards/dataset_reader.hpp"
-#include "shale/sources/frames_source.hpp"
 #include "shale/verify/compare_transformed.hpp"
 
 namespace shale {

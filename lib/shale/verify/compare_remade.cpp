@@ -3,23 +3,23 @@
 #include <algorithm>
 #include <utility>
 
+#include "shale/archives/archive_tree.hpp"
+#include "shale/archives/tar_stream.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
+#include "shale/folders/file_pairs.hpp"
+#include "shale/folders/list_source.hpp"
+#include "shale/folders/metadata_rows.hpp"
+#include "shale/folders/sought_files.hpp"
 #include "shale/io/temporary_folder.hpp"
+#include "shale/labels/sample_choice.hpp"
+#include "shale/manifest/manifest_file.hpp"
 #include "shale/shards/dataset_reader.hpp"
-#include "shale/shards/manifest_file.hpp"
 #include "shale/shards/place.hpp"
-#include "shale/sources/archive_tree.hpp"
-#include "shale/sources/file_pairs.hpp"
-#include "shale/sources/list_source.hpp"
-#include "shale/sources/metadata_rows.hpp"
 #include "shale/sources/named_folders.hpp"
 #include "shale/sources/open_input.hpp"
-#include "shale/sources/sample_choice.hpp"
-#include "shale/sources/sought_files.hpp"
-#include "shale/sources/tar_stream.hpp"
 #include "shale/sources/transformed_source.hpp"
 
 namespace shale {

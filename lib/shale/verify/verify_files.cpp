@@ -14,9 +14,9 @@
 #include "shale/data/mismatch.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/io/walk.hpp"
-#include "shale/shards/csv.hpp"
-#include "shale/shards/manifest_file.hpp"
-#include "shale/shards/naming.hpp"
+#include "shale/manifest/csv.hpp"
+#include "shale/manifest/manifest_file.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/shards/work_folder.hpp"
 
 namespace shale {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "shale/base/finding.hpp"
-#include "shale/sources/stdin_copy.hpp"
+#include "shale/folders/stdin_copy.hpp"
 
 namespace shale {
 

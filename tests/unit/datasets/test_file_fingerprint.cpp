@@ -6,7 +6,7 @@
 #include "shale/data/fixed_value.hpp"
 #include "shale/datasets/file_fingerprint.hpp"
 #include "shale/datasets/foreign_file.hpp"
-#include "shale/shards/manifest_file.hpp"
+#include "shale/manifest/manifest_file.hpp"
 
 #include "tests/support/grid_format.hpp"
 #include "tests/support/temp_dir.hpp"

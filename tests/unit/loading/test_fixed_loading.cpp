@@ -5,7 +5,7 @@
 
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/loading/loader.hpp"
-#include "shale/shards/manifest_file.hpp"
+#include "shale/manifest/manifest_file.hpp"
 
 #include "tests/support/grid_rows.hpp"
 #include "tests/support/temp_dir.hpp"

@@ -16,12 +16,12 @@
 #include <doctest/doctest.h>
 
 #include "shale/base/error.hpp"
-#include "shale/image/picture.hpp"
 #include "shale/image/png_rgb.hpp"
 #include "shale/loading/view_work.hpp"
+#include "shale/pixels/picture.hpp"
 
 #include "unit/image/image_samples.hpp"
-#include "unit/image/view_samples.hpp"
+#include "unit/pixels/view_samples.hpp"
 
 namespace shale::test {
 namespace {

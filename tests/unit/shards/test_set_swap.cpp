@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "shale/base/path_text.hpp"
-#include "shale/shards/manifest_file.hpp"
+#include "shale/manifest/manifest_file.hpp"
 #include "shale/shards/set_swap.hpp"
 #include "shale/shards/shard_set_writer.hpp"
 

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "shale/base/path_text.hpp"
-#include "shale/shards/naming.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/shards/work_folder.hpp"
 
 #include "tests/support/toy_format.hpp"

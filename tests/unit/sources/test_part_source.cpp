@@ -4,9 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include "shale/folders/folder_source.hpp"
 #include "shale/sources/array_source.hpp"
 #include "shale/sources/drawn_source.hpp"
-#include "shale/sources/folder_source.hpp"
 #include "shale/sources/part_source.hpp"
 
 #include "tests/unit/sources/array_files.hpp"

@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "shale/datasets/open_dataset.hpp"
-#include "shale/shards/manifest_file.hpp"
+#include "shale/manifest/manifest_file.hpp"
 #include "shale/verify/compare_arrays.hpp"
 
 #include "tests/support/grid_rows.hpp"

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "shale/shards/manifest_file.hpp"
+#include "shale/manifest/manifest_file.hpp"
 #include "shale/verify/verify.hpp"
 
 #include "tests/support/grid_rows.hpp"

@@ -1,0 +1,455 @@
+#include "shale/archives/archive_tree.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "shale/archives/member_table.hpp"
+#include "shale/archives/tar_members.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/io/path_facts.hpp"
+#include "shale/manifest/naming.hpp"
+#include "shale/wire/tar_reader.hpp"
+
+namespace shale {
+namespace {
+
+constexpr int kMostLinks = 40;  // on the way to one file, as Linux has it
+
+std::string with_slashes(std::string path) {
+  std::replace(path.begin(), path.end(), '\0', '/');
+  return path;
+}
+
+std::string joined(const std::string& folder, std::string_view name) {
+  std::string path = folder;
+  if (!path.empty()) path += '\0';
+  return path.append(name);
+}
+
+std::string folder_above(const std::string& path) {
+  const std::size_t end = path.rfind('\0');
+  return end == std::string::npos ? std::string() : path.substr(0, end);
+}
+
+// What a path of the archive is, all links followed.
+struct Node {
+  enum class Kind { file, folder, special };
+  Kind kind = Kind::special;
+  std::string path;  // of a folder
+  std::uint64_t offset = 0, bytes = 0;
+};
+
+class ArchiveTree final : public FileTree {
+ public:
+  /// `may_be_splits`: archives are folders in the folders that are named after splits, too.
+  ArchiveTree(const FolderRequest& request, const ArchivePath& path, bool may_be_splits)
+      : limits_({.root = request.root,
+                 .scratch_folder = request.scratch_folder,
+                 .memory_bytes = request.memory_bytes / 2,
+                 .stop_if_asked = request.stop_if_asked}),
+        archive_(std::make_shared<ArchiveFile>(path.archive)),
+        root_(path_in_archive(path.folder)),
+        folders_of_archives_({root_}) {
+    if (!may_be_splits) return;
+    for (const std::string_view name : kSplitNames)
+      folders_of_archives_.push_back(joined(root_, name));
+  }
+
+  /// Reads the headers until a folder that is not named after a split is met: false if there is
+  /// one.
+  bool list_splits(bool keeps_hidden) {
+    return fill_table([&](const Member& member) {
+      std::string_view path = member.path;
+      if (!root_.empty()) {
+        if (!path.starts_with(root_) || path.size() <= root_.size()) return true;
+        path.remove_prefix(root_.size());
+        if (path.front() != '\0') return true;
+        path.remove_prefix(1);
+      }
+      const std::string_view name = path.substr(0, path.find('\0'));
+      const bool is_passed_over = name.starts_with('.') && !keeps_hidden;
+      return is_passed_over || is_split_name(name) ||
+             (name.size() == path.size() && !is_folder(member));
+    });
+  }
+
+  WalkCounts walk(const std::string& folder, const WalkOptions& options,
+                  const std::function<void(const WalkedFile&)>& visit) override {
+    Walk walk{.options = options, .visit = visit, .counts = {}, .directory = {}, .levels = {}};
+    enter(walk, folder_at(folder));
+    while (!walk.levels.empty()) {
+      Level& level = walk.levels.back();
+      walk.directory.resize(level.directory_length);
+      if (level.pending.empty()) {
+        walk.levels.pop_back();
+        continue;
+      }
+      auto [name, path] = std::move(level.pending.back());
+      level.pending.pop_back();
+      if (!walk.directory.empty()) walk.directory += '/';
+      walk.directory += name;
+      enter(walk, path);
+    }
+    return walk.counts;
+  }
+
+  std::vector<FolderEntry> list(const std::string& folder,
+                                const std::function<bool(const FolderEntry&)>& keeps) override {
+    std::vector<FolderEntry> entries;
+    const std::string path = folder_at(folder);
+    for_each_child(path, [&](std::string_view name, const Member* member) {
+      const Node node = node_of(joined(path, name), member);
+      FolderEntry entry{std::string(name), node.kind == Node::Kind::folder};
+      if (!keeps || keeps(entry)) entries.push_back(std::move(entry));
+    });
+    return entries;  // the table is in order
+  }
+
+  std::shared_ptr<const ArchiveFile> archive() const override { return archive_; }
+
+  std::vector<std::string> notes() const override {
+    if (has_end_marks_) return {};
+    return {
+        "the archive, or one in it, has no mark of its end: if it was truncated between two "
+        "members, there were more"};
+  }
+
+ private:
+  struct Limits {
+    std::string root;  // as the user gave it
+    std::string scratch_folder;
+    std::uint64_t memory_bytes;
+    std::function<void()> stop_if_asked;
+  };
+  struct Level {
+    std::size_t directory_length;
+    std::string path;
+    std::vector<std::pair<std::string, std::string>> pending;  // name, path
+  };
+  struct Walk {
+    const WalkOptions& options;
+    const std::function<void(const WalkedFile&)>& visit;
+    WalkCounts counts;
+    std::string directory;  // relative to where it began
+    std::vector<Level> levels;
+  };
+
+  MemberTable& table() {
+    if (!table_) (void)fill_table({});
+    return *table_;
+  }
+
+  // False if `wants_more` ended it; there is no table then.
+  bool fill_table(std::function<bool(const Member&)> wants_more) {
+    MemberTable table(limits_.scratch_folder, limits_.memory_bytes / 2);
+    const ListedTar listed = list_tar({.archive = *archive_,
+                                       .folders_of_archives = folders_of_archives_,
+                                       .memory_bytes = limits_.memory_bytes / 4,
+                                       .stop_if_asked = limits_.stop_if_asked,
+                                       .wants_more = std::move(wants_more)},
+                                      table);
+    archive_->refuse_changes();
+    if (!listed.is_complete) return false;
+    has_end_marks_ = listed.has_end_marks;
+    table_.emplace(std::move(table));
+    return true;
+  }
+
+  std::string folder_at(const std::string& folder) {
+    std::optional<std::string> found = folder_if_any(folder);
+    if (!found && !root_.empty()) {
+      // x.tar/train may be the train.tar that x.tar holds.
+      const std::string above = folder_above(root_);
+      if (std::ranges::find(folders_of_archives_, above) == folders_of_archives_.end()) {
+        folders_of_archives_.push_back(above);
+        table_.reset();
+        found = folder_if_any(folder);
+      }
+    }
+    if (found) return *std::move(found);
+    throw no_folder_of_archive(join_path(limits_.root, folder));
+  }
+
+  // With all links on the way followed, those of its last part, too.
+  std::optional<std::string> folder_if_any(const std::string& folder) {
+    int links = 0;
+    const std::string path = root_.empty() ? folder : join_path(with_slashes(root_), folder);
+    if (path.empty()) return std::string();
+    std::optional<Node> node = go("", path, path, links);
+    if (!node || node->kind != Node::Kind::folder) return std::nullopt;
+    return std::move(node->path);
+  }
+
+  // Mirrors io/walk: what it does with an entry of a folder, this does with a member.
+  void enter(Walk& walk, const std::string& path) {
+    for (const Level& ancestor : walk.levels) {
+      if (ancestor.path != path) continue;
+      ++walk.counts.cut_loops;
+      return;
+    }
+    if (!walk.levels.empty()) ++walk.counts.directories;
+    Level level{walk.directory.size(), path, {}};
+    for_each_child(path, [&](std::string_view name, const Member* member) {
+      meet(walk, joined(path, name), name, member, level);
+    });
+    walk.levels.push_back(std::move(level));
+  }
+
+  void meet(Walk& walk, const std::string& path, std::string_view name, const Member* member,
+            Level& level) {
+    const auto pass_over = [&](PassedOver reason) {
+      if (walk.options.pass_over) walk.options.pass_over(walk.directory, name, reason);
+    };
+    if (name.front() == '.' && !walk.options.keep_hidden) {
+      ++walk.counts.hidden;
+      return pass_over(PassedOver::hidden);
+    }
+    Node node = node_of(path, member);
+    if (node.kind == Node::Kind::file) {
+      ++walk.counts.files;
+      const bool is_sized = !walk.options.wants_size || walk.options.wants_size(name);
+      walk.visit({.directory = walk.directory,
+                  .name = name,
+                  .bytes = is_sized ? node.bytes : 0,
+                  .modified_ns = is_sized ? archive_->modified_ns() : 0,
+                  .offset = node.offset});
+    } else if (node.kind == Node::Kind::folder) {
+      level.pending.emplace_back(name, std::move(node.path));
+    } else {
+      ++walk.counts.other;
+      pass_over(PassedOver::special);
+    }
+  }
+
+  // Calls use(name, member) on each entry of a folder, in order; null: a folder that has no member
+  // of its own.
+  template <class Use>
+  void for_each_child(const std::string& folder, Use use) {
+    const std::string prefix = folder.empty() ? "" : folder + '\0';
+    std::uint64_t behind = table().find(prefix);
+    const std::optional<Member> itself =
+        folder.empty() ? std::nullopt : member_at(folder, ~std::uint64_t{0});
+    std::optional<Member> member = table_->next(behind);
+    while (member && member->path.starts_with(prefix)) {
+      limits_.stop_if_asked();
+      if (itself) refuse_file_with_files(*itself, *member);
+      const std::string_view rest = std::string_view(member->path).substr(prefix.size());
+      const std::string name(rest.substr(0, rest.find('\0')));
+      if (name.size() < rest.size()) {
+        use(name, nullptr);
+        behind = table_->find(prefix + name + '\1');
+        member = table_->next(behind);
+        continue;
+      }
+      std::optional<Member> following = last_of(*member, behind);
+      const std::string below = member->path + '\0';
+      const bool has_below = following && following->path.starts_with(below);
+      if (has_below) refuse_file_with_files(*member, *following);
+      use(name, &*member);
+      // Whoever is called may have read elsewhere in the table.
+      if (has_below) {
+        behind = table_->find(prefix + name + '\1');
+        following = table_->next(behind);
+      }
+      member = std::move(following);
+    }
+  }
+
+  // Of all members of one path the last one becomes `member`; returns the one behind them, and
+  // moves `place` behind that.
+  std::optional<Member> last_of(Member& member, std::uint64_t& place) {
+    for (;;) {
+      std::optional<Member> next = table().next(place);
+      if (!next || next->path != member.path) return next;
+      if (member.is_inner != next->is_inner && !is_folder(member)) {
+        throw Error(Code::bad_content, "is in the archive in a folder and in an archive in it")
+            .at(shown(member.path))
+            .hint("unpack the archive with tar, and convert the folder");
+      }
+      const bool was_folder = is_folder(member), is_now = is_folder(*next);
+      const bool is_of_archive =
+          member.type == MemberType::archive || next->type == MemberType::archive;
+      if (was_folder != is_now || is_of_archive) {
+        throw Error(Code::bad_content, "{}",
+                    member.type == MemberType::archive && next->type == MemberType::archive
+                        ? "archive is there twice"
+                        : "is in the archive both as a folder and as something else")
+            .at(shown(member.path))
+            .hint("unpack the archive with tar, and convert the folder");
+      }
+      member = std::move(*next);
+    }
+  }
+
+  static bool is_folder(const Member& member) {
+    return member.type == MemberType::folder || member.type == MemberType::archive;
+  }
+
+  void refuse_file_with_files(const Member& member, const Member& below) const {
+    const bool is_other = member.type == MemberType::archive && !below.is_inner;
+    if (is_folder(member) && !is_other) return;
+    throw Error(Code::bad_content, "is in the archive {}, but so is {}",
+                is_other ? "as an archive" : "as a file or link",
+                printable(with_slashes(below.path)))
+        .at(shown(member.path))
+        .hint("unpack the archive with tar, and convert the folder");
+  }
+
+  [[nodiscard]] std::string shown(const std::string& path) const {
+    return join_path(archive_->file().path(), with_slashes(path));
+  }
+
+  Node node_of(const std::string& path, const Member* member) {
+    int links = 0;
+    if (member == nullptr) return {.kind = Node::Kind::folder, .path = path};
+    return node_of(path, *member, links);
+  }
+
+  // `path` differs from the member's own where a hard link leads to it.
+  Node node_of(const std::string& path, const Member& member, int& links) {
+    switch (member.type) {
+      case MemberType::file:
+        return {
+            .kind = Node::Kind::file, .path = {}, .offset = member.offset, .bytes = member.bytes};
+      case MemberType::folder:
+      case MemberType::archive:
+        return {.kind = Node::Kind::folder, .path = path};
+      case MemberType::special:
+        return {.kind = Node::Kind::special, .path = {}};
+      case MemberType::symbolic_link:
+        return follow(folder_above(path), member.target, path, links);
+      case MemberType::hard_link:
+        break;
+    }
+    // To what was there when it was unpacked.
+    const std::optional<Member> target = member_at(member.target, member.number);
+    if (!target || is_folder(*target)) {
+      throw Error(Code::bad_content,
+                  "hard link to {}, which is not a file before it in the archive",
+                  printable(with_slashes(member.target)))
+          .at(shown(path))
+          .hint("make the archive again with what the link leads to, or leave the link out");
+    }
+    return node_of(path, *target, links);
+  }
+
+  // The member of a path with the highest number below `before`; nullopt: there is none.
+  std::optional<Member> member_at(const std::string& path, std::uint64_t before) {
+    std::uint64_t place = table().find(path);
+    std::optional<Member> found;
+    for (;;) {
+      std::optional<Member> member = table_->next(place);
+      if (!member || member->path != path || member->number >= before) return found;
+      found = std::move(member);
+    }
+  }
+
+  [[nodiscard]] bool has_files_below(const std::string& path) {
+    std::uint64_t place = table().find(path + '\0');
+    const std::optional<Member> member = table_->next(place);
+    return member && member->path.starts_with(path + '\0');
+  }
+
+  [[nodiscard]] Error bad_link(const std::string& link, const std::string& target,
+                               std::string_view fact) const {
+    return Error(Code::bad_content, "symbolic link to {}, which {}", printable(target), fact)
+        .at(shown(link))
+        .hint(
+            "unpack the archive where the link leads somewhere and convert the folder, or make the "
+            "archive again with 'tar --dereference'");
+  }
+
+  // To what a link in `folder` leads.
+  Node follow(const std::string& folder, const std::string& target, const std::string& link,
+              int& links) {
+    if (++links > kMostLinks) throw bad_link(link, target, "leads round in circles");
+    if (std::optional<Node> node = go(folder, target, link, links)) return std::move(*node);
+    throw bad_link(link, target, "is not in the archive");
+  }
+
+  // What is there at the end of `way`, with slashes, from `folder`; nullopt: nothing. `link`: of
+  // whom an error speaks.
+  std::optional<Node> go(std::string folder, const std::string& way, const std::string& link,
+                         int& links) {
+    if (way.starts_with('/')) throw bad_link(link, way, "leads out of the archive");
+    std::string_view left = way;
+    while (!left.empty()) {
+      const std::string_view part = left.substr(0, left.find('/'));
+      left.remove_prefix(std::min(part.size() + 1, left.size()));
+      if (part.empty() || part == ".") continue;
+      if (part == "..") {
+        if (folder.empty()) throw bad_link(link, way, "leads out of the archive");
+        folder = folder_above(folder);
+        continue;
+      }
+      const std::string path = joined(folder, part);
+      const std::optional<Member> member = member_at(path, ~std::uint64_t{0});
+      if (!member && !has_files_below(path)) return std::nullopt;
+      Node node =
+          member ? node_of(path, *member, links) : Node{.kind = Node::Kind::folder, .path = path};
+      if (node.kind == Node::Kind::folder) {
+        folder = std::move(node.path);
+      } else if (left.empty()) {
+        return node;
+      } else {
+        return std::nullopt;  // a file has nothing in it
+      }
+    }
+    return Node{.kind = Node::Kind::folder, .path = std::move(folder)};
+  }
+
+  Limits limits_;
+  std::shared_ptr<const ArchiveFile> archive_;
+  std::string root_;
+  std::vector<std::string> folders_of_archives_;
+  std::optional<MemberTable> table_;
+  bool has_end_marks_ = true;
+};
+
+bool starts_with_member(const std::string& path) {
+  const InputFile file(path);
+  std::array<std::byte, kTarBlockBytes> block{};
+  if (file.size() < block.size()) return false;
+  file.read_exact(0, block);
+  return is_tar_header(block);
+}
+
+}  // namespace
+
+std::optional<ArchivePath> archive_of_path(const std::string& path) {
+  std::string_view file = path;
+  for (;;) {
+    while (file.size() > 1 && file.ends_with('/')) file.remove_suffix(1);
+    const std::string name(file);
+    if (const std::optional<struct stat> facts = facts_behind(name)) {
+      if (!S_ISREG(facts->st_mode) || !starts_with_member(name)) return std::nullopt;
+      std::string_view folder = std::string_view(path).substr(file.size());
+      while (folder.starts_with('/')) folder.remove_prefix(1);
+      return ArchivePath{name, std::string(folder)};
+    }
+    const std::size_t slash = file.rfind('/');
+    if (slash == std::string_view::npos || slash == 0) return std::nullopt;
+    file = file.substr(0, slash);
+  }
+}
+
+std::shared_ptr<FileTree> open_archive_tree(const FolderRequest& request, const ArchivePath& path) {
+  return std::make_shared<ArchiveTree>(request, path, false);
+}
+
+std::shared_ptr<FileTree> open_tree_of_splits(const FolderRequest& request,
+                                              const ArchivePath& path) {
+  auto tree = std::make_shared<ArchiveTree>(request, path, true);
+  return tree->list_splits(request.hidden == HiddenPolicy::keep) ? tree : nullptr;
+}
+
+std::shared_ptr<FileTree> open_tree_of_archive(const FolderRequest& request) {
+  const std::optional<ArchivePath> path = archive_of_path(request.root);
+  return path ? open_archive_tree(request, *path) : nullptr;
+}
+
+}  // namespace shale

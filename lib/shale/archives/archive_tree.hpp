@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "shale/folders/file_tree.hpp"
+#include "shale/folders/folder_source.hpp"
+
+namespace shale {
+
+/// A folder in an archive, by the path that a user gives: "x.tar", "x.tar/train".
+struct ArchivePath {
+  std::string archive;  ///< the file
+  std::string folder;   ///< in it; empty: its root
+};
+
+/// Nullopt for a path that does not lead to or into a tar archive, as far as its first block tells.
+/// Errors: Code::io.
+[[nodiscard]] std::optional<ArchivePath> archive_of_path(const std::string& path);
+
+/// A folder in a tar archive, as unpacking makes it: of members with one path the last counts,
+/// links lead to other members. Archives in that folder ("x.tar") are folders ("x"). Its headers
+/// are read when the tree is first walked, its files are read in place. Errors: same as
+/// ArchiveFile. A root "x.tar/a" is "a.tar" in the archive, if there is no folder "a". Walking it:
+/// Code::not_found for a folder that is not there; those of list_tar; Code::bad_content, by name,
+/// for links that lead out of the archive or to nothing, and for what is a file and a folder.
+[[nodiscard]] std::shared_ptr<FileTree> open_archive_tree(const FolderRequest& request,
+                                                          const ArchivePath& path);
+
+/// The same for a folder whose sub-folders may all be named after splits, with archives as folders
+/// in these, too. Its headers are read now, until another folder is met: null, then. Errors: those
+/// of both.
+[[nodiscard]] std::shared_ptr<FileTree> open_tree_of_splits(const FolderRequest& request,
+                                                            const ArchivePath& path);
+
+/// The tree of request.root if that leads to or into an archive; else null. Errors: those of
+/// both functions above.
+[[nodiscard]] std::shared_ptr<FileTree> open_tree_of_archive(const FolderRequest& request);
+
+}  // namespace shale

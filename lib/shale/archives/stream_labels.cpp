@@ -1,0 +1,151 @@
+#include "shale/archives/stream_labels.hpp"
+
+#include <utility>
+
+#include "shale/base/bytes.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/labels/natural_order.hpp"
+
+// `rows_` has for each place (LabelList::place_of) the label, and 0, or 1 if the label is not one
+// that this file may have, which is an error when a file has it.
+
+namespace shale {
+namespace {
+
+LabelListRequest list_request(const FolderRequest& request, const SoughtFiles& sought) {
+  return {.file = {.path = request.labels_file,
+                   .label_column = request.label_column,
+                   .key_column = request.key_column},
+          .scratch_folder = request.scratch_folder,
+          .memory_bytes = request.memory_bytes / 4,
+          .all_memory_bytes = request.all_memory_bytes,
+          .has_class_table = !request.classes_from.empty() || request.may_mix_labels,
+          // Nobody knows yet. Names alone match the files of the root just as well.
+          .has_nested_files = true,
+          .is_sample = [&sought](std::string_view name) { return sought.takes(name); },
+          .stop_if_asked = request.stop_if_asked};
+}
+
+FolderRequest with_root(FolderRequest request, std::string root) {
+  request.root = std::move(root);
+  return request;
+}
+
+std::string_view folder_of_member(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+}
+
+std::string_view name_of_member(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// Nullopt: labels are numbers.
+std::optional<ClassTable> table_of(const FolderRequest& request, const LabelList& labels) {
+  if (!request.classes_from.empty())
+    return load_class_table(request.classes_from, request.all_memory_bytes);
+  if (labels.are_numbers()) return std::nullopt;
+  return ClassTable(labels.class_names(), request.labels_file, request.all_memory_bytes);
+}
+
+}  // namespace
+
+StreamLabels::StreamLabels(const FolderRequest& request, const SoughtFiles& sought,
+                           std::string root)
+    : request_(with_root(request, std::move(root))),
+      sought_(sought),
+      labels_(list_request(request, sought)),
+      table_(table_of(request_, labels_)),
+      rows_(request.scratch_folder, request.memory_bytes / 4),
+      found_(request.scratch_folder, request.memory_bytes / 4) {
+  if (!request.allow_empty) labels_.refuse_none();
+  index_rows();
+}
+
+void StreamLabels::index_rows() {
+  Hasher128 digest;
+  digest.update(bytes_of(static_cast<std::uint64_t>(labels_.match())));
+  const LabelJoin of_row = join();
+  while (const std::optional<LabelList::Row> row = labels_.next()) {
+    request_.stop_if_asked();
+    for (const std::string* text : {&row->place, &row->text}) {
+      digest.update(bytes_of(std::uint64_t{text->size()}));
+      digest.update(as_bytes(*text));
+    }
+    const std::optional<std::int64_t> label = label_if_any(of_row, *row);
+    rows_.add(row->place, static_cast<std::uint64_t>(label.value_or(0)), label ? 0 : 1);
+  }
+  labels_.rewind();
+  rows_.finish(request_.stop_if_asked);
+  digest_ = digest.digest();
+}
+
+std::vector<std::string> StreamLabels::class_names() const {
+  return table_ ? table_->names() : std::vector<std::string>();
+}
+
+LabelJoin StreamLabels::join() {
+  return {.request = request_,
+          .sought = sought_,
+          .labels = labels_,
+          .table = table_,
+          .add = [](const WalkedFile&, std::optional<std::int64_t>) {},
+          .unmatched = [](const LabelList::Row&) {}};
+}
+
+std::optional<std::int64_t> StreamLabels::label_of(std::string_view path, std::uint64_t bytes) {
+  const std::string_view folder = folder_of_member(path), name = name_of_member(path);
+  found_.add(folder, {.directory = folder, .name = name, .bytes = bytes});
+  const std::string place = place_of(folder, name);
+  const std::optional<std::int64_t> label = find(place);
+  if (!label && request_.refuses_incomplete)
+    throw no_label(join(), {.directory = folder, .name = name, .bytes = bytes});
+  return label;
+}
+
+// Ground truth is for the files in sorted order, which ILSVRC's have in their names; finish()
+// proves it.
+std::string StreamLabels::place_of(std::string_view folder, std::string_view name) const {
+  std::uint64_t number = 0;
+  if (labels_.match() == KeyMatch::position) {
+    const std::optional<std::uint64_t> named = number_in_name(name);
+    if (!named || *named == 0) {
+      throw Error(Code::bad_content,
+                  "has no number in its name, but ground truth is for all {}s in sorted order, "
+                  "which a stream does not have",
+                  sought_.one())
+          .at(join_path(request_.root, join_path(folder, name)))
+          .hint(
+              "decompress the archive to a .tar file, which is read in place; or write path,label");
+    }
+    number = *named - 1;
+  }
+  return labels_.place_of(folder, name, number);
+}
+
+std::optional<std::int64_t> StreamLabels::find(const std::string& place) {
+  const std::vector<HashedRows::Numbers> rows = rows_.find(place);
+  if (rows.empty()) return std::nullopt;
+  const auto [label, is_wrong] = rows.front();
+  return is_wrong == 0 ? static_cast<std::int64_t>(label) : label_in_list(place);
+}
+
+// Throws the error of a row whose label cannot be.
+std::int64_t StreamLabels::label_in_list(const std::string& place) {
+  labels_.rewind();
+  while (const std::optional<LabelList::Row> row = labels_.next()) {
+    if (row->place == place) return label_of_row(join(), *row);
+  }
+  throw Error(Code::bug, "a row of {} is gone", request_.labels_file);
+}
+
+void StreamLabels::finish(const std::function<void(const std::string& key)>& unmatched) {
+  found_.finish();
+  LabelJoin whole = join();
+  whole.unmatched = [&](const LabelList::Row& row) { unmatched(labels_.key_of(row)); };
+  join_labels(found_, whole);
+}
+
+std::vector<std::string> StreamLabels::notes() const { return labels_.notes(found_.are_nested()); }
+
+}  // namespace shale

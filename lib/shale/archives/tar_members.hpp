@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shale/archives/member_table.hpp"
+#include "shale/base/error.hpp"
+#include "shale/io/archive_file.hpp"
+
+namespace shale {
+
+/// A name of a tar archive as a path of a MemberTable: empty and "." components are left out, so
+/// that "" is the root. Errors: Code::bad_content for one that leads out of the archive, "../x" and
+/// "/x".
+[[nodiscard]] std::string path_in_archive(std::string_view name);
+
+/// The error for the path of a folder that an archive does not have.
+[[nodiscard]] Error no_folder_of_archive(const std::string& path);
+
+/// Whether a member is read as an archive in the archive: "n01440764.tar". `name` is the last part
+/// of its path. Hidden ones are not: a Mac puts "._n01440764.tar" beside each.
+[[nodiscard]] bool is_archive_name(std::string_view name);
+/// The error for such a member that does not begin like an archive: if it were passed over, a class
+/// would be missing.
+[[nodiscard]] Error not_an_archive(std::string_view path);
+
+struct TarListing {
+  const ArchiveFile& archive;
+  /// The folders, as paths of the table, whose members "x.tar" are folders "x" if they are archives
+  /// themselves, as ILSVRC2012_img_train.tar has its classes.
+  std::vector<std::string> folders_of_archives = {""};
+  std::uint64_t memory_bytes = 4 << 20;
+  std::function<void()> stop_if_asked = [] {};
+  /// Called for each member, in any order: false ends the listing. Null: all are listed.
+  std::function<bool(const Member& member)> wants_more = {};
+};
+
+struct ListedTar {
+  bool is_complete;  ///< false: TarListing::wants_more ended it, and the table is of no use
+  /// The archive, and each archive in it, has the mark of its end: without, it may be truncated.
+  bool has_end_marks;
+};
+
+/// Adds what a tar archive holds to a table, which is then finished. Reads headers only, those of
+/// archives in the archive with many reads in flight; where members are small, all there is.
+/// Errors: those of TarReader; Code::bad_content for names that lead out of the archive, and links
+/// to what is not there; Code::io.
+ListedTar list_tar(const TarListing& listing, MemberTable& table);
+
+}  // namespace shale

@@ -1,0 +1,344 @@
+#include "shale/archives/tar_stream.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "shale/archives/stream_classes.hpp"
+#include "shale/archives/stream_labels.hpp"
+#include "shale/archives/stream_members.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/folders/file_pairs.hpp"
+#include "shale/folders/sought_files.hpp"
+#include "shale/folders/source_totals.hpp"
+#include "shale/io/external_sorter.hpp"
+#include "shale/io/path_facts.hpp"
+#include "shale/shards/shard_set_writer.hpp"
+
+namespace shale {
+namespace {
+
+// What a sample costs over and above its payload while it is in flight.
+constexpr std::uint64_t kOverheadOfSample = 16 << 10;
+
+// "a/.b" of "a/.b/c/d.png": the first part that begins with a dot, with what is above it; nullopt:
+// there is none.
+std::optional<std::string_view> hidden_part(std::string_view path) {
+  for (std::size_t begin = 0; begin < path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    if (path[begin] == '.') return path.substr(0, end);
+    begin = end + 1;
+  }
+  return std::nullopt;
+}
+
+class TarStreamSource final : public Source {
+ public:
+  TarStreamSource(const StreamPath& path, OpenedStream stream, const FolderRequest& request)
+      : request_(request),
+        sought_(request.suffixes),
+        members_(std::move(stream.bytes), path.folder),
+        root_(path.folder.empty() ? members_.name() : join_path(members_.name(), path.folder)),
+        classes_(request, root_),
+        ignored_(request.scratch_folder, request.memory_bytes / 4) {
+    if (!request.labels_file.empty()) labels_.emplace(request, sought_, root_);
+    is_flat_ = labels_ || request.without_labels;
+    info_.schema.fields = {{.name = sought_.field(), .kind = Kind::bytes},
+                           {.name = "label", .kind = Kind::integer}};
+    if (sought_.are_images()) info_.image_fields = {0};
+    info_.suffixes = sought_.text();
+    info_.is_stream = true;
+    info_.manifest.kind = is_flat_               ? kFlatFolder
+                          : sought_.are_images() ? kImageFolder
+                                                 : kClassFolders;
+    info_.classes = labels_ ? labels_->class_names() : classes_.names();
+    // Until those of the samples are known: another file of labels is another run.
+    if (labels_) info_.labels = labels_->digest();
+    totals_.emplace(info_.manifest.kind);
+    // One sample waits outside of the pipeline, and what fills a batch that has no room yet.
+    const std::uint64_t held = request.memory_bytes + stream.memory_bytes;
+    const std::uint64_t all = request.all_memory_bytes;
+    const std::uint64_t others = held + ShardSetWriter::buffer_bytes(all);
+    const std::uint64_t left = all - std::min(all, others);
+    most_sample_bytes_ = left / 2 - std::min(left / 2, left / 8 + kOverheadOfSample);
+    info_.memory_bytes = held + left / 2;
+    if (request.most_sample_bytes > 0) most_sample_bytes_ = request.most_sample_bytes;
+  }
+
+  [[nodiscard]] const SourceInfo& info() const override { return info_; }
+
+  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t) override {
+    const std::optional<Found> found = next_sample();
+    if (!found) return std::nullopt;
+    PendingSample sample;
+    sample.key = found->member.path;
+    sample.bytes = found->member.bytes;
+    sample.cells.resize(2);
+    sample.cells[0].place.length = sample.bytes;
+    sample.cells[1].integer = found->label.value_or(0);
+    if (!found->label) {
+      sample.lacks = "row in " + request_.labels_file;
+      sample.lacks_row = true;
+    }
+    std::string payload(sample.bytes, '\0');
+    members_.read_data(std::as_writable_bytes(std::span(payload)));
+    sample.known.push_back({.field = 0, .bytes = std::move(payload)});
+    sample.behind = members_.point();
+    return sample;
+  }
+
+  void skip(std::uint64_t samples) override {
+    for (std::uint64_t skipped = 0; skipped < samples; ++skipped) {
+      if (next_sample()) {
+        members_.skip_data();
+        continue;
+      }
+      throw Error(Code::mismatch, "the stream ends after {}, but the unfinished run read {} of it",
+                  format_counted(skipped, "sample", "samples"), samples)
+          .at(members_.name())
+          .hint("send the same stream again, or pass --overwrite to start again with this one");
+    }
+  }
+
+  [[nodiscard]] std::optional<StreamPoint> point() const override { return members_.point(); }
+
+  void list_ignored(const ReasonSink& sink) override {
+    for_each_ignored([&](std::string_view entry) {
+      const std::size_t path_end = entry.find('\0');
+      sink(entry.substr(0, path_end), entry.substr(path_end + 1));
+    });
+  }
+
+ private:
+  struct Found {
+    StreamMember member;
+    std::optional<std::int64_t> label;  // nullopt: the file of labels has none
+  };
+
+  // Its data have not been read yet.
+  std::optional<Found> next_sample() {
+    if (has_ended_) return std::nullopt;
+    while (std::optional<StreamMember> member = members_.next()) {
+      request_.stop_if_asked();
+      if (!is_sample(*member)) continue;
+      const std::optional<std::int64_t> label = labels_
+                                                    ? labels_->label_of(member->path, member->bytes)
+                                                : is_flat_ ? 0
+                                                           : meet_class(*member);
+      if (!is_flat_) classes_.note_file();
+      refuse_too_large(*member);
+      totals_->add_file(member->path, member->bytes);
+      (void)totals_->end_sample(label);
+      ++samples_;
+      return Found{std::move(*member), label};
+    }
+    end();
+    return std::nullopt;
+  }
+
+  // What is not one is counted.
+  bool is_sample(const StreamMember& member) {
+    const std::string_view path = member.path;
+    const bool is_of_root = path.find('/') == std::string_view::npos;
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    if (request_.hidden != HiddenPolicy::keep) {
+      if (const std::optional<std::string_view> hidden = hidden_part(path)) {
+        if (!is_flat_ && sought_.takes(name) && member.type != TarMember::Type::folder)
+          refuse_hidden_class(*hidden, path);
+        ignore(*hidden, "hidden");
+        return false;
+      }
+    }
+    if (member.type == TarMember::Type::folder) {
+      if (!is_flat_) meet_class(member);
+      return false;
+    }
+    // What a symbolic link leads to may be a folder: its name says nothing.
+    if (member.type == TarMember::Type::symbolic_link)
+      throw link_in_stream(join_path(root_, member.path), member.target);
+    if (is_of_root && !is_flat_) {
+      ignore(path, "beside the class folders");
+      loose_files_ += sought_.takes(name) ? 1 : 0;
+      return false;
+    }
+    if (!is_flat_) meet_class(member);
+    if (member.type == TarMember::Type::special) {
+      ignore(path, "not a regular file");
+      return false;
+    }
+    note_partner(path, sought_.takes(name));
+    if (!sought_.takes(name)) {
+      ignore(path, sought_.are_images() ? "not the suffix of an image" : "not a suffix of --ext");
+      return false;
+    }
+    if (member.type == TarMember::Type::hard_link)
+      throw link_in_stream(join_path(root_, member.path), member.target);
+    return true;
+  }
+
+  // Of the files of one name before the first dot that follow one another.
+  void note_partner(std::string_view path, bool is_image) {
+    const std::size_t begin = path.rfind('/') + 1;  // 0 without a slash
+    const std::string_view group = path.substr(0, begin + pair_name_of(path.substr(begin)).size());
+    if (group != group_) {
+      group_ = group;
+      others_of_group_ = 0;
+      has_image_in_group_ = false;
+    }
+    if (is_image && !has_image_in_group_) partners_ += others_of_group_;
+    if (!is_image && has_image_in_group_) ++partners_;
+    if (!is_image) ++others_of_group_;
+    has_image_in_group_ = has_image_in_group_ || is_image;
+  }
+
+  std::int64_t meet_class(const StreamMember& member) {
+    const std::string_view path = member.path;
+    const auto place = member.is_archive ? StreamClasses::Place::archive
+                       : member.is_inner ? StreamClasses::Place::in_archive
+                                         : StreamClasses::Place::folder;
+    return classes_.meet(path.substr(0, path.find('/')), place);
+  }
+
+  // A folder at the top whose name begins with a dot, with a file that would be a sample.
+  void refuse_hidden_class(std::string_view hidden, std::string_view path) const {
+    const bool is_class = hidden.size() < path.size() && hidden.find('/') == std::string_view::npos;
+    if (request_.hidden != HiddenPolicy::unset || !is_class) return;
+    throw SoughtFiles::in_hidden_class(sought_.described(), join_path(root_, hidden));
+  }
+
+  void refuse_too_large(const StreamMember& member) const {
+    if (member.bytes <= most_sample_bytes_) return;
+    throw Error(Code::limit, "{} has {}, but --memory leaves {} for one sample of a stream",
+                sought_.one(), format_counted(member.bytes, "byte", "bytes"), most_sample_bytes_)
+        .at(members_.name(), member.header)
+        .for_sample(member.path)
+        .hint("pass a larger --memory, or leave it out of the archive");
+  }
+
+  void ignore(std::string_view path, std::string_view reason) {
+    std::string entry(path);
+    entry.append(1, '\0').append(reason);
+    if (entry == last_ignored_) return;  // of a hidden folder, which counts once
+    ignored_.add(entry);
+    last_ignored_ = std::move(entry);
+  }
+
+  template <class Use>
+  void for_each_ignored(Use use) {
+    ignored_.rewind();
+    std::string last;
+    while (const std::optional<std::string_view> entry = ignored_.next()) {
+      if (*entry == last) continue;
+      last = *entry;
+      use(last);
+    }
+  }
+
+  void end() {
+    has_ended_ = true;
+    refuse_no_samples();
+    if (labels_) finish_labels();
+    ignored_.finish();
+    totals_->give_totals(info_);
+    info_.labels = totals_->labels();
+    for_each_ignored([this](std::string_view) { ++info_.ignored; });
+    add_notes();
+  }
+
+  void finish_labels() {
+    std::uint64_t unmatched = 0;
+    labels_->finish([&](const std::string& key) {
+      ++unmatched;
+      ignore(fmt::format("{}: {}", request_.labels_file, key), "a label without file");
+    });
+    info_.notes = labels_->notes();
+    if (unmatched == 0) return;
+    info_.notes.push_back(fmt::format("{} of {} without {}: ignored",
+                                      format_counted(unmatched, "row", "rows"),
+                                      printable(request_.labels_file), sought_.one()));
+  }
+
+  void refuse_no_samples() const {
+    if (samples_ == 0 && loose_files_ > 0) {
+      throw sought_.none_in_classes(loose_files_, root_)
+          .hint("pass --labels FILE (CSV: path,label), or move them into one folder per class");
+    }
+    if (request_.allow_empty) return;
+    if (const std::string* name = classes_.first_empty())
+      throw sought_.none_in_class(*name, join_path(root_, *name));
+    if (samples_ == 0) throw sought_.none_in(root_);
+  }
+
+  void add_notes() {
+    if (!members_.has_end_marks()) {
+      info_.notes.emplace_back(
+          "the archive, or one in it, has no mark of its end: if it was truncated between two "
+          "members, there were more");
+    }
+    if (partners_ > 0 && sought_.are_images()) {
+      info_.notes.push_back(fmt::format(
+          "{} an image before the first dot: a stream leaves such files out; from a .tar file, "
+          "which "
+          "is read in place, they become fields of the samples",
+          format_counted(partners_, "file has the name of", "files have the names of")));
+    }
+    if (loose_files_ > 0) {
+      info_.notes.push_back(fmt::format(
+          "{} left out, as torchvision does",
+          format_counted(loose_files_, fmt::format("{} beside the class folders is", sought_.one()),
+                         fmt::format("{}s beside the class folders are", sought_.one()))));
+    }
+    if (totals_->are_sorted()) {
+      info_.notes.emplace_back(
+          "samples are sorted by label, as they are in the stream: a sequential reader would see "
+          "one class at a time; 'shale convert --shuffle' of the result writes a shuffled order");
+    }
+  }
+
+  FolderRequest request_;
+  SoughtFiles sought_;
+  StreamMembers members_;
+  std::string root_;
+  StreamClasses classes_;
+  std::optional<StreamLabels> labels_;
+  ExternalSorter ignored_;
+  SourceInfo info_;
+  std::optional<SourceTotals> totals_;
+  std::string last_ignored_, group_;
+  std::uint64_t others_of_group_ = 0, partners_ = 0;
+  bool has_image_in_group_ = false;
+  std::uint64_t most_sample_bytes_ = 0, samples_ = 0, loose_files_ = 0;
+  bool is_flat_ = false, has_ended_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_tar_stream(const StreamPath& path, OpenedStream stream,
+                                        const FolderRequest& request) {
+  return std::make_unique<TarStreamSource>(path, std::move(stream), request);
+}
+
+Error not_for_stream(std::string_view input, std::string_view option) {
+  return Error(Code::usage, "{} is not for a stream, which is read once, in its own order", option)
+      .at(input)
+      .hint(
+          "leave out the option; or write the archive to a .tar file, decompressed, which is read "
+          "in place and takes it");
+}
+
+void refuse_for_pipe(const Source& source, const std::string& input, std::string_view option) {
+  if (!source.info().is_stream) return;
+  const std::optional<StreamPath> path = stream_of_path(input);
+  const std::optional<struct stat> facts =
+      path && !is_stdin(*path) ? facts_behind(path->file) : std::nullopt;
+  if (!facts || !S_ISREG(facts->st_mode)) throw not_for_stream(input, option);
+}
+
+void refuse_for_stream(const Source& source, std::string_view input, std::string_view option) {
+  if (source.info().is_stream) throw not_for_stream(input, option);
+}
+
+}  // namespace shale

@@ -1,0 +1,445 @@
+#include "shale/folders/file_pairs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "shale/base/bytes.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/image/probe.hpp"
+
+// Files:   folder, NUL, name, NUL, suffix, NUL, the file's own name, NUL, u64 bytes, i64
+//          modified_ns, u64 offset (big-endian)
+// Samples: folder, NUL, name, NUL, u64 number (big-endian), suffix
+// Matched: u64 number (big-endian), then for each field its ListedPartner
+// Both are sorted alike, so one pass over each joins them.
+
+namespace shale {
+namespace {
+
+constexpr std::size_t kMostFields = 64, kMostPartners = 256;
+constexpr std::size_t kPartnerNumbersBytes = 3 * sizeof(std::uint64_t);
+
+char lower_case(char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c); }
+
+// "folder NUL name NUL": how much of an entry that is.
+std::size_t place_bytes(std::string_view entry) {
+  return entry.find('\0', entry.find('\0') + 1) + 1;
+}
+
+// "folder NUL name NUL": the folder, below `root`.
+std::string folder_of_place(const std::string& root, std::string_view place) {
+  const std::string_view folder = place.substr(0, place.find('\0'));
+  return folder.empty() ? root : join_path(root, folder);
+}
+
+Error two_files(const std::string& root, std::string_view place, std::string_view one,
+                std::string_view other) {
+  return Error(Code::bad_content, "is a partner of the same images as {}", printable(other))
+      .at(join_path(folder_of_place(root, place), one))
+      .hint("remove or rename one of the two, or pass --pairs off");
+}
+
+Error two_of_one_name(const std::string& root, std::string_view place, std::string_view one,
+                      std::string_view other) {
+  return Error(Code::bad_content, "has the same name before the first dot as {}", printable(other))
+      .at(join_path(folder_of_place(root, place), one))
+      .hint("remove or rename one of the two: files of several folders are joined by that name");
+}
+
+Error one_field(const std::string& root, std::string_view field, std::string_view one,
+                std::string_view other) {
+  return Error(Code::bad_content, "becomes the field '{}', and so does {}", printable(field),
+               printable(other))
+      .at(join_path(root, one))
+      .hint("rename the files with one of the two suffixes, or pass --pairs off");
+}
+
+Error no_field_name(const std::string& file, std::string_view suffix) {
+  return Error(Code::bad_content, "its suffix '{}' cannot be the name of a field",
+               printable(suffix))
+      .at(file)
+      .hint("rename the files with this suffix, or pass --pairs off");
+}
+
+// `one` and `other`: what their names have behind the shared part.
+Error two_samples(const std::string& root, std::string_view place, std::string_view one,
+                  std::string_view other) {
+  const std::size_t name_begin = place.find('\0') + 1;
+  const std::string name(place.substr(name_begin, place.size() - name_begin - 1));
+  return two_of_one_name(root, place, name + std::string(one), name + std::string(other));
+}
+
+}  // namespace
+
+std::string_view pair_name_of(std::string_view name) { return name.substr(0, name.find('.')); }
+
+std::string pair_suffix_of(std::string_view name) {
+  std::string suffix;
+  for (const char c : name.substr(std::min(pair_name_of(name).size() + 1, name.size())))
+    suffix += lower_case(c);
+  return suffix;
+}
+
+std::optional<PairField> pair_field_of(std::string_view suffix) {
+  PairField field;
+  for (const char c : suffix) field.suffix += lower_case(c);
+  field.name = field.suffix;
+  std::ranges::replace(field.name, '.', '_');
+  constexpr std::array<std::string_view, 3> kTaken = {"image", "label", "frames"};
+  if (is_reserved_name(field.name) || std::ranges::find(kTaken, field.name) != kTaken.end())
+    field.name += "_file";
+  if (field.suffix == "txt") field.kind = Kind::text;
+  // The suffixes of a set are in its manifest, with commas.
+  if (field.suffix.empty() || field.suffix.find(',') != std::string::npos) return std::nullopt;
+  try {
+    validate_schema({.fields = {{.name = field.name, .kind = field.kind}}});
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  return field;
+}
+
+std::vector<std::string> suffixes_in(std::string_view text) {
+  std::vector<std::string> suffixes;
+  while (!text.empty()) {
+    suffixes.emplace_back(text.substr(0, text.find(',')));
+    text.remove_prefix(std::min(suffixes.back().size() + 1, text.size()));
+  }
+  return suffixes;
+}
+
+std::vector<PairField> pair_fields_of(std::string_view text) {
+  std::vector<PairField> fields;
+  for (const std::string& suffix : suffixes_in(text)) {
+    if (std::optional<PairField> field = pair_field_of(suffix)) fields.push_back(std::move(*field));
+  }
+  return fields;
+}
+
+std::string suffixes_text(const std::vector<PairField>& fields) {
+  std::string text;
+  for (const PairField& field : fields) text.append(text.empty() ? "" : ",").append(field.suffix);
+  return text;
+}
+
+// The files of one folder and name, and the samples: those one after the other, there may be any
+// number.
+class FilePairs::Groups {
+ public:
+  Groups(ExternalSorter& files, ExternalSorter& samples) : files_(files), samples_(samples) {
+    files_.rewind();
+    samples_.rewind();
+    next_file();
+    next_sample();
+  }
+
+  // The files of the next name that has any, or that has samples; false after the last. `surplus`
+  // is told of those that are too many to be partners.
+  bool next(const Unused& surplus = {}) {
+    while (sample_ && sample_->substr(0, place_bytes(*sample_)) == place_) next_sample();
+    if (!file_ && !sample_) return false;
+    const std::string_view of_file =
+        file_ ? std::string_view(*file_).substr(0, place_bytes(*file_)) : std::string_view();
+    const std::string_view of_sample =
+        sample_ ? std::string_view(*sample_).substr(0, place_bytes(*sample_)) : std::string_view();
+    place_ = !file_ || (sample_ && of_sample < of_file) ? of_sample : of_file;
+    partners.clear();
+    while (file_ && std::string_view(*file_).starts_with(place_)) {
+      Partner partner = parse_file();
+      if (partners.size() < kMostPartners) {
+        partners.push_back(std::move(partner));
+      } else if (surplus) {
+        surplus(folder(), partner.file, partner.suffix);
+      }
+      next_file();
+    }
+    return true;
+  }
+
+  // The number and the suffix of the next sample of this name.
+  std::optional<std::pair<std::uint64_t, std::string>> next_of_name() {
+    if (!sample_ || !std::string_view(*sample_).starts_with(place_)) return std::nullopt;
+    const std::string_view rest = std::string_view(*sample_).substr(place_.size());
+    std::pair<std::uint64_t, std::string> found{
+        read_big_endian(rest.substr(0, sizeof(std::uint64_t))), rest.substr(sizeof(std::uint64_t))};
+    next_sample();
+    return found;
+  }
+
+  [[nodiscard]] std::string_view place() const { return place_; }
+  [[nodiscard]] std::string_view folder() const {
+    return std::string_view(place_).substr(0, place_.find('\0'));
+  }
+
+  std::vector<Partner> partners;  // sorted by suffix, then by name; the first ones
+
+ private:
+  void next_file() {
+    const std::optional<std::string_view> entry = files_.next();
+    file_ = entry ? std::optional<std::string>(*entry) : std::nullopt;
+  }
+  void next_sample() {
+    const std::optional<std::string_view> entry = samples_.next();
+    sample_ = entry ? std::optional<std::string>(*entry) : std::nullopt;
+  }
+
+  [[nodiscard]] Partner parse_file() const {
+    const std::string_view rest = std::string_view(*file_).substr(place_.size());
+    const std::string_view numbers = rest.substr(rest.size() - kPartnerNumbersBytes);
+    const std::size_t suffix_end = rest.find('\0');
+    Partner partner;
+    partner.suffix = rest.substr(0, suffix_end);
+    partner.file =
+        rest.substr(suffix_end + 1, rest.size() - kPartnerNumbersBytes - 1 - (suffix_end + 1));
+    // What of its name is not shared.
+    const std::size_t shared = place_.size() - place_.find('\0') - 2;
+    partner.listed = {
+        .suffix = partner.file.substr(std::min(shared, partner.file.size())),
+        .bytes = read_big_endian(numbers.substr(0, 8)),
+        .modified_ns = static_cast<std::int64_t>(read_big_endian(numbers.substr(8, 8))),
+        .offset = read_big_endian(numbers.substr(16))};
+    return partner;
+  }
+
+  ExternalSorter& files_;
+  ExternalSorter& samples_;
+  std::optional<std::string> file_, sample_;
+  std::string place_;
+};
+
+std::string note_on_pairs(const std::vector<PairField>& fields, std::string_view one) {
+  std::string text;
+  for (const PairField& field : fields) {
+    text += fmt::format("{}{} (.{})", text.empty() ? "" : ", ", printable(field.name),
+                        printable(field.suffix));
+  }
+  return fmt::format(
+      "files with the same name as each {} become fields of its sample: {}; pass --pairs off to "
+      "leave them out",
+      one, text);
+}
+
+FilePairs::FilePairs(const std::string& scratch_folder, std::uint64_t memory_bytes,
+                     Stop stop_if_asked)
+    : scratch_folder_(scratch_folder),
+      memory_bytes_(memory_bytes),
+      stop_if_asked_(std::move(stop_if_asked)),
+      files_(scratch_folder, memory_bytes / 3),
+      samples_(scratch_folder, memory_bytes / 3),
+      matched_(scratch_folder, memory_bytes / 3) {}
+
+void FilePairs::add_file(std::string_view folder, std::string_view name, std::string_view suffix,
+                         const WalkedFile& file) {
+  entry_.assign(folder).append(1, '\0').append(name).append(1, '\0');
+  entry_.append(suffix).append(1, '\0').append(file.name).append(1, '\0');
+  append_big_endian(entry_, file.bytes);
+  append_big_endian(entry_, file.modified_ns);
+  append_big_endian(entry_, file.offset);
+  files_.add(entry_);
+}
+
+void FilePairs::add_sample(std::string_view folder, std::string_view name,
+                           std::string_view suffix) {
+  entry_.assign(folder).append(1, '\0').append(name).append(1, '\0');
+  append_big_endian(entry_, sample_count_++);
+  samples_.add(entry_.append(suffix));
+}
+
+// The suffixes that samples have partners with.
+struct FilePairs::Candidates {
+  struct Suffix {
+    std::uint64_t samples = 0;
+    std::string file;  // the first one
+  };
+  std::map<std::string, Suffix> suffixes;
+  std::uint64_t samples = 0;
+  bool has_shared_names = false;
+
+  // `is_shared`: the name is that of more than one sample.
+  void add(const std::vector<Partner>& partners, std::string_view folder,
+           std::uint64_t samples_here, bool is_shared, bool takes_ambiguous) {
+    samples += samples_here;
+    has_shared_names = has_shared_names || is_shared;
+    for (std::size_t i = 0; i < partners.size(); ++i) {
+      const std::string& suffix = partners[i].suffix;
+      if (i > 0 && partners[i - 1].suffix == suffix) continue;
+      const bool is_ambiguous = i + 1 < partners.size() && partners[i + 1].suffix == suffix;
+      // What all samples have, the first ones have.
+      const bool is_late = samples > samples_here && suffixes.size() > kMostFields;
+      if ((is_ambiguous && !takes_ambiguous) || (is_late && !suffixes.contains(suffix))) continue;
+      Suffix& one = suffixes[suffix];
+      if (one.samples == 0) one.file = join_path(folder, partners[i].file);
+      one.samples += samples_here;
+    }
+  }
+};
+
+// Under `automatic` what all samples have.
+void FilePairs::choose_suffixes(PairPolicy policy, const std::string& root) {
+  Candidates candidates;
+  Groups groups(files_, samples_);
+  while (groups.next()) {
+    stop_if_asked_();
+    std::set<std::string> suffixes;
+    std::uint64_t samples = 0;
+    bool is_shared = false;
+    while (const auto sample = groups.next_of_name()) {
+      ++samples;
+      // "frame.0001.jpg" and "frame.0002.jpg": what they share is not the name of one sample.
+      is_shared =
+          is_shared || (suffixes.size() < kMostPartners && !suffixes.insert(sample->second).second);
+    }
+    if (samples > 0)
+      candidates.add(groups.partners, groups.folder(), samples, is_shared,
+                     policy == PairPolicy::on);
+  }
+  take_fields(candidates, policy, root);
+}
+
+void FilePairs::take_fields(const Candidates& candidates, PairPolicy policy,
+                            const std::string& root) {
+  const bool takes_all = policy == PairPolicy::on;
+  if (!takes_all && candidates.has_shared_names) return;
+  if (takes_all && candidates.suffixes.size() > kMostFields) {
+    throw Error(Code::limit, "images have partners of more than {} suffixes", kMostFields)
+        .at(root)
+        .hint(
+            "partners share the part of the name before the first dot; rename the files, or pass "
+            "--pairs off");
+  }
+  std::map<std::string, std::string> files;  // by the field that they become
+  for (const auto& [suffix, found] : candidates.suffixes) {
+    if (!takes_all && found.samples < candidates.samples) {
+      partial_.emplace_back(suffix, found.samples);
+      continue;
+    }
+    std::optional<PairField> field = pair_field_of(suffix);
+    if (!field && takes_all) throw no_field_name(join_path(root, found.file), suffix);
+    if (!field || fields_.size() == kMostFields) continue;
+    const auto [other, is_new] = files.emplace(field->name, found.file);
+    if (!is_new) throw one_field(root, field->name, found.file, other->second);
+    fields_.push_back(std::move(*field));
+  }
+  std::ranges::stable_sort(partial_, std::ranges::greater(),
+                           [](const auto& one) { return one.second; });
+}
+
+std::string FilePairs::partial() const {
+  constexpr std::size_t kMostShown = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMostShown, partial_.size()); ++i) {
+    text += fmt::format("{}{} ({} of {})", i == 0 ? "" : ", ", printable(partial_[i].first),
+                        partial_[i].second, sample_count_);
+  }
+  return partial_.size() > kMostShown ? text + " ..." : text;
+}
+
+void FilePairs::match_all(const Unused& unused, PairPolicy policy, const std::string& root) {
+  files_.finish();
+  samples_.finish();
+  choose_suffixes(policy, root);
+  join(unused, root);
+}
+
+void FilePairs::match_fields(const Unused& unused, std::vector<PairField> fields,
+                             const std::string& root) {
+  files_.finish();
+  samples_.finish();
+  fields_ = std::move(fields);
+  join(unused, root);
+}
+
+void FilePairs::match_folders(const Unused& unused, const std::vector<NamedFolder>& folders) {
+  files_.finish();
+  samples_.finish();
+  are_folders_ = true;
+  for (std::size_t i = 1; i < folders.size(); ++i) {
+    fields_.push_back({.name = folders[i].field,
+                       .suffix = folders[i].field,
+                       .kind = Kind::bytes,
+                       .root = folders[i].root});
+  }
+  join(unused, folders.front().root);
+  for (std::size_t i = 0; sample_count_ > 0 && i < fields_.size(); ++i) {
+    if (matches_[i] > 0) continue;
+    throw Error(Code::bad_content, "no file in it has the name of a file in {}",
+                printable(folders.front().root))
+        .at(fields_[i].root)
+        .hint(
+            "files are joined by their folder and their name before the first dot: cat/1.jpg of "
+            "the one with cat/1.png of the other");
+  }
+}
+
+std::string FilePairs::image_folders() const {
+  std::string names;
+  for (std::size_t i = 0; are_folders_ && i < fields_.size(); ++i) {
+    if (matches_[i] == 0 || no_images_[i] > 0) continue;
+    names.append(names.empty() ? "" : ",").append(fields_[i].name);
+  }
+  return names;
+}
+
+void FilePairs::join(const Unused& unused, const std::string& root) {
+  std::vector<const Partner*> of_field(fields_.size());
+  matches_.assign(fields_.size(), 0);
+  no_images_ = matches_;
+  Groups groups(files_, samples_);
+  while (groups.next(unused)) {
+    stop_if_asked_();
+    std::ranges::fill(of_field, nullptr);
+    std::vector<const Partner*> twice(fields_.size());
+    for (const Partner& partner : groups.partners) {
+      const auto field = std::ranges::find(fields_, partner.suffix, &PairField::suffix);
+      if (field == fields_.end()) continue;
+      const auto at = static_cast<std::size_t>(field - fields_.begin());
+      (of_field[at] == nullptr ? of_field : twice)[at] = &partner;
+    }
+    std::optional<std::string> first;  // what its name has behind the shared part
+    while (const auto sample = groups.next_of_name()) {
+      if (first && are_folders_) throw two_samples(root, groups.place(), sample->second, *first);
+      first = sample->second;
+      entry_.clear();
+      append_big_endian(entry_, sample->first);
+      bool is_complete = true;
+      for (std::size_t i = 0; i < fields_.size(); ++i) {
+        if (twice[i] != nullptr) {
+          if (are_folders_)
+            throw two_of_one_name(fields_[i].root, groups.place(), twice[i]->file,
+                                  of_field[i]->file);
+          throw two_files(root, groups.place(), twice[i]->file, of_field[i]->file);
+        }
+        const ListedPartner listed = of_field[i] == nullptr ? ListedPartner() : of_field[i]->listed;
+        is_complete = is_complete && of_field[i] != nullptr;
+        matches_[i] += of_field[i] != nullptr ? 1 : 0;
+        no_images_[i] += of_field[i] != nullptr && !has_image_suffix(of_field[i]->file) ? 1 : 0;
+        append_listed_partner(entry_, listed);
+        modified_ns_ = std::max(modified_ns_, listed.modified_ns);
+      }
+      incomplete_ += is_complete ? 0 : 1;
+      matched_.add(entry_);
+    }
+    for (const Partner& partner : groups.partners) {
+      const bool is_used = first && std::ranges::find(of_field, &partner) != of_field.end();
+      if (!is_used) unused(groups.folder(), partner.file, partner.suffix);
+    }
+  }
+  matched_.finish();
+  matched_.rewind();
+}
+
+std::vector<ListedPartner> FilePairs::next() {
+  std::vector<ListedPartner> partners;
+  const std::optional<std::string_view> entry = matched_.next();
+  if (!entry) return partners;
+  ByteReader from(as_bytes(entry->substr(sizeof(std::uint64_t))));
+  for (std::size_t i = 0; i < fields_.size(); ++i) partners.push_back(read_listed_partner(from));
+  return partners;
+}
+
+}  // namespace shale

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shale/data/schema.hpp"
+#include "shale/folders/named_folder.hpp"
+#include "shale/folders/stored_listing.hpp"
+#include "shale/io/external_sorter.hpp"
+#include "shale/io/walk.hpp"
+
+namespace shale {
+
+/// Which files beside an image become fields of its sample.
+enum class PairPolicy {
+  automatic,  ///< those of a suffix that every image has a partner of
+  on,         ///< those of every suffix that some image has a partner of
+  off,        ///< none
+};
+
+/// The option of manifests that holds the suffixes of the partners: "json,txt".
+inline constexpr std::string_view kPairsOption = "pairs";
+
+/// A field that the partners of one suffix become, or the files of one folder.
+struct PairField {
+  std::string name;
+  std::string suffix;  ///< lower case, without the dot in front; of a folder: its name
+  Kind kind = Kind::bytes;
+  std::string root = {};  ///< of a folder: where it is
+};
+
+/// The part of a file's name that partners share: what is before the first dot.
+[[nodiscard]] std::string_view pair_name_of(std::string_view name);
+/// What is behind that dot, in lower case.
+[[nodiscard]] std::string pair_suffix_of(std::string_view name);
+/// The field that partners of a suffix become: txt is text, anything else bytes; dots become
+/// underscores, and a name that the index or an image folder uses itself gets "_file" behind it.
+/// Nullopt: the suffix cannot be the name of a field.
+[[nodiscard]] std::optional<PairField> pair_field_of(std::string_view suffix);
+/// "json,txt" as the suffixes, as their fields; and back.
+[[nodiscard]] std::vector<std::string> suffixes_in(std::string_view text);
+[[nodiscard]] std::vector<PairField> pair_fields_of(std::string_view text);
+[[nodiscard]] std::string suffixes_text(const std::vector<PairField>& fields);
+/// What the user is told who did not ask for them; `one` is the word for a sample's file.
+[[nodiscard]] std::string note_on_pairs(const std::vector<PairField>& fields, std::string_view one);
+
+/// Joins samples with the files that belong to them, by folder and name, on disk. Memory: the given
+/// budget, and the partners of one name.
+class FilePairs {
+ public:
+  using Stop = std::function<void()>;
+  /// Told of a file that belongs to no sample: where it is, and what it is known by.
+  using Unused =
+      std::function<void(std::string_view folder, std::string_view file, std::string_view suffix)>;
+  FilePairs(const std::string& scratch_folder, std::uint64_t memory_bytes, Stop stop_if_asked);
+
+  /// A file that may belong to a sample: `name` is what it shares with it, `suffix` what it is
+  /// known by (PairField::suffix), `file` the file itself.
+  void add_file(std::string_view folder, std::string_view name, std::string_view suffix,
+                const WalkedFile& file);
+  [[nodiscard]] bool has_files() const { return files_.count() > 0; }
+  /// The samples, in their order, after all files. `suffix` is what tells them from others of the
+  /// name.
+  void add_sample(std::string_view folder, std::string_view name, std::string_view suffix);
+
+  /// Decides which suffixes are fields, sorted bytewise, and joins. `unused` is told of each file
+  /// that belongs to no sample. `root` is for errors. Errors: Code::bad_content, naming both, for
+  /// two files of one name and suffix; under PairPolicy::on also for two suffixes of one field, and
+  /// for one that cannot be the name of a field; Code::limit for more than 64 suffixes.
+  void match_all(const Unused& unused, PairPolicy policy, const std::string& root);
+  /// The same with the fields given.
+  void match_fields(const Unused& unused, std::vector<PairField> fields, const std::string& root);
+  /// The same with the folders given, of which the first one has the samples. Errors:
+  /// Code::bad_content, naming both, also for two samples of one name; and for a folder that has no
+  /// file with the name of a sample, if there are samples.
+  void match_folders(const Unused& unused, const std::vector<NamedFolder>& folders);
+
+  [[nodiscard]] const std::vector<PairField>& fields() const { return fields_; }
+  /// Under PairPolicy::automatic, what some samples have and others have not, in words: "txt (2 of
+  /// 3)"; empty: there is none.
+  [[nodiscard]] std::string partial() const;
+  /// How many samples lack one of the fields.
+  [[nodiscard]] std::uint64_t incomplete() const { return incomplete_; }
+  /// Of folders: the names of those whose files are images by their suffixes, "mask,depth".
+  [[nodiscard]] std::string image_folders() const;
+  /// Of the files that belong to a sample, when the last one was modified.
+  [[nodiscard]] std::int64_t modified_ns() const { return modified_ns_; }
+
+  /// The partners of the next sample, a field each; one that is not there has no suffix.
+  [[nodiscard]] std::vector<ListedPartner> next();
+  void rewind() { matched_.rewind(); }
+
+ private:
+  struct Partner {
+    std::string suffix, file;
+    ListedPartner listed;
+  };
+  class Groups;
+  struct Candidates;
+  void take_fields(const Candidates& candidates, PairPolicy policy, const std::string& root);
+  void choose_suffixes(PairPolicy policy, const std::string& root);
+  void join(const Unused& unused, const std::string& root);
+
+  std::string scratch_folder_;
+  std::uint64_t memory_bytes_;
+  Stop stop_if_asked_;
+  ExternalSorter files_, samples_, matched_;
+  std::uint64_t sample_count_ = 0, incomplete_ = 0;
+  std::int64_t modified_ns_ = 0;
+  std::vector<PairField> fields_;
+  bool are_folders_ = false;
+  std::vector<std::uint64_t> matches_;  // of each field, and those of them that are not images
+  std::vector<std::uint64_t> no_images_;
+  std::vector<std::pair<std::string, std::uint64_t>> partial_;  // suffixes, and samples with them
+  std::string entry_;
+};
+
+}  // namespace shale

@@ -1,0 +1,600 @@
+#include "shale/folders/folder_source.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/flow/permutation.hpp"
+#include "shale/folders/file_tree.hpp"
+#include "shale/folders/folder_entry.hpp"
+#include "shale/folders/joined_folders.hpp"
+#include "shale/folders/label_join.hpp"
+#include "shale/folders/listing_facts.hpp"
+#include "shale/folders/metadata_labels.hpp"
+#include "shale/folders/metadata_rows.hpp"
+#include "shale/folders/odd_classes.hpp"
+#include "shale/folders/pending_file.hpp"
+#include "shale/folders/sought_files.hpp"
+#include "shale/folders/source_totals.hpp"
+#include "shale/folders/stored_listing.hpp"
+#include "shale/io/external_sorter.hpp"
+#include "shale/io/file_stamp.hpp"
+#include "shale/io/walk.hpp"
+#include "shale/labels/class_table.hpp"
+#include "shale/labels/label_list.hpp"
+#include "shale/manifest/naming.hpp"
+
+// The list of files is one external sort of entries (folders/folder_entry). A listing that was
+// stored stands for it. A shuffled list is sorted once more: u64 position, then the file as in a
+// listing.
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kLeastSortMemory = 1 << 20;
+
+bool is_hidden(std::string_view name) { return name.starts_with('.'); }
+
+class FolderSource final : public Source {
+ public:
+  explicit FolderSource(const FolderRequest& request)
+      : request_(request),
+        tree_(request.tree ? request.tree : open_folder_tree(request.root)),
+        sought_(request.suffixes),
+        files_(request.scratch_folder, request.memory_bytes / 2),
+        ignored_(request.scratch_folder, std::max(kLeastSortMemory, request.memory_bytes / 8)) {
+    info_.suffixes = sought_.text();
+    info_.keys_are_unique = true;
+    if (!open_stored_listing()) walk();
+    make_schema();
+    if (request_.chosen) choose(*request_.chosen);
+    sum_up();
+    if (request_.is_shuffled) shuffle();
+    rewind();
+  }
+
+  [[nodiscard]] const SourceInfo& info() const override { return info_; }
+
+  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t) override {
+    std::optional<ListedFile> file = next_file();
+    if (!file) return std::nullopt;
+    return pending_of(std::move(*file));
+  }
+
+  void skip(std::uint64_t samples) override {
+    for (; samples > 0; --samples) {
+      request_.stop_if_asked();
+      if (!next_file()) return Source::skip(samples);
+    }
+  }
+
+  void list_ignored(const ReasonSink& sink) override {
+    if (listing_) return listing_->for_each_ignored(sink);
+    ignored_.rewind();
+    while (const std::optional<std::string_view> entry = ignored_.next()) {
+      const std::size_t path_end = entry->find('\0');
+      sink(entry->substr(0, path_end), entry->substr(path_end + 1));
+    }
+  }
+
+ private:
+  // False if there is none, or it was made of something else: the folder has to be walked.
+  bool open_stored_listing() {
+    if (request_.stored_listing.empty()) return false;
+    listing_.emplace(request_.stored_listing, request_.all_memory_bytes / 4,
+                     request_.stop_if_asked);
+    const ListingHead& head = listing_->head();
+    if (!is_of_listing(request_, head)) {
+      if (request_.needs_listing) throw other_listing(request_, head);
+      listing_.reset();
+      return false;
+    }
+    info_.manifest.kind = head.kind;
+    info_.classes = head.classes;
+    info_.notes = head.notes;
+    info_.modified_ns = head.modified_ns;
+    info_.ignored = listing_->ignored();
+    info_.pairs = head.pairs;
+    image_folders_ = head.image_folders;
+    has_labels_ = head.has_labels;
+    has_metadata_ = !head.metadata_files.empty();
+    metadata_fields_ = head.metadata;
+    if (has_metadata_)
+      info_.metadata = head.has_metadata_labels ? kMetadataWithLabels : kMetadataFields;
+    return true;
+  }
+
+  void walk() {
+    // Before anything is read: what changes in the meantime then has another stamp later.
+    ListingHead head;
+    head.facts = listing_facts(request_);
+    if (request_.takes_metadata && !tree_->archive())
+      metadata_.emplace(metadata_request(request_, sought_.field()));
+    if (request_.pairs != PairPolicy::off || !request_.pair_suffixes.empty() ||
+        !request_.folders.empty())
+      pairs_.emplace(request_.scratch_folder, request_.memory_bytes / 4, request_.stop_if_asked);
+    if (request_.without_labels) {
+      list_unlabelled_files();
+    } else if (request_.labels_file.empty()) {
+      list_class_folders();
+    } else {
+      list_labelled_files();
+    }
+    if (leaves_metadata_) info_.notes.emplace_back(kMetadataInArchive);
+    for (std::string& note : tree_->notes()) info_.notes.push_back(std::move(note));
+    if (metadata_) match_metadata();
+    if (unknown_class_ && info_.metadata != kMetadataWithLabels) throw Error(*unknown_class_);
+    if (pairs_) match_partners();
+    if (!has_labels_ && !has_metadata_ && !pairs_ && loose_files_ > 0) throw no_class_folders();
+    ignored_.finish();
+    if (!request_.new_listing.empty()) store_listing(std::move(head));
+  }
+
+  void store_listing(ListingHead head) {
+    head.kind = info_.manifest.kind;
+    head.classes = info_.classes;
+    head.notes = info_.notes;
+    head.modified_ns = info_.modified_ns;
+    head.pairs = info_.pairs;
+    head.image_folders = image_folders_;
+    head.has_labels = has_labels_;
+    head.metadata = metadata_fields_;
+    head.has_metadata_labels = info_.metadata == kMetadataWithLabels;
+    if (metadata_) head.metadata_files = metadata_->stamps();
+    // What a kill left of an earlier one.
+    std::error_code error;
+    std::filesystem::remove(request_.new_listing, error);
+    ListingWriter listing(request_.new_listing, head);
+    while (const std::optional<ListedFile> file = next_listed()) {
+      request_.stop_if_asked();
+      listing.add(*file);
+    }
+    list_ignored([&](std::string_view entry, std::string_view reason) {
+      request_.stop_if_asked();
+      listing.add_ignored(entry, reason);
+    });
+    listing.finish();
+    rewind();
+  }
+
+  // In the order of the list, whatever the order of the samples.
+  std::optional<ListedFile> next_listed() {
+    if (listing_) return listing_->next();
+    const std::optional<std::string_view> entry = files_.next();
+    if (!entry) return std::nullopt;
+    ListedFile file = parse_folder_entry(*entry);
+    if (pairs_) file.partners = pairs_->next();
+    if (metadata_) metadata_->next(file);
+    return file;
+  }
+
+  std::optional<ListedFile> next_file() { return is_in_order_ ? next_listed() : next_placed(); }
+
+  std::optional<ListedFile> next_placed() {
+    const std::optional<std::string_view> entry = files_.next();
+    if (!entry) return std::nullopt;
+    return parse_listed_file(entry->substr(sizeof(std::uint64_t)));
+  }
+
+  void rewind() {
+    if (listing_) listing_->rewind();
+    if (!listing_ || !is_in_order_) files_.rewind();
+    if (pairs_) pairs_->rewind();
+    if (metadata_) metadata_->rewind();
+  }
+
+  [[nodiscard]] PendingSample pending_of(ListedFile file) const {
+    return pending_sample(std::move(file),
+                          {.root = request_.root,
+                           .labels_file = request_.labels_file,
+                           .pairs = info_.pairs,
+                           .fields = info_.schema.fields.size(),
+                           .has_labels = has_labels_,
+                           .compares_times = listing_.has_value(),
+                           .archive = tree_->archive(),
+                           .folders = request_.folders,
+                           .metadata = has_metadata_ ? &metadata_fields_ : nullptr});
+  }
+
+  void ignore(std::string_view folder, std::string_view name, std::string_view reason) {
+    ++info_.ignored;
+    ignored_.add(join_path(folder, name).append(1, '\0').append(reason));
+  }
+
+  // One image of class rank `rank`, in `folder` relative to the root.
+  void add(std::uint32_t rank, std::string_view folder, const WalkedFile& file,
+           std::optional<std::int64_t> label) {
+    files_.add(folder_entry(rank, folder, file, label));
+  }
+
+  // False: it is a file like others.
+  bool add_metadata(std::string_view folder, std::string_view name) {
+    if (!is_metadata_name(name) || sought_.takes(name)) return false;
+    if (metadata_) metadata_->add_file(folder, name);
+    leaves_metadata_ = leaves_metadata_ || (request_.takes_metadata && !metadata_);
+    return metadata_.has_value();
+  }
+
+  // After the list of samples.
+  void match_metadata() {
+    metadata_->read([this](std::string_view folder, std::string_view name) {
+      ignore(folder, name, "no column file_name");
+    });
+    notes_on_metadata_ = metadata_->notes();
+    info_.notes.insert(info_.notes.end(), notes_on_metadata_.begin(), notes_on_metadata_.end());
+    if (!metadata_->has_files() || is_left_to_labels(request_, *metadata_, info_.notes))
+      return metadata_.reset();
+    while (const std::optional<std::string_view> entry = files_.next()) {
+      request_.stop_if_asked();
+      metadata_->add_sample(parse_folder_entry(*entry).path);
+    }
+    files_.rewind();
+    metadata_->match([this](const std::string& row) { ignore("", row, "a row without file"); });
+    has_metadata_ = true;
+    metadata_fields_ = metadata_->fields();
+    info_.metadata = metadata_->has_labels() ? kMetadataWithLabels : kMetadataFields;
+    info_.modified_ns = std::max(info_.modified_ns, metadata_->modified_ns());
+    if (request_.pairs == PairPolicy::automatic)
+      info_.notes.push_back(note_on_metadata(*metadata_, sought_.one()));
+    if (!metadata_->has_labels()) return;
+    has_labels_ = true;
+    std::optional<ClassTable> table = table_of_metadata(
+        request_, *metadata_,
+        [](const FolderRequest& train) { return open_folder(train)->info().classes; });
+    info_.classes = table ? table->names() : std::vector<std::string>();
+    metadata_->use_table(std::move(table));
+  }
+
+  void add_partner(std::string_view folder, const WalkedFile& file) {
+    const std::string_view shared = pair_name_of(file.name);
+    const bool may_be_one = pairs_ && request_.folders.empty() && !shared.empty() &&
+                            shared.size() + 1 < file.name.size();
+    if (may_be_one) return pairs_->add_file(folder, shared, pair_suffix_of(file.name), file);
+    ignore(folder, file.name, no_sample());
+  }
+
+  [[nodiscard]] std::string_view no_sample() const {
+    return sought_.are_images() ? "not the suffix of an image" : "not a suffix of --ext";
+  }
+
+  // After the list of samples, in its order.
+  void match_partners() {
+    if (!request_.folders.empty()) return match_folders();
+    if (!pairs_->has_files() && request_.pair_suffixes.empty()) return pairs_.reset();
+    add_samples_to_pairs();
+    const auto unused = [&](std::string_view folder, std::string_view name, std::string_view) {
+      ignore(folder, name, no_sample());
+    };
+    if (request_.pair_suffixes.empty()) {
+      pairs_->match_all(unused, request_.pairs, request_.root);
+    } else {
+      pairs_->match_fields(unused, pair_fields_of(request_.pair_suffixes), request_.root);
+    }
+    info_.modified_ns = std::max(info_.modified_ns, pairs_->modified_ns());
+    info_.pairs = suffixes_text(pairs_->fields());
+    partial_pairs_ = pairs_->partial();
+    if (!partial_pairs_.empty() && (has_labels_ || !pairs_->fields().empty()))
+      info_.notes.push_back(fmt::format(
+          "files with the names of some {}s are left out: {}; pass --pairs on to take them",
+          sought_.one(), partial_pairs_));
+    if (pairs_->fields().empty()) return pairs_.reset();
+    if (request_.pairs == PairPolicy::automatic)
+      info_.notes.push_back(note_on_pairs(pairs_->fields(), sought_.one()));
+  }
+
+  void add_samples_to_pairs() {
+    while (const std::optional<std::string_view> entry = files_.next()) {
+      request_.stop_if_asked();
+      const ListedFile file = parse_folder_entry(*entry);
+      const std::string_view path = file.path;
+      const std::size_t name_begin = path.rfind('/') + 1;  // 0 without a slash
+      const std::string_view name = path.substr(name_begin), shared = pair_name_of(name);
+      // Of a folder alone, numbers in the middle do not tell two names apart.
+      pairs_->add_sample(path.substr(0, name_begin == 0 ? 0 : name_begin - 1), shared,
+                         name.substr(request_.folders.empty() ? name.rfind('.') : shared.size()));
+    }
+    files_.rewind();
+  }
+
+  void match_folders() {
+    const ReasonSink pass_over = [this](std::string_view entry, std::string_view reason) {
+      ignore("", entry, reason);
+    };
+    add_joined_files(request_, *pairs_, pass_over);
+    add_samples_to_pairs();
+    pairs_->match_folders(
+        [&](std::string_view folder, std::string_view name, std::string_view field) {
+          pass_over(joined_entry(field, folder, name), "no sample has its name");
+        },
+        request_.folders);
+    info_.modified_ns = std::max(info_.modified_ns, pairs_->modified_ns());
+    image_folders_ = pairs_->image_folders();
+  }
+
+  void make_schema() {
+    std::vector<Field>& fields = info_.schema.fields;
+    fields = {{.name = sought_.field(), .kind = Kind::bytes}};
+    if (has_labels_) fields.push_back({.name = "label", .kind = Kind::integer});
+    if (sought_.are_images()) info_.image_fields = {0};
+    info_.folders = names_text(request_.folders);
+    if (!request_.folders.empty()) fields.front().name = request_.folders.front().field;
+    const std::vector<std::string> images = suffixes_in(image_folders_);
+    for (std::size_t i = 1; i < request_.folders.size(); ++i) {
+      const std::string& name = request_.folders[i].field;
+      if (std::ranges::find(images, name) != images.end())
+        info_.image_fields.push_back(fields.size());
+      fields.push_back({.name = name, .kind = Kind::bytes});
+    }
+    for (const PairField& field : pair_fields_of(info_.pairs))
+      fields.push_back({.name = field.name, .kind = field.kind});
+    refuse_equal_fields(fields, metadata_fields_, request_.root);
+    fields.insert(fields.end(), metadata_fields_.begin(), metadata_fields_.end());
+  }
+
+  [[nodiscard]] WalkOptions walk_options() const {
+    const bool wants_all = pairs_ && request_.folders.empty();
+    return {.keep_hidden = request_.hidden == HiddenPolicy::keep,
+            .wants_size = [sought = sought_, wants_all](std::string_view name) {
+              return wants_all || sought.takes(name);
+            }};
+  }
+
+  // Walks `folder` (relative to the root): use(folder, file) on each image; the rest is counted.
+  template <class Use>
+  void walk_files(const std::string& folder, Use use) {
+    const auto folder_of = [&folder](std::string_view directory) {
+      return directory.empty() ? folder : join_path(folder, directory);
+    };
+    WalkOptions options = walk_options();
+    options.pass_over = [&](std::string_view directory, std::string_view name, PassedOver reason) {
+      ignore(folder_of(directory), name, text_of(reason));
+    };
+    options.enters = request_.enters;
+    const WalkCounts counts = tree_->walk(folder, options, [&](const WalkedFile& file) {
+      request_.stop_if_asked();
+      if (add_metadata(folder_of(file.directory), file.name)) return;
+      if (!sought_.takes(file.name)) return add_partner(folder_of(file.directory), file);
+      info_.modified_ns = std::max(info_.modified_ns, file.modified_ns);
+      use(folder_of(file.directory), file);
+    });
+    cut_loops_ += counts.cut_loops;
+  }
+
+  void list_class_folders() {
+    info_.manifest.kind = sought_.are_images() ? kImageFolder : kClassFolders;
+    std::vector<std::string> classes;
+    // Files beside the class folders go to the list of ignored entries, however many there are.
+    const auto keeps = [&](const FolderEntry& entry) {
+      if (entry.is_directory) return true;
+      if (add_metadata("", entry.name)) return false;
+      ignore("", entry.name, is_hidden(entry.name) ? "hidden" : "beside the class folders");
+      if (sought_.takes(entry.name)) ++loose_files_;
+      return false;
+    };
+    for (const FolderEntry& entry : tree_->list("", keeps)) {
+      if (!is_hidden(entry.name) || request_.hidden == HiddenPolicy::keep) {
+        classes.push_back(entry.name);
+      } else {
+        ignore("", entry.name, "hidden");
+        refuse_hidden_images(entry.name);
+      }
+    }
+    if (classes.empty() && loose_files_ > 0 && (metadata_ || pairs_)) return list_flat_files();
+    refuse_what_is_no_image_folder(classes);
+    for (std::string& note : notes_on_classes(classes)) info_.notes.push_back(std::move(note));
+    const ClassTable table = table_with(classes, request_.root);
+    info_.classes = table.names();
+    tree_->expect_walks(classes, walk_options());
+    for (std::size_t rank = 0; rank < classes.size(); ++rank) {
+      const std::optional<std::int64_t> label = table.label_of(classes[rank]);
+      if (!label) {
+        unknown_class_ =
+            unknown_class(request_, classes[rank], join_path(request_.root, classes[rank]));
+        if (!metadata_) throw Error(*unknown_class_);
+      }
+      const std::uint64_t before = files_.count();
+      walk_files(classes[rank], [&](const std::string& folder, const WalkedFile& file) {
+        add(static_cast<std::uint32_t>(rank), folder, file, label.value_or(0));
+      });
+      if (files_.count() == before && !request_.allow_empty)
+        throw sought_.none_in_class(classes[rank], join_path(request_.root, classes[rank]),
+                                    loose_files_);
+    }
+    finish_list();
+  }
+
+  // What `class_names` or `classes_from` says, with these classes behind it if they may be; or of
+  // these alone.
+  [[nodiscard]] ClassTable table_with(const std::vector<std::string>& classes,
+                                      const std::string& where) const {
+    const std::uint64_t memory_bytes = request_.all_memory_bytes;
+    if (!request_.class_names.empty())
+      return {request_.class_names, request_.class_names_from, memory_bytes};
+    if (request_.classes_from.empty()) return {classes, where, memory_bytes};
+    ClassTable given = load_class_table(request_.classes_from, memory_bytes);
+    return request_.adds_classes ? given.extended(classes, where, memory_bytes) : given;
+  }
+
+  void refuse_hidden_images(const std::string& name) {
+    if (request_.hidden != HiddenPolicy::unset) return;
+    std::uint64_t files = 0;
+    tree_->walk(name, {.keep_hidden = true, .wants_size = [](std::string_view) { return false; }},
+                [&](const WalkedFile& file) {
+                  request_.stop_if_asked();
+                  files += sought_.takes(file.name) ? 1 : 0;
+                });
+    if (files == 0) return;
+    throw SoughtFiles::in_hidden_class(sought_.counted(files), join_path(request_.root, name));
+  }
+
+  void refuse_what_is_no_image_folder(const std::vector<std::string>& classes) {
+    if (classes.empty() && loose_files_ > 0) throw no_class_folders();
+    if (classes.empty() && !request_.allow_empty) throw sought_.none_in(request_.root);
+    if (!classes.empty() && std::all_of(classes.begin(), classes.end(), is_split_name))
+      throw holds_splits(request_.root, classes, tree_->archive() != nullptr);
+  }
+
+  [[nodiscard]] Error no_class_folders() const {
+    return no_classes(sought_, loose_files_, request_.root, partial_pairs_)
+        .because(fmt::format("{}", fmt::join(notes_on_metadata_, "; ")));
+  }
+
+  void list_unlabelled_files() {
+    info_.manifest.kind = kFlatFolder;
+    walk_files("",
+               [&](const std::string& folder, const WalkedFile& file) { add(0, folder, file, 0); });
+    finish_list();
+  }
+
+  // Files without classes, and without labels: others belong to them, or it will be refused.
+  void list_flat_files() {
+    ignored_ = ExternalSorter(request_.scratch_folder,
+                              std::max(kLeastSortMemory, request_.memory_bytes / 8));
+    info_.ignored = 0;
+    has_labels_ = false;
+    list_unlabelled_files();
+  }
+
+  void list_labelled_files() {
+    info_.manifest.kind = kFlatFolder;
+    FoundFiles found(request_.scratch_folder, request_.memory_bytes / 4);
+    walk_files("",
+               [&](const std::string& folder, const WalkedFile& file) { found.add(folder, file); });
+    found.finish();
+    if (found.count() == 0 && !request_.allow_empty) throw sought_.none_in(request_.root);
+    const bool is_given = !request_.classes_from.empty();
+    LabelList labels({.file = {.path = request_.labels_file,
+                               .label_column = request_.label_column,
+                               .key_column = request_.key_column},
+                      .scratch_folder = request_.scratch_folder,
+                      .memory_bytes = request_.memory_bytes / 4,
+                      .all_memory_bytes = request_.all_memory_bytes,
+                      .has_class_table = is_given || request_.may_mix_labels,
+                      .has_nested_files = found.are_nested(),
+                      .needs_names = false,
+                      .is_sample = [this](std::string_view name) { return sought_.takes(name); },
+                      .stop_if_asked = request_.stop_if_asked});
+    info_.notes.insert(info_.notes.end(), labels.notes().begin(), labels.notes().end());
+    std::optional<ClassTable> table;
+    std::uint64_t unmatched = 0;
+    bool has_other_classes = false;
+    const LabelJoin join{
+        .request = request_,
+        .sought = sought_,
+        .labels = labels,
+        .table = table,
+        .add = [&](const WalkedFile& file,
+                   std::optional<std::int64_t> label) { add(0, file.directory, file, label); },
+        .unmatched =
+            [&](const LabelList::Row& row) {
+              ++unmatched;
+              has_other_classes = has_other_classes || (table && !table->label_of(row.text));
+              ignore("", fmt::format("{}: {}", request_.labels_file, labels.key_of(row)),
+                     "a label without file");
+            }};
+    const bool makes_table = (!is_given || request_.adds_classes) && !labels.are_numbers();
+    std::vector<std::string> names;
+    if (makes_table || labels.has_likely_header()) names = names_of_files(found, join);
+    if (is_given || makes_table) table = table_with(names, request_.labels_file);
+    if (table) info_.classes = table->names();
+    join_labels(found, join);
+    if (unmatched > 0) {
+      info_.notes.push_back(note_on_unmatched(unmatched, request_.labels_file, sought_.one(),
+                                              makes_table && has_other_classes));
+    }
+    finish_list();
+  }
+
+  void finish_list() {
+    files_.finish();
+    if (files_.count() == 0 && !request_.allow_empty) throw sought_.none_in(request_.root);
+    if (loose_files_ > 0 && has_labels_)
+      info_.notes.push_back(note_on_loose_files(sought_, loose_files_));
+    if (cut_loops_ > 0) info_.notes.push_back(note_on_cut_loops(cut_loops_));
+  }
+
+  // One pass over the sorted list, before any shuffle.
+  void sum_up() {
+    SourceTotals totals(info_.manifest.kind + text_of_fields(metadata_fields_));
+    std::optional<ListedFile> largest;
+    while (std::optional<ListedFile> file = next_file()) {
+      request_.stop_if_asked();
+      totals.add_file(file->path, file->bytes);
+      for (const ListedPartner& partner : file->partners)
+        totals.add_file(partner.suffix.value_or(""), partner.bytes);
+      if (has_metadata_) totals.add_file(file->row, file->row.size());
+      if (totals.end_sample(file->has_label ? std::optional(file->label) : std::nullopt))
+        largest = std::move(file);
+    }
+    if (largest) info_.largest = pending_of(std::move(*largest));
+    totals.give_totals(info_);
+    if (has_labels_) totals.give_labels(info_, request_.is_shuffled);
+  }
+
+  // Of the list, those that were chosen.
+  void choose(ChosenRows& chosen) {
+    ExternalSorter files(request_.scratch_folder, request_.memory_bytes / 2);
+    std::uint64_t taken = 0;
+    for (std::uint64_t row = 0; const std::optional<ListedFile> file = next_listed(); ++row) {
+      request_.stop_if_asked();
+      if (taken < chosen.count() && chosen.at(taken) == row) add_placed(files, taken++, *file);
+    }
+    if (taken != chosen.count()) throw fewer_than_listed(request_.root);
+    info_.chosen = chosen.hash();
+    place(std::move(files));
+  }
+
+  void shuffle() {
+    const Permutation order(info_.manifest.samples, request_.seed);
+    ExternalSorter shuffled(request_.scratch_folder, request_.memory_bytes / 2);
+    rewind();
+    for (std::uint64_t i = 0; const std::optional<ListedFile> file = next_file(); ++i) {
+      request_.stop_if_asked();
+      add_placed(shuffled, order.inverse(i), *file);
+    }
+    place(std::move(shuffled));
+  }
+
+  void add_placed(ExternalSorter& files, std::uint64_t position, const ListedFile& file) {
+    entry_.clear();
+    append_big_endian(entry_, position);
+    append_listed_file(entry_, file);
+    files.add(entry_);
+  }
+
+  void place(ExternalSorter files) {
+    files.finish();
+    files_ = std::move(files);
+    is_in_order_ = false;
+  }
+
+  FolderRequest request_;
+  std::shared_ptr<FileTree> tree_;
+  SoughtFiles sought_;
+  SourceInfo info_;
+  ExternalSorter files_, ignored_;
+  std::optional<ListingReader> listing_;  // instead of both
+  bool is_in_order_ = true;               // files_ are those of the list, not shuffled
+  std::optional<FilePairs> pairs_;        // beside files_, in their order
+  std::optional<MetadataRows> metadata_;  // beside files_, in their order
+  std::vector<Field> metadata_fields_;
+  std::optional<Error> unknown_class_;  // a class folder that is none of the classes
+  bool has_metadata_ = false, leaves_metadata_ = false;
+  bool has_labels_ = true;
+  std::string entry_, partial_pairs_, image_folders_;
+  std::vector<std::string> notes_on_metadata_;
+  std::uint64_t loose_files_ = 0, cut_loops_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_folder(const FolderRequest& request) {
+  return std::make_unique<FolderSource>(request);
+}
+
+}  // namespace shale

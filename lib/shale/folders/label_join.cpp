@@ -1,0 +1,230 @@
+#include "shale/folders/label_join.hpp"
+
+#include <set>
+#include <utility>
+
+#include "shale/base/bytes.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/labels/natural_order.hpp"
+
+// An entry is: folder, NUL, file name, NUL, u64 bytes, i64 modified_ns, u64 offset (big-endian).
+// Put in another order it has another place in front, which ends in NUL, and u64 number behind it.
+
+namespace shale {
+namespace {
+
+constexpr std::size_t kFoundNumbersBytes = 3 * sizeof(std::uint64_t);
+
+Error other_count(const LabelJoin& join, std::uint64_t files) {
+  return Error(Code::bad_content, "has {}, but {} has {}",
+               format_counted(join.labels.rows(), "row", "rows"), printable(join.request.root),
+               join.sought.counted(files))
+      .at(join.request.labels_file)
+      .hint("ground truth is for all files in sorted order: restore those that are missing");
+}
+
+// ILSVRC's images have their numbers in their names: row i is of the image with number i.
+void refuse_other_number(const LabelJoin& join, const FoundFiles::File& found) {
+  const std::optional<std::uint64_t> named = number_in_name(found.file.name);
+  if (!named || *named == found.number + 1) return;
+  throw Error(Code::bad_content, "is the {} number {} in sorted order, but its name has {}",
+              join.sought.one(), found.number + 1, *named)
+      .at(join_path(join.request.root, join_path(found.file.directory, found.file.name)))
+      .hint(
+          "ground truth is for all files in sorted order: restore those that are missing, or write "
+          "path,label instead");
+}
+
+// A number beside a table of names: it must be one of the table's, and not the name of another.
+Error wrong_number(const LabelJoin& join, const LabelList::Row& row) {
+  const ClassTable& table = *join.table;
+  const std::optional<std::int64_t> named = table.label_of(row.text);
+  return Error(Code::bad_content, "label {} {}", row.number,
+               named ? fmt::format("is also the name of class {} of the class table", *named)
+                     : fmt::format("is not one of the class table's {}, 0 to {}",
+                                   format_counted(table.names().size(), "label", "labels"),
+                                   table.names().size() - 1))
+      .at(join.request.labels_file)
+      .because("the class table comes from " + join.request.classes_from)
+      .hint("write class names instead of numbers, or only numbers of its classes");
+}
+
+}  // namespace
+
+Error no_label(const LabelJoin& join, const WalkedFile& file) {
+  return Error(Code::bad_content, "{} has no label in {}", join.sought.one(),
+               join.request.labels_file)
+      .at(join_path(join.request.root, join_path(file.directory, file.name)))
+      .hint(fmt::format("add a row for it, or move the {} out of the folder", join.sought.one()));
+}
+
+std::optional<std::int64_t> label_if_any(const LabelJoin& join, const LabelList::Row& row) {
+  if (!join.table) return row.number;
+  const std::optional<std::int64_t> named = join.table->label_of(row.text);
+  if (!join.labels.are_numbers()) return named;
+  const auto classes = static_cast<std::int64_t>(join.table->names().size());
+  const bool is_in_table = row.number >= 0 && row.number < classes;
+  if (!is_in_table || named.value_or(row.number) != row.number) return std::nullopt;
+  return row.number;
+}
+
+std::int64_t label_of_row(const LabelJoin& join, const LabelList::Row& row) {
+  if (const std::optional<std::int64_t> label = label_if_any(join, row)) return *label;
+  if (join.labels.are_numbers()) throw wrong_number(join, row);
+  throw unknown_class(join.request, row.text, join.request.labels_file);
+}
+
+void FoundFiles::add(std::string_view folder, const WalkedFile& file) {
+  are_nested_ = are_nested_ || !folder.empty();
+  entry_.assign(folder).append(1, '\0').append(file.name).append(1, '\0');
+  append_big_endian(entry_, file.bytes);
+  append_big_endian(entry_, file.modified_ns);
+  append_big_endian(entry_, file.offset);
+  files_.add(entry_);
+}
+
+void FoundFiles::order_by(const LabelList& labels, const std::function<void()>& stop_if_asked) {
+  if (labels.match() == KeyMatch::path || !has_own_places_) return;
+  ExternalSorter ordered(scratch_folder_, memory_bytes_);
+  while (const std::optional<File> found = next()) {
+    stop_if_asked();
+    std::string entry = labels.place_of(found->file.directory, found->file.name, found->number);
+    entry.append(found->file.directory).append(1, '\0').append(found->file.name).append(1, '\0');
+    append_big_endian(entry, found->file.bytes);
+    append_big_endian(entry, found->file.modified_ns);
+    append_big_endian(entry, found->file.offset);
+    append_big_endian(entry, found->number);
+    ordered.add(entry);
+  }
+  ordered.finish();
+  files_ = std::move(ordered);
+  has_own_places_ = false;
+}
+
+// From the end: a place may hold any bytes.
+std::optional<FoundFiles::File> FoundFiles::next() {
+  const std::optional<std::string_view> entry = files_.next();
+  if (!entry) return std::nullopt;
+  File found;
+  found.number = number_++;
+  std::string_view left = *entry;
+  if (!has_own_places_) {
+    found.number = read_big_endian(left.substr(left.size() - sizeof(std::uint64_t)));
+    left.remove_suffix(sizeof(std::uint64_t));
+  }
+  const std::string_view numbers = left.substr(left.size() - kFoundNumbersBytes);
+  left.remove_suffix(kFoundNumbersBytes + 1);
+  const std::size_t folder_end = left.rfind('\0');
+  const std::string_view before = left.substr(0, folder_end);
+  const std::size_t place_end = has_own_places_ ? 0 : before.rfind('\0') + 1;
+  found.place = has_own_places_ ? entry->substr(0, left.size() + 1) : before.substr(0, place_end);
+  found.file = {.directory = before.substr(place_end),
+                .name = left.substr(folder_end + 1),
+                .bytes = read_big_endian(numbers.substr(0, 8)),
+                .modified_ns = static_cast<std::int64_t>(read_big_endian(numbers.substr(8, 8))),
+                .offset = read_big_endian(numbers.substr(16))};
+  return found;
+}
+
+namespace {
+
+// Each file with its row, each file without one, and each row without file, in the order of places.
+class RowWalk {
+ public:
+  RowWalk(FoundFiles& found, const LabelJoin& join,
+          std::function<void(const FoundFiles::File&, const LabelList::Row*)> use)
+      : found_(found), join_(join), use_(std::move(use)) {}
+
+  void run(const std::function<void(const LabelList::Row&)>& unmatched) {
+    if (found_.count() > 0) join_.labels.refuse_none();
+    found_.order_by(join_.labels, join_.request.stop_if_asked);
+    found_.rewind();
+    join_.labels.rewind();
+    row_ = join_.labels.next();
+    while (const std::optional<FoundFiles::File> next = found_.next()) {
+      join_.request.stop_if_asked();
+      while (row_ && row_->place < next->place) pass_row(unmatched);
+      use_file(*next);
+    }
+    while (row_) pass_row(unmatched);
+    if (matched_ > 0 && left_header_) throw join_.labels.likely_header();
+    if (matched_ == 0 && first_unmatched_ && found_.count() > 0)
+      throw join_.labels.unmatched(*first_unmatched_, join_.request.root);
+  }
+
+ private:
+  void pass_row(const std::function<void(const LabelList::Row&)>& unmatched) {
+    if (!std::exchange(is_taken_, false)) {
+      const bool is_header = join_.labels.may_be_header(*row_);
+      if (join_.request.refuses_incomplete) {
+        if (is_header) throw join_.labels.likely_header();
+        throw join_.labels.unmatched(*row_, join_.request.root);
+      }
+      left_header_ = left_header_ || is_header;
+      if (!first_unmatched_) first_unmatched_ = row_;
+      if (unmatched) unmatched(*row_);
+    }
+    row_ = join_.labels.next();
+  }
+
+  void use_file(const FoundFiles::File& found) {
+    if (!row_ || row_->place != found.place) {
+      if (join_.request.refuses_incomplete) throw no_label(join_, found.file);
+      return use_(found, nullptr);
+    }
+    const std::string path = join_path(found.file.directory, found.file.name);
+    if (is_taken_ && path == last_path_) return;  // of a stream, which is refused for it elsewhere
+    if (is_taken_) {
+      throw Error(Code::bad_content, "key '{}' names two files, {} and {}",
+                  printable(join_.labels.key_of(*row_)), printable(last_path_), printable(path))
+          .at(join_.request.labels_file)
+          .hint("write paths with suffixes, relative to the converted folder");
+    }
+    use_(found, &*row_);
+    last_path_ = path;
+    is_taken_ = true;
+    ++matched_;
+  }
+
+  FoundFiles& found_;
+  const LabelJoin& join_;
+  std::function<void(const FoundFiles::File&, const LabelList::Row*)> use_;
+  std::optional<LabelList::Row> row_, first_unmatched_;
+  std::string last_path_;
+  std::uint64_t matched_ = 0;
+  bool is_taken_ = false;  // the row has a file already
+  bool left_header_ = false;
+};
+
+}  // namespace
+
+void join_labels(FoundFiles& found, const LabelJoin& join) {
+  const bool is_positional = join.labels.match() == KeyMatch::position;
+  if (is_positional && join.labels.rows() != found.count()) throw other_count(join, found.count());
+  RowWalk(found, join, [&](const FoundFiles::File& next, const LabelList::Row* row) {
+    if (row != nullptr && is_positional) refuse_other_number(join, next);
+    join.add(next.file, row == nullptr ? std::nullopt : std::optional(label_of_row(join, *row)));
+  }).run(join.unmatched);
+}
+
+std::vector<std::string> names_of_files(FoundFiles& found, const LabelJoin& join) {
+  if (join.labels.match() == KeyMatch::position) return join.labels.class_names();
+  ClassAllowance allowance(join.request.all_memory_bytes, join.request.labels_file);
+  std::set<std::string> names;
+  RowWalk(found, join, [&](const FoundFiles::File&, const LabelList::Row* row) {
+    if (row == nullptr || join.labels.are_numbers()) return;
+    if (names.insert(row->text).second) allowance.take(row->text);
+  }).run(nullptr);
+  return {names.begin(), names.end()};
+}
+
+Error unknown_class(const FolderRequest& request, std::string_view name, std::string_view where) {
+  return not_in_class_table(
+      name, where, request.class_names.empty() ? request.classes_from : request.class_names_from,
+      request.extends_set);
+}
+
+}  // namespace shale

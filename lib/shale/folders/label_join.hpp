@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "shale/folders/folder_request.hpp"
+#include "shale/folders/sought_files.hpp"
+#include "shale/io/external_sorter.hpp"
+#include "shale/io/walk.hpp"
+#include "shale/labels/class_table.hpp"
+#include "shale/labels/label_list.hpp"
+
+namespace shale {
+
+/// The files of a flat folder, sorted on disk as a list of labels is. One thread.
+class FoundFiles {
+ public:
+  FoundFiles(const std::string& scratch_folder, std::uint64_t memory_bytes)
+      : scratch_folder_(scratch_folder),
+        memory_bytes_(memory_bytes),
+        files_(scratch_folder, memory_bytes) {}
+
+  void add(std::string_view folder, const WalkedFile& file);
+  void finish() { files_.finish(); }
+  void rewind() {
+    files_.rewind();
+    number_ = 0;
+  }
+  [[nodiscard]] std::uint64_t count() const { return files_.count(); }
+  /// Some of them are in folders.
+  [[nodiscard]] bool are_nested() const { return are_nested_; }
+
+  /// In the order of the places that `labels` gives them.
+  void order_by(const LabelList& labels, const std::function<void()>& stop_if_asked);
+  struct File {
+    std::string_view place;    ///< LabelList::place_of
+    WalkedFile file;           ///< its directory is the whole folder
+    std::uint64_t number = 0;  ///< in sorted order, from 0
+  };
+  /// The next one, then nullopt. Views are valid until the next call.
+  [[nodiscard]] std::optional<File> next();
+
+ private:
+  std::string scratch_folder_;
+  std::uint64_t memory_bytes_;
+  ExternalSorter files_;
+  bool are_nested_ = false, has_own_places_ = true;
+  std::uint64_t number_ = 0;
+  std::string entry_;
+};
+
+/// Which label each file has.
+struct LabelJoin {
+  const FolderRequest& request;
+  const SoughtFiles& sought;
+  LabelList& labels;
+  const std::optional<ClassTable>& table;
+  /// Called for each file; no label: there is no row for it.
+  std::function<void(const WalkedFile& file, std::optional<std::int64_t> label)> add;
+  /// Called for each row that is not of a file.
+  std::function<void(const LabelList::Row& row)> unmatched;
+};
+
+/// The label of a row: a number, or that of its class in the table; nullopt: it can be neither.
+[[nodiscard]] std::optional<std::int64_t> label_if_any(const LabelJoin& join,
+                                                       const LabelList::Row& row);
+/// The same. Errors: Code::bad_content for none.
+[[nodiscard]] std::int64_t label_of_row(const LabelJoin& join, const LabelList::Row& row);
+/// The error for a file without row.
+[[nodiscard]] Error no_label(const LabelJoin& join, const WalkedFile& file);
+
+/// Joins both, in any order of the files, from their first ones on. Errors: Code::bad_content, by
+/// name, for a class that is not in the table, for two files that one key names, for ground truth
+/// of another number of files, for a first row without file that looks like a header, and for a
+/// list without rows; where the request refuses what is incomplete, or nothing matches, also for a
+/// file without row and a row without file.
+void join_labels(FoundFiles& found, const LabelJoin& join);
+
+/// The class names that files have, sorted bytewise; of ground truth those of all synsets. Needs
+/// neither `table` nor the functions of the join. Errors: same as join_labels; Code::limit for more
+/// names than a manifest may hold.
+[[nodiscard]] std::vector<std::string> names_of_files(FoundFiles& found, const LabelJoin& join);
+
+/// The error for a class that the table of `request.classes_from` has not.
+[[nodiscard]] Error unknown_class(const FolderRequest& request, std::string_view name,
+                                  std::string_view where);
+
+}  // namespace shale

@@ -1,0 +1,330 @@
+#include "shale/folders/list_source.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <sys/stat.h>
+
+#include "shale/base/bytes.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/flow/permutation.hpp"
+#include "shale/folders/listed_files.hpp"
+#include "shale/folders/sought_files.hpp"
+#include "shale/folders/source_totals.hpp"
+#include "shale/folders/stored_listing.hpp"
+#include "shale/io/external_sorter.hpp"
+#include "shale/io/path_facts.hpp"
+#include "shale/io/temporary_folder.hpp"
+#include "shale/labels/class_table.hpp"
+#include "shale/labels/label_kinds.hpp"
+#include "shale/wire/stream_kind.hpp"
+
+// An entry is: u64 position, u64 bytes, i64 modified_ns, u64 line (big-endian), path, NUL, label. A
+// shuffled list is sorted once more. Paths are sorted with the numbers of their lines, to find
+// those that come twice: path, NUL, u64 line (big-endian).
+
+namespace shale {
+namespace {
+
+constexpr std::size_t kListNumbersBytes = 4 * sizeof(std::uint64_t);
+
+struct LineOfList {
+  std::string_view path, label;
+  std::uint64_t bytes = 0, line = 0;
+  std::int64_t modified_ns = 0;
+};
+
+LineOfList parse_line(std::string_view entry) {
+  const std::string_view text = entry.substr(kListNumbersBytes);
+  const std::size_t path_end = text.find('\0');
+  return {.path = text.substr(0, path_end),
+          .label = text.substr(path_end + 1),
+          .bytes = read_big_endian(entry.substr(8, 8)),
+          .line = read_big_endian(entry.substr(24, 8)),
+          .modified_ns = static_cast<std::int64_t>(read_big_endian(entry.substr(16, 8)))};
+}
+
+class ListSource final : public Source {
+ public:
+  ListSource(std::string path, const FolderRequest& request)
+      : path_(std::move(path)),
+        request_(request),
+        name_(request.root),
+        sought_(request.suffixes),
+        lines_(request.scratch_folder, request.memory_bytes / 2),
+        ignored_(request.scratch_folder, request.memory_bytes / 8) {
+    info_.manifest.kind = kFileList;
+    info_.suffixes = sought_.text();
+    info_.keys_are_unique = true;
+    info_.modified_ns = 1;  // known, even of an empty list: stdin itself has no time to ask for
+    read_list();
+    choose_labels();
+    info_.schema.fields = {{.name = sought_.field(), .kind = Kind::bytes}};
+    if (has_labels()) info_.schema.fields.push_back({.name = "label", .kind = Kind::integer});
+    if (sought_.are_images()) info_.image_fields = {0};
+    if (request_.chosen) choose(*request_.chosen);
+    sum_up();
+    if (request_.is_shuffled) shuffle();
+    lines_.rewind();
+  }
+
+  [[nodiscard]] const SourceInfo& info() const override { return info_; }
+
+  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t) override {
+    const std::optional<std::string_view> entry = lines_.next();
+    if (!entry) return std::nullopt;
+    return pending_of(parse_line(*entry));
+  }
+
+  void skip(std::uint64_t samples) override {
+    for (; samples > 0; --samples) {
+      request_.stop_if_asked();
+      if (!lines_.next()) return Source::skip(samples);
+    }
+  }
+
+  void list_ignored(const ReasonSink& sink) override {
+    ignored_.rewind();
+    while (const std::optional<std::string_view> entry = ignored_.next())
+      sink(*entry, "not a suffix of --ext");
+  }
+
+ private:
+  [[nodiscard]] bool has_labels() const { return labelled_ > 0; }
+  [[nodiscard]] bool has_given_table() const {
+    return !request_.classes_from.empty() || !request_.class_names.empty();
+  }
+  [[nodiscard]] const std::string& table_from() const {
+    return request_.class_names.empty() ? request_.classes_from : request_.class_names_from;
+  }
+
+  void read_list() {
+    ExternalSorter paths(request_.scratch_folder, request_.memory_bytes / 4);
+    std::string entry;
+    read_listed_files(path_, name_, request_.stop_if_asked, [&](const ListedLine& line) {
+      request_.stop_if_asked();
+      entry.assign(line.path).append(1, '\0');
+      append_big_endian(entry, line.number);
+      paths.add(entry);
+      if (!sought_.are_images() && !sought_.takes(line.path)) {
+        ++info_.ignored;
+        return ignored_.add(line.path);
+      }
+      add(line);
+    });
+    lines_.finish();
+    ignored_.finish();
+    paths.finish();
+    refuse_twice(paths);
+    if (lines_.count() > 0 || request_.allow_empty) return;
+    throw Error(Code::bad_content, "lists no {}", sought_.described())
+        .at(name_)
+        .hint("pass paths, one per line, or --allow-empty for a dataset without samples");
+  }
+
+  void add(const ListedLine& line) {
+    const std::string path(line.path);
+    const std::optional<struct stat> facts = facts_behind(path);
+    if (!facts) {
+      throw Error(Code::not_found, "does not exist; line {} of {} names it", line.number, name_)
+          .at(path)
+          .hint(line.number > 1
+                    ? "relative paths start at the current directory: run shale where "
+                      "the list was made"
+                    : "stdin does not begin like an archive, so it is read as a list of "
+                      "files; relative paths start at the current directory");
+    }
+    if (!S_ISREG(facts->st_mode)) {
+      throw Error(Code::bad_content, "is not a regular file; line {} of {} names it", line.number,
+                  name_)
+          .at(path)
+          .hint("list files only, as 'find DIR -type f' does");
+    }
+    const std::int64_t modified_ns =
+        std::int64_t{facts->st_mtim.tv_sec} * 1'000'000'000 + facts->st_mtim.tv_nsec;
+    info_.modified_ns = std::max(info_.modified_ns, modified_ns);
+    if (!line.label.empty()) note_label(line);
+    if (line.label.empty() && unlabelled_line_ == 0) unlabelled_line_ = line.number;
+    entry_.clear();
+    append_big_endian(entry_, lines_.count());
+    append_big_endian(entry_, static_cast<std::uint64_t>(facts->st_size));
+    append_big_endian(entry_, modified_ns);
+    append_big_endian(entry_, line.number);
+    lines_.add(entry_.append(path).append(1, '\0').append(line.label));
+  }
+
+  void note_label(const ListedLine& line) {
+    ++labelled_;
+    kinds_.note(line.number, line.label);
+    // All integers may turn out to be names behind a name, with a class table: it is given then.
+    const bool is_number = parse_integer_label(line.label) && !request_.may_mix_labels;
+    if (is_number || has_given_table()) return;
+    if (names_.insert(std::string(line.label)).second) allowance_.take(line.label);
+  }
+
+  // Lines of one path lie beside each other.
+  void refuse_twice(ExternalSorter& paths) const {
+    std::string previous;
+    while (const std::optional<std::string_view> entry = paths.next()) {
+      request_.stop_if_asked();
+      const std::size_t path_end = entry->find('\0');
+      const bool is_twice =
+          !previous.empty() &&
+          std::string_view(previous).substr(0, path_end + 1) == entry->substr(0, path_end + 1);
+      if (is_twice) {
+        throw Error(Code::bad_content, "lines {} and {} name the same file, '{}'",
+                    read_big_endian(std::string_view(previous).substr(path_end + 1)),
+                    read_big_endian(entry->substr(path_end + 1)),
+                    printable(entry->substr(0, path_end)))
+            .at(name_)
+            .hint("remove one of the two lines");
+      }
+      previous = *entry;
+    }
+  }
+
+  void choose_labels() {
+    if (!has_labels()) {
+      if (!has_given_table() || lines_.count() == 0) return;
+      throw Error(Code::bad_content, "has no labels, but --classes-from is given")
+          .at(name_)
+          .hint("write path<TAB>label in every line, or leave out the option");
+    }
+    const bool has_table = has_given_table();
+    if (!has_table && !request_.may_mix_labels) kinds_.refuse_mixed(name_, "line");
+    if (request_.refuses_incomplete && unlabelled_line_ > 0) {
+      throw Error(Code::bad_content, "line {} has no label, but others have", unlabelled_line_)
+          .at(name_)
+          .hint("write path<TAB>label in every line");
+    }
+    if (!has_table && kinds_.are_numbers()) return;
+    const std::vector<std::string> names(names_.begin(), names_.end());
+    names_.clear();
+    table_ = !request_.class_names.empty()
+                 ? ClassTable(request_.class_names, table_from(), request_.all_memory_bytes)
+             : has_table ? load_class_table(request_.classes_from, request_.all_memory_bytes)
+                         : ClassTable(names, name_, request_.all_memory_bytes);
+    if (has_table && request_.adds_classes) add_classes();
+    info_.classes = table_->names();
+  }
+
+  // Behind those of the dataset that is appended to, sorted.
+  void add_classes() {
+    std::set<std::string> names;
+    while (const std::optional<std::string_view> entry = lines_.next()) {
+      const LineOfList line = parse_line(*entry);
+      if (!line.label.empty()) names.emplace(line.label);
+    }
+    lines_.rewind();
+    table_ = table_->extended({names.begin(), names.end()}, name_, request_.all_memory_bytes);
+  }
+
+  [[nodiscard]] std::int64_t label_of(const LineOfList& line) const {
+    if (line.label.empty()) return 0;
+    if (!table_ || kinds_.are_numbers()) {
+      const std::int64_t number = parse_integer_label(line.label).value_or(0);
+      const bool is_of_table =
+          !table_ || (number >= 0 && static_cast<std::uint64_t>(number) < table_->names().size());
+      if (is_of_table) return number;
+      throw Error(Code::bad_content, "line {}: label {} is not one of the class table's {}",
+                  line.line, number, format_counted(table_->names().size(), "label", "labels"))
+          .at(name_)
+          .because("the class table comes from " + table_from())
+          .hint("write class names instead of numbers, or only numbers of its classes");
+    }
+    if (const std::optional<std::int64_t> label = table_->label_of(line.label)) return *label;
+    throw not_in_class_table(line.label, fmt::format("{}: line {}", name_, line.line), table_from(),
+                             request_.extends_set);
+  }
+
+  [[nodiscard]] PendingSample pending_of(const LineOfList& line) const {
+    PendingSample sample;
+    sample.key = line.path;
+    sample.bytes = line.bytes;
+    sample.files = {{.path = sample.key, .bytes = line.bytes}};
+    sample.cells.resize(info_.schema.fields.size());
+    sample.cells[0].place = {.offset = 0, .length = line.bytes};
+    if (!has_labels()) return sample;
+    sample.cells[1].integer = label_of(line);
+    if (!line.label.empty()) return sample;
+    sample.lacks = fmt::format("label in line {} of {}", line.line, name_);
+    sample.lacks_row = true;
+    return sample;
+  }
+
+  void sum_up() {
+    SourceTotals totals(info_.manifest.kind);
+    while (const std::optional<std::string_view> entry = lines_.next()) {
+      request_.stop_if_asked();
+      const LineOfList line = parse_line(*entry);
+      const std::int64_t label = label_of(line);
+      totals.add_file(line.path, line.bytes);
+      if (totals.end_sample(line.label.empty() ? std::nullopt : std::optional(label)))
+        info_.largest = pending_of(line);
+    }
+    totals.give_totals(info_);
+    if (has_labels()) totals.give_labels(info_, request_.is_shuffled);
+  }
+
+  void choose(ChosenRows& chosen) {
+    ExternalSorter some(request_.scratch_folder, request_.memory_bytes / 2);
+    std::uint64_t taken = 0, row = 0;
+    lines_.rewind();
+    while (const std::optional<std::string_view> entry = lines_.next()) {
+      request_.stop_if_asked();
+      if (taken == chosen.count() || chosen.at(taken) != row++) continue;
+      ++taken;
+      some.add(*entry);
+    }
+    if (taken != chosen.count()) throw fewer_than_listed(name_);
+    some.finish();
+    lines_ = std::move(some);
+    info_.chosen = chosen.hash();
+  }
+
+  void shuffle() {
+    const Permutation order(info_.manifest.samples, request_.seed);
+    ExternalSorter shuffled(request_.scratch_folder, request_.memory_bytes / 2);
+    lines_.rewind();
+    std::uint64_t position = 0;
+    while (const std::optional<std::string_view> entry = lines_.next()) {
+      request_.stop_if_asked();
+      entry_.clear();
+      append_big_endian(entry_, order.inverse(position++));
+      shuffled.add(entry_.append(entry->substr(sizeof(std::uint64_t))));
+    }
+    shuffled.finish();
+    lines_ = std::move(shuffled);
+  }
+
+  std::string path_;
+  FolderRequest request_;
+  std::string name_;
+  SoughtFiles sought_;
+  SourceInfo info_;
+  ExternalSorter lines_, ignored_;
+  LabelKinds kinds_;
+  std::set<std::string> names_;
+  ClassAllowance allowance_{request_.all_memory_bytes, name_};
+  std::optional<ClassTable> table_;
+  std::uint64_t labelled_ = 0, unlabelled_line_ = 0;
+  std::string entry_;
+};
+
+}  // namespace
+
+bool keep_if_list(StdinCopy& copy, InputStream& input) {
+  if (may_be_archive(stream_kind_of(input.peek(kStreamKindBytes)))) return false;
+  copy.keep(input, temporary_folder());
+  return true;
+}
+
+std::unique_ptr<Source> open_list(const std::string& path, const FolderRequest& request) {
+  return std::make_unique<ListSource>(path, request);
+}
+
+}  // namespace shale

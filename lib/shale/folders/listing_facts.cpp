@@ -1,0 +1,84 @@
+#include "shale/folders/listing_facts.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "shale/base/path_text.hpp"
+#include "shale/folders/file_tree.hpp"
+#include "shale/folders/metadata_rows.hpp"
+#include "shale/folders/sought_files.hpp"
+#include "shale/io/file_stamp.hpp"
+#include "shale/labels/class_table.hpp"
+#include "shale/manifest/naming.hpp"
+
+namespace shale {
+namespace {
+
+// What tells one state of a file from another, or that there is none.
+std::string stamp_text(const std::string& path) {
+  if (path.empty()) return "none";
+  std::error_code error;
+  const std::string file =
+      std::filesystem::is_directory(path, error) ? join_path(path, kManifestName) : path;
+  const FileStamp stamp = stamp_of(file).value_or(FileStamp{});
+  return fmt::format("{}, {} bytes, {}", std::filesystem::absolute(file, error).string(),
+                     stamp.bytes, stamp.modified_ns);
+}
+
+std::string yes_or_no(bool claim) { return claim ? "yes" : "no"; }
+
+}  // namespace
+
+Error other_listing(const FolderRequest& request, const ListingHead& head) {
+  const auto wanted = listing_facts(request);
+  std::string what = wanted.size() == head.facts.size() ? "version" : "ext";
+  for (std::size_t i = 0; i < std::min(wanted.size(), head.facts.size()); ++i) {
+    if (wanted[i] == head.facts[i]) continue;
+    what = wanted[i].first;
+    break;
+  }
+  if (wanted == head.facts) what = "rows of metadata";
+  return Error(Code::mismatch, "is the list of another input, or was made with other options: {}",
+               what)
+      .at(request.stored_listing)
+      .hint("pass the name of a file that does not exist: it is made");
+}
+
+bool is_of_listing(const FolderRequest& request, const ListingHead& head) {
+  return head.facts == listing_facts(request) &&
+         std::ranges::all_of(head.metadata_files, [&](const auto& file) {
+           return metadata_stamp(join_path(request.root, file.first)) == file.second;
+         });
+}
+
+std::vector<std::pair<std::string, std::string>> listing_facts(const FolderRequest& request) {
+  std::error_code error;
+  std::vector<std::pair<std::string, std::string>> facts = {
+      {"folder", std::filesystem::weakly_canonical(request.root, error).string()},
+      {"labels", stamp_text(request.labels_file)},
+      {"classes from", stamp_text(request.classes_from)},
+      {"hidden", std::to_string(static_cast<int>(request.hidden))},
+      {"allow empty", yes_or_no(request.allow_empty)},
+      {"may mix labels", yes_or_no(request.may_mix_labels)},
+      {"without labels", yes_or_no(request.without_labels)}};
+  // Of listings without these there are some that an older shale wrote.
+  if (request.tree && request.tree->archive())
+    facts.emplace_back("archive", request.tree->archive()->fingerprint());
+  if (!request.label_column.empty() || !request.key_column.empty())
+    facts.emplace_back("columns", request.label_column + "\t" + request.key_column);
+  if (request.refuses_incomplete) facts.emplace_back("refuses incomplete", "yes");
+  if (request.pairs != PairPolicy::off)
+    facts.emplace_back("pairs", std::to_string(static_cast<int>(request.pairs)));
+  if (!request.pair_suffixes.empty()) facts.emplace_back("pairs of", request.pair_suffixes);
+  if (request.takes_metadata) facts.emplace_back("metadata", "yes");
+  for (const NamedFolder& folder : request.folders)
+    facts.emplace_back("folder of " + folder.field,
+                       std::filesystem::weakly_canonical(folder.root, error).string());
+  if (const SoughtFiles sought(request.suffixes); !sought.are_images())
+    facts.emplace_back("ext", sought.text());
+  if (!request.class_names.empty())
+    facts.emplace_back("class names", hash_of_classes(request.class_names).hex());
+  return facts;
+}
+
+}  // namespace shale

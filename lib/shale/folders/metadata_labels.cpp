@@ -1,0 +1,108 @@
+#include "shale/folders/metadata_labels.hpp"
+
+#include <algorithm>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+
+namespace shale {
+namespace {
+
+FolderRequest request_of_train(const FolderRequest& request) {
+  FolderRequest train = request;
+  train.root = request.class_names_from;
+  train.class_names.clear();
+  train.class_names_from.clear();
+  train.is_shuffled = false;
+  train.chosen = nullptr;
+  train.tree = nullptr;
+  train.stored_listing.clear();
+  train.new_listing.clear();
+  train.memory_bytes = request.memory_bytes / 2;
+  return train;
+}
+
+}  // namespace
+
+std::optional<ClassTable> table_of_metadata(
+    const FolderRequest& request, const MetadataRows& metadata,
+    const std::function<std::vector<std::string>(const FolderRequest&)>& classes_of) {
+  const std::uint64_t memory = request.all_memory_bytes;
+  if (!request.classes_from.empty()) {
+    ClassTable given = load_class_table(request.classes_from, memory);
+    return request.adds_classes && !metadata.has_numbers()
+               ? given.extended(metadata.class_names(), metadata.first_path(), memory)
+               : given;
+  }
+  if (metadata.has_numbers()) return std::nullopt;
+  const std::string& first = request.class_names_from;  // of several splits
+  if (first.empty() || first == request.root)
+    return ClassTable(metadata.class_names(), metadata.first_path(), memory);
+  if (request.root.starts_with(first + "/")) {
+    throw Error(Code::bad_content,
+                "has labels that are names, and there is no split train that says which there are")
+        .at(metadata.first_path())
+        .hint("list the names of all splits in a file, and pass it with --classes-from");
+  }
+  return ClassTable(classes_of(request_of_train(request)), first, memory);
+}
+
+bool is_left_to_labels(const FolderRequest& request, const MetadataRows& metadata,
+                       std::vector<std::string>& notes) {
+  if (request.labels_file.empty()) return false;
+  if (!metadata.is_one_of_them(request.labels_file)) {
+    throw Error(Code::usage, "has rows with the names of files, and so has {}, given by --labels",
+                printable(request.labels_file))
+        .at(metadata.first_path())
+        .hint("leave out --labels, or pass --pairs off to leave out the metadata");
+  }
+  notes.push_back(fmt::format("of {} only the labels are taken, as --labels says",
+                              printable(request.labels_file)));
+  return true;
+}
+
+MetadataRows::Request metadata_request(const FolderRequest& request,
+                                       const std::string& sample_field) {
+  return {.root = request.root,
+          .scratch_folder = request.scratch_folder,
+          .memory_bytes = request.memory_bytes / 4,
+          .all_memory_bytes = request.all_memory_bytes,
+          .has_class_table = !request.classes_from.empty() || request.may_mix_labels,
+          .extends_set = request.extends_set,
+          .sample_field = sample_field,
+          .stop_if_asked = request.stop_if_asked};
+}
+
+void refuse_equal_fields(const std::vector<Field>& there, const std::vector<Field>& metadata,
+                         const std::string& root) {
+  for (const Field& field : metadata) {
+    if (std::ranges::find(there, field.name, &Field::name) == there.end()) continue;
+    throw Error(Code::bad_content,
+                "a column of its metadata and the files beside the images both become the field "
+                "'{}'",
+                printable(field.name))
+        .at(root)
+        .hint("rename the column, or the files");
+  }
+}
+
+std::string text_of_fields(const std::vector<Field>& fields) {
+  std::string text;
+  for (const Field& field : fields)
+    text.append(1, '\n').append(field.name).append(1, ':').append(name_of(field.kind));
+  return text;
+}
+
+std::string note_on_metadata(const MetadataRows& metadata, std::string_view one) {
+  std::string fields;
+  for (const Field& field : metadata.fields())
+    fields.append(fields.empty() ? "" : ", ").append(printable(field.name));
+  if (metadata.has_labels()) fields.append(fields.empty() ? "label" : ", label");
+  return fmt::format(
+      "the columns of {} become fields of each {}'s sample: {}; pass --pairs off to leave them out",
+      metadata.stamps().size() == 1 ? printable(metadata.first_path())
+                                    : "metadata.csv or metadata.jsonl",
+      one, fields.empty() ? "none" : fields);
+}
+
+}  // namespace shale

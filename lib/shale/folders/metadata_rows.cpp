@@ -1,0 +1,438 @@
+#include "shale/folders/metadata_rows.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "shale/base/bytes.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/io/file_stamp.hpp"
+#include "shale/labels/label_kinds.hpp"
+#include "shale/manifest/csv.hpp"
+
+// Rows:    path, NUL, u32 file, u64 row (big-endian), cells
+// Samples: path, NUL, u64 number (big-endian)
+// Matched: u64 number (big-endian); if there is a row u32 file, u64 row (big-endian), cells
+// A cell:  u16 column, u32 length (little-endian), so many bytes of text; none of null
+// A row as a listing has it: for each field u32 length (little-endian) and text, or 8 bytes of
+// number (little-endian)
+
+namespace shale {
+namespace {
+
+constexpr std::size_t kMostMetadataFiles = 4096, kMostColumns = 256;
+constexpr std::uint64_t kMostRowBytes = 512 * 1024, kRoomForPath = 8 * 1024;
+constexpr std::size_t kOriginBytes = sizeof(std::uint32_t) + sizeof(std::uint64_t);
+constexpr std::string_view kLabelColumnName = "label", kAsText = "a string", kAsNumber = "a number",
+                           kAsJson = "true, false, a list or an object";
+
+std::uint64_t most_row_bytes(std::uint64_t sorter_bytes) {
+  const std::uint64_t most = std::max<std::uint64_t>(sorter_bytes, 1 << 20) / 16;
+  return std::min(kMostRowBytes, most - kRoomForPath);
+}
+
+double real_of(std::string_view text) {
+  double number = 0;
+  (void)std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+}  // namespace
+
+std::string metadata_stamp(const std::string& path) {
+  const FileStamp stamp = stamp_of(path).value_or(FileStamp{});
+  return fmt::format("{} bytes, {}", stamp.bytes, stamp.modified_ns);
+}
+
+std::string metadata_field_name(std::string_view column, std::string_view sample_field) {
+  std::string name(column);
+  std::ranges::replace(name, '.', '_');
+  std::ranges::replace(name, '/', '_');
+  const bool is_taken = is_reserved_name(name) || name == sample_field ||
+                        name == kLabelColumnName || name == "frames";
+  return is_taken ? name + "_column" : name;
+}
+
+MetadataRows::MetadataRows(Request request)
+    : request_(std::move(request)),
+      rows_(request_.scratch_folder, request_.memory_bytes / 3),
+      samples_(request_.scratch_folder, request_.memory_bytes / 3),
+      matched_(request_.scratch_folder, request_.memory_bytes / 3) {}
+
+void MetadataRows::add_file(std::string_view folder, std::string_view name) {
+  const bool is_known = std::ranges::any_of(
+      files_, [&](const File& file) { return file.folder == folder && file.name == name; });
+  if (is_known) return;
+  if (files_.size() == kMostMetadataFiles) {
+    throw Error(Code::limit, "has more than {} files metadata.csv or metadata.jsonl",
+                kMostMetadataFiles)
+        .at(request_.root)
+        .hint("write one with the rows of all, or pass --pairs off to leave them out");
+  }
+  const std::string path = join_path(request_.root, join_path(folder, name));
+  files_.push_back({.folder = std::string(folder),
+                    .name = std::string(name),
+                    .stamp = metadata_stamp(path),
+                    .modified_ns = stamp_of(path).value_or(FileStamp{}).modified_ns});
+}
+
+std::string MetadataRows::path_of(std::uint64_t file) const {
+  return join_path(request_.root, join_path(files_[file].folder, files_[file].name));
+}
+
+std::string MetadataRows::place_of(std::uint64_t file, std::uint64_t row) const {
+  return fmt::format("{}:{}", join_path(files_[file].folder, files_[file].name), row);
+}
+
+Error MetadataRows::at_row(std::uint64_t file, std::uint64_t row, const std::string& fact) const {
+  const bool is_json = has_json_lines_suffix(files_[file].name);
+  return Error(Code::bad_content, "{} {} {}", is_json ? "line" : "row", row, fact)
+      .at(path_of(file));
+}
+
+bool MetadataRows::is_one_of_them(const std::string& path) const {
+  const std::optional<FileStamp> stamp = stamp_of(path);
+  for (std::uint64_t file = 0; stamp && file < files_.size(); ++file) {
+    if (stamp_of(path_of(file)) == stamp) return true;
+  }
+  return false;
+}
+
+std::vector<std::pair<std::string, std::string>> MetadataRows::stamps() const {
+  std::vector<std::pair<std::string, std::string>> stamps;
+  stamps.reserve(files_.size());
+  for (const File& file : files_)
+    stamps.emplace_back(join_path(file.folder, file.name), file.stamp);
+  return stamps;
+}
+
+std::int64_t MetadataRows::modified_ns() const {
+  std::int64_t last = 0;
+  for (const File& file : files_) last = std::max(last, file.modified_ns);
+  return last;
+}
+
+void MetadataRows::read(
+    const std::function<void(std::string_view folder, std::string_view name)>& other) {
+  std::ranges::sort(files_, {}, [](const File& file) { return std::pair(file.folder, file.name); });
+  for (std::size_t i = 1; i < files_.size(); ++i) {
+    if (files_[i].folder != files_[i - 1].folder) continue;
+    throw Error(Code::bad_content, "lies in one folder with {}", files_[i - 1].name)
+        .at(path_of(i))
+        .hint("remove one of the two, or pass --pairs off to leave both out");
+  }
+  std::vector<File> taken;
+  const std::vector<File> all = std::exchange(files_, {});
+  for (const File& file : all) {
+    files_.push_back(file);
+    const std::uint64_t number = files_.size() - 1;
+    if (read_metadata_file(path_of(number),
+                           [&](const MetadataRow& row) { add_row(number, row); })) {
+      continue;
+    }
+    notes_.push_back(
+        fmt::format("{} has no column file_name: ignored", printable(path_of(number))));
+    other(file.folder, file.name);
+    files_.pop_back();
+  }
+  rows_.finish();
+  if (has_files()) choose_fields();
+}
+
+std::size_t MetadataRows::column_of(const std::string& name, std::uint64_t file,
+                                    std::uint64_t row) {
+  const auto found = column_by_name_.find(name);
+  if (found != column_by_name_.end()) return found->second;
+  if (columns_.size() == kMostColumns)
+    throw at_row(file, row, fmt::format("has more than {} columns with those before", kMostColumns))
+        .hint("keep what is used in training, or pass --pairs off to leave all out");
+  columns_.push_back({.name = name, .seen = {}, .field = {}});
+  if (name == kLabelColumnName) label_ = columns_.size() - 1;
+  column_by_name_.emplace(name, columns_.size() - 1);
+  return columns_.size() - 1;
+}
+
+void MetadataRows::note_label(std::uint64_t file, std::uint64_t row, const JsonMember& cell) {
+  using Of = JsonMember::Kind;
+  if (cell.kind == Of::boolean || cell.kind == Of::nested)
+    throw at_row(file, row, fmt::format("has a label that is {}", name_of(cell.kind)))
+        .hint("write a string or an integer, or give the column another name than label");
+  const std::string label(trimmed(cell.text));
+  const bool is_name = is_name_label(label), is_number = parse_integer_label(label).has_value();
+  if (!is_name && !is_number && !request_.has_class_table)
+    throw at_row(file, row,
+                 fmt::format("has the label '{}', a number that is not an integer of 64 bits",
+                             printable(label)))
+        .hint("write integers without plus sign, point or exponent, or names");
+  Seen& first = is_number ? numbers_ : names_;
+  if (first.row == 0) first = {file, row, label};
+  if (numbers_.row == 0 || names_.row == 0 || request_.has_class_table) return;
+  throw at_row(
+      names_.file, names_.row,
+      fmt::format("has the label '{}', but {} has the number {}; labels are all integers "
+                  "or all names",
+                  printable(names_.text), place_of(numbers_.file, numbers_.row), numbers_.text))
+      .hint("write all as integers, or list all names in a file for --classes-from");
+}
+
+void MetadataRows::add_row(std::uint64_t file, const MetadataRow& row) {
+  request_.stop_if_asked();
+  entry_.assign(join_path(files_[file].folder, row.path)).append(1, '\0');
+  const std::size_t path_bytes = entry_.size();
+  append_big_endian(entry_, static_cast<std::uint32_t>(file));
+  append_big_endian(entry_, row.number);
+  for (const JsonMember& cell : row.cells) {
+    using Of = JsonMember::Kind;
+    const std::size_t at = column_of(cell.name, file, row.number);
+    const bool is_label = label_ == at;
+    if (cell.kind == Of::null || (is_label && trimmed(cell.text).empty())) continue;
+    if (is_label) note_label(file, row.number, cell);
+    std::int64_t number = 0;
+    const char* const end = cell.text.data() + cell.text.size();
+    const bool is_long = cell.kind == Of::integer &&
+                         std::from_chars(cell.text.data(), end, number).ec != std::errc();
+    const Class kind = cell.kind == Of::text      ? kText
+                       : is_long                  ? kLongInteger
+                       : cell.kind == Of::integer ? kInteger
+                       : cell.kind == Of::real    ? kReal
+                                                  : kJson;
+    auto& seen = columns_[at].seen;
+    if (seen[kind].row == 0) seen[kind] = {file, row.number, {}};
+    if (cell.kind == Of::integer && seen[kInexact].row == 0 &&
+        fmt::format("{:.0f}", real_of(cell.text)) != cell.text)
+      seen[kInexact] = {file, row.number, {}};
+    entry_.append(as_text(bytes_of(static_cast<std::uint16_t>(at))));
+    entry_.append(as_text(bytes_of(static_cast<std::uint32_t>(cell.text.size()))));
+    entry_.append(cell.text);
+  }
+  if (path_bytes > kRoomForPath / 2) {
+    throw Error(Code::limit, "{} has a file_name of {} bytes, at most {} are possible",
+                place_of(file, row.number), path_bytes - 1, kRoomForPath / 2 - 1)
+        .at(path_of(file))
+        .hint("no file can have such a name: correct the row");
+  }
+  const std::uint64_t most = most_row_bytes(request_.memory_bytes / 3);
+  if (entry_.size() - path_bytes > most) {
+    throw Error(Code::limit, "{} is too large: {} bytes, of at most {}", place_of(file, row.number),
+                entry_.size(), most)
+        .at(path_of(file))
+        .hint("pass a larger --memory; at most 512 KiB of a row fit");
+  }
+  rows_.add(entry_);
+}
+
+Kind MetadataRows::kind_of(const Column& column) const {
+  const auto& seen = column.seen;
+  const Seen* number = nullptr;
+  for (const Class one : {kInteger, kReal, kLongInteger}) {
+    if (number == nullptr && seen[one].row > 0) number = &seen[one];
+  }
+  struct Group {
+    const Seen* seen;
+    std::string_view name;
+  };
+  std::vector<Group> groups;
+  if (number != nullptr) groups.push_back({number, kAsNumber});
+  if (seen[kText].row > 0) groups.push_back({&seen[kText], kAsText});
+  if (seen[kJson].row > 0) groups.push_back({&seen[kJson], kAsJson});
+  if (groups.size() > 1) {
+    throw at_row(
+        groups[1].seen->file, groups[1].seen->row,
+        fmt::format("has {} as '{}', but {} has {}", groups[1].name, printable(column.name),
+                    place_of(groups[0].seen->file, groups[0].seen->row), groups[0].name))
+        .hint("write all values of a column alike; null where there is none");
+  }
+  if (number == nullptr) return Kind::text;
+  if (seen[kReal].row > 0 && seen[kInexact].row > 0)
+    throw at_row(seen[kInexact].file, seen[kInexact].row,
+                 fmt::format("has an integer as '{}' that no double is, but {} has a number that "
+                             "is not an integer",
+                             printable(column.name), place_of(seen[kReal].file, seen[kReal].row)))
+        .hint("write all values of the column as strings, or as integers");
+  if (seen[kReal].row > 0) return Kind::real;
+  if (seen[kLongInteger].row > 0)
+    throw at_row(seen[kLongInteger].file, seen[kLongInteger].row,
+                 fmt::format("has an integer of more than 64 bits as '{}'", printable(column.name)))
+        .hint("write it as a string");
+  return Kind::integer;
+}
+
+void MetadataRows::choose_fields() {
+  std::map<std::string, std::string> by_field;
+  for (std::size_t at = 0; at < columns_.size(); ++at) {
+    Column& column = columns_[at];
+    if (label_ == at) continue;
+    const bool has_values =
+        std::ranges::any_of(column.seen, [](const Seen& seen) { return seen.row > 0; });
+    if (!has_values && rows_.count() > 0) {
+      notes_.push_back(fmt::format("the column '{}' of the metadata has no value: left out",
+                                   printable(column.name)));
+      continue;
+    }
+    Field field{.name = metadata_field_name(column.name, request_.sample_field),
+                .kind = kind_of(column)};
+    try {
+      validate_schema({.fields = {field}});
+    } catch (const Error&) {
+      throw Error(Code::bad_content, "the column '{}' cannot be the name of a field",
+                  printable(column.name))
+          .at(first_path())
+          .hint("rename the column, or pass --pairs off to leave all out");
+    }
+    const auto [other, is_new] = by_field.emplace(field.name, column.name);
+    if (!is_new)
+      throw Error(Code::bad_content, "the columns '{}' and '{}' both become the field '{}'",
+                  printable(other->second), printable(column.name), printable(field.name))
+          .at(first_path())
+          .hint("rename one of the two");
+    column.field = fields_.size();
+    fields_.push_back(std::move(field));
+  }
+}
+
+void MetadataRows::add_sample(std::string_view path) {
+  entry_.assign(path).append(1, '\0');
+  append_big_endian(entry_, sample_count_++);
+  samples_.add(entry_);
+}
+
+void MetadataRows::match(const std::function<void(const std::string& entry)>& unused) {
+  samples_.finish();
+  rows_.rewind();
+  samples_.rewind();
+  ClassAllowance allowance(request_.all_memory_bytes, first_path());
+  std::set<std::string> names;
+  std::string last;  // the path of the row before, with its NUL, and where it is
+  std::string last_place;
+  std::uint64_t matched = 0;
+  std::optional<std::string_view> sample = samples_.next();
+  const auto end_sample = [&](std::string_view row) {
+    entry_.assign(sample->substr(sample->find('\0') + 1)).append(row);
+    matched_.add(entry_);
+    sample = samples_.next();
+  };
+  while (const std::optional<std::string_view> row = rows_.next()) {
+    request_.stop_if_asked();
+    const std::string_view path = row->substr(0, row->find('\0') + 1),
+                           rest = row->substr(path.size());
+    const std::uint64_t file = read_big_endian(rest.substr(0, 4)),
+                        number = read_big_endian(rest.substr(4, 8));
+    if (path == last)
+      throw at_row(file, number,
+                   fmt::format("is of the same file as {}: {}", last_place,
+                               printable(path.substr(0, path.size() - 1))))
+          .hint("remove one of the two rows");
+    last = path;
+    last_place = place_of(file, number);
+    while (sample && sample->substr(0, sample->find('\0') + 1) < path) end_sample("");
+    if (!sample || !sample->starts_with(path)) {
+      ++unused_;
+      unused(last_place);
+      continue;
+    }
+    ++matched;
+    ByteReader cells(as_bytes(rest.substr(kOriginBytes)));
+    while (label_ && !has_numbers() && !cells.at_end()) {
+      const std::size_t column = cells.read_u16();
+      const std::string_view text = as_text(cells.read_bytes(cells.read_u32()));
+      if (column != label_) continue;
+      if (const auto [name, is_new] = names.emplace(trimmed(text)); is_new) allowance.take(*name);
+    }
+    end_sample(rest);
+  }
+  while (sample) end_sample("");
+  matched_.finish();
+  matched_.rewind();
+  class_names_.assign(names.begin(), names.end());
+  if (matched == 0 && sample_count_ > 0) {
+    throw Error(Code::bad_content, "{}",
+                rows_.count() == 0 ? "has no rows" : "no file_name is that of a file here")
+        .at(first_path())
+        .hint(
+            "file_name is relative to the folder of this file, with the suffix; or pass --pairs "
+            "off to leave it out");
+  }
+}
+
+void MetadataRows::take_label(const std::string& text, std::uint64_t file, std::uint64_t row,
+                              ListedFile& sample) const {
+  const std::optional<std::int64_t> number = parse_integer_label(text);
+  if (has_numbers()) {
+    sample.label = number.value_or(0);
+    const auto classes = static_cast<std::int64_t>(table_ ? table_->names().size() : 0);
+    if (!table_ || (sample.label >= 0 && sample.label < classes)) return;
+    throw at_row(file, row,
+                 fmt::format("has the label {}, but there are {} classes", text, classes))
+        .hint("pass --classes-from with all classes, or leave it out");
+  }
+  const std::optional<std::int64_t> label = table_ ? table_->label_of(text) : std::nullopt;
+  if (!label)
+    throw at_row(file, row,
+                 fmt::format("has the label '{}', which the class table lacks", printable(text)))
+        .hint(request_.extends_set
+                  ? "pass --new-classes append to add it behind the others, or correct the label"
+                  : "pass --classes-from with all classes, or correct the label");
+  sample.label = *label;
+}
+
+void MetadataRows::next(ListedFile& sample) {
+  sample.row.clear();
+  sample.has_label = false;
+  const std::optional<std::string_view> entry = matched_.next();
+  if (!entry || entry->size() <= sizeof(std::uint64_t)) return;
+  const std::string_view origin = entry->substr(sizeof(std::uint64_t), kOriginBytes);
+  ByteReader cells(as_bytes(entry->substr(sizeof(std::uint64_t) + kOriginBytes)));
+  std::vector<std::optional<std::string>> values(fields_.size());
+  std::optional<std::string> label;
+  while (!cells.at_end()) {
+    const std::size_t column = cells.read_u16();
+    std::string text(as_text(cells.read_bytes(cells.read_u32())));
+    if (label_ == column) {
+      label = trimmed(text);
+    } else if (columns_[column].field) {
+      values[*columns_[column].field] = std::move(text);
+    }
+  }
+  const bool is_complete =
+      std::ranges::all_of(values, [](const auto& one) { return one.has_value(); });
+  if (!is_complete || (label_ && !label)) return;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::string& text = values[i].value();
+    if (fields_[i].kind == Kind::integer) {
+      sample.row.append(as_text(bytes_of(parse_integer_label(text).value_or(0))));
+    } else if (fields_[i].kind == Kind::real) {
+      sample.row.append(as_text(bytes_of(real_of(text))));
+    } else {
+      sample.row.append(as_text(bytes_of(static_cast<std::uint32_t>(text.size())))).append(text);
+    }
+  }
+  if (label)
+    take_label(*label, read_big_endian(origin.substr(0, 4)), read_big_endian(origin.substr(4)),
+               sample);
+  sample.has_label = true;
+}
+
+void take_metadata_row(std::string_view row, const std::vector<Field>& fields,
+                       PendingSample& sample) {
+  ByteReader from(as_bytes(row));
+  const std::size_t first = sample.cells.size() - fields.size();
+  sample.bytes += row.size();
+  sample.known.reserve(fields.size());
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    IndexCell& cell = sample.cells[first + i];
+    if (fields[i].kind == Kind::integer) {
+      cell.integer = from.read_i64();
+    } else if (fields[i].kind == Kind::real) {
+      cell.real = from.read_f64();
+    } else {
+      const std::uint32_t length = from.read_u32();
+      sample.known.push_back(
+          {.field = first + i, .bytes = std::string(as_text(from.read_bytes(length)))});
+      cell.place = {.offset = 0, .length = length};
+    }
+  }
+}
+
+}  // namespace shale

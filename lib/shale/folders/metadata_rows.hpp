@@ -1,0 +1,138 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "shale/data/schema.hpp"
+#include "shale/folders/stored_listing.hpp"
+#include "shale/format/source.hpp"
+#include "shale/io/external_sorter.hpp"
+#include "shale/labels/class_table.hpp"
+#include "shale/labels/metadata_file.hpp"
+
+namespace shale {
+
+/// The option of manifests that says that rows of metadata.csv or metadata.jsonl became fields:
+/// kMetadataFields, or kMetadataWithLabels if the labels come from there, too.
+inline constexpr std::string_view kMetadataOption = "metadata", kMetadataFields = "fields",
+                                  kMetadataWithLabels = "fields and labels";
+
+/// The files metadata.csv and metadata.jsonl of a folder, whose rows are joined with the samples on
+/// disk. Text of CSV stays text; of JSON strings are text, integers integer, numbers of which some
+/// are not integers real, and anything else is its JSON as text. Memory: the given budget, and the
+/// class names. One thread.
+class MetadataRows {
+ public:
+  struct Request {
+    std::string root;
+    std::string scratch_folder;
+    std::uint64_t memory_bytes = 3 << 20;
+    std::uint64_t all_memory_bytes = 256 << 20;  ///< the names of classes go by it
+    bool has_class_table = false;                ///< numbers beside names are names
+    bool extends_set = false;                    ///< as FolderRequest::extends_set
+    std::string sample_field = "image";
+    std::function<void()> stop_if_asked = [] {};
+  };
+  explicit MetadataRows(Request request);
+
+  /// A file with such a name; twice is once. Errors: Code::limit for more than 4096.
+  void add_file(std::string_view folder, std::string_view name);
+  /// Reads the rows of all. `other` is told of a file without a column file_name. Errors: same as
+  /// read_metadata_file; Code::bad_content for two files in one folder, and, with both rows, for
+  /// values of one column that are of several kinds; for two columns that become one field;
+  /// Code::limit for more than 256 columns, and a row that is too large.
+  void read(const std::function<void(std::string_view folder, std::string_view name)>& other);
+  [[nodiscard]] bool has_files() const { return !files_.empty(); }
+  /// Of the first file, in the order of their paths.
+  [[nodiscard]] std::string first_path() const { return path_of(0); }
+  [[nodiscard]] bool is_one_of_them(const std::string& path) const;
+
+  /// The samples, in their order.
+  void add_sample(std::string_view path);
+  /// Joins both; `unused` is told of each row that is not of a sample, as "metadata.csv:17".
+  /// Errors: Code::bad_content, naming both rows, for two of one file, and if no row is that of a
+  /// sample.
+  void match(const std::function<void(const std::string& entry)>& unused);
+
+  /// What the columns become, but the label.
+  [[nodiscard]] const std::vector<Field>& fields() const { return fields_; }
+  [[nodiscard]] bool has_labels() const { return label_.has_value(); }
+  /// All labels are integers; else they are names.
+  [[nodiscard]] bool has_numbers() const { return label_ && names_.row == 0; }
+  /// The names of the samples that have a row, sorted bytewise.
+  [[nodiscard]] const std::vector<std::string>& class_names() const { return class_names_; }
+  /// What names are the labels of; of numbers which there may be.
+  void use_table(std::optional<ClassTable> table) { table_ = std::move(table); }
+  [[nodiscard]] std::uint64_t unused() const { return unused_; }
+  /// Each file, relative to the root, and what tells that it is as it was.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> stamps() const;
+  [[nodiscard]] std::int64_t modified_ns() const;
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+
+  /// Gives the next sample its row, and its label; without row, or with one that lacks a value, it
+  /// has none. Errors: Code::bad_content for a label that the table has not.
+  void next(ListedFile& sample);
+  void rewind() { matched_.rewind(); }
+
+ private:
+  struct File {
+    std::string folder, name, stamp;
+    std::int64_t modified_ns = 0;
+  };
+  // Where something was seen first.
+  struct Seen {
+    std::uint64_t file = 0, row = 0;  // no row: nowhere
+    std::string text;
+  };
+  enum Class : std::size_t { kText, kInteger, kReal, kJson, kLongInteger, kInexact, kClasses };
+  struct Column {
+    std::string name;
+    std::array<Seen, kClasses> seen;
+    std::optional<std::size_t> field;
+  };
+  [[nodiscard]] std::string path_of(std::uint64_t file) const;
+  [[nodiscard]] std::string place_of(std::uint64_t file, std::uint64_t row) const;
+  [[nodiscard]] Error at_row(std::uint64_t file, std::uint64_t row, const std::string& fact) const;
+  void add_row(std::uint64_t file, const MetadataRow& row);
+  std::size_t column_of(const std::string& name, std::uint64_t file, std::uint64_t row);
+  void note_label(std::uint64_t file, std::uint64_t row, const JsonMember& cell);
+  void choose_fields();
+  [[nodiscard]] Kind kind_of(const Column& column) const;
+  void take_label(const std::string& text, std::uint64_t file, std::uint64_t row,
+                  ListedFile& sample) const;
+
+  Request request_;
+  ExternalSorter rows_, samples_, matched_;
+  std::uint64_t sample_count_ = 0, unused_ = 0;
+  std::vector<File> files_;
+  std::vector<Column> columns_;
+  std::map<std::string, std::size_t, std::less<>> column_by_name_;
+  std::optional<std::size_t> label_;
+  Seen numbers_, names_;
+  std::vector<Field> fields_;
+  std::vector<std::string> class_names_, notes_;
+  std::optional<ClassTable> table_;
+  std::string entry_;
+};
+
+/// The name of the field that a column becomes: dots and slashes become underscores, and a name
+/// that is taken (`key`, `index`, that of the samples' own field) gets "_column" behind it.
+[[nodiscard]] std::string metadata_field_name(std::string_view column,
+                                              std::string_view sample_field);
+
+/// Fills the cells of the last fields of a sample with its row (ListedFile::row). Errors:
+/// Code::damaged.
+void take_metadata_row(std::string_view row, const std::vector<Field>& fields,
+                       PendingSample& sample);
+
+/// What tells one state of a file from another: its size and when it was modified.
+[[nodiscard]] std::string metadata_stamp(const std::string& path);
+
+}  // namespace shale

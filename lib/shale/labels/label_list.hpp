@@ -1,0 +1,115 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shale/base/error.hpp"
+#include "shale/io/external_sorter.hpp"
+#include "shale/labels/label_kinds.hpp"
+#include "shale/labels/label_rows.hpp"
+
+namespace shale {
+
+/// How the keys of a labels file name files.
+enum class KeyMatch {
+  path,      ///< relative to the folder
+  name,      ///< the file's name alone: no key has a folder, but files are in folders
+  stem,      ///< the file's name without its suffix: no key has the suffix of a sample
+  path_stem, /**< the path without its suffix */
+  position,  ///< no keys: the rows are those of the files in sorted order
+};
+
+/// What a list of labels is made for.
+struct LabelListRequest {
+  LabelFile file;
+  std::string scratch_folder;
+  std::uint64_t memory_bytes = 1 << 20;
+  std::uint64_t all_memory_bytes = 256 << 20;
+  bool has_class_table = false;   ///< numbers beside names are names
+  bool has_nested_files = false;  ///< some of the files are in folders below the root
+  bool needs_names = true;        ///< class_names() will be asked for
+  std::function<bool(std::string_view)> is_sample =
+      {};                                       ///< whether a name is that of a sample; may be null
+  std::function<void()> stop_if_asked = [] {};  ///< called for each row: may throw
+};
+
+/// A labels file (labels/label_rows). Blanks around a label do not belong to it. Labels are
+/// integers if all of them are, and class names if none looks like a number; numbers beside names
+/// are refused, unless the names are known (`has_class_table`): then all are names. Those of
+/// ILSVRC's ground truth are the names of its synsets. Read once, sorted on disk; memory: the given
+/// budget and the class names.
+class LabelList {
+ public:
+  /// Errors: same as read_label_rows; Code::bad_content, with the row, for labels of which only
+  /// some are integers, a key that comes twice, a number of no synset, a first row that can only be
+  /// a header with unknown names; Code::limit for more names
+  /// than a manifest may hold that `all_memory_bytes` must do for.
+  explicit LabelList(const LabelListRequest& request);
+
+  [[nodiscard]] bool are_numbers() const { return are_numbers_; }
+  [[nodiscard]] KeyMatch match() const { return match_; }
+  /// Of all rows, whether they have a file or not; sorted bytewise; empty if the labels are
+  /// numbers. Of ground truth those of all synsets, whatever `needs_names` says.
+  [[nodiscard]] std::vector<std::string> class_names() const;
+  [[nodiscard]] std::uint64_t rows() const { return rows_.count(); }
+  /// What the user should know of how it was read.
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+  /// The same where it turned out whether files are in folders, after a request that said so.
+  [[nodiscard]] std::vector<std::string> notes(bool has_nested_files) const;
+  /// What the place of the row of a file is: `number` is that of the file in sorted order, from 0.
+  [[nodiscard]] std::string place_of(std::string_view folder, std::string_view name,
+                                     std::uint64_t number) const;
+
+  struct Row {
+    std::string place;  ///< as place_of says; sorted bytewise, the list of files is too
+    std::string text;   ///< the label, without blanks around it
+    std::int64_t number = 0;
+  };
+  /// The rows in the order of their places, then nullopt.
+  [[nodiscard]] std::optional<Row> next();
+  /// Starts again at the first row.
+  void rewind();
+  /// The key of a row, as the file has it, but for "./" in front.
+  [[nodiscard]] std::string key_of(const Row& row) const;
+  /// True for the first row of a table without a known header, if it looks like one: its key has no
+  /// dot, its label is not a number, and no other row has this label.
+  [[nodiscard]] bool may_be_header(const Row& row) const {
+    return has_likely_header_ && row.place == first_.place;
+  }
+  [[nodiscard]] bool has_likely_header() const { return has_likely_header_; }
+  /// The error for that row where it is not the row of an image.
+  [[nodiscard]] Error likely_header() const;
+  /// Errors: Code::bad_content if it has no rows.
+  void refuse_none() const;
+  /// The error for a row whose path is not that of an image below `root`.
+  [[nodiscard]] Error unmatched(const Row& row, const std::string& root) const;
+
+ private:
+  struct FirstRow {
+    std::string place, key, label;
+    bool may_be_header = false, has_suffix = false;
+    std::uint64_t others = 0;  // with the same label
+  };
+  void note_header(const LabelRow& row, bool has_suffix);
+  void read_rows(const LabelListRequest& request);
+  void name_synsets(const LabelListRequest& request);
+  void choose_match(const LabelListRequest& request);
+
+  std::string path_;
+  ExternalSorter rows_;
+  KeyMatch match_ = KeyMatch::path;
+  bool has_folders_ = false, has_suffixes_ = false;  // of keys
+  std::vector<std::string> notes_;
+  std::set<std::string> names_;
+  LabelKinds kinds_;
+  FirstRow first_;
+  bool are_numbers_ = true, has_likely_header_ = false;
+  std::string previous_;
+};
+
+}  // namespace shale

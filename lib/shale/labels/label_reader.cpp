@@ -1,0 +1,60 @@
+#include "shale/labels/label_reader.hpp"
+
+#include "shale/base/error.hpp"
+#include "shale/data/byte_swap.hpp"
+#include "shale/data/fixed_value.hpp"
+#include "shale/io/read_errors.hpp"
+#include "shale/io/safe_descriptor.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::string_view kLabelField = "label";
+
+}  // namespace
+
+LabelReader::LabelReader(const SourceInfo& source)
+    : source_(source),
+      reader_({.depth = 1, .threads = 1, .backend = BatchReader::Backend::threads}) {
+  const std::optional<std::size_t> found = source.schema.find(kLabelField);
+  if (found && source.schema.fields[*found].kind == Kind::integer) field_ = found;
+}
+
+const std::vector<std::int64_t>& LabelReader::of(const PendingSample& sample) {
+  labels_.assign(sample.rows, 0);
+  if (!field_) return labels_;
+  if (!source_.row_bytes) {
+    labels_.front() = sample.cells[*field_].integer;
+    return labels_;
+  }
+  take_column(sample);
+  const std::size_t stride = column_.size() / sample.rows;
+  for (std::size_t row = 0; row < labels_.size(); ++row) {
+    const Bytes stored = Bytes(column_).subspan(row * stride, stride);
+    labels_[row] = read_number(stored, source_.schema.fields[*field_]).integer;
+  }
+  return labels_;
+}
+
+void LabelReader::take_column(const PendingSample& run) {
+  if (*field_ < run.columns.size() && run.columns[*field_] != nullptr) {
+    column_ = *run.columns[*field_];
+  } else {
+    const FieldPlace& place = run.cells[*field_].place;
+    const int descriptor = run.descriptors[*field_];
+    column_.resize(place.length);
+    const ReadRequest wanted{.descriptor = descriptor, .offset = place.offset, .into = column_};
+    const ReadResult read = reader_.read({&wanted, 1}).front();
+    if (read.error != 0)
+      throw read_failed(path_of(descriptor), place.offset, place.length, read.error);
+    if (read.bytes < place.length)
+      throw read_ends_early(path_of(descriptor), place.offset, place.length, read.bytes)
+          .hint(kTruncatedHint);
+  }
+  if (*field_ < run.swaps.size()) {
+    const DType dtype = dtype_of_column(source_.schema.fields[*field_]);
+    swap_bytes(column_, dtype.item_bytes(), run.swaps[*field_]);
+  }
+}
+
+}  // namespace shale

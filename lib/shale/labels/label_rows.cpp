@@ -1,0 +1,225 @@
+#include "shale/labels/label_rows.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <span>
+
+#include <fmt/ranges.h>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/labels/synset_table.hpp"
+#include "shale/labels/text_lines.hpp"
+#include "shale/manifest/csv.hpp"
+#include "shale/manifest/json_lines.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::array<std::string_view, 3> kKeyColumns = {"path", "file_name", "filename"};
+constexpr std::string_view kLabelColumn = "label", kKaggleKey = "ImageId",
+                           kKaggleLabel = "PredictionString";
+
+bool is_integer(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+using Names = std::vector<std::string>;
+
+std::vector<std::size_t> positions_of(const Names& names, std::string_view wanted) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (trimmed(names[i]) == wanted) found.push_back(i);
+  }
+  return found;
+}
+
+// The rows of one file, while it is read.
+class RowReader {
+ public:
+  RowReader(const LabelFile& file, const std::function<void(const LabelRow&)>& use)
+      : file_(file), use_(use) {}
+
+  LabelForm read() {
+    if (has_json_lines_suffix(file_.path) || begins_like_json(file_.path)) {
+      read_json_lines(file_.path, [this](std::uint64_t line, const std::vector<JsonMember>& all) {
+        use_members(line, all);
+      });
+    } else {
+      read_csv(
+          file_.path, [this](std::uint64_t row, const Names& fields) { use_fields(row, fields); },
+          true);
+    }
+    return form_;
+  }
+
+ private:
+  [[nodiscard]] bool names_columns() const {
+    return !file_.key_column.empty() || !file_.label_column.empty();
+  }
+
+  void use_fields(std::uint64_t row, const Names& fields) {
+    if (row == 1 && take_header(fields)) return;
+    if (form_ == LabelForm::ground_truth) return use_number(row, fields);
+    const bool has_all = has_header_ ? std::max(key_, label_) < fields.size() : fields.size() == 2;
+    if (!has_all) {
+      const std::string found = format_counted(fields.size(), "field", "fields");
+      throw Error(
+          Code::bad_content, "row {} has {}, expected {}", row, found,
+          has_header_ ? fmt::format("at least {}", std::max(key_, label_) + 1) : "path,label")
+          .at(file_.path)
+          .hint(row == 1 ? "if row 1 is a header, pass --key-column and --label-column with the "
+                           "names of its columns; else quote paths and labels that contain a comma"
+                         : "quote paths and labels that contain a comma");
+    }
+    std::string_view label = trimmed(fields[label_]);
+    if (form_ == LabelForm::kaggle) label = label.substr(0, label.find(' '));
+    use_row({row, fields[key_], label, row == 1});
+  }
+
+  // False if it is a row like the others.
+  bool take_header(const Names& fields) {
+    if (names_columns()) {
+      label_ = column(fields, file_.label_column, {&kLabelColumn, 1}, "label");
+      key_ = column(fields, file_.key_column, kKeyColumns, "key");
+      return has_header_ = true;
+    }
+    if (fields.size() == 2 && trimmed(fields[0]) == kKaggleKey &&
+        trimmed(fields[1]) == kKaggleLabel) {
+      form_ = LabelForm::kaggle;
+      return has_header_ = true;
+    }
+    if (fields.size() == 1 && is_integer(trimmed(fields[0]))) {
+      form_ = LabelForm::ground_truth;
+      return false;
+    }
+    // A table that says itself which column is which.
+    const auto labels = positions_of(fields, kLabelColumn);
+    std::vector<std::size_t> keys;
+    for (const std::string_view name : kKeyColumns) {
+      for (const std::size_t at : positions_of(fields, name)) keys.push_back(at);
+    }
+    if (labels.empty() || keys.empty()) return false;
+    label_ = column(fields, "", {&kLabelColumn, 1}, "label");
+    key_ = column(fields, "", kKeyColumns, "key");
+    return has_header_ = true;
+  }
+
+  // The position of the column `asked`, or of the only one with a usual name.
+  [[nodiscard]] std::size_t column(const Names& header, const std::string& asked,
+                                   std::span<const std::string_view> usual,
+                                   std::string_view what) const {
+    std::vector<std::size_t> found;
+    if (!asked.empty()) {
+      found = positions_of(header, asked);
+    } else {
+      for (const std::string_view name : usual) {
+        for (const std::size_t at : positions_of(header, name)) found.push_back(at);
+      }
+    }
+    if (found.size() == 1) return found.front();
+    throw no_column(asked, what, found.size(), header);
+  }
+
+  [[nodiscard]] Error no_column(const std::string& asked, std::string_view what, std::size_t found,
+                                const Names& names) const {
+    std::string shown;
+    for (const std::string& name : names)
+      shown.append(shown.empty() ? "" : ", ").append(printable(trimmed(name)));
+    const std::string name =
+        asked.empty() ? fmt::format("for the {}", what) : "'" + printable(asked) + "'";
+    const std::string where = line_ == 0 ? "" : fmt::format("line {} ", line_);
+    return (found == 0
+                ? Error(Code::bad_content, "{}has no column {}, but: {}", where, name, shown)
+                : Error(Code::bad_content, "{}has {} columns {}: {}", where, found, name, shown))
+        .at(file_.path)
+        .hint(fmt::format("pass --{}-column with the name of one column", what));
+  }
+
+  void use_members(std::uint64_t line, const std::vector<JsonMember>& members) {
+    Names names;
+    for (const JsonMember& member : members) names.push_back(member.name);
+    line_ = line;
+    const JsonMember& label =
+        members[column(names, file_.label_column, {&kLabelColumn, 1}, "label")];
+    const JsonMember& key = members[column(names, file_.key_column, kKeyColumns, "key")];
+    using Kind = JsonMember::Kind;
+    const bool is_label =
+        label.kind == Kind::integer || label.kind == Kind::real || label.kind == Kind::text;
+    if (!is_label || key.kind != Kind::text) {
+      const JsonMember& wrong = is_label ? key : label;
+      throw Error(Code::bad_content, "line {}: '{}' is {}, expected a string{}", line,
+                  printable(wrong.name), name_of(wrong.kind), is_label ? "" : " or a number")
+          .at(file_.path)
+          .hint("write a path and a label in every line");
+    }
+    use_row({line, key.text, trimmed(label.text)});
+  }
+
+  void use_number(std::uint64_t row, const Names& fields) {
+    const std::string_view number = trimmed(fields.front());
+    if (fields.size() != 1 || !is_integer(number)) {
+      throw Error(Code::bad_content, "row {} is not one integer, as the rows before are", row)
+          .at(file_.path)
+          .hint(
+              "ground truth has the number of a class in each line; labels by name are path,label");
+    }
+    use_({row, {}, number});
+  }
+
+  void use_row(const LabelRow& row) {
+    const bool is_empty = row.key.empty() || row.label.empty();
+    if (is_empty || row.key.find('\0') != std::string::npos) {
+      throw Error(Code::bad_content, "row {}: {}", row.number,
+                  !is_empty         ? "the path contains a NUL byte"
+                  : row.key.empty() ? "the path is empty"
+                                    : "the label is empty")
+          .at(file_.path)
+          .hint("write path,label in every row, or remove the row together with its image");
+    }
+    use_(row);
+  }
+
+  const LabelFile& file_;
+  const std::function<void(const LabelRow&)>& use_;
+  LabelForm form_ = LabelForm::table;
+  bool has_header_ = false;
+  std::size_t key_ = 0, label_ = 1;
+  std::uint64_t line_ = 0;  // of JSON lines
+};
+
+}  // namespace
+
+LabelForm read_label_rows(const LabelFile& file, const std::function<void(const LabelRow&)>& use) {
+  try {
+    return RowReader(file, use).read();
+  } catch (Error& error) {
+    if (error.code() == Code::unsupported)
+      error.hint("pass a file of labels: CSV, TSV or JSON lines; write what a pipe gives into one");
+    throw;
+  }
+}
+
+SynsetNumbers synsets_beside(const std::string& ground_truth) {
+  const std::filesystem::path folder = std::filesystem::path(ground_truth).parent_path();
+  for (const char* name : {"map_clsloc.txt", "meta.mat"}) {
+    const std::string path = (folder / name).string();
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) continue;
+    const bool is_text = std::string_view(name).ends_with(".txt");
+    return {path, is_text ? synsets_of_map(path) : synsets_of_devkit(path)};
+  }
+  throw Error(Code::bad_content,
+              "has only numbers, and the file that says which classes they stand for is not "
+              "beside it")
+      .at(ground_truth)
+      .hint("copy the devkit's meta.mat, or map_clsloc.txt, into the same folder");
+}
+
+}  // namespace shale

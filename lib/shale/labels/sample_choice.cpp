@@ -1,0 +1,340 @@
+#include "shale/labels/sample_choice.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "shale/arrays/number_file.hpp"
+#include "shale/base/bytes.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/flow/permutation.hpp"
+#include "shale/io/external_sorter.hpp"
+#include "shale/io/write_fully.hpp"
+#include "shale/labels/text_lines.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kPieceBytes = 256 * 1024, kCachedRows = 512;
+
+enum class ListKind { rows, keys };
+
+// Digits, without a sign or zeros in front.
+std::optional<std::uint64_t> plain_number(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_plain = error == std::errc() && end == text.data() + text.size() &&
+                        (text == "0" || !text.starts_with('0'));
+  return is_plain ? std::optional(number) : std::nullopt;
+}
+
+std::uint64_t number_at(std::string_view entry, std::size_t position) {
+  return read_big_endian(entry.substr(position, sizeof(std::uint64_t)));
+}
+
+std::string hashed(std::string_view key, std::uint64_t number) {
+  std::string entry(as_text(bytes_of(xxh3_128(as_bytes(key)))));
+  append_big_endian(entry, number);
+  return entry;
+}
+constexpr std::size_t kKeyHashBytes = sizeof(Hash128);
+
+// A list of samples: its first line may say of what.
+class LineList {
+ public:
+  explicit LineList(const std::string& path) : lines_(path, "one key or row number") {
+    bool are_numbers = true, is_first = true;
+    lines_.for_each([&](std::uint64_t line, std::string_view text) {
+      if (is_first && (text == "key" || text == "row")) {
+        header_line_ = line;
+        kind_ = text == "key" ? ListKind::keys : ListKind::rows;
+        return false;
+      }
+      is_first = false;
+      are_numbers = are_numbers && plain_number(text);
+      return are_numbers;
+    });
+    if (header_line_ == 0) kind_ = are_numbers ? ListKind::rows : ListKind::keys;
+  }
+
+  [[nodiscard]] ListKind kind() const { return kind_; }
+  [[nodiscard]] const std::string& path() const { return lines_.path(); }
+
+  // use(line, text) of each line but the header.
+  template <class Use>
+  void for_each(Use use) const {
+    lines_.for_each([&](std::uint64_t line, std::string_view text) {
+      if (line != header_line_) use(line, text);
+      return true;
+    });
+  }
+
+  [[nodiscard]] std::string text_of(std::uint64_t line) const { return lines_.text_of(line); }
+
+ private:
+  TextLines lines_;
+  ListKind kind_ = ListKind::rows;
+  std::uint64_t header_line_ = 0;
+};
+
+Error no_such_row(const std::string& path, const std::string& where, const std::string& row,
+                  std::uint64_t samples) {
+  return Error(Code::bad_content, "{}: there is no row {}: the input has {}", where, row,
+               format_counted(samples, "sample", "samples"))
+      .at(path)
+      .hint("rows count from 0, in the order of the input before any shuffle");
+}
+
+/// Makes sorted rows of what lists hold.
+class RowResolver {
+ public:
+  RowResolver(Source& whole, std::string scratch, std::uint64_t memory_bytes, const Events& events)
+      : whole_(whole),
+        samples_(whole.info().manifest.samples),
+        scratch_(std::move(scratch)),
+        memory_(memory_bytes / 4),
+        events_(events) {}
+
+  // Entries are a row, and the line or place that lists it.
+  [[nodiscard]] ExternalSorter rows_of(const std::string& path) {
+    if (path.ends_with(".npy")) return rows_of_array(path);
+    const LineList lines(path);
+    return lines.kind() == ListKind::rows ? rows_of_lines(lines) : rows_of_keys(lines);
+  }
+
+  [[nodiscard]] ExternalSorter rows_of_array(const std::string& path) {
+    const NumberFile file(path);
+    using Kind = NumberFile::Kind;
+    if (file.kind() != Kind::signed_integer && file.kind() != Kind::unsigned_integer) {
+      throw Error(Code::bad_content, "holds {}, but row numbers are integers", file.dtype_name())
+          .at(path)
+          .hint("np.flatnonzero(mask) makes row numbers of a mask");
+    }
+    const bool is_signed = file.kind() == Kind::signed_integer;
+    ExternalSorter rows(scratch_, memory_);
+    std::string entry;
+    file.walk(events_, [&](std::uint64_t first, std::span<const std::uint64_t> numbers) {
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const bool is_negative = is_signed && static_cast<std::int64_t>(numbers[i]) < 0;
+        if (is_negative || numbers[i] >= samples_) {
+          throw no_such_row(path, fmt::format("entry {}", first + i),
+                            is_negative ? std::to_string(static_cast<std::int64_t>(numbers[i]))
+                                        : std::to_string(numbers[i]),
+                            samples_);
+        }
+        entry.clear();
+        append_big_endian(entry, numbers[i]);
+        append_big_endian(entry, first + i);
+        rows.add(entry);
+      }
+    });
+    rows.finish();
+    refuse_equal_rows(rows, path, "entries");
+    return rows;
+  }
+
+ private:
+  ExternalSorter rows_of_lines(const LineList& lines) {
+    ExternalSorter rows(scratch_, memory_);
+    std::string entry;
+    lines.for_each([&](std::uint64_t line, std::string_view text) {
+      events_.stop_if_asked();
+      const std::optional<std::uint64_t> row = plain_number(text);
+      if (!row || *row >= samples_)
+        throw no_such_row(lines.path(), fmt::format("line {}", line), "'" + printable(text) + "'",
+                          samples_);
+      entry.clear();
+      append_big_endian(entry, *row);
+      append_big_endian(entry, line);
+      rows.add(entry);
+    });
+    rows.finish();
+    refuse_equal_rows(rows, lines.path(), "lines");
+    return rows;
+  }
+
+  static void refuse_equal_rows(ExternalSorter& rows, const std::string& path,
+                                std::string_view places) {
+    std::string previous;
+    while (const std::optional<std::string_view> entry = rows.next()) {
+      if (!previous.empty() && number_at(*entry, 0) == number_at(previous, 0)) {
+        throw listed_twice(
+            path, fmt::format("row {}", number_at(*entry, 0)),
+            fmt::format("in {} {} and {}", places, number_at(previous, 8), number_at(*entry, 8)));
+      }
+      previous = *entry;
+    }
+    rows.rewind();
+  }
+
+  // Both lists are sorted by the hashes of keys.
+  ExternalSorter rows_of_keys(const LineList& lines) {
+    if (whole_.info().row_bytes) {
+      throw Error(Code::bad_content, "lists keys, but the samples of the input have only numbers")
+          .at(lines.path())
+          .hint("list row numbers, from 0");
+    }
+    ExternalSorter wanted(scratch_, memory_);
+    lines.for_each([&](std::uint64_t line, std::string_view text) {
+      events_.stop_if_asked();
+      wanted.add(hashed(text, line));
+    });
+    wanted.finish();
+    list_samples();
+    ExternalSorter rows(scratch_, memory_);
+    std::string previous, entry;
+    std::uint64_t unknown = 0, first_unknown = ~std::uint64_t{0};
+    std::optional<std::string_view> sample = samples_by_key_->next();
+    while (const std::optional<std::string_view> line = wanted.next()) {
+      events_.stop_if_asked();
+      const std::string_view hash = line->substr(0, kKeyHashBytes);
+      if (!previous.empty() && hash == std::string_view(previous).substr(0, kKeyHashBytes)) {
+        const std::uint64_t second = number_at(*line, kKeyHashBytes);
+        throw listed_twice(
+            lines.path(), "the key '" + printable(lines.text_of(second)) + "'",
+            fmt::format("in lines {} and {}", number_at(previous, kKeyHashBytes), second));
+      }
+      previous = *line;
+      while (sample && sample->substr(0, kKeyHashBytes) < hash) sample = samples_by_key_->next();
+      bool is_known = false;
+      for (; sample && sample->substr(0, kKeyHashBytes) == hash; sample = samples_by_key_->next()) {
+        is_known = true;
+        entry.assign(sample->substr(kKeyHashBytes));
+        append_big_endian(entry, number_at(*line, kKeyHashBytes));
+        rows.add(entry);
+      }
+      if (is_known) continue;
+      ++unknown;
+      first_unknown = std::min(first_unknown, number_at(*line, kKeyHashBytes));
+    }
+    if (unknown > 0) {
+      throw unknown_key(lines.path(), first_unknown, lines.text_of(first_unknown), unknown)
+          .hint(
+              "the key of an image is its path relative to the input; 'shale ls --tsv' lists the "
+              "keys of a dataset");
+    }
+    rows.finish();
+    return rows;
+  }
+
+  void list_samples() {
+    if (samples_by_key_) return samples_by_key_->rewind();
+    samples_by_key_.emplace(scratch_, memory_);
+    for (std::uint64_t row = 0; const std::optional<PendingSample> sample = whole_.next(1); ++row) {
+      events_.stop_if_asked();
+      samples_by_key_->add(hashed(sample->key, row));
+    }
+    samples_by_key_->finish();
+  }
+
+  Source& whole_;
+  std::uint64_t samples_;
+  std::string scratch_;
+  std::uint64_t memory_;
+  const Events& events_;
+  std::optional<ExternalSorter> samples_by_key_;
+};
+
+// The next row of a sorted list, a row once.
+std::optional<std::uint64_t> next_row(ExternalSorter& rows) {
+  const std::optional<std::string_view> entry = rows.next();
+  return entry ? std::optional(number_at(*entry, 0)) : std::nullopt;
+}
+
+}  // namespace
+
+bool has_chosen_samples(const Manifest& manifest) {
+  return std::ranges::any_of(manifest.options,
+                             [](const auto& option) { return option.first == kChosenSamples; });
+}
+
+ChosenRows::ChosenRows(const SampleChoice& choice, Source& whole, const std::string& scratch_folder,
+                       std::uint64_t memory_bytes, const Events& events)
+    : scratch_folder_(scratch_folder), memory_bytes_(memory_bytes), rows_(scratch_folder) {
+  const std::uint64_t samples = whole.info().manifest.samples;
+  RowResolver resolver(whole, scratch_folder, memory_bytes, events);
+  std::optional<ExternalSorter> selected, excluded;
+  if (!choice.rows_file.empty()) selected = resolver.rows_of_array(choice.rows_file);
+  if (!choice.select_file.empty()) selected = resolver.rows_of(choice.select_file);
+  if (!choice.exclude_file.empty()) excluded = resolver.rows_of(choice.exclude_file);
+
+  Hasher128 hasher;
+  std::optional<std::uint64_t> left_out = excluded ? next_row(*excluded) : std::nullopt;
+  const auto take = [&](std::uint64_t row) {
+    while (left_out && *left_out < row) left_out = next_row(*excluded);
+    if (left_out == row) return;
+    const Bytes bytes = bytes_of(row);
+    rows_.append(bytes);
+    hasher.update(bytes);
+    ++count_;
+  };
+  if (selected) {
+    while (const std::optional<std::uint64_t> row = next_row(*selected)) {
+      events.stop_if_asked();
+      take(*row);
+    }
+  } else {
+    for (std::uint64_t row = 0; row < samples; ++row) {
+      events.stop_if_asked();
+      take(row);
+    }
+  }
+  hash_ = hasher.digest();
+  if (count_ > 0) return;
+  throw Error(Code::bad_content, "leaves none of the {} of the input",
+              format_counted(samples, "sample", "samples"))
+      .at(choice.exclude_file.empty() ? choice.select_file : choice.exclude_file)
+      .hint("a dataset needs at least one sample");
+}
+
+Hash128 ChosenRows::fingerprint_of(const Hash128& input) const {
+  return xxh3_128(as_bytes(input.hex() + "\n" + hash_.hex()));
+}
+
+std::uint64_t ChosenRows::at(std::uint64_t i) {
+  if (i - first_cached_ >= cached_.size()) {
+    first_cached_ = i / kCachedRows * kCachedRows;
+    cached_.resize(std::min(kCachedRows, count_ - first_cached_));
+    rows_.read_exact(first_cached_ * sizeof(std::uint64_t),
+                     std::as_writable_bytes(std::span(cached_)));
+  }
+  return cached_[i - first_cached_];
+}
+
+void ChosenRows::write_array(const NamelessFile& file, std::optional<std::uint64_t> seed,
+                             const Events& events) {
+  std::optional<ExternalSorter> shuffled;
+  if (seed) {
+    shuffled.emplace(scratch_folder_, memory_bytes_);
+    const Permutation order(count_, *seed);
+    std::string entry;
+    for (std::uint64_t i = 0; i < count_; ++i) {
+      events.stop_if_asked();
+      entry.clear();
+      append_big_endian(entry, order.inverse(i));
+      append_big_endian(entry, at(i));
+      shuffled->add(entry);
+    }
+    shuffled->finish();
+  }
+  std::vector<std::byte> piece = row_numbers_header(count_);
+  std::uint64_t offset = 0;
+  const auto flush = [&] {
+    write_fully(file.descriptor(), piece, offset, file.path());
+    offset += piece.size();
+    piece.clear();
+  };
+  for (std::uint64_t i = 0; i < count_; ++i) {
+    events.stop_if_asked();
+    const std::uint64_t row = shuffled ? number_at(*shuffled->next(), 8) : at(i);
+    const Bytes bytes = bytes_of(row);
+    piece.insert(piece.end(), bytes.begin(), bytes.end());
+    if (piece.size() >= kPieceBytes) flush();
+  }
+  flush();
+}
+
+}  // namespace shale

@@ -1,0 +1,186 @@
+#include "shale/manifest/json_lines.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <span>
+
+#include <nlohmann/json.hpp>
+
+#include "shale/base/bytes.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/io/input_file.hpp"
+#include "shale/manifest/csv.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kLongestLineBytes = 1 << 20, kPieceBytes = 256 * 1024, kHeadBytes = 4096;
+
+// The members of an object whose line is known to be valid JSON: nothing is checked again, and
+// what is nested is passed over by counting brackets.
+class MemberScanner {
+ public:
+  explicit MemberScanner(std::string_view object) : left_(object) {}
+
+  std::vector<JsonMember> members() {
+    std::vector<JsonMember> members;
+    skip_blanks();
+    left_.remove_prefix(1);
+    for (skip_blanks(); left_.front() != '}'; skip_blanks()) {
+      if (left_.front() == ',') {
+        left_.remove_prefix(1);
+        skip_blanks();
+      }
+      JsonMember& member = members.emplace_back();
+      member.name = decoded(take_value());
+      skip_blanks();
+      left_.remove_prefix(1);  // the colon
+      skip_blanks();
+      const std::string_view value = take_value();
+      member.kind = kind_of(value);
+      member.text = member.kind == JsonMember::Kind::text ? decoded(value) : std::string(value);
+    }
+    return members;
+  }
+
+ private:
+  void skip_blanks() {
+    left_.remove_prefix(std::min(left_.find_first_not_of(" \t\r\n"), left_.size()));
+  }
+
+  std::string_view take_value() {
+    const std::string_view from = left_;
+    std::size_t depth = 0, at = 0;
+    bool is_quoted = false;
+    for (; at < from.size(); ++at) {
+      const char byte = from[at];
+      if (is_quoted) {
+        if (byte == '\\') {
+          ++at;
+        } else if (byte == '"') {
+          is_quoted = false;
+          if (depth == 0) break;
+        }
+        continue;
+      }
+      if (byte == '"') is_quoted = true;
+      if (byte == '{' || byte == '[') ++depth;
+      const bool closes = byte == '}' || byte == ']';
+      if (depth == 0 && (closes || byte == ',' || byte == ' ' || byte == '\t' || byte == '\r')) {
+        left_.remove_prefix(at);
+        return from.substr(0, at);
+      }
+      if (closes && --depth == 0) break;
+    }
+    at = std::min(at + 1, from.size());
+    left_.remove_prefix(at);
+    return from.substr(0, at);
+  }
+
+  static std::string decoded(std::string_view string) {
+    return nlohmann::json::parse(string).get<std::string>();
+  }
+
+  static JsonMember::Kind kind_of(std::string_view value) {
+    switch (value.front()) {
+      case '"':
+        return JsonMember::Kind::text;
+      case '{':
+      case '[':
+        return JsonMember::Kind::nested;
+      case 't':
+      case 'f':
+        return JsonMember::Kind::boolean;
+      case 'n':
+        return JsonMember::Kind::null;
+      default:
+        return value.find_first_of(".eE") == std::string_view::npos ? JsonMember::Kind::integer
+                                                                    : JsonMember::Kind::real;
+    }
+  }
+
+  std::string_view left_;
+};
+
+void use_line(const std::string& path, std::uint64_t number, std::string_view line,
+              const std::function<void(std::uint64_t, const std::vector<JsonMember>&)>& use) {
+  const std::string_view object = trimmed(line);
+  if (object.empty()) return;
+  if (object.front() != '{' || !nlohmann::json::accept(object)) {
+    throw Error(Code::bad_content, "line {} is not a JSON object", number)
+        .at(path)
+        .hint("write one object per line; a number must be one that a double can hold");
+  }
+  const std::vector<JsonMember> members = MemberScanner(object).members();
+  std::set<std::string_view> names;
+  for (const JsonMember& member : members) {
+    if (names.insert(member.name).second) continue;
+    throw Error(Code::bad_content, "line {} has '{}' twice", number, printable(member.name))
+        .at(path)
+        .hint("remove all but one of them");
+  }
+  use(number, members);
+}
+
+}  // namespace
+
+std::string_view name_of(JsonMember::Kind kind) {
+  constexpr std::array<std::string_view, 6> kNames = {"null",   "a boolean", "an integer",
+                                                      "a real", "a string",  "an array or object"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+bool has_json_lines_suffix(std::string_view name) {
+  const auto ends_with = [name](std::string_view suffix) {
+    const auto lower = [](char c) {
+      return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    };
+    return name.size() >= suffix.size() &&
+           std::ranges::equal(name.substr(name.size() - suffix.size()), suffix, {}, lower);
+  };
+  return ends_with(".jsonl") || ends_with(".ndjson");
+}
+
+bool begins_like_json(const std::string& path) {
+  const InputFile file(path);
+  std::string head(std::min<std::uint64_t>(file.size(), kHeadBytes), '\0');
+  file.read_exact(0, std::as_writable_bytes(std::span(head)));
+  std::string_view left = trimmed(without_byte_order_mark(head));
+  if (left.starts_with('[')) left = trimmed(left.substr(1));
+  return left.starts_with('{') && trimmed(left.substr(1)).starts_with('"');
+}
+
+Error line_too_long(const std::string& path, std::uint64_t line, std::uint64_t most) {
+  return Error(Code::bad_content, "line {} has more than {} bytes", line, most).at(path);
+}
+
+void read_json_lines(
+    const std::string& path,
+    const std::function<void(std::uint64_t, const std::vector<JsonMember>&)>& use) {
+  const InputFile file(path);
+  std::string piece(kPieceBytes, '\0'), line;
+  std::uint64_t number = 1;
+  for (std::uint64_t offset = 0; offset < file.size();) {
+    const std::uint64_t read = file.read_some(offset, std::as_writable_bytes(std::span(piece)));
+    if (read == 0) break;
+    offset += read;
+    std::string_view left = std::string_view(piece).substr(0, read);
+    while (!left.empty()) {
+      const std::size_t end = std::min(left.find('\n'), left.size());
+      line.append(left.substr(0, end));
+      if (line.size() > kLongestLineBytes) {
+        throw line_too_long(path, number, kLongestLineBytes).hint("write one JSON object per line");
+      }
+      if (end == left.size()) break;
+      left.remove_prefix(end + 1);
+      use_line(path, number, number == 1 ? without_byte_order_mark(line) : line, use);
+      line.clear();
+      ++number;
+    }
+  }
+  use_line(path, number, number == 1 ? without_byte_order_mark(line) : line, use);
+}
+
+}  // namespace shale

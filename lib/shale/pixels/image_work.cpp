@@ -1,0 +1,291 @@
+#include "shale/pixels/image_work.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/image/codecs.hpp"
+#include "shale/image/header_facts.hpp"
+#include "shale/image/image_metadata.hpp"
+#include "shale/pixels/jpeg_frame_reader.hpp"
+#include "shale/pixels/jpeg_shape.hpp"
+#include "shale/pixels/jpeg_writer.hpp"
+#include "shale/pixels/mask_work.hpp"
+#include "shale/pixels/picture.hpp"
+#include "shale/pixels/png_writer.hpp"
+#include "shale/pixels/scaled_frame.hpp"
+
+namespace shale {
+namespace {
+
+// The first thing in codec_versions(): goes up when the filters' bytes change.
+constexpr int kFilterVersion = 1;
+
+constexpr std::uint32_t kMostJpegSide = 65500;  // JPEG_MAX_DIMENSION
+constexpr unsigned kRawChannels = 3;
+
+template <class... Args>
+ImageFault too_large(fmt::format_string<Args...> what, Args&&... args) {
+  return {ImageFaultCode::too_large,
+          "is too large: " + fmt::format(what, std::forward<Args>(args)...)};
+}
+
+// JPEG stays JPEG and PNG stays PNG if nothing else is wanted; a mask never becomes a JPEG.
+ImageType result_type(const ImageInfo& info, const ImageRule& rule) {
+  switch (rule.encode) {
+    case EncodeAs::raw:
+      return ImageType::unknown;
+    case EncodeAs::png:
+      return ImageType::png;
+    case EncodeAs::jpeg:
+      return ImageType::jpeg;
+    case EncodeAs::keep:
+      break;
+  }
+  return info.type == ImageType::jpeg && !rule.is_mask ? ImageType::jpeg : ImageType::png;
+}
+
+bool needs_encoding(const ImageInfo& info, const ImageRule& rule, const ImageGeometry& geometry) {
+  if (geometry.changes_pixels() || rule.encode == EncodeAs::raw) return true;
+  if (rule.encode == EncodeAs::jpeg) return info.type != ImageType::jpeg;
+  if (rule.encode == EncodeAs::png) return info.type != ImageType::png;
+  // A TIFF's metadata cannot be dropped without writing it again.
+  return rule.strip_metadata && info.type == ImageType::tiff;
+}
+
+// EXIF and ICC of the source as they belong into the result.
+ImageMetadata carried_metadata(Bytes image, const ImageInfo& info, const ImageRule& rule,
+                               const ImageGeometry& geometry, unsigned channels) {
+  if (rule.encode == EncodeAs::raw) return {};
+  ImageMetadata metadata = read_metadata(image, info.type);
+  if (rule.strip_metadata) {
+    metadata.exif.clear();
+    if (info.orientation != 1) metadata.exif = exif_of_orientation(info.orientation);
+  }
+  if (rule.apply_rotation) {
+    if (rule.strip_metadata) metadata.exif.clear();
+    reset_orientation(metadata.exif);
+  }
+  if (geometry.turn != 1 && metadata.exif.size() == exif_of_orientation(1).size()) {
+    metadata.exif.clear();  // it said nothing else
+  }
+  if (!is_profile_for(metadata.icc, channels)) metadata.icc.clear();
+  return metadata;
+}
+
+JpegFrame jpeg_frame(const ImageGeometry& geometry, const ImageRule& rule, const JpegRoute& route) {
+  return {.width = geometry.width,
+          .height = geometry.height,
+          .is_rgb = false,
+          .chroma_across = route.chroma_across,
+          .chroma_down = route.chroma_down,
+          .quality = rule.quality};
+}
+
+// Memory and bytes of writing `channels` planes as `type`.
+void count_writer(ImagePlan& plan, const JpegFrame& frame, unsigned channels,
+                  std::uint64_t metadata_bytes) {
+  const std::uint64_t row_bytes = std::uint64_t{plan.width} * channels;
+  plan.work_bytes += metadata_bytes;
+  switch (plan.type) {
+    case ImageType::jpeg:
+      plan.work_bytes += jpeg_writer_bytes(frame);
+      plan.most_output_bytes = most_jpeg_bytes(frame, channels, metadata_bytes);
+      break;
+    case ImageType::png:
+      plan.work_bytes += kPngWriterBytes + row_bytes * 8;
+      plan.most_output_bytes = most_png_bytes(row_bytes, plan.height, metadata_bytes);
+      break;
+    default:
+      plan.most_output_bytes = std::uint64_t{plan.width} * plan.height * plan.channels;
+      break;
+  }
+}
+
+std::uint32_t padding_of(ImageType type) { return type == ImageType::jpeg ? kJpegPadding : 1; }
+
+void plan_jpeg(ImagePlan& plan, Bytes image, const ImageRule& rule, std::uint64_t metadata_bytes) {
+  const JpegShape shape = read_jpeg_shape(image);
+  if (!shape.objection.empty()) {
+    plan.fault = shape.is_supported ? damaged("does not decode as JPEG: {}", shape.objection)
+                                    : unsupported("JPEG: {}", shape.objection);
+    return;
+  }
+  const bool to_jpeg = plan.type == ImageType::jpeg;
+  const JpegRoute route = jpeg_route(shape, plan.geometry, to_jpeg);
+  plan.work_bytes = jpeg_frame_bytes(shape, plan.geometry, route, padding_of(plan.type));
+  count_writer(plan, jpeg_frame(plan.geometry, rule, route), shape.channels == 1 ? 1 : 3,
+               metadata_bytes);
+}
+
+void plan_picture(ImagePlan& plan, const ImageInfo& info, const ImageRule& rule,
+                  std::uint64_t metadata_bytes) {
+  plan.work_bytes = picture_bytes(info) + std::uint64_t{info.width} * 3 +
+                    RowScaler::memory_of(plan.geometry, 3, padding_of(plan.type));
+  JpegRoute route;
+  route.chroma_across = route.chroma_down = 2;
+  count_writer(plan, jpeg_frame(plan.geometry, rule, route), 3, metadata_bytes);
+}
+
+void check_extent(ImagePlan& plan, const ImageInfo& info) {
+  const std::uint64_t pixels = std::uint64_t{info.width} * info.height;
+  const std::uint64_t result = std::uint64_t{plan.width} * plan.height;
+  const ImageGeometry& geometry = plan.geometry;
+  if (pixels > kMostImagePixels) {
+    plan.fault =
+        too_large("{} x {} pixels, {} are allowed", info.width, info.height, kMostImagePixels);
+  } else if (plan.width == 0) {
+    plan.fault = {ImageFaultCode::too_small,
+                  fmt::format("is too small for the crop: {} x {} pixels", geometry.scaled_width,
+                              geometry.scaled_height)};
+  } else if (result > kMostImagePixels) {
+    plan.fault = too_large("a result of {} x {} pixels, {} are allowed", plan.width, plan.height,
+                           kMostImagePixels);
+  } else if (plan.type == ImageType::jpeg && std::max(plan.width, plan.height) > kMostJpegSide) {
+    plan.fault = too_large("a result of {} x {} pixels, a JPEG has {} a side at most", plan.width,
+                           plan.height, kMostJpegSide);
+  }
+}
+
+void plan_strip(ImagePlan& plan, Bytes image, const ImageInfo& info) {
+  if (!has_strippable_metadata(image, info)) return;
+  plan.keeps_bytes = false;
+  // A copy; an EXIF block with the orientation may be new.
+  plan.work_bytes = plan.most_output_bytes = image.size() + 256;
+}
+
+void write_raw(const ScaledFrame& frame, std::byte* into) {
+  const std::size_t width = frame.planes[0].width;
+  for (std::uint64_t y = 0; y < frame.planes[0].height; ++y) {
+    for (std::size_t c = 0; c < kRawChannels; ++c) {
+      const Plane& plane = frame.planes[frame.planes.size() == 1 ? 0 : c];
+      const std::uint8_t* const row = plane.row(y);
+      std::byte* const pixels = into + y * width * kRawChannels + c;
+      for (std::size_t x = 0; x < width; ++x) pixels[kRawChannels * x] = std::byte{row[x]};
+    }
+  }
+}
+
+struct FrameOrFault {
+  ScaledFrame frame;
+  ImageFault fault;
+};
+
+FrameOrFault frame_of_picture(Bytes image, const ImageInfo& info, const ImagePlan& plan,
+                              SimdLevel level) {
+  const DecodedPicture decoded = decode_picture(image, info, false, plan.work_bytes);
+  if (!decoded.fault.empty()) return {.frame = {}, .fault = decoded.fault};
+  const Picture& picture = decoded.picture;
+  RowScaler scaler(plan.geometry, picture.photo_channels(), level, padding_of(plan.type));
+  std::vector<std::uint8_t> row(std::size_t{picture.width} * picture.photo_channels());
+  for (std::uint64_t y = 0; y < picture.height; ++y) {
+    photo_row(picture, y, row.data());
+    scaler.take(row.data());
+  }
+  return {.frame = scaler.finish(), .fault = {}};
+}
+
+FrameOrFault read_frame(Bytes image, const ImageInfo& info, const ImagePlan& plan,
+                        SimdLevel level) {
+  if (info.type != ImageType::jpeg) return frame_of_picture(image, info, plan, level);
+  const JpegRoute route =
+      jpeg_route(read_jpeg_shape(image), plan.geometry, plan.type == ImageType::jpeg);
+  JpegFrameResult read = read_jpeg_frame(image, info, plan.geometry, route, level,
+                                         padding_of(plan.type), plan.work_bytes);
+  return {.frame = std::move(read.frame), .fault = std::move(read.fault)};
+}
+
+}  // namespace
+
+ImagePlan plan_image(Bytes image, const ImageInfo& info, const ImageRule& rule,
+                     std::uint64_t limit_bytes) {
+  check_rule(rule);
+  ImagePlan plan;
+  plan.width = info.width;
+  plan.height = info.height;
+  plan.type = info.type;
+  plan.fault = info.fault;
+  if (!plan.fault.empty() || rule.changes_nothing()) return plan;
+  plan.geometry = plan_geometry(info.width, info.height, info.orientation, rule);
+  if (!needs_encoding(info, rule, plan.geometry)) {
+    if (rule.strip_metadata) plan_strip(plan, image, info);
+    return plan;
+  }
+  plan.keeps_bytes = plan.keeps_pixels = false;
+  plan.width = plan.geometry.width;
+  plan.height = plan.geometry.height;
+  plan.type = result_type(info, rule);
+  if (rule.encode == EncodeAs::raw) plan.channels = rule.is_mask ? 1 : kRawChannels;
+  check_extent(plan, info);
+  if (!plan.fault.empty()) return plan;
+  const std::uint64_t metadata_bytes =
+      rule.encode == EncodeAs::raw ? 0 : read_metadata(image, info.type).size() + 64;
+  if (rule.is_mask) {
+    plan.work_bytes = mask_bytes(info, plan.geometry) + metadata_bytes + kPngWriterBytes;
+    plan.most_output_bytes = plan.channels == 1 ? std::uint64_t{plan.width} * plan.height
+                                                : most_png_bytes(std::uint64_t{plan.width} * 8,
+                                                                 plan.height, metadata_bytes);
+  } else if (info.type == ImageType::jpeg) {
+    plan_jpeg(plan, image, rule, metadata_bytes);
+  } else {
+    plan_picture(plan, info, rule, metadata_bytes);
+  }
+  if (plan.fault.empty() && plan.work_bytes > limit_bytes) {
+    plan.fault =
+        too_large("{} x {} pixels take up to {} bytes to decode and filter, {} are allowed",
+                  info.width, info.height, plan.work_bytes, limit_bytes);
+  }
+  return plan;
+}
+
+ImageWorker::ImageWorker(const ImageRule& rule, SimdLevel level) : rule_(rule), level_(level) {
+  check_rule(rule);
+}
+
+ImageResult ImageWorker::run(Bytes image, const ImageInfo& info, const ImagePlan& plan,
+                             std::vector<std::byte>& into) const {
+  if (!plan.fault.empty()) throw Error(Code::bug, "an image is worked on that has a fault");
+  if (into.size() < plan.most_output_bytes) into.resize(plan.most_output_bytes);
+  if (plan.keeps_bytes) {
+    if (into.size() < image.size()) into.resize(image.size());
+    std::memcpy(into.data(), image.data(), image.size());
+    return {.fault = {}, .bytes = image.size()};
+  }
+  if (plan.keeps_pixels) return {.fault = {}, .bytes = strip_metadata(image, info, into)};
+  if (rule_.is_mask) {
+    const ImageMetadata metadata = carried_metadata(image, info, rule_, plan.geometry, 3);
+    MaskResult mask = work_on_mask(image, info, plan.geometry, rule_.encode == EncodeAs::raw,
+                                   metadata, plan.work_bytes, into);
+    return {.fault = std::move(mask.fault), .bytes = mask.bytes};
+  }
+  FrameOrFault read = read_frame(image, info, plan, level_);
+  if (!read.fault.empty()) return {.fault = std::move(read.fault), .bytes = 0};
+  ScaledFrame& frame = read.frame;
+  const auto channels = static_cast<unsigned>(frame.planes.size());
+  if (frame.is_ycc && plan.type != ImageType::jpeg) ycc_to_rgb(frame.planes);
+  if (plan.type == ImageType::unknown) {
+    write_raw(frame, into.data());
+    return {.fault = {}, .bytes = std::uint64_t{plan.width} * plan.height * kRawChannels};
+  }
+  const ImageMetadata metadata = carried_metadata(image, info, rule_, plan.geometry, channels);
+  if (plan.type == ImageType::png) {
+    return {.fault = {}, .bytes = write_png(frame.planes, metadata, into)};
+  }
+  for (Plane& plane : frame.planes) plane.fill_padding();
+  JpegFrame jpeg{.width = plan.width,
+                 .height = plan.height,
+                 .is_rgb = channels == 3 && !frame.is_ycc,
+                 .chroma_across = frame.chroma_across,
+                 .chroma_down = frame.chroma_down,
+                 .quality = rule_.quality};
+  if (jpeg.is_rgb) jpeg.chroma_across = jpeg.chroma_down = 2;
+  return {.fault = {}, .bytes = write_jpeg(frame.planes, jpeg, metadata, into)};
+}
+
+std::string codec_versions(const ImageRule& rule) {
+  if (rule.changes_nothing()) return {};
+  return fmt::format("filters {}, {}", kFilterVersion, codec_libraries());
+}
+
+}  // namespace shale

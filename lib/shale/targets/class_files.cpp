@@ -1,0 +1,293 @@
+#include "shale/targets/class_files.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/io/atomic_file.hpp"
+#include "shale/io/input_file.hpp"
+#include "shale/io/output_file.hpp"
+#include "shale/io/path_facts.hpp"
+#include "shale/io/walk.hpp"
+#include "shale/labels/class_order.hpp"
+#include "shale/manifest/csv.hpp"
+#include "shale/manifest/naming.hpp"
+#include "shale/shards/set_swap.hpp"
+#include "shale/shards/shard_bounds.hpp"
+#include "shale/sources/open_input.hpp"
+#include "shale/targets/dataset_output.hpp"
+#include "shale/targets/file_output.hpp"
+#include "shale/targets/run_state.hpp"
+
+namespace shale {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kLayout = "lsun", kData = "data.mdb", kLock = "lock.mdb";
+constexpr std::string_view kSplits[] = {"train", "val", "test"};
+constexpr std::string_view kMovesName = "moves", kReplaces = "replaces", kOnlyNew = "only new";
+constexpr std::uint64_t kMostNameBytes = 255;
+
+std::size_t label_in(const Schema& schema) {
+  return schema.fields[0].kind == Kind::integer ? 0 : 1;
+}
+
+// The split that the input is of, by its name.
+std::string_view split_of(const std::string& input) {
+  fs::path path = fs::absolute(input).lexically_normal();
+  if (path.filename().empty()) path = path.parent_path();
+  const auto* const found = std::ranges::find(kSplits, path.filename().string());
+  return found == std::end(kSplits) ? kSplits[0] : *found;
+}
+
+std::string directory_of(std::string_view class_name, std::string_view split) {
+  const std::size_t end = class_name.rfind('_');
+  const bool has_split =
+      end != std::string_view::npos && end > 0 &&
+      std::ranges::find(kSplits, class_name.substr(end + 1)) != std::end(kSplits);
+  return has_split ? fmt::format("{}_lmdb", class_name)
+                   : fmt::format("{}_{}_lmdb", class_name, split);
+}
+
+// By label. Errors: Code::bad_content.
+std::vector<std::string> directories_of(const ConvertRequest& request,
+                                        const std::vector<std::string>& classes) {
+  const std::string& input = request.inputs.front();
+  const auto unfit = [&](const std::string& name, const std::string& why) {
+    return Error(Code::bad_content, "class '{}' cannot be a directory of layout {}: {}",
+                 printable(name), kLayout, why)
+        .at(input)
+        .hint("rename the class");
+  };
+  std::vector<std::string> directories;
+  std::set<std::string_view> taken;
+  directories.reserve(classes.size());  // so that views of them last
+  for (const std::string& name : classes) {
+    directories.push_back(directory_of(name, split_of(input)));
+    if (name.empty() || name.find_first_of(std::string_view("/\0", 2)) != std::string::npos)
+      throw unfit(name, "no file can have that name");
+    if (directories.back().size() > kMostNameBytes)
+      throw unfit(name, fmt::format("its name would have {} bytes, and may have {}",
+                                    directories.back().size(), kMostNameBytes));
+    if (!taken.insert(directories.back()).second)
+      throw unfit(name, "another class has " + printable(directories.back()));
+  }
+  return directories;
+}
+
+// What --overwrite replaces: a directory with nothing in it but LMDB's own files.
+void refuse_taken_directory(const std::string& directory, bool overwrite) {
+  if (!stands(directory)) return;
+  if (!overwrite) throw already_exists(directory);
+  if (!is_real_folder(directory)) throw not_ours(directory);
+  visit_names(directory, [&](const std::string& name) {
+    const std::string path = join_path(directory, name);
+    const std::optional<struct stat> facts = facts_at(path);
+    const bool is_of_lmdb = (name == kData || name == kLock) && facts && S_ISREG(facts->st_mode);
+    if (!is_of_lmdb) throw not_ours(path);
+    return true;
+  });
+}
+
+struct Moves {
+  bool replaces = false;
+  std::vector<std::string> directories;  // shard by shard
+};
+
+// Each entry ends in NUL: the names of classes hold any other byte.
+void write_moves(const WorkFolder& work, const Moves& moves) {
+  std::string text(moves.replaces ? kReplaces : kOnlyNew);
+  text += '\0';
+  for (const std::string& directory : moves.directories) text.append(directory).append(1, '\0');
+  const std::string path = join_path(work.path(), kMovesName), part = path + ".part";
+  OutputFile file(part, {.io = IoMode::buffered, .buffer_bytes = 4096, .buffers = 1});
+  file.append(as_bytes(text));
+  (void)file.finish();
+  rename_file(part, path);
+  sync_directory(work.path());
+}
+
+std::optional<Moves> read_moves(const WorkFolder& work) {
+  const std::string path = join_path(work.path(), kMovesName);
+  if (!stands(path)) return std::nullopt;
+  const InputFile file(path);
+  std::string text(file.size(), '\0');
+  file.read_exact(0, std::as_writable_bytes(std::span(text)));
+  std::vector<std::string> entries;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\0', begin), text.size());
+    entries.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (entries.empty()) throw Error(Code::damaged, "has no entries").at(path);
+  Moves moves{.replaces = entries[0] == kReplaces, .directories = {}};
+  moves.directories.assign(entries.begin() + 1, entries.end());
+  for (const std::string& directory : moves.directories) {
+    if (directory.ends_with("_lmdb") && directory.find('/') == std::string::npos) continue;
+    throw Error(Code::damaged, "has an entry that is not a class").at(path);
+  }
+  return moves;
+}
+
+std::string shard_file(const WorkFolder& work, std::uint64_t shard) {
+  return join_path(work.path(), shard_name(shard) + ".lmdb");
+}
+
+// Each step may have been done before.
+void carry_out(const Moves& moves, const std::string& output, const WorkFolder& work) {
+  for (std::size_t i = 0; i < moves.directories.size(); ++i) {
+    const std::string from = shard_file(work, i),
+                      directory = join_path(output, moves.directories[i]),
+                      to = join_path(directory, kData);
+    if (!stands(from)) continue;
+    if (!make_directory(directory)) refuse_taken_directory(directory, true);
+    if (moves.replaces) {
+      rename_file(from, to);
+    } else if (!rename_to_free_name(from, to)) {
+      throw already_exists(to);
+    }
+    sync_directory(directory);
+  }
+  sync_directory(output);
+}
+
+// Of the shards in the work folder, in their order.
+std::vector<std::int64_t> labels_of(const WorkFolder& work) {
+  std::vector<std::int64_t> labels;
+  work.for_each_state([&](const ManifestShard&, std::string_view state) {
+    labels.push_back(state_from_line(state).label.value_or(-1));
+  });
+  return labels;
+}
+
+void drop_shards(ConvertReport& report) {
+  report.is_one_file = true;
+  std::erase_if(report.manifest.options,
+                [](const auto& option) { return option.first.starts_with("shard_"); });
+}
+
+void complete(ConvertReport& report, const ConvertRequest& request, const WorkFolder& work,
+              const std::vector<std::string>& directories) {
+  drop_shards(report);
+  report.file_bytes = 0;
+  work.for_each_shard([&](const ManifestShard& shard) {
+    for (const ManifestFile& file : shard.files) report.file_bytes += file.bytes;
+  });
+  if (!directories.empty()) report.class_directory = join_path(request.output, directories.front());
+}
+
+void read_skipped(const WorkFolder& work, ConvertReport& report) {
+  constexpr std::size_t kMostShown = 1000;
+  const std::string list = join_path(work.path(), list_name(kSkippedName, 0));
+  if (report.skipped == 0 || !stands(list)) return;
+  read_csv(list, [&](std::uint64_t row, const std::vector<std::string>& fields) {
+    if (row > 1 && fields.size() == 3 && report.first_skipped.size() < kMostShown)
+      report.first_skipped.push_back({fields[0], fields[1], fields[2]});
+  });
+}
+
+}  // namespace
+
+bool is_by_class(const ConvertRequest& request) { return request.layout == kLayout; }
+
+ShardSetWriter::Options division_by_class(const Schema& schema) {
+  ShardSetWriter::Options options;
+  options.limit_bytes = kAnySize;
+  options.writes_index = false;
+  options.divided_by = label_in(schema);
+  return options;
+}
+
+std::unique_ptr<Source> open_by_class(const ConvertRequest& request, const Schema& schema,
+                                      const WorkFolder& work, const Events& events) {
+  ConvertRequest again = request;
+  again.new_listing.clear();
+  if (work.holds_listing()) again.stored_listing = work.listing_path();
+  return make_class_ordered_source(
+      [again, scratch = work.path(), &events] { return open_input(again, scratch, events); },
+      label_in(schema), events);
+}
+
+void refuse_taken_by_class(const ConvertRequest& request, Place place) {
+  if (!request.suffixes.empty() || request.groups_frames) {
+    throw Error(Code::usage, "{}: layout {} holds images",
+                request.groups_frames ? "--group frames" : "--ext", kLayout)
+        .at(request.output)
+        .hint("leave it out");
+  }
+  if (place == Place::other_file) refuse_strange_output(request.output, place);
+  if (place == Place::dataset) {
+    throw Error(Code::exists, "holds a shale dataset, which is not replaced by other files")
+        .at(request.output)
+        .hint("choose another output, or remove the dataset yourself");
+  }
+  if (place != Place::other_folder || request.overwrite) return;
+  // Of a run that was killed when all was in its place: an empty work folder.
+  if (!request.is_dry_run) WorkFolder::clear_left(request.output);
+  throw already_exists(request.output);
+}
+
+void refuse_unfit_classes(const ConvertRequest& request, const SourceInfo& source) {
+  OptionSet options(format_named(request.format).options);
+  options.set(kLayoutOption, request.layout);
+  (void)format_named(request.format).layout(source.schema, options);
+  if (source.classes.empty()) {
+    throw Error(Code::unsupported,
+                "layout {} has a directory per class, but the input has no names of classes",
+                kLayout)
+        .at(request.inputs.front())
+        .hint("convert a folder of class folders, or a dataset that was made from one");
+  }
+  for (const std::string& directory : directories_of(request, source.classes))
+    refuse_taken_directory(join_path(request.output, directory), request.overwrite);
+}
+
+bool finish_moves(const ConvertRequest& request, const WorkFolder& work) {
+  const std::optional<Moves> moves = read_moves(work);
+  if (moves) carry_out(*moves, request.output, work);
+  return moves.has_value();
+}
+
+void finish_by_class(const ConvertRequest& request, WorkFolder& work, ConvertReport& report) {
+  const std::vector<std::string> directories = directories_of(request, report.manifest.classes);
+  Moves moves{.replaces = request.overwrite, .directories = {}};
+  for (const std::int64_t label : labels_of(work))
+    moves.directories.push_back(directories.at(static_cast<std::size_t>(label)));
+  complete(report, request, work, moves.directories);
+  write_moves(work, moves);
+  carry_out(moves, request.output, work);
+  work.drop_journal();  // before the list of moves goes: nobody may look for its shards
+  work.remove();
+}
+
+void plan_by_class(ConvertReport& plan) {
+  drop_shards(plan);
+  plan.file_bytes = plan.data_bytes;
+  plan.manifest.shard_count = plan.manifest.classes.size();
+}
+
+ConvertReport report_by_class(const ConvertRequest& request, const WorkFolder& work,
+                              Manifest manifest) {
+  ConvertReport report;
+  report.was_complete = true;
+  work.for_each_state([&](const ManifestShard& shard, std::string_view line) {
+    const RunState state = state_from_line(line);
+    manifest.digest.append(shard.digest);
+    manifest.payload_bytes += shard.payload_bytes;
+    ++manifest.shard_count;
+    manifest.images = state.images;
+    report.skipped = state.skipped;
+  });
+  read_skipped(work, report);
+  report.manifest = std::move(manifest);
+  complete(report, request, work, read_moves(work).value_or(Moves{}).directories);
+  return report;
+}
+
+}  // namespace shale

@@ -1,0 +1,201 @@
+#include "shale/targets/coclr_k400.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
+#include "shale/io/atomic_file.hpp"
+#include "shale/io/output_file.hpp"
+#include "shale/io/path_facts.hpp"
+#include "shale/io/temporary_folder.hpp"
+#include "shale/labels/sample_choice.hpp"
+#include "shale/shards/refuse_nested.hpp"
+#include "shale/shards/work_folder.hpp"
+#include "shale/sources/open_input.hpp"
+#include "shale/targets/coclr_lists.hpp"
+#include "shale/targets/conversion.hpp"
+#include "shale/targets/file_output.hpp"
+#include "shale/targets/one_file.hpp"
+
+// The work folder .OUT.shale has in new/ what OUT will hold, and while a file is written the rows
+// that it takes; new/ itself becomes OUT.
+
+namespace shale {
+namespace {
+
+constexpr std::string_view kRowsName = "rows";
+
+std::string file_name_of(const SplitPart& part) {
+  return fmt::format("k400_frame_{}.lmdb", part.name == "train" ? "train" : "val");
+}
+
+void refuse_unfit_request(const ConvertRequest& request) {
+  if (request.split.is_empty()) {
+    throw Error(Code::usage, "--layout {} needs --split: it is a file per list", kCoclrK400)
+        .at(request.output)
+        .hint("add --split train=0.9,val=0.1, or --split train=FILE,val=FILE");
+  }
+  if (request.choice.is_all() && !request.part) return;
+  throw Error(Code::usage, "{} has no effect with --layout {}",
+              request.part ? "--part" : "--select or --exclude", kCoclrK400)
+      .at(request.output)
+      .hint("name the videos that are taken in the files of --split");
+}
+
+void refuse_taken_directory(const std::string& output) {
+  if (!stands(output)) return;
+  WorkFolder::clear_left_of_file(output);
+  throw Error(Code::exists, "already exists, and a directory of this layout is never replaced")
+      .at(output)
+      .hint("choose another output, or remove it");
+}
+
+// The folder in which a run builds the directory.
+struct HeldFolder {
+  explicit HeldFolder(const std::string& output) : work(WorkFolder::of_file(output)) {}
+  WorkFolder work;
+};
+
+// One file of it, as a conversion of some rows of the input.
+struct FileOfPart {
+  const ConvertRequest& whole;
+  const std::string& folder;
+  CoclrLists& lists;
+
+  [[nodiscard]] ConvertReport write(std::size_t part, const Events& events,
+                                    CoclrLists::KeySet& skipped) const {
+    ConvertRequest request = whole;
+    request.output = join_path(folder, file_name_of(whole.split.parts[part]));
+    request.split = {};
+    request.choice.select_file = join_path(folder, kRowsName);
+    write_rows(part, request.choice.select_file);
+    (void)remove_file(request.output);  // what a kill left
+    ConvertReport report =
+        convert_into_file(request, events, [&](const std::string& key) { skipped.insert(key); });
+    (void)remove_file(request.choice.select_file);
+    return report;
+  }
+
+ private:
+  void write_rows(std::size_t part, const std::string& path) const {
+    (void)remove_file(path);
+    OutputFile rows(path, {.io = IoMode::buffered, .buffer_bytes = 64 * 1024, .buffers = 1});
+    rows.append(as_bytes("row\n"));
+    lists.for_each_sample(
+        part, [&](std::uint64_t row) { rows.append(as_bytes(std::to_string(row) + "\n")); });
+    (void)rows.finish();
+  }
+};
+
+void add_to(ConvertReport& all, ConvertReport one) {
+  Manifest& manifest = all.manifest;
+  if (manifest.format.empty()) {
+    all = std::move(one);
+    return;
+  }
+  manifest.digest.append(one.manifest.digest);
+  manifest.payload_bytes += one.manifest.payload_bytes;
+  manifest.skipped += one.manifest.skipped;
+  if (one.manifest.images) manifest.images->add(*one.manifest.images);
+  all.file_bytes += one.file_bytes;
+  all.data_bytes += one.data_bytes;
+  all.skipped += one.skipped;
+  for (SkippedSample& sample : one.first_skipped) all.first_skipped.push_back(std::move(sample));
+}
+
+void refuse_empty_list(const CoclrLists& lists, const SplitRequest& split) {
+  for (std::size_t part = 0; part < split.parts.size(); ++part) {
+    const CoclrLists::File& file = lists.files()[lists.file_of(part)];
+    if (file.rows > 0) continue;
+    throw Error(Code::bad_content, "--split leaves no video for {}", file.name)
+        .hint("give each list a video");
+  }
+}
+
+// The input as a whole: what belongs to which list, and what the report says of all of it.
+CoclrLists plan_lists(ConvertRequest& request, const Events& events, const Format& format,
+                      const std::string& scratch, const std::string& listing,
+                      ConvertReport& report) {
+  ConvertRequest plain = request;
+  plain.is_shuffled = false;
+  plain.new_listing = listing;
+  if (!listing.empty()) (void)remove_file(listing);  // what a kill left
+  const std::unique_ptr<Source> whole = open_input(plain, scratch, events);
+  const SourceInfo& info = whole->info();
+  refuse_unfit_file(request, format, info);
+  (void)format.layout(info.schema, format_options_of(request, format));  // or refuses it
+  say_notes(info, events);
+  if (request.is_dry_run) {
+    report = plan_conversion(request, format, *open_input(plain, scratch, events),
+                             wanted_manifest(request, info), {kAnySize, kAnySize});
+    report.file_bytes = report.data_bytes;
+  } else {
+    report.manifest.source = info.manifest;
+  }
+  CoclrLists lists(CoclrReaders::k400, request.split, *whole, request.seed, scratch,
+                   list_memory(request.memory_bytes), events);
+  refuse_empty_list(lists, request.split);
+  say_unlisted(lists.unlisted(), "in neither file", events);
+  if (!listing.empty() && stands(listing)) request.stored_listing = listing;
+  return lists;
+}
+
+void put_in_place(WorkFolder& work, const std::string& output) {
+  sync_directory(work.path());
+  if (!rename_to_free_name(work.path(), output)) refuse_taken_directory(output);
+  sync_directory(folder_of_file(output));
+  work.remove();
+}
+
+}  // namespace
+
+ConvertReport convert_for_k400(const ConvertRequest& request, const Events& events) {
+  refuse_unfit_request(request);
+  ConvertRequest of_files = request;
+  while (of_files.output.size() > 1 && of_files.output.ends_with('/')) of_files.output.pop_back();
+  const std::string output = of_files.output;
+  refuse_taken_directory(output);
+  refuse_nested({output}, inputs_of(request));
+  of_files.layout = name_of(Dialect::coclr);
+  of_files.has_bytewise_frames = true;
+  const Format& format = format_named(request.format);
+  std::optional<HeldFolder> held;
+  if (!request.is_dry_run) held.emplace(output);
+  WorkFolder* const work = held ? &held->work : nullptr;
+  ConvertReport report;
+  try {
+    if (work != nullptr) work->clear();
+    const std::string scratch = work != nullptr ? work->path() : temporary_folder();
+    CoclrLists lists = plan_lists(of_files, events, format, scratch,
+                                  work != nullptr ? work->new_listing_path() : "", report);
+    std::vector<CoclrLists::File> files = lists.files();
+    if (work != nullptr) {
+      const ManifestSource source = report.manifest.source;
+      report = {};
+      Events of_one = events;
+      of_one.note = nullptr;  // they were said of the whole
+      CoclrLists::KeySet skipped;
+      for (std::size_t part = 0; part < request.split.parts.size(); ++part)
+        add_to(report, FileOfPart{of_files, work->path(), lists}.write(part, of_one, skipped));
+      report.manifest.source = source;
+      files = lists.write(work->path(), skipped);
+      put_in_place(*work, output);
+    }
+    for (const CoclrLists::File& file : files) report.lists.push_back({file.name, file.rows});
+  } catch (...) {
+    if (work != nullptr) work->remove();
+    throw;
+  }
+  std::erase_if(report.manifest.options, [](const auto& option) {  // what shaped one file alone
+    return option.first.starts_with("shard_") || option.first == kChosenSamples;
+  });
+  report.is_one_file = true;
+  report.manifest.shard_count = request.split.parts.size();
+  return report;
+}
+
+}  // namespace shale

@@ -1,0 +1,247 @@
+#include "shale/targets/coclr_lists.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/io/atomic_file.hpp"
+#include "shale/io/output_file.hpp"
+#include "shale/manifest/csv.hpp"
+
+// What the readers do with the lists (CoCLR, dataset/lmdb_dataset.py, commit 45f200e):
+//   ClassInd.txt           strip() of each line; if the first one has a comma, what is behind the
+//                          last comma of each line
+//   {train,test}_split01.csv   UCF101, HMDB51: pandas, no header; of column 0, split at '/', the
+//                          last but two is the class, the last but one the video; the classes of
+//                          each list are as many as those of ClassInd.txt (assert)
+//   {train,val}_split.csv  Kinetics-400: the last but one is the class, the last the video
+//   video_source.json      Kinetics-400: "Class/video" -> number of the video it was cut from
+
+namespace shale {
+namespace {
+
+constexpr std::string_view kClassesName = "ClassInd.txt", kSourcesName = "video_source.json";
+
+// val and test are the same list to the readers, under another name for either dataset.
+std::string list_name_of(CoclrReaders readers, std::string_view part) {
+  const bool is_train = part == "train";
+  if (readers == CoclrReaders::k400) return is_train ? "train_split.csv" : "val_split.csv";
+  return is_train ? "train_split01.csv" : "test_split01.csv";
+}
+
+std::string_view layout_of(CoclrReaders readers) {
+  return readers == CoclrReaders::k400 ? kCoclrK400 : name_of(Dialect::coclr);
+}
+
+// As RFC 4180 has it; a reader of lines would stop at a line end.
+std::string quoted(const std::string& field) {
+  if (field.find_first_of(",\"") == std::string::npos) return field;
+  std::string text = "\"";
+  for (const char byte : field) text.append(byte == '"' ? 2 : 1, byte);
+  return text + '"';
+}
+
+std::string json_text(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char byte : text) {
+    if (byte == '"' || byte == '\\') quoted += '\\';
+    quoted += byte;
+  }
+  return quoted + '"';
+}
+
+bool has_control_character(std::string_view text) {
+  return std::ranges::any_of(text, [](char byte) {
+    const auto code = static_cast<unsigned char>(byte);
+    return code < 0x20 || code == 0x7f;
+  });
+}
+
+// What of a name no list can hold; empty: nothing.
+std::string_view fault_of(std::string_view name) {
+  if (!is_utf8(name)) return "is not UTF-8";
+  if (has_control_character(name)) return "has a control character";
+  return "";
+}
+
+std::string_view fault_of_class(std::string_view name) {
+  if (const std::string_view fault = fault_of(name); !fault.empty()) return fault;
+  if (name.find(',') != std::string_view::npos) return "has a comma";
+  return trimmed(name) == name ? "" : "begins or ends with a blank";
+}
+
+Error unreadable(std::string_view what, std::string_view name, std::string_view fault) {
+  return Error(Code::bad_content, "the name of the {} {}, and CoCLR's readers would not find it",
+               what, fault)
+      .for_sample(name)
+      .hint("rename its folder");
+}
+
+}  // namespace
+
+CoclrLists::CoclrLists(CoclrReaders readers, const SplitRequest& split, Source& whole,
+                       std::uint64_t seed, const std::string& scratch_folder,
+                       std::uint64_t memory_bytes, const Events& events)
+    : readers_(readers),
+      request_(split),
+      events_(events),
+      classes_(whole.info().classes),
+      split_(split, whole, seed, scratch_folder, memory_bytes, events) {
+  refuse_other_parts();
+  if (classes_.empty()) {
+    throw Error(Code::bad_content, "the input has no class names, which --split needs")
+        .hint("convert the folder of frames with --group frames");
+  }
+  for (const std::string& name : classes_) {
+    const std::string_view fault = fault_of_class(name);
+    if (!fault.empty()) throw unreadable("class", name, fault);
+  }
+  files_.push_back({.name = std::string(kClassesName)});
+  for (const SplitPart& part : request_.parts)
+    files_.push_back({.name = list_name_of(readers_, part.name)});
+  if (readers_ == CoclrReaders::k400) files_.push_back({.name = std::string(kSourcesName)});
+  while (const std::optional<SampleSplit::Entry> video = split_.next()) {
+    refuse_unreadable(*video);
+    unlisted_ += video->part == SampleSplit::kNoPart ? 1 : 0;
+  }
+  files_ = described({}, [](std::size_t /*file*/, std::string_view /*row*/) {});
+}
+
+void CoclrLists::refuse_other_parts() const {
+  const auto count = [&](std::string_view name) {
+    return std::ranges::count(request_.parts, name, &SplitPart::name);
+  };
+  if (request_.parts.size() == 2 && count("train") == 1 && count("val") + count("test") == 1)
+    return;
+  std::string names;
+  for (const SplitPart& part : request_.parts) names += (names.empty() ? "" : ", ") + part.name;
+  throw Error(Code::usage, "--split into {}, but the readers of layout {} know two lists", names,
+              layout_of(readers_))
+      .hint("split into train and test; val is another name of test");
+}
+
+void CoclrLists::refuse_unreadable(const SampleSplit::Entry& video) const {
+  const std::string_view fault = fault_of(video.key);
+  if (!fault.empty()) throw unreadable("video", video.key, fault);
+  const std::size_t slash = video.key.find('/');
+  const bool has_two_names = slash != std::string::npos && slash + 1 < video.key.size() &&
+                             video.key.find('/', slash + 1) == std::string::npos;
+  const bool is_known =
+      video.label >= 0 && static_cast<std::uint64_t>(video.label) < classes_.size();
+  const std::string name = is_known ? classes_[static_cast<std::size_t>(video.label)] : "";
+  if (has_two_names && is_known && video.key.compare(0, slash, name) == 0) return;
+  throw Error(Code::bad_content,
+              "the key of a video is its class and its name, Class/video; its class here is '{}'",
+              printable(name))
+      .for_sample(video.key, video.row)
+      .hint("CoCLR's lists name videos so: give each one a folder ROOT/<class>/<video>/");
+}
+
+void CoclrLists::refuse_missing_class(const std::vector<std::uint64_t>& counts,
+                                      bool are_skipped) const {
+  if (readers_ == CoclrReaders::k400) return;
+  for (std::size_t label = 0; label < classes_.size(); ++label) {
+    for (std::size_t part = 0; part < request_.parts.size(); ++part) {
+      if (counts[part * classes_.size() + label] > 0) continue;
+      throw Error(Code::bad_content, "class '{}' has no video in {}{}", printable(classes_[label]),
+                  files_[file_of(part)].name, are_skipped ? ": all of them were skipped" : "")
+          .because("CoCLR's readers want each class of ClassInd.txt in both lists")
+          .hint(are_skipped ? "replace the videos that were skipped, or leave the class out"
+                : request_.has_files()
+                    ? "name a video of the class in each file, or leave the class out of the input"
+                    : "give the class more videos, or leave it out of the input");
+    }
+  }
+}
+
+std::string CoclrLists::row_of(const SampleSplit::Entry& video) const {
+  const bool is_k400 = readers_ == CoclrReaders::k400;
+  return fmt::format("{},{}\n", quoted(is_k400 ? video.key : video.key + "/"), video.elements);
+}
+
+void CoclrLists::for_each_row(const KeySet& skipped, const RowSink& use) {
+  for (const std::string& name : classes_) use(0, name + "\n");
+  std::vector<std::uint64_t> counts(request_.parts.size() * classes_.size());
+  const bool has_sources = readers_ == CoclrReaders::k400;
+  std::uint64_t listed = 0;
+  split_.rewind();
+  while (const std::optional<SampleSplit::Entry> video = split_.next()) {
+    events_.stop_if_asked();
+    if (video->part == SampleSplit::kNoPart || skipped.contains(video->key)) continue;
+    ++counts[video->part * classes_.size() + static_cast<std::size_t>(video->label)];
+    use(file_of(video->part), row_of(*video));
+    if (has_sources) {
+      use(files_.size() - 1,
+          fmt::format("{}{}: {}", listed == 0 ? "{" : ",\n ", json_text(video->key), listed));
+    }
+    ++listed;
+  }
+  if (has_sources) use(files_.size() - 1, listed == 0 ? "{}\n" : "}\n");
+  refuse_missing_class(counts, !skipped.empty());
+}
+
+// What the files hold without these videos; `use` gets their rows.
+std::vector<CoclrLists::File> CoclrLists::described(const KeySet& skipped, const RowSink& use) {
+  std::vector<File> files;
+  for (const File& file : files_) files.push_back({.name = file.name});
+  std::vector<Hasher128> hashers(files.size());
+  for_each_row(skipped, [&](std::size_t file, std::string_view row) {
+    hashers[file].update(as_bytes(row));
+    files[file].bytes += row.size();
+    ++files[file].rows;
+    use(file, row);
+  });
+  for (std::size_t i = 0; i < files.size(); ++i) files[i].hash = hashers[i].digest();
+  if (readers_ == CoclrReaders::k400) --files.back().rows;  // the brace that ends it
+  return files;
+}
+
+std::vector<CoclrLists::File> CoclrLists::write(const std::string& folder, const KeySet& skipped) {
+  constexpr OutputFile::Options kSmall{
+      .io = IoMode::buffered, .buffer_bytes = 64 * 1024, .buffers = 1};
+  std::vector<OutputFile> outputs;
+  for (const File& file : files_) {
+    const std::string path = join_path(folder, file.name);
+    (void)remove_file(path);  // what a kill left
+    outputs.emplace_back(path, kSmall);
+  }
+  std::vector<File> written = described(skipped, [&](std::size_t file, std::string_view row) {
+    outputs[file].append(as_bytes(row));
+  });
+  for (OutputFile& output : outputs) (void)output.finish();
+  sync_directory(folder);
+  return written;
+}
+
+void CoclrLists::for_each_sample(std::size_t part,
+                                 const std::function<void(std::uint64_t row)>& use) {
+  split_.rewind();
+  while (const std::optional<SampleSplit::Entry> video = split_.next()) {
+    if (video->part == part) use(video->row);
+  }
+}
+
+void say_unlisted(std::uint64_t videos, std::string_view place, const Events& events) {
+  if (videos == 0) return;
+  events.say(fmt::format("{} in no list of --split: {}",
+                         format_counted(videos, "video is", "videos are"), place));
+}
+
+void refuse_unfit_split(const ConvertRequest& request) {
+  const bool is_of_coclr = request.layout == name_of(Dialect::coclr);
+  if (request.split.is_empty() || is_of_coclr || request.layout == kCoclrK400) return;
+  const bool is_one_file = format_of_output(request.output) != nullptr;
+  if (!is_one_file && request.layout.empty()) return;
+  throw Error(Code::usage, "--split makes a dataset for each of its parts, but {}",
+              is_one_file ? "the output is one file"
+                          : fmt::format("--layout {} is not one", request.layout))
+      .at(request.output)
+      .hint("choose a directory as output, or run once for each part, with --select FILE");
+}
+
+}  // namespace shale

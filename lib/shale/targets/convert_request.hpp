@@ -1,0 +1,124 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shale/data/manifest.hpp"
+#include "shale/encoding/encode_batch.hpp"
+#include "shale/format/source.hpp"
+#include "shale/io/output_file.hpp"
+#include "shale/labels/split_request.hpp"
+#include "shale/sources/input_request.hpp"
+#include "shale/verify/verify_request.hpp"
+
+namespace shale {
+
+struct Format;
+
+/// The layout of a directory with an LMDB file of layout coclr per list of a split.
+inline constexpr std::string_view kCoclrK400 = "coclr-k400";
+
+/// How many bad samples a run tolerates: a number, or a share of all samples (at least 10 are
+/// always tolerated).
+struct ErrorAllowance {
+  bool is_share = true;
+  double share = 0.01;
+  std::uint64_t count = 0;
+  [[nodiscard]] std::uint64_t limit(std::uint64_t samples) const;
+};
+/// "25" or "1%" or "0.5%". Errors: Code::usage.
+[[nodiscard]] ErrorAllowance parse_error_allowance(std::string_view text);
+
+/// A conversion as requested: plain data, nothing opened yet.
+struct ConvertRequest : InputRequest {
+  std::string format;
+  std::uint64_t shard_bytes = std::uint64_t{1} << 30;
+  std::uint64_t shard_samples = ~std::uint64_t{0};
+  bool overwrite = false, verify = false, is_dry_run = false;
+  /// The samples come behind those of the finished dataset at `output`. An empty format, and 0 for
+  /// the size of shards, are then those of that dataset.
+  bool is_append = false;
+  bool is_deflated = false;  ///< of an .npz archive: its members are compressed
+  bool with_index = false;   ///< of an output that is one file: its index is written next to it
+  /// Of one file: whose readers it is for (kLayoutOption). Empty: shale's own.
+  std::string layout = {};
+  /// A dataset for each part of it; of the layouts of CoCLR: the lists of videos that its readers
+  /// want. Empty: none.
+  SplitRequest split = {};
+  IoMode io = IoMode::automatic;
+  OnError on_error = OnError::skip;
+  ErrorAllowance max_errors;
+};
+
+/// The same as of its InputRequest, and the files of its split.
+[[nodiscard]] std::vector<std::string> inputs_of(const ConvertRequest& request);
+
+struct AppendedSamples {
+  std::uint64_t samples = 0, shards = 0, payload_bytes = 0;
+};
+
+/// A text file that came with an output, for its readers.
+struct WrittenList {
+  std::string name;
+  std::uint64_t rows = 0;
+};
+
+/// The result.
+struct ConvertReport {
+  Manifest manifest;
+  std::uint64_t file_bytes = 0;  ///< of all shards, with their indexes; of the one file
+  std::uint64_t data_bytes = 0;  ///< of a plan: without indexes and block lists
+  /// Of a plan with image work: its sizes are an estimate, by so many samples.
+  std::optional<std::uint64_t> measured = {};
+  bool was_complete = false;  ///< the output was finished before: nothing was done
+  bool was_compared =
+      false;  ///< and the input is newer or another file: its content was found to be the same
+  bool is_one_file = false;             ///< the output is a file, not a directory of shards
+  std::string index = {};               ///< of one file: the manifest next to it; empty: none
+  std::vector<WrittenList> lists = {};  ///< of a split: beside the one file, or in the directory
+  /// Of --layout lsun: the first of the directories in the output, one per class; else empty.
+  std::string class_directory = {};
+  /// Of --append: what the run added, or would add; `manifest` is then that of the whole set.
+  std::optional<AppendedSamples> appended = {};
+  bool is_plan = false;  ///< --dry-run: nothing was written; shard_count is computed from sizes
+  std::vector<std::string> notes;
+  std::uint64_t skipped = 0;  ///< by this run; manifest.skipped counts those before it too
+  std::vector<SkippedSample> first_skipped;  ///< at most 10; where there is no list, 1000
+  bool was_verified = false;
+  VerifyReport verification;
+  /// Of a run that writes a dataset per split: each of them; all else is then their sum. Else
+  /// empty.
+  std::vector<ConvertReport> splits;
+  std::string split, output;  ///< of one of those: its name, and its directory
+};
+
+/// True for the name of an output that is one array: it ends in .npy.
+[[nodiscard]] inline bool is_array_name(std::string_view output) {
+  return output.ends_with(".npy");
+}
+
+/// True for the name of an output that is an archive of arrays: it ends in .npz.
+[[nodiscard]] inline bool is_archive_name(std::string_view output) {
+  return output.ends_with(".npz");
+}
+
+/// True for the name of an output that holds tensors: it ends in .pt or .safetensors.
+[[nodiscard]] inline bool is_tensor_name(std::string_view output) {
+  return output.ends_with(".pt") || output.ends_with(".safetensors");
+}
+
+/// True for the name of an output that holds the rows of one field and nothing else, if it has one
+/// field.
+[[nodiscard]] inline bool may_be_one_array(std::string_view output) {
+  return is_array_name(output) || is_tensor_name(output);
+}
+
+/// The format of an output that is one file, by the suffix of its name (.npy .lmdb .h5 .hdf5
+/// .tfrecord .pt .safetensors; of the members of .npz: npy); null for any other name, which is a
+/// directory of shards.
+[[nodiscard]] const Format* format_of_output(std::string_view output);
+
+}  // namespace shale

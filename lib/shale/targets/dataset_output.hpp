@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "shale/base/events.hpp"
+#include "shale/format/format.hpp"
+#include "shale/manifest/manifest_file.hpp"
+#include "shale/shards/place.hpp"
+#include "shale/shards/work_folder.hpp"
+#include "shale/targets/convert_request.hpp"
+
+// What the commands share that write a directory of shards.
+
+namespace shale {
+
+/// Errors: Code::exists for what is neither a dataset nor free.
+void refuse_strange_output(const std::string& output, Place place);
+
+/// Says that the old set stays until the new one, of so many bytes (0: not known), is complete.
+void say_both_stay(const std::string& output, std::uint64_t needed, const Events& events);
+
+/// Errors: Code::exists for files of somebody else under the names of shards.
+void refuse_taken_names(const std::string& output, const Format& format, const Schema& schema);
+
+/// Verifies the finished set, for --verify: the findings are in the report.
+void verify_output(const ConvertRequest& request, ConvertReport& report, const Events& events);
+
+/// Looks at all that the finished set in a directory needs, by name and size; returns its manifest.
+/// Errors: Code::damaged naming the file; same as read_manifest.
+Manifest refuse_incomplete(const std::string& output);
+
+/// Writes what the format's own readers want beside the shards into work.path(), and the manifest,
+/// last.
+void write_set_manifest(Manifest& manifest, const Format& format, const WorkFolder& work,
+                        const ForEachShard& for_each_shard);
+
+/// The same for the shards in the journal of the work folder.
+void write_set_manifest(Manifest& manifest, const Format& format, const WorkFolder& work);
+
+}  // namespace shale

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shale/base/events.hpp"
+#include "shale/data/manifest.hpp"
+#include "shale/manifest/manifest_file.hpp"
+#include "shale/targets/written_images.hpp"
+
+namespace shale {
+
+/// Some of the shards of a dataset, in order, and the folder that they lie in.
+struct ShardsIn {
+  DatasetPaths paths;
+  ForEachShard for_each;
+};
+
+/// Where duplicates are looked for, and listed.
+struct DuplicateSearch {
+  std::vector<ShardsIn> shards;   ///< all of the dataset, in order
+  std::uint64_t first_row = 0;    ///< from this sample on duplicates are counted and listed
+  std::string folder, list_name;  ///< of the list, which is written only if it has a row
+  std::uint64_t memory_bytes;     ///< what outgrows it is sorted in `folder`
+  /// What the run that wrote the rows from `written_from` on has noted of them; null: nothing.
+  WrittenImages* written = nullptr;
+  std::uint64_t written_from = 0;
+};
+
+struct FoundDuplicates {
+  DuplicateCounts counts;
+  std::optional<ManifestFile> list;
+};
+
+/// The field whose values are compared; nullopt for a dataset without images, or without an index
+/// that has their checksums.
+[[nodiscard]] std::optional<std::size_t> field_of_duplicates(const Manifest& manifest);
+
+/// Looks for samples whose image (the value of the first field that holds any) is the same, byte
+/// for byte, as that of an earlier sample: by the lengths and checksums in the index, and by hashes
+/// of 128 bits (image_hash.hpp) where both are equal. Only what search.written does not know is
+/// read. `manifest` has a field_of_duplicates. Errors: Code::damaged, Code::io; what `events`
+/// throws to stop.
+[[nodiscard]] FoundDuplicates find_duplicates(const Manifest& manifest,
+                                              const DuplicateSearch& search, const Events& events);
+
+/// The same, for the report of images in the manifest, and its list; nothing where the dataset
+/// cannot hold duplicates.
+void report_duplicates(Manifest& manifest, const DuplicateSearch& search, const Events& events);
+
+}  // namespace shale

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "shale/data/digest.hpp"
+#include "shale/data/manifest.hpp"
+#include "shale/format/source.hpp"
+#include "shale/manifest/csv.hpp"
+
+namespace shale {
+
+/// How far a conversion was when a shard was closed: with the shards before it, all that is needed
+/// to go on from there.
+struct RunState {
+  std::uint64_t samples = 0;  ///< of the source, whether written or left out
+  std::uint64_t bad = 0;      ///< of them: with bad content
+  std::uint64_t skipped = 0;  ///< of them: left out
+  DatasetDigest read;         ///< of the source, as far as it was read
+  /// With image work: of the samples that were written, as they were read.
+  std::optional<DatasetDigest> taken = {};
+  std::optional<StreamPoint> stream = {};  ///< how far a stream was read, byte by byte
+  DurableRows skipped_list, images_list;
+  std::optional<ImageReport> images;
+  std::optional<std::int64_t> label;  ///< of all samples in the shard, where it holds one class
+};
+
+/// One line without tabs, for the journal, and back. Errors: Code::damaged.
+[[nodiscard]] std::string state_line(const RunState& state);
+[[nodiscard]] RunState state_from_line(std::string_view line);
+
+}  // namespace shale

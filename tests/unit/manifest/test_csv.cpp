@@ -1,0 +1,151 @@
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "shale/manifest/csv.hpp"
+
+#include "tests/support/temp_dir.hpp"
+
+namespace shale {
+namespace {
+
+using namespace test;
+
+using Rows = std::vector<std::vector<std::string>>;
+
+Rows rows_of(const std::string& content) {
+  const TempDir dir;
+  write_file(dir / "list.csv", content);
+  Rows rows;
+  read_csv(dir / "list.csv", [&](std::uint64_t row, const std::vector<std::string>& fields) {
+    CHECK(row == rows.size() + 1);
+    rows.push_back(fields);
+  });
+  return rows;
+}
+
+TEST_CASE("csv: rows are split as RFC 4180 has it, and by tabs where the first line has no comma") {
+  struct Case {
+    std::string content;
+    Rows rows;
+  };
+  const Case cases[] = {
+      {"", {}},
+      {"a,b\n1,2\n", {{"a", "b"}, {"1", "2"}}},
+      {"a,b\r\n1,2", {{"a", "b"}, {"1", "2"}}},
+      {"\"x,\"\"y\"\"\nz\",2\n", {{"x,\"y\"\nz", "2"}}},
+      {"a\tb\n1,5\t2\n", {{"a", "b"}, {"1,5", "2"}}},
+      {"a,b\n1\t5,2\n", {{"a", "b"}, {"1\t5", "2"}}},
+      {"\xEF\xBB\xBF"
+       "a,b\n",
+       {{"a", "b"}}},
+      {"k\xFF\xE9,1\n", {{"k\xFF\xE9", "1"}}},
+      {"\n\r\n\na\r\n\nb\r\r", {{"a"}, {"b"}}},
+      {",\n\"\",", {{"", ""}, {"", ""}}},
+      {"\"\"\"\"", {{"\""}}},
+      {" \v a \n", {{" \v a "}}},
+      {std::string("a\0b\n", 4), {{std::string("a\0b", 3)}}},
+  };
+  for (const Case& one : cases) {
+    CAPTURE(one.content);
+    CHECK(rows_of(one.content) == one.rows);
+  }
+}
+
+TEST_CASE("csv: a quote that is never closed, a row above 1 MiB and UTF-16 are refused") {
+  const std::string refused[] = {"a,b\n\"1,2\n",
+                                 "a\"b\n",
+                                 "\"a\" ,b\n",
+                                 "\"a\"b",
+                                 std::string(40'000, ','),
+                                 std::string((1 << 20) + 1, 'x'),
+                                 std::string("\xFF\xFE"
+                                             "a\0,\0",
+                                             6)};
+  for (const std::string& content : refused) {
+    CHECK(error_of([&] { (void)rows_of(content); }).code() == Code::bad_content);
+  }
+}
+
+TEST_CASE("csv: nothing depends on where the file is cut into reads") {
+  // Reads are of 256 KiB: each cut is inside of another part of `marks`.
+  const std::string marks = "\"q\"\"\r\n\",\r\n\"";
+  for (std::size_t i = 0; i <= marks.size(); ++i) {
+    const std::string before(256 * 1024 - i, 'x');
+    CHECK(rows_of(before + "," + marks + "end\"") == Rows{{before, "q\"\r\n", ""}, {"end"}});
+  }
+}
+
+TEST_CASE("csv: an error names the row, counted without empty lines") {
+  const Error error = error_of([] { (void)rows_of("a,b\n\n1,2\n3,\"x\"y\n"); });
+  CHECK(std::string(error.what()).find("row 3 is not valid CSV") != std::string::npos);
+}
+
+TEST_CASE("csv: blanks around a text are those of ASCII and the no-break space") {
+  CHECK(trimmed(" \t3\r\xC2\xA0") == "3");
+  CHECK(trimmed("\xC2\xA0") == "");
+  CHECK(trimmed("a b") == "a b");
+  CHECK(trimmed("\xC3\xA0") == "\xC3\xA0");  // a letter that ends in the same byte
+}
+
+TEST_CASE("csv list: a list without a row leaves no file") {
+  const TempDir dir;
+  CsvList list(dir.path(), "skipped.csv", {"key", "reason"});
+  CHECK_FALSE(list.finish());
+  CHECK(files_in(dir.path()).empty());
+}
+
+TEST_CASE("csv list: whatever the fields hold comes back when the list is read") {
+  const TempDir dir;
+  const Rows rows = {{"key", "reason"},
+                     {"a,b", "say \"no\""},
+                     {"line\nend", "cr\rhere"},
+                     {"\xFF\xFE", ""},
+                     {"=1+1", " x "}};
+  CsvList list(dir.path(), "list.csv", rows[0]);
+  for (std::size_t i = 1; i < rows.size(); ++i) list.add(rows[i]);
+  const std::optional<ManifestFile> file = list.finish();
+  REQUIRE(file);
+  CHECK(file->bytes == read_text(dir / "list.csv").size());
+  CHECK(rows_of(read_text(dir / "list.csv")) == rows);
+}
+
+TEST_CASE("csv list: a later run goes on with as much of the list as was durable") {
+  const TempDir dir;
+  std::uint64_t durable = 0;
+  {
+    CsvList list(dir.path(), "list.csv", {"key"});
+    CHECK(list.sync().bytes == 0);
+    list.add({"one"});
+    durable = list.sync().bytes;
+    CHECK(durable == list.sync().bytes);
+    list.add({"lost"});
+    (void)list.sync().bytes;
+  }
+  CsvList whole(dir.path(), "whole.csv", {"key"});
+  for (const char* key : {"one", "two"}) whole.add({key});
+  const std::optional<ManifestFile> expected = whole.finish();
+
+  CsvList list(dir.path(), "list.csv", {"key"});
+  list.resume(durable);
+  CHECK(list.sync().bytes == durable);
+  list.add({"two"});
+  const std::optional<ManifestFile> file = list.finish();
+  REQUIRE(file);
+  CHECK(file->hash == expected->hash);
+  CHECK(read_text(dir / "list.csv") == "key\none\ntwo\n");
+}
+
+TEST_CASE("csv list: one that was not durable is not there when a later run goes on") {
+  const TempDir dir;
+  write_file(dir / "list.csv", "key\nlost\n");
+  CsvList list(dir.path(), "list.csv", {"key"});
+  list.resume(0);
+  CHECK_FALSE(list.finish());
+  CHECK(files_in(dir.path()).empty());
+}
+
+}  // namespace
+}  // namespace shale
