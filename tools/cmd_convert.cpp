@@ -57,39 +57,40 @@ ConvertRequest convert_request_of(const CommandLine& line, const CommonOptions& 
   request.images = images_of(line);
   if (is_array_name(request.output) && request.images.is_empty())
     refuse_for_file(line, kImageOptions, request.output);
-  if (line.has("labels")) request.labels_file = line.text("labels");
-  read_label_columns(line, request.labels_file, request.label_column, request.key_column);
-  if (line.has("classes-from")) request.classes_from = line.text("classes-from");
-  if (line.has("index-dir")) request.index_folder = line.text("index-dir");
-  request.dialect = dialect_option(line);
-  if (line.has("select")) request.choice.select_file = line.text("select");
-  if (line.has("exclude")) request.choice.exclude_file = line.text("exclude");
-  request.is_shuffled = line.flag("shuffle");
-  request.seed = parse_count(line.text("seed"), "--seed");
+  if (line.has("labels")) request.labels.path = line.text("labels");
+  read_label_columns(line, request.labels.path, request.labels.label_column,
+                     request.labels.key_column);
+  if (line.has("classes-from")) request.classes.from = line.text("classes-from");
+  if (line.has("index-dir")) request.container.index_folder = line.text("index-dir");
+  request.container.dialect = dialect_option(line);
+  if (line.has("select")) request.order.choice.select_file = line.text("select");
+  if (line.has("exclude")) request.order.choice.exclude_file = line.text("exclude");
+  request.order.is_shuffled = line.flag("shuffle");
+  request.order.seed = parse_count(line.text("seed"), "--seed");
   if (line.has("split")) request.split = parse_split(line.texts("split"));
   refuse_idle_seed(request, line.has("seed"));
   if (line.has("hidden")) {
-    request.hidden = line.choice("hidden") == 0 ? HiddenPolicy::skip : HiddenPolicy::keep;
+    request.files.hidden = line.choice("hidden") == 0 ? HiddenPolicy::skip : HiddenPolicy::keep;
   }
   if (line.has("group")) {
     (void)line.choice("group");
-    request.groups_frames = true;
+    request.files.groups_frames = true;
   }
   if (line.has("pairs")) {
-    request.pairs = line.choice("pairs") == 0 ? PairPolicy::on : PairPolicy::off;
-    request.asks_for_pairs = true;
+    request.files.pairs.policy = line.choice("pairs") == 0 ? PairPolicy::on : PairPolicy::off;
+    request.files.pairs.is_given = true;
   }
-  if (line.has("ext")) request.suffixes = suffixes_option(line.text("ext"));
-  request.allow_empty = line.flag("allow-empty");
+  if (line.has("ext")) request.files.suffixes = suffixes_option(line.text("ext"));
+  request.files.allow_empty = line.flag("allow-empty");
   request.on_error = static_cast<OnError>(line.choice("on-error"));
-  request.refuses_incomplete = request.on_error == OnError::fail;
+  request.files.refuses_incomplete = request.on_error == OnError::fail;
   request.max_errors = parse_error_allowance(line.text("max-errors"));
-  if (line.has("listing")) request.shared_listing = line.text("listing");
+  if (line.has("listing")) request.files.listing.shared = line.text("listing");
   if (line.has("new-classes")) {
     (void)line.choice("new-classes");
     if (!request.is_append)
       throw Error(Code::usage, "--new-classes has no effect without --append");
-    request.adds_classes = true;
+    request.classes.adds = true;
   }
   read_part_options(line, request);
   return request;

@@ -38,7 +38,7 @@ std::pair<std::string, std::string> split_pair(const std::string& text) {
 ResampleRequest resample_request_of(const CommandLine& line, const CommonOptions& common) {
   ResampleRequest request;
   request.conversion = read_output_options(line, common);
-  request.conversion.draw = draw_request(draw_options_of(line));
+  request.conversion.order.draw = draw_request(draw_options_of(line));
   request.is_permutation = line.flag("permute");
   if (line.has("tmp")) request.conversion.scratch_folder = line.text("tmp");
   if (line.has("also")) {
@@ -84,7 +84,7 @@ std::string report_text(const ResampleReport& report, const ResampleRequest& req
     text += complete_text(*report.dataset, conversion.output);
   text += fmt::format("{} {} of {} {}\n", is_plan ? "would draw" : "drew",
                       format_count(report.rows), format_counted(report.source_rows, "row", "rows"),
-                      manner_text(conversion.draw->mode));
+                      manner_text(conversion.order.draw->mode));
   if (report.dataset && !report.dataset->was_complete) {
     const Manifest& manifest = report.dataset->manifest;
     const std::string shards =

@@ -429,8 +429,8 @@ Json resample_facts(const ResampleReport& report, const ResampleRequest& request
   const ConvertRequest& conversion = request.conversion;
   Json json;
   json["output"] = printable(conversion.output);
-  json["mode"] = name_of(conversion.draw->mode);
-  json["seed"] = conversion.draw->seed;
+  json["mode"] = name_of(conversion.order.draw->mode);
+  json["seed"] = conversion.order.draw->seed;
   json["source_rows"] = report.source_rows;
   json["rows"] = report.rows;
   json["dry_run"] = conversion.is_dry_run;

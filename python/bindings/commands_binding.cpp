@@ -89,30 +89,30 @@ ConvertRequest convert_request_of(const Arguments& arguments) {
   choose_output(request, options);
   request.fields = arguments.get<std::vector<std::string>>("fields");
   request.generator = tools::kGenerator;
-  request.labels_file = arguments.path("labels").value_or("");
-  request.label_column = arguments.maybe<std::string>("label_column").value_or("");
-  request.key_column = arguments.maybe<std::string>("key_column").value_or("");
+  request.labels.path = arguments.path("labels").value_or("");
+  request.labels.label_column = arguments.maybe<std::string>("label_column").value_or("");
+  request.labels.key_column = arguments.maybe<std::string>("key_column").value_or("");
   if (const auto pairs = arguments.maybe<std::string>("pairs")) {
-    request.pairs = *pairs == "on" ? PairPolicy::on : PairPolicy::off;
-    request.asks_for_pairs = true;
+    request.files.pairs.policy = *pairs == "on" ? PairPolicy::on : PairPolicy::off;
+    request.files.pairs.is_given = true;
   }
-  request.classes_from = arguments.path("classes_from").value_or("");
-  request.index_folder = arguments.path("index_dir").value_or("");
-  request.dialect = dialect_of(arguments);
-  request.choice = {.select_file = arguments.path("select").value_or(""),
-                    .exclude_file = arguments.path("exclude").value_or("")};
-  request.shared_listing = arguments.path("listing").value_or("");
-  request.is_shuffled = arguments.get<bool>("shuffle");
+  request.classes.from = arguments.path("classes_from").value_or("");
+  request.container.index_folder = arguments.path("index_dir").value_or("");
+  request.container.dialect = dialect_of(arguments);
+  request.order.choice = {.select_file = arguments.path("select").value_or(""),
+                          .exclude_file = arguments.path("exclude").value_or("")};
+  request.files.listing.shared = arguments.path("listing").value_or("");
+  request.order.is_shuffled = arguments.get<bool>("shuffle");
   request.split = parse_split(arguments.paths("split"));
-  request.seed = arguments.maybe<std::uint64_t>("seed").value_or(0);
+  request.order.seed = arguments.maybe<std::uint64_t>("seed").value_or(0);
   refuse_idle_seed(request, arguments.maybe<std::uint64_t>("seed").has_value());
   if (const auto hidden = arguments.maybe<std::string>("hidden"))
-    request.hidden = *hidden == "skip" ? HiddenPolicy::skip : HiddenPolicy::keep;
-  request.groups_frames = arguments.maybe<std::string>("group").has_value();
+    request.files.hidden = *hidden == "skip" ? HiddenPolicy::skip : HiddenPolicy::keep;
+  request.files.groups_frames = arguments.maybe<std::string>("group").has_value();
   if (const auto suffixes = arguments.maybe<std::string>("ext"))
-    request.suffixes = suffixes_option(*suffixes);
+    request.files.suffixes = suffixes_option(*suffixes);
   request.images = images_of(arguments);
-  request.allow_empty = arguments.get<bool>("allow_empty");
+  request.files.allow_empty = arguments.get<bool>("allow_empty");
   for (const char* option : {"on_error", "max_errors"}) {
     if (is_array_name(request.output) && request.images.is_empty() &&
         arguments.maybe<std::string>(option))
@@ -120,13 +120,13 @@ ConvertRequest convert_request_of(const Arguments& arguments) {
                                   request.output);
   }
   request.on_error = on_error_named(arguments.maybe<std::string>("on_error").value_or("skip"));
-  request.refuses_incomplete = request.on_error == OnError::fail;
+  request.files.refuses_incomplete = request.on_error == OnError::fail;
   request.max_errors =
       parse_error_allowance(arguments.maybe<std::string>("max_errors").value_or("1%"));
   request.io = arguments.io();
   request.overwrite = arguments.get<bool>("overwrite");
-  request.adds_classes = arguments.maybe<std::string>("new_classes").has_value();
-  if (request.adds_classes && !request.is_append)
+  request.classes.adds = arguments.maybe<std::string>("new_classes").has_value();
+  if (request.classes.adds && !request.is_append)
     throw Error(Code::usage, "--new-classes has no effect without --append");
   request.is_dry_run = arguments.get<bool>("dry_run");
   request.jobs = arguments.jobs();

@@ -49,7 +49,7 @@ ResampleRequest request_of(const Arguments& arguments) {
   conversion.io = arguments.io();
   conversion.overwrite = arguments.get<bool>("overwrite");
   conversion.is_dry_run = arguments.get<bool>("dry_run");
-  conversion.draw = draw_request(draw_options_of(arguments));
+  conversion.order.draw = draw_request(draw_options_of(arguments));
   conversion.scratch_folder = arguments.path("tmp").value_or("");
   conversion.jobs = arguments.jobs();
   conversion.memory_bytes = arguments.memory_bytes();

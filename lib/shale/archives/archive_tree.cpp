@@ -444,7 +444,7 @@ std::shared_ptr<FileTree> open_archive_tree(const FolderRequest& request, const 
 std::shared_ptr<FileTree> open_tree_of_splits(const FolderRequest& request,
                                               const ArchivePath& path) {
   auto tree = std::make_shared<ArchiveTree>(request, path, true);
-  return tree->list_splits(request.hidden == HiddenPolicy::keep) ? tree : nullptr;
+  return tree->list_splits(request.files.hidden == HiddenPolicy::keep) ? tree : nullptr;
 }
 
 std::shared_ptr<FileTree> open_tree_of_archive(const FolderRequest& request) {

@@ -12,10 +12,10 @@ namespace shale {
 namespace {
 
 ClassTable given_table(const FolderRequest& request) {
-  if (!request.class_names.empty())
-    return {request.class_names, request.class_names_from, request.all_memory_bytes};
-  if (request.classes_from.empty()) return {};
-  return load_class_table(request.classes_from, request.all_memory_bytes);
+  if (!request.classes.names.empty())
+    return {request.classes.names, request.classes.names_from, request.all_memory_bytes};
+  if (request.classes.from.empty()) return {};
+  return load_class_table(request.classes.from, request.all_memory_bytes);
 }
 
 // "0", "17": as they are counted, so that no two names are one number.
@@ -32,9 +32,10 @@ std::optional<std::int64_t> number_of_class(std::string_view name) {
 
 StreamClasses::StreamClasses(const FolderRequest& request, std::string root)
     : root_(std::move(root)),
-      table_from_(request.class_names.empty() ? request.classes_from : request.class_names_from),
+      table_from_(request.classes.names.empty() ? request.classes.from
+                                                : request.classes.names_from),
       has_table_(!table_from_.empty()),
-      extends_set_(request.extends_set),
+      extends_set_(request.classes.extends_set),
       takes_unknown_(request.takes_unknown_classes),
       table_(given_table(request)),
       allowance_(request.all_memory_bytes, root_),

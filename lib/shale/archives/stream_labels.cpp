@@ -15,13 +15,11 @@ namespace shale {
 namespace {
 
 LabelListRequest list_request(const FolderRequest& request, const SoughtFiles& sought) {
-  return {.file = {.path = request.labels_file,
-                   .label_column = request.label_column,
-                   .key_column = request.key_column},
+  return {.file = request.labels,
           .scratch_folder = request.scratch_folder,
           .memory_bytes = request.memory_bytes / 4,
           .all_memory_bytes = request.all_memory_bytes,
-          .has_class_table = !request.classes_from.empty() || request.may_mix_labels,
+          .has_class_table = !request.classes.from.empty() || request.may_mix_labels,
           // Nobody knows yet. Names alone match the files of the root just as well.
           .has_nested_files = true,
           .is_sample = [&sought](std::string_view name) { return sought.takes(name); },
@@ -42,10 +40,10 @@ std::string_view name_of_member(std::string_view path) { return path.substr(path
 
 // Nullopt: labels are numbers.
 std::optional<ClassTable> table_of(const FolderRequest& request, const LabelList& labels) {
-  if (!request.classes_from.empty())
-    return load_class_table(request.classes_from, request.all_memory_bytes);
+  if (!request.classes.from.empty())
+    return load_class_table(request.classes.from, request.all_memory_bytes);
   if (labels.are_numbers()) return std::nullopt;
-  return ClassTable(labels.class_names(), request.labels_file, request.all_memory_bytes);
+  return ClassTable(labels.class_names(), request.labels.path, request.all_memory_bytes);
 }
 
 }  // namespace
@@ -58,7 +56,7 @@ StreamLabels::StreamLabels(const FolderRequest& request, const SoughtFiles& soug
       table_(table_of(request_, labels_)),
       rows_(request.scratch_folder, request.memory_bytes / 4),
       found_(request.scratch_folder, request.memory_bytes / 4) {
-  if (!request.allow_empty) labels_.refuse_none();
+  if (!request.files.allow_empty) labels_.refuse_none();
   index_rows();
 }
 
@@ -98,7 +96,7 @@ std::optional<std::int64_t> StreamLabels::label_of(std::string_view path, std::u
   found_.add(folder, {.directory = folder, .name = name, .bytes = bytes});
   const std::string place = place_of(folder, name);
   const std::optional<std::int64_t> label = find(place);
-  if (!label && request_.refuses_incomplete)
+  if (!label && request_.files.refuses_incomplete)
     throw no_label(join(), {.directory = folder, .name = name, .bytes = bytes});
   return label;
 }
@@ -136,7 +134,7 @@ std::int64_t StreamLabels::label_in_list(const std::string& place) {
   while (const std::optional<LabelList::Row> row = labels_.next()) {
     if (row->place == place) return label_of_row(join(), *row);
   }
-  throw Error(Code::bug, "a row of {} is gone", request_.labels_file);
+  throw Error(Code::bug, "a row of {} is gone", request_.labels.path);
 }
 
 void StreamLabels::finish(const std::function<void(const std::string& key)>& unmatched) {

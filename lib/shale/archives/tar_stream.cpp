@@ -39,12 +39,12 @@ class TarStreamSource final : public Source {
  public:
   TarStreamSource(const StreamPath& path, OpenedStream stream, const FolderRequest& request)
       : request_(request),
-        sought_(request.suffixes),
+        sought_(request.files.suffixes),
         members_(std::move(stream.bytes), path.folder),
         root_(path.folder.empty() ? members_.name() : join_path(members_.name(), path.folder)),
         classes_(request, root_),
         ignored_(request.scratch_folder, request.memory_bytes / 4) {
-    if (!request.labels_file.empty()) labels_.emplace(request, sought_, root_);
+    if (!request.labels.path.empty()) labels_.emplace(request, sought_, root_);
     is_flat_ = labels_ || request.without_labels;
     info_.schema.fields = {{.name = sought_.field(), .kind = Kind::bytes},
                            {.name = "label", .kind = Kind::integer}};
@@ -80,7 +80,7 @@ class TarStreamSource final : public Source {
     sample.cells[0].place.length = sample.bytes;
     sample.cells[1].integer = found->label.value_or(0);
     if (!found->label) {
-      sample.lacks = "row in " + request_.labels_file;
+      sample.lacks = "row in " + request_.labels.path;
       sample.lacks_row = true;
     }
     std::string payload(sample.bytes, '\0');
@@ -144,7 +144,7 @@ class TarStreamSource final : public Source {
     const std::string_view path = member.path;
     const bool is_of_root = path.find('/') == std::string_view::npos;
     const std::string_view name = path.substr(path.rfind('/') + 1);
-    if (request_.hidden != HiddenPolicy::keep) {
+    if (request_.files.hidden != HiddenPolicy::keep) {
       if (const std::optional<std::string_view> hidden = hidden_part(path)) {
         if (!is_flat_ && sought_.takes(name) && member.type != TarMember::Type::folder)
           refuse_hidden_class(*hidden, path);
@@ -205,7 +205,7 @@ class TarStreamSource final : public Source {
   // A folder at the top whose name begins with a dot, with a file that would be a sample.
   void refuse_hidden_class(std::string_view hidden, std::string_view path) const {
     const bool is_class = hidden.size() < path.size() && hidden.find('/') == std::string_view::npos;
-    if (request_.hidden != HiddenPolicy::unset || !is_class) return;
+    if (request_.files.hidden != HiddenPolicy::unset || !is_class) return;
     throw SoughtFiles::in_hidden_class(sought_.described(), join_path(root_, hidden));
   }
 
@@ -252,13 +252,13 @@ class TarStreamSource final : public Source {
     std::uint64_t unmatched = 0;
     labels_->finish([&](const std::string& key) {
       ++unmatched;
-      ignore(fmt::format("{}: {}", request_.labels_file, key), "a label without file");
+      ignore(fmt::format("{}: {}", request_.labels.path, key), "a label without file");
     });
     info_.notes = labels_->notes();
     if (unmatched == 0) return;
     info_.notes.push_back(fmt::format("{} of {} without {}: ignored",
                                       format_counted(unmatched, "row", "rows"),
-                                      printable(request_.labels_file), sought_.one()));
+                                      printable(request_.labels.path), sought_.one()));
   }
 
   void refuse_no_samples() const {
@@ -266,7 +266,7 @@ class TarStreamSource final : public Source {
       throw sought_.none_in_classes(loose_files_, root_)
           .hint("pass --labels FILE (CSV: path,label), or move them into one folder per class");
     }
-    if (request_.allow_empty) return;
+    if (request_.files.allow_empty) return;
     if (const std::string* name = classes_.first_empty())
       throw sought_.none_in_class(*name, join_path(root_, *name));
     if (samples_ == 0) throw sought_.none_in(root_);

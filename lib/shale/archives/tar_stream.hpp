@@ -11,7 +11,7 @@ namespace shale {
 /// A tar archive as samples in its own order, while it comes in: from stdin, from a FIFO, from a
 /// file that is compressed. Schema, keys, labels and what is ignored are those of open_folder for
 /// the folder that it would be unpacked into. Classes are known beforehand, from
-/// request.classes_from, or class folders have numbers for names. request.root: the stream's name.
+/// request.classes.from, or class folders have numbers for names. request.root: the stream's name.
 /// Errors: Code::damaged and Code::unsupported, by name, as of StreamMembers; Code::bad_content, by
 /// name, as of open_folder; Code::unsupported for links, which nothing can follow here; Code::limit
 /// for a file that memory has no room for; Code::mismatch, of skip(), for a stream that ends

@@ -45,7 +45,7 @@ class FolderSource final : public Source {
   explicit FolderSource(const FolderRequest& request)
       : request_(request),
         tree_(request.tree ? request.tree : open_folder_tree(request.root)),
-        sought_(request.suffixes),
+        sought_(request.files.suffixes),
         files_(request.scratch_folder, request.memory_bytes / 2),
         ignored_(request.scratch_folder, std::max(kLeastSortMemory, request.memory_bytes / 8)) {
     info_.suffixes = sought_.text();
@@ -85,12 +85,12 @@ class FolderSource final : public Source {
  private:
   // False if there is none, or it was made of something else: the folder has to be walked.
   bool open_stored_listing() {
-    if (request_.stored_listing.empty()) return false;
-    listing_.emplace(request_.stored_listing, request_.all_memory_bytes / 4,
+    if (request_.files.listing.stored.empty()) return false;
+    listing_.emplace(request_.files.listing.stored, request_.all_memory_bytes / 4,
                      request_.stop_if_asked);
     const ListingHead& head = listing_->head();
     if (!is_of_listing(request_, head)) {
-      if (request_.needs_listing) throw other_listing(request_, head);
+      if (request_.files.listing.is_needed) throw other_listing(request_, head);
       listing_.reset();
       return false;
     }
@@ -113,14 +113,14 @@ class FolderSource final : public Source {
     // Before anything is read: what changes in the meantime then has another stamp later.
     ListingHead head;
     head.facts = listing_facts(request_);
-    if (request_.takes_metadata && !tree_->archive())
+    if (request_.files.pairs.wants_metadata() && !tree_->archive())
       metadata_.emplace(metadata_request(request_, sought_.field()));
-    if (request_.pairs != PairPolicy::off || !request_.pair_suffixes.empty() ||
+    if (request_.files.pairs.policy != PairPolicy::off || !request_.files.pairs.suffixes.empty() ||
         !request_.folders.empty())
       pairs_.emplace(request_.scratch_folder, request_.memory_bytes / 4, request_.stop_if_asked);
     if (request_.without_labels) {
       list_unlabelled_files();
-    } else if (request_.labels_file.empty()) {
+    } else if (request_.labels.path.empty()) {
       list_class_folders();
     } else {
       list_labelled_files();
@@ -132,7 +132,7 @@ class FolderSource final : public Source {
     if (pairs_) match_partners();
     if (!has_labels_ && !has_metadata_ && !pairs_ && loose_files_ > 0) throw no_class_folders();
     ignored_.finish();
-    if (!request_.new_listing.empty()) store_listing(std::move(head));
+    if (!request_.files.listing.written.empty()) store_listing(std::move(head));
   }
 
   void store_listing(ListingHead head) {
@@ -148,8 +148,8 @@ class FolderSource final : public Source {
     if (metadata_) head.metadata_files = metadata_->stamps();
     // What a kill left of an earlier one.
     std::error_code error;
-    std::filesystem::remove(request_.new_listing, error);
-    ListingWriter listing(request_.new_listing, head);
+    std::filesystem::remove(request_.files.listing.written, error);
+    ListingWriter listing(request_.files.listing.written, head);
     while (const std::optional<ListedFile> file = next_listed()) {
       request_.stop_if_asked();
       listing.add(*file);
@@ -191,7 +191,7 @@ class FolderSource final : public Source {
   [[nodiscard]] PendingSample pending_of(ListedFile file) const {
     return pending_sample(std::move(file),
                           {.root = request_.root,
-                           .labels_file = request_.labels_file,
+                           .labels_file = request_.labels.path,
                            .pairs = info_.pairs,
                            .fields = info_.schema.fields.size(),
                            .has_labels = has_labels_,
@@ -216,7 +216,7 @@ class FolderSource final : public Source {
   bool add_metadata(std::string_view folder, std::string_view name) {
     if (!is_metadata_name(name) || sought_.takes(name)) return false;
     if (metadata_) metadata_->add_file(folder, name);
-    leaves_metadata_ = leaves_metadata_ || (request_.takes_metadata && !metadata_);
+    leaves_metadata_ = leaves_metadata_ || (request_.files.pairs.wants_metadata() && !metadata_);
     return metadata_.has_value();
   }
 
@@ -239,7 +239,7 @@ class FolderSource final : public Source {
     metadata_fields_ = metadata_->fields();
     info_.metadata = metadata_->has_labels() ? kMetadataWithLabels : kMetadataFields;
     info_.modified_ns = std::max(info_.modified_ns, metadata_->modified_ns());
-    if (request_.pairs == PairPolicy::automatic)
+    if (request_.files.pairs.policy == PairPolicy::automatic)
       info_.notes.push_back(note_on_metadata(*metadata_, sought_.one()));
     if (!metadata_->has_labels()) return;
     has_labels_ = true;
@@ -265,15 +265,15 @@ class FolderSource final : public Source {
   // After the list of samples, in its order.
   void match_partners() {
     if (!request_.folders.empty()) return match_folders();
-    if (!pairs_->has_files() && request_.pair_suffixes.empty()) return pairs_.reset();
+    if (!pairs_->has_files() && request_.files.pairs.suffixes.empty()) return pairs_.reset();
     add_samples_to_pairs();
     const auto unused = [&](std::string_view folder, std::string_view name, std::string_view) {
       ignore(folder, name, no_sample());
     };
-    if (request_.pair_suffixes.empty()) {
-      pairs_->match_all(unused, request_.pairs, request_.root);
+    if (request_.files.pairs.suffixes.empty()) {
+      pairs_->match_all(unused, request_.files.pairs.policy, request_.root);
     } else {
-      pairs_->match_fields(unused, pair_fields_of(request_.pair_suffixes), request_.root);
+      pairs_->match_fields(unused, pair_fields_of(request_.files.pairs.suffixes), request_.root);
     }
     info_.modified_ns = std::max(info_.modified_ns, pairs_->modified_ns());
     info_.pairs = suffixes_text(pairs_->fields());
@@ -283,7 +283,7 @@ class FolderSource final : public Source {
           "files with the names of some {}s are left out: {}; pass --pairs on to take them",
           sought_.one(), partial_pairs_));
     if (pairs_->fields().empty()) return pairs_.reset();
-    if (request_.pairs == PairPolicy::automatic)
+    if (request_.files.pairs.policy == PairPolicy::automatic)
       info_.notes.push_back(note_on_pairs(pairs_->fields(), sought_.one()));
   }
 
@@ -338,7 +338,7 @@ class FolderSource final : public Source {
 
   [[nodiscard]] WalkOptions walk_options() const {
     const bool wants_all = pairs_ && request_.folders.empty();
-    return {.keep_hidden = request_.hidden == HiddenPolicy::keep,
+    return {.keep_hidden = request_.files.hidden == HiddenPolicy::keep,
             .wants_size = [sought = sought_, wants_all](std::string_view name) {
               return wants_all || sought.takes(name);
             }};
@@ -377,7 +377,7 @@ class FolderSource final : public Source {
       return false;
     };
     for (const FolderEntry& entry : tree_->list("", keeps)) {
-      if (!is_hidden(entry.name) || request_.hidden == HiddenPolicy::keep) {
+      if (!is_hidden(entry.name) || request_.files.hidden == HiddenPolicy::keep) {
         classes.push_back(entry.name);
       } else {
         ignore("", entry.name, "hidden");
@@ -401,7 +401,7 @@ class FolderSource final : public Source {
       walk_files(classes[rank], [&](const std::string& folder, const WalkedFile& file) {
         add(static_cast<std::uint32_t>(rank), folder, file, label.value_or(0));
       });
-      if (files_.count() == before && !request_.allow_empty)
+      if (files_.count() == before && !request_.files.allow_empty)
         throw sought_.none_in_class(classes[rank], join_path(request_.root, classes[rank]),
                                     loose_files_);
     }
@@ -413,15 +413,15 @@ class FolderSource final : public Source {
   [[nodiscard]] ClassTable table_with(const std::vector<std::string>& classes,
                                       const std::string& where) const {
     const std::uint64_t memory_bytes = request_.all_memory_bytes;
-    if (!request_.class_names.empty())
-      return {request_.class_names, request_.class_names_from, memory_bytes};
-    if (request_.classes_from.empty()) return {classes, where, memory_bytes};
-    ClassTable given = load_class_table(request_.classes_from, memory_bytes);
-    return request_.adds_classes ? given.extended(classes, where, memory_bytes) : given;
+    if (!request_.classes.names.empty())
+      return {request_.classes.names, request_.classes.names_from, memory_bytes};
+    if (request_.classes.from.empty()) return {classes, where, memory_bytes};
+    ClassTable given = load_class_table(request_.classes.from, memory_bytes);
+    return request_.classes.adds ? given.extended(classes, where, memory_bytes) : given;
   }
 
   void refuse_hidden_images(const std::string& name) {
-    if (request_.hidden != HiddenPolicy::unset) return;
+    if (request_.files.hidden != HiddenPolicy::unset) return;
     std::uint64_t files = 0;
     tree_->walk(name, {.keep_hidden = true, .wants_size = [](std::string_view) { return false; }},
                 [&](const WalkedFile& file) {
@@ -434,7 +434,7 @@ class FolderSource final : public Source {
 
   void refuse_what_is_no_image_folder(const std::vector<std::string>& classes) {
     if (classes.empty() && loose_files_ > 0) throw no_class_folders();
-    if (classes.empty() && !request_.allow_empty) throw sought_.none_in(request_.root);
+    if (classes.empty() && !request_.files.allow_empty) throw sought_.none_in(request_.root);
     if (!classes.empty() && std::all_of(classes.begin(), classes.end(), is_split_name))
       throw holds_splits(request_.root, classes, tree_->archive() != nullptr);
   }
@@ -466,11 +466,9 @@ class FolderSource final : public Source {
     walk_files("",
                [&](const std::string& folder, const WalkedFile& file) { found.add(folder, file); });
     found.finish();
-    if (found.count() == 0 && !request_.allow_empty) throw sought_.none_in(request_.root);
-    const bool is_given = !request_.classes_from.empty();
-    LabelList labels({.file = {.path = request_.labels_file,
-                               .label_column = request_.label_column,
-                               .key_column = request_.key_column},
+    if (found.count() == 0 && !request_.files.allow_empty) throw sought_.none_in(request_.root);
+    const bool is_given = !request_.classes.from.empty();
+    LabelList labels({.file = request_.labels,
                       .scratch_folder = request_.scratch_folder,
                       .memory_bytes = request_.memory_bytes / 4,
                       .all_memory_bytes = request_.all_memory_bytes,
@@ -494,17 +492,17 @@ class FolderSource final : public Source {
             [&](const LabelList::Row& row) {
               ++unmatched;
               has_other_classes = has_other_classes || (table && !table->label_of(row.text));
-              ignore("", fmt::format("{}: {}", request_.labels_file, labels.key_of(row)),
+              ignore("", fmt::format("{}: {}", request_.labels.path, labels.key_of(row)),
                      "a label without file");
             }};
-    const bool makes_table = (!is_given || request_.adds_classes) && !labels.are_numbers();
+    const bool makes_table = (!is_given || request_.classes.adds) && !labels.are_numbers();
     std::vector<std::string> names;
     if (makes_table || labels.has_likely_header()) names = names_of_files(found, join);
-    if (is_given || makes_table) table = table_with(names, request_.labels_file);
+    if (is_given || makes_table) table = table_with(names, request_.labels.path);
     if (table) info_.classes = table->names();
     join_labels(found, join);
     if (unmatched > 0) {
-      info_.notes.push_back(note_on_unmatched(unmatched, request_.labels_file, sought_.one(),
+      info_.notes.push_back(note_on_unmatched(unmatched, request_.labels.path, sought_.one(),
                                               makes_table && has_other_classes));
     }
     finish_list();
@@ -512,7 +510,7 @@ class FolderSource final : public Source {
 
   void finish_list() {
     files_.finish();
-    if (files_.count() == 0 && !request_.allow_empty) throw sought_.none_in(request_.root);
+    if (files_.count() == 0 && !request_.files.allow_empty) throw sought_.none_in(request_.root);
     if (loose_files_ > 0 && has_labels_)
       info_.notes.push_back(note_on_loose_files(sought_, loose_files_));
     if (cut_loops_ > 0) info_.notes.push_back(note_on_cut_loops(cut_loops_));

@@ -49,13 +49,14 @@ FolderRequest with_tree(FolderRequest request) {
 }
 
 FolderRequest files_of(FolderRequest request) {
-  if (!request.labels_file.empty()) {
+  if (!request.labels.path.empty()) {
     throw Error(Code::usage,
                 "--labels and --group exclude each other: labels of videos are the "
                 "folders of their classes")
         .at(request.root)
         .hint("leave out one of the two");
   }
+  request.files.pairs = {};
   request.is_shuffled = false;
   request.chosen = nullptr;
   request.memory_bytes /= 2;
@@ -68,7 +69,7 @@ class FramesSource final : public Source {
       : request_(with_tree(request)),
         files_(open_folder(files_of(request_))),
         frames_(request.scratch_folder, request.memory_bytes / 4) {
-    const bool was_walked = request.stored_listing.empty();
+    const bool was_walked = request.files.listing.stored.empty();
     info_ = files_->info();
     info_.manifest = ManifestSource();
     info_.manifest.kind = kVideoFrames;
@@ -108,7 +109,8 @@ class FramesSource final : public Source {
       if (video.frames.empty()) return;
       sort(video, FrameOrder::natural);
       note_gap(video);
-      if (request_.frame_order != FrameOrder::natural) sort(video, request_.frame_order);
+      if (request_.files.frame_order != FrameOrder::natural)
+        sort(video, request_.files.frame_order);
       add(frames_, position++, video);
       video.frames.clear();
     };
@@ -180,7 +182,7 @@ class FramesSource final : public Source {
     std::set<std::string, std::less<>> empty;  // folders of the class that no video came from yet
     const auto end_class = [&] {
       if (empty.empty()) return;
-      if (!request_.allow_empty) throw empty_video(class_name, *empty.begin());
+      if (!request_.files.allow_empty) throw empty_video(class_name, *empty.begin());
       if (count == 0) first = join_path(class_name, *empty.begin());
       count += empty.size();
     };
@@ -207,7 +209,7 @@ class FramesSource final : public Source {
   [[nodiscard]] std::set<std::string, std::less<>> folders_of(const std::string& class_name) const {
     const auto keeps = [this](const FolderEntry& entry) {
       const bool is_hidden = entry.name.starts_with('.');
-      return entry.is_directory && (!is_hidden || request_.hidden == HiddenPolicy::keep);
+      return entry.is_directory && (!is_hidden || request_.files.hidden == HiddenPolicy::keep);
     };
     std::set<std::string, std::less<>> names;
     for (FolderEntry& entry : request_.tree->list(class_name, keeps))

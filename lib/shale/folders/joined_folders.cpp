@@ -9,7 +9,7 @@ namespace shale {
 void add_joined_files(const FolderRequest& request, FilePairs& pairs, const ReasonSink& pass_over) {
   for (const NamedFolder& one : std::span(request.folders).subspan(1)) {
     const WalkOptions options{
-        .keep_hidden = request.hidden == HiddenPolicy::keep,
+        .keep_hidden = request.files.hidden == HiddenPolicy::keep,
         .wants_size = {},
         .pass_over =
             [&](std::string_view folder, std::string_view name, PassedOver reason) {

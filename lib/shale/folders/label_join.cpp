@@ -22,7 +22,7 @@ Error other_count(const LabelJoin& join, std::uint64_t files) {
   return Error(Code::bad_content, "has {}, but {} has {}",
                format_counted(join.labels.rows(), "row", "rows"), printable(join.request.root),
                join.sought.counted(files))
-      .at(join.request.labels_file)
+      .at(join.request.labels.path)
       .hint("ground truth is for all files in sorted order: restore those that are missing");
 }
 
@@ -47,8 +47,8 @@ Error wrong_number(const LabelJoin& join, const LabelList::Row& row) {
                      : fmt::format("is not one of the class table's {}, 0 to {}",
                                    format_counted(table.names().size(), "label", "labels"),
                                    table.names().size() - 1))
-      .at(join.request.labels_file)
-      .because("the class table comes from " + join.request.classes_from)
+      .at(join.request.labels.path)
+      .because("the class table comes from " + join.request.classes.from)
       .hint("write class names instead of numbers, or only numbers of its classes");
 }
 
@@ -56,7 +56,7 @@ Error wrong_number(const LabelJoin& join, const LabelList::Row& row) {
 
 Error no_label(const LabelJoin& join, const WalkedFile& file) {
   return Error(Code::bad_content, "{} has no label in {}", join.sought.one(),
-               join.request.labels_file)
+               join.request.labels.path)
       .at(join_path(join.request.root, join_path(file.directory, file.name)))
       .hint(fmt::format("add a row for it, or move the {} out of the folder", join.sought.one()));
 }
@@ -74,7 +74,7 @@ std::optional<std::int64_t> label_if_any(const LabelJoin& join, const LabelList:
 std::int64_t label_of_row(const LabelJoin& join, const LabelList::Row& row) {
   if (const std::optional<std::int64_t> label = label_if_any(join, row)) return *label;
   if (join.labels.are_numbers()) throw wrong_number(join, row);
-  throw unknown_class(join.request, row.text, join.request.labels_file);
+  throw unknown_class(join.request, row.text, join.request.labels.path);
 }
 
 void FoundFiles::add(std::string_view folder, const WalkedFile& file) {
@@ -159,7 +159,7 @@ class RowWalk {
   void pass_row(const std::function<void(const LabelList::Row&)>& unmatched) {
     if (!std::exchange(is_taken_, false)) {
       const bool is_header = join_.labels.may_be_header(*row_);
-      if (join_.request.refuses_incomplete) {
+      if (join_.request.files.refuses_incomplete) {
         if (is_header) throw join_.labels.likely_header();
         throw join_.labels.unmatched(*row_, join_.request.root);
       }
@@ -172,7 +172,7 @@ class RowWalk {
 
   void use_file(const FoundFiles::File& found) {
     if (!row_ || row_->place != found.place) {
-      if (join_.request.refuses_incomplete) throw no_label(join_, found.file);
+      if (join_.request.files.refuses_incomplete) throw no_label(join_, found.file);
       return use_(found, nullptr);
     }
     const std::string path = join_path(found.file.directory, found.file.name);
@@ -180,7 +180,7 @@ class RowWalk {
     if (is_taken_) {
       throw Error(Code::bad_content, "key '{}' names two files, {} and {}",
                   printable(join_.labels.key_of(*row_)), printable(last_path_), printable(path))
-          .at(join_.request.labels_file)
+          .at(join_.request.labels.path)
           .hint("write paths with suffixes, relative to the converted folder");
     }
     use_(found, &*row_);
@@ -212,7 +212,7 @@ void join_labels(FoundFiles& found, const LabelJoin& join) {
 
 std::vector<std::string> names_of_files(FoundFiles& found, const LabelJoin& join) {
   if (join.labels.match() == KeyMatch::position) return join.labels.class_names();
-  ClassAllowance allowance(join.request.all_memory_bytes, join.request.labels_file);
+  ClassAllowance allowance(join.request.all_memory_bytes, join.request.labels.path);
   std::set<std::string> names;
   RowWalk(found, join, [&](const FoundFiles::File&, const LabelList::Row* row) {
     if (row == nullptr || join.labels.are_numbers()) return;
@@ -223,8 +223,9 @@ std::vector<std::string> names_of_files(FoundFiles& found, const LabelJoin& join
 
 Error unknown_class(const FolderRequest& request, std::string_view name, std::string_view where) {
   return not_in_class_table(
-      name, where, request.class_names.empty() ? request.classes_from : request.class_names_from,
-      request.extends_set);
+      name, where,
+      request.classes.names.empty() ? request.classes.from : request.classes.names_from,
+      request.classes.extends_set);
 }
 
 }  // namespace shale

@@ -84,7 +84,7 @@ void join_labels(FoundFiles& found, const LabelJoin& join);
 /// names than a manifest may hold.
 [[nodiscard]] std::vector<std::string> names_of_files(FoundFiles& found, const LabelJoin& join);
 
-/// The error for a class that the table of `request.classes_from` has not.
+/// The error for a class that the table of `request.classes.from` has not.
 [[nodiscard]] Error unknown_class(const FolderRequest& request, std::string_view name,
                                   std::string_view where);
 

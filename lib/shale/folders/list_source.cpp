@@ -54,7 +54,7 @@ class ListSource final : public Source {
       : path_(std::move(path)),
         request_(request),
         name_(request.root),
-        sought_(request.suffixes),
+        sought_(request.files.suffixes),
         lines_(request.scratch_folder, request.memory_bytes / 2),
         ignored_(request.scratch_folder, request.memory_bytes / 8) {
     info_.manifest.kind = kFileList;
@@ -96,10 +96,10 @@ class ListSource final : public Source {
  private:
   [[nodiscard]] bool has_labels() const { return labelled_ > 0; }
   [[nodiscard]] bool has_given_table() const {
-    return !request_.classes_from.empty() || !request_.class_names.empty();
+    return !request_.classes.from.empty() || !request_.classes.names.empty();
   }
   [[nodiscard]] const std::string& table_from() const {
-    return request_.class_names.empty() ? request_.classes_from : request_.class_names_from;
+    return request_.classes.names.empty() ? request_.classes.from : request_.classes.names_from;
   }
 
   void read_list() {
@@ -120,7 +120,7 @@ class ListSource final : public Source {
     ignored_.finish();
     paths.finish();
     refuse_twice(paths);
-    if (lines_.count() > 0 || request_.allow_empty) return;
+    if (lines_.count() > 0 || request_.files.allow_empty) return;
     throw Error(Code::bad_content, "lists no {}", sought_.described())
         .at(name_)
         .hint("pass paths, one per line, or --allow-empty for a dataset without samples");
@@ -196,7 +196,7 @@ class ListSource final : public Source {
     }
     const bool has_table = has_given_table();
     if (!has_table && !request_.may_mix_labels) kinds_.refuse_mixed(name_, "line");
-    if (request_.refuses_incomplete && unlabelled_line_ > 0) {
+    if (request_.files.refuses_incomplete && unlabelled_line_ > 0) {
       throw Error(Code::bad_content, "line {} has no label, but others have", unlabelled_line_)
           .at(name_)
           .hint("write path<TAB>label in every line");
@@ -204,11 +204,11 @@ class ListSource final : public Source {
     if (!has_table && kinds_.are_numbers()) return;
     const std::vector<std::string> names(names_.begin(), names_.end());
     names_.clear();
-    table_ = !request_.class_names.empty()
-                 ? ClassTable(request_.class_names, table_from(), request_.all_memory_bytes)
-             : has_table ? load_class_table(request_.classes_from, request_.all_memory_bytes)
+    table_ = !request_.classes.names.empty()
+                 ? ClassTable(request_.classes.names, table_from(), request_.all_memory_bytes)
+             : has_table ? load_class_table(request_.classes.from, request_.all_memory_bytes)
                          : ClassTable(names, name_, request_.all_memory_bytes);
-    if (has_table && request_.adds_classes) add_classes();
+    if (has_table && request_.classes.adds) add_classes();
     info_.classes = table_->names();
   }
 
@@ -238,7 +238,7 @@ class ListSource final : public Source {
     }
     if (const std::optional<std::int64_t> label = table_->label_of(line.label)) return *label;
     throw not_in_class_table(line.label, fmt::format("{}: line {}", name_, line.line), table_from(),
-                             request_.extends_set);
+                             request_.classes.extends_set);
   }
 
   [[nodiscard]] PendingSample pending_of(const LineOfList& line) const {

@@ -40,7 +40,7 @@ Error other_listing(const FolderRequest& request, const ListingHead& head) {
   if (wanted == head.facts) what = "rows of metadata";
   return Error(Code::mismatch, "is the list of another input, or was made with other options: {}",
                what)
-      .at(request.stored_listing)
+      .at(request.files.listing.stored)
       .hint("pass the name of a file that does not exist: it is made");
 }
 
@@ -55,29 +55,30 @@ std::vector<std::pair<std::string, std::string>> listing_facts(const FolderReque
   std::error_code error;
   std::vector<std::pair<std::string, std::string>> facts = {
       {"folder", std::filesystem::weakly_canonical(request.root, error).string()},
-      {"labels", stamp_text(request.labels_file)},
-      {"classes from", stamp_text(request.classes_from)},
-      {"hidden", std::to_string(static_cast<int>(request.hidden))},
-      {"allow empty", yes_or_no(request.allow_empty)},
+      {"labels", stamp_text(request.labels.path)},
+      {"classes from", stamp_text(request.classes.from)},
+      {"hidden", std::to_string(static_cast<int>(request.files.hidden))},
+      {"allow empty", yes_or_no(request.files.allow_empty)},
       {"may mix labels", yes_or_no(request.may_mix_labels)},
       {"without labels", yes_or_no(request.without_labels)}};
   // Of listings without these there are some that an older shale wrote.
   if (request.tree && request.tree->archive())
     facts.emplace_back("archive", request.tree->archive()->fingerprint());
-  if (!request.label_column.empty() || !request.key_column.empty())
-    facts.emplace_back("columns", request.label_column + "\t" + request.key_column);
-  if (request.refuses_incomplete) facts.emplace_back("refuses incomplete", "yes");
-  if (request.pairs != PairPolicy::off)
-    facts.emplace_back("pairs", std::to_string(static_cast<int>(request.pairs)));
-  if (!request.pair_suffixes.empty()) facts.emplace_back("pairs of", request.pair_suffixes);
-  if (request.takes_metadata) facts.emplace_back("metadata", "yes");
+  if (!request.labels.label_column.empty() || !request.labels.key_column.empty())
+    facts.emplace_back("columns", request.labels.label_column + "\t" + request.labels.key_column);
+  if (request.files.refuses_incomplete) facts.emplace_back("refuses incomplete", "yes");
+  if (request.files.pairs.policy != PairPolicy::off)
+    facts.emplace_back("pairs", std::to_string(static_cast<int>(request.files.pairs.policy)));
+  if (!request.files.pairs.suffixes.empty())
+    facts.emplace_back("pairs of", request.files.pairs.suffixes);
+  if (request.files.pairs.wants_metadata()) facts.emplace_back("metadata", "yes");
   for (const NamedFolder& folder : request.folders)
     facts.emplace_back("folder of " + folder.field,
                        std::filesystem::weakly_canonical(folder.root, error).string());
-  if (const SoughtFiles sought(request.suffixes); !sought.are_images())
+  if (const SoughtFiles sought(request.files.suffixes); !sought.are_images())
     facts.emplace_back("ext", sought.text());
-  if (!request.class_names.empty())
-    facts.emplace_back("class names", hash_of_classes(request.class_names).hex());
+  if (!request.classes.names.empty())
+    facts.emplace_back("class names", hash_of_classes(request.classes.names).hex());
   return facts;
 }
 

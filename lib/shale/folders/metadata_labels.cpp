@@ -10,14 +10,14 @@ namespace {
 
 FolderRequest request_of_train(const FolderRequest& request) {
   FolderRequest train = request;
-  train.root = request.class_names_from;
-  train.class_names.clear();
-  train.class_names_from.clear();
+  train.root = request.classes.names_from;
+  train.classes.names.clear();
+  train.classes.names_from.clear();
   train.is_shuffled = false;
   train.chosen = nullptr;
   train.tree = nullptr;
-  train.stored_listing.clear();
-  train.new_listing.clear();
+  train.files.listing.stored.clear();
+  train.files.listing.written.clear();
   train.memory_bytes = request.memory_bytes / 2;
   return train;
 }
@@ -28,14 +28,14 @@ std::optional<ClassTable> table_of_metadata(
     const FolderRequest& request, const MetadataRows& metadata,
     const std::function<std::vector<std::string>(const FolderRequest&)>& classes_of) {
   const std::uint64_t memory = request.all_memory_bytes;
-  if (!request.classes_from.empty()) {
-    ClassTable given = load_class_table(request.classes_from, memory);
-    return request.adds_classes && !metadata.has_numbers()
+  if (!request.classes.from.empty()) {
+    ClassTable given = load_class_table(request.classes.from, memory);
+    return request.classes.adds && !metadata.has_numbers()
                ? given.extended(metadata.class_names(), metadata.first_path(), memory)
                : given;
   }
   if (metadata.has_numbers()) return std::nullopt;
-  const std::string& first = request.class_names_from;  // of several splits
+  const std::string& first = request.classes.names_from;  // of several splits
   if (first.empty() || first == request.root)
     return ClassTable(metadata.class_names(), metadata.first_path(), memory);
   if (request.root.starts_with(first + "/")) {
@@ -49,15 +49,15 @@ std::optional<ClassTable> table_of_metadata(
 
 bool is_left_to_labels(const FolderRequest& request, const MetadataRows& metadata,
                        std::vector<std::string>& notes) {
-  if (request.labels_file.empty()) return false;
-  if (!metadata.is_one_of_them(request.labels_file)) {
+  if (request.labels.path.empty()) return false;
+  if (!metadata.is_one_of_them(request.labels.path)) {
     throw Error(Code::usage, "has rows with the names of files, and so has {}, given by --labels",
-                printable(request.labels_file))
+                printable(request.labels.path))
         .at(metadata.first_path())
         .hint("leave out --labels, or pass --pairs off to leave out the metadata");
   }
   notes.push_back(fmt::format("of {} only the labels are taken, as --labels says",
-                              printable(request.labels_file)));
+                              printable(request.labels.path)));
   return true;
 }
 
@@ -67,8 +67,8 @@ MetadataRows::Request metadata_request(const FolderRequest& request,
           .scratch_folder = request.scratch_folder,
           .memory_bytes = request.memory_bytes / 4,
           .all_memory_bytes = request.all_memory_bytes,
-          .has_class_table = !request.classes_from.empty() || request.may_mix_labels,
-          .extends_set = request.extends_set,
+          .has_class_table = !request.classes.from.empty() || request.may_mix_labels,
+          .extends_set = request.classes.extends_set,
           .sample_field = sample_field,
           .stop_if_asked = request.stop_if_asked};
 }

@@ -25,6 +25,18 @@ class ClassAllowance {
   std::string where_;
 };
 
+/// Which classes there are, if that does not follow from the input.
+struct ClassRequest {
+  std::string from = {};  ///< a dataset or a text file; empty: the table is made of the input
+  /// The table itself, instead, and the folder that it was made of, for messages. Empty: none.
+  std::vector<std::string> names = {};
+  std::string names_from = {};
+  bool extends_set = false;  ///< `from` is the dataset that the samples come behind
+  bool adds = false;         ///< those that `from` lacks come behind it, by name
+
+  [[nodiscard]] const std::string& table_from() const { return names.empty() ? from : names_from; }
+};
+
 /// Class names by label, and back.
 class ClassTable {
  public:

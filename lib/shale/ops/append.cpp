@@ -53,11 +53,11 @@ Error cannot_append(const std::string& output, const std::string& why) {
 }
 
 void refuse_options(const ConvertRequest& request) {
-  const std::string_view option = request.overwrite                 ? "--overwrite"
-                                  : request.part                    ? "--part"
-                                  : !request.shared_listing.empty() ? "--listing"
-                                  : !request.classes_from.empty()   ? "--classes-from"
-                                                                    : "";
+  const std::string_view option = request.overwrite                       ? "--overwrite"
+                                  : request.order.part                    ? "--part"
+                                  : !request.files.listing.shared.empty() ? "--listing"
+                                  : !request.classes.from.empty()         ? "--classes-from"
+                                                                          : "";
   if (!option.empty()) throw excluded_by_append(option, request.output);
 }
 
@@ -115,7 +115,8 @@ ConvertRequest request_for(const ConvertRequest& asked, const Manifest& manifest
     request.shard_bytes = number_option(manifest, "shard_size", defaults.shard_bytes);
   if (request.shard_samples == 0)
     request.shard_samples = number_option(manifest, "shard_samples", defaults.shard_samples);
-  if (!manifest.classes.empty()) request.extended_set = request.output;
+  request.classes.extends_set = !manifest.classes.empty();
+  if (request.classes.extends_set) request.classes.from = request.output;
   return request;
 }
 
@@ -185,7 +186,7 @@ std::vector<std::string> joined_classes(const ConvertRequest& request, const Man
     throw cannot_append(request.output, "its labels have no class table, those of the input have")
         .hint("choose another output, or pass integer labels");
   }
-  if (!request.adds_classes) {
+  if (!request.classes.adds) {
     throw cannot_append(request.output, fmt::format("it has no class '{}', the input has",
                                                     printable(added[was.size()])))
         .hint("pass --new-classes append to add the class behind the others");
@@ -342,9 +343,9 @@ struct Appending {
 
 void open_appended(Appending& appending, bool uses_listing, const Events& events) {
   ConvertRequest request = appending.request;
-  if (uses_listing) request.stored_listing = appending.work.listing_path();
-  request.new_listing = appending.work.new_listing_path();
-  (void)remove_file(request.new_listing);  // what a kill left
+  if (uses_listing) request.files.listing.stored = appending.work.listing_path();
+  request.files.listing.written = appending.work.new_listing_path();
+  (void)remove_file(request.files.listing.written);  // what a kill left
   const Manifest& was = appending.standing.manifest();
   appending.source = open_added(request, was, appending.work.path(), events);
   appending.wanted = wanted_manifest(request, appending.source->info());

@@ -146,7 +146,7 @@ void refuse_stream(const std::string& output) {
 
 void refuse_idle_seed(const ConvertRequest& request, bool is_given) {
   const bool has_shares = !request.split.is_empty() && !request.split.has_files();
-  if (!is_given || request.is_shuffled || has_shares) return;
+  if (!is_given || request.order.is_shuffled || has_shares) return;
   throw Error(Code::usage, "--seed has no effect without --shuffle, or shares in --split");
 }
 

@@ -134,7 +134,7 @@ void choose_part(ConvertRequest& request, const PartNumber& part) {
   if (is_by_class(request)) throw does_nothing_by_class("--part", request.output);
   if (request.is_append) throw excluded_by_append("--part", request.output);
   refuse_other_parts(request.output, part);
-  request.part = part;
+  request.order.part = part;
   request.output = join_path(request.output, part_name(part));
 }
 

@@ -76,7 +76,7 @@ bool is_new_pairs(const Manifest& was, const Manifest& wanted, const ConvertRequ
       return option.first == kPairsOption || option.first == kMetadataOption;
     });
   };
-  return !request.asks_for_pairs && has_pairs(wanted) && !has_pairs(was);
+  return !request.files.pairs.is_given && has_pairs(wanted) && !has_pairs(was);
 }
 
 // The output is a finished set: of this very command, or of another one.
@@ -169,9 +169,9 @@ struct OpenedInput {
 
 OpenedInput open_for(ConvertRequest request, const TakenOutput& output, const Format& format,
                      bool uses_listing, const Events& events) {
-  if (uses_listing) request.stored_listing = output.work.listing_path();
-  request.new_listing = output.work.new_listing_path();
-  (void)remove_file(request.new_listing);  // what a kill left
+  if (uses_listing) request.files.listing.stored = output.work.listing_path();
+  request.files.listing.written = output.work.new_listing_path();
+  (void)remove_file(request.files.listing.written);  // what a kill left
   OpenedInput input;
   input.source = open_input(request, output.work.path(), events);
   const SourceInfo& info = input.source->info();

@@ -108,37 +108,37 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
     throw not_the_folders(request.dataset, names, "--from");
   made.stdin_copy = request.stdin_copy;
   made.output = request.dataset;
-  made.part = manifest.part;
-  made.choice = request.choice;
+  made.order.part = manifest.part;
+  made.order.choice = request.choice;
   made.format = manifest.format;
   made.generator = request.generator;
-  made.labels_file = request.labels_file;
-  made.label_column = request.label_column;
-  made.key_column = request.key_column;
-  made.groups_frames = manifest.source.kind == kVideoFrames;
-  const bool is_folder = made.groups_frames || manifest.source.kind == kImageFolder ||
+  made.labels.path = request.labels_file;
+  made.labels.label_column = request.label_column;
+  made.labels.key_column = request.key_column;
+  made.files.groups_frames = manifest.source.kind == kVideoFrames;
+  const bool is_folder = made.files.groups_frames || manifest.source.kind == kImageFolder ||
                          manifest.source.kind == kClassFolders ||
                          manifest.source.kind == kFlatFolder;
   const bool is_of_files = is_folder || manifest.source.kind == kFileList;
-  if (is_of_files && !manifest.classes.empty()) made.classes_from = request.dataset;
+  if (is_of_files && !manifest.classes.empty()) made.classes.from = request.dataset;
   made.shard_bytes = parse_count(option_of(manifest, "shard_size"), "shard_size");
   const std::string samples = option_of(manifest, "shard_samples");
   if (samples != "unlimited") made.shard_samples = parse_count(samples, "shard_samples");
-  made.is_shuffled = shuffle == "yes";
-  if (made.is_shuffled) made.seed = parse_count(option_of(manifest, "seed"), "seed");
+  made.order.is_shuffled = shuffle == "yes";
+  if (made.order.is_shuffled) made.order.seed = parse_count(option_of(manifest, "seed"), "seed");
   const std::string hidden = is_folder ? option_of(manifest, "hidden") : "unset";
-  made.hidden = hidden == "keep"   ? HiddenPolicy::keep
-                : hidden == "skip" ? HiddenPolicy::skip
-                                   : HiddenPolicy::unset;
-  if (is_of_files) made.suffixes = option_of(manifest, kSuffixesOption);
-  made.pairs = PairPolicy::off;
-  if (is_folder) made.pair_suffixes = option_of(manifest, kPairsOption);
-  made.takes_metadata = is_folder && !option_of(manifest, kMetadataOption).empty();
+  made.files.hidden = hidden == "keep"   ? HiddenPolicy::keep
+                      : hidden == "skip" ? HiddenPolicy::skip
+                                         : HiddenPolicy::unset;
+  if (is_of_files) made.files.suffixes = option_of(manifest, kSuffixesOption);
+  made.files.pairs.policy = PairPolicy::off;
+  if (is_folder) made.files.pairs.suffixes = option_of(manifest, kPairsOption);
+  made.files.pairs.takes_metadata = is_folder && !option_of(manifest, kMetadataOption).empty();
   const std::string on_error = option_of(manifest, "on_error");
   made.on_error = on_error == "keep"   ? OnError::keep
                   : on_error == "fail" ? OnError::fail
                                        : OnError::skip;
-  made.allow_empty = true;
+  made.files.allow_empty = true;
   made.max_errors = {.is_share = false, .share = 0, .count = ~std::uint64_t{0}};
   made.io = request.io;
   made.jobs = request.jobs;

@@ -104,7 +104,7 @@ class Resampling {
       throw Error(Code::not_found, "no such folder for temporary files").at(scratch_folder_);
     }
     open_targets();
-    const std::uint64_t wanted = conversion_.draw->rows.value_or(*source_rows_);
+    const std::uint64_t wanted = conversion_.order.draw->rows.value_or(*source_rows_);
     if (request_.is_permutation && wanted != *source_rows_) {
       throw Error(Code::usage, "--permute takes each of {} rows once, but --rows asks for {}",
                   *source_rows_, wanted)
@@ -112,7 +112,8 @@ class Resampling {
     }
     refuse_impossible_sizes(wanted);
     // The file of the draw is read whole, before anything is written.
-    draw_ = make_draw(*conversion_.draw, *source_rows_, draw_memory(), scratch_folder_, events_);
+    draw_ =
+        make_draw(*conversion_.order.draw, *source_rows_, draw_memory(), scratch_folder_, events_);
     ResampleReport report;
     report.source_rows = *source_rows_;
     report.rows = draw_->rows();
@@ -209,7 +210,7 @@ class Resampling {
   // With replacement any number of rows can be asked for, and the draw of such numbers takes long:
   // what cannot be written is refused before.
   void refuse_impossible_sizes(std::uint64_t rows) const {
-    const DrawMode mode = conversion_.draw->mode;
+    const DrawMode mode = conversion_.order.draw->mode;
     if (mode != DrawMode::replace && mode != DrawMode::weights) return;
     const auto require = [&](const std::string& output, std::uint64_t row_bytes) {
       if (row_bytes > 0 && rows > kMostFileBytes / row_bytes) {
@@ -309,7 +310,7 @@ class Resampling {
 
   // How an earlier run of this command is known.
   [[nodiscard]] std::string journal_head() const {
-    const DrawRequest& draw = *conversion_.draw;
+    const DrawRequest& draw = *conversion_.order.draw;
     Identity identity;
     identity.emplace_back("version", conversion_.generator);
     identity.emplace_back("draw", name_of(draw.mode));

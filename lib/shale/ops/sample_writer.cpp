@@ -62,14 +62,14 @@ struct SampleWriter::Impl {
     info.classes = std::move(classes);
     info.keys_are_unique = !info.schema.has_keys;
     check_schema_fits(format, info.schema);
-    if (request.part) info.part = PartOfInput{.number = *request.part};
+    if (request.order.part) info.part = PartOfInput{.number = *request.order.part};
     wanted = wanted_manifest(request, info);
     wanted.layout = format.layout(info.schema, format_options);
     if (info.schema.has_keys && !wanted.layout.has_keys) {
       throw Error(Code::unsupported, "format '{}' holds no keys for such fields", format.name)
           .hint("leave out keys, or choose another format");
     }
-    if (request.part && wanted.layout.has_keys && !info.schema.has_keys) {
+    if (request.order.part && wanted.layout.has_keys && !info.schema.has_keys) {
       throw Error(Code::usage,
                   "parts without keys: samples would be named by their numbers, which "
                   "are the same in each part")

@@ -66,14 +66,14 @@ std::string without_slashes(std::string path) {
 // Of a part: the directory that all parts were asked for.
 std::string directory_of(const ConvertRequest& request) {
   const std::string output = without_slashes(request.output);
-  return request.part ? output.substr(0, output.rfind('/')) : output;
+  return request.order.part ? output.substr(0, output.rfind('/')) : output;
 }
 
 void refuse_options(const ConvertRequest& request, bool is_folder) {
-  const std::string_view option = request.is_append                              ? "--append"
-                                  : is_folder && !request.choice.is_all()        ? "--select"
-                                  : is_folder && !request.shared_listing.empty() ? "--listing"
-                                                                                 : "";
+  const std::string_view option = request.is_append                                    ? "--append"
+                                  : is_folder && !request.order.choice.is_all()        ? "--select"
+                                  : is_folder && !request.files.listing.shared.empty() ? "--listing"
+                                                                                       : "";
   if (option.empty()) return;
   throw Error(Code::usage, "{} is for one dataset, but {} several", option,
               is_folder ? "the input holds splits, and becomes" : "--split makes")
@@ -157,9 +157,9 @@ ConvertReport convert_all(std::vector<OneSplit> splits, const ConvertRequest& wh
   for (OneSplit& split : splits) {
     ConvertRequest& request = split.request;
     request.split = {};
-    request.part.reset();
+    request.order.part.reset();
     request.output = join_path(output, split.name);
-    if (whole.part) choose_part(request, *whole.part);
+    if (whole.order.part) choose_part(request, *whole.order.part);
     ConvertReport report = convert_one(request, events_of_split(events, split.name));
     report.split = split.name;
     report.output = request.output;
@@ -220,17 +220,18 @@ ConvertReport divide(const ConvertRequest& request, const Events& events,
   const SharedFolder shared(output, request.is_dry_run);
   const std::string scratch = shared.scratch();
   InputRequest input = request;
-  input.new_listing = shared.listing();
+  input.files.listing.written = shared.listing();
   input.output = output;
   const SplitRows rows(input, request.split, scratch, events);
   say_division(rows, request.split, events);
   std::vector<OneSplit> all;
   for (std::size_t part = 0; part < names.size(); ++part) {
     OneSplit split{.name = names[part], .request = request};
-    split.request.choice = {.select_file = {}, .exclude_file = {}, .rows_file = rows.file_of(part)};
+    split.request.order.choice = {
+        .select_file = {}, .exclude_file = {}, .rows_file = rows.file_of(part)};
     // The folder is listed once for all.
-    if (!input.new_listing.empty() && stands(input.new_listing))
-      split.request.stored_listing = input.new_listing;
+    if (!input.files.listing.written.empty() && stands(input.files.listing.written))
+      split.request.files.listing.stored = input.files.listing.written;
     all.push_back(std::move(split));
   }
   return convert_all(std::move(all), request, events, convert_one);

@@ -21,10 +21,12 @@ std::vector<std::string> inputs_of(const InputRequest& request) {
       }
     }
   }
-  if (request.draw && !request.draw->file.empty()) inputs.push_back(request.draw->file);
+  if (request.order.draw && !request.order.draw->file.empty())
+    inputs.push_back(request.order.draw->file);
   // A dataset may lend its classes to the one that replaces it.
-  for (const std::string& file : {request.labels_file, request.classes_from,
-                                  request.choice.select_file, request.choice.exclude_file}) {
+  for (const std::string& file :
+       {request.labels.path, request.classes.from, request.order.choice.select_file,
+        request.order.choice.exclude_file}) {
     const std::optional<struct stat> facts = facts_behind(file);
     if (facts && S_ISREG(facts->st_mode)) inputs.push_back(file);
   }

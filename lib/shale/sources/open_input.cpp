@@ -45,14 +45,15 @@ Error not_read_yet(const std::string& input, std::string_view kind) {
 // A dataset brings its labels and classes along: an option that would change nothing is refused,
 // not ignored.
 void refuse_folder_options(const InputRequest& request) {
-  const std::string_view option = !request.labels_file.empty()            ? "--labels"
-                                  : !request.classes_from.empty()         ? "--classes-from"
-                                  : !request.shared_listing.empty()       ? "--listing"
-                                  : request.hidden != HiddenPolicy::unset ? "--hidden"
-                                  : request.groups_frames                 ? "--group"
-                                  : !request.suffixes.empty()             ? "--ext"
-                                  : request.asks_for_pairs                ? "--pairs"
-                                                                          : "";
+  const std::string_view option = !request.labels.path.empty() ? "--labels"
+                                  : !request.classes.from.empty() && !request.classes.extends_set
+                                      ? "--classes-from"
+                                  : !request.files.listing.shared.empty()       ? "--listing"
+                                  : request.files.hidden != HiddenPolicy::unset ? "--hidden"
+                                  : request.files.groups_frames                 ? "--group"
+                                  : !request.files.suffixes.empty()             ? "--ext"
+                                  : request.files.pairs.is_given                ? "--pairs"
+                                                                                : "";
   if (option.empty()) return;
   throw Error(Code::usage, "{} is for folders of images, but the input is not one", option)
       .at(request.inputs.front())
@@ -73,7 +74,8 @@ std::string_view kind_of_file(const std::string& path) {
 ArrayRequest array_request(const InputRequest& request, ArrayColumns arrays,
                            const std::string& scratch_folder) {
   refuse_folder_options(request);
-  refuse_file_options(request.inputs.front(), "arrays", request.index_folder, request.dialect);
+  refuse_file_options(request.inputs.front(), "arrays", request.container.index_folder,
+                      request.container.dialect);
   return {.arrays = std::move(arrays),
           .scratch_folder = scratch_folder,
           .memory_bytes = array_memory(request.memory_bytes)};
@@ -82,8 +84,8 @@ ArrayRequest array_request(const InputRequest& request, ArrayColumns arrays,
 OpenedDataset open_dataset_of(const InputRequest& request, const Events& events) {
   refuse_folder_options(request);
   return open_dataset({.path = request.inputs.front(),
-                       .index_folder = request.index_folder,
-                       .dialect = request.dialect,
+                       .index_folder = request.container.index_folder,
+                       .dialect = request.container.dialect,
                        .generator = request.generator,
                        .memory_bytes = request.memory_bytes,
                        .may_unpack = true,
@@ -166,9 +168,9 @@ Error rows_differ(const std::string& input) {
 
 // A shuffle of rows of one size is a draw too.
 std::optional<DrawRequest> draw_of(const InputRequest& request) {
-  if (request.draw || !request.is_shuffled) return request.draw;
+  if (request.order.draw || !request.order.is_shuffled) return request.order.draw;
   return DrawRequest{
-      .mode = DrawMode::permute, .rows = std::nullopt, .seed = request.seed, .file = {}};
+      .mode = DrawMode::permute, .rows = std::nullopt, .seed = request.order.seed, .file = {}};
 }
 
 // The first process that comes makes the list; it is there as a whole, or not at all.
@@ -178,87 +180,73 @@ void make_listing(FolderRequest folder, const std::string& listing) {
   refuse_nested({listing}, roots);
   folder.is_shuffled = false;
   folder.chosen = nullptr;
-  folder.stored_listing.clear();
+  folder.files.listing.stored.clear();
   // Processes of several machines may be at it.
-  folder.new_listing = fmt::format(
+  folder.files.listing.written = fmt::format(
       "{}.{:016x}.new", listing,
       (std::uint64_t{std::random_device()()} << 32) | static_cast<std::uint32_t>(::getpid()));
   try {
     (void)open_folder(folder);
-    if (!rename_to_free_name(folder.new_listing, listing)) (void)remove_file(folder.new_listing);
+    if (!rename_to_free_name(folder.files.listing.written, listing))
+      (void)remove_file(folder.files.listing.written);
   } catch (...) {
-    (void)remove_file(folder.new_listing);
+    (void)remove_file(folder.files.listing.written);
     throw;
   }
 }
 
 void use_shared_listing(FolderRequest& folder, const std::string& listing) {
   if (!stands(listing)) make_listing(folder, listing);
-  folder.stored_listing = listing;
-  folder.needs_listing = true;
-  folder.new_listing.clear();
+  folder.files.listing.stored = listing;
+  folder.files.listing.is_needed = true;
+  folder.files.listing.written.clear();
 }
 
 FolderRequest folder_request(const InputRequest& request, const std::string& scratch_folder,
                              const Events& events) {
-  return {
-      .root = request.inputs.front(),
-      .labels_file = request.labels_file,
-      .classes_from = request.extended_set.empty() ? request.classes_from : request.extended_set,
-      .class_names = request.class_names,
-      .class_names_from = request.class_names_from,
-      .extends_set = !request.extended_set.empty(),
-      .adds_classes = request.adds_classes,
-      .hidden = request.hidden,
-      .suffixes = request.suffixes,
-      .allow_empty = request.allow_empty,
-      .frame_order = request.has_bytewise_frames ? FrameOrder::bytewise : FrameOrder::natural,
-      .is_shuffled = request.is_shuffled,
-      .seed = request.seed,
-      .scratch_folder = scratch_folder,
-      .memory_bytes = list_memory(request.memory_bytes),
-      .all_memory_bytes = request.memory_bytes,
-      .stop_if_asked = [&events] { events.stop_if_asked(); },
-      .enters = refuse_folders_with(request.output, request.inputs.front()),
-      .stored_listing = request.stored_listing,
-      .new_listing = request.new_listing,
-      .label_column = request.label_column,
-      .key_column = request.key_column,
-      .refuses_incomplete = request.refuses_incomplete,
-      .pairs = request.groups_frames ? PairPolicy::off : request.pairs,
-      .pair_suffixes = request.pair_suffixes,
-      .takes_metadata =
-          request.takes_metadata || (!request.groups_frames && request.pairs != PairPolicy::off)};
+  return {.root = request.inputs.front(),
+          .labels = request.labels,
+          .classes = request.classes,
+          .files = request.files,
+          .is_shuffled = request.order.is_shuffled,
+          .seed = request.order.seed,
+          .scratch_folder = scratch_folder,
+          .memory_bytes = list_memory(request.memory_bytes),
+          .all_memory_bytes = request.memory_bytes,
+          .stop_if_asked = [&events] { events.stop_if_asked(); },
+          .enters = refuse_folders_with(request.output, request.inputs.front()),
+          .tree = request.tree};
 }
 
 // What needs to know all samples before the first one, or to find one again.
 void refuse_stream_options(const InputRequest& request) {
-  const std::string_view option = request.is_shuffled               ? "--shuffle"
-                                  : request.groups_frames           ? "--group"
-                                  : !request.shared_listing.empty() ? "--listing"
-                                  : !request.fields.empty()         ? "--fields"
-                                  : request.asks_for_pairs          ? "--pairs"
-                                                                    : "";
+  const std::string_view option = request.order.is_shuffled               ? "--shuffle"
+                                  : request.files.groups_frames           ? "--group"
+                                  : !request.files.listing.shared.empty() ? "--listing"
+                                  : !request.fields.empty()               ? "--fields"
+                                  : request.files.pairs.is_given          ? "--pairs"
+                                                                          : "";
   if (!option.empty()) throw not_for_stream(request.inputs.front(), option);
-  refuse_file_options(request.inputs.front(), "a tar archive", request.index_folder,
-                      request.dialect);
+  refuse_file_options(request.inputs.front(), "a tar archive", request.container.index_folder,
+                      request.container.dialect);
 }
 
 // What is said in the list itself, or means nothing for it.
 void refuse_options_of_lists(const InputRequest& request) {
-  const std::string_view option = !request.labels_file.empty()            ? "--labels"
-                                  : !request.shared_listing.empty()       ? "--listing"
-                                  : request.hidden != HiddenPolicy::unset ? "--hidden"
-                                  : request.groups_frames                 ? "--group"
-                                  : request.asks_for_pairs                ? "--pairs"
-                                  : !request.fields.empty()               ? "--fields"
-                                                                          : "";
+  const std::string_view option = !request.labels.path.empty()                  ? "--labels"
+                                  : !request.files.listing.shared.empty()       ? "--listing"
+                                  : request.files.hidden != HiddenPolicy::unset ? "--hidden"
+                                  : request.files.groups_frames                 ? "--group"
+                                  : request.files.pairs.is_given                ? "--pairs"
+                                  : !request.fields.empty()                     ? "--fields"
+                                                                                : "";
   if (!option.empty()) {
     throw Error(Code::usage, "{} is not for a list of files", option)
         .at("stdin")
         .hint(option == "--labels" ? "write path<TAB>label in every line" : "leave out the option");
   }
-  refuse_file_options("stdin", "a list of files", request.index_folder, request.dialect);
+  refuse_file_options("stdin", "a list of files", request.container.index_folder,
+                      request.container.dialect);
 }
 
 // Of request.stdin_copy.
@@ -271,7 +259,7 @@ std::unique_ptr<Source> open_list_on_stdin(const InputRequest& request,
         .at(request.inputs.front())
         .hint("pass '-', and list only the files that are wanted");
   }
-  if (request.draw) throw rows_differ("stdin");
+  if (request.order.draw) throw rows_differ("stdin");
   refuse_options_of_lists(request);
   FolderRequest list = folder_request(request, scratch_folder, events);
   list.root = "stdin";
@@ -295,7 +283,7 @@ std::unique_ptr<Source> open_stream_source(const InputRequest& request,
   auto stream = std::make_unique<InputStream>(path->file, folder.stop_if_asked);
   if (is_stdin(*path) && keep_if_list(*request.stdin_copy, *stream))
     return open_list_on_stdin(request, chosen, scratch_folder, events);
-  if (request.draw) throw rows_differ(input);
+  if (request.order.draw) throw rows_differ(input);
   refuse_stream_options(request);
   OpenedStream opened =
       open_stream(*path, std::move(stream), request.memory_bytes, folder.stop_if_asked);
@@ -305,27 +293,27 @@ std::unique_ptr<Source> open_stream_source(const InputRequest& request,
 // Of a folder, or of several that are joined.
 void refuse_options_of_files(const InputRequest& request, bool are_joined) {
   const std::string& input = request.inputs.front();
-  refuse_file_options(input, "a folder", request.index_folder, request.dialect);
+  refuse_file_options(input, "a folder", request.container.index_folder, request.container.dialect);
   if (!request.fields.empty()) {
     throw Error(Code::usage,
                 "--fields is for datasets and arrays, but the input is a folder of images")
         .at(input)
         .hint("leave out the option");
   }
-  if (request.groups_frames && !request.suffixes.empty()) {
+  if (request.files.groups_frames && !request.files.suffixes.empty()) {
     throw Error(Code::usage, "--group frames takes images, and --ext takes other files")
         .at(input)
         .hint("leave out one of the two");
   }
-  if (request.groups_frames && request.asks_for_pairs) {
+  if (request.files.groups_frames && request.files.pairs.is_given) {
     throw Error(Code::usage, "--group and --pairs exclude each other: frames have no partners")
         .at(input)
         .hint("leave out one of the two");
   }
   if (!are_joined) return;
-  const std::string_view option = request.groups_frames    ? "--group"
-                                  : request.asks_for_pairs ? "--pairs"
-                                                           : "";
+  const std::string_view option = request.files.groups_frames    ? "--group"
+                                  : request.files.pairs.is_given ? "--pairs"
+                                                                 : "";
   if (option.empty()) return;
   throw Error(Code::usage, "{} is for one folder, but the input is several that are joined", option)
       .at(input)
@@ -336,22 +324,22 @@ void refuse_options_of_files(const InputRequest& request, bool are_joined) {
 std::unique_ptr<Source> open_files(const InputRequest& request, std::vector<NamedFolder> folders,
                                    const std::shared_ptr<ChosenRows>& chosen,
                                    const std::string& scratch_folder, const Events& events) {
-  if (request.draw) throw rows_differ(request.inputs.front());
+  if (request.order.draw) throw rows_differ(request.inputs.front());
   refuse_options_of_files(request, !folders.empty());
   FolderRequest folder = folder_request(request, scratch_folder, events);
   folder.chosen = chosen;
   if (folders.empty()) {
-    folder.tree = request.tree ? request.tree : open_tree_of_archive(folder);
+    if (!folder.tree) folder.tree = open_tree_of_archive(folder);
   } else {
     for (NamedFolder& one : folders) one.enters = refuse_folders_with(request.output, one.root);
     folder.root = folders.front().root;
     folder.enters = folders.front().enters;
-    folder.pairs = PairPolicy::off;
-    folder.takes_metadata = false;
+    folder.files.pairs = {};
     folder.folders = std::move(folders);
   }
-  if (!request.shared_listing.empty()) use_shared_listing(folder, request.shared_listing);
-  return request.groups_frames ? open_frames(folder) : open_folder(folder);
+  if (!request.files.listing.shared.empty())
+    use_shared_listing(folder, request.files.listing.shared);
+  return request.files.groups_frames ? open_frames(folder) : open_folder(folder);
 }
 
 // `chosen`: the rows that are taken, but of rows of one size; null: all.
@@ -380,12 +368,12 @@ std::unique_ptr<Source> open_samples(const InputRequest& request,
       if (std::optional<RowTable> table = table_of_dataset(dataset, request.fields))
         return make_drawn_source(std::move(*table), *draw, limits, events);
     }
-    if (request.draw) throw rows_differ(request.inputs.front());
+    if (request.order.draw) throw rows_differ(request.inputs.front());
     const auto stop_if_asked = [&events] { events.stop_if_asked(); };
     if (dataset.manifest.layout.is_of_one_file() && dataset.manifest.layout.has_keys)
       refuse_equal_keys(dataset, scratch, stop_if_asked);
-    return make_dataset_source(std::move(dataset), {.is_shuffled = request.is_shuffled,
-                                                    .seed = request.seed,
+    return make_dataset_source(std::move(dataset), {.is_shuffled = request.order.is_shuffled,
+                                                    .seed = request.order.seed,
                                                     .fields = request.fields,
                                                     .chosen = chosen,
                                                     .stop_if_asked = stop_if_asked});
@@ -417,8 +405,8 @@ std::unique_ptr<Source> open_chosen_rows(const InputRequest& request, ChosenRows
   table.info.chosen = chosen.hash();
   table.info.manifest.fingerprint = chosen.fingerprint_of(table.info.manifest.fingerprint);
   const NamelessFile rows(scratch);
-  chosen.write_array(rows, request.is_shuffled ? std::optional(request.seed) : std::nullopt,
-                     events);
+  chosen.write_array(
+      rows, request.order.is_shuffled ? std::optional(request.order.seed) : std::nullopt, events);
   return make_drawn_source(
       std::move(table),
       {.mode = DrawMode::indices, .rows = std::nullopt, .seed = 0, .file = rows.link()},
@@ -430,30 +418,31 @@ std::unique_ptr<Source> open_chosen_rows(const InputRequest& request, ChosenRows
 
 std::unique_ptr<Source> open_untouched(const InputRequest& request,
                                        const std::string& scratch_folder, const Events& events) {
-  if (request.part) {
+  if (request.order.part) {
     InputRequest whole = request;
-    whole.part.reset();
+    whole.order.part.reset();
     std::unique_ptr<Source> source = open_untouched(whole, scratch_folder, events);
     refuse_for_stream(*source, request.inputs.front(), "--part");
-    return make_part_source(std::move(source), *request.part);
+    return make_part_source(std::move(source), *request.order.part);
   }
-  if (request.choice.is_all()) return open_samples(request, nullptr, scratch_folder, events);
+  if (request.order.choice.is_all()) return open_samples(request, nullptr, scratch_folder, events);
   InputRequest whole = request;
-  whole.choice = {};
-  whole.is_shuffled = false;
+  whole.order.choice = {};
+  whole.order.is_shuffled = false;
   std::unique_ptr<Source> source = open_samples(whole, nullptr, scratch_folder, events);
   refuse_for_stream(*source, request.inputs.front(),
-                    request.choice.select_file.empty() ? "--exclude" : "--select");
+                    request.order.choice.select_file.empty() ? "--exclude" : "--select");
   const bool is_fixed = source->info().row_bytes.has_value();
-  const auto chosen = std::make_shared<ChosenRows>(request.choice, *source, scratch_folder,
+  const auto chosen = std::make_shared<ChosenRows>(request.order.choice, *source, scratch_folder,
                                                    list_memory(request.memory_bytes), events);
   source.reset();
   if (is_fixed) return open_chosen_rows(request, *chosen, scratch_folder, events);
-  whole.is_shuffled = request.is_shuffled;
+  whole.order.is_shuffled = request.order.is_shuffled;
   // The list that was made a moment ago, if the folder was walked.
   std::error_code error;
-  if (fs::exists(whole.new_listing, error)) whole.stored_listing = whole.new_listing;
-  whole.new_listing.clear();
+  if (fs::exists(whole.files.listing.written, error))
+    whole.files.listing.stored = whole.files.listing.written;
+  whole.files.listing.written.clear();
   return open_samples(whole, chosen, scratch_folder, events);
 }
 

@@ -28,14 +28,12 @@ bool may_be_splits(const InputRequest& request) {
 
 // Null if it is certain that there are none.
 std::shared_ptr<FileTree> tree_of_splits(const InputRequest& request, const Events& events) {
-  if (request.inputs.size() != 1 || !request.labels_file.empty()) return nullptr;
+  if (request.inputs.size() != 1 || !request.labels.path.empty()) return nullptr;
   const std::string& input = request.inputs.front();
   const std::optional<ArchivePath> archive = archive_of_path(input);
   if (!archive) return may_be_splits(request) ? open_folder_tree(input) : nullptr;
   const FolderRequest folder{.root = input,
-                             .labels_file = "",
-                             .classes_from = "",
-                             .hidden = request.hidden,
+                             .files = {.hidden = request.files.hidden},
                              .scratch_folder = request.scratch_folder.empty()
                                                    ? temporary_folder()
                                                    : request.scratch_folder,
@@ -69,7 +67,7 @@ void refuse_unknown_classes(FileTree& tree, const InputRequest& request, SplitFo
                             const ClassTable& table, const std::string& table_from) {
   for (const std::string& name : splits.names) {
     const std::string folder = join_path(request.inputs.front(), name);
-    const std::vector<std::string> classes = classes_in(tree, name, request.hidden);
+    const std::vector<std::string> classes = classes_in(tree, name, request.files.hidden);
     if (classes.empty()) splits.without_classes.push_back(name);
     for (const std::string& one : classes) {
       if (table.label_of(one)) continue;
@@ -80,19 +78,20 @@ void refuse_unknown_classes(FileTree& tree, const InputRequest& request, SplitFo
 
 void find_classes(FileTree& tree, const InputRequest& request, SplitFolders& splits) {
   const std::string& root = request.inputs.front();
-  if (!request.classes_from.empty()) {
+  if (!request.classes.from.empty()) {
     return refuse_unknown_classes(tree, request, splits,
-                                  load_class_table(request.classes_from, request.memory_bytes),
-                                  request.classes_from);
+                                  load_class_table(request.classes.from, request.memory_bytes),
+                                  request.classes.from);
   }
   const bool has_train = splits.names.front() == kTrain;
   splits.classes_from = has_train ? join_path(root, kTrain) : root;
   if (has_train) {
-    splits.classes = classes_in(tree, std::string(kTrain), request.hidden);
+    splits.classes = classes_in(tree, std::string(kTrain), request.files.hidden);
   } else {
     std::set<std::string> all;
     for (const std::string& name : splits.names) {
-      for (std::string& one : classes_in(tree, name, request.hidden)) all.insert(std::move(one));
+      for (std::string& one : classes_in(tree, name, request.files.hidden))
+        all.insert(std::move(one));
     }
     splits.classes.assign(all.begin(), all.end());
   }
@@ -121,7 +120,8 @@ std::optional<SplitFolders> splits_in_folder(const InputRequest& request, const 
   const std::string& root = request.inputs.front();
   SplitFolders splits;
   bool are_splits = true;
-  for (std::string& name : folders_in(*tree, "", request.hidden, [&](const std::string& other) {
+  for (std::string& name :
+       folders_in(*tree, "", request.files.hidden, [&](const std::string& other) {
          ++splits.others;
          if (splits.beside.size() < kShownBeside) splits.beside.push_back(other);
        })) {
@@ -143,7 +143,7 @@ void look_for_splits(const NamedFolder& folder, const InputRequest& request, Spl
     ++splits.others;
     if (splits.beside.size() < kShownBeside) splits.beside.push_back(join_path(folder.root, name));
   };
-  const std::vector<std::string> found = folders_in(*tree, "", request.hidden, add_other);
+  const std::vector<std::string> found = folders_in(*tree, "", request.files.hidden, add_other);
   for (const std::string& name : found) {
     if (std::ranges::find(splits.names, name) == splits.names.end()) add_other(name);
   }
@@ -179,8 +179,8 @@ InputRequest input_of_split(const InputRequest& request, const SplitFolders& spl
   one.inputs = splits.folders.empty()
                    ? std::vector<std::string>{join_path(request.inputs.front(), name)}
                    : words_of(splits.folders, name);
-  one.class_names = splits.classes;
-  one.class_names_from = splits.classes_from;
+  one.classes.names = splits.classes;
+  one.classes.names_from = splits.classes_from;
   if (splits.tree) one.tree = tree_below(splits.tree, name);
   return one;
 }

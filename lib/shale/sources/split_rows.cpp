@@ -48,14 +48,14 @@ class RowsFile {
 SplitRows::SplitRows(const InputRequest& input, const SplitRequest& split,
                      const std::string& scratch_folder, const Events& events)
     : input_(input),
-      choice_(std::exchange(input_.choice, {})),
+      choice_(std::exchange(input_.order.choice, {})),
       scratch_folder_(scratch_folder),
       events_(events) {
-  input_.is_shuffled = false;
-  input_.part.reset();
+  input_.order.is_shuffled = false;
+  input_.order.part.reset();
   for (std::size_t part = 0; part < split.parts.size(); ++part)
     files_.push_back(std::make_unique<NamelessFile>(scratch_folder));
-  split.has_files() ? take_lists(split) : take_shares(split, input.seed);
+  split.has_files() ? take_lists(split) : take_shares(split, input.order.seed);
   for (std::size_t part = 0; part < split.parts.size(); ++part) {
     if (counts_[part] > 0) continue;
     throw Error(Code::bad_content, "--split leaves no sample for '{}'", split.parts[part].name)

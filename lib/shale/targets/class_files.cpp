@@ -207,17 +207,17 @@ ShardSetWriter::Options division_by_class(const Schema& schema) {
 std::unique_ptr<Source> open_by_class(const ConvertRequest& request, const Schema& schema,
                                       const WorkFolder& work, const Events& events) {
   ConvertRequest again = request;
-  again.new_listing.clear();
-  if (work.holds_listing()) again.stored_listing = work.listing_path();
+  again.files.listing.written.clear();
+  if (work.holds_listing()) again.files.listing.stored = work.listing_path();
   return make_class_ordered_source(
       [again, scratch = work.path(), &events] { return open_input(again, scratch, events); },
       label_in(schema), events);
 }
 
 void refuse_taken_by_class(const ConvertRequest& request, Place place) {
-  if (!request.suffixes.empty() || request.groups_frames) {
+  if (!request.files.suffixes.empty() || request.files.groups_frames) {
     throw Error(Code::usage, "{}: layout {} holds images",
-                request.groups_frames ? "--group frames" : "--ext", kLayout)
+                request.files.groups_frames ? "--group frames" : "--ext", kLayout)
         .at(request.output)
         .hint("leave it out");
   }

@@ -39,9 +39,9 @@ void refuse_unfit_request(const ConvertRequest& request) {
         .at(request.output)
         .hint("add --split train=0.9,val=0.1, or --split train=FILE,val=FILE");
   }
-  if (request.choice.is_all() && !request.part) return;
+  if (request.order.choice.is_all() && !request.order.part) return;
   throw Error(Code::usage, "{} has no effect with --layout {}",
-              request.part ? "--part" : "--select or --exclude", kCoclrK400)
+              request.order.part ? "--part" : "--select or --exclude", kCoclrK400)
       .at(request.output)
       .hint("name the videos that are taken in the files of --split");
 }
@@ -71,12 +71,12 @@ struct FileOfPart {
     ConvertRequest request = whole;
     request.output = join_path(folder, file_name_of(whole.split.parts[part]));
     request.split = {};
-    request.choice.select_file = join_path(folder, kRowsName);
-    write_rows(part, request.choice.select_file);
+    request.order.choice.select_file = join_path(folder, kRowsName);
+    write_rows(part, request.order.choice.select_file);
     (void)remove_file(request.output);  // what a kill left
     ConvertReport report =
         convert_into_file(request, events, [&](const std::string& key) { skipped.insert(key); });
-    (void)remove_file(request.choice.select_file);
+    (void)remove_file(request.order.choice.select_file);
     return report;
   }
 
@@ -121,8 +121,8 @@ CoclrLists plan_lists(ConvertRequest& request, const Events& events, const Forma
                       const std::string& scratch, const std::string& listing,
                       ConvertReport& report) {
   ConvertRequest plain = request;
-  plain.is_shuffled = false;
-  plain.new_listing = listing;
+  plain.order.is_shuffled = false;
+  plain.files.listing.written = listing;
   if (!listing.empty()) (void)remove_file(listing);  // what a kill left
   const std::unique_ptr<Source> whole = open_input(plain, scratch, events);
   const SourceInfo& info = whole->info();
@@ -136,11 +136,11 @@ CoclrLists plan_lists(ConvertRequest& request, const Events& events, const Forma
   } else {
     report.manifest.source = info.manifest;
   }
-  CoclrLists lists(CoclrReaders::k400, request.split, *whole, request.seed, scratch,
+  CoclrLists lists(CoclrReaders::k400, request.split, *whole, request.order.seed, scratch,
                    list_memory(request.memory_bytes), events);
   refuse_empty_list(lists, request.split);
   say_unlisted(lists.unlisted(), "in neither file", events);
-  if (!listing.empty() && stands(listing)) request.stored_listing = listing;
+  if (!listing.empty() && stands(listing)) request.files.listing.stored = listing;
   return lists;
 }
 
@@ -161,7 +161,7 @@ ConvertReport convert_for_k400(const ConvertRequest& request, const Events& even
   refuse_taken_directory(output);
   refuse_nested({output}, inputs_of(request));
   of_files.layout = name_of(Dialect::coclr);
-  of_files.has_bytewise_frames = true;
+  of_files.files.frame_order = FrameOrder::bytewise;
   const Format& format = format_named(request.format);
   std::optional<HeldFolder> held;
   if (!request.is_dry_run) held.emplace(output);

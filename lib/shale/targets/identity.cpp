@@ -37,10 +37,10 @@ std::string worked_on(const Identity& identity) {
 // A draw of all rows in a shuffled order is a shuffle, whichever command asked for it.
 void add_order(Identity& options, const ConvertRequest& request, const SourceInfo& source) {
   DrawRequest draw;
-  draw.seed = request.seed;
-  if (request.draw) draw = *request.draw;
+  draw.seed = request.order.seed;
+  if (request.order.draw) draw = *request.order.draw;
   const bool is_shuffle = draw.mode == DrawMode::permute && !draw.rows;
-  if (!request.draw && !request.is_shuffled) {
+  if (!request.order.draw && !request.order.is_shuffled) {
     options.emplace_back("shuffle", "no");
     options.emplace_back("seed", "unused");
     return;
@@ -63,7 +63,8 @@ Identity shaping_options(const ConvertRequest& request, const SourceInfo& source
                                             : std::to_string(request.shard_samples));
   add_order(options, request, source);
   if (source.chosen != Hash128{}) options.emplace_back(kChosenSamples, source.chosen.hex());
-  options.emplace_back("hidden", source.hidden.empty() ? name_of(request.hidden) : source.hidden);
+  options.emplace_back("hidden",
+                       source.hidden.empty() ? name_of(request.files.hidden) : source.hidden);
   if (!source.suffixes.empty()) options.emplace_back(kSuffixesOption, source.suffixes);
   if (!source.pairs.empty()) options.emplace_back(kPairsOption, source.pairs);
   if (!source.metadata.empty()) options.emplace_back(kMetadataOption, source.metadata);

@@ -155,19 +155,20 @@ void say_what_readers_want(const ConvertRequest& request, const Events& events) 
 std::unique_ptr<ListsBeside> plan_lists(ConvertRequest& request, const Events& events,
                                         const Format& format, TemporaryOutput* output) {
   ConvertRequest plain = request;
-  plain.is_shuffled = false;
+  plain.order.is_shuffled = false;
   if (output != nullptr) {
-    plain.new_listing = output->work().new_listing_path();
-    (void)remove_file(plain.new_listing);  // what a kill left
+    plain.files.listing.written = output->work().new_listing_path();
+    (void)remove_file(plain.files.listing.written);  // what a kill left
   }
   const std::string scratch = output != nullptr ? output->work().path() : temporary_folder();
   const std::unique_ptr<Source> whole = open_input(plain, scratch, events);
   refuse_for_stream(*whole, request.inputs.front(), "--split");
   refuse_unfit_file(request, format, whole->info());
   (void)format.layout(whole->info().schema, format_options_of(request, format));  // or refuses it
-  CoclrLists lists(CoclrReaders::ucf101, request.split, *whole, request.seed, scratch,
+  CoclrLists lists(CoclrReaders::ucf101, request.split, *whole, request.order.seed, scratch,
                    list_memory(request.memory_bytes), events);
-  if (output != nullptr && stands(plain.new_listing)) request.stored_listing = plain.new_listing;
+  if (output != nullptr && stands(plain.files.listing.written))
+    request.files.listing.stored = plain.files.listing.written;
   const std::uint64_t most_missing = request.on_error == OnError::skip
                                          ? request.max_errors.limit(whole->info().manifest.samples)
                                          : 0;
@@ -260,7 +261,8 @@ ConvertReport convert_into_file(const ConvertRequest& request, const Events& eve
   refuse_nested({request.output}, inputs_of(request));
   ConvertRequest of_format = request;
   of_format.format = format.name;
-  of_format.has_bytewise_frames = request.layout == name_of(Dialect::coclr);  // its readers' order
+  const bool is_coclr = request.layout == name_of(Dialect::coclr);
+  if (is_coclr) of_format.files.frame_order = FrameOrder::bytewise;  // its readers' order
   std::optional<TemporaryOutput> output;
   if (!request.is_dry_run) output.emplace(request.output, request.overwrite);
   say_what_readers_want(of_format, events);
@@ -271,7 +273,7 @@ ConvertReport convert_into_file(const ConvertRequest& request, const Events& eve
       open_input(of_format, output ? output->work().path() : temporary_folder(), events);
   if (request.is_dry_run) refuse_for_pipe(*source, request.inputs.front(), "--dry-run");
   refuse_unfit_file(of_format, format, source->info());
-  if (of_format.has_bytewise_frames && !of_format.groups_frames)
+  if (is_coclr && !of_format.files.groups_frames)
     events.say(
         "the frames keep the order of the input; CoCLR's own script sorts their names bytewise");
   if (output) {

@@ -35,21 +35,21 @@ InputRequest input_of(const Manifest& manifest, const VerifyRequest& request, bo
   InputRequest input;
   input.inputs = request.against;
   input.generator = request.generator;
-  input.labels_file = request.labels_file;
+  input.labels.path = request.labels_file;
   input.stdin_copy = request.stdin_copy;
   input.jobs = request.jobs;
   input.memory_bytes = request.memory_bytes / 2;
   if (is_folder) {
-    if (!manifest.classes.empty()) input.classes_from = request.dataset;
-    input.suffixes = option_of(manifest, kSuffixesOption);
-    input.allow_empty = true;
+    if (!manifest.classes.empty()) input.classes.from = request.dataset;
+    input.files.suffixes = option_of(manifest, kSuffixesOption);
+    input.files.allow_empty = true;
     if (manifest.source.kind == kFileList) return input;
-    input.label_column = request.label_column;
-    input.key_column = request.key_column;
-    input.pairs = PairPolicy::off;
-    input.pair_suffixes = option_of(manifest, kPairsOption);
-    input.takes_metadata = !option_of(manifest, kMetadataOption).empty();
-    input.hidden =
+    input.labels.label_column = request.label_column;
+    input.labels.key_column = request.key_column;
+    input.files.pairs.policy = PairPolicy::off;
+    input.files.pairs.suffixes = option_of(manifest, kPairsOption);
+    input.files.pairs.takes_metadata = !option_of(manifest, kMetadataOption).empty();
+    input.files.hidden =
         option_of(manifest, "hidden") == "keep" ? HiddenPolicy::keep : HiddenPolicy::skip;
     return input;
   }

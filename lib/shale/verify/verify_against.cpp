@@ -111,10 +111,10 @@ std::unique_ptr<Source> open_compared_stream(const StreamPath& path,
   const Manifest& manifest = dataset.manifest;
   if (holds_frames_of_folder(manifest))
     throw not_for_stream(request.root, "a comparison of videos");
-  if (!request.pair_suffixes.empty())
+  if (!request.files.pairs.suffixes.empty())
     throw not_for_stream(request.root, "a comparison of samples of several files");
-  request.class_names = manifest.classes;
-  request.class_names_from = dataset.paths.manifest;
+  request.classes.names = manifest.classes;
+  request.classes.names_from = dataset.paths.manifest;
   request.takes_unknown_classes = true;
   request.most_sample_bytes = request.all_memory_bytes / 4;
   request.memory_bytes = request.all_memory_bytes / 16;
@@ -166,16 +166,14 @@ void compare_list(const VerifyRequest& request, const OpenedDataset& dataset,
                            : "write path<TAB>label in every line");
   }
   const std::unique_ptr<Source> source =
-      open_list(request.stdin_copy->path(), {.root = "stdin",
-                                             .labels_file = "",
-                                             .classes_from = "",
-                                             .may_mix_labels = !manifest.classes.empty(),
-                                             .suffixes = suffixes_of(manifest),
-                                             .allow_empty = true,
-                                             .scratch_folder = temporary_folder(),
-                                             .memory_bytes = request.memory_bytes / 4,
-                                             .all_memory_bytes = request.memory_bytes,
-                                             .stop_if_asked = [&] { events.stop_if_asked(); }});
+      open_list(request.stdin_copy->path(),
+                {.root = "stdin",
+                 .files = {.suffixes = suffixes_of(manifest), .allow_empty = true},
+                 .may_mix_labels = !manifest.classes.empty(),
+                 .scratch_folder = temporary_folder(),
+                 .memory_bytes = request.memory_bytes / 4,
+                 .all_memory_bytes = request.memory_bytes,
+                 .stop_if_asked = [&] { events.stop_if_asked(); }});
   const bool has_labels = source->info().schema.find("label").has_value();
   note_runs(manifest, "list", notes);
   if (!has_labels && manifest.schema.find("label"))
@@ -238,24 +236,22 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
   const bool is_unlabelled =
       !is_of_frames && request.labels_file.empty() && is_of_flat_folder(dataset);
   const bool compares_labels = !is_unlabelled || metadata == kMetadataWithLabels;
-  FolderRequest folder{
-      .root = against,
-      .labels_file = request.labels_file,
-      .classes_from = "",
-      .may_mix_labels = !manifest.classes.empty(),
-      .hidden = hidden_policy_of(manifest),
-      .suffixes = suffixes_of(manifest),
-      .allow_empty = true,
-      .without_labels = is_unlabelled,
-      .scratch_folder = temporary_folder(),
-      .memory_bytes = request.memory_bytes / 4,
-      .all_memory_bytes = request.memory_bytes,
-      .stop_if_asked = [&] { events.stop_if_asked(); },
-      .label_column = request.label_column,
-      .key_column = request.key_column,
-      .pair_suffixes = is_of_frames || !folders.empty() ? "" : option_of(manifest, kPairsOption),
-      .takes_metadata = !is_of_frames && !metadata.empty(),
-      .folders = std::move(folders)};
+  FolderRequest folder{.root = against,
+                       .labels = {request.labels_file, request.label_column, request.key_column},
+                       .files = {.hidden = hidden_policy_of(manifest),
+                                 .suffixes = suffixes_of(manifest),
+                                 .allow_empty = true,
+                                 .pairs = {.suffixes = is_of_frames || !folders.empty()
+                                                           ? ""
+                                                           : option_of(manifest, kPairsOption),
+                                           .takes_metadata = !is_of_frames && !metadata.empty()}},
+                       .may_mix_labels = !manifest.classes.empty(),
+                       .without_labels = is_unlabelled,
+                       .scratch_folder = temporary_folder(),
+                       .memory_bytes = request.memory_bytes / 4,
+                       .all_memory_bytes = request.memory_bytes,
+                       .stop_if_asked = [&] { events.stop_if_asked(); },
+                       .folders = std::move(folders)};
   std::unique_ptr<Source> source;
   if (stream) {
     source = open_compared_stream(*stream, std::move(input), folder, dataset);

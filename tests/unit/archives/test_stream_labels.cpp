@@ -19,8 +19,7 @@ struct LabelsOfStream {
 
   [[nodiscard]] FolderRequest request() const {
     return {.root = "x.tgz",
-            .labels_file = dir / "labels.csv",
-            .classes_from = {},
+            .labels = {.path = dir / "labels.csv"},
             .scratch_folder = dir.path(),
             .memory_bytes = 4 << 20};
   }
@@ -64,7 +63,7 @@ TEST_CASE("stream labels: the digest is of the rows, in whatever order the file 
 TEST_CASE("stream labels: a file without row is an error where the request says so") {
   const LabelsOfStream file("a.png,1\n");
   FolderRequest request = file.request();
-  request.refuses_incomplete = true;
+  request.files.refuses_incomplete = true;
   StreamLabels labels(request, file.sought, "x.tgz");
   const Error error = error_of([&] { (void)labels.label_of("z.png", 1); });
   CHECK(error.code() == Code::bad_content);

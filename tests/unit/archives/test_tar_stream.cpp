@@ -22,8 +22,6 @@ struct StreamInFolder {
   [[nodiscard]] std::unique_ptr<Source> open(const std::string& folder = "",
                                              std::uint64_t memory = 64 << 20) const {
     const FolderRequest request{.root = dir / "x.tar",
-                                .labels_file = {},
-                                .classes_from = {},
                                 .scratch_folder = dir.path(),
                                 .memory_bytes = memory / 8,
                                 .all_memory_bytes = memory};

@@ -116,39 +116,39 @@ TEST_CASE("folder source: what is no folder of classes is refused where it is") 
 TEST_CASE("folder source: empty classes and hidden ones are taken where that is asked for") {
   const Folder folder({"a/1.jpg", ".b/1.jpg", "c/"});
   FolderRequest request = folder.request();
-  request.allow_empty = true;
-  request.hidden = HiddenPolicy::skip;
+  request.files.allow_empty = true;
+  request.files.hidden = HiddenPolicy::skip;
   CHECK(samples_of(request) == Samples{{"a/1.jpg", 0}});
-  request.hidden = HiddenPolicy::keep;
+  request.files.hidden = HiddenPolicy::keep;
   CHECK(samples_of(request) == Samples{{".b/1.jpg", 0}, {"a/1.jpg", 1}});
 }
 
 TEST_CASE("folder source: labels of a file go to the images that they name") {
   const Folder folder({"2.jpg", "sub/1.jpg"});
   FolderRequest request = folder.request();
-  request.labels_file = folder.dir / "labels.csv";
-  write_file(request.labels_file, "path,label\nsub/1.jpg,7\n2.jpg,-1\n");
+  request.labels.path = folder.dir / "labels.csv";
+  write_file(request.labels.path, "path,label\nsub/1.jpg,7\n2.jpg,-1\n");
   CHECK(samples_of(request) == Samples{{"2.jpg", -1}, {"sub/1.jpg", 7}});
-  write_file(request.labels_file, "sub/1.jpg,dog\n2.jpg,cat\n");
+  write_file(request.labels.path, "sub/1.jpg,dog\n2.jpg,cat\n");
   CHECK(samples_of(request) == Samples{{"2.jpg", 0}, {"sub/1.jpg", 1}});
 }
 
 TEST_CASE("folder source: an image without label lacks it, and a label without image is ignored") {
   const Folder folder({"1.jpg", "2.jpg"});
   FolderRequest request = folder.request();
-  request.labels_file = folder.dir / "labels.csv";
-  write_file(request.labels_file, "1.jpg,7\n3.jpg,8\n");
+  request.labels.path = folder.dir / "labels.csv";
+  write_file(request.labels.path, "1.jpg,7\n3.jpg,8\n");
   const std::unique_ptr<Source> source = open_folder(request);
   CHECK(source->info().ignored == 1);
   CHECK(source->next(1)->lacks.empty());
-  CHECK(source->next(1)->lacks == "row in " + request.labels_file);
+  CHECK(source->next(1)->lacks == "row in " + request.labels.path);
 }
 
 TEST_CASE("folder source: rows without an image give no classes") {
   const Folder folder({"1.jpg", "2.jpg"});
   FolderRequest request = folder.request();
-  request.labels_file = folder.dir / "labels.csv";
-  write_file(request.labels_file, "0.jpg,ant\n1.jpg,dog\n2.jpg,cat\n3.jpg,bee\n");
+  request.labels.path = folder.dir / "labels.csv";
+  write_file(request.labels.path, "0.jpg,ant\n1.jpg,dog\n2.jpg,cat\n3.jpg,bee\n");
   CHECK(open_folder(request)->info().classes == std::vector<std::string>{"cat", "dog"});
   CHECK(samples_of(request) == Samples{{"1.jpg", 1}, {"2.jpg", 0}});
 }
@@ -156,13 +156,13 @@ TEST_CASE("folder source: rows without an image give no classes") {
 TEST_CASE("folder source: a header with unknown names is refused, and a row like one is not") {
   const Folder folder({"1.jpg", "2.jpg"});
   FolderRequest request = folder.request();
-  request.labels_file = folder.dir / "labels.csv";
+  request.labels.path = folder.dir / "labels.csv";
   const auto is_refused = [&](const std::string& rows) {
-    write_file(request.labels_file, rows);
+    write_file(request.labels.path, rows);
     try {
       (void)open_folder(request);
     } catch (const Error& error) {
-      CHECK(error.file() == request.labels_file);
+      CHECK(error.file() == request.labels.path);
       return error.hint().find("--key-column 'id'") != std::string::npos;
     }
     return false;
@@ -176,16 +176,16 @@ TEST_CASE("folder source: a header with unknown names is refused, and a row like
   CHECK_FALSE(is_refused("id,dog\n1,dog\n2,cat\n"));
   CHECK_FALSE(is_refused("0.jpg,ant\n1.jpg,dog\n2.jpg,cat\n"));
   CHECK_FALSE(is_refused("id,3\n1,7\n2,8\n"));
-  request.classes_from = folder.dir / "table.txt";
-  write_file(request.classes_from, "cat\ndog\n");
+  request.classes.from = folder.dir / "table.txt";
+  write_file(request.classes.from, "cat\ndog\n");
   CHECK(is_refused("id,breed\n1,dog\n2,cat\n"));
 }
 
 TEST_CASE("folder source: an image without label and a label without image are refused if asked") {
   const Folder folder({"1.jpg", "2.jpg"});
   FolderRequest request = folder.request();
-  request.refuses_incomplete = true;
-  request.labels_file = folder.dir / "labels.csv";
+  request.files.refuses_incomplete = true;
+  request.labels.path = folder.dir / "labels.csv";
   struct Row {
     std::string text, where;
   };
@@ -195,7 +195,7 @@ TEST_CASE("folder source: an image without label and a label without image are r
                       {"0.jpg,7\n1.jpg,7\n2.jpg,7\n", "labels.csv"}};
   for (const Row& row : rows) {
     CAPTURE(row.text);
-    write_file(request.labels_file, row.text);
+    write_file(request.labels.path, row.text);
     const Error error = refusal(request);
     CHECK(error.code() == Code::bad_content);
     CHECK(error.file() == folder.dir / row.where);
@@ -205,10 +205,10 @@ TEST_CASE("folder source: an image without label and a label without image are r
 TEST_CASE("folder source: a table of classes says the labels, and a class not in it is refused") {
   const Folder folder({"b/1.jpg", "c/1.jpg"});
   FolderRequest request = folder.request();
-  request.classes_from = folder.dir / "table.txt";
-  write_file(request.classes_from, "c\na\nb\n");
+  request.classes.from = folder.dir / "table.txt";
+  write_file(request.classes.from, "c\na\nb\n");
   CHECK(samples_of(request) == Samples{{"b/1.jpg", 2}, {"c/1.jpg", 0}});
-  write_file(request.classes_from, "a\nb\n");
+  write_file(request.classes.from, "a\nb\n");
   CHECK(refusal(request).file() == folder.dir / "in/c");
 }
 
@@ -269,7 +269,7 @@ TEST_CASE("folder source: a stored listing stands for the walk, in order and shu
   for (const bool is_shuffled : {false, true}) {
     CAPTURE(is_shuffled);
     walked.is_shuffled = stored.is_shuffled = is_shuffled;
-    walked.new_listing = stored.stored_listing = folder.dir / "listing";
+    walked.files.listing.written = stored.files.listing.stored = folder.dir / "listing";
     const Told first = told_by(walked), again = told_by(stored);
     CHECK(again.samples == first.samples);
     CHECK(again.classes == first.classes);
@@ -289,9 +289,9 @@ TEST_CASE("folder source: a stored listing stands for the walk, in order and shu
 TEST_CASE("folder source: only files of a stored listing are compared with it") {
   const Folder folder({"a/1.jpg"});
   FolderRequest request = folder.request();
-  request.new_listing = folder.dir / "listing";
+  request.files.listing.written = folder.dir / "listing";
   CHECK(open_folder(request)->next(1)->files.front().modified_ns == 0);
-  request.stored_listing = folder.dir / "listing";
+  request.files.listing.stored = folder.dir / "listing";
   const std::optional<PendingSample> sample = open_folder(request)->next(1);
   CHECK(sample->files.front().modified_ns == stamp_of(folder.dir / "in/a/1.jpg")->modified_ns);
 }
@@ -299,21 +299,21 @@ TEST_CASE("folder source: only files of a stored listing are compared with it") 
 TEST_CASE("folder source: a listing that was asked for otherwise does not stand for the walk") {
   const Folder folder({"a/1.jpg", "b/2.jpg"});
   FolderRequest request = folder.request();
-  request.classes_from = folder.dir / "table.txt";
-  write_file(request.classes_from, "a\nb\n");
-  request.new_listing = folder.dir / "listing";
+  request.classes.from = folder.dir / "table.txt";
+  write_file(request.classes.from, "a\nb\n");
+  request.files.listing.written = folder.dir / "listing";
   (void)open_folder(request);
-  request.new_listing.clear();
-  request.stored_listing = folder.dir / "listing";
+  request.files.listing.written.clear();
+  request.files.listing.stored = folder.dir / "listing";
   const auto is_used = [](const FolderRequest& asked) {
     return open_folder(asked)->next(1)->files.front().modified_ns != 0;
   };
   CHECK(is_used(request));
   FolderRequest other = request;
-  other.hidden = HiddenPolicy::skip;
+  other.files.hidden = HiddenPolicy::skip;
   CHECK(!is_used(other));
   other = request;
-  other.classes_from.clear();
+  other.classes.from.clear();
   CHECK(!is_used(other));
   other = request;
   other.root = folder.dir / "copy";
@@ -322,7 +322,7 @@ TEST_CASE("folder source: a listing that was asked for otherwise does not stand 
   other = request;
   other.root = folder.dir / "in/../in";
   CHECK(is_used(other));
-  write_file(request.classes_from, "a\nb\nc\n");
+  write_file(request.classes.from, "a\nb\nc\n");
   CHECK(!is_used(request));
 }
 

@@ -94,7 +94,7 @@ TEST_CASE("part: its output is a directory in that of all parts") {
   request.output = "out";
   choose_part(request, {3, 128});
   CHECK(request.output == "out/part-00003-of-00128");
-  CHECK(request.part == PartNumber{3, 128});
+  CHECK(request.order.part == PartNumber{3, 128});
 }
 
 TEST_CASE("part: one file has no parts") {
@@ -113,7 +113,7 @@ TEST_CASE("part: parts of another number are refused, folders of somebody else d
   const WorkFolder unfinished(dir / "part-00002-of-00003");
   CHECK(error_of([&] { choose_part(again, {0, 4}); }).code() == Code::exists);
   choose_part(again, {0, 3});
-  CHECK(again.part == PartNumber{0, 3});
+  CHECK(again.order.part == PartNumber{0, 3});
 }
 
 }  // namespace

@@ -17,10 +17,10 @@ TEST_CASE("input request: all that is read is an input, lists and class tables t
   for (const char* name : {"labels.csv", "classes.txt", "x.npy"}) write_file(dir / name, "x");
   InputRequest request;
   request.inputs = {"x=" + (dir / "x.npy"), dir / "photos"};
-  request.labels_file = dir / "labels.csv";
-  request.classes_from = dir / "classes.txt";
-  request.draw = DrawRequest();
-  request.draw->file = dir / "weights.npy";
+  request.labels.path = dir / "labels.csv";
+  request.classes.from = dir / "classes.txt";
+  request.order.draw = DrawRequest();
+  request.order.draw->file = dir / "weights.npy";
 
   CHECK(inputs_of(request) == std::vector<std::string>{dir / "x.npy", dir / "photos",
                                                        dir / "weights.npy", dir / "labels.csv",
@@ -31,7 +31,7 @@ TEST_CASE("input request: a dataset that lends its classes may be replaced by th
   const TempDir dir;
   InputRequest request;
   request.inputs = {dir / "photos"};
-  request.classes_from = dir.path();  // a folder: only its manifest is read
+  request.classes.from = dir.path();  // a folder: only its manifest is read
   CHECK(inputs_of(request) == std::vector<std::string>{dir / "photos"});
 }
 

@@ -47,12 +47,12 @@ TEST_CASE("identity: every option that shapes the bytes is in it, those that do 
   const Identity base = options([](ConvertRequest&) {});
   CHECK(options([](ConvertRequest& r) { r.shard_bytes = 5; }) != base);
   CHECK(options([](ConvertRequest& r) { r.shard_samples = 5; }) != base);
-  CHECK(options([](ConvertRequest& r) { r.is_shuffled = true; }) != base);
-  CHECK(options([](ConvertRequest& r) { r.hidden = HiddenPolicy::keep; }) != base);
+  CHECK(options([](ConvertRequest& r) { r.order.is_shuffled = true; }) != base);
+  CHECK(options([](ConvertRequest& r) { r.files.hidden = HiddenPolicy::keep; }) != base);
   CHECK(options([](ConvertRequest& r) { r.on_error = OnError::keep; }) != base);
   CHECK(options([](ConvertRequest& r) { r.jobs = 7; }) == base);
   CHECK(options([](ConvertRequest& r) { r.memory_bytes = 1 << 30; }) == base);
-  CHECK(options([](ConvertRequest& r) { r.seed = 9; }) == base);  // of no shuffle
+  CHECK(options([](ConvertRequest& r) { r.order.seed = 9; }) == base);  // of no shuffle
   CHECK(options([](ConvertRequest& r) { r.verify = true; }) == base);
 }
 
