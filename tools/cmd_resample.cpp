@@ -3,51 +3,15 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
-#include "shale/ops/draw_options.hpp"
 #include "shale/ops/resample.hpp"
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
 #include "tools/output_options.hpp"
+#include "tools/requests.hpp"
 
 namespace shale::tools {
 namespace {
-
-DrawOptions draw_options_of(const CommandLine& line) {
-  DrawOptions options;
-  options.permute = line.flag("permute");
-  options.replace = line.flag("replace");
-  if (line.has("indices")) options.indices = line.text("indices");
-  if (line.has("weights")) options.weights = line.text("weights");
-  if (line.has("rows")) options.rows = parse_count(line.text("rows"), "--rows");
-  if (line.has("seed")) options.seed = parse_count(line.text("seed"), "--seed");
-  return options;
-}
-
-std::pair<std::string, std::string> split_pair(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0 || !may_be_one_array(text) ||
-      equals + 1 == text.size()) {
-    throw Error(Code::usage,
-                "--also '{}' does not have the form SRC.npy=OUT.npy (or OUT.pt, OUT.safetensors)",
-                printable(text));
-  }
-  return {text.substr(0, equals), text.substr(equals + 1)};
-}
-
-ResampleRequest resample_request_of(const CommandLine& line, const CommonOptions& common) {
-  ResampleRequest request;
-  request.conversion = read_output_options(line, common);
-  request.conversion.order.draw = draw_request(draw_options_of(line));
-  request.is_permutation = line.flag("permute");
-  if (line.has("tmp")) request.conversion.scratch_folder = line.text("tmp");
-  if (line.has("also")) {
-    for (const std::string& text : line.texts("also")) request.also.push_back(split_pair(text));
-  }
-  if (line.has("save-indices")) request.indices_output = line.text("save-indices");
-  require_array_names(request);
-  return request;
-}
 
 std::string_view manner_text(DrawMode mode) {
   switch (mode) {

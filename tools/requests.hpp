@@ -1,0 +1,18 @@
+#pragma once
+
+#include "shale/ops/convert.hpp"
+#include "shale/ops/resample.hpp"
+
+#include "tools/command.hpp"
+
+// What the words of a command line ask for. Errors: Code::usage for words that contradict each
+// other.
+
+namespace shale::tools {
+
+[[nodiscard]] ConvertRequest convert_request_of(const CommandLine& line,
+                                                const CommonOptions& common);
+[[nodiscard]] ResampleRequest resample_request_of(const CommandLine& line,
+                                                  const CommonOptions& common);
+
+}  // namespace shale::tools
