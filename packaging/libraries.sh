@@ -2,7 +2,7 @@
 # Builds the third-party libraries that a release links statically, for one target, and prints where they are.
 #   packaging/libraries.sh COMPILER TARGET CACHE
 # COMPILER: a folder that compiler.sh made. CACHE keeps sources and results; what decides a result (versions, this script, compiler)
-# is in its name, so a second run only prints. Sources come from Debian (libraries.txt); headers of Boost, msgpack-cxx and nlohmann-json,
+# is in its name, so a second run only prints. Sources come from Debian (libraries.txt); headers of Boost, kainjow-mustache, msgpack-cxx and nlohmann-json,
 # and libaec's static library (plain C without I/O, fit for any libc), are those that the machine has installed.
 set -euo pipefail
 shopt -s extglob
@@ -23,7 +23,7 @@ upstream() { # 1:2.1.5-2 is 2.1.5
 
 recipe=$(
   cat "$here/libraries.txt" "$here/libraries.sh" "$here/tools.txt" "$compiler/cc" "$compiler/c++"
-  for package in libaec-dev libboost1.74-dev libmsgpack-cxx-dev nlohmann-json3-dev nasm; do installed "$package"; done
+  for package in libaec-dev libboost1.74-dev libkainjow-mustache-dev libmsgpack-cxx-dev nlohmann-json3-dev nasm; do installed "$package"; done
 )
 prefix=$cache/libraries-$target-$(sha256sum <<<"$recipe" | cut -c1-12)
 if [[ -e $prefix/complete ]]; then
@@ -167,7 +167,7 @@ libraries() {
     -DSZIP_INCLUDE_DIR="$prefix/include"
   pkg_config hdf5-serial "$(upstream "$hdf5")" "-lhdf5 -lsz -laec -lz -lm -ldl"
 
-  cp -r /usr/include/msgpack* /usr/include/nlohmann "$prefix/include"
+  cp -r /usr/include/kainjow /usr/include/msgpack* /usr/include/nlohmann "$prefix/include"
   mkdir -p "$prefix/lib/cmake"
   cp -r /usr/share/cmake/nlohmann_json "$prefix/lib/cmake" 2>/dev/null ||
     cp -r "$(dirname "$(dpkg -L nlohmann-json3-dev | grep -m1 'Config.cmake$')")" "$prefix/lib/cmake/nlohmann_json"
@@ -181,7 +181,7 @@ notices() {
     cp "$work/$name/debian/copyright" "$prefix/notices/$name"
     printf '%s %s\n' "$name" "$(upstream "$version")"
   done >"$prefix/notices.list"
-  for package in libaec-dev libmsgpack-cxx-dev nlohmann-json3-dev; do
+  for package in libaec-dev libkainjow-mustache-dev libmsgpack-cxx-dev nlohmann-json3-dev; do
     cp "/usr/share/doc/$package/copyright" "$prefix/notices/${package%-dev}"
     printf '%s %s\n' "${package%-dev}" "$(upstream "$(installed "$package")")"
   done >>"$prefix/notices.list"

@@ -12,7 +12,7 @@ root=$(dirname "$here")
 program_packages=(
   g++ cmake ninja-build pkg-config
   libboost-program-options-dev libfmt-dev libisal-dev libgif-dev libjpeg62-turbo-dev libpng-dev libtiff-dev libturbojpeg0-dev libwebp-dev
-  libhdf5-dev liblmdb-dev libmsgpack-cxx-dev
+  libhdf5-dev libkainjow-mustache-dev liblmdb-dev libmsgpack-cxx-dev
   liburing-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev libzstd-dev python3
 )
 test_packages=(doctest-dev python3-dev python3-venv strace bindfs zstd)

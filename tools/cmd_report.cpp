@@ -4,13 +4,13 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/report/gather_report.hpp"
+#include "shale/report/report_json.hpp"
 #include "shale/report/report_page.hpp"
 #include "shale/report/write_report.hpp"
 #include "shale/shards/place.hpp"
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
-#include "tools/report_json.hpp"
 
 namespace shale::tools {
 namespace {

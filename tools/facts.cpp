@@ -14,6 +14,7 @@
 #include "shale/encoding/transform.hpp"
 #include "shale/manifest/image_report_json.hpp"
 #include "shale/manifest/naming.hpp"
+#include "shale/report/report_json.hpp"
 
 namespace shale::tools {
 namespace {
@@ -87,23 +88,7 @@ Json error_facts(const Error& error) {
   return {{"error", json}};
 }
 
-Json finding_facts(const Finding& finding) {
-  Json json;
-  json["message"] = printable(finding.message);
-  put_text(json, "file", finding.file);
-  put(json, "byte", finding.offset);
-  put(json, "bytes", finding.length);
-  put_text(json, "shard", finding.shard);
-  put(json, "row", finding.row);
-  if (finding.sample) {
-    put_text(json, "key", finding.sample->key);
-    put(json, "sample", finding.sample->index);
-  }
-  put_text(json, "field", finding.field);
-  put_text(json, "found", finding.found);
-  put_text(json, "expected", finding.expected);
-  return json;
-}
+Json finding_facts(const Finding& finding) { return finding_json(finding); }
 
 Json manifest_facts(const Manifest& manifest) {
   Json json;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "shale/report/gather_report.hpp"
+#include "shale/report/report_json.hpp"
 #include "shale/report/report_page.hpp"
 #include "shale/report/write_report.hpp"
 
@@ -15,7 +16,6 @@
 #include "python/bindings/plain_objects.hpp"
 #include "python/bindings/watch.hpp"
 #include "tools/facts.hpp"
-#include "tools/report_json.hpp"
 
 namespace nb = nanobind;
 using nb::literals::operator""_a;
@@ -45,7 +45,7 @@ MadeReport make_report(const ReportRequest& request, const ReportPlace& place,
   const bool is_written = !place.output.empty();
   if (is_written) refuse_report_output(place);
   const ReportFacts facts = gather_report(request, events);
-  MadeReport made{.facts = tools::report_facts_json(facts).dump(), .page = report_page(facts)};
+  MadeReport made{.facts = report_facts_json(facts).dump(), .page = report_page(facts)};
   if (is_written) write_report(place, made.page);
   return made;
 }

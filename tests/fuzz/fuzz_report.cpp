@@ -8,14 +8,19 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/data/array_text.hpp"
 #include "shale/report/bins.hpp"
 #include "shale/report/html_text.hpp"
 #include "shale/report/number_facts.hpp"
-#include "shale/report/page_parts.hpp"
+#include "shale/report/page_charts.hpp"
+#include "shale/report/page_filters.hpp"
+#include "shale/report/page_template.hpp"
 #include "shale/report/snippets.hpp"
 #include "shale/report/structured_columns.hpp"
-#include "shale/report/svg_chart.hpp"
 #include "shale/report/time_text.hpp"
 
 #include "tests/support/xml_check.hpp"
@@ -26,12 +31,27 @@
 namespace {
 
 using shale::test::XmlCheck;
+using Json = nlohmann::ordered_json;
 
 void need(bool is_so) {
   if (!is_so) __builtin_trap();
 }
 
 void need_xml(const std::string& element) { need(XmlCheck::problem_of(element).empty()); }
+
+// A histogram as the page draws it, under a name that is anything.
+void need_drawable(const std::vector<shale::HistogramBar>& bars, std::string_view name,
+                   std::string_view dtype) {
+  Json list = Json::array();
+  for (const shale::HistogramBar& bar : bars)
+    list.push_back(Json::array({bar.low, bar.high, bar.count}));
+  const std::string word = shale::printable(name);
+  const Json view =
+      shale::histogram_view({{"bars", list}, {"unit", bars.size() % 2 ? "bytes" : ""}},
+                            {"fuzz", word, word, word, word, std::string(dtype)});
+  if (!view.is_null())
+    need_xml("<p>" + shale::fill_template("histogram", view, Json::object(), {}) + "</p>");
+}
 
 // Escaped text brings no markup, in an element and in an attribute.
 void escape_words(std::string_view bytes) {
@@ -40,7 +60,6 @@ void escape_words(std::string_view bytes) {
     need(text.find_first_of("<>\"'") == std::string::npos);
     need_xml("<p title=\"" + text + "\">" + text + "</p>");
   }
-  need_xml("<p>" + shale::html_name(bytes) + "</p>");
   need(bytes.starts_with(shale::front_of_name(bytes, 3)));
   // A path stays on its line, and in its quotes.
   for (const std::string& word : {shale::python_path(bytes), shale::shell_word(bytes)})
@@ -81,9 +100,7 @@ void count_numbers(std::string_view descr, shale::Bytes bytes) {
     shale::WidthBins bins(counts.minimum(), counts.maximum(), shale::is_whole(kind));
     shale::count_into(bins, kind, bytes);
     need_all_in(bins, counts.finite_count());
-    shale::Histogram histogram{.name = "fuzz", .bars = bins.bars(), .from = {1, 1}};
-    if (kind == shale::NumberKind::time) histogram.times = descr;
-    need_xml(shale::histogram_figure("fuzz", "fuzz", histogram, "values"));
+    need_drawable(bins.bars(), descr, shale::dtype_text(descr));
   }
   for (std::size_t at = 0; step > 0 && at + step <= std::min<std::size_t>(bytes.size(), 64);
        at += step)
@@ -116,24 +133,15 @@ void count_elements(std::string_view text) {
 
 void draw(std::string_view bytes) {
   const std::vector<double> values = doubles_of(bytes.substr(0, 1024));
-  const std::string words(bytes.substr(0, 100));
-  shale::ChartFrame frame = {"fuzz", words, words, {{0.5, words}}, {{1, words}}};
-  shale::ChartLine line{.values = values, .low = values, .high = values};
-  std::vector<shale::ChartBar> bars;
-  shale::Histogram histogram{.name = words, .unit = values.size() % 2 ? "bytes" : "pixels"};
+  std::vector<shale::HistogramBar> bars;
   for (const double value : values) {
-    bars.push_back({value, words, value > 0});
-    histogram.bars.push_back({value, -value, static_cast<std::uint64_t>(bars.size())});
-    frame.across.push_back({value, words});
+    bars.push_back({value, -value, static_cast<std::uint64_t>(bars.size())});
+    need(shale::percent_place(value).find_first_not_of("0123456789.%") == std::string::npos);
     (void)shale::round_ticks(value, bars.size());
   }
-  need_xml(shale::svg_bars(frame, bars));
-  need_xml(shale::svg_line(frame, line));
-  need_xml(shale::svg_sparkline(words, values));
-  need_xml("<p>" + shale::histogram_figure("fuzz", words, histogram, "values") + "</p>");
+  need_drawable(bars, bytes.substr(0, 100), "");
+  need(shale::sparkline_path(values).find_first_not_of("MLH0123456789. ") == std::string::npos);
   if (values.size() < 2) return;
-  need_xml(shale::svg_scale(words, values[0]));
-  need_xml(shale::svg_share(values[0]));
   shale::WidthBins bins(values[0], values[1], bytes.size() % 2 == 0);
   std::uint64_t inside = 0;
   for (const double value : values) {

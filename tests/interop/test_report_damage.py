@@ -65,8 +65,10 @@ def test_a_list_that_is_not_what_the_manifest_says_is_not_believed(whole, name, 
     left_out = {**before["left_out"], "damaged_lists": [name]}
     if name == "skipped.csv":
         left_out["skipped_by"] = []
+        del left_out["skipped_file"]
     if name == "ignored.csv":
         left_out["ignored_by"] = []
+        del left_out["ignored_file"]
     if name == "images.csv":
         expected["images"] = {key: value for key, value in before["images"].items() if key != "odd_images"}
         expected["sheets"] = [sheet for sheet in before["sheets"] if sheet["kind"] != "odd"]

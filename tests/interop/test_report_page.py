@@ -121,7 +121,6 @@ def test_the_page_is_xml_and_its_policy_names_its_style_and_script_by_their_hash
         elements = list(tree.iter(f"{XHTML}{tag}"))
         assert len(elements) == 1
         digest = base64.b64encode(hashlib.sha256(elements[0].text.encode()).digest()).decode()
-        # After a change of page_style.cpp or page_script.cpp, this is the value to put there.
         assert f"{directive} 'sha256-{digest}'" in policy
     assert "default-src 'none'" in policy
 

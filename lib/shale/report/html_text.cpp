@@ -62,8 +62,6 @@ std::string html_text(std::string_view bytes) {
   return text;
 }
 
-std::string html_name(std::string_view bytes) { return "<bdi>" + html_text(bytes) + "</bdi>"; }
-
 std::string html_words(std::string_view text) { return between(text, '\\', html_text); }
 
 std::string html_lines(std::string_view text) { return between(text, '\n', html_words); }

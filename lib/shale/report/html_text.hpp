@@ -13,10 +13,6 @@ namespace shale {
 /// Whatever comes in, the result has no `<`, `>`, `"`, `'` and no `&` but those of its escapes.
 [[nodiscard]] std::string html_text(std::string_view bytes);
 
-/// A name from a dataset within other text: html_text in an element that keeps its direction to
-/// itself.
-[[nodiscard]] std::string html_name(std::string_view bytes);
-
 /// Text that shale made, and that quotes names as `printable` has them: as html_text, but a
 /// backslash stays one.
 [[nodiscard]] std::string html_words(std::string_view text);

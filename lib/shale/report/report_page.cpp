@@ -1,16 +1,13 @@
 #include "shale/report/report_page.hpp"
 
-#include <fmt/format.h>
+#include <algorithm>
 
-#include "shale/report/html_text.hpp"
-#include "shale/report/page_classes.hpp"
-#include "shale/report/page_fields.hpp"
-#include "shale/report/page_origin.hpp"
+#include <nlohmann/json.hpp>
+
+#include "shale/report/page_filters.hpp"
 #include "shale/report/page_seal.hpp"
-#include "shale/report/page_sheets.hpp"
-#include "shale/report/page_storage.hpp"
-#include "shale/report/page_style.hpp"
-#include "shale/report/page_summary.hpp"
+#include "shale/report/page_template.hpp"
+#include "shale/report/report_json.hpp"
 
 // The page is HTML and XML at once: every element is closed, every attribute quoted, no named
 // entities but those of XML. Its Content-Security-Policy allows one style sheet and one script by
@@ -20,62 +17,133 @@
 namespace shale {
 namespace {
 
-std::string head_of(const ReportFacts& facts) {
-  return fmt::format(
-      "{}"
-      R"(<meta http-equiv="Content-Security-Policy" content="default-src 'none'; )"
-      R"(img-src data:; style-src '{}'; script-src '{}'; base-uri 'none'; form-action )"
-      R"('none'"/>)"
-      "\n"
-      R"(<meta name="viewport" content="width=device-width, initial-scale=1"/>)"
-      "\n"
-      R"(<meta name="color-scheme" content="light dark"/>)"
-      "\n<title>{} · shale report</title>\n<style>{}</style>\n</head>\n",
-      kPageBegin, page_style_hash(), page_script_hash(), html_text(name_of_dataset(facts)),
-      page_style());
+using Json = nlohmann::ordered_json;
+
+// From here on a set counts as uneven: the largest class has that many times the samples of the
+// smallest.
+constexpr std::uint64_t kUnevenClasses = 10;
+// Below it, neighbours share their label far more often than chance would have it.
+constexpr double kSortedScore = 0.5;
+
+struct SectionName {
+  const char* id;
+  const char* title;
+};
+constexpr SectionName kSections[] = {{"samples", "Samples"},
+                                     {"classes", "Classes"},
+                                     {"images", "Images"},
+                                     {"fields", "Fields"},
+                                     {"storage", "Bytes and shards"},
+                                     {"order", "Order of labels"},
+                                     {"left-out", "Left out"},
+                                     {"integrity", "Integrity"},
+                                     {"origin", "How it was made"},
+                                     {"loading", "Load it like this"}};
+
+std::uint64_t count_in(const Json& object, const char* name) {
+  return object.value(name, std::uint64_t{0});
 }
 
-std::vector<PageSection> sections_of(const ReportFacts& facts) {
-  return {sheets_section(facts),   classes_section(facts),   images_section(facts),
-          fields_section(facts),   storage_section(facts),   order_section(facts),
-          left_out_section(facts), integrity_section(facts), origin_section(facts),
-          loading_section(facts)};
+bool is_any(const Json& list, bool (*is_so)(const Json&)) {
+  return std::any_of(list.begin(), list.end(), is_so);
 }
 
-std::string footer_of(const ReportFacts& facts) {
-  std::string options;
-  for (const auto& [name, value] : facts.options)
-    options += fmt::format("{}{} {}", options.empty() ? ", with " : ", ", html_words(name),
-                           html_words(value));
-  return fmt::format("<footer>\n<p>Made by {}{}. This page needs no network.</p>\n</footer>\n",
-                     html_words(facts.generator), options);
+// Which sections have anything to show.
+Json shown_parts(const Json& facts) {
+  const Json& sheets = facts["sheets"];
+  const Json& left_out = facts["left_out"];
+  const Json& origin = facts["origin"];
+  const bool has_sheets =
+      is_any(sheets, [](const Json& sheet) { return !sheet["samples"].empty(); });
+  const bool has_origin = std::any_of(origin.begin(), origin.end(), [](const Json& value) {
+    return value.is_string() ? value != "" : value.is_number() ? value > 0 : !value.empty();
+  });
+  return {{"sheets", has_sheets},
+          {"masks", is_any(sheets,
+                           [](const Json& sheet) {
+                             return is_any(sheet["samples"], [](const Json& sample) {
+                               return sample.contains("masks");
+                             });
+                           })},
+          {"samples", has_sheets || facts["samples"] == 0},
+          {"classes", facts.contains("classes") && count_in(facts["classes"], "count") > 0},
+          {"images", facts.contains("images")},
+          {"fields", !facts["fields"].empty()},
+          {"storage", true},
+          {"order", facts["order"].contains("shuffle_score") || !facts["order"]["runs"].empty()},
+          {"left-out", count_in(left_out, "skipped") + count_in(left_out, "ignored") > 0 ||
+                           left_out.contains("damaged_lists")},
+          {"integrity", true},
+          {"origin", has_origin},
+          {"loading", !facts["snippets"].empty()}};
+}
+
+// Fields and columns of which something is to be said at the top.
+void note_fields(Json& page, const Json& facts) {
+  std::uint64_t constant = 0, with_gaps = 0;
+  const auto look_at = [&](const Json& field, const std::string& name) {
+    if (field.value("constant", false) && count_in(field, "values") > 1 && ++constant == 1)
+      page["constant_field"] = name;
+    if (count_in(field, "nan") + count_in(field, "infinite") > 0) ++with_gaps;
+  };
+  for (const Json& field : facts["fields"]) {
+    const auto name = field["name"].get<std::string>();
+    look_at(field, name);
+    if (!field.contains("columns")) continue;
+    for (const Json& column : field["columns"])
+      look_at(column, name + "." + column["name"].get<std::string>());
+  }
+  page["constant"] = constant;
+  page["with_gaps"] = with_gaps;
+}
+
+// What the templates ask for below `page.`: what is neither a fact nor a matter of how it looks.
+Json page_facts(const Json& facts) {
+  const Json& integrity = facts["integrity"];
+  const std::string state = integrity["state"];
+  const std::uint64_t findings = count_in(integrity, "findings");
+  Json page = {{"style", page_file("page.css").text},
+               {"style_hash", page_file("page.css").hash},
+               {"script", page_file("page.js").text},
+               {"script_hash", page_file("page.js").hash},
+               {"has", shown_parts(facts)},
+               {"is_sound", state == "sound"},
+               {"is_damaged", state == "damaged"},
+               {"is_unproven", state == "unproven"},
+               {"is_not_asked", state == "not asked"},
+               {"is_unverified", state == "not asked" && integrity["met"].empty()}};
+  page["sections"] = Json::array();
+  for (const SectionName& section : kSections)
+    if (page["has"][section.id].get<bool>())
+      page["sections"].push_back({{"id", section.id}, {"title", section.title}});
+  const std::size_t listed =
+      integrity.contains("first_findings") ? integrity["first_findings"].size() : 0;
+  page["more_findings"] = listed > 0 && findings > listed;
+  if (facts.contains("classes") && facts["classes"].contains("largest")) {
+    const Json& classes = facts["classes"];
+    page["are_uneven"] =
+        count_in(classes, "count") > 1 &&
+        count_in(classes["largest"], "samples") / count_in(classes["smallest"], "samples") >=
+            kUnevenClasses;
+  }
+  std::uint64_t unshown = 0;
+  for (const Json& sheet : facts["sheets"])
+    if (sheet["kind"] == "problem")
+      unshown += std::max<std::uint64_t>(count_in(sheet, "of_samples"), sheet["samples"].size());
+  page["unshown"] = unshown;
+  page["are_sorted"] = facts["order"].value("shuffle_score", 1.0) < kSortedScore;
+  note_fields(page, facts);
+  return page;
 }
 
 }  // namespace
 
 std::string report_page(const ReportFacts& facts) {
-  std::string lines;
-  std::string body;
-  for (const PageSection& section : sections_of(facts)) {
-    if (section.html.empty()) continue;
-    lines += fmt::format(R"(<li><a href="#{}">{}</a></li>)"
-                         "\n",
-                         section.id, section.title);
-    body += fmt::format(R"(<section id="{}" aria-labelledby="{}-head">)"
-                        "\n"
-                        R"(<h2 id="{}-head">{}</h2>)"
-                        "\n{}</section>\n",
-                        section.id, section.id, section.id, section.title, section.html);
-  }
-  return sealed(fmt::format(
-      "{}<body>\n"
-      R"(<a class="skip" href="#main">Skip to the samples</a>)"
-      "\n"
-      R"({}<nav class="sections" aria-label="Sections">)"
-      "\n<ul>\n{}</ul>\n</nav>\n"
-      R"(<main id="main">)"
-      "\n{}</main>\n{}<script>{}</script>\n</body>\n</html>\n",
-      head_of(facts), page_summary(facts), lines, body, footer_of(facts), page_script()));
+  ReportPictures pictures{.samples = {}, .fields = facts.fields};
+  for (const ContactSheet& sheet : facts.sheets)
+    for (const ReportSample& sample : sheet.samples) pictures.samples[sample.row] = &sample;
+  const Json json = report_facts_json(facts);
+  return sealed(fill_template("page", json, page_facts(json), pictures));
 }
 
 }  // namespace shale

@@ -26,8 +26,8 @@ class Words {
   int next_ = 0;
 };
 
-Histogram histogram_of(Words& words, std::string unit) {
-  return {words(), std::move(unit), true, {{1, 2, 3}, {2, 4, 0}, {4, 8, 7}}, {10, 10}};
+Histogram histogram_of(std::string unit) {
+  return {"range", std::move(unit), true, {{1, 2, 3}, {2, 4, 0}, {4, 8, 7}}, {10, 10}};
 }
 
 ReportSample sample_of(Words& words) {
@@ -78,14 +78,15 @@ std::vector<FieldFacts> fields_of(Words& words) {
   field.nan_count = field.infinite_count = field.missing = 1;
   field.bytes = 100;
   field.shape = {3, 4};
-  field.histogram = histogram_of(words, words());
+  field.histogram = histogram_of(words());
   field.columns = {column};
   ValuePreview with_text;
-  with_text.key = words();
   with_text.text = words();
   ValuePreview with_line = with_text;
+  with_line.row = 1;
   with_line.line = {1, 2, 0.5};
   ValuePreview with_image = with_text;
+  with_image.row = 2;
   with_image.image = smallest_png();
   field.previews = {with_text, with_line, with_image};
   return {field};
@@ -169,14 +170,14 @@ ReportFacts facts_of_everything(const std::string& word) {
   facts.images->types = {{words(), 9}};
   facts.images->odd = {{words(), 1}};
   facts.images->changed = {{words(), 2}};
-  facts.images->shorter = histogram_of(words, words());
-  facts.images->longer = histogram_of(words, words());
+  facts.images->shorter = histogram_of(words());
+  facts.images->longer = histogram_of(words());
   facts.images->aspects = {{words(), 10}};
   facts.images->repeated = 2;
   facts.images->relabelled = 1;
   facts.images->from = {10, 10};
   facts.fields = fields_of(words);
-  facts.sample_bytes = histogram_of(words, "bytes");
+  facts.sample_bytes = histogram_of("bytes");
   add_sets_facts(facts, words);
   return facts;
 }

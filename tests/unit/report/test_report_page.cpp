@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "shale/report/page_seal.hpp"
-#include "shale/report/page_style.hpp"
+#include "shale/report/page_template.hpp"
 #include "shale/report/report_page.hpp"
 
 #include "report_samples.hpp"
@@ -29,7 +29,7 @@ std::size_t times(const std::string& text, std::string_view part) {
 
 // What the page says, with its own style, script and images taken out.
 std::string words_of(std::string page) {
-  for (const std::string_view own : {page_style(), page_script()})
+  for (const std::string_view own : {page_file("page.css").text, page_file("page.js").text})
     page.erase(page.find(own), own.size());
   return page;
 }
@@ -104,14 +104,14 @@ TEST_CASE("report page: the marker stands at its beginning, and the policy soon 
   const std::string page = report_page(facts_of_everything("a"));
   CHECK(page.starts_with(kPageBegin));
   CHECK(page.find("default-src 'none'; img-src data:") < 1024);
-  CHECK(page.find(fmt::format("script-src '{}'", page_script_hash())) < 1024);
+  CHECK(page.find(fmt::format("script-src '{}'", page_file("page.js").hash)) < 1024);
   CHECK(page.find("<script>") == page.rfind("<script"));
   // Nothing but the policy's style sheet styles: no attribute would be obeyed.
   CHECK(words_of(page).find(" style=") == std::string::npos);
 }
 
 TEST_CASE("report page: style and script are the same in HTML and XML") {
-  for (const std::string_view own : {page_style(), page_script()})
+  for (const std::string_view own : {page_file("page.css").text, page_file("page.js").text})
     CHECK(own.find_first_of("<&") == std::string_view::npos);
 }
 

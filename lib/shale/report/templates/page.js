@@ -1,9 +1,3 @@
-#include "shale/report/page_style.hpp"
-
-namespace shale {
-namespace {
-
-constexpr std::string_view kScript = R"js(
 'use strict';
 const all = (selector, within = document) => Array.from(within.querySelectorAll(selector));
 const enlarged = () => document.querySelector('.sample:target');
@@ -105,14 +99,3 @@ for (const code of all('pre.code')) {
   });
   code.before(button);
 }
-)js";
-
-}  // namespace
-
-std::string_view page_script() { return kScript; }
-
-std::string_view page_script_hash() {
-  return "sha256-u6cyZe3FGXwpUb0QHvUFkQBrf42Aer5iMJUP635dGwc=";
-}
-
-}  // namespace shale

@@ -1,4 +1,4 @@
-#include "tools/report_json.hpp"
+#include "shale/report/report_json.hpp"
 
 #include <cmath>
 
@@ -7,10 +7,10 @@
 #include "shale/base/printable.hpp"
 #include "shale/report/time_text.hpp"
 
-#include "tools/facts.hpp"
-
-namespace shale::tools {
+namespace shale {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 template <class Range, class Make>
 Json list_of(const Range& range, Make make) {
@@ -244,6 +244,8 @@ Json json_of(const LeftOutFacts& left_out) {
                {"skipped_by", json_of(left_out.skipped_by)},
                {"ignored", left_out.ignored},
                {"ignored_by", json_of(left_out.ignored_by)}};
+  put_name(json, "skipped_file", left_out.skipped_file);
+  put_name(json, "ignored_file", left_out.ignored_file);
   if (!left_out.damaged_lists.empty()) {
     json["damaged_lists"] =
         list_of(left_out.damaged_lists, [](const auto& name) { return printable(name); });
@@ -251,8 +253,13 @@ Json json_of(const LeftOutFacts& left_out) {
   return json;
 }
 
+template <class Number>
+void put(Json& json, const char* member, const std::optional<Number>& number) {
+  if (number) json[member] = *number;
+}
+
 Json json_of(const std::vector<Finding>& findings) {
-  return list_of(findings, [](const Finding& one) { return finding_facts(one); });
+  return list_of(findings, [](const Finding& one) { return finding_json(one); });
 }
 
 Json json_of(const IntegrityFacts& integrity) {
@@ -265,6 +272,7 @@ Json json_of(const IntegrityFacts& integrity) {
     json["first_findings"] = json_of(integrity.findings);
     json["notes"] = integrity.notes;
   }
+  json["command"] = integrity.command;
   return json;
 }
 
@@ -287,6 +295,24 @@ Json json_of(const OriginFacts& origin) {
 }
 
 }  // namespace
+
+Json finding_json(const Finding& finding) {
+  Json json;
+  json["message"] = printable(finding.message);
+  put_name(json, "file", finding.file);
+  put(json, "byte", finding.offset);
+  put(json, "bytes", finding.length);
+  put_name(json, "shard", finding.shard);
+  put(json, "row", finding.row);
+  if (finding.sample) {
+    put_name(json, "key", finding.sample->key);
+    put(json, "sample", finding.sample->index);
+  }
+  put_name(json, "field", finding.field);
+  put_name(json, "found", finding.found);
+  put_name(json, "expected", finding.expected);
+  return json;
+}
 
 Json report_facts_json(const ReportFacts& facts) {
   Json json = {{"generator", facts.generator},
@@ -315,4 +341,4 @@ Json report_facts_json(const ReportFacts& facts) {
   return json;
 }
 
-}  // namespace shale::tools
+}  // namespace shale
