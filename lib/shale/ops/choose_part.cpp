@@ -8,10 +8,10 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/manifest/naming.hpp"
-#include "shale/ops/append.hpp"
 #include "shale/ops/choose_output.hpp"
 #include "shale/shards/place.hpp"
-#include "shale/targets/class_files.hpp"
+#include "shale/targets/append_target.hpp"
+#include "shale/targets/class_target.hpp"
 
 namespace shale {
 namespace {

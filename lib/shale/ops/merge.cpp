@@ -100,12 +100,7 @@ class JoinedManifest {
       joined_.files.clear();
       return;
     }
-    joined_.digest.append(part.digest);
-    joined_.skipped += part.skipped;
-    joined_.ignored += part.ignored;
-    joined_.payload_bytes += part.payload_bytes;
-    joined_.shard_count += part.shard_count;
-    if (joined_.images && part.images) joined_.images->add(*part.images);
+    append_totals(joined_, part);
     if (joined_.source.digest && part.source.digest)
       joined_.source.digest->append(*part.source.digest);
     if (joined_.source.kind != kProgramKind) return;

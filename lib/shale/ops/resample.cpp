@@ -41,7 +41,7 @@ constexpr std::string_view kNumberType = "<i8";
 constexpr std::uint64_t kMostFileBytes = std::uint64_t{1} << 62;
 
 // An array of the command: where its rows come from, where they go.
-struct Target {
+struct DrawnArray {
   RowTable table;
   ResampledArray array;
   std::uint64_t dealing_bytes = 0;  // of scratch, beside the table's own
@@ -117,7 +117,7 @@ class Resampling {
     ResampleReport report;
     report.source_rows = *source_rows_;
     report.rows = draw_->rows();
-    for (Target& target : targets_) plan(target, report);
+    for (DrawnArray& target : targets_) plan(target, report);
     head_ = journal_head();
     if (!request_.indices_output.empty()) numbers_.emplace(plan_numbers());
     // A dataset that replaces another comes last but one: with the arrays that go with it.
@@ -135,7 +135,7 @@ class Resampling {
       if (is_dataset && is_late) report.dataset = write_dataset();
       if (!arrays.empty()) publish_together(arrays);
     }
-    for (Target& target : targets_) report.arrays.push_back(std::move(target.array));
+    for (DrawnArray& target : targets_) report.arrays.push_back(std::move(target.array));
     if (numbers_) report.arrays.push_back(std::move(*numbers_));
     return report;
   }
@@ -189,7 +189,7 @@ class Resampling {
   }
 
   void add_target(const ConvertRequest& request, RowTable table, const std::string& output) {
-    Target target{.table = std::move(table), .array = {}};
+    DrawnArray target{.table = std::move(table), .array = {}};
     const std::uint64_t rows = target.table.info.manifest.samples;
     if (!source_rows_) source_rows_ = rows;
     if (rows != *source_rows_) {
@@ -221,11 +221,11 @@ class Resampling {
       if (!conversion_.is_dry_run) require_free_space(folder_of_file(output), rows * row_bytes);
     };
     require(conversion_.output, shard_row_bytes_);
-    for (const Target& target : targets_) require(target.array.path, target.table.row_bytes(0));
+    for (const DrawnArray& target : targets_) require(target.array.path, target.table.row_bytes(0));
     if (!request_.indices_output.empty()) require(request_.indices_output, sizeof(std::uint64_t));
   }
 
-  void plan(Target& target, ResampleReport& report) {
+  void plan(DrawnArray& target, ResampleReport& report) {
     ResampledArray& array = target.array;
     const std::uint64_t row_bytes = target.table.row_bytes(0);
     array.rows = draw_->rows();
@@ -281,7 +281,7 @@ class Resampling {
                  array.file_bytes - std::min(array.file_bytes, bytes_at(written.back()->path())));
     };
     ScratchNeed sweep = draw_->sweep_scratch();  // of the first that is dealt
-    for (const Target& target : targets_) {
+    for (const DrawnArray& target : targets_) {
       const ScratchNeed& source = target.table.columns.front().scratch;
       space.use(scratch_folder_, source.most);
       if (target.dealing_bytes > 0) {
@@ -322,7 +322,7 @@ class Resampling {
       identity.emplace_back("field", printable(field));
     for (const std::string& input : conversion_.inputs) add_stamp(identity, input);
     for (const auto& [input, output] : request_.also) add_stamp(identity, input);
-    for (const Target& target : targets_) {
+    for (const DrawnArray& target : targets_) {
       identity.emplace_back("output", printable(fs::absolute(target.array.path).string()));
       identity.emplace_back("content", target.table.info.manifest.fingerprint.hex());
     }
@@ -330,7 +330,7 @@ class Resampling {
   }
 
   // Continues after what an earlier run wrote: only the rows behind it are drawn.
-  void write_rows(Target& target, TemporaryOutput& output) {
+  void write_rows(DrawnArray& target, TemporaryOutput& output) {
     const TensorFrame frame = frame_of(target.array);
     ResumedArray file(output, data_file_options(conversion_.io, conversion_.memory_bytes), frame,
                       [this] { events_.stop_if_asked(); });
@@ -427,7 +427,7 @@ class Resampling {
   bool is_array_ = false;                     // the output, not a dataset
   std::optional<RowTable> shard_table_;       // of an output of shards, until it is written
   std::uint64_t shard_row_bytes_ = 0;         // of an output of shards
-  std::vector<Target> targets_;
+  std::vector<DrawnArray> targets_;
   std::optional<ResampledArray> numbers_;
   std::unique_ptr<Draw> draw_;
   std::string head_;  // of the journals

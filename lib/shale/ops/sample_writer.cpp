@@ -10,12 +10,15 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
 #include "shale/encoding/sample_queue.hpp"
 #include "shale/shards/shard_bounds.hpp"
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/targets/conversion.hpp"
-#include "shale/targets/sample_output.hpp"
+#include "shale/targets/dataset_output.hpp"
+#include "shale/targets/target_of.hpp"
 
 namespace shale {
 namespace {
@@ -25,6 +28,15 @@ constexpr std::chrono::milliseconds kPatience{50};
 
 // What a container adds to a sample is less than this, and so much for each field.
 constexpr std::uint64_t kMostAdded = 64 * 1024, kMostAddedAField = 4 * 1024;
+
+void refuse_findings(const VerifyReport& verification, const std::string& output) {
+  if (verification.findings == 0) return;
+  const Finding& first = verification.first_findings.front();
+  throw Error(Code::damaged, "{} after it was written; the first one: {}",
+              format_counted(verification.findings, "finding", "findings"), first.message)
+      .at(first.file.empty() ? output : first.file)
+      .hint(fmt::format("run 'shale verify {}' to list all the damage", printable(output)));
+}
 
 }  // namespace
 
@@ -39,7 +51,8 @@ struct SampleWriter::Impl {
   const ConvertRequest request;
   const Format& format;
   const OptionSet format_options;
-  std::unique_ptr<SampleOutput> output;
+  std::unique_ptr<Target> target;
+  bool is_begun = false, is_whole = false;
   Manifest wanted;
   std::optional<SampleQueue> queue;
   std::unique_ptr<ShardSizer> sizer;  // of a shard with no sample yet
@@ -53,7 +66,32 @@ struct SampleWriter::Impl {
       : request(the_request),
         format(format_named(request.format)),
         format_options(format.options),
-        output(take_output(request, format)) {}
+        target(target_of(request)) {
+    look();  // before there is a work folder, so that a refusal leaves no trace
+    target->take();
+    try {
+      look();
+    } catch (...) {
+      drop();
+      throw;
+    }
+  }
+
+  void look() const {
+    target->look({});
+    if (!target->is_finished()) return;
+    throw Error(Code::exists, "already holds a finished dataset")
+        .at(request.output)
+        .hint("choose another output, or pass --overwrite to replace it");
+  }
+
+  // What another command began stays; so does what is whole, to be put in its place.
+  void drop() noexcept {
+    if (!target) return;
+    if (!is_begun) target->leave(Code::usage);
+    if (is_begun && !is_whole) target->discard();
+    target.reset();
+  }
 
   void begin(Schema schema, std::vector<std::string> classes) {
     SourceInfo info;
@@ -61,7 +99,7 @@ struct SampleWriter::Impl {
     info.schema = std::move(schema);
     info.classes = std::move(classes);
     info.keys_are_unique = !info.schema.has_keys;
-    check_schema_fits(format, info.schema);
+    target->accept(info, {});
     if (request.order.part) info.part = PartOfInput{.number = *request.order.part};
     wanted = wanted_manifest(request, info);
     wanted.layout = format.layout(info.schema, format_options);
@@ -75,10 +113,14 @@ struct SampleWriter::Impl {
                   "are the same in each part")
           .hint("give the samples keys that are unique in the whole dataset");
     }
-    output->begin(info, wanted);
+    const std::string head = target->describe(info).head;
+    target->refuse_taken(info, head);
+    target->work().clear();
+    target->work().begin(head);
+    is_begun = true;
     const std::uint64_t memory_bytes = memory_for_samples(request.memory_bytes, info);
-    most_bytes = output->division().limit_bytes;
-    if (!output->division().file_name.empty()) most_bytes = kAnySize;
+    const ShardSetWriter::Options division = target->division(info.schema);
+    most_bytes = division.file_name.empty() ? division.limit_bytes : kAnySize;
     sizer = format.create_sizer(info.schema, format_options);
     columns.emplace(info.schema, wanted.layout);
     queue.emplace(std::move(info), memory_bytes, request.jobs);
@@ -92,22 +134,27 @@ struct SampleWriter::Impl {
     events.should_stop = [this] { return queue->is_stopped(); };
     try {
       ConvertReport report = write_samples(events);
-      output->publish(report, events);
-      output.reset();  // another writer may take the output now
+      target->complete(nullptr, report, events);
+      refuse_findings(report.verification, request.output);
+      is_whole = true;
+      target->place(report);
+      target.reset();  // another writer may take the output now
+      if (request.verify && !report.was_verified) verify_output(request, report, events);
+      refuse_findings(report.verification, request.output);
       return report;
     } catch (...) {
-      output.reset();
+      drop();
       queue->fail(std::current_exception());
       throw;
     }
   }
 
   ConvertReport write_samples(const Events& events) {
-    ShardSetWriter::Options options = output->division();
+    ShardSetWriter::Options options = target->division(queue->info().schema);
     options.io = request.io;
     options.memory_bytes = request.memory_bytes;
     options.keys_are_unique = queue->info().keys_are_unique;
-    ShardSetWriter shards(format, queue->info().schema, format_options, output->work(),
+    ShardSetWriter shards(format, queue->info().schema, format_options, target->work(),
                           std::move(options));
     const Encoding encoding{format, format_options, shards.layout(), OnError::fail};
     encode_all(*queue, queue->info(), encoding, {.jobs = request.jobs}, events,
@@ -182,7 +229,7 @@ void SampleWriter::abandon() noexcept {
     impl_->queue->stop();
     impl_->thread.join();
   }
-  if (!impl_->queue) impl_->output.reset();
+  if (!impl_->queue) impl_->drop();
 }
 
 }  // namespace shale

@@ -123,18 +123,11 @@ void add_split(ConvertReport& all, const ConvertReport& one) {
     return;
   }
   Manifest& sum = all.manifest;
-  sum.digest.append(one.manifest.digest);
+  append_totals(sum, one.manifest);
   sum.source.samples += one.manifest.source.samples;
   sum.source.bytes += one.manifest.source.bytes;
-  sum.payload_bytes += one.manifest.payload_bytes;
-  sum.shard_count += one.manifest.shard_count;
-  sum.skipped += one.manifest.skipped;
-  sum.ignored += one.manifest.ignored;
-  if (sum.images && one.manifest.images) {
-    sum.images->add(*one.manifest.images);
-    if (sum.images->duplicates && one.manifest.images->duplicates)
-      sum.images->duplicates->add(*one.manifest.images->duplicates);
-  }
+  if (sum.images && sum.images->duplicates && one.manifest.images->duplicates)
+    sum.images->duplicates->add(*one.manifest.images->duplicates);
   all.file_bytes += one.file_bytes;
   all.data_bytes += one.data_bytes;
   all.skipped += one.skipped;

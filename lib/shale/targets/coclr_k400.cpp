@@ -18,8 +18,8 @@
 #include "shale/sources/open_input.hpp"
 #include "shale/targets/coclr_lists.hpp"
 #include "shale/targets/conversion.hpp"
-#include "shale/targets/file_output.hpp"
-#include "shale/targets/one_file.hpp"
+#include "shale/targets/dataset_output.hpp"
+#include "shale/targets/file_target.hpp"
 
 // The work folder .OUT.shale has in new/ what OUT will hold, and while a file is written the rows
 // that it takes; new/ itself becomes OUT.
@@ -74,8 +74,8 @@ struct FileOfPart {
     request.order.choice.select_file = join_path(folder, kRowsName);
     write_rows(part, request.order.choice.select_file);
     (void)remove_file(request.output);  // what a kill left
-    ConvertReport report =
-        convert_into_file(request, events, [&](const std::string& key) { skipped.insert(key); });
+    FileTarget target(request, [&](const std::string& key) { skipped.insert(key); });
+    ConvertReport report = convert_into(target, events);
     (void)remove_file(request.order.choice.select_file);
     return report;
   }
@@ -97,10 +97,8 @@ void add_to(ConvertReport& all, ConvertReport one) {
     all = std::move(one);
     return;
   }
-  manifest.digest.append(one.manifest.digest);
-  manifest.payload_bytes += one.manifest.payload_bytes;
-  manifest.skipped += one.manifest.skipped;
-  if (one.manifest.images) manifest.images->add(*one.manifest.images);
+  one.manifest.ignored = 0;  // each of them has what the whole input has
+  append_totals(manifest, one.manifest);
   all.file_bytes += one.file_bytes;
   all.data_bytes += one.data_bytes;
   all.skipped += one.skipped;

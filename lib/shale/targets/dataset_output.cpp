@@ -77,6 +77,17 @@ Manifest refuse_incomplete(const std::string& output) {
   return manifest;
 }
 
+void append_totals(Manifest& sum, const Manifest& more) {
+  sum.digest.append(more.digest);
+  sum.payload_bytes += more.payload_bytes;
+  sum.shard_count += more.shard_count;
+  sum.skipped += more.skipped;
+  sum.ignored += more.ignored;
+  if (!more.images) return;
+  if (!sum.images) sum.images.emplace();
+  sum.images->add(*more.images);
+}
+
 void write_set_manifest(Manifest& manifest, const Format& format, const WorkFolder& work) {
   write_set_manifest(manifest, format, work,
                      [&](const ShardVisitor& visit) { work.for_each_shard(visit); });

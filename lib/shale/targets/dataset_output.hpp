@@ -30,6 +30,10 @@ void verify_output(const ConvertRequest& request, ConvertReport& report, const E
 /// Errors: Code::damaged naming the file; same as read_manifest.
 Manifest refuse_incomplete(const std::string& output);
 
+/// Adds what one manifest counts to another, of samples that come before its own: samples, bytes,
+/// shards, what was left out, images (but for duplicates, which are of all of them).
+void append_totals(Manifest& sum, const Manifest& more);
+
 /// Writes what the format's own readers want beside the shards into work.path(), and the manifest,
 /// last.
 void write_set_manifest(Manifest& manifest, const Format& format, const WorkFolder& work,

@@ -1,4 +1,4 @@
-#include "shale/ops/compare_content.hpp"
+#include "shale/targets/compare_content.hpp"
 
 #include <algorithm>
 #include <bit>

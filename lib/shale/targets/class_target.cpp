@@ -1,4 +1,4 @@
-#include "shale/targets/class_files.hpp"
+#include "shale/targets/class_target.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "shale/archives/tar_stream.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
@@ -172,8 +173,8 @@ void drop_shards(ConvertReport& report) {
                 [](const auto& option) { return option.first.starts_with("shard_"); });
 }
 
-void complete(ConvertReport& report, const ConvertRequest& request, const WorkFolder& work,
-              const std::vector<std::string>& directories) {
+void complete_report(ConvertReport& report, const ConvertRequest& request, const WorkFolder& work,
+                     const std::vector<std::string>& directories) {
   drop_shards(report);
   report.file_bytes = 0;
   work.for_each_shard([&](const ManifestShard& shard) {
@@ -192,88 +193,8 @@ void read_skipped(const WorkFolder& work, ConvertReport& report) {
   });
 }
 
-}  // namespace
-
-bool is_by_class(const ConvertRequest& request) { return request.layout == kLayout; }
-
-ShardSetWriter::Options division_by_class(const Schema& schema) {
-  ShardSetWriter::Options options;
-  options.limit_bytes = kAnySize;
-  options.writes_index = false;
-  options.divided_by = label_in(schema);
-  return options;
-}
-
-std::unique_ptr<Source> open_by_class(const ConvertRequest& request, const Schema& schema,
-                                      const WorkFolder& work, const Events& events) {
-  ConvertRequest again = request;
-  again.files.listing.written.clear();
-  if (work.holds_listing()) again.files.listing.stored = work.listing_path();
-  return make_class_ordered_source(
-      [again, scratch = work.path(), &events] { return open_input(again, scratch, events); },
-      label_in(schema), events);
-}
-
-void refuse_taken_by_class(const ConvertRequest& request, Place place) {
-  if (!request.files.suffixes.empty() || request.files.groups_frames) {
-    throw Error(Code::usage, "{}: layout {} holds images",
-                request.files.groups_frames ? "--group frames" : "--ext", kLayout)
-        .at(request.output)
-        .hint("leave it out");
-  }
-  if (place == Place::other_file) refuse_strange_output(request.output, place);
-  if (place == Place::dataset) {
-    throw Error(Code::exists, "holds a shale dataset, which is not replaced by other files")
-        .at(request.output)
-        .hint("choose another output, or remove the dataset yourself");
-  }
-  if (place != Place::other_folder || request.overwrite) return;
-  // Of a run that was killed when all was in its place: an empty work folder.
-  if (!request.is_dry_run) WorkFolder::clear_left(request.output);
-  throw already_exists(request.output);
-}
-
-void refuse_unfit_classes(const ConvertRequest& request, const SourceInfo& source) {
-  OptionSet options(format_named(request.format).options);
-  options.set(kLayoutOption, request.layout);
-  (void)format_named(request.format).layout(source.schema, options);
-  if (source.classes.empty()) {
-    throw Error(Code::unsupported,
-                "layout {} has a directory per class, but the input has no names of classes",
-                kLayout)
-        .at(request.inputs.front())
-        .hint("convert a folder of class folders, or a dataset that was made from one");
-  }
-  for (const std::string& directory : directories_of(request, source.classes))
-    refuse_taken_directory(join_path(request.output, directory), request.overwrite);
-}
-
-bool finish_moves(const ConvertRequest& request, const WorkFolder& work) {
-  const std::optional<Moves> moves = read_moves(work);
-  if (moves) carry_out(*moves, request.output, work);
-  return moves.has_value();
-}
-
-void finish_by_class(const ConvertRequest& request, WorkFolder& work, ConvertReport& report) {
-  const std::vector<std::string> directories = directories_of(request, report.manifest.classes);
-  Moves moves{.replaces = request.overwrite, .directories = {}};
-  for (const std::int64_t label : labels_of(work))
-    moves.directories.push_back(directories.at(static_cast<std::size_t>(label)));
-  complete(report, request, work, moves.directories);
-  write_moves(work, moves);
-  carry_out(moves, request.output, work);
-  work.drop_journal();  // before the list of moves goes: nobody may look for its shards
-  work.remove();
-}
-
-void plan_by_class(ConvertReport& plan) {
-  drop_shards(plan);
-  plan.file_bytes = plan.data_bytes;
-  plan.manifest.shard_count = plan.manifest.classes.size();
-}
-
-ConvertReport report_by_class(const ConvertRequest& request, const WorkFolder& work,
-                              Manifest manifest) {
+// What a run of this command, which was killed while it moved its classes, would have said.
+ConvertReport report_of(const ConvertRequest& request, const WorkFolder& work, Manifest manifest) {
   ConvertReport report;
   report.was_complete = true;
   work.for_each_state([&](const ManifestShard& shard, std::string_view line) {
@@ -286,8 +207,122 @@ ConvertReport report_by_class(const ConvertRequest& request, const WorkFolder& w
   });
   read_skipped(work, report);
   report.manifest = std::move(manifest);
-  complete(report, request, work, read_moves(work).value_or(Moves{}).directories);
+  complete_report(report, request, work, read_moves(work).value_or(Moves{}).directories);
   return report;
+}
+
+}  // namespace
+
+bool is_by_class(const ConvertRequest& request) { return request.layout == kLayout; }
+
+void ClassTarget::look(const Events& events) {
+  if (work_ && was_moving_) {
+    left_.journal = work_->previous_run();  // its shards are in their places
+  } else if (work_) {
+    left_ = find_unfinished_run(*work_, events);
+  }
+  if (!request_.files.suffixes.empty() || request_.files.groups_frames) {
+    throw Error(Code::usage, "{}: layout {} holds images",
+                request_.files.groups_frames ? "--group frames" : "--ext", kLayout)
+        .at(request_.output)
+        .hint("leave it out");
+  }
+  const Place place = look_at(request_.output);
+  if (place == Place::other_file) refuse_strange_output(request_.output, place);
+  if (place == Place::dataset) {
+    throw Error(Code::exists, "holds a shale dataset, which is not replaced by other files")
+        .at(request_.output)
+        .hint("choose another output, or remove the dataset yourself");
+  }
+  if (place == Place::other_folder && !request_.overwrite) {
+    // Of a run that was killed when all was in its place: an empty work folder.
+    if (!work_ && !request_.is_dry_run) WorkFolder::clear_left(request_.output);
+    throw already_exists(request_.output);
+  }
+  if (left_.fault && !request_.overwrite) throw Error(*left_.fault);
+}
+
+void ClassTarget::take() {
+  work_.emplace(request_.output);
+  const std::optional<Moves> moves = read_moves(*work_);
+  was_moving_ = moves.has_value();
+  if (moves) carry_out(*moves, request_.output, *work_);
+}
+
+std::unique_ptr<Source> ClassTarget::open(const ConvertRequest& request,
+                                          const std::string& scratch_folder, const Events& events) {
+  std::unique_ptr<Source> source = open_input(request, scratch_folder, events);
+  refuse_for_stream(*source, request.inputs.front(), "--layout " + request.layout);
+  return source;
+}
+
+// One that was killed when all of its samples were there is finished by now.
+std::optional<ConvertReport> ClassTarget::completed(RunInput& input, const Events& /*events*/) {
+  if (!was_moving_) return std::nullopt;
+  if (is_head_of(left_, input.head)) {
+    ConvertReport report = report_of(request_, *work_, std::move(input.wanted));
+    input.source.reset();
+    work_->drop_journal();
+    return report;
+  }
+  left_ = {};  // it was of another command, and there is nothing left of it to go on with
+  if (!request_.overwrite) throw already_exists(request_.output);
+  return std::nullopt;
+}
+
+void ClassTarget::refuse_taken(const SourceInfo& source, const std::string& head) const {
+  (void)format().layout(source.schema, format_options_of(request_, format()));  // or refuses it
+  if (source.classes.empty()) {
+    throw Error(Code::unsupported,
+                "layout {} has a directory per class, but the input has no names of classes",
+                kLayout)
+        .at(request_.inputs.front())
+        .hint("convert a folder of class folders, or a dataset that was made from one");
+  }
+  for (const std::string& directory : directories_of(request_, source.classes))
+    refuse_taken_directory(join_path(request_.output, directory), request_.overwrite);
+  if (work_) refuse_other_run(request_, left_, head);
+}
+
+void ClassTarget::plan(ConvertReport& plan, const Events& /*events*/) const {
+  drop_shards(plan);
+  plan.file_bytes = plan.data_bytes;
+  plan.manifest.shard_count = plan.manifest.classes.size();
+}
+
+void ClassTarget::say_about(const SourceInfo& source, const Events& events) const {
+  for (const std::string& note : source.notes) events.say(note);
+}
+
+// Of a folder by the listing in the work folder.
+std::unique_ptr<Source> ClassTarget::in_order(std::unique_ptr<Source> source,
+                                              const Events& events) {
+  const std::size_t label = label_in(source->info().schema);
+  source.reset();
+  ConvertRequest again = request_;
+  if (work_->holds_listing()) again.files.listing.stored = work_->listing_path();
+  return make_class_ordered_source(
+      [again, scratch = work_->path(), &events] { return open_input(again, scratch, events); },
+      label, events);
+}
+
+ShardSetWriter::Options ClassTarget::division(const Schema& schema) const {
+  return {.limit_bytes = kAnySize, .writes_index = false, .divided_by = label_in(schema)};
+}
+
+void ClassTarget::complete(Conversion* /*conversion*/, ConvertReport& /*report*/,
+                           const Events& /*events*/) {}
+
+void ClassTarget::place(ConvertReport& report) {
+  const std::vector<std::string> directories = directories_of(request_, report.manifest.classes);
+  Moves moves{.replaces = request_.overwrite, .directories = {}};
+  for (const std::int64_t label : labels_of(*work_))
+    moves.directories.push_back(directories.at(static_cast<std::size_t>(label)));
+  complete_report(report, request_, *work_, moves.directories);
+  write_moves(*work_, moves);
+  carry_out(moves, request_.output, *work_);
+  work_->drop_journal();  // before the list of moves goes: nobody may look for its shards
+  work_->remove();
 }
 
 }  // namespace shale

@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "shale/base/checksum.hpp"
-#include "shale/ops/compare_content.hpp"
+#include "shale/targets/compare_content.hpp"
 
 #include "tests/support/temp_dir.hpp"
 

@@ -1,6 +1,7 @@
-#include "shale/targets/one_file.hpp"
+#include "shale/targets/file_target.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,13 +16,9 @@
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/io/path_facts.hpp"
-#include "shale/io/temporary_folder.hpp"
 #include "shale/manifest/manifest_file.hpp"
-#include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/set_swap.hpp"
 #include "shale/sources/open_input.hpp"
-#include "shale/targets/conversion.hpp"
-#include "shale/targets/file_output.hpp"
 #include "shale/targets/lists_beside.hpp"
 #include "shale/targets/space_check.hpp"
 #include "shale/verify/verify.hpp"
@@ -29,29 +26,22 @@
 namespace shale {
 namespace {
 
-using KeySink = std::function<void(const std::string&)>;
+namespace fs = std::filesystem;
 
 // Of what becomes an archive, in the work folder: no output ends so.
 constexpr std::string_view kArrayName = "array";
+
+// True if each field is written to a file of its own, and these are packed into one at the end: an
+// .npz archive, a file of several tensors.
+bool is_packed(const ConvertRequest& request, const Schema& schema) {
+  return is_archive_name(request.output) ||
+         (is_tensor_name(request.output) && schema.fields.size() > 1);
+}
 
 // Options of shards did not shape it.
 void drop_shard_options(Manifest& manifest) {
   std::erase_if(manifest.options,
                 [](const auto& option) { return option.first.starts_with("shard_"); });
-}
-
-ConvertReport plan_file(const ConvertRequest& request, const Events& events, const Format& format,
-                        Source& source) {
-  const SourceInfo& info = source.info();
-  for (const std::string& note : info.notes) events.say(note);
-  ConvertReport report = plan_conversion(request, format, source, wanted_manifest(request, info),
-                                         {kAnySize, kAnySize});
-  drop_shard_options(report.manifest);
-  report.file_bytes = is_tensor_name(request.output) ? TensorFrame(format.name, info.schema.fields,
-                                                                   report.manifest.digest.samples)
-                                                           .file_bytes()
-                                                     : report.data_bytes;
-  return report;
 }
 
 // What is next to the file, or is only there to verify it: of the file, whose samples are all
@@ -150,32 +140,6 @@ void say_what_readers_want(const ConvertRequest& request, const Events& events) 
       "them");
 }
 
-// The input is opened for it, in the order that it has without a shuffle; what follows reads it
-// from the list of its files that this leaves.
-std::unique_ptr<ListsBeside> plan_lists(ConvertRequest& request, const Events& events,
-                                        const Format& format, TemporaryOutput* output) {
-  ConvertRequest plain = request;
-  plain.order.is_shuffled = false;
-  if (output != nullptr) {
-    plain.files.listing.written = output->work().new_listing_path();
-    (void)remove_file(plain.files.listing.written);  // what a kill left
-  }
-  const std::string scratch = output != nullptr ? output->work().path() : temporary_folder();
-  const std::unique_ptr<Source> whole = open_input(plain, scratch, events);
-  refuse_for_stream(*whole, request.inputs.front(), "--split");
-  refuse_unfit_file(request, format, whole->info());
-  (void)format.layout(whole->info().schema, format_options_of(request, format));  // or refuses it
-  CoclrLists lists(CoclrReaders::ucf101, request.split, *whole, request.order.seed, scratch,
-                   list_memory(request.memory_bytes), events);
-  if (output != nullptr && stands(plain.files.listing.written))
-    request.files.listing.stored = plain.files.listing.written;
-  const std::uint64_t most_missing = request.on_error == OnError::skip
-                                         ? request.max_errors.limit(whole->info().manifest.samples)
-                                         : 0;
-  say_unlisted(lists.unlisted(), "in the file, but in neither list beside it", events);
-  return std::make_unique<ListsBeside>(request.output, std::move(lists), most_missing);
-}
-
 // A file that has its name keeps its lists, whatever comes after.
 void publish_with_lists(TemporaryOutput& output, ListsBeside* lists) {
   if (lists == nullptr) return output.publish();
@@ -187,28 +151,6 @@ void publish_with_lists(TemporaryOutput& output, ListsBeside* lists) {
     throw;
   }
   lists->settle();
-}
-
-ConvertReport write_file(const ConvertRequest& request, const Events& events, const Format& format,
-                         Source& source, TemporaryOutput& output, ListsBeside* lists,
-                         const KeySink& left_out) {
-  say_notes(source.info(), events);
-  say_what_is_lost(request, source.info(), events);
-  output.work().begin("");
-  Conversion conversion(request, events, format, source, output.work(),
-                        division_of_file(request, output, source.info().schema));
-  conversion.run();
-  ConvertReport report = conversion.finish(wanted_manifest(request, source.info()));
-  finish_file(request, events, output, report);
-  CoclrLists::KeySet skipped;
-  if (lists != nullptr || left_out) {
-    conversion.for_each_skipped([&](const std::string& key) {
-      if (lists != nullptr) skipped.insert(key);
-      if (left_out) left_out(key);
-    });
-  }
-  if (lists != nullptr) lists->write(output.work().path(), skipped);
-  return report;
 }
 
 }  // namespace
@@ -228,69 +170,120 @@ void refuse_unfit_file(const ConvertRequest& request, const Format& format,
   refuse_unfit_samples(request, format, source, kAnySize);
 }
 
-bool is_packed(const ConvertRequest& request, const Schema& schema) {
-  return is_archive_name(request.output) ||
-         (is_tensor_name(request.output) && schema.fields.size() > 1);
+FileTarget::FileTarget(ConvertRequest request, KeySink left_out)
+    : Target(std::move(request)), left_out_(std::move(left_out)) {
+  request_.format = format_of_output(request_.output)->name;
+  is_coclr_ = request_.layout == name_of(Dialect::coclr);
+  if (is_coclr_) request_.files.frame_order = FrameOrder::bytewise;  // its readers' order
 }
 
-ShardSetWriter::Options division_of_file(const ConvertRequest& request,
-                                         const TemporaryOutput& output, const Schema& schema) {
-  if (is_packed(request, schema))
-    return {.file_name = std::string(kArrayName), .keeps_suffixes = true};
-  return {.file_name = output.place().indexed_file,
-          .writes_index = request.with_index || request.verify};
+void FileTarget::look(const Events& /*events*/) {
+  if (!output_ && !request_.is_dry_run) clear_left_output(request_.output);
+  refuse_taken_output(request_.output, request_.overwrite);
 }
 
-void finish_file(const ConvertRequest& request, const Events& events, TemporaryOutput& output,
-                 ConvertReport& report) {
-  drop_shard_options(report.manifest);
-  if (is_packed(request, report.manifest.schema))
-    return finish_packed(request, events, output, report);
-  const bool has_index = request.with_index || request.verify;
-  if (has_index) write_file_manifest(output, report.manifest);
-  if (request.verify) verify_file(request, output.path(), events, report);
-  if (has_index && !request.with_index) output.drop_index();
-  report.file_bytes = InputFile(output.path()).size();
+void FileTarget::take() { output_.emplace(request_.output, request_.overwrite); }
+
+// The lists are of the samples in the order that they have without a shuffle; what follows reads
+// the input from the list of its files that this leaves.
+void FileTarget::plan_lists(ConvertRequest& request, const std::string& scratch_folder,
+                            const Events& events) {
+  ConvertRequest plain = request;
+  plain.order.is_shuffled = false;
+  if (output_) {
+    plain.files.listing.written = output_->work().new_listing_path();
+    (void)remove_file(plain.files.listing.written);  // what a kill left
+  }
+  const std::unique_ptr<Source> whole = open_input(plain, scratch_folder, events);
+  refuse_for_stream(*whole, request.inputs.front(), "--split");
+  refuse_unfit_file(request, format(), whole->info());
+  (void)format().layout(whole->info().schema, format_options_of(request, format()));  // or refuses
+  CoclrLists lists(CoclrReaders::ucf101, request.split, *whole, request.order.seed, scratch_folder,
+                   list_memory(request.memory_bytes), events);
+  if (output_ && stands(plain.files.listing.written))
+    request.files.listing.stored = plain.files.listing.written;
+  const std::uint64_t most_missing = request.on_error == OnError::skip
+                                         ? request.max_errors.limit(whole->info().manifest.samples)
+                                         : 0;
+  say_unlisted(lists.unlisted(), "in the file, but in neither list beside it", events);
+  lists_ = std::make_unique<ListsBeside>(request.output, std::move(lists), most_missing);
 }
 
-ConvertReport convert_into_file(const ConvertRequest& request, const Events& events,
-                                const KeySink& left_out) {
-  const Format& format = *format_of_output(request.output);
-  if (!request.is_dry_run) clear_left_output(request.output);
-  refuse_taken_output(request.output, request.overwrite);
-  refuse_nested({request.output}, inputs_of(request));
-  ConvertRequest of_format = request;
-  of_format.format = format.name;
-  const bool is_coclr = request.layout == name_of(Dialect::coclr);
-  if (is_coclr) of_format.files.frame_order = FrameOrder::bytewise;  // its readers' order
-  std::optional<TemporaryOutput> output;
-  if (!request.is_dry_run) output.emplace(request.output, request.overwrite);
-  say_what_readers_want(of_format, events);
-  std::unique_ptr<ListsBeside> lists;  // gone before the output is
-  if (!request.split.is_empty())
-    lists = plan_lists(of_format, events, format, output ? &*output : nullptr);
-  const std::unique_ptr<Source> source =
-      open_input(of_format, output ? output->work().path() : temporary_folder(), events);
-  if (request.is_dry_run) refuse_for_pipe(*source, request.inputs.front(), "--dry-run");
-  refuse_unfit_file(of_format, format, source->info());
-  if (is_coclr && !of_format.files.groups_frames)
+std::unique_ptr<Source> FileTarget::open(const ConvertRequest& request,
+                                         const std::string& scratch_folder, const Events& events) {
+  say_what_readers_want(request, events);
+  ConvertRequest listed = request;
+  if (!request.split.is_empty()) plan_lists(listed, scratch_folder, events);
+  return open_input(listed, scratch_folder, events);
+}
+
+void FileTarget::accept(const SourceInfo& info, const Events& events) {
+  refuse_unfit_file(request_, format(), info);
+  if (is_coclr_ && !request_.files.groups_frames)
     events.say(
         "the frames keep the order of the input; CoCLR's own script sorts their names bytewise");
-  if (output) {
-    require_space(of_format, format, source->info(),
-                  division_of_file(of_format, *output, source->info().schema), output->work(),
-                  kSpaceHint, events);
-  }
-  ConvertReport report =
-      output ? write_file(of_format, events, format, *source, *output, lists.get(), left_out)
-             : plan_file(of_format, events, format, *source);
+}
+
+PlannedRun FileTarget::describe(const SourceInfo& info) const {
+  return {.wanted = wanted_manifest(request_, info), .head = {}};
+}
+
+void FileTarget::plan(ConvertReport& plan, const Events& events) const {
+  for (const std::string& note : plan.notes) events.say(note);
+  drop_shard_options(plan.manifest);
+  plan.file_bytes =
+      is_tensor_name(request_.output)
+          ? TensorFrame(request_.format, plan.manifest.schema.fields, plan.manifest.digest.samples)
+                .file_bytes()
+          : plan.data_bytes;
+  plan.is_one_file = true;
+  if (lists_) plan.lists = lists_->report();
+}
+
+std::optional<RunState> FileTarget::begin(const RunInput& input, const Events& events) {
+  const SourceInfo& source = input.info();
+  require_space(request_, format(), source, division(source.schema), output_->work(), kSpaceHint,
+                events);
+  say_notes(source, events);
+  say_what_is_lost(request_, source, events);
+  output_->work().begin("");
+  return std::nullopt;
+}
+
+ShardSetWriter::Options FileTarget::division(const Schema& schema) const {
+  if (is_packed(request_, schema))
+    return {.file_name = std::string(kArrayName), .keeps_suffixes = true};
+  return {.file_name = fs::path(request_.output).filename().string(),
+          .writes_index = request_.with_index || request_.verify};
+}
+
+void FileTarget::complete(Conversion* conversion, ConvertReport& report, const Events& events) {
   report.is_one_file = true;
-  if (lists) report.lists = lists->report();
-  if (output && report.verification.findings == 0) {
-    publish_with_lists(*output, lists.get());
-    if (request.with_index) report.index = DatasetPaths::of_file(request.output, "").manifest;
+  drop_shard_options(report.manifest);
+  if (is_packed(request_, report.manifest.schema)) {
+    finish_packed(request_, events, *output_, report);
+  } else {
+    const bool has_index = request_.with_index || request_.verify;
+    if (has_index) write_file_manifest(*output_, report.manifest);
+    if (request_.verify) verify_file(request_, output_->path(), events, report);
+    if (has_index && !request_.with_index) output_->drop_index();
+    report.file_bytes = InputFile(output_->path()).size();
   }
-  return report;
+  if (!lists_ && !left_out_) return;
+  CoclrLists::KeySet skipped;
+  conversion->for_each_skipped([&](const std::string& key) {
+    if (lists_) skipped.insert(key);
+    if (left_out_) left_out_(key);
+  });
+  if (!lists_) return;
+  lists_->write(output_->work().path(), skipped);
+  report.lists = lists_->report();
+}
+
+void FileTarget::place(ConvertReport& report) {
+  if (report.verification.findings > 0) return;
+  publish_with_lists(*output_, lists_.get());
+  if (request_.with_index) report.index = DatasetPaths::of_file(request_.output, "").manifest;
 }
 
 }  // namespace shale

@@ -1,0 +1,230 @@
+#include "shale/targets/shard_target.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/folders/file_pairs.hpp"
+#include "shale/folders/metadata_rows.hpp"
+#include "shale/io/atomic_file.hpp"
+#include "shale/manifest/manifest_file.hpp"
+#include "shale/manifest/naming.hpp"
+#include "shale/sources/open_input.hpp"
+#include "shale/targets/compare_content.hpp"
+#include "shale/targets/dataset_output.hpp"
+#include "shale/targets/duplicates.hpp"
+#include "shale/targets/identity.hpp"
+#include "shale/targets/space_check.hpp"
+
+namespace shale {
+namespace {
+
+// An earlier run may have been allowed to leave out more.
+void refuse_too_many_skipped(const ConvertRequest& request, const SourceInfo& source,
+                             std::uint64_t skipped) {
+  const std::uint64_t limit = request.max_errors.limit(source.manifest.samples);
+  const std::uint64_t bad = skipped - std::min(skipped, source.skipped);
+  if (bad <= limit) return;
+  throw Error(Code::limit, "the finished dataset left out {}, more than --max-errors allows ({})",
+              format_counted(bad, "bad image", "bad images"), limit)
+      .at(join_path(request.output, kSkippedName))
+      .hint("fix or remove the images that it lists, then convert again with --overwrite");
+}
+
+// The files beside the images are taken now, and nobody asked for them.
+bool is_new_pairs(const Manifest& was, const Manifest& wanted, const ConvertRequest& request) {
+  const auto has_pairs = [](const Manifest& manifest) {
+    return std::ranges::any_of(manifest.options, [](const auto& option) {
+      return option.first == kPairsOption || option.first == kMetadataOption;
+    });
+  };
+  return !request.files.pairs.is_given && has_pairs(wanted) && !has_pairs(was);
+}
+
+// The output is a finished set: of this very command, or of another one.
+ConvertReport already_complete(const ConvertRequest& request, const Manifest& wanted,
+                               const SourceInfo& source) {
+  ConvertReport report;
+  report.manifest = read_manifest(request.output);
+  report.was_compared = has_other_content(report.manifest.source, wanted.source);
+  if (report.was_compared) report.manifest.source.fingerprint = wanted.source.fingerprint;
+  if (const std::optional<std::string> difference =
+          first_difference(identity_of(report.manifest), identity_of(wanted))) {
+    throw Error(Code::exists, "already holds a finished dataset of another command: {}",
+                *difference)
+        .at(request.output)
+        .hint(is_new_pairs(report.manifest, wanted, request)
+                  ? "pass --pairs off, as before, or --overwrite to replace it"
+                  : "choose another output, or pass --overwrite to replace it");
+  }
+  (void)refuse_incomplete(request.output);
+  report.was_complete = true;
+  report.skipped = report.manifest.skipped;
+  refuse_too_many_skipped(request, source, report.skipped);
+  return report;
+}
+
+// Of a stream, which is known at its end: read to there, and compared sample by sample.
+ConvertReport stream_already_complete(const ConvertRequest& request, const Events& events,
+                                      const Format& format, Source& source) {
+  // Another command shows beforehand.
+  Manifest wanted = wanted_manifest(request, source.info());
+  const Manifest was = read_manifest(request.output);
+  if (was.source.kind == wanted.source.kind) {
+    wanted.source = was.source;
+    for (auto& option : wanted.options) {
+      if (option.first != kLabelsOption) continue;
+      for (const auto& before : was.options) {
+        if (before.first == option.first) option = before;
+      }
+    }
+  }
+  (void)already_complete(request, wanted, source.info());
+  events.say("reading the stream, to compare it with the dataset");
+  refuse_changed_content(request, events, format, source);
+  ConvertReport report =
+      already_complete(request, wanted_manifest(request, source.info()), source.info());
+  report.was_compared = true;
+  return report;
+}
+
+ConvertReport compared_with_input(const ConvertRequest& request, const Events& events,
+                                  const Format& format, RunInput& input) {
+  const SourceInfo& info = input.info();
+  if (info.is_stream) return stream_already_complete(request, events, format, *input.source);
+  ConvertReport report = already_complete(request, input.wanted, info);
+  const bool is_newer = has_newer_input(request, info);
+  if (!is_newer && !report.was_compared) return report;
+  events.say(is_newer ? "the input is newer than the dataset; comparing its content"
+                      : "the input file has changed; comparing its content");
+  report.was_compared = true;
+  refuse_changed_content(request, events, format, *input.source);
+  return report;
+}
+
+// An append that was stopped with complete shards: the same command goes on with them.
+bool holds_unfinished_append(const std::string& dataset) try {
+  const JournalSummary left = WorkFolder::run_left_in(dataset);
+  return left.holds_lines() && left.head.find(kAppendedTo) != std::string::npos;
+} catch (const Error&) {
+  return false;  // there is nothing to go on with
+}
+
+}  // namespace
+
+ShardTarget::ShardTarget(ConvertRequest request)
+    : Target(std::move(request)), set_(SetPlace::of_dataset(request_.output)) {}
+
+void ShardTarget::look(const Events& events) {
+  if (work_) left_ = find_unfinished_run(*work_, events);
+  place_ = look_at(request_.output);
+  refuse_strange_output(request_.output, place_);
+  // Before anything is listed: it may take hours.
+  if (left_.fault && !request_.overwrite) throw Error(*left_.fault);
+  replaces_ = place_ == Place::dataset;
+}
+
+bool ShardTarget::is_finished() const {
+  return place_ == Place::dataset && !request_.overwrite && !is_swapping(request_.output);
+}
+
+void ShardTarget::take() {
+  work_.emplace(request_.output);
+  was_moving_ = finish_swap(set_, *work_);
+}
+
+void ShardTarget::accept(const SourceInfo& info, const Events& /*events*/) {
+  check_schema_fits(format(), info.schema);
+  refuse_unfit_samples(request_, format(), info, request_.shard_bytes);
+}
+
+PlannedRun ShardTarget::describe(const SourceInfo& info) const {
+  PlannedRun facts{.wanted = wanted_manifest(request_, info), .head = {}};
+  facts.head = journal_head(request_, facts.wanted, info);
+  return facts;
+}
+
+std::optional<ConvertReport> ShardTarget::completed(RunInput& input, const Events& events) {
+  if (!replaces_) return std::nullopt;
+  const SourceInfo& info = input.info();
+  const bool is_this_run =
+      was_moving_ && !info.is_stream &&
+      !first_difference(identity_of(read_manifest(request_.output)), identity_of(input.wanted));
+  if (request_.overwrite && !is_this_run) return std::nullopt;
+  ConvertReport report = compared_with_input(request_, events, format(), input);
+  if (!work_ && !request_.is_dry_run && !holds_unfinished_append(request_.output))
+    WorkFolder::clear_left(request_.output);
+  return report;
+}
+
+void ShardTarget::refuse_taken(const SourceInfo& info, const std::string& head) const {
+  if (work_) refuse_other_run(request_, left_, head);
+  if (place_ != Place::absent) refuse_taken_names(request_.output, format(), info.schema);
+}
+
+std::optional<RunState> ShardTarget::begin(const RunInput& input, const Events& events) {
+  const SourceInfo& source = input.info();
+  std::optional<RunState> from = resumption_of(request_, left_, input.head);
+  if (!from) {
+    work_->clear();
+    left_ = {};
+  }
+  if (replaces_) say_both_stay(request_.output, source.manifest.bytes, events);
+  require_space(request_, format(), source, division(source.schema), *work_,
+                replaces_ ? kSpaceForBothHint : kSpaceHint, events);
+  say_about(source, events);
+  work_->keep_new_listing();
+  if (!from) {
+    work_->begin(input.head);
+    return from;
+  }
+  work_->resume(left_.journal);
+  say_continuing(*work_, *from, source, events);
+  return from;
+}
+
+void ShardTarget::say_about(const SourceInfo& source, const Events& events) const {
+  say_notes(source, events);
+}
+
+ShardSetWriter::Options ShardTarget::division(const Schema& /*schema*/) const {
+  return {.limit_bytes = request_.shard_bytes, .limit_samples = request_.shard_samples};
+}
+
+void ShardTarget::complete(Conversion* conversion, ConvertReport& report, const Events& events) {
+  Manifest& manifest = report.manifest;
+  if (conversion != nullptr) {
+    conversion->finish_lists(manifest);
+    std::optional<WrittenImages> written = conversion->take_written_images();
+    report_duplicates(
+        manifest,
+        {.shards = {{work_->path(), [&](const auto& visit) { work_->for_each_shard(visit); }}},
+         .folder = work_->path(),
+         .list_name = std::string(kDuplicatesName),
+         .memory_bytes = list_memory(request_.memory_bytes),
+         .written = written ? &*written : nullptr},
+        events);
+  }
+  write_set_manifest(manifest, format(), *work_);
+}
+
+void ShardTarget::place(ConvertReport& /*report*/) {
+  put_in_place(set_, *work_);
+  work_->remove();
+}
+
+void ShardTarget::leave(Code code) noexcept {
+  (void)remove_file(work_->new_listing_path());
+  const bool is_stopped = code == Code::interrupted;
+  if (!left_.is_worth_keeping() && !(is_stopped && work_->holds_listing())) work_->abandon();
+}
+
+void ShardTarget::stop(Code code) {
+  leave_stopped_run(*work_, request_, code, replaces_);
+  if (code == Code::interrupted && work_->holds_shards()) throw interrupted_with(work_->shards());
+}
+
+}  // namespace shale

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+
+#include "shale/targets/target.hpp"
+
+namespace shale {
+
+/// Where the result of the request comes to stand. Errors: Code::usage for options that an append
+/// does not take.
+[[nodiscard]] std::unique_ptr<Target> target_of(const ConvertRequest& request);
+
+}  // namespace shale
