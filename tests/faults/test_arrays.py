@@ -177,3 +177,13 @@ class ArrayLimits(FaultCase):
                 self.within(16, "convert", source, self.folder / "all.npy", "--overwrite")
                 (self.folder / "all.npy").unlink()
             source.unlink()
+
+    def test_rows_that_memory_cannot_hold_are_refused_before_anything_is_written(self):
+        for is_fortran in (False, True):
+            source = self.sparse("wide.npy", (6, 8_000_000), is_fortran)
+            for out in (self.out, self.folder / "one.npy"):
+                for words in (["--dry-run"], []):
+                    with self.subTest(is_fortran=is_fortran, out=out, words=words), self.untouched(self.folder.path):
+                        to = ["--to", "npy"] if out == self.out else []
+                        facts = ["sample is 32000000 bytes", "pass --memory"]
+                        self.refused("convert", source, out, *to, "--memory", "16MiB", *words, says=facts)

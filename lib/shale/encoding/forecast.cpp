@@ -139,10 +139,11 @@ ShardForecast forecast_runs(const SourceInfo& info, const Format& format, const 
 
 void refuse_too_large(const SourceInfo& info, const Format& format, const OptionSet& options,
                       std::uint64_t shard_bytes, std::uint64_t memory_bytes) {
-  PendingSample hollow;  // what every sample is at least
-  hollow.cells.resize(info.schema.fields.size());
+  PendingSample least;  // what every sample is at least; of rows, which are all alike, what it is
+  least.cells.resize(info.schema.fields.size());
+  if (info.manifest.samples > 0) least.bytes = info.row_bytes.value_or(0);
   const bool leaves_large = may_stay_unread(info, format, options);
-  refuse_over_budget(info.largest.value_or(hollow), info, leaves_large,
+  refuse_over_budget(info.largest.value_or(least), info, leaves_large,
                      payload_memory(memory_bytes, info));
   if (!info.largest || info.transform) return;  // what image work makes of it is not known
   const bool is_near_limit = info.largest->bytes > format.can.largest_record / 2;

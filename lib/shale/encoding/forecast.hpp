@@ -10,7 +10,7 @@ namespace shale {
 
 /// Refuses, before anything is written, an input whose largest sample no shard of `shard_bytes` and
 /// no budget of `memory_bytes` for samples can hold, or the format itself cannot, if a list tells
-/// its size. Errors: Code::limit.
+/// its size, or all are rows of one size. Errors: Code::limit.
 void refuse_too_large(const SourceInfo& info, const Format& format, const OptionSet& options,
                       std::uint64_t shard_bytes, std::uint64_t memory_bytes);
 

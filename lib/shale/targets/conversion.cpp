@@ -29,11 +29,20 @@ OptionSet format_options_of(const ConvertRequest& request, const Format& format)
 
 namespace {
 
+std::uint64_t memory_beside(std::uint64_t memory_bytes, std::uint64_t source_bytes) {
+  const std::uint64_t of_source = std::max(list_memory(memory_bytes), source_bytes);
+  return memory_bytes - of_source - ShardSetWriter::buffer_bytes(memory_bytes);
+}
+
+// With more memory the source takes more of it, too.
 bool is_enough_memory(const ConvertRequest& request, const Format& format, const SourceInfo& source,
                       std::uint64_t shard_bytes, std::uint64_t memory_bytes) {
+  const double share =
+      static_cast<double>(source.memory_bytes) / static_cast<double>(request.memory_bytes);
+  const auto of_source = static_cast<std::uint64_t>(share * static_cast<double>(memory_bytes));
   try {
     refuse_too_large(source, format, format_options_of(request, format), shard_bytes,
-                     memory_for_samples(memory_bytes, source));
+                     memory_beside(memory_bytes, of_source));
     return true;
   } catch (const Error&) {
     return false;
@@ -48,8 +57,7 @@ bool has_lists(const ShardSetWriter::Options& options) {
 }  // namespace
 
 std::uint64_t memory_for_samples(std::uint64_t memory_bytes, const SourceInfo& source) {
-  const std::uint64_t of_source = std::max(list_memory(memory_bytes), source.memory_bytes);
-  return memory_bytes - of_source - ShardSetWriter::buffer_bytes(memory_bytes);
+  return memory_beside(memory_bytes, source.memory_bytes);
 }
 
 void refuse_unfit_samples(const ConvertRequest& request, const Format& format,

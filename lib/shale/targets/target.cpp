@@ -51,46 +51,69 @@ RunInput open_or_continue(Target& target, const Events& events) {
 
 // Nothing may be written to the output: the list of files spills to the temporary folder if it
 // must.
-ConvertReport compare_or_plan(Target& target, const Events& events) {
-  const ConvertRequest& request = target.request();
-  RunInput input = open_for(target, temporary_folder(), Listing::none, events);
-  if (std::optional<ConvertReport> done = target.completed(input, events)) return std::move(*done);
+RunPlan compare_or_plan(Target& target, const Events& events) {
+  RunPlan plan{.input = open_for(target, temporary_folder(), Listing::none, events)};
+  RunInput& input = plan.input;
+  plan.report = target.completed(input, events);
+  if (plan.report) return plan;
   target.refuse_taken(input.info(), input.head);
   const ShardSetWriter::Options division = target.division(input.info().schema);
   const ShardLimits limits = division.file_name.empty()
                                  ? ShardLimits{division.limit_bytes, division.limit_samples}
                                  : ShardLimits{kAnySize, kAnySize};
-  ConvertReport plan =
-      plan_conversion(request, target.format(), *input.source, std::move(input.wanted), limits);
-  target.plan(plan, events);
+  plan.report = plan_conversion(target.request(), target.format(), *input.source,
+                                std::move(input.wanted), limits);
+  target.plan(*plan.report, events);
   return plan;
 }
 
 // What was decided before the place was taken may be wrong by now: all is looked at again.
-ConvertReport take_and_convert(Target& target, const Events& events) {
+RunPlan take_and_plan(Target& target, const Events& events) {
   target.take();
-  RunInput input;
-  std::optional<RunState> from;
+  RunPlan plan;
+  RunInput& input = plan.input;
   try {
     target.look(events);
     input = open_or_continue(target, events);
-    if (std::optional<ConvertReport> done = target.completed(input, events)) {
+    plan.report = target.completed(input, events);
+    if (plan.report) {
       input.source.reset();
       target.work().remove();
-      return std::move(*done);
+      return plan;
     }
     target.refuse_taken(input.info(), input.head);
-    from = target.begin(input, events);
+    plan.from = target.begin(input, events);
     input.source = target.in_order(std::move(input.source), events);
   } catch (...) {
     input.source.reset();
     target.leave(code_in_flight());
     throw;
   }
+  return plan;
+}
+
+}  // namespace
+
+std::unique_ptr<Source> Target::open(const ConvertRequest& request,
+                                     const std::string& scratch_folder, const Events& events) {
+  return open_input(request, scratch_folder, events);
+}
+
+RunPlan plan(Target& target, const Events& events) {
+  target.look(events);
+  const ConvertRequest& request = target.request();
+  refuse_nested({request.output}, inputs_of(request));
+  return request.is_dry_run || target.is_finished() ? compare_or_plan(target, events)
+                                                    : take_and_plan(target, events);
+}
+
+ConvertReport run(Target& target, RunPlan plan, const Events& events) {
+  if (plan.report) return std::move(*plan.report);
+  RunInput& input = plan.input;
   ConvertReport report;
   try {
     Conversion conversion(target.request(), events, target.format(), *input.source, target.work(),
-                          target.division(input.info().schema), from, target.run());
+                          target.division(input.info().schema), plan.from, target.run());
     conversion.run();
     report = conversion.finish(std::move(input.wanted));
     target.complete(&conversion, report, events);
@@ -104,19 +127,8 @@ ConvertReport take_and_convert(Target& target, const Events& events) {
   return report;
 }
 
-}  // namespace
-
-std::unique_ptr<Source> Target::open(const ConvertRequest& request,
-                                     const std::string& scratch_folder, const Events& events) {
-  return open_input(request, scratch_folder, events);
-}
-
 ConvertReport convert_into(Target& target, const Events& events) {
-  target.look(events);
-  const ConvertRequest& request = target.request();
-  refuse_nested({request.output}, inputs_of(request));
-  return request.is_dry_run || target.is_finished() ? compare_or_plan(target, events)
-                                                    : take_and_convert(target, events);
+  return run(target, plan(target, events), events);
 }
 
 }  // namespace shale

@@ -104,10 +104,26 @@ class Target {
   UnfinishedRun left_;
 };
 
-/// The one life of a run: looks at the output, opens the input, compares it with what stands there,
-/// goes on with what an earlier run left or begins, converts, and puts the result in its place. Of
-/// a request that is_dry_run it plans, and writes nothing. Errors: same as the functions of the
-/// target and those of Conversion; the first in input order wins.
+/// A run that has begun, or that has nothing to do.
+struct RunPlan {
+  RunInput input;
+  std::optional<RunState> from = {};  ///< where an earlier run of the same command was
+  /// Of a result that stands already, or of a run that is_dry_run.
+  std::optional<ConvertReport> report = {};
+};
+
+/// The first half of the one life of a run: looks at the output, opens the input, compares it with
+/// what stands there, and goes on with what an earlier run left or begins. Whatever can be refused
+/// before the first byte of a sample is read is refused here. Of a request that is_dry_run, and of
+/// one whose result stands already, nothing is written. Errors: same as the functions of the
+/// target.
+[[nodiscard]] RunPlan plan(Target& target, const Events& events);
+
+/// The second half: converts, and puts the result in its place. Errors: same as the functions of
+/// the target and those of Conversion; the first in input order wins.
+[[nodiscard]] ConvertReport run(Target& target, RunPlan plan, const Events& events);
+
+/// Both.
 [[nodiscard]] ConvertReport convert_into(Target& target, const Events& events);
 
 }  // namespace shale
