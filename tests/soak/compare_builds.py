@@ -189,15 +189,18 @@ def files_in(folder):
     return {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file() and "in" not in p.relative_to(folder).parts[:1]}
 
 
-def differences(old, new, folders):
+def differences(old, new, folders, said):
+    """What is different now; of files only those that are not among `said`."""
     for what, left, right in zip(("exit code", "stdout", "stderr"), old, new, strict=True):
         if left != right:
             yield f"{what}: {left!r} | {right!r}"
     left, right = map(files_in, folders)
-    for name in sorted(left.keys() | right.keys()):
+    for name in sorted((left.keys() | right.keys()) - said):
         if name not in right or name not in left:
+            said.add(name)
             yield f"{name}: only {'old' if name in left else 'new'} wrote it"
         elif left[name].read_bytes() != right[name].read_bytes():
+            said.add(name)
             yield f"{name}: its bytes differ"
 
 
@@ -220,18 +223,17 @@ def main():
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.mkdir(parents=True)
                 (folder / "in").symlink_to(pathlib.Path(root) / "in")
+            said = set()
             for words in group:
                 results = [run(program, folder, words) for program, folder in zip(programs, folders, strict=True)]
                 if words[0] not in ("!", "rm"):
                     codes[results[0][0]] += 1
-                found = list(differences(*results, folders))
+                found = list(differences(*results, folders, said))
                 differing += bool(found)
                 if found:
                     print("shale " + " ".join(words))
                 for line in found:
                     print("  " + line[:600])
-                if found:
-                    break
     by_code = ", ".join(f"{count} with exit code {code}" for code, count in sorted(codes.items()))
     print(f"{sum(codes.values())} commands ({by_code}), {differing} of them differ")
     return 1 if differing else 0
