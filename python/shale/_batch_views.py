@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from shale import _shale
 from shale._batch_memory import BufferPool, Rows
@@ -14,8 +14,8 @@ from shale._view_pixels import load_by_pillow, nearest_values, pillow_size, size
 from shale._views import ViewPlan, is_pipeline, mask_obstacle, translate
 from shale.errors import ContentError, DamagedError, UnsupportedError, UsageError
 
-if TYPE_CHECKING:
-    from shale.loader import Loader
+# What takes the place of a sample: the step, the place, why it is not there, and what reads another. Raises, if nothing is to.
+Instead = Callable[[Any, int, Exception, Callable[[int], Any]], Any]
 
 _TYPES = {"pil": "pil", "rgb8": "pil", "torchrgb8": "tensor", "tv": "tv"}
 _MASKS = ("tv_mask", "gray8")
@@ -50,18 +50,18 @@ class BatchViews:
 
     # --- a batch
 
-    def load(self, loader: Loader, step: Any, seeds: Sequence[int], leases: List[weakref.finalize]) -> Tuple[List[Any], List[Rows]]:
+    def load(
+        self, step: Any, seeds: Sequence[int], pool: BufferPool, leases: List[weakref.finalize], instead: Instead
+    ) -> Tuple[List[Any], List[Rows]]:
         """Samples with their images, which lie in the batch already if they are of one size."""
         numbers = step.numbers.tolist()
-        samples = self._read(loader, step, numbers)
-        errors, rows = self._fill(numbers, samples, seeds, loader._pool, leases)
-        if errors and loader.on_error == "raise":
-            raise errors[min(errors)]
-        for place, cause in errors.items():
-            samples[place] = loader._instead(step, place, cause, functools.partial(self._alone, seed=seeds[place]))
+        samples = self._read(step, numbers)
+        errors, rows = self._fill(numbers, samples, seeds, pool, leases)
+        for place, cause in sorted(errors.items()):
+            samples[place] = instead(step, place, cause, functools.partial(self._alone, seed=seeds[place]))
         return samples, rows
 
-    def _read(self, loader: Loader, step: Any, numbers: List[int]) -> List[Any]:
+    def _read(self, step: Any, numbers: List[int]) -> List[Any]:
         """The samples as bytes, or the exceptions that reading them raised."""
         if not step.pieces:
             try:

@@ -236,6 +236,9 @@ class Dataset(_Base):
         reader.select(names, ["" if name in lists else PIXEL_ORDERS[self._ways[name]] for name in names])
         return names
 
+    def _opener(self) -> tuple:
+        return Dataset, (self.path, self.verify, self.cache, self.index_dir, self.parse)
+
     def __getstate__(self) -> Any:
         kept = {name: value for name, value in self.__dict__.items() if name not in _CACHED}
         kept.update(_opened=None, _finishers=[])

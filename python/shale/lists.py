@@ -7,15 +7,12 @@ import operator
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Mapping, Optional, Tuple, Union
+from typing import Any, Callable, Iterable, List, Mapping, Optional, Tuple, Union
 
 from shale._arguments import field_names, one_of, whole_number
 from shale._decoding import decode_element, decode_list
 from shale.errors import MismatchError, UnsupportedError, UsageError
-from shale.value_file import reopened
-
-if TYPE_CHECKING:
-    from shale.dataset import Dataset
+from shale.value_file import Origin, reopened
 
 Choose = Callable[[int, Any], Iterable[int]]
 Select = Mapping[Union[str, Tuple[str, ...]], Choose]
@@ -70,7 +67,7 @@ class LazyList(Sequence):
     in one go. ``len(frames)`` reads nothing. It pickles to the arguments of its dataset and the row.
     """
 
-    def __init__(self, dataset: Dataset, row: int, field: str, way: Optional[str], count: int) -> None:
+    def __init__(self, dataset: Origin, row: int, field: str, way: Optional[str], count: int) -> None:
         self._dataset, self._row, self._field, self._way, self._count = dataset, row, field, way, count
 
     def __len__(self) -> int:
@@ -112,12 +109,11 @@ class LazyList(Sequence):
 
     def __reduce__(self) -> Tuple:
         dataset = self._dataset
-        arguments = (dataset.path, dataset.verify, dataset.cache, dataset.index_dir, dataset.parse)
-        return _reopen, (arguments, self._row, self._field, self._way, self._count, dataset._reader().key(self._row))
+        return _reopen, (dataset._opener(), self._row, self._field, self._way, self._count, dataset._reader().key(self._row))
 
 
-def _reopen(arguments: Tuple, row: int, field: str, way: Optional[str], count: int, key: str) -> LazyList:
-    dataset = reopened(arguments)
+def _reopen(opener: tuple, row: int, field: str, way: Optional[str], count: int, key: str) -> LazyList:
+    dataset = reopened(*opener)
     reader = dataset._reader()
     if row >= len(reader) or reader.key(row) != key or reader.counts([row], field) != [count]:
         raise MismatchError(f"{dataset.path}: sample {row} is another one than the list was made of")
@@ -173,7 +169,7 @@ def checked_numbers(indices: Any, count: int) -> List[int]:
     return [number + count if number < 0 else number for number in numbers]
 
 
-def read_chosen(dataset: Dataset, chosen: Chosen, rows: List[int], samples: List[dict], ways: Mapping, given: Optional[Mapping] = None) -> None:
+def read_chosen(dataset: Origin, chosen: Chosen, rows: List[int], samples: List[dict], ways: Mapping, given: Optional[Mapping] = None) -> None:
     """Fills the lists of `samples` in: all elements that are wanted are read at once. `given`: elements of fields, for all rows."""
     reader = dataset._reader()
     for name in chosen.lazy:
@@ -200,7 +196,7 @@ def read_chosen(dataset: Dataset, chosen: Chosen, rows: List[int], samples: List
         sample[name] = dataset._finished(row, name, functools.partial(decode_list, ways.get(name)), elements)
 
 
-def _numbers(dataset: Dataset, row: int, name: str, choose: Any, count: int) -> List[int]:
+def _numbers(dataset: Origin, row: int, name: str, choose: Any, count: int) -> List[int]:
     if not callable(choose):
         return checked_numbers(choose, count)
     try:

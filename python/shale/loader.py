@@ -329,7 +329,7 @@ class Loader:
         numbers = step.numbers.tolist()
         seeds = self._seeds(step)
         if self._views is not None:
-            samples, ready = self._views.load(self, step, seeds, leases)
+            samples, ready = self._views.load(step, seeds, self._pool, leases, self._instead)
             for place, number in enumerate(numbers):
                 samples[place] = self._noted(number, self._views.finish, samples[place], number)
         elif step.pieces:
@@ -391,12 +391,12 @@ class Loader:
                 raise raw
             return self._sources.finish_raw(number, raw)
         except (DamagedError, ContentError) as error:
-            if self.on_error == "raise":
-                raise
             return self._instead(step, place, error, lambda number: self._sources.read([number])[0])
 
     def _instead(self, step: _Step, place: int, cause: Exception, read: Callable[[int], Any]) -> Any:
-        """What takes the place of a damaged sample: the next one of the order that can be read."""
+        """What takes the place of a damaged sample: the next one of the order that can be read. Raises with ``on_error="raise"``."""
+        if self.on_error == "raise":
+            raise cause
         self._note_skipped(int(step.numbers[place]), cause)
         position = int(step.positions[place])
         for further in range(1, min(_MOST_SUBSTITUTES, self._draw.size - 1) + 1):

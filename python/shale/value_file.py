@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import io
 import weakref
-from typing import TYPE_CHECKING, Any, Tuple
+from typing import Any, Callable, Optional, Protocol, Tuple
 
+from shale import _shale
 from shale.errors import MismatchError, UsageError
-
-if TYPE_CHECKING:
-    from shale import _shale
-    from shale.dataset import Dataset
 
 _BUFFER_BYTES = 128 << 10
 
-# Of files that came out of a pickle: those of one dataset share what they have open.
+# Of files and lists that came out of a pickle: those of one dataset share what they have open.
 _reopened: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+
+
+class Origin(Protocol):
+    """A dataset, as the files and lists see it that read of it later."""
+
+    path: str
+    _is_closed: bool
+
+    def _reader(self) -> _shale.Reader: ...
+    def _opener(self) -> tuple: ...  # its class, and the arguments that `reopened` takes
+    def _finished(self, row: int, field: str, finish: Callable[[Any], Any], value: Any) -> Any: ...
+    def _content_error(self, row: int, field: str, error: Exception, what: str = ...) -> Exception: ...
 
 
 class _RawValue(io.RawIOBase):
     """What a ValueFile buffers: a position in a value."""
 
-    def __init__(self, dataset: Dataset, row: int, field: str, value: _shale.Value) -> None:
+    def __init__(self, dataset: Origin, row: int, field: str, value: _shale.Value) -> None:
         self.dataset, self.row, self.field, self.value = dataset, row, field, value
         self.position = 0
 
@@ -104,28 +113,25 @@ class ValueFile(io.BufferedReader):
         return f"<shale.ValueFile: field {raw.field!r} of sample {raw.row} of {raw.dataset.path}, {raw.value.size} bytes>"
 
     def __reduce_ex__(self, protocol: Any) -> Tuple:
-        raw, dataset = self.raw, self.raw.dataset
-        arguments = (dataset.path, dataset.verify, dataset.cache, dataset.index_dir, dataset.parse)
-        return _reopen, (arguments, raw.row, raw.field, raw.value.place, self.tell())
+        raw = self.raw
+        return _reopen, (raw.dataset._opener(), raw.row, raw.field, raw.value.place, self.tell())
 
 
-def value_file(dataset: Dataset, row: int, field: str, value: _shale.Value) -> ValueFile:
+def value_file(dataset: Origin, row: int, field: str, value: _shale.Value) -> ValueFile:
     return ValueFile(_RawValue(dataset, row, field, value))
 
 
-def reopened(arguments: Tuple) -> Dataset:
+def reopened(kind: Callable[..., Origin], arguments: tuple) -> Origin:
     """The dataset of what came out of a pickle, which all of them share."""
-    from shale.dataset import Dataset
-
-    dataset = _reopened.get(arguments)
+    dataset: Optional[Origin] = _reopened.get(arguments)
     if dataset is None or dataset._is_closed:
         path, verify, cache, index_dir, parse = arguments
-        dataset = _reopened[arguments] = Dataset(path, (), verify=verify, cache=cache, index_dir=index_dir, parse=parse)
+        dataset = _reopened[arguments] = kind(path, (), verify=verify, cache=cache, index_dir=index_dir, parse=parse)
     return dataset
 
 
-def _reopen(arguments: Tuple, row: int, field: str, place: Tuple[int, int], position: int) -> ValueFile:
-    dataset = reopened(arguments)
+def _reopen(opener: tuple, row: int, field: str, place: Tuple[int, int], position: int) -> ValueFile:
+    dataset = reopened(*opener)
     reader = dataset._reader()
     value = reader.values([row], field)[0] if row < len(reader) else None
     if value is None or value.place != place:

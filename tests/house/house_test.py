@@ -5,6 +5,7 @@ Run by ctest, or by hand: python3 tests/house/house_test.py [HouseRules.test_...
 An exception to a rule is a line in one of the tables below, with its reason.
 """
 
+import ast
 import collections
 import graphlib
 import os
@@ -131,6 +132,23 @@ def documents():
     return [*ROOT.glob("*.md"), *files("*.md", below=("docs", "formats", "python", "bench", "packaging", "tests", "samples"))]
 
 
+def python_name(path):
+    """ "shale.torch.transforms" for python/shale/torch/transforms.py, "shale.torch" for its __init__.py."""
+    return ".".join(path.relative_to(ROOT / "python").with_suffix("").parts).removesuffix(".__init__")
+
+
+def python_imports(text):
+    """(line, "shale.errors") for each import of a module of the package, wherever it stands."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, each.name) for each in node.names if each.name.startswith("shale."))
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "shale":
+            for each in node.names:
+                whole = f"{node.module}.{each.name}"
+                is_module = any((ROOT / "python" / whole.replace(".", "/")).with_suffix(suffix).exists() for suffix in ("", ".py"))
+                yield node.lineno, whole if is_module else node.module
+
+
 def room_of(name):
     """ "base" for lib/shale/base/error.hpp and shale/base/error.hpp, else None."""
     match = re.match(r"(?:lib/)?shale/(\w+)/", name)
@@ -180,6 +198,10 @@ class HouseRules(unittest.TestCase):
             name = relative(path).removeprefix("lib/").rpartition(".")[0]
             targets = (target.rpartition(".")[0] for _, mark, target in cpp_text.includes(read(path)) if mark == '"')
             units.setdefault(name, set()).update(target for target in targets if target != name)
+        modules = {}
+        for path in files("*.py", below=("python/shale",)):
+            modules[python_name(path)] = {name for _, name in python_imports(read(path))} - {python_name(path), "shale"}
+        self.none_of(circles(modules), "what imports a module of the package is not imported by it, not even for type checkers")
         self.none_of(circles({room: below.split() for room, below in ROOMS.items()}), "the rooms are layers")
         self.none_of(circles(units), "what includes a unit is not included by it")
 
