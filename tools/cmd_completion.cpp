@@ -67,11 +67,11 @@ std::string bash_offer(const Offer& offer) {
 
 std::string bash_command(const Command& command) {
   std::string options, values;
-  for (const OptionText& option : CommandLine(command).options()) {
-    options += fmt::format("{}--{}", options.empty() ? "" : " ", option.name);
-    if (!option.value.empty())
-      values += fmt::format("        --{}) {}return ;;\n", option.name,
-                            bash_offer(offer_for(option.value)));
+  for (const Option* option : options_of(command.name)) {
+    options += fmt::format("{}--{}", options.empty() ? "" : " ", option->name);
+    if (!option->value.empty())
+      values += fmt::format("        --{}) {}return ;;\n", option->name,
+                            bash_offer(offer_for(option->value)));
   }
   return fmt::format(
       "    {})\n"
@@ -144,12 +144,12 @@ std::string zsh_offer(const Offer& offer) {
 std::string zsh_command(const Command& command) {
   std::string specs;
   const auto add = [&](const std::string& spec) { specs += " \\\n        " + quoted(spec); };
-  for (const OptionText& option : CommandLine(command).options()) {
-    const std::string text = zsh_text(option.description);
-    add(option.value.empty()
-            ? fmt::format("--{}[{}]", option.name, text)
-            : fmt::format("--{}=[{}]:{}:{}", option.name, text, zsh_text(option.value),
-                          zsh_offer(offer_for(option.value))));
+  for (const Option* option : options_of(command.name)) {
+    const std::string text = zsh_text(std::string(option->help));
+    add(option->value.empty() ? fmt::format("--{}[{}]", option->name, text)
+                              : fmt::format("--{}=[{}]:{}:{}", option->name, text,
+                                            zsh_text(std::string(option->value)),
+                                            zsh_offer(offer_for(option->value))));
   }
   if (!command.operands.empty()) {
     add(fmt::format("*:{}:{}", zsh_text(std::string(command.operands)),
@@ -219,13 +219,13 @@ std::string fish_command(const Command& command) {
   std::string text;
   const Offer operands = offer_for(command.operands);
   if (!fish_offer(operands).empty()) text += begin + fish_offer(operands) + "\n";
-  for (const OptionText& option : CommandLine(command).options()) {
-    const Offer offer = offer_for(option.value);
+  for (const Option* option : options_of(command.name)) {
+    const Offer offer = offer_for(option->value);
     // -r: a value must follow; -x: and no file is one.
     const std::string value =
-        option.value.empty() ? "" : (offer.files ? " -r" : " -x") + fish_offer(offer);
-    text += fmt::format("{} -l {}{} -d {}\n", begin, option.name, value,
-                        fish_quoted(option.description));
+        option->value.empty() ? "" : (offer.files ? " -r" : " -x") + fish_offer(offer);
+    text += fmt::format("{} -l {}{} -d {}\n", begin, option->name, value,
+                        fish_quoted(std::string(option->help)));
   }
   return text;
 }
@@ -260,9 +260,9 @@ complete -c shale -n __shale_needs_command -l version -d 'print the version'
 
 }  // namespace
 
-int run_completion(const CommandLine& line) {
+int run_completion(const CommandLine& line, Console& console) {
   constexpr std::array<std::string (*)(), 3> kScripts = {bash_script, zsh_script, fish_script};
-  print(kScripts[line.operand_choice()]());
+  console.print(kScripts[line.operand_choice()]());
   return kDone;
 }
 

@@ -13,7 +13,6 @@
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
-#include "tools/output_options.hpp"
 #include "tools/requests.hpp"
 
 namespace shale::tools {
@@ -182,111 +181,16 @@ bool has_skipped(const ConvertReport& report) {
   return std::ranges::any_of(report.splits, has_skipped);
 }
 
-void add_image_options(CommandLine& line) {
-  line.add()  //
-      ("resize", values("[FIELD:]SIZE"),
-       "resize images: shorter=256, longer=512, fit=640x480 or exact=224x224; without image work "
-       "they keep their bytes")                                            //
-      ("only-larger", "(with --resize) leave smaller images as they are")  //
-      ("crop", values("[FIELD:]center=WxH"),
-       "crop images to this size around their center, after --resize")  //
-      ("encode", values("[FIELD:]keep|jpeg|png|raw"),
-       "store images as JPEG, PNG or raw pixels; default keep: as their own type")  //
-      ("quality", values("[FIELD:]N"),
-       "quality of JPEGs that are written, 1 to 100; default 90")         //
-      ("apply-rotation", "turn the pixels as the EXIF orientation says")  //
-      ("strip-metadata", "leave out EXIF, comments and other metadata")   //
-      ("masks", value("FIELD,..."),
-       "image fields that are label maps: resized to the nearest pixel, never lossy; default: mask "
-       "and names that end in _mask");
-}
-
 }  // namespace
 
-void declare_convert(CommandLine& line) {
-  add_output_options(line);
-  line.add()  //
-      ("labels", value("FILE"),
-       "labels of a flat folder: CSV, TSV or JSON lines of path,label, with class names or "
-       "integers; Kaggle's and the devkit's lists of ILSVRC")  //
-      ("label-column", value("C"),
-       "column of --labels that has the labels; default: label")  //
-      ("key-column", value("K"),
-       "column of --labels that names the files; default: path, file_name or filename")  //
-      ("classes-from", value("DATASET|FILE"),
-       "take the class table from another dataset, or from a file with one name per line")  //
-      ("select", value("FILE"),
-       "take only the samples that FILE lists: a key or row number per line, or an .npy file of "
-       "rows")  //
-      ("exclude", value("FILE"),
-       "leave out the samples that FILE lists")  //
-      ("split", values("NAME=SHARE,...|FILE"),
-       "write a dataset per list, OUTPUT/NAME: train=0.9,val=0.1, a share of each class, or the "
-       "samples that files name, train=FILE,val=FILE; with --layout coclr the lists that its "
-       "readers want")                                      //
-      ("shuffle", "write the samples in a shuffled order")  //
-      ("seed", value("N", "0"),
-       "seed of --shuffle, and of shares in --split")  //
-      ("ext", value("SUFFIX,..."),
-       "take the files with these suffixes as samples, whatever they hold, instead of images: "
-       "mp4,wav")  //
-      ("pairs", value("on|off"),
-       "files with the same name as an image before the first dot become fields of its sample; "
-       "default: where every image has them")  //
-      ("hidden", value("skip|keep"),
-       "files and folders that begin with a dot; default: skip, but refuse a hidden folder with "
-       "images")  //
-      ("group", value("frames"),
-       "frames: a folder INPUT/CLASS/VIDEO of images is one sample, the list of its frames")  //
-      ("allow-empty", "accept classes without images, and an input without images")           //
-      ("on-error", value("skip|keep|fail", "skip"),
-       "what to do with images that are empty, truncated or not images")  //
-      ("max-errors", value("N|P%", "1%"),
-       "fail if more than this many images are bad (with P%, at least 10 are tolerated)");
-  add_image_options(line);
-  line.add()                                                                          //
-      ("append", "write the samples behind those of the finished dataset at OUTPUT")  //
-      ("new-classes", value("append"),
-       "(with --append) add classes that the dataset does not have behind its others")  //
-      ("part", value("I/N|slurm|slurm/N|mpi"),
-       "write part I of N (from 0) into OUTPUT/part-I-of-N; I and N may come from a job array or "
-       "from MPI")  //
-      ("listing", value("FILE"),
-       "(a folder as input) the list of its files, for all processes that share it: made if it "
-       "does "
-       "not exist")  //
-      ("part-offset", value("K"),
-       "(with --part slurm/N) part of task 0, where several job arrays make the parts")  //
-      ("with-index",
-       "(one file as output) write its index beside it in the same pass, as 'shale index --crc' "
-       "does")  //
-      ("compress", value("none|deflate"),
-       "(.npz as output) compress the arrays; default: none")  //
-      ("layout", value("coclr|coclr-k400|xunge|caffe|lsun|flat|vlen|fixed"),
-       "(.lmdb as output) write the file for readers of this layout: CoCLR, folder2lmdb, Caffe; "
-       "lsun: OUTPUT becomes a directory with one LMDB directory per class; (.h5) one flat dataset "
-       "and offsets (default), one value per image, or (N, H, W, 3) "
-       "pixels")  //
-      ("verify", "verify the result (as verify --full does) before finishing");
-  add_file_options(line);
-}
-
-int run_convert(const CommandLine& line) {
-  const CommonOptions common = line.common();
-  const ConvertRequest request = convert_request_of(line, common);
-  Progress progress(common.progress, "convert");
-  const Events events = events_for(progress, common.is_quiet);
-  say_limits(common, events);
-  const ConvertReport report = convert(request, events);
-  progress.clear();
-  if (common.is_json) {
-    print(convert_facts(report, request.output).dump() + "\n");
-  } else if (!common.is_quiet) {
-    print(report_text(report, request));
-  }
-  for (const Finding& finding : report.verification.first_findings) progress.finding(finding);
+int run_convert(const CommandLine& line, Console& console) {
+  const ConvertRequest request = convert_request_of(line);
+  say_limits(line, console.events());
+  const ConvertReport report = convert(request, console.events());
+  console.report(convert_facts(report, request.output), report_text(report, request));
+  for (const Finding& finding : report.verification.first_findings) console.finding(finding);
   for (const ConvertReport& split : report.splits) {
-    for (const Finding& finding : split.verification.first_findings) progress.finding(finding);
+    for (const Finding& finding : split.verification.first_findings) console.finding(finding);
   }
   if (report.verification.findings > 0) return kDamaged;
   return has_skipped(report) ? kSomeSkipped : kDone;

@@ -70,26 +70,18 @@ void refuse_equal_names(const std::vector<std::string>& files) {
   }
 }
 
-int rebuild(const CommandLine& line, const CommonOptions& common, const Events& events,
-            Progress& progress) {
+int rebuild(const CommandLine& line, Console& console) {
   const std::string& path = line.words()[0];
   if (holds_dataset(path)) {
-    refuse_file_options(path, kOwnDataset, line.has("index-dir") ? line.text("index-dir") : "",
-                        dialect_option(line));
+    refuse_file_options(path, kOwnDataset, line.text_or_none("index-dir"), dialect_option(line));
     if (line.flag("crc")) throw for_files_only("--crc", path, kOwnDataset);
   }
-  const RebuildReport report = rebuild_index(path, events);
-  progress.clear();
-  if (common.is_json) {
-    print(rebuild_facts(report).dump() + "\n");
-  } else if (!common.is_quiet) {
-    print(report_text(report, path));
-  }
+  const RebuildReport report = rebuild_index(path, console.events());
+  console.report(rebuild_facts(report), report_text(report, path));
   return report.failed > 0 ? kDamaged : kDone;
 }
 
-int index_files(const CommandLine& line, const CommonOptions& common, const Events& events,
-                Progress& progress) {
+int index_files(const CommandLine& line, Console& console) {
   std::vector<std::string> files;
   for (const std::string& word : line.words()) {
     const std::optional<std::string> file = file_of_path(word);
@@ -108,7 +100,7 @@ int index_files(const CommandLine& line, const CommonOptions& common, const Even
       if (std::ranges::find(files, one.path) == files.end()) files.push_back(one.path);
     }
   }
-  const std::string folder = line.has("index-dir") ? line.text("index-dir") : "";
+  const std::string folder = line.text_or_none("index-dir");
   refuse_stream(folder);
   if (!folder.empty()) refuse_equal_names(files);
   Json json = Json::array();
@@ -118,38 +110,24 @@ int index_files(const CommandLine& line, const CommonOptions& common, const Even
                                             .dialect = dialect_option(line),
                                             .with_checksums = line.flag("crc"),
                                             .generator = std::string(kGenerator),
-                                            .memory_bytes = common.memory.value},
-                                           events);
-    progress.clear();
+                                            .memory_bytes = line.memory().value},
+                                           console.events());
     const DatasetPaths paths = DatasetPaths::of_file(file, folder);
-    if (common.is_json) {
+    if (console.is_json())
       json.push_back(indexed_file_facts(indexed, paths));
-    } else if (!common.is_quiet) {
-      print(report_text(indexed, file, paths));
-    }
+    else
+      console.report({}, report_text(indexed, file, paths));
   }
-  if (common.is_json) print(Json{{"files", json}}.dump() + "\n");
+  if (console.is_json()) console.report(Json{{"files", json}}, "");
   return kDone;
 }
 
 }  // namespace
 
-void declare_index(CommandLine& line) {
-  add_file_options(line);
-  line.add()  //
-      ("crc",
-       "(files of other tools only) read the payload too, to add checksums, block hashes and "
-       "digests");
-}
-
-int run_index(const CommandLine& line) {
+int run_index(const CommandLine& line, Console& console) {
   line.require_words_at_least(1);
-  const CommonOptions common = line.common();
-  Progress progress(common.progress, "index");
-  const Events events = events_for(progress, common.is_quiet);
   const bool is_dataset = line.words().size() == 1 && !file_of_path(line.words()[0]);
-  return is_dataset ? rebuild(line, common, events, progress)
-                    : index_files(line, common, events, progress);
+  return is_dataset ? rebuild(line, console) : index_files(line, console);
 }
 
 }  // namespace shale::tools

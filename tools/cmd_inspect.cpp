@@ -161,74 +161,58 @@ namespace {
 
 // Each split of a directory: one that cannot be read is no reason to say nothing of the others.
 int info_of_splits(const DatasetRequest& request, const std::vector<std::string>& splits,
-                   bool is_json) {
+                   Console& console) {
   Json json = {{"version", kInfoVersion}, {"complete", true}, {"kind", "splits"}};
   int code = kDone;
   for (const std::string& name : splits) {
     DatasetRequest one = request;
     one.path = join_path(request.path, name);
     try {
-      const DatasetInfo info = inspect(one, until_interrupted());
+      const DatasetInfo info = inspect(one, console.events());
       json["splits"][name] = info_facts(info);
       if (!info.is_complete) throw unfinished(one.path);
-      if (!is_json) print(info_text(info, one));
+      if (!console.is_json()) console.print(info_text(info, one));
     } catch (const Error& error) {
       if (error.code() == Code::interrupted) throw;
       const Error told = with_usual_hint(error, "info");
-      tell_error(told);
+      console.failed(told);
       if (!json["splits"].contains(name)) json["splits"][name] = error_facts(told);
       json["complete"] = false;
       code = std::max(code, exit_code_of(error.code()));
     }
   }
-  if (is_json) print(json.dump() + "\n");
+  if (console.is_json()) console.report(json, "");
   return code;
 }
 
 }  // namespace
 
-int run_info(const CommandLine& line) {
+int run_info(const CommandLine& line, Console& console) {
   line.require_words(1);
-  const bool is_json = line.common().is_json;
   const DatasetRequest request = dataset_request(line);
   if (const std::vector<std::string> splits = splits_in(request.path); !splits.empty())
-    return info_of_splits(request, splits, is_json);
-  const DatasetInfo info = inspect(request, until_interrupted());
-  if (is_json) print(info_facts(info).dump() + "\n");
-  if (!info.is_complete) {
-    tell_error(unfinished(line.words()[0]));
-    return kFailed;
-  }
-  if (!is_json) print(info_text(info, request));
-  return kDone;
+    return info_of_splits(request, splits, console);
+  const DatasetInfo info = inspect(request, console.events());
+  if (info.is_complete || console.is_json())
+    console.report(info_facts(info), info.is_complete ? info_text(info, request) : "");
+  if (info.is_complete) return kDone;
+  console.warn(unfinished(request.path));
+  return kFailed;
 }
 
-void declare_cat(CommandLine& line) {
-  add_index_dir(line);
-  line.add()  //
-      ("key", value("KEY"),
-       "find the sample by its key instead of its row")  //
-      ("field", value("F"),
-       "field to write, or 'key'; default: the first field")  //
-      ("element", value("K"), "only this element of a field that is a list, counted from 0");
-}
-
-int run_cat(const CommandLine& line) {
-  const CommonOptions common = line.common();
+int run_cat(const CommandLine& line, Console& console) {
   line.require_words(line.has("key") ? 1 : 2);
   const std::string& dataset = line.words()[0];
   DatasetRequest request = dataset_request(line);
-  request.memory_bytes = common.memory.value;
-  const Events events = until_interrupted();
-  const FoundSample found = line.has("key")
-                                ? find_key(request, line.text("key"), events)
-                                : find_row(request, parse_count(line.words()[1], "ROW"), events);
-  if (common.is_json) {
-    print(sample_facts(found).dump() + "\n");
+  request.memory_bytes = line.memory().value;
+  const FoundSample found =
+      line.has("key") ? find_key(request, line.text("key"), console.events())
+                      : find_row(request, parse_count(line.words()[1], "ROW"), console.events());
+  if (console.is_json()) {
+    console.report(sample_facts(found), "");
     return kDone;
   }
-  std::optional<std::uint64_t> element;
-  if (line.has("element")) element = parse_count(line.text("element"), "--element");
+  const std::optional<std::uint64_t> element = line.count("element");
   const std::string field = line.has("field") ? line.text("field") : found.schema.fields.at(0).name;
   if (field == "key" && !element) {
     print(found.sample.key + "\n");
@@ -250,7 +234,7 @@ int run_cat(const CommandLine& line) {
   return kDone;
 }
 
-int run_formats(const CommandLine& line) {
+int run_formats(const CommandLine& line, Console& console) {
   line.require_words(0);
   std::string text;
   for (const Format* format : all_formats()) {
@@ -259,7 +243,7 @@ int run_formats(const CommandLine& line) {
     text += fmt::format("{:<13}{} ({})\n             holds {}\n", format->name, format->summary,
                         fmt::join(format->suffixes, " "), fmt::join(kinds, ", "));
   }
-  print(line.common().is_json ? formats_facts().dump() + "\n" : text);
+  console.report(formats_facts(), text);
   return kDone;
 }
 

@@ -144,26 +144,16 @@ int print_json(SampleList& list, const std::string& path) {
 
 }  // namespace
 
-void declare_ls(CommandLine& line) {
-  line.add()                                                                                   //
-      ("tsv", "tab-separated: row, key, label, class, bytes; control characters are escaped")  //
-      ("rows", value("FIRST:END"),
-       "only these rows, END not included; either number may be left out");
-  add_file_options(line);
-}
-
-int run_ls(const CommandLine& line) {
+int run_ls(const CommandLine& line, Console& console) {
   line.require_words(1);
-  const CommonOptions common = line.common();
-  if (common.is_json && line.flag("tsv"))
+  if (console.is_json() && line.flag("tsv"))
     throw Error(Code::usage, "--json and --tsv exclude one another");
   const RowRange range = line.has("rows") ? range_of(line.text("rows")) : RowRange{};
   DatasetRequest request = dataset_request(line);
-  request.memory_bytes = common.memory.value;
-  const Events events = until_interrupted();
-  SampleList list(request, range.first, range.end, events);
+  request.memory_bytes = line.memory().value;
+  SampleList list(request, range.first, range.end, console.events());
   for (const std::string& note : list.notes()) tell(fmt::format("note: {}", note));
-  if (common.is_json) return print_json(list, request.path);
+  if (console.is_json()) return print_json(list, request.path);
   TextList text(list);
   for (std::vector<ListedSample> rows = list.next(); !rows.empty(); rows = list.next())
     print(line.flag("tsv") ? tsv_lines(list, rows) : text.lines(rows));

@@ -38,25 +38,14 @@ std::string report_text(const MergeReport& report, const MergeRequest& request) 
 
 }  // namespace
 
-void declare_merge(CommandLine& line) {
-  line.add()("move", "remove the parts when the result is complete");
-}
-
-int run_merge(const CommandLine& line) {
+int run_merge(const CommandLine& line, Console& console) {
   line.require_words_at_least(2);
-  const CommonOptions common = line.common();
-  MergeRequest request{.parts = line.words(), .output = line.words().back()};
-  request.parts.pop_back();
-  request.moves = line.flag("move");
-  Progress progress(common.progress, "merge");
-  const Events events = events_for(progress, common.is_quiet);
-  const MergeReport report = merge(request, events);
-  progress.clear();
-  if (common.is_json) {
-    print(merge_facts(report, request).dump() + "\n");
-  } else if (!common.is_quiet) {
-    print(report_text(report, request));
-  }
+  const std::vector<std::string>& words = line.words();
+  const MergeRequest request{.parts = {words.begin(), words.end() - 1},
+                             .output = words.back(),
+                             .moves = line.flag("move")};
+  const MergeReport report = merge(request, console.events());
+  console.report(merge_facts(report, request), report_text(report, request));
   return kDone;
 }
 

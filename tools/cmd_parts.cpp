@@ -36,24 +36,13 @@ std::string report_text(const PartsReport& report) {
 
 }  // namespace
 
-void declare_parts(CommandLine& line) {
-  line.add()("missing",
-             "print only the numbers of the parts that are missing, unfinished or damaged, as "
-             "'sbatch --array' takes them: 3,7-9");
-}
-
-int run_parts(const CommandLine& line) {
+int run_parts(const CommandLine& line, Console& console) {
   line.require_words_at_least(1);
-  const CommonOptions common = line.common();
-  Progress progress(common.progress, "parts");
-  const PartsReport report = find_parts(line.words(), events_for(progress, common.is_quiet));
-  progress.clear();
-  if (common.is_json) {
-    print(parts_facts(report).dump() + "\n");
-  } else if (line.flag("missing")) {
-    if (!report.missing.empty()) print(array_expression(report.missing) + "\n");
-  } else if (!common.is_quiet) {
-    print(report_text(report));
+  const PartsReport report = find_parts(line.words(), console.events());
+  if (!line.flag("missing") || console.is_json()) {
+    console.report(parts_facts(report), report_text(report));
+  } else if (!report.missing.empty()) {
+    console.print(array_expression(report.missing) + "\n");
   }
   if (report.missing.empty()) return kDone;
   return report.holds_damage() ? kDamaged : kFailed;

@@ -55,53 +55,26 @@ std::string report_text(const RepairReport& report, const RepairRequest& request
 
 }  // namespace
 
-void declare_repair(CommandLine& line) {
-  line.add()  //
-      ("from", values("COPY|SOURCE"),
-       "a copy of the dataset, or of some of its files; or what it was made from (repeatable for "
-       "NAME=FOLDER)")  //
-      ("labels", value("FILE"),
-       "labels of a source that is a flat folder")  //
-      ("label-column", value("C"),
-       "column of --labels that has the labels; default: label")  //
-      ("key-column", value("K"),
-       "column of --labels that names the files; default: path, file_name or filename")  //
-      ("select", value("FILE"),
-       "the --select that the dataset was converted with")  //
-      ("exclude", value("FILE"),
-       "the --exclude that the dataset was converted with")  //
-      ("io", value("auto|direct|buffered", "auto"),
-       "direct: writes bypass the page cache; buffered: they use it")  //
-      ("dry-run", "report what is damaged, and change nothing");
-}
-
-int run_repair(const CommandLine& line) {
+int run_repair(const CommandLine& line, Console& console) {
   line.require_words(1);
-  const CommonOptions common = line.common();
-  if (!line.has("from")) {
+  const std::vector<std::string> sources = line.texts("from");
+  if (sources.empty()) {
     throw Error(Code::usage, "--from is missing")
         .hint("pass a copy of the dataset, or what it was made from");
   }
   RepairRequest request{.dataset = line.words()[0],
-                        .from = line.texts("from").front(),
-                        .more_from = {line.texts("from").begin() + 1, line.texts("from").end()},
-                        .labels_file = line.has("labels") ? line.text("labels") : "",
-                        .choice = {line.has("select") ? line.text("select") : "",
-                                   line.has("exclude") ? line.text("exclude") : ""},
+                        .from = sources.front(),
+                        .more_from = {sources.begin() + 1, sources.end()},
+                        .labels_file = line.text_or_none("labels"),
+                        .choice = {line.text_or_none("select"), line.text_or_none("exclude")},
                         .generator = std::string(kGenerator),
-                        .jobs = static_cast<unsigned>(common.jobs.value),
-                        .memory_bytes = common.memory.value,
+                        .jobs = static_cast<unsigned>(line.jobs().value),
+                        .memory_bytes = line.memory().value,
                         .io = static_cast<IoMode>(line.choice("io", "SHALE_IO")),
                         .is_dry_run = line.flag("dry-run")};
   read_label_columns(line, request.labels_file, request.label_column, request.key_column);
-  Progress progress(common.progress, "repair");
-  const RepairReport report = repair(request, events_for(progress, common.is_quiet));
-  progress.clear();
-  if (common.is_json) {
-    print(repair_facts(report).dump() + "\n");
-  } else if (!common.is_quiet) {
-    print(report_text(report, request));
-  }
+  const RepairReport report = repair(request, console.events());
+  console.report(repair_facts(report), report_text(report, request));
   return report.left() > 0 ? kDamaged : kDone;
 }
 

@@ -7,7 +7,6 @@
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
-#include "tools/output_options.hpp"
 #include "tools/requests.hpp"
 
 namespace shale::tools {
@@ -76,39 +75,11 @@ std::string report_text(const ResampleReport& report, const ResampleRequest& req
 
 }  // namespace
 
-void declare_resample(CommandLine& line) {
-  add_output_options(line);
-  line.add()  //
-      ("rows", value("N"),
-       "number of rows to write; default: as many as the source has")        //
-      ("permute", "(default) all rows, each once, in a shuffled order")      //
-      ("replace", "draw with replacement, each row with equal probability")  //
-      ("weights", value("FILE.npy"),
-       "draw with replacement, in proportion to one weight per row")  //
-      ("indices", value("FILE.npy"),
-       "take the rows with these numbers, in this order; negative numbers count from the end")  //
-      ("seed", value("N", "0"),
-       "seed of the draw")  //
-      ("also", values("SRC.npy=OUT.npy"),
-       "apply the same draw to another array of the same length; may be given several times")  //
-      ("save-indices", value("OUT.npy"),
-       "write the numbers of the drawn rows, as int64")  //
-      ("tmp", value("DIR"), "directory of the scratch file; default: that of the output");
-}
-
-int run_resample(const CommandLine& line) {
-  const CommonOptions common = line.common();
-  const ResampleRequest request = resample_request_of(line, common);
-  Progress progress(common.progress, "resample");
-  const Events events = events_for(progress, common.is_quiet);
-  say_limits(common, events);
-  const ResampleReport report = resample(request, events);
-  progress.clear();
-  if (common.is_json) {
-    print(resample_facts(report, request).dump() + "\n");
-  } else if (!common.is_quiet) {
-    print(report_text(report, request));
-  }
+int run_resample(const CommandLine& line, Console& console) {
+  const ResampleRequest request = resample_request_of(line);
+  say_limits(line, console.events());
+  const ResampleReport report = resample(request, console.events());
+  console.report(resample_facts(report, request), report_text(report, request));
   return kDone;
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kToldFindings = 1000;
 
-VerifyRequest verify_request_of(const CommandLine& line, const CommonOptions& common) {
+VerifyRequest verify_request_of(const CommandLine& line) {
   line.require_words(1);
   VerifyRequest request;
   request.dataset = line.words()[0];
@@ -30,16 +30,16 @@ VerifyRequest verify_request_of(const CommandLine& line, const CommonOptions& co
   }
   if (line.flag("quick")) request.depth = VerifyDepth::quick;
   if (line.flag("deep")) request.depth = VerifyDepth::deep;
-  if (line.has("against")) request.against = line.texts("against");
-  if (line.has("labels")) request.labels_file = line.text("labels");
+  request.against = line.texts("against");
+  request.labels_file = line.text_or_none("labels");
   read_label_columns(line, request.labels_file, request.label_column, request.key_column);
   if (!request.labels_file.empty() && request.against.empty()) {
     throw Error(Code::usage, "--labels needs --against, the folder that the labels belong to");
   }
-  if (line.has("index-dir")) request.index_folder = line.text("index-dir");
+  request.index_folder = line.text_or_none("index-dir");
   request.generator = kGenerator;
-  request.jobs = static_cast<unsigned>(common.jobs.value);
-  request.memory_bytes = common.memory.value;
+  request.jobs = static_cast<unsigned>(line.jobs().value);
+  request.memory_bytes = line.memory().value;
   return request;
 }
 
@@ -108,29 +108,6 @@ std::string_view hint_for(const VerifyReport& report, const std::string& dataset
   return "copy these files again from an intact copy, or convert the source again with --overwrite";
 }
 
-}  // namespace
-
-void declare_verify(CommandLine& line) {
-  line.add()                                                                            //
-      ("quick", "check the manifest, sizes and index shapes; do not read the payload")  //
-      ("full",
-       "(default) also check every block, every checksum and the structure of the container")  //
-      ("deep", "also recompute the digests and decode the images")                             //
-      ("against", values("SOURCE"),
-       "folder, dataset or array that must hold the same samples; NAME=FILE or NAME=FOLDER for "
-       "each of "
-       "several")  //
-      ("labels", value("FILE"),
-       "labels of the flat folder given with --against")  //
-      ("label-column", value("C"),
-       "column of --labels that has the labels; default: label")  //
-      ("key-column", value("K"),
-       "column of --labels that names the files; default: path, file_name or filename");
-  add_index_dir(line);
-}
-
-namespace {
-
 struct Verified {
   VerifyReport report;
   int code = kDone;
@@ -138,23 +115,21 @@ struct Verified {
 
 // One dataset: what the user reads of it, but for --json.
 // `split`: its name, if it is one of several.
-Verified verify_one(const VerifyRequest& request, const CommonOptions& common, Progress& progress,
-                    const std::string& split = {}) {
+Verified verify_one(const VerifyRequest& request, Console& console, const std::string& split = {}) {
   std::uint64_t told = 0;
   const FindingSink sink = [&](Finding finding) {
-    if (++told > kToldFindings || common.is_json) return;
+    if (++told > kToldFindings || console.is_json()) return;
     if (!split.empty() && !finding.file.empty()) finding.file = join_path(split, finding.file);
-    progress.finding(finding);
+    console.finding(finding);
   };
-  Verified verified{.report = verify(request, sink, events_for(progress, common.is_quiet))};
+  Verified verified{.report = verify(request, sink, console.events())};
   const VerifyReport& report = verified.report;
-  progress.clear();
   // Images that were bad when they were written are not damage of the dataset.
   if (report.findings > 0)
     verified.code = report.findings == report.bad_when_written ? kSomeSkipped : kDamaged;
-  if (common.is_json) return verified;
+  if (console.is_json()) return verified;
   const std::uint64_t shown = std::min(told, kToldFindings);
-  if (report.findings > shown) progress.more_findings(report.findings - shown);
+  if (report.findings > shown) console.more_findings(report.findings - shown);
   std::string text;
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
   text += report.findings == 0 ? fmt::format("{}: {} in {}: {}\n", printable(request.dataset),
@@ -167,9 +142,9 @@ Verified verify_one(const VerifyRequest& request, const CommonOptions& common, P
                                                  ? ": every byte is as it was written"
                                                  : "");
   text += opinion_of(report);
-  if (common.is_quiet) return verified;
-  print(text);
-  if (report.findings > 0) progress.hint(hint_for(report, request.dataset));
+  if (console.is_quiet()) return verified;
+  console.print(text);
+  if (report.findings > 0) console.hint(hint_for(report, request.dataset));
   return verified;
 }
 
@@ -184,14 +159,14 @@ int worse_of(int one, int other) {
 
 // A damaged or unfinished split is no reason to say nothing of the others.
 int verify_splits(const VerifyRequest& request, const std::vector<std::string>& splits,
-                  const CommonOptions& common, Progress& progress) {
+                  Console& console) {
   Json json = {{"ok", true}, {"shards", 0},   {"samples", 0},
                {"bytes", 0}, {"findings", 0}, {"splits", Json::object()}};
   const auto add = [&](const char* name, std::uint64_t count) {
     json[name] = json[name].get<std::uint64_t>() + count;
   };
   const std::vector<std::vector<std::string>> sources =
-      sources_of_splits(request.against, splits, events_for(progress, common.is_quiet));
+      sources_of_splits(request.against, splits, console.events());
   int code = kDone;
   for (std::size_t split = 0; split < splits.size(); ++split) {
     const std::string& name = splits[split];
@@ -199,7 +174,7 @@ int verify_splits(const VerifyRequest& request, const std::vector<std::string>& 
     one.dataset = join_path(request.dataset, name);
     one.against = sources[split];
     try {
-      const Verified verified = verify_one(one, common, progress, name);
+      const Verified verified = verify_one(one, console, name);
       const VerifyReport& report = verified.report;
       json["splits"][name] = verify_facts(report);
       add("shards", report.shards);
@@ -210,26 +185,24 @@ int verify_splits(const VerifyRequest& request, const std::vector<std::string>& 
     } catch (const Error& error) {
       if (error.code() == Code::interrupted || error.code() == Code::usage) throw;
       const Error told = with_usual_hint(error, "verify");
-      tell_error(told);
+      console.failed(told);
       json["splits"][name] = error_facts(told);
       code = worse_of(code, exit_code_of(error.code()));
     }
     json["ok"] = json["ok"].get<bool>() && code == kDone;
   }
-  if (common.is_json) print(json.dump() + "\n");
+  if (console.is_json()) console.report(json, "");
   return code;
 }
 
 }  // namespace
 
-int run_verify(const CommandLine& line) {
-  const CommonOptions common = line.common();
-  const VerifyRequest request = verify_request_of(line, common);
-  Progress progress(common.progress, "verify");
+int run_verify(const CommandLine& line, Console& console) {
+  const VerifyRequest request = verify_request_of(line);
   if (const std::vector<std::string> splits = splits_in(request.dataset); !splits.empty())
-    return verify_splits(request, splits, common, progress);
-  const Verified verified = verify_one(request, common, progress);
-  if (common.is_json) print(verify_facts(verified.report).dump() + "\n");
+    return verify_splits(request, splits, console);
+  const Verified verified = verify_one(request, console);
+  if (console.is_json()) console.report(verify_facts(verified.report), "");
   return verified.code;
 }
 

@@ -8,7 +8,6 @@
 
 #include "shale/base/nearest_word.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/base/size_text.hpp"
 
 #include "tools/facts.hpp"
 
@@ -25,8 +24,6 @@ constexpr Command kCommands[] = {
      .examples = "shale convert photos out --to record\n"
                  "shale convert x=images.npy y=labels.npy out --to hdf5 --shard-size 4GiB",
      .operands = kInputs,
-     .common_set = kAllCommon | kVerboseOption,
-     .declare = declare_convert,
      .run = run_convert},
     {.name = "verify",
      .usage = "shale verify DATASET [--quick|--full|--deep] [--against SOURCE]",
@@ -34,8 +31,6 @@ constexpr Command kCommands[] = {
      .examples = "shale verify out\n"
                  "shale verify out --deep --against photos",
      .operands = kDataset,
-     .common_set = kAllCommon,
-     .declare = declare_verify,
      .run = run_verify},
     {.name = "info",
      .usage = "shale info DATASET",
@@ -43,8 +38,6 @@ constexpr Command kCommands[] = {
      .examples = "shale info out\n"
                  "shale info out --json",
      .operands = kDataset,
-     .common_set = kNoCommon,
-     .declare = add_index_dir,
      .run = run_info},
     {.name = "ls",
      .usage = "shale ls DATASET [--tsv|--json] [--rows FIRST:END]",
@@ -52,8 +45,6 @@ constexpr Command kCommands[] = {
      .examples = "shale ls out | head\n"
                  "shale ls out --tsv | awk -F'\\t' '$4 == \"cats\"'",
      .operands = kDataset,
-     .common_set = kMemoryOption,
-     .declare = declare_ls,
      .run = run_ls},
     {.name = "cat",
      .usage = "shale cat DATASET ROW | --key KEY [--field F] [--element K]",
@@ -61,8 +52,6 @@ constexpr Command kCommands[] = {
      .examples = "shale cat out 42 > photo.jpg\n"
                  "shale cat out --key cats/a.jpg --json",
      .operands = kDataset,
-     .common_set = kMemoryOption,
-     .declare = declare_cat,
      .run = run_cat},
     {.name = "report",
      .usage = "shale report DATASET -o FILE.html [--sample N|all] [--verify]",
@@ -70,16 +59,12 @@ constexpr Command kCommands[] = {
      .examples = "shale report out -o report.html\n"
                  "shale report train.lmdb -o report.html --sample all --verify",
      .operands = kDataset,
-     .common_set = kAllCommon,
-     .declare = declare_report,
      .run = run_report},
     {.name = "formats",
      .usage = "shale formats",
      .summary = "list the formats and what each can hold",
      .examples = "shale formats --json",
      .operands = "",
-     .common_set = kNoCommon,
-     .declare = nullptr,
      .run = run_formats},
     {.name = "index",
      .usage = "shale index DATASET|FILE... [--index-dir DIR] [--crc] [--parse HOW]",
@@ -87,8 +72,6 @@ constexpr Command kCommands[] = {
      .examples = "shale index train.lmdb --index-dir indexes --crc\n"
                  "shale index out",
      .operands = kDataset,
-     .common_set = kMemoryOption | kProgressOptions,
-     .declare = declare_index,
      .run = run_index},
     {.name = "repair",
      .usage = "shale repair DATASET --from COPY|SOURCE [--dry-run]",
@@ -96,8 +79,6 @@ constexpr Command kCommands[] = {
      .examples = "shale repair out --from /backup/out\n"
                  "shale repair out --from photos",
      .operands = "DATASET",
-     .common_set = kAllCommon,
-     .declare = declare_repair,
      .run = run_repair},
     {.name = "resample",
      .usage = "shale resample SRC... (OUT.npy | OUTPUT --to FORMAT) [--rows N] "
@@ -106,8 +87,6 @@ constexpr Command kCommands[] = {
      .examples = "shale resample x.npy shuffled.npy --also y.npy=shuffled_y.npy\n"
                  "shale resample x.npy boot.npy --replace --seed 7",
      .operands = kInputs,
-     .common_set = kAllCommon | kVerboseOption,
-     .declare = declare_resample,
      .run = run_resample},
     {.name = "parts",
      .usage = "shale parts DIR|PART... [--missing]",
@@ -115,8 +94,6 @@ constexpr Command kCommands[] = {
      .examples = "shale parts out\n"
                  "sbatch --array=$(shale parts out --missing) convert.sbatch",
      .operands = "DIR",
-     .common_set = kProgressOptions,
-     .declare = declare_parts,
      .run = run_parts},
     {.name = "merge",
      .usage = "shale merge DIR|PART... OUTPUT [--move]",
@@ -124,16 +101,12 @@ constexpr Command kCommands[] = {
      .examples = "shale merge out/parts out/train\n"
                  "shale merge node1/part-* node2/part-* train",
      .operands = "DIR",
-     .common_set = kProgressOptions,
-     .declare = declare_merge,
      .run = run_merge},
     {.name = "completion",
      .usage = "shale completion bash|zsh|fish",
      .summary = "print a script that completes commands, options and values in a shell",
      .examples = "source <(shale completion bash)",
      .operands = "bash|zsh|fish",
-     .common_set = kNoJson,
-     .declare = nullptr,
      .run = run_completion},
 };
 
@@ -160,15 +133,24 @@ const Command& command_named(const std::string& name) {
       .hint("'shale --help' lists the commands");
 }
 
+namespace {
+
+int run_on_terminal(const CommandLine& line) {
+  Console console(line.progress_mode(), line.command().name, line.flag("quiet"), line.flag("json"));
+  return line.command().run(line, console);
+}
+
+}  // namespace
+
 int run_command(const Command& command, const std::vector<std::string>& words) {
   CommandLine line(command);
   if (!line.parse(words)) return kDone;
   (void)was_interrupted();  // from here on a signal is heard, before anything is read
-  if (line.progress_mode() != Progress::Mode::json) return command.run(line);
+  if (line.progress_mode() != Console::Mode::json) return run_on_terminal(line);
   tell_event(command.name, "start");
   int exit_code = kBug;
   try {
-    exit_code = command.run(line);
+    exit_code = run_on_terminal(line);
   } catch (...) {
     const Error error = with_usual_hint(current_error(), command.name);
     tell_event(command.name, "error", error_facts(error)["error"]);
@@ -177,6 +159,11 @@ int run_command(const Command& command, const std::vector<std::string>& words) {
   }
   tell_event(command.name, "end", {{"exit_code", exit_code}});
   return exit_code;
+}
+
+void run_in_process(const std::vector<std::string>& words, Console& console) {
+  CommandLine line(command_named(words.at(0)));
+  if (line.parse({words.begin() + 1, words.end()})) (void)line.command().run(line, console);
 }
 
 Error current_error() {
@@ -223,13 +210,6 @@ int exit_code_of(Code code) {
     default:
       return kFailed;
   }
-}
-
-void say_limits(const CommonOptions& common, const Events& events) {
-  if (!common.is_verbose && !common.jobs.bites && !common.memory.bites) return;
-  events.say(fmt::format("{} ({}), {} of memory ({})",
-                         format_counted(common.jobs.value, "thread", "threads"), common.jobs.source,
-                         format_size(common.memory.value), common.memory.source));
 }
 
 }  // namespace shale::tools

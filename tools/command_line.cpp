@@ -57,84 +57,33 @@ void refuse_empty_values(const po::parsed_options& parsed, std::string_view usag
 
 }  // namespace
 
-std::vector<std::string_view> choices_in(std::string_view value_name) {
-  std::vector<std::string_view> choices;
-  while (!value_name.empty()) {
-    const std::size_t end = std::min(value_name.find('|'), value_name.size());
-    const std::string_view word = value_name.substr(0, end);
-    const bool is_choice = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-    });
-    if (is_choice) choices.push_back(word);
-    value_name.remove_prefix(std::min(end + 1, value_name.size()));
-  }
-  return choices;
-}
-
-OptionAdder& OptionAdder::operator()(const char* name, const char* description) {
-  po::options_description& group = is_common_ ? options_.common : options_.own;
-  group.add_options()(name, po::bool_switch(), description);
-  return *this;
-}
-
-OptionAdder& OptionAdder::operator()(const char* name, OptionValue value, const char* description) {
-  po::options_description& group = is_common_ ? options_.common : options_.own;
-  if (value.is_repeated) {
-    using Texts = std::vector<std::string>;
-    group.add_options()(name, po::value<Texts>()->composing()->value_name(value.name), description);
-    return *this;
-  }
-  po::typed_value<std::string>* one = po::value<std::string>()->value_name(value.name);
-  if (value.default_text != nullptr) one->default_value(value.default_text);
-  group.add_options()(name, one, description);
-  return *this;
-}
-
 CommandLine::~CommandLine() = default;
 
 CommandLine::CommandLine(const Command& command)
     : command_(command), options_(std::make_unique<ParsedOptions>()) {
-  OptionAdder add_common(*options_, true);
-  if (command.declare != nullptr) command.declare(*this);
-  if (has_common(kJobsOption)) {
-    add_common("jobs", value("N"),
-               "number of threads; default: as many as SLURM, CPU affinity and cgroup allow");
-  }
-  if (has_common(kMemoryOption)) {
-    add_common("memory", value("SIZE"),
-               "memory budget, at least 16MiB; default: 256MiB, or a quarter of the "
-               "limit if that is less");
-  }
-  if (has_common(kProgressOptions)) {
-    add_common(
-        "progress", value("auto|plain|json|none", "auto"),
-        "auto (a bar on a terminal, elsewhere a line per minute), plain (lines), json (events), "
-        "none");
-    add_common("quiet", "no progress, no notes, no report");
-  }
-  if (has_common(kVerboseOption))
-    add_common("verbose", "print how many threads and how much memory are used");
-  if (!has_common(kNoJson)) add_common("json", "one JSON object on stdout instead of text");
-  add_common("help", "print this help (also -h)");
-}
-
-std::vector<OptionText> CommandLine::options() const {
-  std::vector<OptionText> texts;
-  for (const po::options_description* group : {&options_->own, &options_->common}) {
-    for (const auto& option : group->options()) {
-      const bool takes_value = option->semantic()->max_tokens() > 0;
-      const std::string value = option->semantic()->name();  // "SIZE (=1GiB)"
-      texts.push_back({option->long_name(), takes_value ? value.substr(0, value.find(" (")) : "",
-                       option->description()});
+  using Texts = std::vector<std::string>;
+  for (const Option* option : options_of(command.name)) {
+    const char* name = option->name.data();
+    const char* help = option->help.data();
+    po::options_description& group = option->is(kCommon) ? options_->common : options_->own;
+    if (option->value.empty()) {
+      group.add_options()(name, po::bool_switch(), help);
+    } else if (option->is(kRepeated)) {
+      group.add_options()(name, po::value<Texts>()->composing()->value_name(option->value.data()),
+                          help);
+    } else {
+      po::typed_value<std::string>* value = po::value<std::string>();
+      value->value_name(option->value.data());
+      if (!option->default_text.empty()) value->default_value(option->default_text.data());
+      group.add_options()(name, value, help);
     }
   }
-  return texts;
 }
 
 Error CommandLine::unknown_option(const std::string& word) const {
   const std::string name = word.substr(std::min<std::size_t>(word.find_first_not_of('-'), 2));
   std::vector<std::string> names;
-  for (const OptionText& option : options()) names.push_back(option.name);
+  for (const Option* option : options_of(command_.name)) names.emplace_back(option->name);
   return Error(Code::usage, "unknown option '{}' of shale {}", printable(word), command_.name)
       .hint(did_you_mean(name.substr(0, name.find('=')), names, "--"))
       .hint(fmt::format("'shale {} --help' lists them", command_.name));
@@ -156,7 +105,7 @@ std::string CommandLine::help() const {
 
 // -o is short for --output, of the commands that have that: besides -h the only short option.
 std::vector<std::string> CommandLine::with_long_output(std::vector<std::string> words) const {
-  if (options_->own.find_nothrow("output", false) == nullptr) return words;
+  if (!knows("output")) return words;
   std::replace(words.begin(), std::find(words.begin(), words.end(), "--"), std::string("-o"),
                std::string("--output"));
   return words;
@@ -229,23 +178,40 @@ bool CommandLine::has(const char* option) const {
   return values.count(option) > 0 && !values[option].defaulted();
 }
 
-bool CommandLine::flag(const char* option) const { return options_->values[option].as<bool>(); }
+bool CommandLine::knows(const char* option) const {
+  return options_->own.find_nothrow(option, false) != nullptr ||
+         options_->common.find_nothrow(option, false) != nullptr;
+}
+
+bool CommandLine::flag(const char* option) const {
+  return knows(option) && options_->values[option].as<bool>();
+}
 
 const std::string& CommandLine::text(const char* option) const {
   return options_->values[option].as<std::string>();
 }
 
-const std::vector<std::string>& CommandLine::texts(const char* option) const {
+std::string CommandLine::text_or_none(const char* option) const {
+  return has(option) ? text(option) : std::string();
+}
+
+std::vector<std::string> CommandLine::texts(const char* option) const {
+  if (!has(option)) return {};
   return options_->values[option].as<std::vector<std::string>>();
 }
 
+std::optional<std::uint64_t> CommandLine::count(const char* option) const {
+  if (!has(option)) return std::nullopt;
+  return parse_count(text(option), fmt::format("--{}", option));
+}
+
 std::size_t CommandLine::choice(const char* option, const char* variable) const {
-  const std::vector<OptionText> all = options();
-  const auto described = std::find_if(all.begin(), all.end(),
-                                      [&](const OptionText& one) { return one.name == option; });
   const char* value = variable == nullptr || has(option) ? nullptr : std::getenv(variable);
   const bool is_from_variable = value != nullptr && *value != '\0';
-  return position_of(is_from_variable ? value : text(option), described->value,
+  const auto options = options_of(command_.name);
+  const auto described = std::find_if(options.begin(), options.end(),
+                                      [&](const Option* one) { return one->name == option; });
+  return position_of(is_from_variable ? value : text(option), (*described)->value,
                      is_from_variable ? variable : fmt::format("--{}", option));
 }
 
@@ -264,27 +230,10 @@ void read_label_columns(const CommandLine& line, const std::string& labels, std:
   if (line.has("key-column")) key = line.text("key-column");
 }
 
-void add_index_dir(CommandLine& line) {
-  line.add()(
-      "index-dir", value("DIR"),
-      "(files of other tools only) directory that holds the index of the file; default: beside it");
-}
-
-void add_file_options(CommandLine& line) {
-  add_index_dir(line);
-  line.add()(
-      "parse",
-      value(
-          "auto|plain|msgpack|pickle|coclr|lyken-old|caffe|xunge|thecml|tensorpack|lsun|robomimic"),
-      "(LMDB and HDF5 files) how values become fields: plain, each is one field; msgpack and "
-      "pickle, each holds them; or the layout of a known reader. auto: what the index says, else "
-      "the layout that is recognized, else plain");
-}
-
 DatasetRequest dataset_request(const CommandLine& line) {
   DatasetRequest request;
   request.path = line.words()[0];
-  if (line.has("index-dir")) request.index_folder = line.text("index-dir");
+  request.index_folder = line.text_or_none("index-dir");
   request.dialect = dialect_option(line);
   request.generator = kGenerator;
   return request;
@@ -296,27 +245,27 @@ std::optional<Dialect> dialect_option(const CommandLine& line) {
   return wanted_dialect(line.text("parse"));
 }
 
-Progress::Mode CommandLine::progress_mode() const {
-  constexpr Progress::Mode kModes[] = {Progress::Mode::automatic, Progress::Mode::plain,
-                                       Progress::Mode::json, Progress::Mode::none};
-  if (!has_common(kProgressOptions)) return Progress::Mode::none;
-  const Progress::Mode mode = kModes[choice("progress", "SHALE_PROGRESS")];
-  return flag("quiet") ? Progress::Mode::none : mode;
+Console::Mode CommandLine::progress_mode() const {
+  constexpr Console::Mode kModes[] = {Console::Mode::automatic, Console::Mode::plain,
+                                      Console::Mode::json, Console::Mode::none};
+  if (!knows("progress")) return Console::Mode::silent;
+  const Console::Mode mode = kModes[choice("progress", "SHALE_PROGRESS")];
+  return flag("quiet") ? Console::Mode::silent : mode;
 }
 
-CommonOptions CommandLine::common() const {
-  CommonOptions common;
-  common.is_json = flag("json");
-  common.is_quiet = has_common(kProgressOptions) && flag("quiet");
-  common.is_verbose = has_common(kVerboseOption) && flag("verbose");
-  common.progress = progress_mode();
-  if (has_common(kJobsOption))
-    common.jobs = granted_jobs(has("jobs") ? std::optional(parse_count(text("jobs"), "--jobs"))
-                                           : std::nullopt);
-  if (has_common(kMemoryOption))
-    common.memory = granted_memory(has("memory") ? std::optional<std::string_view>(text("memory"))
-                                                 : std::nullopt);
-  return common;
+Limit CommandLine::jobs() const { return granted_jobs(count("jobs")); }
+
+Limit CommandLine::memory() const {
+  return granted_memory(has("memory") ? std::optional<std::string_view>(text("memory"))
+                                      : std::nullopt);
+}
+
+void say_limits(const CommandLine& line, const Events& events) {
+  const Limit jobs = line.jobs(), memory = line.memory();
+  if (!line.flag("verbose") && !jobs.bites && !memory.bites) return;
+  events.say(fmt::format("{} ({}), {} of memory ({})",
+                         format_counted(jobs.value, "thread", "threads"), jobs.source,
+                         format_size(memory.value), memory.source));
 }
 
 }  // namespace shale::tools

@@ -26,9 +26,9 @@ extern "C" void note_signal(int signal) { g_signal = signal; }
 
 constexpr std::uint64_t kEventsVersion = 1;
 
-constexpr ProgressMeter::Clock::duration interval_of(Progress::Mode mode, bool is_terminal) {
-  if (mode == Progress::Mode::plain) return std::chrono::seconds(2);
-  if (mode == Progress::Mode::json) return std::chrono::seconds(1);
+constexpr ProgressMeter::Clock::duration interval_of(Console::Mode mode, bool is_terminal) {
+  if (mode == Console::Mode::plain) return std::chrono::seconds(2);
+  if (mode == Console::Mode::json) return std::chrono::seconds(1);
   // Logs of batch systems and of CI stay short.
   return is_terminal ? std::chrono::milliseconds(100) : std::chrono::minutes(1);
 }
@@ -63,7 +63,7 @@ void print(std::string_view text) {
     if (written < 0 && errno != EINTR)
       throw Error(Code::io, "cannot write to stdout").because_errno(errno);
     text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
-    if (!text.empty() && g_signal != 0) until_interrupted().stop_if_asked();
+    if (!text.empty() && g_signal != 0) throw interruption();
   }
 }
 
@@ -105,15 +105,31 @@ bool was_interrupted() {
   return is_installed && g_signal != 0;
 }
 
-Progress::Progress(Mode mode, std::string_view command)
+Console::Console(Mode mode, std::string_view command, bool is_quiet, bool is_json)
     : mode_(mode),
       command_(command),
+      is_quiet_(is_quiet),
+      is_json_(is_json),
       is_terminal_(::isatty(STDERR_FILENO) != 0),
-      meter_(interval_of(mode, is_terminal_), mode == Mode::json, ProgressMeter::Clock::now()) {}
+      meter_(interval_of(mode, is_terminal_), mode == Mode::json, ProgressMeter::Clock::now()) {
+  (void)was_interrupted();  // the handlers stand from here on
+  events_.should_stop = was_interrupted;
+  if (mode == Mode::silent) return;
+  events_.note = [this](std::string_view sentence) { note(sentence); };
+  events_.progress = [this](std::uint64_t done, std::uint64_t all, std::uint64_t bytes) {
+    show(done, all, bytes);
+  };
+}
 
-Progress::~Progress() {
+Console::Console(Events events)
+    : mode_(Mode::silent),
+      is_of_program_(true),
+      meter_(interval_of(Mode::silent, false), false, ProgressMeter::Clock::now()),
+      events_(std::move(events)) {}
+
+Console::~Console() {
   clear();
-  if (!shows_notes_) return;
+  if (mode_ == Mode::silent) return;
   try {
     for (const std::string& sentence : take_retry_notes()) note(sentence);
   } catch (const std::exception&) {
@@ -121,8 +137,21 @@ Progress::~Progress() {
   }
 }
 
-void Progress::show(std::uint64_t done, std::uint64_t total, std::uint64_t bytes) {
-  if (mode_ == Mode::none) return;
+void Console::report(const Json& facts, std::string_view text) {
+  if (is_json_) return print(facts.dump() + "\n");
+  if (!is_quiet_) print(text);
+}
+
+void Console::print(std::string_view text) {
+  clear();
+  if (is_of_program_)
+    printed_ += text;
+  else
+    tools::print(text);
+}
+
+void Console::show(std::uint64_t done, std::uint64_t total, std::uint64_t bytes) {
+  if (mode_ == Mode::none || mode_ == Mode::silent) return;
   const auto view = meter_.report(done, total, bytes, ProgressMeter::Clock::now());
   if (!view) return;
   if (mode_ == Mode::json) {
@@ -142,7 +171,7 @@ void Progress::show(std::uint64_t done, std::uint64_t total, std::uint64_t bytes
   }
 }
 
-void Progress::draw_bar(const ProgressView& view) {
+void Console::draw_bar(const ProgressView& view) {
   is_drawn_ = true;
   if (view.done > view.total) {
     const std::string line = fmt::format("\r{}  {}\x1b[K", command_, without_total(view));
@@ -158,51 +187,42 @@ void Progress::draw_bar(const ProgressView& view) {
   std::fwrite(bar.data(), 1, bar.size(), stderr);
 }
 
-void Progress::note(std::string_view sentence) {
+void Console::note(std::string_view sentence) {
   clear();
   if (mode_ == Mode::json) return tell_event(command_, "note", {{"message", sentence}});
   tell(fmt::format("note: {}", sentence));
 }
 
-void Progress::finding(const Finding& finding) {
+void Console::finding(const Finding& finding) {
   clear();
+  if (is_of_program_) return;
   if (mode_ == Mode::json) return tell_event(command_, "finding", finding_facts(finding));
   tell(describe(finding));
 }
 
-void Progress::more_findings(std::uint64_t count) {
+void Console::more_findings(std::uint64_t count) {
   if (mode_ == Mode::json) return tell_event(command_, "more_findings", {{"count", count}});
   tell(fmt::format("... and {} more findings", format_count(count)));
 }
 
-void Progress::hint(std::string_view what) {
+void Console::hint(std::string_view what) {
   if (mode_ == Mode::json) return tell_event(command_, "hint", {{"message", what}});
   tell_hint(what);
 }
 
-void Progress::clear() {
+void Console::failed(const Error& error) {
+  if (is_of_program_) throw error;
+  tell_error(error);
+}
+
+void Console::warn(const Error& error) {
+  if (!is_of_program_) tell_error(error);
+}
+
+void Console::clear() {
   if (!is_drawn_) return;
   std::fwrite("\r\x1b[K", 1, 4, stderr);
   is_drawn_ = false;
-}
-
-Events until_interrupted() {
-  Events events;
-  (void)was_interrupted();  // the handlers stand from here on
-  events.should_stop = was_interrupted;
-  return events;
-}
-
-Events events_for(Progress& progress, bool is_quiet) {
-  Events events = until_interrupted();
-  if (!is_quiet) {
-    progress.show_notes();
-    events.note = [&progress](std::string_view sentence) { progress.note(sentence); };
-    events.progress = [&progress](std::uint64_t done, std::uint64_t all, std::uint64_t bytes) {
-      progress.show(done, all, bytes);
-    };
-  }
-  return events;
 }
 
 }  // namespace shale::tools

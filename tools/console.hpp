@@ -31,39 +31,52 @@ void tell_event(std::string_view command, std::string_view event);
 /// for signals that the parent has set to be ignored.
 [[nodiscard]] bool was_interrupted();
 
-/// What a command says on stderr while it runs: notes, findings, and how far it has got.
-class Progress {
+/// Whom a command talks to: somebody at a terminal, or a program that runs it in its own process.
+class Console {
  public:
   /// automatic: a bar on a terminal, elsewhere a line per minute. json: everything is an event.
-  enum class Mode { automatic, plain, json, none };
-  Progress(Mode mode, std::string_view command);
+  /// silent: neither progress nor notes.
+  enum class Mode { automatic, plain, json, none, silent };
+  /// Results go to stdout, everything else to stderr. A signal stops the command. is_quiet: no
+  /// result as text.
+  Console(Mode mode, std::string_view command, bool is_quiet, bool is_json);
+  /// Of a program: what happens goes to its events, and the result, as JSON, is kept for it.
+  explicit Console(Events events);
   /// Says what was repeated because the storage had faults, if notes are shown.
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  ~Console();
+  Console(const Console&) = delete;
+  Console& operator=(const Console&) = delete;
 
-  void show(std::uint64_t done, std::uint64_t total, std::uint64_t bytes);
-  void note(std::string_view sentence);
-  void show_notes() { shows_notes_ = true; }
+  [[nodiscard]] const Events& events() const { return events_; }
+  [[nodiscard]] bool is_json() const { return is_json_; }
+  [[nodiscard]] bool is_quiet() const { return is_quiet_; }
+  /// The result of the command, or the next piece of it: the facts with --json, else the text.
+  void report(const Json& facts, std::string_view text);
+  void print(std::string_view text);
+  /// What was printed, for a program.
+  [[nodiscard]] const std::string& printed() const { return printed_; }
+
   void finding(const Finding& finding);
   /// What follows the findings: how many more there are.
   void more_findings(std::uint64_t count);
   void hint(std::string_view what);
-  /// Takes the bar away, so that a line can be written.
-  void clear();
+  /// An error in one of several datasets that does not end the command. A program gets it thrown.
+  void failed(const Error& error);
+  /// What the facts of the result say as well, and a person has to be told.
+  void warn(const Error& error);
 
  private:
+  void show(std::uint64_t done, std::uint64_t total, std::uint64_t bytes);
+  void note(std::string_view sentence);
+  void clear();  // takes the bar away, so that a line can be written
   void draw_bar(const ProgressView& view);
 
   Mode mode_;
-  std::string command_;
-  bool is_terminal_, is_drawn_ = false, shows_notes_ = false;
+  std::string command_, printed_;
+  bool is_quiet_ = false, is_json_ = true, is_of_program_ = false, is_terminal_ = false,
+       is_drawn_ = false;
   ProgressMeter meter_;
+  Events events_;
 };
-
-/// The callbacks of a command that says nothing while it runs: a signal stops it.
-[[nodiscard]] Events until_interrupted();
-/// The callbacks of a command: notes and progress to stderr, unless it is quiet.
-[[nodiscard]] Events events_for(Progress& progress, bool is_quiet);
 
 }  // namespace shale::tools

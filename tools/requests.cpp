@@ -1,5 +1,7 @@
 #include "tools/requests.hpp"
 
+#include <algorithm>
+
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/folders/sought_files.hpp"
@@ -7,7 +9,7 @@
 #include "shale/ops/choose_part.hpp"
 #include "shale/ops/draw_options.hpp"
 
-#include "tools/output_options.hpp"
+#include "tools/facts.hpp"
 
 namespace shale::tools {
 namespace {
@@ -15,21 +17,80 @@ namespace {
 // They do nothing for an output that is one array.
 constexpr const char* kImageOptions[] = {"on-error", "max-errors"};
 
+// Where `delimiter` ends a piece of the string: after a backslash it belongs to the piece.
+std::size_t find_delimiter(const std::string& text, char delimiter, std::size_t begin) {
+  for (std::size_t at = begin; at < text.size(); ++at) {
+    if (text[at] == delimiter) return at;
+    const bool is_escape = text[at] == '\\' && at + 1 < text.size() &&
+                           (text[at + 1] == delimiter || text[at + 1] == '\\');
+    if (is_escape) ++at;
+  }
+  return std::string::npos;
+}
+
+std::string without_escapes(const std::string& piece, char delimiter) {
+  std::string text;
+  for (std::size_t at = 0; at < piece.size(); ++at) {
+    const bool is_escape = piece[at] == '\\' && at + 1 < piece.size() &&
+                           (piece[at + 1] == delimiter || piece[at + 1] == '\\');
+    text += piece[is_escape ? ++at : at];
+  }
+  return text;
+}
+
+std::vector<std::string> split_fields(const std::string& text) {
+  std::vector<std::string> fields;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(find_delimiter(text, ',', begin), text.size());
+    fields.push_back(without_escapes(text.substr(begin, end - begin), ','));
+    if (fields.back().empty())
+      throw Error(Code::usage, "--fields '{}' has an empty field name", printable(text));
+    begin = end + 1;
+  }
+  return fields;
+}
+
+// What convert and resample have in common.
+ConvertRequest output_request_of(const CommandLine& line) {
+  line.require_words_at_least(2);
+  ConvertRequest request;
+  request.inputs.assign(line.words().begin(), line.words().end() - 1);
+  request.output = line.words().back();
+  OutputOptions options;
+  if (line.has("to")) options.format = line.text("to");
+  if (line.has("shard-size"))
+    options.shard_bytes = parse_size(line.text("shard-size"), "--shard-size");
+  options.shard_samples = line.count("shard-samples");
+  options.with_index = line.flag("with-index");
+  options.is_append = line.flag("append");
+  if (line.has("compress")) options.compression = line.text("compress");
+  if (line.has("layout")) {
+    (void)line.choice("layout");  // one of those there are
+    options.layout = line.text("layout");
+  }
+  request.verify = line.flag("verify");
+  choose_output(request, options);
+  if (line.has("fields")) request.fields = split_fields(line.text("fields"));
+  request.generator = kGenerator;
+  request.io = static_cast<IoMode>(line.choice("io", "SHALE_IO"));
+  request.overwrite = line.flag("overwrite");
+  request.is_dry_run = line.flag("dry-run");
+  request.jobs = static_cast<unsigned>(line.jobs().value);
+  request.memory_bytes = line.memory().value;
+  return request;
+}
+
 void read_part_options(const CommandLine& line, ConvertRequest& request) {
-  std::optional<std::uint64_t> offset;
-  if (line.has("part-offset")) offset = parse_count(line.text("part-offset"), "--part-offset");
+  const std::optional<std::uint64_t> offset = line.count("part-offset");
   if (line.has("part")) return choose_part(request, parse_part(line.text("part"), offset));
   if (offset) throw Error(Code::usage, "--part-offset has no effect without --part");
 }
 
 ImageRequest images_of(const CommandLine& line) {
-  const auto texts = [&](const char* option) {
-    return line.has(option) ? line.texts(option) : std::vector<std::string>();
-  };
-  ImageWords words{.resize = texts("resize"),
-                   .crop = texts("crop"),
-                   .encode = texts("encode"),
-                   .quality = texts("quality"),
+  ImageWords words{.resize = line.texts("resize"),
+                   .crop = line.texts("crop"),
+                   .encode = line.texts("encode"),
+                   .quality = line.texts("quality"),
                    .only_larger = line.flag("only-larger"),
                    .apply_rotation = line.flag("apply-rotation"),
                    .strip_metadata = line.flag("strip-metadata")};
@@ -37,31 +98,47 @@ ImageRequest images_of(const CommandLine& line) {
   return parse_image_words(words);
 }
 
+DrawOptions draw_options_of(const CommandLine& line) {
+  DrawOptions options;
+  options.permute = line.flag("permute");
+  options.replace = line.flag("replace");
+  if (line.has("indices")) options.indices = line.text("indices");
+  if (line.has("weights")) options.weights = line.text("weights");
+  options.rows = line.count("rows");
+  options.seed = line.count("seed");
+  return options;
+}
+
+std::pair<std::string, std::string> split_pair(const std::string& text) {
+  const std::size_t equals = find_delimiter(text, '=', 0);
+  if (equals == std::string::npos || equals == 0 || !may_be_one_array(text) ||
+      equals + 1 == text.size()) {
+    throw Error(Code::usage,
+                "--also '{}' does not have the form SRC.npy=OUT.npy (or OUT.pt, OUT.safetensors)",
+                printable(text));
+  }
+  return {without_escapes(text.substr(0, equals), '='), text.substr(equals + 1)};
+}
+
 }  // namespace
 
-ConvertRequest convert_request_of(const CommandLine& line, const CommonOptions& common) {
-  FileOptions file{.with_index = line.flag("with-index"), .is_append = line.flag("append")};
-  if (line.has("compress")) file.compression = line.text("compress");
-  file.verifies = line.flag("verify");
-  if (line.has("layout")) {
-    (void)line.choice("layout");  // one of those there are
-    file.layout = line.text("layout");
-  }
-  ConvertRequest request = read_output_options(line, common, file);
+ConvertRequest convert_request_of(const CommandLine& line) {
+  ConvertRequest request = output_request_of(line);
   request.images = images_of(line);
-  if (is_array_name(request.output) && request.images.is_empty())
-    refuse_for_file(line, kImageOptions, request.output);
-  if (line.has("labels")) request.labels.path = line.text("labels");
+  for (const char* option : kImageOptions) {
+    if (is_array_name(request.output) && request.images.is_empty() && line.has(option))
+      throw does_nothing_for_file(option, request.output);
+  }
+  request.labels.path = line.text_or_none("labels");
   read_label_columns(line, request.labels.path, request.labels.label_column,
                      request.labels.key_column);
-  if (line.has("classes-from")) request.classes.from = line.text("classes-from");
-  if (line.has("index-dir")) request.container.index_folder = line.text("index-dir");
+  request.classes.from = line.text_or_none("classes-from");
+  request.container.index_folder = line.text_or_none("index-dir");
   request.container.dialect = dialect_option(line);
-  if (line.has("select")) request.order.choice.select_file = line.text("select");
-  if (line.has("exclude")) request.order.choice.exclude_file = line.text("exclude");
+  request.order.choice = {line.text_or_none("select"), line.text_or_none("exclude")};
   request.order.is_shuffled = line.flag("shuffle");
   request.order.seed = parse_count(line.text("seed"), "--seed");
-  if (line.has("split")) request.split = parse_split(line.texts("split"));
+  request.split = parse_split(line.texts("split"));
   refuse_idle_seed(request, line.has("seed"));
   if (line.has("hidden")) {
     request.files.hidden = line.choice("hidden") == 0 ? HiddenPolicy::skip : HiddenPolicy::keep;
@@ -79,7 +156,7 @@ ConvertRequest convert_request_of(const CommandLine& line, const CommonOptions& 
   request.on_error = static_cast<OnError>(line.choice("on-error"));
   request.files.refuses_incomplete = request.on_error == OnError::fail;
   request.max_errors = parse_error_allowance(line.text("max-errors"));
-  if (line.has("listing")) request.files.listing.shared = line.text("listing");
+  request.files.listing.shared = line.text_or_none("listing");
   if (line.has("new-classes")) {
     (void)line.choice("new-classes");
     if (!request.is_append)
@@ -90,43 +167,33 @@ ConvertRequest convert_request_of(const CommandLine& line, const CommonOptions& 
   return request;
 }
 
-namespace {
-
-DrawOptions draw_options_of(const CommandLine& line) {
-  DrawOptions options;
-  options.permute = line.flag("permute");
-  options.replace = line.flag("replace");
-  if (line.has("indices")) options.indices = line.text("indices");
-  if (line.has("weights")) options.weights = line.text("weights");
-  if (line.has("rows")) options.rows = parse_count(line.text("rows"), "--rows");
-  if (line.has("seed")) options.seed = parse_count(line.text("seed"), "--seed");
-  return options;
-}
-
-std::pair<std::string, std::string> split_pair(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0 || !may_be_one_array(text) ||
-      equals + 1 == text.size()) {
-    throw Error(Code::usage,
-                "--also '{}' does not have the form SRC.npy=OUT.npy (or OUT.pt, OUT.safetensors)",
-                printable(text));
-  }
-  return {text.substr(0, equals), text.substr(equals + 1)};
-}
-
-}  // namespace
-
-ResampleRequest resample_request_of(const CommandLine& line, const CommonOptions& common) {
+ResampleRequest resample_request_of(const CommandLine& line) {
   ResampleRequest request;
-  request.conversion = read_output_options(line, common);
+  request.conversion = output_request_of(line);
   request.conversion.order.draw = draw_request(draw_options_of(line));
   request.is_permutation = line.flag("permute");
-  if (line.has("tmp")) request.conversion.scratch_folder = line.text("tmp");
-  if (line.has("also")) {
-    for (const std::string& text : line.texts("also")) request.also.push_back(split_pair(text));
-  }
-  if (line.has("save-indices")) request.indices_output = line.text("save-indices");
+  request.conversion.scratch_folder = line.text_or_none("tmp");
+  for (const std::string& text : line.texts("also")) request.also.push_back(split_pair(text));
+  request.indices_output = line.text_or_none("save-indices");
   require_array_names(request);
+  return request;
+}
+
+ReportRequest report_request_of(const CommandLine& line) {
+  const DatasetRequest dataset = dataset_request(line);
+  ReportRequest request{.dataset = dataset.path,
+                        .index_folder = dataset.index_folder,
+                        .dialect = dataset.dialect,
+                        .verifies = line.flag("verify"),
+                        .generator = std::string(kGenerator),
+                        .jobs = static_cast<unsigned>(line.jobs().value),
+                        .memory_bytes = line.memory().value};
+  const std::string& sample = line.text("sample");
+  request.sample = sample == "all" ? 0 : parse_count(sample, "--sample");
+  if (request.sample == 0 && sample != "all") {
+    throw Error(Code::usage, "--sample 0 looks at nothing")
+        .hint("pass a number of samples, or 'all'");
+  }
   return request;
 }
 

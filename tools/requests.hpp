@@ -2,6 +2,7 @@
 
 #include "shale/ops/convert.hpp"
 #include "shale/ops/resample.hpp"
+#include "shale/report/gather_report.hpp"
 
 #include "tools/command.hpp"
 
@@ -10,9 +11,9 @@
 
 namespace shale::tools {
 
-[[nodiscard]] ConvertRequest convert_request_of(const CommandLine& line,
-                                                const CommonOptions& common);
-[[nodiscard]] ResampleRequest resample_request_of(const CommandLine& line,
-                                                  const CommonOptions& common);
+[[nodiscard]] ConvertRequest convert_request_of(const CommandLine& line);
+[[nodiscard]] ResampleRequest resample_request_of(const CommandLine& line);
+
+[[nodiscard]] ReportRequest report_request_of(const CommandLine& line);
 
 }  // namespace shale::tools

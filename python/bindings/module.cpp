@@ -6,7 +6,6 @@
 #include "python/bindings/order_binding.hpp"
 #include "python/bindings/reader_binding.hpp"
 #include "python/bindings/report_binding.hpp"
-#include "python/bindings/resample_binding.hpp"
 #include "python/bindings/views_binding.hpp"
 #include "python/bindings/writer_binding.hpp"
 
@@ -20,7 +19,6 @@ NB_MODULE(_shale, module) {
   shale::python::bind_maps(module);
   shale::python::bind_orders(module);
   shale::python::bind_reader(module);
-  shale::python::bind_resample(module);
   shale::python::bind_views(module);
   shale::python::bind_writer(module);
 }

@@ -15,6 +15,12 @@ nb::object fs_text(const std::string& bytes) {
 
 std::string raw(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
+std::vector<std::string> raw_words(const nb::list& words) {
+  std::vector<std::string> texts;
+  for (const nb::handle word : words) texts.push_back(raw(nb::cast<nb::bytes>(word)));
+  return texts;
+}
+
 nb::object numpy_dtype(const std::string& descr) {
   if (!descr.starts_with('[')) return call_python(import_name("numpy", "dtype"), descr);
   const nb::object literal = call_python(import_name("ast", "literal_eval"), descr);

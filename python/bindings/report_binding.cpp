@@ -2,7 +2,9 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
+#include <nanobind/stl/string.h>
 #include <nlohmann/json.hpp>
 
 #include "shale/report/gather_report.hpp"
@@ -10,31 +12,17 @@
 #include "shale/report/report_page.hpp"
 #include "shale/report/write_report.hpp"
 
-#include "python/bindings/arguments.hpp"
 #include "python/bindings/errors_binding.hpp"
 #include "python/bindings/interpreter.hpp"
 #include "python/bindings/plain_objects.hpp"
 #include "python/bindings/watch.hpp"
-#include "tools/facts.hpp"
+#include "tools/requests.hpp"
 
 namespace nb = nanobind;
 using nb::literals::operator""_a;
 
 namespace shale::python {
 namespace {
-
-ReportRequest report_request_of(const Arguments& arguments) {
-  ReportRequest request{.dataset = raw(arguments.get<nb::bytes>("dataset")),
-                        .index_folder = arguments.path("index_dir").value_or(""),
-                        .sample = arguments.get<std::uint64_t>("sample"),
-                        .verifies = arguments.get<bool>("verify"),
-                        .generator = std::string(tools::kGenerator),
-                        .jobs = arguments.jobs(),
-                        .memory_bytes = arguments.memory_bytes()};
-  if (const auto name = arguments.maybe<std::string>("parse"))
-    request.dialect = wanted_dialect(*name);
-  return request;
-}
 
 struct MadeReport {
   std::string facts, page;
@@ -50,12 +38,23 @@ MadeReport make_report(const ReportRequest& request, const ReportPlace& place,
   return made;
 }
 
-nb::dict run_report(const nb::dict& words, nb::object progress) {
-  const Arguments arguments(words);
-  const ReportRequest request = report_request_of(arguments);
-  const ReportPlace place{.output = arguments.path("output").value_or(""),
-                          .dataset = request.dataset,
-                          .overwrites = arguments.get<bool>("overwrite")};
+ReportPlace place_of(const tools::CommandLine& line) {
+  return {.output = line.text_or_none("output"),
+          .dataset = line.words()[0],
+          .overwrites = line.flag("overwrite")};
+}
+
+void parse(tools::CommandLine& line, const nb::list& words) {
+  const std::vector<std::string> given = raw_words(words);
+  (void)line.parse({given.begin() + 1, given.end()});
+}
+
+// What the command prints, the notes, and the page.
+nb::tuple run_report(const nb::list& words, nb::object progress) {
+  tools::CommandLine line(tools::command_named("report"));
+  parse(line, words);
+  const ReportRequest request = tools::report_request_of(line);
+  const ReportPlace place = place_of(line);
   Watch watch(std::move(progress));
   const Events events = watch.events();
   MadeReport made;
@@ -65,18 +64,13 @@ nb::dict run_report(const nb::dict& words, nb::object progress) {
   } catch (const Error& error) {
     raise_as_python(error, {});
   }
-  nb::dict result;
-  result["facts"] = made.facts;
-  result["page"] = nb::bytes(made.page.data(), made.page.size());
-  result["notes"] = watch.notes();
-  return result;
+  return nb::make_tuple(made.facts, watch.notes(), nb::bytes(made.page.data(), made.page.size()));
 }
 
-nb::dict run_save(const nb::dict& words, const nb::bytes& page) {
-  const Arguments arguments(words);
-  const ReportPlace place{.output = raw(arguments.get<nb::bytes>("output")),
-                          .dataset = raw(arguments.get<nb::bytes>("dataset")),
-                          .overwrites = arguments.get<bool>("overwrite")};
+void save(const nb::list& words, const nb::bytes& page) {
+  tools::CommandLine line(tools::command_named("report"));
+  parse(line, words);
+  const ReportPlace place = place_of(line);
   const std::string bytes = raw(page);
   try {
     const Unlocked unlocked;
@@ -84,17 +78,13 @@ nb::dict run_save(const nb::dict& words, const nb::bytes& page) {
   } catch (const Error& error) {
     raise_as_python(error, {});
   }
-  nb::dict result;
-  result["facts"] = "{}";
-  result["notes"] = nb::list();
-  return result;
 }
 
 }  // namespace
 
 void bind_report(nb::module_& module) {
   module.def("report", &run_report, "words"_a, "progress"_a.none());
-  module.def("save_report", &run_save, "words"_a, "page"_a);
+  module.def("save_report", &save, "words"_a, "page"_a);
 }
 
 }  // namespace shale::python

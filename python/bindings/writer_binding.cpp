@@ -1,5 +1,6 @@
 #include "python/bindings/writer_binding.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
@@ -15,12 +17,13 @@
 #include "shale/ops/choose_output.hpp"
 #include "shale/ops/sample_writer.hpp"
 
-#include "python/bindings/arguments.hpp"
 #include "python/bindings/errors_binding.hpp"
 #include "python/bindings/interpreter.hpp"
 #include "python/bindings/plain_objects.hpp"
 #include "python/bindings/sample_values.hpp"
 #include "python/bindings/watch.hpp"
+#include "tools/facts.hpp"
+#include "tools/requests.hpp"
 
 namespace nb = nanobind;
 using nb::literals::operator""_a;
@@ -31,20 +34,18 @@ namespace {
 // More than this is copied without the interpreter's lock.
 constexpr std::uint64_t kMostLockedBytes = 512 << 10;
 
-ConvertRequest writer_request_of(const Arguments& arguments) {
-  ConvertRequest request;
-  request.output = raw(arguments.get<nb::bytes>("output"));
-  OutputOptions options = arguments.output_options();
-  if (!options.format && format_of_output(request.output) == nullptr) options.format = "record";
-  options.with_index = arguments.get<bool>("with_index");
-  choose_output(request, options);
-  request.generator = "shale " SHALE_VERSION;
-  request.overwrite = arguments.get<bool>("overwrite");
-  request.verify = arguments.get<bool>("verify");
-  request.io = arguments.io();
-  request.jobs = arguments.jobs();
-  request.memory_bytes = arguments.memory_bytes();
-  arguments.choose_part(request);
+// A conversion without an input: its place in the words is taken by a dash.
+ConvertRequest writer_request_of(const nb::list& words) {
+  const std::vector<std::string> given = raw_words(words);
+  tools::CommandLine line(tools::command_named(given.at(0)));
+  std::vector<std::string> options(given.begin() + 1, given.end());
+  const bool names_format =
+      format_of_output(given.back()) != nullptr ||
+      std::ranges::any_of(given, [](const std::string& word) { return word.starts_with("--to="); });
+  if (!names_format) options.insert(options.begin(), "--to=record");
+  (void)line.parse(options);
+  ConvertRequest request = tools::convert_request_of(line);
+  request.inputs.clear();
   return request;
 }
 
@@ -65,30 +66,11 @@ InputField field_of(const nb::tuple& described) {
   return field;
 }
 
-nb::object digest_text(const Hash128& hash) {
-  return hash == Hash128{} ? nb::none() : nb::object(nb::str(hash.hex().c_str()));
-}
-
-nb::dict written_facts(const ConvertReport& report, const std::string& output) {
-  const Manifest& manifest = report.manifest;
-  nb::dict facts;
-  facts["path"] = fs_text(output);
-  facts["format"] = manifest.format;
-  facts["samples"] = manifest.digest.samples;
-  facts["shards"] = manifest.shard_count;
-  facts["payload_bytes"] = manifest.payload_bytes;
-  facts["file_bytes"] = report.file_bytes;
-  facts["content_digest"] = manifest.digest.content.hex();
-  facts["ordered_digest"] = manifest.digest.ordered.hex();
-  facts["keys_digest"] = digest_text(manifest.digest.keys);
-  return facts;
-}
-
 // A writer and the process that it belongs to: a child has its memory, but none of its threads.
 class Handle {
  public:
-  explicit Handle(const nb::dict& words) : pid_(::getpid()) {
-    ConvertRequest request = writer_request_of(Arguments(words));
+  explicit Handle(const nb::list& words) : pid_(::getpid()) {
+    ConvertRequest request = writer_request_of(words);
     output_ = request.output;
     // The working directory may change before the last sample.
     request.output = std::filesystem::absolute(output_).string();
@@ -137,7 +119,8 @@ class Handle {
     }
   }
 
-  nb::dict close() {
+  /// The facts of the dataset, as convert prints them.
+  std::string close() {
     refuse_other_process();
     Watch watch{nb::none()};
     const Events events = watch.events();
@@ -153,7 +136,7 @@ class Handle {
     } catch (const Error& error) {
       raise_as_python(error, {});
     }
-    return written_facts(report, output_);
+    return tools::convert_facts(report, output_).dump();
   }
 
   void abandon() {
@@ -186,7 +169,7 @@ class Handle {
 
 void bind_writer(nb::module_& module) {
   nb::class_<Handle>(module, "SampleWriter")
-      .def(nb::init<const nb::dict&>(), "words"_a)
+      .def(nb::init<const nb::list&>(), "words"_a)
       .def("begin", &Handle::begin, "fields"_a, "has_keys"_a, "classes"_a, "labels"_a.none())
       .def("write", &Handle::write, "sample"_a)
       .def("close", &Handle::close)

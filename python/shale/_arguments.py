@@ -59,14 +59,6 @@ def field_names(value: Any, argument: str = "fields") -> List[str]:
     return names
 
 
-def chosen_fields(value: Any) -> List[str]:
-    """The value of ``fields``, at least one name; none for None. Errors: UsageError."""
-    names = [] if value is None else field_names(value)
-    if value is not None and not names:
-        raise UsageError("fields is empty, expected names of fields")
-    return names
-
-
 def path_list(value: Any, name: str) -> List[bytes]:
     """One path, or several. Errors: UsageError."""
     if is_path(value):
@@ -162,10 +154,6 @@ def flag(value: Any, name: str) -> bool:
     if isinstance(value, bool) or is_numpy_bool:
         return bool(value)
     raise UsageError(f"{name} is {value!r}, expected True or False")
-
-
-# What --parse takes.
-PARSE = (None, "auto", "plain", "msgpack", "pickle", "coclr", "lyken-old", "caffe", "xunge", "thecml", "tensorpack", "lsun", "robomimic")
 
 
 def one_of(value: Any, name: str, choices: Sequence[Optional[str]]) -> Any:

@@ -65,6 +65,7 @@ class VerifyResult:
     undecoded: int  #: images of types that shale has no decoder for
     second_opinion: Optional[SecondOpinion]
     notes: Tuple[str, ...]  #: what could not be verified, a sentence each
+    splits: Mapping[str, VerifyResult] = field(default_factory=dict)  #: of a dataset per split: each of them, by name; all else is their sum
 
     def __bool__(self) -> bool:
         return self.ok
@@ -110,6 +111,7 @@ class DatasetInfo:
     indexed: bool = True  #: False: a file of another tool, surveyed for this call alone
     layout: Optional[str] = None  #: of a file of a known program: ``"coclr"``, ``"caffe"``, ``"vlen"`` ... (docs/foreign.md)
     notes: Tuple[str, ...] = ()
+    splits: Mapping[str, DatasetInfo] = field(default_factory=dict)  #: of a dataset per split: each of them, by name, and nothing else
 
 
 @dataclass(frozen=True)
@@ -279,13 +281,30 @@ def fields_of(facts: dict) -> Tuple[FieldInfo, ...]:
 
 
 def verify_result(facts: dict) -> VerifyResult:
+    splits = {name: verify_result(each) for name, each in facts.get("splits", {}).items()}
     opinion = facts.get("second_opinion")
     return VerifyResult(
-        first_findings=tuple(finding(each) for each in facts["first_findings"]),
+        first_findings=tuple(map(finding, facts.get("first_findings", ()))) or tuple(one for each in splits.values() for one in each.first_findings),
+        bad_when_written=facts.get("bad_when_written", sum(each.bad_when_written for each in splits.values())),
+        undecoded=facts.get("undecoded", sum(each.undecoded for each in splits.values())),
         second_opinion=None if opinion is None else SecondOpinion(**opinion),
-        notes=tuple(facts["notes"]),
-        **take(facts, "ok shards samples bytes findings bad_when_written undecoded"),
+        notes=tuple(facts.get("notes", ())) or tuple(note for each in splits.values() for note in each.notes),
+        splits=splits,
+        **take(facts, "ok shards samples bytes findings"),
     )
+
+
+def dataset_info(facts: dict) -> DatasetInfo:
+    if "splits" in facts or not facts["complete"]:
+        return DatasetInfo(complete=facts["complete"], splits={name: dataset_info(each) for name, each in facts.get("splits", {}).items()})
+    known = set(DatasetInfo.__dataclass_fields__)
+    plain = {name: value for name, value in facts.items() if name in known}
+    plain.update(
+        fields=fields_of(facts),
+        class_names=tuple(unescaped(name) for name in facts["class_names"]),
+        notes=tuple(facts.get("notes", ())),
+    )
+    return DatasetInfo(**plain)
 
 
 def finding(facts: dict) -> Finding:

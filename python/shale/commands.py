@@ -2,33 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
-from shale import _shale
-from shale._arguments import (
-    PARSE,
-    ImageRules,
-    Parts,
-    Path,
-    Paths,
-    Split,
-    byte_size,
-    chosen_fields,
-    field_names,
-    flag,
-    image_rules,
-    inputs,
-    one_of,
-    part_text,
-    path_bytes,
-    path_list,
-    split_words,
-    text,
-    whole_number,
-)
-from shale._program import Translation, is_of_the_program
+from shale._arguments import ImageRules, Parts, Path, Paths, Split, inputs, path_bytes, path_list
 from shale._results import (
     ConvertResult,
     DatasetInfo,
@@ -43,22 +20,14 @@ from shale._results import (
     RepairResult,
     SkippedImage,
     VerifyResult,
+    dataset_info,
     fields_of,
     take,
     unescaped,
     verify_result,
 )
-from shale.errors import DamagedError, Error, NotFoundError, UsageError
-
-Progress = Optional[Callable[[int, int], Any]]
-
-
-def _column(value: Optional[str], name: str, labels: Optional[Path]) -> Optional[str]:
-    if value is None:
-        return None
-    if labels is None:
-        raise UsageError(f"{name} needs labels, the file that has the column")
-    return text(value, name)
+from shale._words import Progress, run
+from shale.errors import DamagedError
 
 
 def convert(
@@ -197,56 +166,8 @@ def convert(
         shale.errors.NotFoundError, UnsupportedError, SchemaError, DamagedError: about the source, or with ``verify`` the result.
         shale.errors.StorageError: the storage failed, or has too little free space.
     """
-    words = {
-        "inputs": inputs(source, "source"),
-        "output": path_bytes(output, "output"),
-        "to": None if to is None else text(to, "to"),
-        "shard_size": byte_size(shard_size, "shard_size"),
-        "shard_samples": whole_number(shard_samples, "shard_samples"),
-        "fields": chosen_fields(fields),
-        "labels": _maybe_path(labels, "labels"),
-        "label_column": _column(label_column, "label_column", labels),
-        "key_column": _column(key_column, "key_column", labels),
-        "classes_from": _maybe_path(classes_from, "classes_from"),
-        "select": _maybe_path(select, "select"),
-        "exclude": _maybe_path(exclude, "exclude"),
-        "split": split_words(split, "split"),
-        "shuffle": flag(shuffle, "shuffle"),
-        "seed": whole_number(seed, "seed"),
-        "parse": one_of(parse, "parse", PARSE),
-        "index_dir": _maybe_path(index_dir, "index_dir"),
-        "ext": None if ext is None else ",".join(field_names(ext, "ext")),
-        "pairs": one_of(pairs, "pairs", (None, "on", "off")),
-        "hidden": one_of(hidden, "hidden", (None, "skip", "keep")),
-        "group": one_of(group, "group", (None, "frames")),
-        "resize": image_rules(resize, "resize"),
-        "crop": image_rules(crop, "crop"),
-        "encode": image_rules(encode, "encode"),
-        "quality": image_rules(quality, "quality"),
-        "masks": None if masks is None else ",".join(field_names(masks, "masks")),
-        "only_larger": flag(only_larger, "only_larger"),
-        "apply_rotation": flag(apply_rotation, "apply_rotation"),
-        "strip_metadata": flag(strip_metadata, "strip_metadata"),
-        "allow_empty": flag(allow_empty, "allow_empty"),
-        "on_error": one_of(on_error, "on_error", (None, "skip", "keep", "fail")),
-        "max_errors": None if max_errors is None else _allowance(max_errors),
-        "append": flag(append, "append"),
-        "new_classes": one_of(new_classes, "new_classes", (None, "append")),
-        "parts": part_text(parts, "parts"),
-        "part_offset": whole_number(part_offset, "part_offset"),
-        "listing": _maybe_path(listing, "listing"),
-        "with_index": flag(with_index, "with_index"),
-        "layout": one_of(layout, "layout", (None, "coclr", "coclr-k400", "xunge", "caffe", "lsun", "flat", "vlen", "fixed")),
-        "compress": one_of(compress, "compress", (None, "none", "deflate")),
-        "verify": flag(verify, "verify"),
-        "io": one_of(io, "io", ("auto", "direct", "buffered")),
-        "overwrite": flag(overwrite, "overwrite"),
-        "dry_run": flag(dry_run, "dry_run"),
-        "jobs": whole_number(jobs, "jobs"),
-        "memory": byte_size(memory, "memory"),
-    }
-    result = _run(words, _shale.convert, words, _callback(progress))
-    made = _converted(result["facts"], result["notes"])
+    given = locals()
+    made = _converted(*run("convert", [*inputs(source, "source"), path_bytes(output, "output")], given, progress))
     for each in (made, *made.splits.values()):
         if each.verification is not None:
             each.verification.raise_if_damaged()
@@ -317,23 +238,8 @@ def verify(
         shale.errors.NotFoundError, UnsupportedError, MismatchError: there is no finished dataset.
         shale.errors.StorageError: the storage failed.
     """
-    depths = [name for name, given in (("quick", quick), ("full", full), ("deep", deep)) if flag(given, name)]
-    if len(depths) > 1:
-        raise UsageError(f"{' and '.join(depths)} exclude one another")
-    if labels is not None and against is None:
-        raise UsageError("labels needs against, the folder that the labels belong to")
-    words = {
-        "dataset": path_bytes(dataset, "dataset"),
-        "depth": depths[0] if depths else "full",
-        "against": [] if against is None else inputs(against, "against"),
-        "labels": _maybe_path(labels, "labels"),
-        "label_column": _column(label_column, "label_column", labels),
-        "key_column": _column(key_column, "key_column", labels),
-        "index_dir": _maybe_path(index_dir, "index_dir"),
-        "jobs": whole_number(jobs, "jobs"),
-        "memory": byte_size(memory, "memory"),
-    }
-    return verify_result(_run(words, _shale.verify, words, _callback(progress))["facts"])
+    given = locals()
+    return verify_result(run("verify", [path_bytes(dataset, "dataset")], given, progress)[0])
 
 
 def info(dataset: Path, *, index_dir: Optional[Path] = None, parse: Optional[str] = None) -> DatasetInfo:
@@ -347,22 +253,8 @@ def info(dataset: Path, *, index_dir: Optional[Path] = None, parse: Optional[str
     Raises:
         shale.errors.NotFoundError, UnsupportedError, DamagedError: there is no dataset, or its manifest is damaged.
     """
-    words = {
-        "dataset": path_bytes(dataset, "dataset"),
-        "index_dir": _maybe_path(index_dir, "index_dir"),
-        "parse": one_of(parse, "parse", PARSE),
-    }
-    facts = _run(words, _shale.info, words)["facts"]
-    if not facts["complete"]:
-        return DatasetInfo(complete=False)
-    known = set(DatasetInfo.__dataclass_fields__)
-    plain = {name: value for name, value in facts.items() if name in known}
-    plain.update(
-        fields=fields_of(facts),
-        class_names=tuple(unescaped(name) for name in facts["class_names"]),
-        notes=tuple(facts.get("notes", ())),
-    )
-    return DatasetInfo(**plain)
+    given = locals()
+    return dataset_info(run("info", [path_bytes(dataset, "dataset")], given)[0])
 
 
 def index(
@@ -389,41 +281,32 @@ def index(
         shale.errors.NotFoundError, UnsupportedError: there is no such file, or shale cannot read it.
         shale.errors.StorageError: the storage failed.
     """
-    paths = [path for file in files for path in path_list(file, "files")]
-    if not paths:
-        raise UsageError("files is empty, expected paths")
-    paths = [one for path in paths for one in (_shale.files_of_list(path) or [path])]
-    found = [_shale.file_of_path(path) for path in paths]
-    if len(paths) == 1 and found[0] is None:
-        for name, value in (("index_dir", index_dir), ("parse", parse), ("crc", crc or None)):
-            if value is not None:
-                raise UsageError(f"{name} is for files of other tools, but the input is a shale dataset")
-        return _rebuild(paths[0], progress)
-    words = {
-        "index_dir": _maybe_path(index_dir, "index_dir"),
-        "crc": flag(crc, "crc"),
-        "parse": one_of(parse, "parse", PARSE),
-        "memory": byte_size(memory, "memory"),
-    }
-    for path, file in zip(paths, found):
-        if file is None:
-            raise NotFoundError(f"{os.fsdecode(path)} is neither a file nor the directory of an LMDB; a shale dataset is indexed alone")
-    if words["index_dir"] is not None:
-        _refuse_equal_names([file for file in found if file is not None])
-    done = []
-    for file in found:
-        of_file = {**words, "file": file}
-        facts = _run(of_file, _shale.index_file, of_file, _callback(progress))["facts"]
-        done.append(
-            IndexedFile(
-                index=unescaped(facts["index"]),
-                fields=fields_of(facts),
-                content_digest=facts["content_digest"],
-                notes=tuple(facts["notes"]),
-                **take(facts, "format samples bytes checksums"),
-            )
+    given = locals()
+    facts = run("index", path_list([path for file in files for path in path_list(file, "files")], "files"), given, progress)[0]
+    if "shards" in facts:
+        return _rebuilt(facts, os.fsdecode(files[0]))
+    done = [
+        IndexedFile(
+            index=unescaped(each["index"]),
+            fields=fields_of(each),
+            content_digest=each["content_digest"],
+            notes=tuple(each["notes"]),
+            **take(each, "format samples bytes checksums"),
         )
+        for each in facts["files"]
+    ]
     return IndexResult(files=tuple(done))
+
+
+def _rebuilt(facts: Dict[str, Any], dataset: str) -> IndexResult:
+    shards = tuple(RebuiltShard(**shard) for shard in facts["shards"])
+    broken = [shard for shard in shards if shard.fault]
+    if broken:
+        error = DamagedError(f"{dataset}: {broken[0].name} was not rebuilt: {broken[0].fault}")
+        error.shard = broken[0].name
+        error.hint = "copy the shard again from an intact copy of the dataset"
+        raise error
+    return IndexResult(shards=shards, whole=facts["whole"], rebuilt=facts["rebuilt"])
 
 
 def repair(
@@ -466,20 +349,8 @@ def repair(
         shale.errors.DamagedError: the manifest is damaged, and ``source`` is not a copy.
         shale.errors.StorageError: the storage failed, or has too little free space.
     """
-    words = {
-        "dataset": path_bytes(dataset, "dataset"),
-        "source": inputs(source, "source") if isinstance(source, Mapping) else [path_bytes(source, "source")],
-        "labels": _maybe_path(labels, "labels"),
-        "label_column": _column(label_column, "label_column", labels),
-        "key_column": _column(key_column, "key_column", labels),
-        "select": _maybe_path(select, "select"),
-        "exclude": _maybe_path(exclude, "exclude"),
-        "io": one_of(io, "io", ("auto", "direct", "buffered")),
-        "dry_run": flag(dry_run, "dry_run"),
-        "jobs": whole_number(jobs, "jobs"),
-        "memory": byte_size(memory, "memory"),
-    }
-    facts = _run(words, _shale.repair, words, _callback(progress))["facts"]
+    given = locals()
+    facts = run("repair", [path_bytes(dataset, "dataset")], given, progress)[0]
     files = tuple(RepairedFile(unescaped(each["name"]), each["fault"], each["remedy"], each.get("obstacle")) for each in facts["files"])
     return RepairResult(files=files, **take(facts, "checked repaired left dry_run"))
 
@@ -498,8 +369,7 @@ def parts(places: Paths, *, progress: Progress = None) -> PartsResult:
         shale.errors.UsageError: a place is a dataset, but not a part of one.
         shale.errors.StorageError: the storage failed.
     """
-    words = {"parts": path_list(places, "places")}
-    facts = _run(words, _shale.parts, words, _callback(progress))["facts"]
+    facts = run("parts", path_list(places, "places"), {}, progress)[0]
     found = tuple(PartInfo(unescaped(each["path"]), each["index"], each["state"], each.get("fault")) for each in facts["parts"])
     return PartsResult(missing=tuple(facts["missing"]), parts=found, **take(facts, "count complete array"))
 
@@ -525,12 +395,10 @@ def merge(places: Paths, output: Path, *, move: bool = False, progress: Progress
         shale.errors.NotFoundError: a place does not exist, or holds no parts.
         shale.errors.StorageError: the storage failed, or is full.
     """
-    words = {"parts": path_list(places, "places"), "output": path_bytes(output, "output"), "move": flag(move, "move")}
-    result = _run(words, _shale.merge, words, _callback(progress))
-    facts = result["facts"]
+    facts, notes = run("merge", [*path_list(places, "places"), path_bytes(output, "output")], {"move": move}, progress)
     return MergeResult(
         output=unescaped(facts["output"]),
-        notes=result["notes"],
+        notes=notes,
         **take(facts, "format samples bytes shards parts was_complete moved linked_files copied_files copied_bytes"),
         **take(facts, "content_digest ordered_digest key_digest"),
     )
@@ -540,54 +408,5 @@ def formats() -> Tuple[FormatInfo, ...]:
     """The formats that ``convert`` writes, and what each can hold: the command ``shale formats``."""
     return tuple(
         FormatInfo(facts["name"], facts["summary"], tuple(facts["suffixes"]), tuple(facts["kinds"]), facts["self_checksummed"])
-        for facts in json.loads(_shale.formats())["formats"]
+        for facts in run("formats", [], {})[0]["formats"]
     )
-
-
-# --- running
-
-
-def _run(words: dict, command: Callable[..., Dict[str, Any]], *arguments: Any) -> Dict[str, Any]:
-    in_python = Translation(words)
-    try:
-        result = command(*arguments)
-    except Error as error:
-        if is_of_the_program(error):
-            in_python.apply_to(error)
-        raise
-    result["facts"] = json.loads(result["facts"])
-    result["notes"] = tuple(map(in_python, result["notes"]))
-    return result
-
-
-def _rebuild(dataset: bytes, progress: Progress) -> IndexResult:
-    facts = _run({"dataset": dataset}, _shale.rebuild_index, dataset, _callback(progress))["facts"]
-    shards = tuple(RebuiltShard(**shard) for shard in facts["shards"])
-    broken = [shard for shard in shards if shard.fault]
-    if broken:
-        error = DamagedError(f"{os.fsdecode(dataset)}: {broken[0].name} was not rebuilt: {broken[0].fault}")
-        error.shard = broken[0].name
-        error.hint = "copy the shard again from an intact copy of the dataset"
-        raise error
-    return IndexResult(shards=shards, whole=facts["whole"], rebuilt=facts["rebuilt"])
-
-
-def _callback(progress: Progress) -> Progress:
-    if progress is not None and not callable(progress):
-        raise UsageError(f"progress is {progress!r}, expected a function of (done, total)")
-    return progress
-
-
-def _maybe_path(value: Optional[Path], name: str) -> Optional[bytes]:
-    return None if value is None else path_bytes(value, name)
-
-
-def _allowance(value: Union[int, str]) -> str:
-    return text(value, "max_errors") if isinstance(value, str) else str(whole_number(value, "max_errors"))
-
-
-def _refuse_equal_names(paths: List[bytes]) -> None:
-    names = [os.path.basename(path) for path in paths]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(f"two files are named {os.fsdecode(name)!r}: their indexes would overwrite each other in index_dir")

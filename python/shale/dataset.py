@@ -8,12 +8,12 @@ import os
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Union
 
 from shale import _shale
-from shale._arguments import PARSE, field_names, flag, one_of, path_bytes, text
+from shale._arguments import field_names, flag, one_of, path_bytes, text
 from shale._decoding import FINISHERS, PIXEL_ORDERS, decode_list, decoder_of_one, tv_tensors
 from shale._leading_view import LeadingView, leading_view
-from shale._program import Translation
 from shale._results import DatasetInfo
 from shale._samples import SampleSequence, rows_of
+from shale._words import Translation, choices
 from shale.commands import info
 from shale.errors import ContentError, Error, NotFoundError, UnsupportedError, UsageError
 from shale.lists import Chosen, Select, read_chosen
@@ -156,7 +156,7 @@ class Dataset(_Base):
         self.transform = transform
         self.verify = _verify(verify)
         self.cache = one_of(cache, "cache", ("keep", "drop", "direct"))
-        self.parse = one_of(parse, "parse", PARSE)
+        self.parse = one_of(parse, "parse", (None, *choices("info", "parse")))
         self._chosen = Chosen(lazy, select)
         self.indices: Any = None
         self._opened: Optional[_shale.Reader] = None
@@ -181,12 +181,12 @@ class Dataset(_Base):
     def _open(self) -> _shale.Reader:
         if self._is_closed:
             raise UsageError(f"{self.path}: the dataset was closed")
-        words = {"path": os.fsencode(self.path), "index_dir": os.fsencode(self.index_dir or ""), "parse": self.parse}
+        path, index_dir = os.fsencode(self.path), os.fsencode(self.index_dir or "")
         proof = None if isinstance(self.verify, str) else self.verify
         try:
-            reader = _shale.Reader(words["path"], words["index_dir"], self.cache, proof, self.parse, self._opened_before)
+            reader = _shale.Reader(path, index_dir, self.cache, proof, self.parse, self._opened_before)
         except Error as error:
-            Translation(words).apply_to(error)
+            Translation([b"info", path, index_dir]).apply_to(error)
             splits = _splits_in(self.path)
             if splits and not isinstance(error, UsageError):
                 raise UsageError(f"{self.path} holds {_listed(splits)}: pass split={splits[0]!r}") from error

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import html
-import operator
+import json
 from typing import Any, Dict, Optional, Tuple, Union
 
 from shale import _shale
-from shale._arguments import PARSE, Path, byte_size, flag, one_of, path_bytes, whole_number
-from shale.commands import Progress, _callback, _maybe_path, _run
-from shale.errors import UsageError
+from shale._arguments import Path, path_bytes
+from shale._words import Progress, Translation, call, callback, words_of
 
 
 class Report:
@@ -44,8 +43,8 @@ class Report:
             shale.errors.UsageError: it would lie in a dataset.
             shale.errors.StorageError: the storage failed, or is full.
         """
-        words = {"output": path_bytes(out, "out"), "overwrite": flag(overwrite, "overwrite"), "dataset": self._dataset}
-        _run(words, _shale.save_report, words, self.page.encode("utf-8"))
+        words = words_of("report", [self._dataset], {"out": path_bytes(out, "out"), "overwrite": overwrite})
+        call(_shale.save_report, words, self.page.encode("utf-8"))
 
     def _repr_html_(self) -> str:
         # Sandboxed: its script may run, and reach nothing of the notebook.
@@ -55,21 +54,6 @@ class Report:
 
     def __repr__(self) -> str:
         return f"<shale.Report of {self.facts['path']}: {self.facts['samples']} samples, {len(self.page)} bytes>"
-
-
-_USUAL_SAMPLE = 10000
-
-
-def _sample_count(sample: Union[None, int, str]) -> int:
-    """A number of samples; 0: all of them. Errors: UsageError."""
-    if sample is None:
-        return _USUAL_SAMPLE
-    if isinstance(sample, str) and sample == "all":
-        return 0
-    # True is a number to Python, and never what was meant.
-    if isinstance(sample, (str, bool)) or not hasattr(sample, "__index__") or operator.index(sample) < 1:
-        raise UsageError(f"sample is {sample!r}, expected a number of at least 1, or 'all'")
-    return whole_number(sample, "sample") or 0
 
 
 def report(
@@ -108,16 +92,8 @@ def report(
         shale.errors.DamagedError: the manifest is damaged, so that nothing can be said of the rest.
         shale.errors.StorageError: the storage failed, or is full.
     """
-    words = {
-        "dataset": path_bytes(dataset, "dataset"),
-        "output": _maybe_path(out, "out"),
-        "sample": _sample_count(sample),
-        "verify": flag(verify, "verify"),
-        "overwrite": flag(overwrite, "overwrite"),
-        "index_dir": _maybe_path(index_dir, "index_dir"),
-        "parse": one_of(parse, "parse", PARSE),
-        "jobs": whole_number(jobs, "jobs"),
-        "memory": byte_size(memory, "memory"),
-    }
-    result = _run(words, _shale.report, words, _callback(progress))
-    return Report(words["dataset"], result["facts"], result["page"].decode("utf-8"), result["notes"])
+    given = locals()
+    path = path_bytes(dataset, "dataset")
+    words = words_of("report", [path], given)
+    facts, notes, page = call(_shale.report, words, callback(progress))
+    return Report(path, json.loads(facts), page.decode("utf-8"), tuple(map(Translation(words), notes)))

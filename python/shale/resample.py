@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import os
 import re
 import tempfile
 from dataclasses import dataclass
-from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Iterator, Mapping, Optional, Sequence, Tuple, Union
 
-from shale import _shale
-from shale._arguments import Path, Paths, byte_size, chosen_fields, flag, inputs, is_path, path_bytes, text, whole_number
-from shale._program import Translation, is_of_the_program
-from shale.errors import Error, SchemaError, StorageError, UsageError
+from shale._arguments import Path, Paths, inputs, is_path, path_bytes, whole_number
+from shale._results import take, unescaped
+from shale._words import Progress, run
+from shale.errors import Error, SchemaError, StorageError
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def resample(
     overwrite: bool = False,
     dry_run: bool = False,
     io: str = "auto",
-    progress: Optional[Callable[[int, int], Any]] = None,
+    progress: Progress = None,
 ) -> ResampleResult:
     """Draws rows of an array of shape (n, ...) into another array, of shape (rows, ...), or into shards. Any size.
 
@@ -130,64 +131,37 @@ def resample(
 
     Source: docs/sampling.md specifies the draws, with a program that reproduces them.
     """
-    if progress is not None and not callable(progress):
-        raise UsageError(f"progress is {progress!r}, expected a function of (done, total)")
+    given = locals()
     with contextlib.ExitStack() as files:
         kept = _Lists(files, tmp)
-        words = {
-            "inputs": inputs(source, "source"),
-            "output": path_bytes(output, "output"),
-            "rows": whole_number(rows, "rows"),
-            "replace": flag(replace, "replace"),
-            "permute": flag(permute, "permute"),
-            "indices": kept.path_of(indices, "indices"),
-            "weights": kept.path_of(weights, "weights"),
-            # 0 is the seed of those who give none.
-            "seed": whole_number(seed, "seed") or None,
-            "memory": byte_size(memory, "memory"),
-            "jobs": whole_number(jobs, "jobs"),
-            "tmp": None if tmp is None else path_bytes(tmp, "tmp"),
-            "save_indices": None if save_indices is None else path_bytes(save_indices, "save_indices"),
-            "also": _pairs(also),
-            "fields": chosen_fields(fields),
-            "to": None if to is None else text(to, "to"),
-            "shard_size": byte_size(shard_size, "shard_size"),
-            "shard_samples": whole_number(shard_samples, "shard_samples"),
-            "overwrite": flag(overwrite, "overwrite"),
-            "dry_run": flag(dry_run, "dry_run"),
-            "io": text(io, "io"),
-        }
-        in_python = Translation(words)
+        given.update(indices=kept.path_of(indices, "indices"), weights=kept.path_of(weights, "weights"))
+        # 0 is the seed of those who give none.
+        given["seed"] = whole_number(seed, "seed") or None
         try:
-            facts = _shale.resample(words, progress)
+            facts, notes = run("resample", [*inputs(source, "source"), path_bytes(output, "output")], given, progress)
         except Error as error:
-            if is_of_the_program(error):
-                kept.name_arguments(error, in_python)
+            kept.name_arguments(error)
             raise
-    return _result(facts, in_python)
-
-
-def _result(facts: dict, in_python: Translation) -> ResampleResult:
-    dataset = facts["dataset"]
+    dataset = facts.get("dataset")
     return ResampleResult(
-        output=facts["output"],
-        rows=facts["rows"],
-        source_rows=facts["source_rows"],
-        arrays=tuple(ResampledArray(**array) for array in facts["arrays"]),
-        dataset=None if dataset is None else ResampledDataset(**dataset),
-        notes=tuple(map(in_python, facts["notes"])),
+        output=unescaped(facts["output"]),
+        arrays=tuple(_array(each) for each in facts["arrays"]),
+        dataset=dataset and ResampledDataset(unescaped(dataset["output"]), **take(dataset, "format samples shards file_bytes was_complete")),
+        notes=notes,
+        **take(facts, "rows source_rows"),
     )
 
 
+def _array(facts: dict) -> ResampledArray:
+    import numpy
+
+    descr = unescaped(facts["dtype"])
+    dtype = numpy.lib.format.descr_to_dtype(ast.literal_eval(descr)) if descr.startswith("[") else numpy.dtype(descr)
+    plan = take(facts, "file_bytes strategy passes read_bytes written_bytes scratch_bytes")
+    return ResampledArray(path=unescaped(facts["path"]), dtype=dtype, shape=tuple(facts["shape"]), **plan)
+
+
 # --- arguments
-
-
-def _pairs(also: Any) -> List[Tuple[bytes, bytes]]:
-    if also is None:
-        return []
-    if not isinstance(also, Mapping):
-        raise UsageError(f"also is {also!r}, expected a mapping of sources to outputs")
-    return [(path_bytes(source, "a source in also"), path_bytes(output, "an output in also")) for source, output in also.items()]
 
 
 class _Lists:
@@ -208,7 +182,7 @@ class _Lists:
         self._names[path] = name
         return os.fsencode(path)
 
-    def name_arguments(self, error: Error, in_python: Translation) -> None:
+    def name_arguments(self, error: Error) -> None:
         """Puts what the caller knows, names of arguments, into the message of an error."""
         message = str(error.args[0])
         for path, name in self._names.items():
@@ -217,7 +191,6 @@ class _Lists:
                 error.file = error.offset = None
                 message = re.sub(rf"^{name}: byte \d+: ", f"{name}: ", message)
         error.args = (message,)
-        in_python.apply_to(error)
 
 
 def _one_axis(value: Any, name: str) -> Any:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import weakref
 from dataclasses import dataclass
 from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from shale import _shale
-from shale._arguments import Parts, Path, byte_size, flag, part_text, path_bytes, text, whole_number
-from shale._program import Translation
+from shale._arguments import Parts, Path, flag, path_bytes, text, whole_number
+from shale._results import take, unescaped
+from shale._words import Translation, words_of
 from shale.errors import Error, SchemaError, UsageError
 
 _KINDS = {
@@ -110,20 +112,7 @@ class Writer:
         parts: Parts = None,
         part_offset: Optional[int] = None,
     ) -> None:
-        words = {
-            "output": path_bytes(out, "out"),
-            "to": None if to is None else text(to, "to"),
-            "shard_size": byte_size(shard_size, "shard_size"),
-            "shard_samples": whole_number(shard_samples, "shard_samples"),
-            "jobs": whole_number(jobs, "jobs"),
-            "memory": byte_size(memory, "memory"),
-            "io": text(io, "io"),
-            "overwrite": flag(overwrite, "overwrite"),
-            "verify": flag(verify, "verify"),
-            "with_index": flag(with_index, "with_index"),
-            "parts": part_text(parts, "parts"),
-            "part_offset": whole_number(part_offset, "part_offset"),
-        }
+        words = words_of("convert", [b"-", path_bytes(out, "out")], locals())
         fields = None if _is_first(schema) else _fields_of(schema)
         self._keys = None if keys is None else flag(keys, "keys")
         self._classes = None if classes is None else _class_names(classes)
@@ -181,7 +170,7 @@ class Writer:
                 raise SchemaError("no sample was written, and the first one was to say what the schema is")
             try:
                 with _Translated(self._in_python):
-                    self._result = WriteResult(**self._native.close())
+                    self._result = _written(json.loads(self._native.close()))
             finally:
                 self._abandon()
         if self._result is None:
@@ -267,6 +256,15 @@ class _Translated:
     def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
         if isinstance(value, Error):
             self._in_python.apply_to(value)
+
+
+def _written(facts: dict) -> WriteResult:
+    return WriteResult(
+        path=unescaped(facts["output"]),
+        payload_bytes=facts["bytes"],
+        keys_digest=facts["key_digest"],
+        **take(facts, "format samples shards file_bytes content_digest ordered_digest"),
+    )
 
 
 # --- schema and classes

@@ -176,7 +176,7 @@ REFUSED_BY_RESAMPLE = {
     "memory: a fraction": {"memory": 2.5e9},
     "to: a number": {"to": 5},
     "to: not Unicode": {"to": BAD_NAME},
-    "io: None": {"io": None},
+    "io: a number": {"io": 5},
     "jobs: text": {"jobs": "2"},
     "seed: negative": {"seed": -1},
     "indices: empty": {"indices": ""},

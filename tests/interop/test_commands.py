@@ -20,7 +20,8 @@ from documented_code import blocks_of, bytes_left_by
 
 shale_package = pytest.importorskip("shale")
 import shale
-from shale import errors
+from shale import _shale, errors
+from shale._words import words_of
 
 # Arguments of the call, options of the program.
 CONVERSIONS = {
@@ -76,19 +77,58 @@ def test_columns_and_lists_of_arrays(tmp_path):
     assert shale.verify(tmp_path / "set", against={"x": tmp_path / "x.npy", "y": tmp_path / "y.npy"}).ok
 
 
-def options_of(command):
-    text = run_shale(command, "--help").stdout.decode()
-    return {word.replace("-", "_") for word in re.findall(r"^  --([a-z-]+)", text, re.MULTILINE)}
+FUNCTIONS = [getattr(shale, name) for name in ("convert", "verify", "index", "info", "repair", "parts", "merge", "report", "resample")]
+# What the words of a command are called, and what the program says on stderr.
+OPERANDS = {"source", "output", "dataset", "files", "places", "progress"}
+# Defaults that say what the program does by itself.
+DEFAULTS = {"io": "auto", "seed": 0, "sample": 10000}
 
 
-@pytest.mark.parametrize("name", ["convert", "verify", "index", "info", "repair", "parts", "merge"])
-def test_every_option_of_the_program_is_an_argument(name):
-    # What only a terminal needs.
-    of_terminals = {"help", "json", "quiet", "verbose", "missing"}
-    arguments = set(inspect.signature(getattr(shale, name)).parameters)
-    called_otherwise = {"part": "parts", "from": "source"}
-    options = {called_otherwise.get(option, option) for option in options_of(name)}
-    assert options - of_terminals - arguments == set()
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def test_arguments_are_the_rows_of_the_table_of_options(function):
+    command = function.__name__
+    signature = inspect.signature(function).parameters
+    rows = {argument: (option, value) for option, argument, value in _shale.options(command)}
+    assert set(signature) - set(rows) <= OPERANDS and set(rows) <= set(signature)
+    listed = re.findall(r"^  --([a-z-]+)", run_shale(command, "--help").stdout.decode(), re.MULTILINE)
+    assert {option for option, _ in rows.values()} == set(listed) - {"help", "json", "quiet", "verbose", "progress", "missing"}
+    described = inspect.getdoc(function).split("Args:")[1]
+    for argument, (_, value) in rows.items():
+        assert re.search(rf"^ +([a-z_]+, )*{argument}(, [a-z_]+)*:", described, re.MULTILINE), argument
+        default = signature[argument].default
+        assert default in (False if value == "" else None, inspect.Parameter.empty, DEFAULTS.get(argument)), argument
+
+
+def test_a_call_is_a_command_line(tmp_path):
+    """Bytes of paths, commas and equals signs in names, values that begin with a dash: the program gets what was passed."""
+    arguments = {"to": "npy", "fields": ["a,b", "c\\"], "labels": b"-l\xff=x", "shuffle": True, "resize": {"i": "fit=1x1", "m": "fit=2x2"}, "max_errors": 7}
+    assert words_of("convert", [b"-in", b"out"], arguments) == [
+        *(b"convert", b"--to=npy", b"--fields=a\\,b,c\\\\", b"--labels=-l\xff=x", b"--shuffle", b"--max-errors=7"),
+        *(b"--resize=i:fit=1x1", b"--resize=m:fit=2x2", b"--", b"-in", b"out"),
+    ]
+    np.savez(tmp_path / "x.npz", **{"a,b": np.arange(3), "c\\": np.arange(4, 7), "d": np.arange(7, 10)})
+    odd = tmp_path / os.fsdecode(b"odd\xff=,\\ --seed 1.npy")
+    np.save(odd, np.arange(3))
+    result = shale.convert(tmp_path / "x.npz", tmp_path / "set", "npy", fields=["c\\", "a,b"])
+    assert [each.name for each in result.fields] == ["c\\", "a,b"]
+    drawn = shale.resample(tmp_path / "x.npz", tmp_path / "d.npy", fields="d", also={odd: tmp_path / "also=.npy"})
+    assert drawn.arrays[1].path == str(tmp_path / "also=.npy") and sorted(np.load(tmp_path / "also=.npy")) == [0, 1, 2]
+    with pytest.raises(errors.MismatchError) as caught:
+        shale.resample(tmp_path / "x.npz", tmp_path / "d2.npy", fields="d", also={odd: tmp_path / "also=.npy"})
+    assert "pass overwrite" in str(caught.value)
+
+
+def test_a_folder_of_splits_is_verified_and_described_as_a_whole(photos, tmp_path):
+    shale.convert(photos, tmp_path / "sets", "record", split={"train": 0.5, "val": 0.5})
+    info, result = shale.info(tmp_path / "sets"), shale.verify(tmp_path / "sets")
+    assert info.complete and info.splits["val"] == shale.info(tmp_path / "sets/val")
+    assert result.ok and result.samples == sum(each.samples for each in result.splits.values()) == 61
+    flip(tmp_path / "sets/val/shard-000000.tfrecord", 500)
+    damaged = shale.verify(tmp_path / "sets")
+    assert not damaged and damaged.splits["train"].ok and damaged.first_findings == damaged.splits["val"].first_findings
+    (tmp_path / "sets/val/dataset.json").write_text("{}")
+    with pytest.raises(errors.Error):
+        shale.info(tmp_path / "sets")
 
 
 def test_each_argument_does_what_the_option_does(photos, tmp_path):
@@ -237,11 +277,11 @@ REFUSED = {
     "seed": (lambda out: shale.convert("photos", out, "record", seed=1), errors.UsageError, "seed has no effect without shuffle"),
     "size": (lambda out: shale.convert("photos", out, "record", shard_size="1X"), errors.UsageError, "1X"),
     "option of another output": (lambda out: shale.convert("photos", f"{out}.npy", max_errors=1), errors.UsageError, "max_errors"),
-    "word": (lambda out: shale.convert("photos", out, "record", on_error="stop"), errors.UsageError, "'skip', 'keep' or 'fail'"),
+    "word": (lambda out: shale.convert("photos", out, "record", on_error="stop"), errors.UsageError, "on_error 'stop' is not one of skip, keep, fail"),
     "not there": (lambda out: shale.convert("nowhere", out, "record"), errors.NotFoundError, "nowhere"),
     "url": (lambda out: shale.convert("s3://bucket", out, "record"), errors.UnsupportedError, "s3://"),
     "column": (lambda out: shale.convert("photos", out, "record", label_column="y"), errors.UsageError, "label_column needs labels"),
-    "depths": (lambda out: shale.verify("photos", quick=True, deep=True), errors.UsageError, "quick and deep"),
+    "depths": (lambda out: shale.verify("photos", quick=True, deep=True), errors.UsageError, "quick, full and deep exclude one another"),
     "labels": (lambda out: shale.verify("photos", labels="x"), errors.UsageError, "labels needs against"),
     "no dataset": (lambda out: shale.verify("photos"), errors.UnsupportedError, "neither"),
     "no files": (lambda out: shale.index(), errors.UsageError, "files is empty"),

@@ -1,0 +1,228 @@
+#include "tools/option_table.hpp"
+
+#include <algorithm>
+
+namespace shale::tools {
+namespace {
+
+// Commands, name, value, default, help; then what else is to be said, and what Python calls it.
+constexpr Option kOptions[] = {
+    // ---- what is written
+    {"convert resample", "to", "FORMAT", "",
+     "format of the shards (see 'shale formats'); of one file its suffix says it"},
+    {"convert resample", "shard-size", "SIZE", "1GiB", "maximum size of each file of a shard"},
+    {"convert resample", "shard-samples", "N", "", "maximum number of samples per shard"},
+    {"convert resample", "fields", "A,B", "",
+     "(datasets and arrays only) write only these fields, in this order"},
+    {"convert resample", "io", "auto|direct|buffered", "auto",
+     "bypass the page cache, or write through it"},
+    {"convert resample", "overwrite", "", "", "replace existing outputs"},
+    {"convert resample", "dry-run", "", "", "print what would be written; write nothing"},
+
+    // ---- what is compared, and what is repaired from
+    {"verify", "quick", "", "",
+     "check the manifest, sizes and index shapes; do not read the payload"},
+    {"verify", "full", "", "",
+     "(default) also check every block, every checksum and the structure of the container"},
+    {"verify", "deep", "", "", "also recompute the digests and decode the images"},
+    {"verify", "against", "SOURCE", "",
+     "folder, dataset or array that must hold the same samples; NAME=FILE or NAME=FOLDER for each "
+     "of several",
+     kRepeated},
+    {"repair", "from", "COPY|SOURCE", "",
+     "a copy of the dataset, or of some of its files; or what it was made from (repeatable for "
+     "NAME=FOLDER)",
+     kRepeated, "source"},
+
+    // ---- which samples there are, and their labels
+    {"convert", "labels", "FILE", "",
+     "labels of a flat folder: CSV, TSV or JSON lines of path,label, with class names or integers; "
+     "Kaggle's and the devkit's lists of ILSVRC"},
+    {"verify", "labels", "FILE", "", "labels of the flat folder given with --against"},
+    {"repair", "labels", "FILE", "", "labels of a source that is a flat folder"},
+    {"convert verify repair", "label-column", "C", "",
+     "column of --labels that has the labels; default: label"},
+    {"convert verify repair", "key-column", "C", "",
+     "column of --labels that names the files; default: path, file_name or filename"},
+    {"convert", "classes-from", "DATASET|FILE", "",
+     "take the class table from another dataset, or from a file with one name per line"},
+    {"convert", "select", "FILE", "",
+     "take only the samples that FILE lists: a key or row number per line, or an .npy file of "
+     "rows"},
+    {"convert", "exclude", "FILE", "", "leave out the samples that FILE lists"},
+    {"repair", "select", "FILE", "", "the --select that the dataset was converted with"},
+    {"repair", "exclude", "FILE", "", "the --exclude that the dataset was converted with"},
+    {"repair", "io", "auto|direct|buffered", "auto",
+     "direct: writes bypass the page cache; buffered: they use it"},
+    {"repair", "dry-run", "", "", "report what is damaged, and change nothing"},
+    {"convert", "split", "NAME=SHARE,...|FILE", "",
+     "write a dataset per list, OUTPUT/NAME: train=0.9,val=0.1, a share of each class, or the "
+     "samples that files name, train=FILE,val=FILE; with --layout coclr the lists that its readers "
+     "want",
+     kRepeated},
+    {"convert", "shuffle", "", "", "write the samples in a shuffled order"},
+    {"convert", "seed", "N", "0", "seed of --shuffle, and of shares in --split"},
+    {"convert", "ext", "SUFFIX,...", "",
+     "take the files with these suffixes as samples, whatever they hold, instead of images: "
+     "mp4,wav"},
+    {"convert", "pairs", "on|off", "",
+     "files with the same name as an image before the first dot become fields of its sample; "
+     "default: where every image has them"},
+    {"convert", "hidden", "skip|keep", "",
+     "files and folders that begin with a dot; default: skip, but refuse a hidden folder with "
+     "images"},
+    {"convert", "group", "frames", "",
+     "frames: a folder INPUT/CLASS/VIDEO of images is one sample, the list of its frames"},
+    {"convert", "allow-empty", "", "",
+     "accept classes without images, and an input without images"},
+    {"convert", "on-error", "skip|keep|fail", "skip",
+     "what to do with images that are empty, truncated or not images"},
+    {"convert", "max-errors", "N|P%", "1%",
+     "fail if more than this many images are bad (with P%, at least 10 are tolerated)"},
+
+    // ---- work on images
+    {"convert", "resize", "[FIELD:]SIZE", "",
+     "resize images: shorter=256, longer=512, fit=640x480 or exact=224x224; without image work "
+     "they keep their bytes",
+     kRepeated},
+    {"convert", "only-larger", "", "", "(with --resize) leave smaller images as they are"},
+    {"convert", "crop", "[FIELD:]center=WxH", "",
+     "crop images to this size around their center, after --resize", kRepeated},
+    {"convert", "encode", "[FIELD:]keep|jpeg|png|raw", "",
+     "store images as JPEG, PNG or raw pixels; default keep: as their own type", kRepeated},
+    {"convert", "quality", "[FIELD:]N", "",
+     "quality of JPEGs that are written, 1 to 100; default 90", kRepeated},
+    {"convert", "apply-rotation", "", "", "turn the pixels as the EXIF orientation says"},
+    {"convert", "strip-metadata", "", "", "leave out EXIF, comments and other metadata"},
+    {"convert", "masks", "FIELD,...", "",
+     "image fields that are label maps: resized to the nearest pixel, never lossy; default: mask "
+     "and names that end in _mask"},
+
+    // ---- how a dataset grows, and what one file is
+    {"convert", "append", "", "",
+     "write the samples behind those of the finished dataset at OUTPUT"},
+    {"convert", "new-classes", "append", "",
+     "(with --append) add classes that the dataset does not have behind its others"},
+    {"convert", "part", "I/N|slurm|slurm/N|mpi", "",
+     "write part I of N (from 0) into OUTPUT/part-I-of-N; I and N may come from a job array or "
+     "from MPI",
+     kPlain, "parts"},
+    {"convert", "listing", "FILE", "",
+     "(a folder as input) the list of its files, for all processes that share it: made if it does "
+     "not exist"},
+    {"convert", "part-offset", "K", "",
+     "(with --part slurm/N) part of task 0, where several job arrays make the parts"},
+    {"convert", "with-index", "", "",
+     "(one file as output) write its index beside it in the same pass, as 'shale index --crc' "
+     "does"},
+    {"convert", "compress", "none|deflate", "",
+     "(.npz as output) compress the arrays; default: none"},
+    {"convert", "layout", "coclr|coclr-k400|xunge|caffe|lsun|flat|vlen|fixed", "",
+     "(.lmdb as output) write the file for readers of this layout: CoCLR, folder2lmdb, Caffe; "
+     "lsun: OUTPUT becomes a directory with one LMDB directory per class; (.h5) one flat dataset "
+     "and offsets (default), one value per image, or (N, H, W, 3) pixels"},
+    {"convert", "verify", "", "", "verify the result (as verify --full does) before finishing"},
+
+    // ---- reports and lists
+    {"report", "output", "FILE.html", "",
+     "the page to write (also -o); with --json alone none is written", kPlain, "out"},
+    {"report", "sample", "N|all", "10000",
+     "number of samples that are read for what neither manifest nor index says"},
+    {"report", "verify", "", "", "also verify the dataset, as 'shale verify' does"},
+    {"report", "overwrite", "", "", "replace an earlier report"},
+    {"ls", "tsv", "", "",
+     "tab-separated: row, key, label, class, bytes; control characters are escaped"},
+    {"ls", "rows", "FIRST:END", "",
+     "only these rows, END not included; either number may be left out"},
+
+    // ---- files of other tools
+    {"convert verify info ls cat report index", "index-dir", "DIR", "",
+     "(files of other tools only) directory that holds the index of the file; default: beside it"},
+    {"convert info ls report index", "parse",
+     "auto|plain|msgpack|pickle|coclr|lyken-old|caffe|xunge|thecml|tensorpack|lsun|robomimic", "",
+     "(LMDB and HDF5 files) how values become fields: plain, each is one field; msgpack and "
+     "pickle, each holds them; or the layout of a known reader. auto: what the index says, else "
+     "the layout that is recognized, else plain"},
+    {"index", "crc", "", "",
+     "(files of other tools only) read the payload too, to add checksums, block hashes and "
+     "digests"},
+    {"cat", "key", "KEY", "", "find the sample by its key instead of its row"},
+    {"cat", "field", "F", "", "field to write, or 'key'; default: the first field"},
+    {"cat", "element", "K", "", "only this element of a field that is a list, counted from 0"},
+
+    // ---- which rows are drawn
+    {"resample", "rows", "N", "", "number of rows to write; default: as many as the source has"},
+    {"resample", "permute", "", "", "(default) all rows, each once, in a shuffled order"},
+    {"resample", "replace", "", "", "draw with replacement, each row with equal probability"},
+    {"resample", "weights", "FILE.npy", "",
+     "draw with replacement, in proportion to one weight per row"},
+    {"resample", "indices", "FILE.npy", "",
+     "take the rows with these numbers, in this order; negative numbers count from the end"},
+    {"resample", "seed", "N", "0", "seed of the draw"},
+    {"resample", "also", "SRC.npy=OUT.npy", "",
+     "apply the same draw to another array of the same length; may be given several times",
+     kRepeated},
+    {"resample", "save-indices", "OUT.npy", "", "write the numbers of the drawn rows, as int64"},
+    {"resample", "tmp", "DIR", "", "directory of the scratch file; default: that of the output"},
+
+    // ---- parts
+    {"parts", "missing", "", "",
+     "print only the numbers of the parts that are missing, unfinished or damaged, as 'sbatch "
+     "--array' takes them: 3,7-9",
+     kOfTerminals},
+    {"merge", "move", "", "", "remove the parts when the result is complete"},
+
+    // ---- common options
+    {"convert verify report repair resample", "jobs", "N", "",
+     "number of threads; default: as many as SLURM, CPU affinity and cgroup allow", kCommon},
+    {"convert verify ls cat report index repair resample", "memory", "SIZE", "",
+     "memory budget, at least 16MiB; default: 256MiB, or a quarter of the limit if that is less",
+     kCommon},
+    {"convert verify report index repair resample parts merge", "progress", "auto|plain|json|none",
+     "auto",
+     "auto (a bar on a terminal, elsewhere a line per minute), plain (lines), json (events), none",
+     kCommon | kOfTerminals},
+    {"convert verify report index repair resample parts merge", "quiet", "", "",
+     "no progress, no notes, no report", kCommon | kOfTerminals},
+    {"convert resample", "verbose", "", "", "print how many threads and how much memory are used",
+     kCommon | kOfTerminals},
+    {"convert verify info ls cat report formats index repair resample parts merge", "json", "", "",
+     "one JSON object on stdout instead of text", kCommon | kOfTerminals},
+    {"convert verify info ls cat report formats index repair resample parts merge completion",
+     "help", "", "", "print this help (also -h)", kCommon | kOfTerminals},
+};
+
+bool is_among(std::string_view word, std::string_view words) {
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find(' '), words.size());
+    if (words.substr(0, end) == word) return true;
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<const Option*> options_of(std::string_view command) {
+  std::vector<const Option*> options;
+  for (const Option& option : kOptions) {
+    if (is_among(command, option.commands)) options.push_back(&option);
+  }
+  return options;
+}
+
+std::vector<std::string_view> choices_in(std::string_view value_name) {
+  std::vector<std::string_view> choices;
+  while (!value_name.empty()) {
+    const std::size_t end = std::min(value_name.find('|'), value_name.size());
+    const std::string_view word = value_name.substr(0, end);
+    const bool is_choice = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+    });
+    if (is_choice) choices.push_back(word);
+    value_name.remove_prefix(std::min(end + 1, value_name.size()));
+  }
+  return choices;
+}
+
+}  // namespace shale::tools
