@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import operator
 import os
@@ -24,9 +23,13 @@ class Option(NamedTuple):
     value: str  #: what its help calls the value: "SIZE", "skip|keep"; "": it is a flag
 
 
-@functools.lru_cache(None)
+_OPTIONS: Dict[str, Tuple[Option, ...]] = {}
+
+
 def options_of(command: str) -> Tuple[Option, ...]:
-    return tuple(Option(*row) for row in _shale.options(command))
+    if command not in _OPTIONS:
+        _OPTIONS[command] = tuple(Option(*row) for row in _shale.options(command))
+    return _OPTIONS[command]
 
 
 def choices(command: str, argument: str) -> Tuple[str, ...]:
