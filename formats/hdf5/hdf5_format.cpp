@@ -62,9 +62,9 @@ std::unique_ptr<ShardSizer> create_sizer(const Schema& schema, const OptionSet& 
 }
 
 std::unique_ptr<ShardWriter> create_file(std::span<OutputFile> files, const Schema& schema,
-                                         const OptionSet& options, const ShardPlan* plan) {
+                                         const OptionSet& options) {
   const std::string_view name = options.text(kLayoutOption);
-  return name == kFlatLayout ? create_hdf5_shard(files, schema, options, plan)
+  return name == kFlatLayout ? create_hdf5_shard(files, schema, options)
                              : create_image_file(name, files[0]);
 }
 

@@ -233,7 +233,7 @@ std::unique_ptr<ShardSizer> create_hdf5_sizer(const Schema& schema, const Option
 }
 
 std::unique_ptr<ShardWriter> create_hdf5_shard(std::span<OutputFile> files, const Schema& schema,
-                                               const OptionSet&, const ShardPlan*) {
+                                               const OptionSet&) {
   return std::make_unique<Hdf5ShardWriter>(files[0], schema);
 }
 

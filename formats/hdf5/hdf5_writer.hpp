@@ -26,7 +26,6 @@ namespace shale {
 /// ColumnSpill.
 [[nodiscard]] std::unique_ptr<ShardWriter> create_hdf5_shard(std::span<OutputFile> files,
                                                              const Schema& schema,
-                                                             const OptionSet& options,
-                                                             const ShardPlan* plan);
+                                                             const OptionSet& options);
 
 }  // namespace shale

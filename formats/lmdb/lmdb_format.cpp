@@ -98,9 +98,9 @@ class LmdbSizer final : public ShardSizer {
 };
 
 std::unique_ptr<ShardWriter> create_lmdb_file(std::span<OutputFile> files, const Schema& schema,
-                                              const OptionSet& options, const ShardPlan* plan) {
+                                              const OptionSet& options) {
   const std::string_view name = options.text(kLayoutOption);
-  return name == kOwnLayout ? create_lmdb_shard(files, schema, options, plan)
+  return name == kOwnLayout ? create_lmdb_shard(files, schema, options)
                             : create_layout_file(name, files[0]);
 }
 

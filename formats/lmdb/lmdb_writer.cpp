@@ -342,7 +342,7 @@ class LmdbShardWriter final : public ShardWriter {
 }  // namespace
 
 std::unique_ptr<ShardWriter> create_lmdb_shard(std::span<OutputFile> files, const Schema&,
-                                               const OptionSet&, const ShardPlan*) {
+                                               const OptionSet&) {
   return std::make_unique<LmdbShardWriter>(files[0]);
 }
 

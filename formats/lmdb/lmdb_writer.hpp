@@ -132,7 +132,6 @@ inline constexpr std::uint64_t kMaxLmdbSamples = 100'000'000;
 
 [[nodiscard]] std::unique_ptr<ShardWriter> create_lmdb_shard(std::span<OutputFile> files,
                                                              const Schema& schema,
-                                                             const OptionSet& options,
-                                                             const ShardPlan* plan);
+                                                             const OptionSet& options);
 
 }  // namespace shale

@@ -22,7 +22,7 @@ std::unique_ptr<ShardSizer> create_npy_sizer(const Schema& schema, const OptionS
 }
 
 std::unique_ptr<ShardWriter> create_npy_shard(std::span<OutputFile> files, const Schema& schema,
-                                              const OptionSet&, const ShardPlan*) {
+                                              const OptionSet&) {
   return create_column_files(files, schema, npy_column_header);
 }
 

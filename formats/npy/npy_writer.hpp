@@ -18,7 +18,6 @@ namespace shale {
 /// Writes one .npy file per field: header, then the rows as they come. Memory: none of its own.
 [[nodiscard]] std::unique_ptr<ShardWriter> create_npy_shard(std::span<OutputFile> files,
                                                             const Schema& schema,
-                                                            const OptionSet& options,
-                                                            const ShardPlan* plan);
+                                                            const OptionSet& options);
 
 }  // namespace shale

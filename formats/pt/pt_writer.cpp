@@ -94,7 +94,7 @@ std::unique_ptr<ShardSizer> create_pt_sizer(const Schema& schema, const OptionSe
 }
 
 std::unique_ptr<ShardWriter> create_pt_shard(std::span<OutputFile> files, const Schema& schema,
-                                             const OptionSet&, const ShardPlan*) {
+                                             const OptionSet&) {
   return std::make_unique<PtShardWriter>(files, schema);
 }
 

@@ -18,7 +18,6 @@ namespace shale {
 /// Writes one archive per field: its front, then the rows as they come, then its directory.
 [[nodiscard]] std::unique_ptr<ShardWriter> create_pt_shard(std::span<OutputFile> files,
                                                            const Schema& schema,
-                                                           const OptionSet& options,
-                                                           const ShardPlan* plan);
+                                                           const OptionSet& options);
 
 }  // namespace shale

@@ -140,7 +140,7 @@ Record encode_record(const Sample& sample, const Schema& schema, const OptionSet
 }
 
 std::unique_ptr<ShardWriter> create_record_shard(std::span<OutputFile> files, const Schema&,
-                                                 const OptionSet&, const ShardPlan*) {
+                                                 const OptionSet&) {
   return std::make_unique<RecordShardWriter>(files[0]);
 }
 

@@ -15,7 +15,6 @@ namespace shale {
 
 [[nodiscard]] std::unique_ptr<ShardWriter> create_record_shard(std::span<OutputFile> files,
                                                                const Schema& schema,
-                                                               const OptionSet& options,
-                                                               const ShardPlan* plan);
+                                                               const OptionSet& options);
 
 }  // namespace shale

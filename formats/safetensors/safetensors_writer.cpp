@@ -13,8 +13,7 @@ std::vector<std::byte> safetensors_column_header(const Field& field, std::uint64
 }
 
 std::unique_ptr<ShardWriter> create_safetensors_shard(std::span<OutputFile> files,
-                                                      const Schema& schema, const OptionSet&,
-                                                      const ShardPlan*) {
+                                                      const Schema& schema, const OptionSet&) {
   return create_column_files(files, schema, safetensors_column_header);
 }
 

@@ -15,7 +15,6 @@ namespace shale {
 /// Writes one file per field: header, then the rows as they come.
 [[nodiscard]] std::unique_ptr<ShardWriter> create_safetensors_shard(std::span<OutputFile> files,
                                                                     const Schema& schema,
-                                                                    const OptionSet& options,
-                                                                    const ShardPlan* plan);
+                                                                    const OptionSet& options);
 
 }  // namespace shale

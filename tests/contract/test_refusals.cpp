@@ -105,10 +105,7 @@ TEST_CASE("refusal: a record after the shard is closed") {
       files.emplace_back(dir / ("shard" + suffix), OutputFile::Options{.io = IoMode::buffered});
     }
     const OptionSet options = defaults(format);
-    const ShardPlan plan{.samples = 0,
-                         .part_bytes = std::vector<std::uint64_t>(layout.part_file.size())};
-    const auto writer =
-        format.create_shard(files, set.schema, options, format.can.needs_plan ? &plan : nullptr);
+    const auto writer = format.create_shard(files, set.schema, options);
     (void)writer->close();
     const Record record = encoded(format, set.samples[0], set.schema, options);
 

@@ -47,7 +47,7 @@ inline std::vector<std::string> write_tensor_shard(const Format& format, const s
     paths.push_back(folder + "/shard-000000" + suffix);
     files.emplace_back(paths.back(), OutputFile::Options{.io = IoMode::buffered});
   }
-  const auto writer = format.create_shard(files, schema, {}, nullptr);
+  const auto writer = format.create_shard(files, schema, {});
   for (const Sample& sample : samples) {
     Record record = format.encode(sample, schema, {});
     record.digest.samples = 1;

@@ -25,10 +25,10 @@
 //       i64 of each integer field
 //  then the keys, one after the other
 //
-// n and bytes are zero until the shard is closed. Parts of a record: 0 the key, 1 the row of the
-// table, then one a field (empty for an integer). The table needs the plan; a column must be whole
-// before the next can begin, so offsets are told relative to a column; and append() tells them one
-// record late, for the sake of being late.
+// Parts of a record: 0 the key, 1 the row of the table, then one a field (empty for an integer).
+// The table must be whole before the keys, and a column before the next one, so offsets are told
+// relative to the keys or a column; and append() tells them one record late, for the sake of being
+// late.
 
 namespace shale::test {
 namespace {
@@ -115,16 +115,13 @@ std::unique_ptr<ShardSizer> create_toy_sizer(const Schema& schema, const OptionS
 
 class ToyShardWriter final : public ShardWriter {
  public:
-  ToyShardWriter(std::span<OutputFile> files, const Schema& schema, const OptionSet& options,
-                 const ShardPlan& plan)
+  ToyShardWriter(std::span<OutputFile> files, const Schema& schema, const OptionSet& options)
       : files_(files),
         options_(options),
-        table_bytes_(plan.samples * row_bytes(schema)),
         columns_(schema.fields.size()),
         late_(kFirstFieldPart + schema.fields.size()) {
     fail_if(options, "create");
     files_[kHead].append(as_bytes(kHeadMagic));
-    files_[kHead].append_zeros(kHeadBytes - kHeadMagic.size() + table_bytes_);
     files_[kBody].append(as_bytes(kBodyMagic));
   }
 
@@ -133,8 +130,8 @@ class ToyShardWriter final : public ShardWriter {
     fail_if(options_, fmt::format("append:{}", samples_));
     std::swap(told_, late_);
     late_.assign(record.parts.size(), 0);
-    late_[kKeyPart] = files_[kHead].size() - kHeadBytes - table_bytes_;
-    record.parts[kKeyPart].for_each_piece([&](Bytes piece) { files_[kHead].append(piece); });
+    late_[kKeyPart] = keys_.size();
+    keys_.write_bytes(record.parts[kKeyPart].flattened());
     table_.write_bytes(record.parts[kRowPart].flattened());
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       late_[kFirstFieldPart + i] = columns_[i].size();
@@ -148,23 +145,24 @@ class ToyShardWriter final : public ShardWriter {
     is_closed_ = true;
     ClosedShard closed;
     if (samples_ > 0) closed.late_offsets = late_;
-    closed.part_bases = {kHeadBytes + table_bytes_, kHeadBytes};
+    closed.part_bases = {kHeadBytes + table_.size(), kHeadBytes};
     for (const ByteWriter& column : columns_) {
       closed.part_bases.push_back(files_[kBody].size());
       files_[kBody].append(column.bytes());
     }
     files_[kBody].append(as_bytes(kBodyEnd));
-    files_[kHead].patch(kHeadMagic.size(), bytes_of(samples_));
-    files_[kHead].patch(kHeadMagic.size() + sizeof(samples_), bytes_of(files_[kBody].size()));
-    files_[kHead].patch(kHeadBytes, table_.bytes());
+    files_[kHead].append(bytes_of(samples_));
+    files_[kHead].append(bytes_of(files_[kBody].size()));
+    files_[kHead].append(table_.bytes());
+    files_[kHead].append(keys_.bytes());
     return closed;
   }
 
  private:
   std::span<OutputFile> files_;
   const OptionSet& options_;
-  std::uint64_t table_bytes_, samples_ = 0;
-  ByteWriter table_;
+  std::uint64_t samples_ = 0;
+  ByteWriter table_, keys_;
   std::vector<ByteWriter> columns_;
   std::vector<std::uint64_t> late_,
       told_;  // where the parts of the newest record begin, and of the one before
@@ -172,8 +170,8 @@ class ToyShardWriter final : public ShardWriter {
 };
 
 std::unique_ptr<ShardWriter> create_toy_shard(std::span<OutputFile> files, const Schema& schema,
-                                              const OptionSet& options, const ShardPlan* plan) {
-  return std::make_unique<ToyShardWriter>(files, schema, options, *plan);
+                                              const OptionSet& options) {
+  return std::make_unique<ToyShardWriter>(files, schema, options);
 }
 
 class ToyScanner {
@@ -331,7 +329,7 @@ const Format toy_format = {
     .suffixes = kSuffixes,
     .options = kOptions,
     .reserved_fields = kReserved,
-    .can = {.kinds = kKinds, .needs_plan = true},
+    .can = {.kinds = kKinds},
     .bid = bid_for_toy,
     .layout = toy_layout,
     .encode = encode_toy,

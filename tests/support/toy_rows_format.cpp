@@ -62,7 +62,7 @@ std::unique_ptr<ShardSizer> create_toy_rows_sizer(const Schema& schema, const Op
 }
 
 std::unique_ptr<ShardWriter> create_toy_rows(std::span<OutputFile> files, const Schema&,
-                                             const OptionSet&, const ShardPlan*) {
+                                             const OptionSet&) {
   return std::make_unique<ToyRowsWriter>(files);
 }
 

@@ -42,12 +42,6 @@ struct Record {
   std::uint64_t payload_bytes = 0;  ///< filled in by the core: bytes of the located values
 };
 
-/// What a shard will hold, known before it is written; only for formats with can.needs_plan.
-struct ShardPlan {
-  std::uint64_t samples = 0;
-  std::vector<std::uint64_t> part_bytes;  ///< sum over the records, one per part
-};
-
 /// Computes the sizes of a shard's files, so that none exceeds --shard-size. Touches no file.
 class ShardSizer {
  public:
@@ -192,7 +186,6 @@ void check_elements(std::uint64_t count);
 /// What a format can do.
 struct Capabilities {
   std::span<const Kind> kinds;
-  bool needs_plan = false;        ///< a table precedes the samples: create_shard gets a plan
   bool self_checksummed = false;  ///< the container itself carries checksums
   bool places_ascend = true;      ///< the values of a field are stored in the order of the rows
   bool forks = false;  ///< reads files of other tools in a child: all other threads must be idle
@@ -221,9 +214,9 @@ struct Format {
   /// Code::limit, naming the sample.
   Record (*encode)(const Sample&, const Schema&, const OptionSet&) = nullptr;
   std::unique_ptr<ShardSizer> (*create_sizer)(const Schema&, const OptionSet&) = nullptr;
-  /// `files` and `schema` outlive the writer; `plan` is null unless can.needs_plan.
+  /// `files` and `schema` outlive the writer.
   std::unique_ptr<ShardWriter> (*create_shard)(std::span<OutputFile> files, const Schema& schema,
-                                               const OptionSet&, const ShardPlan* plan) = nullptr;
+                                               const OptionSet&) = nullptr;
   /// The schema of a single file that shale itself wrote, which is then read like a shard; nullopt
   /// for any other file. Null: such files are read like those of other tools. Errors:
   /// Code::damaged, Code::io.

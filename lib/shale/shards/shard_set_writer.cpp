@@ -1,8 +1,15 @@
 #include "shale/shards/shard_set_writer.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <deque>
 #include <iterator>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <sys/resource.h>
 
@@ -11,14 +18,15 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/data/manifest.hpp"
+#include "shale/data/shard_index.hpp"
+#include "shale/format/format.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/file_syncs.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/index_file.hpp"
 #include "shale/shards/key_check.hpp"
-#include "shale/shards/record_spool.hpp"
 #include "shale/shards/shard_bounds.hpp"
-#include "shale/shards/shard_places.hpp"
 
 namespace shale {
 namespace {
@@ -27,6 +35,73 @@ constexpr std::uint64_t kLeastBufferBytes = 4 * 1024, kLeastDirectBytes = 16 * 1
 // Of shards that become durable together.
 constexpr std::uint64_t kMostUnsyncedBytes = 64 << 20;
 constexpr std::uint64_t kBuffers = 3, kIndexBufferBytes = 256 * 1024, kKeyCheckBytes = 4 << 20;
+
+// Where the rows of a shard under way come to lie, as its format tells it: a row of an index for
+// each sample, written as soon as its place is known, or where each field begins.
+class ShardPlaces {
+ public:
+  // No `index`: rows are fixed, or nobody wants one.
+  ShardPlaces(const ShardLayout& layout, std::string_view format, std::optional<IndexWriter> index)
+      : layout_(layout), format_(format), index_(std::move(index)) {}
+
+  // The row of a record that is given to the format next.
+  void add(const IndexRow& row) {
+    if (index_) unplaced_.push_back(row);
+  }
+
+  // Gives the oldest rows without places theirs: what ShardWriter::append returned.
+  void place(std::span<const std::uint64_t> offsets) {
+    if (!index_) return;
+    const std::size_t parts = layout_.part_file.size();
+    for (; !offsets.empty(); offsets = offsets.subspan(parts)) {
+      if (offsets.size() < parts || unplaced_.empty()) {
+        throw Error(Code::bug, "format '{}' placed {} parts that it was not given", format_,
+                    offsets.size());
+      }
+      IndexRow row = std::move(unplaced_.front());
+      unplaced_.pop_front();
+      move_places(row, offsets[layout_.key_part], field_bases(offsets), offsets[0]);
+      index_->append(std::move(row));
+    }
+  }
+
+  // What the format said last. Fills in index or bases of the shard, whose name is known.
+  void finish(const ClosedShard& closed, ManifestShard& shard) {
+    place(closed.late_offsets);
+    if (!unplaced_.empty()) {
+      throw Error(Code::bug, "format '{}' closed a shard with {} samples unplaced", format_,
+                  unplaced_.size());
+    }
+    const std::span<const std::uint64_t> bases = closed.part_bases;
+    if (!index_) {
+      if (layout_.rows.has_index()) return;
+      const std::span<const std::uint64_t> of_fields = field_bases(bases);
+      shard.bases.assign(of_fields.begin(), of_fields.end());
+      return;
+    }
+    if (!bases.empty()) index_->rebase(bases[layout_.key_part], field_bases(bases), bases[0]);
+    const auto list_of = [&](std::string_view suffix, const FileSummary& file) {
+      return ManifestFile{shard.name + std::string(suffix), file.bytes, file.hash};
+    };
+    const WrittenIndex written = index_->finish();
+    shard.index = list_of(kIndexSuffix, written.index);
+    if (written.elements) shard.elements = list_of(kElementsSuffix, *written.elements);
+  }
+
+ private:
+  // For each field of the schema, the number of the part it lies in. Valid until the next call.
+  [[nodiscard]] std::span<const std::uint64_t> field_bases(std::span<const std::uint64_t> parts) {
+    field_bases_.clear();
+    for (const std::uint32_t part : layout_.field_part) field_bases_.push_back(parts[part]);
+    return field_bases_;
+  }
+
+  const ShardLayout& layout_;
+  std::string_view format_;
+  std::optional<IndexWriter> index_;
+  std::deque<IndexRow> unplaced_;
+  std::vector<std::uint64_t> field_bases_;
+};
 
 // Data buffers of 1 to 4 MiB: three of 4 MiB keep this disk busy (bench/README.md), small budgets
 // get smaller ones.
@@ -85,10 +160,8 @@ struct ShardSetWriter::Impl {
   FileSyncs syncs;
   std::size_t most_waiting = 0;  // files in there; 0: each is made durable as soon as it is whole
   std::optional<WrittenShard> open;
-  std::optional<RecordSpool> spool;
   std::optional<KeyCheck> key_check;
-  ShardPlan plan;  // what the current shard holds so far
-  std::uint64_t shard_elements = 0;
+  std::uint64_t shard_elements = 0;  // of the current shard, as all that follows
   DatasetDigest shard_digest;
   std::uint64_t shard_payload = 0;
   std::int64_t divider = 0;  // of options.divided_by, in the current shard
@@ -105,7 +178,6 @@ struct ShardSetWriter::Impl {
         layout(layout_with(format.layout(schema, format_options), options)),
         columns(schema, layout) {
     refuse_more_files_than_may_be_open(layout.file_suffixes.size());
-    if (format.can.needs_plan) spool.emplace(work.path(), columns);
     if (layout.has_keys && !options.keys_are_unique) key_check.emplace(work.path(), kKeyCheckBytes);
     if (is_one_file()) {
       if (!options.keeps_suffixes) layout = as_one_file(std::move(layout));
@@ -134,7 +206,6 @@ struct ShardSetWriter::Impl {
 
   void start_shard() {
     sizer = format.create_sizer(schema, format_options);
-    plan = {.samples = 0, .part_bytes = std::vector<std::uint64_t>(layout.part_file.size())};
     shard_digest = {};
     shard_payload = shard_elements = 0;
   }
@@ -143,20 +214,21 @@ struct ShardSetWriter::Impl {
   [[nodiscard]] std::uint64_t largest_file_with(std::span<const std::uint64_t> parts,
                                                 const Record& record) const {
     const std::uint64_t samples = record.digest.samples;
-    return largest_file_of(sizer->size_with(parts, samples), plan.samples + samples,
+    return largest_file_of(sizer->size_with(parts, samples), shard_digest.samples + samples,
                            shard_elements + record.row.elements.size(), columns);
   }
 
   void append(const Record& record) {
     const std::vector<std::uint64_t> parts = part_sizes(record);
     const std::uint64_t samples = record.digest.samples;
-    const bool is_full = plan.samples + samples > options.limit_samples || is_divided(record) ||
+    const bool is_full = shard_digest.samples + samples > options.limit_samples ||
+                         is_divided(record) ||
                          largest_file_with(parts, record) > options.limit_bytes;
-    if (plan.samples > 0 && is_full) {
+    if (shard_digest.samples > 0 && is_full) {
       if (is_one_file()) {
         throw Error(Code::limit, "one {} file holds no more than {} samples", format.name,
-                    plan.samples)
-            .for_sample(record.key, plan.samples)
+                    shard_digest.samples)
+            .for_sample(record.key, shard_digest.samples)
             .hint("write shards: choose an output without a suffix, and pass --to");
       }
       // What is encoded already may be many shards: the run stops between two of them.
@@ -170,12 +242,9 @@ struct ShardSetWriter::Impl {
           .for_sample(record.key, summary.digest.samples);
     }
     if (key_check) key_check->add(record.row.key_hash, record.key);
-    if (spool) {
-      spool->add(record);
-    } else {
-      if (!open) open_shard(nullptr);
-      write(record);
-    }
+    if (!open) open_shard();
+    open->places->add(record.row);
+    open->places->place(open->writer->append(record));
     count(record, parts);
   }
 
@@ -186,8 +255,6 @@ struct ShardSetWriter::Impl {
   void count(const Record& record, std::span<const std::uint64_t> parts) {
     if (options.divided_by) divider = record.row.cells[*options.divided_by].integer;
     sizer->add(parts, record.digest.samples);
-    plan.samples += record.digest.samples;
-    for (std::size_t i = 0; i < parts.size(); ++i) plan.part_bytes[i] += parts[i];
     shard_digest.append(record.digest);
     shard_payload += record.payload_bytes;
     shard_elements += record.row.elements.size();
@@ -195,7 +262,7 @@ struct ShardSetWriter::Impl {
     summary.payload_bytes += record.payload_bytes;
   }
 
-  void open_shard(const ShardPlan* shard_plan) {
+  void open_shard() {
     open.emplace();
     open->name =
         is_one_file() ? options.file_name : shard_name(options.first_shard + summary.shards);
@@ -203,7 +270,7 @@ struct ShardSetWriter::Impl {
       open->files.emplace_back(join_path(work.path(), open->name + layout.file_suffixes[i]),
                                file_options(i));
     }
-    open->writer = format.create_shard(open->files, schema, format_options, shard_plan);
+    open->writer = format.create_shard(open->files, schema, format_options);
     open->places.emplace(layout, format.name, create_index());
   }
 
@@ -254,21 +321,8 @@ struct ShardSetWriter::Impl {
            2 * files <= FileSyncs::most_files();
   }
 
-  void write(const Record& record) {
-    open->places->add(record.row);
-    open->places->place(open->writer->append(record));
-  }
-
   void commit_shard(bool is_last) {
-    if (spool) {
-      open_shard(&plan);
-      spool->drain([&](const Record& record) {
-        if (options.stop_if_asked) options.stop_if_asked();
-        write(record);
-      });
-    } else if (!open) {
-      open_shard(nullptr);  // one file of no samples
-    }
+    if (!open) open_shard();  // one file of no samples
     const ClosedShard closed = open->writer->close();
     ManifestShard shard;
     shard.name = open->name;
@@ -350,13 +404,13 @@ std::optional<std::uint64_t> ShardSetWriter::rows_a_shard() const { return impl_
 void ShardSetWriter::append(const Record& record) { impl_->append(record); }
 
 ShardSetWriter::Summary ShardSetWriter::finish() {
-  if (impl_->plan.samples > 0 || impl_->is_one_file()) {
+  if (impl_->shard_digest.samples > 0 || impl_->is_one_file()) {
     impl_->commit_shard(true);
   } else if (impl_->syncs.files() > 0) {  // the last record was refused
     (void)impl_->make_durable();
     impl_->work.keep_whole_shards();
   }
-  impl_->plan.samples = 0;
+  impl_->shard_digest.samples = 0;
   if (impl_->key_check) impl_->key_check->finish();
   return impl_->summary;
 }

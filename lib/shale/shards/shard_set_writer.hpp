@@ -48,7 +48,7 @@ class ShardSetWriter {
     std::function<std::string(bool is_durable)> state = {};
     /// Told of each shard, which is durable then: small ones are not made so together.
     std::function<void(const ManifestShard&)> on_shard = {};
-    std::function<void()> stop_if_asked = {};  ///< asked while a shard is put together; may throw
+    std::function<void()> stop_if_asked = {};  ///< asked between two shards; may throw
   };
 
   /// `work` has begun its journal; it outlives the writer, as do format, schema and options.

@@ -48,7 +48,7 @@ inline std::vector<IndexRow> write_hdf5_shard(const std::string& path, const Sch
                                               const std::vector<Sample>& samples) {
   std::vector<OutputFile> files;
   files.emplace_back(path, OutputFile::Options{.io = IoMode::buffered});
-  const auto writer = hdf5_format.create_shard(files, schema, kHdf5Options, nullptr);
+  const auto writer = hdf5_format.create_shard(files, schema, kHdf5Options);
   std::vector<IndexRow> rows;
   for (const Sample& sample : samples) {
     Record record = hdf5_format.encode(sample, schema, kHdf5Options);
@@ -67,7 +67,7 @@ inline std::vector<std::uint64_t> write_fixed_hdf5(const std::string& path, cons
                                                    const std::vector<Record>& runs) {
   std::vector<OutputFile> files;
   files.emplace_back(path, OutputFile::Options{.io = IoMode::buffered});
-  const auto writer = hdf5_format.create_shard(files, schema, kHdf5Options, nullptr);
+  const auto writer = hdf5_format.create_shard(files, schema, kHdf5Options);
   for (const Record& run : runs) (void)writer->append(run);
   std::vector<std::uint64_t> bases = writer->close().part_bases;
   (void)files[0].finish();

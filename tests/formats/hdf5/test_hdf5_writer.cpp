@@ -296,7 +296,7 @@ TEST_CASE("hdf5 writer: append after close is refused") {
   std::vector<OutputFile> files;
   files.emplace_back(dir / "a.h5", OutputFile::Options{.io = IoMode::buffered});
   const Schema schema{.fields = {}};
-  const auto writer = hdf5_format.create_shard(files, schema, kHdf5Options, nullptr);
+  const auto writer = hdf5_format.create_shard(files, schema, kHdf5Options);
   (void)writer->close();
   const Record record = hdf5_format.encode({.key = "k", .values = {}}, schema, kHdf5Options);
 

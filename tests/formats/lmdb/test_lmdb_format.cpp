@@ -23,8 +23,7 @@ WrittenShard write_shard(const std::string& path, const SampleSet& set) {
   WrittenShard shard;
   std::vector<OutputFile> files;
   files.emplace_back(path, OutputFile::Options{.io = IoMode::buffered});
-  const auto writer =
-      lmdb_format.create_shard(files, set.schema, OptionSet(lmdb_format.options), nullptr);
+  const auto writer = lmdb_format.create_shard(files, set.schema, OptionSet(lmdb_format.options));
   const auto sizer = lmdb_format.create_sizer(set.schema, {});
   std::size_t placed = 0;
   const auto place = [&](std::span<const std::uint64_t> offsets) {
@@ -135,7 +134,7 @@ TEST_CASE("lmdb shard: append after close is refused") {
   const TempDir dir;
   std::vector<OutputFile> files;
   files.emplace_back(dir / "a.lmdb", OutputFile::Options{.io = IoMode::buffered});
-  const auto writer = lmdb_format.create_shard(files, {}, OptionSet(lmdb_format.options), nullptr);
+  const auto writer = lmdb_format.create_shard(files, {}, OptionSet(lmdb_format.options));
   (void)writer->close();
   const Record record =
       lmdb_format.encode({.key = "k", .values = {}}, {}, OptionSet(lmdb_format.options));

@@ -21,8 +21,7 @@ using test::TempDir;
 void write_samples(const std::string& path, const SampleSet& set) {
   std::vector<OutputFile> files;
   files.emplace_back(path, OutputFile::Options{.io = IoMode::buffered});
-  const auto writer =
-      lmdb_format.create_shard(files, set.schema, OptionSet(lmdb_format.options), nullptr);
+  const auto writer = lmdb_format.create_shard(files, set.schema, OptionSet(lmdb_format.options));
   for (const Sample& sample : set.samples)
     (void)writer->append(lmdb_format.encode(sample, set.schema, OptionSet(lmdb_format.options)));
   (void)writer->close();

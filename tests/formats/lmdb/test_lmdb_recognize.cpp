@@ -17,8 +17,7 @@ std::string bytes_of_own_file(const test::SampleSet& set) {
   const TempDir dir;
   std::vector<OutputFile> files;
   files.emplace_back(dir / "x", OutputFile::Options{.io = IoMode::buffered});
-  const auto writer =
-      lmdb_format.create_shard(files, set.schema, OptionSet(lmdb_format.options), nullptr);
+  const auto writer = lmdb_format.create_shard(files, set.schema, OptionSet(lmdb_format.options));
   for (const Sample& sample : set.samples)
     (void)writer->append(lmdb_format.encode(sample, set.schema, OptionSet(lmdb_format.options)));
   (void)writer->close();

@@ -40,7 +40,7 @@ inline std::vector<std::string> write_npy_shard(const std::string& folder, const
     paths.push_back(folder + "/shard-000000" + suffix);
     files.emplace_back(paths.back(), OutputFile::Options{.io = IoMode::buffered});
   }
-  const auto writer = npy_format.create_shard(files, schema, {}, nullptr);
+  const auto writer = npy_format.create_shard(files, schema, {});
   for (std::size_t first = 0; first < samples.size(); first += run) {
     Record record;
     record.parts.resize(schema.fields.size());

@@ -32,7 +32,7 @@ inline std::vector<IndexRow> write_shard(const std::string& path, const Schema& 
                                          const std::vector<Sample>& samples) {
   std::vector<OutputFile> files;
   files.emplace_back(path, OutputFile::Options{.io = IoMode::buffered});
-  const auto writer = record_format.create_shard(files, schema, {}, nullptr);
+  const auto writer = record_format.create_shard(files, schema, {});
   std::vector<IndexRow> rows;
   for (const Sample& sample : samples) {
     Record record = record_format.encode(sample, schema, {});

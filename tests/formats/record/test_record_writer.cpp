@@ -138,7 +138,7 @@ TEST_CASE("record writer: append after close is refused") {
   const Schema schema{.fields = {}};
   std::vector<OutputFile> files;
   files.emplace_back(dir / "a.tfrecord", OutputFile::Options{.io = IoMode::buffered});
-  const auto writer = record_format.create_shard(files, schema, {}, nullptr);
+  const auto writer = record_format.create_shard(files, schema, {});
   (void)writer->close();
 
   const Record record = record_format.encode({.key = "k", .values = {}}, schema, {});

@@ -117,11 +117,33 @@ class ForgetfulWriter final : public ShardWriter {
 TEST_CASE("shard set writer: a format that leaves samples unplaced is a bug") {
   const TempDir dir;
   Format forgetful = toy_format;
-  forgetful.create_shard = [](std::span<OutputFile>, const Schema&, const OptionSet&,
-                              const ShardPlan*) -> std::unique_ptr<ShardWriter> {
+  forgetful.create_shard = [](std::span<OutputFile>, const Schema&,
+                              const OptionSet&) -> std::unique_ptr<ShardWriter> {
     return std::make_unique<ForgetfulWriter>();
   };
   CHECK(error_of([&] { (void)write_set(forgetful, toy_samples(2), dir / "out"); }).code() ==
+        Code::bug);
+}
+
+// A toy that tells where records lie that it was not given.
+class InventiveWriter final : public ShardWriter {
+ public:
+  explicit InventiveWriter(std::size_t parts) : places_(2 * parts) {}
+  std::span<const std::uint64_t> append(const Record&) override { return places_; }
+  ClosedShard close() override { return {}; }
+
+ private:
+  std::vector<std::uint64_t> places_;
+};
+
+TEST_CASE("shard set writer: a format that places samples it was not given is a bug") {
+  const TempDir dir;
+  Format inventive = toy_format;
+  inventive.create_shard = [](std::span<OutputFile>, const Schema& schema,
+                              const OptionSet& options) -> std::unique_ptr<ShardWriter> {
+    return std::make_unique<InventiveWriter>(toy_format.layout(schema, options).part_file.size());
+  };
+  CHECK(error_of([&] { (void)write_set(inventive, toy_samples(1), dir / "out"); }).code() ==
         Code::bug);
 }
 
