@@ -61,8 +61,6 @@ struct ManifestSource {
   Hash128 fingerprint;  ///< xxh3-128 over kind, relative paths and sizes in order
   /// Of the file of another tool that was indexed; only for those.
   std::optional<FileFingerprint> file = {};
-  /// When that file was last modified: what indexes had before there was a fingerprint.
-  std::optional<std::uint64_t> mtime_ns = {};
   /// Of a copy of a dataset: the kind of what the first one was made from. Empty: not recorded.
   std::string origin = {};
   /// Of samples whose images were worked on: the digests of those that were written, as they were

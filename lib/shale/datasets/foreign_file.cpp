@@ -539,14 +539,12 @@ std::optional<std::string> change_since_index(const InputFile& file, const Manif
   if (!only_shard || only_shard->files.size() != 1) return "the index describes no file";
   if (const std::uint64_t then = only_shard->files[0].bytes; then != file.size())
     return fmt::format("it had {} bytes, now {}", then, file.size());
-  if (const std::optional<FileFingerprint>& then = manifest.source.file) {
-    const std::optional<std::string> difference =
-        first_difference(*then, fingerprint_of(file, stop_if_asked));
-    if (!difference) return std::nullopt;
-    return fmt::format("it has the same size, but {}", *difference);
-  }
-  if (manifest.source.mtime_ns == mtime_ns_of(file)) return std::nullopt;
-  return "its time of modification differs, which is all that an index by an older shale records";
+  const std::optional<FileFingerprint>& then = manifest.source.file;
+  if (!then) return "the index was made by shale before 0.2.0, and has no fingerprint of the file";
+  const std::optional<std::string> difference =
+      first_difference(*then, fingerprint_of(file, stop_if_asked));
+  if (!difference) return std::nullopt;
+  return fmt::format("it has the same size, but {}", *difference);
 }
 
 Error stale_index(const std::string& file, const std::string& index_folder,

@@ -261,7 +261,6 @@ ManifestSource source_from_json(const Json& source) {
                       number_at(source, "bytes"),
                       hash_at(source, "fingerprint"),
                       std::nullopt,
-                      std::nullopt,
                       source.contains("origin") ? text_at(source, "origin") : std::string()};
   if (source.contains("digest")) made.digest = digest_from_json(source["digest"], 0);
   return made;
@@ -392,7 +391,6 @@ Manifest manifest_from_json(const Json& json) {
     const Json& file = member(source, "file");
     manifest.source.file = {hash_at(file, "head"), hash_at(file, "middle"), hash_at(file, "tail")};
   }
-  if (source.contains("mtime_ns")) manifest.source.mtime_ns = number_at(source, "mtime_ns");
   if (json.contains("part")) manifest.part = part_from_json(json["part"]);
   if (json.contains(kTransform))
     manifest.transform = transform_from_json(array_at(json, kTransform.data()));
@@ -472,7 +470,6 @@ Json head_to_json(const Manifest& manifest) {
     json["source"]["file"] = {
         {"head", file->head.hex()}, {"middle", file->middle.hex()}, {"tail", file->tail.hex()}};
   }
-  if (manifest.source.mtime_ns) json["source"]["mtime_ns"] = *manifest.source.mtime_ns;
   if (!manifest.source.origin.empty()) json["source"]["origin"] = manifest.source.origin;
   if (manifest.part)
     json["part"] = {{"index", manifest.part->index}, {"count", manifest.part->count}};

@@ -76,11 +76,9 @@ class DatasetSource final : public Source {
     });
   }
 
-  // Lists that were written before reasons had codes have two columns: key, detail.
   void list_skipped(const SkippedSink& sink) override {
     read_list(kSkippedName, [&](const std::vector<std::string>& fields) {
       if (fields.size() == 3) sink({fields[0], fields[1], fields[2]});
-      if (fields.size() == 2) sink({fields[0], "other", fields[1]});
     });
   }
 
@@ -157,7 +155,6 @@ class DatasetSource final : public Source {
     } else {
       info_.manifest = manifest_.source;
       info_.manifest.file.reset();
-      info_.manifest.mtime_ns.reset();
       info_.notes = dataset_.notes;
     }
     if (!selection.fields.empty()) {
