@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,7 +11,6 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
-#include "shale/image/png_rgb.hpp"
 #include "shale/image/rgb.hpp"
 
 #include "formats/hdf5/hdf5_columns.hpp"
@@ -199,15 +199,19 @@ class FixedWriter final : public ImageFileWriter {
   }
 
   void take_image(Bytes image) {
-    std::optional<RgbDecoder> jpeg = RgbDecoder::open(image, kMostPixels);
-    std::optional<PngRgb> png;
-    if (!jpeg) png = PngRgb::open(image, kMostPixels);
-    if (!jpeg && !png) {
+    const auto room = [this](ImageExtent extent) { return std::span(room_for(extent)); };
+    if (std::optional<RgbDecoder> jpeg = RgbDecoder::open(image, kMostPixels)) {
+      std::move(*jpeg).decode(PixelOrder::hwc, room(jpeg->extent()));
+    } else if (!decode_png_rgb(image, kMostPixels, room)) {
       throw Error(Code::unsupported, "layout fixed decodes only JPEG and PNG images")
           .hint(
               "convert the image to one of these, or choose --layout vlen, which keeps what it is");
     }
-    const ImageExtent extent = jpeg ? jpeg->extent() : png->extent();
+    if (begin_ == 0) begin_ = file().size();
+    file().append(pixels_);
+  }
+
+  std::vector<std::byte>& room_for(ImageExtent extent) {
     if (!size_) size_ = extent;
     if (extent.width != size_->width || extent.height != size_->height) {
       throw Error(Code::unsupported,
@@ -217,14 +221,8 @@ class FixedWriter final : public ImageFileWriter {
               "layout fixed holds images of one size: resize them, or choose --layout vlen, which "
               "keeps them as they are");
     }
-    pixels_.resize(jpeg ? jpeg->size() : png->size());
-    if (jpeg) {
-      std::move(*jpeg).decode(PixelOrder::hwc, pixels_);
-    } else {
-      std::move(*png).decode(pixels_);
-    }
-    if (begin_ == 0) begin_ = file().size();
-    file().append(pixels_);
+    pixels_.resize(std::size_t{3} * extent.width * extent.height);
+    return pixels_;
   }
 
   ContiguousData finish_images() override {

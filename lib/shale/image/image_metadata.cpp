@@ -1,8 +1,11 @@
 //  Where EXIF and ICC profile are:
-//  JPEG  APP1 "Exif\0\0" + TIFF structure; APP2 "ICC_PROFILE\0" + u8 number + u8 of how many +
-//  piece PNG   eXIf; iCCP: name, 00, 00, zlib stream WebP  "EXIF", "ICCP" TIFF  orientation in tag
-//  274, profile in tag 34675 Source: CIPA DC-008 4.7.2, ICC.1 annex B.4, PNG third edition 11.3.2.3
-//  and 11.3.4.5, RFC 9649.
+//    JPEG  APP1 "Exif\0\0" + TIFF structure; APP2 "ICC_PROFILE\0" + u8 number + u8 of all + piece
+//    PNG   eXIf; iCCP: name, 00, 00, zlib stream
+//    WebP  "EXIF", "ICCP"
+//    TIFF  orientation in tag 274, profile in tag 34675
+//  EXIF is a TIFF without pixels: tag 274 of its first directory is the orientation, 1 (upright)
+//  to 8. Source: CIPA DC-008 4.6.5.1 and 4.7.2, ICC.1 annex B.4, PNG third edition 11.3.2.3 and
+//  11.3.4.5, RFC 9649.
 
 #include "shale/image/image_metadata.hpp"
 
@@ -124,6 +127,17 @@ ImageMetadata of_tiff(Bytes image) {
 }
 
 }  // namespace
+
+unsigned exif_orientation(Bytes tiff) {
+  constexpr std::string_view kPrefixes[] = {"Exif\0\0"sv, "Exif\0\xFF"sv};
+  for (const std::string_view prefix : kPrefixes) {
+    if (HeaderView(tiff).holds(0, prefix)) tiff = tiff.subspan(prefix.size());
+  }
+  const HeaderView view(tiff);
+  if (!view.holds(0, "II*\0"sv) && !view.holds(0, "MM\0*"sv)) return 1;
+  const std::uint64_t orientation = TiffDirectory(tiff).number(kOrientationTag, 1);
+  return orientation >= 1 && orientation <= 8 ? static_cast<unsigned>(orientation) : 1;
+}
 
 ImageMetadata read_metadata(Bytes image, ImageType type) {
   ImageMetadata found;

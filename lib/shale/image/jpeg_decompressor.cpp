@@ -107,6 +107,16 @@ bool guarded(JpegDecompressor& decompressor,
   return true;
 }
 
+void parse_jpeg_header(jpeg_decompress_struct& state) {
+  while (jpeg_read_header(&state, FALSE) == JPEG_HEADER_TABLES_ONLY) {
+  }
+}
+
+J_COLOR_SPACE pixel_space(const jpeg_decompress_struct& state) {
+  if (state.num_components == 4) return JCS_CMYK;
+  return state.num_components == 1 ? JCS_GRAYSCALE : JCS_RGB;
+}
+
 bool is_unsupported_jpeg(int message_code) {
   constexpr int kCodes[] = {JERR_BAD_PRECISION,        JERR_SOF_UNSUPPORTED,    JERR_ARITH_NOTIMPL,
                             JERR_IMAGE_TOO_BIG,        JERR_CONVERSION_NOTIMPL, JERR_NOTIMPL,
@@ -151,11 +161,7 @@ std::optional<ImageFault> open_jpeg(JpegDecompressor& decompressor, Bytes jpeg,
   decompressor.limit_scans();
   decompressor.limit_memory(limit_bytes);
   decompressor.set_source(jpeg);
-  const bool was_read = guarded(decompressor, [](jpeg_decompress_struct& state) {
-    while (jpeg_read_header(&state, FALSE) == JPEG_HEADER_TABLES_ONLY) {
-    }
-  });
-  if (!was_read) return jpeg_fault(decompressor, limit_bytes);
+  if (!guarded(decompressor, parse_jpeg_header)) return jpeg_fault(decompressor, limit_bytes);
   const jpeg_decompress_struct& state = decompressor.state;
   if (state.image_width == info.width && state.image_height == info.height) return std::nullopt;
   return damaged("JPEG of {} x {}, its first frame header says {} x {}", state.image_width,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <csetjmp>
 #include <cstddef>
@@ -60,6 +61,26 @@ struct JpegDecompressor {
 /// Reads everything up to the header, with both limits, and checks it against what was probed.
 [[nodiscard]] std::optional<ImageFault> open_jpeg(JpegDecompressor& decompressor, Bytes jpeg,
                                                   const ImageInfo& info, std::uint64_t limit_bytes);
+
+/// Reads everything up to the image's header: for guarded().
+void parse_jpeg_header(jpeg_decompress_struct& state);
+
+/// What pixels are asked for in: gray, RGB, or CMYK as Adobe stores it.
+[[nodiscard]] J_COLOR_SPACE pixel_space(const jpeg_decompress_struct& state);
+
+inline constexpr JDIMENSION kJpegRowsAtOnce = 8;
+/// Has libjpeg, started, write the rows before `end`: row y to row_at(y), at most kJpegRowsAtOnce
+/// before taken(first, count). For guarded().
+template <class RowAt, class Taken>
+void read_jpeg_rows(jpeg_decompress_struct& state, JDIMENSION end, const RowAt& row_at,
+                    const Taken& taken) {
+  std::array<JSAMPROW, kJpegRowsAtOnce> rows{};
+  while (state.output_scanline < end) {
+    const JDIMENSION first = state.output_scanline, most = std::min(kJpegRowsAtOnce, end - first);
+    for (JDIMENSION i = 0; i < most; ++i) rows[i] = row_at(first + i);
+    taken(first, jpeg_read_scanlines(&state, rows.data(), most));
+  }
+}
 
 /// Samples per side of a decoded block of a component, and of the component that has the fewest:
 /// known once decompression has started.

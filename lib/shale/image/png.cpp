@@ -1,14 +1,13 @@
 // PNG to check, and to RGB.
 
 #include <new>
-#include <utility>
 
 #include <fmt/format.h>
 
 #include "shale/base/error.hpp"
 #include "shale/image/codecs.hpp"
 #include "shale/image/png_reader.hpp"
-#include "shale/image/png_rgb.hpp"
+#include "shale/image/rgb.hpp"
 
 namespace shale {
 namespace {
@@ -63,58 +62,37 @@ DecodeResult discard_png(Bytes bytes, std::uint64_t limit_bytes) {
   return {.was_decoded = true, .fault = {}};
 }
 
-struct PngRgb::Header {
-  explicit Header(Bytes bytes) : reader(bytes) {}
-
-  [[nodiscard]] Error fault() const {
-    return Error(Code::bad_content, "the PNG cannot be decoded").because(reader.message.data());
-  }
-
-  PngReader reader;
-  ImageExtent extent;
-};
-
-PngRgb::PngRgb(std::unique_ptr<Header> header) : header_(std::move(header)) {}
-PngRgb::PngRgb(PngRgb&&) noexcept = default;
-PngRgb& PngRgb::operator=(PngRgb&&) noexcept = default;
-PngRgb::~PngRgb() = default;
-
-ImageExtent PngRgb::extent() const { return header_->extent; }
-
-std::uint64_t PngRgb::size() const {
-  return kRgbChannels * header_->extent.width * header_->extent.height;
-}
-
-std::optional<PngRgb> PngRgb::open(Bytes bytes, std::uint64_t limit_bytes) {
-  if (!as_text(bytes).starts_with("\x89PNG\r\n\x1a\n")) return std::nullopt;
-  PngRgb made(std::make_unique<Header>(bytes));
-  PngReader& reader = made.header_->reader;
+bool decode_png_rgb(Bytes bytes, std::uint64_t limit_bytes,
+                    const std::function<std::span<std::byte>(ImageExtent)>& room) {
+  if (!as_text(bytes).starts_with("\x89PNG\r\n\x1a\n")) return false;
+  PngReader reader(bytes);
   if (reader.info == nullptr) throw std::bad_alloc();
-  if (!guarded_png(reader, read_png_header)) throw made.header_->fault();
-  made.header_->extent = {png_get_image_width(reader.png, reader.info),
-                          png_get_image_height(reader.png, reader.info)};
-  const auto [width, height] = made.header_->extent;
+  const auto work = [&](void (*step)(PngReader&)) {
+    if (guarded_png(reader, step)) return;
+    throw Error(Code::bad_content, "the PNG cannot be decoded").because(reader.message.data());
+  };
+  work(read_png_header);
+  const ImageExtent extent{png_get_image_width(reader.png, reader.info),
+                           png_get_image_height(reader.png, reader.info)};
   // Of these libpng itself holds two rows.
-  if (width > limit_bytes / kRgbChannels || height > limit_bytes / kRgbChannels / width) {
-    throw Error(Code::bad_content, "{} x {} pixels need more than the {} bytes allowed", width,
-                height, limit_bytes);
+  const std::uint64_t row_bytes = kRgbChannels * extent.width,
+                      bytes_of_all = row_bytes * extent.height;
+  if (bytes_of_all > limit_bytes) {
+    throw Error(Code::bad_content, "{} x {} pixels need more than the {} bytes allowed",
+                extent.width, extent.height, limit_bytes);
   }
   const bool is_gray = png_get_color_type(reader.png, reader.info) == PNG_COLOR_TYPE_GRAY;
   if (is_gray && png_get_bit_depth(reader.png, reader.info) == 16) {
     throw Error(Code::unsupported, "a gray PNG of 16 bits is not decoded to RGB")
         .hint("convert the image to 8 bits");
   }
-  if (!guarded_png(reader, want_rgb)) throw made.header_->fault();
-  return made;
-}
-
-void PngRgb::decode(std::span<std::byte> into) && {
-  PngReader& reader = header_->reader;
-  const bool is_rgb = into.size() == size() && png_get_rowbytes(reader.png, reader.info) ==
-                                                   kRgbChannels * header_->extent.width;
-  if (!is_rgb) throw Error(Code::bug, "{} bytes for a PNG of {}", into.size(), size());
+  work(want_rgb);
+  const std::span<std::byte> into = room(extent);
+  if (into.size() != bytes_of_all || png_get_rowbytes(reader.png, reader.info) != row_bytes)
+    throw Error(Code::bug, "{} bytes for a PNG of {}", into.size(), bytes_of_all);
   reader.pixels = into.data();
-  if (!guarded_png(reader, read_png_rows)) throw header_->fault();
+  work(read_png_rows);
+  return true;
 }
 
 }  // namespace shale

@@ -7,8 +7,6 @@
 
 #include "shale/image/rgb.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 
@@ -22,8 +20,6 @@ namespace shale {
 namespace {
 
 constexpr std::uint64_t kChannels = 3;
-constexpr JDIMENSION kStripeRows = 16;
-using RowList = std::array<JSAMPROW, kStripeRows>;
 
 std::uint32_t load_pixel(const JSAMPLE* row, std::size_t x) {
   std::uint32_t pixel;
@@ -69,14 +65,9 @@ void read_rgb(jpeg_decompress_struct& state, JSAMPLE* into) {
   state.out_color_space = JCS_RGB;
   jpeg_start_decompress(&state);
   const std::size_t row_bytes = kChannels * state.output_width;
-  RowList rows{};
-  while (state.output_scanline < state.output_height) {
-    const JDIMENSION count = std::min(kStripeRows, state.output_height - state.output_scanline);
-    for (JDIMENSION i = 0; i < count; ++i) {
-      rows[i] = into + row_bytes * (state.output_scanline + i);
-    }
-    jpeg_read_scanlines(&state, rows.data(), count);
-  }
+  read_jpeg_rows(
+      state, state.output_height, [=](JDIMENSION y) { return into + row_bytes * y; },
+      [](JDIMENSION, JDIMENSION) {});
 }
 
 // libjpeg-turbo writes rows that are aligned for SIMD past the cache; ours are read at once. Off by
@@ -88,15 +79,15 @@ void read_stripes(jpeg_decompress_struct& state, PixelOrder order, JSAMPLE* into
   state.out_color_space = is_cmyk(state) ? JCS_CMYK : JCS_EXT_RGBX;
   jpeg_start_decompress(&state);
   const std::size_t width = state.output_width, plane = width * state.output_height;
-  JSAMPARRAY stripe = state.mem->alloc_sarray(reinterpret_cast<j_common_ptr>(&state), JPOOL_IMAGE,
-                                              4 * state.output_width + kMisalignment, kStripeRows);
-  for (JDIMENSION i = 0; i < kStripeRows; ++i) stripe[i] += kMisalignment;
-  while (state.output_scanline < state.output_height) {
-    const std::size_t first = state.output_scanline;
-    const JDIMENSION count = jpeg_read_scanlines(&state, stripe, kStripeRows);
-    for (JDIMENSION i = 0; i < count; ++i) {
-      JSAMPLE* row = stripe[i];
-      const std::size_t at = width * (first + i);
+  JSAMPARRAY stripe =
+      state.mem->alloc_sarray(reinterpret_cast<j_common_ptr>(&state), JPOOL_IMAGE,
+                              4 * state.output_width + kMisalignment, kJpegRowsAtOnce);
+  for (JDIMENSION i = 0; i < kJpegRowsAtOnce; ++i) stripe[i] += kMisalignment;
+  const auto row_at = [stripe](JDIMENSION y) { return stripe[y % kJpegRowsAtOnce]; };
+  const auto take = [&](JDIMENSION first, JDIMENSION count) {
+    for (JDIMENSION y = first; y < first + count; ++y) {
+      JSAMPLE* row = row_at(y);
+      const std::size_t at = width * y;
       if (is_cmyk(state)) cmyk_to_rgb(row, width);
       if (order == PixelOrder::hwc) {
         pack_row(row, width, into + kChannels * at);
@@ -104,7 +95,8 @@ void read_stripes(jpeg_decompress_struct& state, PixelOrder order, JSAMPLE* into
         for (unsigned c = 0; c < kChannels; ++c) pick_channel(row, width, c, into + plane * c + at);
       }
     }
-  }
+  };
+  read_jpeg_rows(state, state.output_height, row_at, take);
 }
 
 }  // namespace
@@ -135,11 +127,7 @@ std::optional<RgbDecoder> RgbDecoder::open(Bytes bytes, std::uint64_t limit_byte
   decompressor.limit_scans();
   decompressor.limit_memory(limit_bytes);
   decompressor.set_source(bytes);
-  const bool was_read = guarded(decompressor, [](jpeg_decompress_struct& state) {
-    while (jpeg_read_header(&state, FALSE) == JPEG_HEADER_TABLES_ONLY) {
-    }
-  });
-  if (!was_read) {
+  if (!guarded(decompressor, parse_jpeg_header)) {
     throw Error(Code::bad_content, "cannot read the JPEG header")
         .because(decompressor.message.data());
   }

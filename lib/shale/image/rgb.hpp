@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -57,5 +58,18 @@ class RgbDecoder {
 
   std::unique_ptr<Header> header_;
 };
+
+/// A PNG as RGB pixels, (height, width, 3): reads the header, asks `room` for memory of 3 * width *
+/// height bytes, fills it. False, and nothing was asked, if the content is not a PNG. Besides it
+/// takes memory for a few rows.
+/// Pixels: those of Pillow's Image.open(...).convert("RGB"): gray is repeated, a palette looked up,
+/// alpha and tRNS dropped, of 16 bits the upper 8 taken, gamma and color profiles not applied.
+/// Errors: Code::bad_content if the file is truncated or damaged anywhere, with libpng's message as
+/// cause, or the pixels need more than `limit_bytes`; Code::unsupported for gray of 16 bits without
+/// alpha, which Pillow clips instead of scaling; Code::bug for room of another size; those of
+/// `room`. Thread-safe.
+/// Source: Pillow 13.0 PngImagePlugin.py, Unpack.c, Convert.c; tests/interop compares.
+[[nodiscard]] bool decode_png_rgb(Bytes bytes, std::uint64_t limit_bytes,
+                                  const std::function<std::span<std::byte>(ImageExtent)>& room);
 
 }  // namespace shale

@@ -8,6 +8,20 @@
 //  step2 = 2 * box.width * s, ratio 1 / (8 * width): exact in integers. `width` is here what the
 //  box is scaled to; a window of it is the same axis from output window_x on, and to mirror it is
 //  to go through it from the last output on: centers, and so weights, stay the same to the bit.
+//
+//  What is decoded of a JPEG for the columns [left, right) and the rows [top, bottom):
+//
+//    rows above     skipped by jpeg_skip_scanlines(): Huffman codes are read, nothing else is done
+//    columns        jpeg_crop_scanline(): whole MCUs that cover [left - 2, right + 2). Smooth
+//                   chroma upsampling mixes each chroma sample with its neighbors, and does
+//                   otherwise in the outermost columns; with two more pixels none of those is used
+//    rows below     not read
+//
+//  libjpeg-turbo 2.1.5 gets wrong, and so it is not asked to:
+//    crop columns   if a component is upsampled that has larger blocks than the others (4:1:0 at
+//                   half size): the part of its row that is upsampled is then too short
+//    crop, skip     if blocks are smoothed, as those of a progressive image that lacks scans are:
+//                   that needs the blocks around each
 
 #include "shale/pixels/image_view.hpp"
 
@@ -15,13 +29,14 @@
 #include <numeric>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "shale/base/error.hpp"
 #include "shale/image/header_facts.hpp"
-#include "shale/pixels/jpeg_shape.hpp"
-#include "shale/pixels/jpeg_view.hpp"
+#include "shale/image/jpeg_decompressor.hpp"
+#include "shale/pixels/jpeg_frame_reader.hpp"
 #include "shale/pixels/picture.hpp"
-#include "shale/pixels/view_scaler.hpp"
+#include "shale/pixels/scaler.hpp"
 
 namespace shale {
 namespace {
@@ -122,23 +137,124 @@ ImageFault too_large_view(std::string text) {
   return {ImageFaultCode::too_large, "is too large: " + std::move(text)};
 }
 
+std::vector<ScalerTarget> targets_of(const ImageView& view, std::span<std::byte> into) {
+  auto* const pixels = reinterpret_cast<std::uint8_t*>(into.data());
+  const std::size_t width = view.width, plane = width * view.height;
+  std::vector<ScalerTarget> targets;
+  for (std::size_t c = 0; c < view.channels; ++c) {
+    targets.push_back(view.order == PixelOrder::chw
+                          ? ScalerTarget{.pixels = pixels + plane * c, .row = width}
+                          : ScalerTarget{.pixels = pixels + c,
+                                         .row = width * view.channels,
+                                         .sample = view.channels});
+  }
+  return targets;
+}
+
 ImageFault read_picture_view(Bytes image, const ImageInfo& info, const ImageView& view,
-                             const ViewTarget& target, SimdLevel level, std::uint64_t limit_bytes) {
+                             std::span<std::byte> into, SimdLevel level,
+                             std::uint64_t limit_bytes) {
   const DecodedPicture decoded = decode_picture(image, info, false, limit_bytes);
   if (!decoded.fault.empty()) return decoded.fault;
   const Picture& picture = decoded.picture;
   const AlphaRule alpha = view.drops_alpha ? AlphaRule::dropped : AlphaRule::over_white;
-  const ViewFilter filter(across_side(view, kBlockSide).axis, down_side(view, kBlockSide).axis);
-  ViewScaler scaler(filter,
-                    {.stored_channels = picture.photo_channels(),
-                     .width = picture.width,
-                     .lead = view.box.x + filter.across.first},
-                    target, level);
-  for (std::uint64_t y = 0; y < filter.down.samples; ++y) {
-    photo_row(picture, view.box.y + filter.down.first + y, scaler.row(y), alpha);
+  const ScalerFilter filter(across_side(view, kBlockSide).axis, down_side(view, kBlockSide).axis);
+  Scaler scaler(filter,
+                {.stored_channels = picture.photo_channels(),
+                 .width = picture.width,
+                 .lead = view.box.x + filter.across.first},
+                targets_of(view, into), level);
+  const std::uint64_t first = filter.down.first, end = first + filter.down.samples;
+  for (std::uint64_t y = first; y < end; ++y) {
+    photo_row(picture, view.box.y + y, scaler.row(y), alpha);
     scaler.take_rows(y + 1);
   }
   return {};
+}
+
+constexpr JDIMENSION kUpsamplingMargin = 2;
+
+// True if all coefficients that smoothing would estimate have come.
+bool has_all_scans(const jpeg_decompress_struct& state) {
+  if (state.coef_bits == nullptr) return true;
+  for (int c = 0; c < state.num_components; ++c) {
+    const int* const bits = state.coef_bits[c];
+    if (std::any_of(bits, bits + DCTSIZE2, [](int missing) { return missing != 0; })) return false;
+  }
+  return true;
+}
+
+bool can_crop_columns(const jpeg_decompress_struct& state) {
+  const unsigned least = least_dct_size(state);
+  const auto is_cropped_well = [&](const jpeg_component_info& component) {
+    const unsigned size = dct_size_of(component);
+    return size == least || (static_cast<unsigned>(component.h_samp_factor) * size ==
+                                 static_cast<unsigned>(state.max_h_samp_factor) * least &&
+                             static_cast<unsigned>(component.v_samp_factor) * size ==
+                                 static_cast<unsigned>(state.max_v_samp_factor) * least);
+  };
+  return std::all_of(state.comp_info, state.comp_info + state.num_components, is_cropped_well);
+}
+
+// The part of a JPEG from `left` and `top` on, in samples.
+struct JpegPart {
+  unsigned dct_size;
+  JDIMENSION left, columns, top;
+};
+
+// Up to the first row that is to be read: the first column that is decoded.
+JDIMENSION start_part(jpeg_decompress_struct& state, const JpegPart& part) {
+  state.out_color_space = pixel_space(state);
+  state.scale_num = part.dct_size;
+  state.scale_denom = DCTSIZE;
+  jpeg_start_decompress(&state);
+  if (!has_all_scans(state)) return 0;
+  const JDIMENSION whole = state.output_width;
+  const JDIMENSION right = std::min(part.left + part.columns + kUpsamplingMargin, whole);
+  JDIMENSION left = part.left - std::min(part.left, kUpsamplingMargin), first_column = 0;
+  if (right - left < whole && can_crop_columns(state)) {
+    JDIMENSION width = right - left;
+    jpeg_crop_scanline(&state, &left, &width);
+    first_column = left;
+  }
+  if (part.top > 0) jpeg_skip_scanlines(&state, part.top);
+  return first_column;
+}
+
+ImageFault read_jpeg_view(Bytes jpeg, const ImageInfo& info, const ImageView& view,
+                          const ViewPlan& plan, std::span<std::byte> into, SimdLevel level) {
+  JpegDecompressor decompressor;
+  if (auto fault = open_jpeg(decompressor, jpeg, info, plan.work_bytes)) return *std::move(fault);
+  const ViewSide across = across_side(view, plan.dct_size), down = down_side(view, plan.dct_size);
+  const ScalerFilter filter(across.axis, down.axis);
+  const JpegPart part{.dct_size = plan.dct_size,
+                      .left = across.first + filter.across.first,
+                      .columns = filter.across.samples,
+                      .top = down.first + filter.down.first};
+  JDIMENSION first_column = 0;
+  bool was_decoded = guarded(
+      decompressor, [&](jpeg_decompress_struct& state) { first_column = start_part(state, part); });
+  if (was_decoded) {
+    Scaler scaler(
+        filter,
+        {.stored_channels = static_cast<unsigned>(decompressor.state.out_color_components),
+         .width = decompressor.state.output_width,
+         .lead = part.left - first_column,
+         .rows_at_once = kJpegRowsAtOnce},
+        targets_of(view, into), level);
+    // Rows before the box come only if none could be skipped.
+    const auto row_at = [&](JDIMENSION y) {
+      return scaler.row(y - std::min<JDIMENSION>(y, down.first));
+    };
+    const auto take = [&](JDIMENSION y, JDIMENSION count) {
+      scaler.take_rows(y + count - std::min<JDIMENSION>(y + count, down.first));
+    };
+    was_decoded = guarded(decompressor, [&](jpeg_decompress_struct& state) {
+      read_jpeg_rows(state, part.top + filter.down.samples, row_at, take);
+    });
+  }
+  // What is behind the last row is not read: no jpeg_finish_decompress().
+  return was_decoded ? ImageFault{} : jpeg_fault(decompressor, plan.work_bytes);
 }
 
 }  // namespace
@@ -172,8 +288,9 @@ ViewPlan plan_view(Bytes image, const ImageInfo& info, const ImageView& view,
   } else {
     plan.work_bytes = picture_bytes(info);
   }
-  plan.work_bytes += ViewScaler::memory_of(across_side(view, plan.dct_size).axis,
-                                           down_side(view, plan.dct_size).axis, info.width);
+  plan.work_bytes +=
+      Scaler::memory_of_rows(across_side(view, plan.dct_size).axis,
+                             down_side(view, plan.dct_size).axis, kJpegRowsAtOnce, info.width);
   if (plan.work_bytes > limit_bytes) {
     plan.fault = too_large_view(
         fmt::format("{} x {} pixels take up to {} bytes to decode and filter, {} are allowed",
@@ -188,17 +305,9 @@ ImageFault read_view(Bytes image, const ImageInfo& info, const ImageView& view,
   if (into.size() != view.size()) {
     throw Error(Code::bug, "room of {} bytes for a view of {}", into.size(), view.size());
   }
-  const ViewTarget target{.into = into, .channels = view.channels, .order = view.order};
-  if (info.type != ImageType::jpeg) {
-    return read_picture_view(image, info, view, target, level, plan.work_bytes);
-  }
-  const ViewSide across = across_side(view, plan.dct_size), down = down_side(view, plan.dct_size);
-  const ViewFilter filter(across.axis, down.axis);
-  return read_jpeg_part(image, info,
-                        {.dct_size = plan.dct_size,
-                         .left = across.first + filter.across.first,
-                         .top = down.first + filter.down.first},
-                        filter, target, level, plan.work_bytes);
+  return info.type == ImageType::jpeg
+             ? read_jpeg_view(image, info, view, plan, into, level)
+             : read_picture_view(image, info, view, into, level, plan.work_bytes);
 }
 
 }  // namespace shale

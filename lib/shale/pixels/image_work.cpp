@@ -9,9 +9,7 @@
 #include "shale/image/header_facts.hpp"
 #include "shale/image/image_metadata.hpp"
 #include "shale/pixels/jpeg_frame_reader.hpp"
-#include "shale/pixels/jpeg_shape.hpp"
 #include "shale/pixels/jpeg_writer.hpp"
-#include "shale/pixels/mask_work.hpp"
 #include "shale/pixels/picture.hpp"
 #include "shale/pixels/png_writer.hpp"
 #include "shale/pixels/scaled_frame.hpp"
@@ -167,6 +165,72 @@ void write_raw(const ScaledFrame& frame, std::byte* into) {
   }
 }
 
+constexpr std::uint64_t kMostMaskPixelBytes = 8;
+
+PlaneShape shape_of_picture(const ImageInfo& info) {
+  PlaneShape shape;
+  shape.width = info.width;
+  shape.height = info.height;
+  return shape;
+}
+
+// The pixels of `from` at the places that the result takes them from.
+void pick_pixels(const Picture& from, const ImageGeometry& geometry, const ImageInfo& info,
+                 Picture& into) {
+  const PlaneShape shape = shape_of_picture(info);
+  const std::vector<std::uint32_t> across = nearest_samples(across_axis(geometry, shape));
+  const std::vector<std::uint32_t> down = nearest_samples(down_axis(geometry, shape));
+  const bool is_turned = geometry.turn >= 5;
+  const std::size_t pixel = from.pixel_bytes();
+  for (std::uint32_t y = 0; y < into.height; ++y) {
+    std::uint8_t* place = into.row(y);
+    for (std::uint32_t x = 0; x < into.width; ++x, place += pixel) {
+      const std::uint32_t stored_x = across[is_turned ? y : x];
+      const std::uint32_t stored_y = down[is_turned ? x : y];
+      std::memcpy(place, from.row(stored_y) + stored_x * pixel, pixel);
+    }
+  }
+}
+
+// A mask becomes its nearest samples, their values as the file stores them: a PNG of the mask's own
+// bits, palette and channels, or, `raw`, one byte per pixel (a gray level, a color's number in the
+// palette, 0 and 1 of a bilevel image).
+ImageResult work_on_mask(Bytes image, const ImageInfo& info, const ImageGeometry& geometry,
+                         bool raw, const ImageMetadata& metadata, std::uint64_t limit_bytes,
+                         std::vector<std::byte>& into) {
+  const DecodedPicture decoded = decode_picture(image, info, true, limit_bytes);
+  if (!decoded.fault.empty()) return {.fault = decoded.fault, .bytes = 0};
+  const Picture& from = decoded.picture;
+  if (raw && (from.channels != 1 || from.bits > 8)) {
+    return {.fault = unsupported("raw values of a mask are one byte per pixel, this one has {} "
+                                 "channels of {} bits",
+                                 from.channels, from.bits),
+            .bytes = 0};
+  }
+  Picture result;
+  result.width = geometry.width;
+  result.height = geometry.height;
+  result.channels = from.channels;
+  result.bits = from.bits;
+  result.top_level = from.top_level;
+  result.has_palette = from.has_palette;
+  result.palette = from.palette;
+  result.palette_alpha = from.palette_alpha;
+  result.transparent = from.transparent;
+  result.samples.resize(result.row_bytes() * result.height);
+  pick_pixels(from, geometry, info, result);
+  if (!raw) return {.fault = {}, .bytes = write_png(result, metadata, into)};
+  std::memcpy(into.data(), result.samples.data(), result.samples.size());
+  return {.fault = {}, .bytes = result.samples.size()};
+}
+
+std::uint64_t mask_bytes(const ImageInfo& info, const ImageGeometry& geometry) {
+  const std::uint64_t result =
+      std::uint64_t{geometry.width} * geometry.height * kMostMaskPixelBytes;
+  const std::uint64_t places = std::uint64_t{geometry.width} + geometry.height;
+  return picture_bytes(info) + result + places * sizeof(std::uint32_t);
+}
+
 struct FrameOrFault {
   ScaledFrame frame;
   ImageFault fault;
@@ -177,13 +241,13 @@ FrameOrFault frame_of_picture(Bytes image, const ImageInfo& info, const ImagePla
   const DecodedPicture decoded = decode_picture(image, info, false, plan.work_bytes);
   if (!decoded.fault.empty()) return {.frame = {}, .fault = decoded.fault};
   const Picture& picture = decoded.picture;
-  RowScaler scaler(plan.geometry, picture.photo_channels(), level, padding_of(plan.type));
-  std::vector<std::uint8_t> row(std::size_t{picture.width} * picture.photo_channels());
+  const std::uint32_t padding = padding_of(plan.type);
+  RowScaler rows(plan.geometry, picture.photo_channels(), 1, level, padding);
   for (std::uint64_t y = 0; y < picture.height; ++y) {
-    photo_row(picture, y, row.data());
-    scaler.take(row.data());
+    photo_row(picture, y, rows.scaler.row(y));
+    rows.scaler.take_rows(y + 1);
   }
-  return {.frame = scaler.finish(), .fault = {}};
+  return {.frame = std::move(rows).finish(plan.geometry, padding), .fault = {}};
 }
 
 FrameOrFault read_frame(Bytes image, const ImageInfo& info, const ImagePlan& plan,
@@ -255,9 +319,8 @@ ImageResult ImageWorker::run(Bytes image, const ImageInfo& info, const ImagePlan
   if (plan.keeps_pixels) return {.fault = {}, .bytes = strip_metadata(image, info, into)};
   if (rule_.is_mask) {
     const ImageMetadata metadata = carried_metadata(image, info, rule_, plan.geometry, 3);
-    MaskResult mask = work_on_mask(image, info, plan.geometry, rule_.encode == EncodeAs::raw,
-                                   metadata, plan.work_bytes, into);
-    return {.fault = std::move(mask.fault), .bytes = mask.bytes};
+    return work_on_mask(image, info, plan.geometry, rule_.encode == EncodeAs::raw, metadata,
+                        plan.work_bytes, into);
   }
   FrameOrFault read = read_frame(image, info, plan, level_);
   if (!read.fault.empty()) return {.fault = std::move(read.fault), .bytes = 0};

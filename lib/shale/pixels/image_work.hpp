@@ -7,7 +7,6 @@
 
 #include "shale/base/bytes.hpp"
 #include "shale/image/image_info.hpp"
-#include "shale/pixels/image_geometry.hpp"
 #include "shale/pixels/image_rule.hpp"
 #include "shale/pixels/simd_level.hpp"
 

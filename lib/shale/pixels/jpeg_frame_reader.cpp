@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "shale/image/codecs.hpp"
 #include "shale/image/header_facts.hpp"
@@ -14,7 +18,6 @@ namespace shale {
 namespace {
 
 constexpr std::size_t kMostRows = 32;  // of one component in a row of MCUs: 4 blocks of 8
-constexpr JDIMENSION kStripe = 8;
 
 // The image may be decoded at 1/2, 1/4 or 1/8 if this much reduction is left for the filter: then
 // most of what the DCT leaves out is what the filter would. The SSIM in docs/image_pixels.md is of
@@ -56,9 +59,14 @@ PlaneShape shape_of(std::uint32_t width, std::uint32_t height, const Sampling& s
 
 // All that a decoding needs and that has a destructor: it is made before libjpeg runs.
 struct PlaneScalers {
-  std::vector<PlaneFilter> filters;  // of luma and of chroma; components of equal shape share one
-  std::vector<PlaneScaler> scalers;
+  std::vector<Plane> planes;
+  std::vector<ScalerFilter> filters;  // of luma and of chroma; components of equal shape share one
+  std::vector<Scaler> scalers;
 };
+
+std::span<const jpeg_component_info> components_of(const jpeg_decompress_struct& state) {
+  return {state.comp_info, static_cast<std::size_t>(state.num_components)};
+}
 
 bool is_like(const FilterAxis& a, const FilterAxis& b) {
   return a.source_samples == b.source_samples && a.ratio_num == b.ratio_num &&
@@ -66,84 +74,154 @@ bool is_like(const FilterAxis& a, const FilterAxis& b) {
          a.outputs == b.outputs && a.kernel == b.kernel;
 }
 
+std::uint32_t rows_of(const jpeg_component_info& component) {
+  return static_cast<unsigned>(component.v_samp_factor) * dct_size_of(component);
+}
+
 void make_scalers(PlaneScalers& made, const jpeg_decompress_struct& state,
                   const ImageGeometry& geometry, const JpegRoute& route, SimdLevel level,
                   std::uint32_t padding) {
-  std::array<std::size_t, 3> filter_of{};
-  made.filters.reserve(3);  // scalers refer to them
-  for (std::size_t c = 0; c < static_cast<std::size_t>(state.num_components); ++c) {
-    const jpeg_component_info& component = state.comp_info[c];
+  std::vector<std::pair<FilterAxis, FilterAxis>> axes;  // of the filters
+  made.filters.reserve(3);                              // scalers refer to them
+  for (const jpeg_component_info& component : components_of(state)) {
     const PlaneShape shape =
         shape_of(component.downsampled_width, component.downsampled_height,
                  {static_cast<unsigned>(component.h_samp_factor),
                   static_cast<unsigned>(component.v_samp_factor),
                   static_cast<unsigned>(state.max_h_samp_factor),
                   static_cast<unsigned>(state.max_v_samp_factor), dct_size_of(component)},
-                 route, c != 0);
+                 route, component.component_index != 0);
     const FilterAxis across = across_axis(geometry, shape), down = down_axis(geometry, shape);
-    const auto found =
-        std::find_if(made.filters.begin(), made.filters.end(), [&](const PlaneFilter& filter) {
-          return is_like(filter.across_axis, across) && is_like(filter.down_axis, down);
-        });
-    filter_of[c] = static_cast<std::size_t>(found - made.filters.begin());
-    if (found == made.filters.end()) made.filters.emplace_back(across, down);
-  }
-  for (std::size_t c = 0; c < static_cast<std::size_t>(state.num_components); ++c) {
-    const jpeg_component_info& component = state.comp_info[c];
-    const unsigned rows = static_cast<unsigned>(component.v_samp_factor) * dct_size_of(component);
-    made.scalers.emplace_back(made.filters[filter_of[c]], rows, level, padding);
+    const auto found = std::ranges::find_if(axes, [&](const auto& sides) {
+      return is_like(sides.first, across) && is_like(sides.second, down);
+    });
+    const auto number = static_cast<std::size_t>(found - axes.begin());
+    if (found == axes.end()) {
+      axes.emplace_back(across, down);
+      made.filters.emplace_back(across, down);
+    }
+    const ScalerFilter& filter = made.filters[number];
+    made.scalers.emplace_back(filter,
+                              ScalerRows{.stored_channels = 1,
+                                         .width = component.downsampled_width,
+                                         .lead = filter.across.first,
+                                         .rows_at_once = rows_of(component)},
+                              add_planes(made.planes, 1, filter, padding), level);
   }
 }
 
 void read_planes(jpeg_decompress_struct& state, PlaneScalers& made) {
   std::array<std::array<JSAMPROW, kMostRows>, 3> rows{};
   std::array<JSAMPARRAY, 3> arrays{};
-  const std::size_t components = made.scalers.size();
+  const std::span components = components_of(state);
   const auto lines = static_cast<JDIMENSION>(static_cast<unsigned>(state.max_v_samp_factor) *
                                              least_dct_size(state));
   for (std::uint64_t group = 0; state.output_scanline < state.output_height; ++group) {
-    for (std::size_t c = 0; c < components; ++c) {
-      const jpeg_component_info& component = state.comp_info[c];
-      const std::uint64_t count =
-          static_cast<unsigned>(component.v_samp_factor) * std::uint64_t{dct_size_of(component)};
+    for (std::size_t c = 0; c < components.size(); ++c) {
+      const std::uint64_t count = rows_of(components[c]);
       for (std::uint64_t i = 0; i < count; ++i) {
         rows[c][i] = made.scalers[c].row(group * count + i);
       }
       arrays[c] = rows[c].data();
     }
     jpeg_read_raw_data(&state, arrays.data(), lines);
-    for (std::size_t c = 0; c < components; ++c) {
-      const jpeg_component_info& component = state.comp_info[c];
-      const std::uint64_t count =
-          static_cast<unsigned>(component.v_samp_factor) * std::uint64_t{dct_size_of(component)};
-      made.scalers[c].take_rows(
-          std::min<std::uint64_t>((group + 1) * count, component.downsampled_height));
+    for (std::size_t c = 0; c < components.size(); ++c) {
+      made.scalers[c].take_rows(std::min<std::uint64_t>((group + 1) * rows_of(components[c]),
+                                                        components[c].downsampled_height));
     }
   }
   jpeg_finish_decompress(&state);  // reads on to the EOI
 }
 
-// Calls `take(row)` for each row of gray or RGB.
-template <class Take>
-void read_rows(jpeg_decompress_struct& state, const Take& take) {
-  const bool is_cmyk = state.num_components == 4;
-  const bool is_gray = state.num_components == 1;
-  state.out_color_space = is_cmyk ? JCS_CMYK : is_gray ? JCS_GRAYSCALE : JCS_RGB;
-  jpeg_start_decompress(&state);
-  const auto row_bytes = state.output_width * static_cast<JDIMENSION>(state.output_components);
-  JSAMPARRAY stripe = state.mem->alloc_sarray(reinterpret_cast<j_common_ptr>(&state), JPOOL_IMAGE,
-                                              row_bytes, kStripe);
-  while (state.output_scanline < state.output_height) {
-    const JDIMENSION count = jpeg_read_scanlines(&state, stripe, kStripe);
-    for (JDIMENSION i = 0; i < count; ++i) {
-      if (is_cmyk) pack_cmyk_as_rgb(stripe[i], state.output_width);
-      take(stripe[i]);
-    }
-  }
-  jpeg_finish_decompress(&state);
+bool read_in_planes(JpegDecompressor& decompressor, const ImageGeometry& geometry,
+                    const JpegRoute& route, SimdLevel level, std::uint32_t padding,
+                    ScaledFrame& frame) {
+  const bool was_started = guarded(decompressor, [&](jpeg_decompress_struct& state) {
+    state.out_color_space = state.jpeg_color_space;
+    state.raw_data_out = TRUE;
+    state.scale_num = route.dct_size;
+    state.scale_denom = DCTSIZE;
+    jpeg_start_decompress(&state);
+  });
+  if (!was_started) return false;
+  PlaneScalers made;
+  make_scalers(made, decompressor.state, geometry, route, level, padding);
+  const bool was_decoded =
+      guarded(decompressor, [&](jpeg_decompress_struct& state) { read_planes(state, made); });
+  if (!was_decoded) return false;
+  turn_planes(made.planes, geometry, padding);
+  frame = {.planes = std::move(made.planes),
+           .is_ycc = made.scalers.size() == 3,
+           .chroma_across = route.chroma_across,
+           .chroma_down = route.chroma_down};
+  return true;
+}
+
+bool read_in_rows(JpegDecompressor& decompressor, const ImageGeometry& geometry, SimdLevel level,
+                  std::uint32_t padding, ScaledFrame& frame) {
+  const auto channels = static_cast<unsigned>(decompressor.state.num_components);
+  RowScaler rows(geometry, channels, kJpegRowsAtOnce, level, padding);
+  const bool was_decoded = guarded(decompressor, [&](jpeg_decompress_struct& state) {
+    state.out_color_space = pixel_space(state);
+    jpeg_start_decompress(&state);
+    read_jpeg_rows(
+        state, state.output_height, [&](JDIMENSION y) { return rows.scaler.row(y); },
+        [&](JDIMENSION y, JDIMENSION count) { rows.scaler.take_rows(y + count); });
+    jpeg_finish_decompress(&state);
+  });
+  if (was_decoded) frame = std::move(rows).finish(geometry, padding);
+  return was_decoded;
 }
 
 }  // namespace
+
+JpegShape read_jpeg_shape(Bytes jpeg) {
+  JpegDecompressor decompressor;
+  decompressor.warnings_count = false;
+  decompressor.set_source(jpeg);
+  JpegShape shape;
+  const bool was_read = guarded(decompressor, parse_jpeg_header);
+  jpeg_decompress_struct& state = decompressor.state;
+  shape.width = state.image_width;
+  shape.height = state.image_height;
+  if (!was_read) {
+    shape.objection = decompressor.message.data();
+    shape.is_supported = !is_unsupported_jpeg(decompressor.message_code);
+    return shape;
+  }
+  shape.channels = static_cast<unsigned>(state.num_components);
+  if (shape.channels != 1 && shape.channels != 3 && shape.channels != 4) {
+    shape.objection = fmt::format("JPEG of {} channels", shape.channels);
+    shape.is_supported = false;
+    return shape;
+  }
+  for (unsigned i = 0; i < shape.channels; ++i) {
+    const jpeg_component_info& component = state.comp_info[i];
+    shape.components[i] = {static_cast<unsigned>(component.h_samp_factor),
+                           static_cast<unsigned>(component.v_samp_factor)};
+  }
+  shape.most_across = static_cast<unsigned>(state.max_h_samp_factor);
+  shape.most_down = static_cast<unsigned>(state.max_v_samp_factor);
+  shape.is_gray = state.jpeg_color_space == JCS_GRAYSCALE;
+  shape.is_ycc = state.jpeg_color_space == JCS_YCbCr;
+  shape.is_cmyk = shape.channels == 4;
+  shape.has_many_scans = jpeg_has_multiple_scans(&state) == TRUE;
+  return shape;
+}
+
+std::uint64_t JpegShape::decoder_bytes() const {
+  constexpr std::uint64_t kTables = std::uint64_t{256} << 10, kBlock = 8, kRowsInside = 64;
+  std::uint64_t bytes = kTables + std::uint64_t{width} * channels * kRowsInside;
+  if (!has_many_scans) return bytes;
+  for (unsigned i = 0; i < channels; ++i) {
+    const std::uint64_t across = kBlock * most_across, down = kBlock * most_down;
+    const std::uint64_t mcus_across = (width + across - 1) / across;
+    const std::uint64_t mcus_down = (height + down - 1) / down;
+    bytes += mcus_across * mcus_down * components[i].across * components[i].down * kBlock * kBlock *
+             sizeof(JCOEF);
+  }
+  return bytes;
+}
 
 JpegRoute jpeg_route(const JpegShape& shape, const ImageGeometry& geometry, bool to_jpeg) {
   JpegRoute route;
@@ -178,7 +256,7 @@ std::uint64_t jpeg_frame_bytes(const JpegShape& shape, const ImageGeometry& geom
                  {component.across, component.down, shape.most_across, shape.most_down, DCTSIZE},
                  route, c != 0);
     const FilterAxis across = across_axis(geometry, plane), down = down_axis(geometry, plane);
-    bytes += PlaneScaler::memory_of(across, down, component.down * DCTSIZE, padding) +
+    bytes += Scaler::memory_of_plane(across, down, component.down * DCTSIZE, padding) +
              Plane::size_of(down.outputs, across.outputs, padding);
   }
   return bytes;
@@ -192,38 +270,9 @@ JpegFrameResult read_jpeg_frame(Bytes jpeg, const ImageInfo& info, const ImageGe
     return {.frame = {}, .fault = *std::move(fault)};
   }
   JpegFrameResult result;
-  bool was_decoded = false;
-  if (route.in_planes) {
-    PlaneScalers made;
-    was_decoded = guarded(decompressor, [&](jpeg_decompress_struct& state) {
-      state.out_color_space = state.jpeg_color_space;
-      state.raw_data_out = TRUE;
-      state.scale_num = route.dct_size;
-      state.scale_denom = DCTSIZE;
-      jpeg_start_decompress(&state);
-    });
-    if (was_decoded) {
-      make_scalers(made, decompressor.state, geometry, route, level, padding);
-      was_decoded =
-          guarded(decompressor, [&](jpeg_decompress_struct& state) { read_planes(state, made); });
-    }
-    if (was_decoded) {
-      for (PlaneScaler& scaler : made.scalers) {
-        result.frame.planes.push_back(std::move(scaler.result()));
-      }
-      turn_planes(result.frame.planes, geometry, padding);
-      result.frame.is_ycc = result.frame.planes.size() == 3;
-      result.frame.chroma_across = route.chroma_across;
-      result.frame.chroma_down = route.chroma_down;
-    }
-  } else {
-    const unsigned channels = decompressor.state.num_components == 1 ? 1 : 3;
-    RowScaler scaler(geometry, channels, level, padding);
-    was_decoded = guarded(decompressor, [&](jpeg_decompress_struct& state) {
-      read_rows(state, [&](const std::uint8_t* row) { scaler.take(row); });
-    });
-    if (was_decoded) result.frame = scaler.finish();
-  }
+  const bool was_decoded =
+      route.in_planes ? read_in_planes(decompressor, geometry, route, level, padding, result.frame)
+                      : read_in_rows(decompressor, geometry, level, padding, result.frame);
   if (!was_decoded) result.fault = jpeg_fault(decompressor, coefficient_limit);
   return result;
 }
@@ -233,13 +282,24 @@ DecodedPicture decode_jpeg_exactly(Bytes bytes, const ImageInfo& info, std::uint
   if (auto fault = open_jpeg(decompressor, bytes, info, limit_bytes)) {
     return {.picture = {}, .fault = *std::move(fault)};
   }
-  Picture picture = blank_picture(info, decompressor.state.num_components == 1 ? 1 : 3, 8);
-  std::uint64_t y = 0;
+  const int stored = decompressor.state.num_components;
+  Picture picture = blank_picture(info, stored == 1 ? 1 : 3, 8);
+  // Four bytes a pixel do not fit into its rows.
+  const std::size_t cmyk_row = stored == 4 ? std::size_t{4} * picture.width : 0;
+  std::vector<std::uint8_t> cmyk(cmyk_row * kJpegRowsAtOnce);
+  const auto row_at = [&](JDIMENSION y) {
+    return cmyk_row == 0 ? picture.row(y) : cmyk.data() + y % kJpegRowsAtOnce * cmyk_row;
+  };
   const bool was_decoded = guarded(decompressor, [&](jpeg_decompress_struct& state) {
-    read_rows(state, [&](const std::uint8_t* row) {
-      std::copy_n(row, picture.row_bytes(), picture.row(y));
-      ++y;
+    state.out_color_space = pixel_space(state);
+    jpeg_start_decompress(&state);
+    read_jpeg_rows(state, state.output_height, row_at, [&](JDIMENSION first, JDIMENSION count) {
+      for (JDIMENSION y = first; cmyk_row > 0 && y < first + count; ++y) {
+        pack_cmyk_as_rgb(row_at(y), picture.width);
+        std::copy_n(row_at(y), picture.row_bytes(), picture.row(y));
+      }
     });
+    jpeg_finish_decompress(&state);
   });
   if (!was_decoded) return {.picture = {}, .fault = jpeg_fault(decompressor, limit_bytes)};
   return {.picture = std::move(picture), .fault = {}};

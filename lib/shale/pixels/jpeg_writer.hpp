@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "shale/image/image_metadata.hpp"
-#include "shale/pixels/plane_scaler.hpp"
+#include "shale/pixels/scaler.hpp"
 
 namespace shale {
 

@@ -44,8 +44,8 @@ struct Picture {
 enum class AlphaRule { over_white, dropped };
 
 /// Row `y` as 8-bit gray or RGB, photo_channels() a pixel. Fewer bits are scaled to 0..255, of 16
-/// bits the upper 8 are taken (as Pillow, OpenCV and PngRgb do; any other top level is scaled, with
-/// rounding), alpha is laid over white or dropped.
+/// bits the upper 8 are taken (as Pillow, OpenCV and decode_png_rgb() do; any other top level is
+/// scaled, with rounding), alpha is laid over white or dropped.
 void photo_row(const Picture& picture, std::uint64_t y, std::uint8_t* into,
                AlphaRule rule = AlphaRule::over_white);
 

@@ -6,7 +6,7 @@
 #include "shale/base/bytes.hpp"
 #include "shale/image/image_metadata.hpp"
 #include "shale/pixels/picture.hpp"
-#include "shale/pixels/plane_scaler.hpp"
+#include "shale/pixels/scaler.hpp"
 
 namespace shale {
 

@@ -79,39 +79,41 @@ FilterAxis down_axis(const ImageGeometry& geometry, const PlaneShape& shape) {
   return axis_of(side, mirrors_down(geometry.turn), shape.height, shape.down_num, shape.down_den);
 }
 
-RowScaler::RowScaler(const ImageGeometry& geometry, unsigned channels, SimdLevel level,
-                     std::uint32_t padding)
-    : geometry_(geometry),
-      padding_(padding),
-      filter_(across_axis(geometry, shape_of_rows(geometry)),
-              down_axis(geometry, shape_of_rows(geometry))),
-      width_(stored_width(geometry)) {
-  for (unsigned c = 0; c < channels; ++c) scalers_.emplace_back(filter_, 1, level, padding);
+std::vector<ScalerTarget> add_planes(std::vector<Plane>& planes, unsigned count,
+                                     const ScalerFilter& filter, std::uint32_t padding) {
+  const auto outputs = [](const ScalerWindows& side) {
+    return static_cast<std::uint32_t>(side.windows.begin.size());
+  };
+  std::vector<ScalerTarget> targets;
+  for (; count > 0; --count) {
+    Plane& plane = planes.emplace_back(outputs(filter.across), outputs(filter.down), padding);
+    targets.push_back({.pixels = plane.bytes.data(), .row = plane.stride});
+  }
+  return targets;
 }
+
+RowScaler::RowScaler(const ImageGeometry& geometry, unsigned stored_channels,
+                     std::uint32_t rows_at_once, SimdLevel level, std::uint32_t padding)
+    : filter(across_axis(geometry, shape_of_rows(geometry)),
+             down_axis(geometry, shape_of_rows(geometry))),
+      scaler(filter,
+             {.stored_channels = stored_channels,
+              .width = shape_of_rows(geometry).width,
+              .lead = filter.across.first,
+              .rows_at_once = rows_at_once},
+             add_planes(frame.planes, stored_channels == 1 ? 1 : 3, filter, padding), level) {}
 
 std::uint64_t RowScaler::memory_of(const ImageGeometry& geometry, unsigned channels,
                                    std::uint32_t padding) {
   const PlaneShape shape = shape_of_rows(geometry);
   const FilterAxis across = across_axis(geometry, shape), down = down_axis(geometry, shape);
-  return channels * (PlaneScaler::memory_of(across, down, 1, padding) +
+  return channels * (Scaler::memory_of_plane(across, down, 1, padding) +
                      Plane::size_of(down.outputs, across.outputs, padding));
 }
 
-void RowScaler::take(const std::uint8_t* interleaved) {
-  const std::size_t channels = scalers_.size();
-  for (std::size_t c = 0; c < channels; ++c) {
-    std::uint8_t* const row = scalers_[c].row(rows_);
-    for (std::size_t x = 0; x < width_; ++x) row[x] = interleaved[x * channels + c];
-    scalers_[c].take_rows(rows_ + 1);
-  }
-  ++rows_;
-}
-
-ScaledFrame RowScaler::finish() {
-  ScaledFrame frame;
-  for (PlaneScaler& scaler : scalers_) frame.planes.push_back(std::move(scaler.result()));
-  turn_planes(frame.planes, geometry_, padding_);
-  return frame;
+ScaledFrame RowScaler::finish(const ImageGeometry& geometry, std::uint32_t padding) && {
+  turn_planes(frame.planes, geometry, padding);
+  return std::move(frame);
 }
 
 void turn_planes(std::vector<Plane>& planes, const ImageGeometry& geometry, std::uint32_t padding) {

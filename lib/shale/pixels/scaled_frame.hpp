@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "shale/pixels/image_geometry.hpp"
-#include "shale/pixels/plane_scaler.hpp"
+#include "shale/pixels/image_rule.hpp"
+#include "shale/pixels/scaler.hpp"
 
 namespace shale {
 
@@ -29,29 +29,24 @@ struct ScaledFrame {
   unsigned chroma_across = 1, chroma_down = 1;  ///< pixels per sample of Cb and Cr
 };
 
-/// Scales the rows of an image that comes as interleaved gray or RGB.
-class RowScaler {
- public:
-  RowScaler(const ImageGeometry& geometry, unsigned channels, SimdLevel level,
-            std::uint32_t padding);
-  RowScaler(const RowScaler&) = delete;
-  RowScaler& operator=(const RowScaler&) = delete;
+/// Scales the rows of an image that comes as interleaved gray, RGB or CMYK, to gray or RGB.
+struct RowScaler {
+  RowScaler(const ImageGeometry& geometry, unsigned stored_channels, std::uint32_t rows_at_once,
+            SimdLevel level, std::uint32_t padding);
   [[nodiscard]] static std::uint64_t memory_of(const ImageGeometry& geometry, unsigned channels,
                                                std::uint32_t padding);
-
-  /// The next row, from the top.
-  void take(const std::uint8_t* interleaved);
   /// Once all rows were taken.
-  [[nodiscard]] ScaledFrame finish();
+  [[nodiscard]] ScaledFrame finish(const ImageGeometry& geometry, std::uint32_t padding) &&;
 
- private:
-  ImageGeometry geometry_;
-  std::uint32_t padding_;
-  PlaneFilter filter_;
-  std::vector<PlaneScaler> scalers_;
-  std::uint32_t width_;
-  std::uint64_t rows_ = 0;
+  ScalerFilter filter;
+  ScaledFrame frame;
+  Scaler scaler;
 };
+
+/// Adds planes for what the filter makes: the targets that they are.
+[[nodiscard]] std::vector<ScalerTarget> add_planes(std::vector<Plane>& planes, unsigned count,
+                                                   const ScalerFilter& filter,
+                                                   std::uint32_t padding);
 
 /// Exchanges rows and columns of a result whose geometry wants it.
 void turn_planes(std::vector<Plane>& planes, const ImageGeometry& geometry, std::uint32_t padding);

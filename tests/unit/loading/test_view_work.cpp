@@ -16,7 +16,7 @@
 #include <doctest/doctest.h>
 
 #include "shale/base/error.hpp"
-#include "shale/image/png_rgb.hpp"
+#include "shale/image/rgb.hpp"
 #include "shale/loading/view_work.hpp"
 #include "shale/pixels/picture.hpp"
 
@@ -219,10 +219,11 @@ TEST_CASE("view work: alpha and transparent colors are dropped, as by Pillow") {
     CAPTURE(recipe.color_type);
     CAPTURE(recipe.bits);
     const std::string image = make_png(recipe);
-    std::optional<PngRgb> decoder = PngRgb::open(as_bytes(image), 1 << 20);
-    REQUIRE(decoder);
-    Elements wanted(decoder->size());
-    std::move(*decoder).decode(wanted);
+    Elements wanted;
+    REQUIRE(decode_png_rgb(as_bytes(image), 1 << 20, [&](ImageExtent extent) {
+      wanted.resize(std::size_t{3} * extent.width * extent.height);
+      return std::span(wanted);
+    }));
     ViewPixels pixels = plain_pixels();
     pixels.order = PixelOrder::hwc;
     const WorkedView made = worked(image, whole_of(probe(image)), pixels);

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "shale/base/error.hpp"
-#include "shale/image/png_rgb.hpp"
+#include "shale/image/rgb.hpp"
 
 #include "tests/support/temp_dir.hpp"
 #include "unit/image/image_samples.hpp"
@@ -17,10 +17,13 @@ constexpr std::uint64_t kLimit = 1 << 20;
 // Bytes that end where their memory ends.
 std::vector<std::byte> decoded(std::string_view content, std::uint64_t limit_bytes = kLimit) {
   const std::vector<char> exact(content.begin(), content.end());
-  std::optional<PngRgb> png = PngRgb::open(as_bytes({exact.data(), exact.size()}), limit_bytes);
-  REQUIRE(png);
-  std::vector<std::byte> pixels(png->size());
-  std::move(*png).decode(pixels);
+  std::vector<std::byte> pixels;
+  const auto room = [&](ImageExtent extent) {
+    pixels.resize(std::size_t{3} * extent.width * extent.height);
+    return std::span(pixels);
+  };
+  const bool is_png = decode_png_rgb(as_bytes({exact.data(), exact.size()}), limit_bytes, room);
+  REQUIRE(is_png);
   return pixels;
 }
 
@@ -53,16 +56,25 @@ TEST_CASE("png rgb: interlacing changes no pixel") {
   CHECK(decoded(make_png({.is_interlaced = true})) == decoded(make_png({.is_interlaced = false})));
 }
 
-TEST_CASE("png rgb: the extent is known before any pixel") {
+TEST_CASE("png rgb: the extent is known before any pixel, room of another size is a bug") {
   const std::string png = make_png();
-  const std::optional<PngRgb> open = PngRgb::open(as_bytes(png), kLimit);
-  CHECK(open->extent().width == 23);
-  CHECK(open->extent().height == 17);
+  ImageExtent found;
+  std::vector<std::byte> pixels(5);
+  const auto room = [&](ImageExtent extent) {
+    found = extent;
+    return std::span(pixels);
+  };
+  CHECK(error_of([&] { (void)decode_png_rgb(as_bytes(png), kLimit, room); }).code() == Code::bug);
+  CHECK(found.width == 23);
+  CHECK(found.height == 17);
 }
 
 TEST_CASE("png rgb: what is not a PNG is not tried") {
-  CHECK_FALSE(PngRgb::open(as_bytes(make_jpeg()), kLimit));
-  CHECK_FALSE(PngRgb::open({}, kLimit));
+  const auto no_room = [](ImageExtent) -> std::span<std::byte> {
+    throw Error(Code::bug, "asked for room");
+  };
+  CHECK_FALSE(decode_png_rgb(as_bytes(make_jpeg()), kLimit, no_room));
+  CHECK_FALSE(decode_png_rgb({}, kLimit, no_room));
 }
 
 TEST_CASE("png rgb: every proper prefix and every changed byte of a PNG is an error") {
@@ -81,13 +93,6 @@ TEST_CASE("png rgb: what is not decoded is refused by name") {
   CHECK(error.code() == Code::unsupported);
   CHECK(error.message().find("16 bits") != std::string::npos);
   CHECK(error_of([] { (void)decoded(make_png(), 23 * 17 * 3 - 1); }).code() == Code::bad_content);
-}
-
-TEST_CASE("png rgb: room of another size is a bug of the caller") {
-  const std::string png = make_png();
-  std::vector<std::byte> pixels(5);
-  CHECK(error_of([&] { std::move(*PngRgb::open(as_bytes(png), kLimit)).decode(pixels); }).code() ==
-        Code::bug);
 }
 
 }  // namespace shale::test

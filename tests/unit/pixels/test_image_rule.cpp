@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "shale/pixels/image_geometry.hpp"
+#include "shale/pixels/image_rule.hpp"
 
 namespace shale::test {
 
