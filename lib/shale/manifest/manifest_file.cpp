@@ -11,6 +11,7 @@
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/output_file.hpp"
 #include "shale/io/path_facts.hpp"
+#include "shale/manifest/plain_shard_line.hpp"
 
 namespace shale {
 namespace {
@@ -143,17 +144,6 @@ auto read_at(const std::string& path, Read read) {
     if (error.file().empty()) error.at(path);
     throw;
   }
-}
-
-ShardLineBytes sizes_of(const ManifestShard& shard) {
-  ShardLineBytes bytes{.data = 0, .lists = shard.list_bytes(), .largest = 0};
-  for (const ManifestFile* list : shard.lists())
-    bytes.largest = std::max(bytes.largest, list->bytes);
-  for (const ManifestFile& file : shard.files) {
-    bytes.data += file.bytes;
-    bytes.largest = std::max(bytes.largest, file.bytes);
-  }
-  return bytes;
 }
 
 std::string ending_of(const InputFile& file) {
@@ -348,13 +338,16 @@ std::uint64_t ShardList::holding(std::uint64_t row) const {
 
 ShardLineBytes ShardList::bytes() const {
   ShardLineBytes sum;
-  const auto add = [&](const ShardLineBytes& of_shard) {
-    sum.data += of_shard.data;
-    sum.lists += of_shard.lists;
-    sum.largest = std::max(sum.largest, of_shard.largest);
+  const auto add = [&](const ManifestShard& shard) {
+    sum.lists += shard.list_bytes();
+    for (const ManifestFile* list : shard.lists()) sum.largest = std::max(sum.largest, list->bytes);
+    for (const ManifestFile& file : shard.files) {
+      sum.data += file.bytes;
+      sum.largest = std::max(sum.largest, file.bytes);
+    }
   };
   if (shards_) {
-    for (const ManifestShard& shard : *shards_) add(sizes_of(shard));
+    std::ranges::for_each(*shards_, add);
     return sum;
   }
   std::string window;
@@ -366,9 +359,9 @@ ShardLineBytes ShardList::bytes() const {
       window.resize(std::min(std::max(line.bytes, kWindowBytes), file_->size() - line.offset));
       file_->read_exact(line.offset, std::as_writable_bytes(std::span(window)));
     }
-    const auto of_line = bytes_of_plain_line(
+    const std::optional<ManifestShard> plain = parse_plain_shard_line(
         std::string_view(window).substr(line.offset - window_offset, line.bytes));
-    add(of_line ? *of_line : sizes_of((*this)[number]));
+    add(plain ? *plain : (*this)[number]);
   }
   return sum;
 }

@@ -12,7 +12,6 @@
 #include "shale/io/input_file.hpp"
 #include "shale/manifest/manifest_json.hpp"
 #include "shale/manifest/naming.hpp"
-#include "shale/manifest/plain_shard_line.hpp"
 
 // dataset.json: the commit of a dataset, written last. docs/manifest.md gives every member. One
 // shard a line, so that a set of 10^5 shards is written and read as a stream; the last member is
@@ -74,6 +73,13 @@ struct ManifestOutline {
 [[nodiscard]] ManifestShard read_shard_line(const InputFile& file, const ManifestOutline& outline,
                                             std::uint64_t number);
 
+/// What lines say of the sizes of files.
+struct ShardLineBytes {
+  std::uint64_t data = 0;   ///< of the files that hold samples
+  std::uint64_t lists = 0;  ///< of indexes, block lists and lists of elements
+  std::uint64_t largest = 0;
+};
+
 /// The shards of a manifest, each parsed from the file when it is asked for. Thread-safe; copies
 /// share what they hold.
 class ShardList {
@@ -98,8 +104,8 @@ class ShardList {
   /// Errors: same as read_shard_line.
   [[nodiscard]] ManifestShard operator[](std::uint64_t number) const;
 
-  /// The sizes of the files of all shards. A line as shale writes it is neither parsed nor checked;
-  /// errors of others: same as read_shard_line.
+  /// The sizes of the files of all shards. A line as shale writes it is not checked; errors of
+  /// others: same as read_shard_line.
   [[nodiscard]] ShardLineBytes bytes() const;
 
   /// The shard of a file of another tool, which has one; nullopt for another number of them.

@@ -20,14 +20,4 @@ namespace shale {
 /// one.
 [[nodiscard]] std::optional<ManifestShard> parse_plain_shard_line(std::string_view line);
 
-/// What a line says of the sizes of its files.
-struct ShardLineBytes {
-  std::uint64_t data = 0;   ///< of its files
-  std::uint64_t lists = 0;  ///< of index, block list and list of elements
-  std::uint64_t largest = 0;
-};
-/// Of a line that parse_plain_shard_line takes, and faster: hashes are skipped. Nullopt for one of
-/// another form.
-[[nodiscard]] std::optional<ShardLineBytes> bytes_of_plain_line(std::string_view line);
-
 }  // namespace shale
