@@ -8,8 +8,8 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/encoding/sample_loader.hpp"
 #include "shale/encoding/transform.hpp"
-#include "shale/encoding/unread_rule.hpp"
 
 namespace shale {
 namespace {
@@ -70,7 +70,7 @@ void refuse_over_budget(const PendingSample& sample, const SourceInfo& source, b
     throw over_budget(sample, memory_bytes);
 }
 
-BatchCutter::BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs, Runs runs,
+BatchCutter::BatchCutter(Source& source, SharedBudget& budget, unsigned jobs, Runs runs,
                          std::function<void()> stop_if_asked)
     : source_(source),
       runs_(runs),
@@ -112,7 +112,7 @@ bool BatchCutter::lease_for(Batch& batch) {
     const std::uint64_t step = std::bit_floor(bytes) / 8;
     bytes = std::min((bytes + step - 1) / step * step, budget_.limit());
   }
-  std::optional<Lease> lease = budget_.try_acquire(bytes);
+  std::optional<SharedBudget::Hold> lease = budget_.try_acquire(bytes);
   while (!lease && !large_buffers_.empty()) {
     large_buffers_.pop_back();
     lease = budget_.try_acquire(bytes);

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "shale/encoding/batch_feed.hpp"
-#include "shale/flow/memory_budget.hpp"
+#include "shale/encoding/sample_loader.hpp"
+#include "shale/flow/shared_budget.hpp"
 #include "shale/format/source.hpp"
 
 namespace shale {
@@ -16,9 +16,10 @@ namespace shale {
 void refuse_over_budget(const PendingSample& sample, const SourceInfo& source, bool leaves_large,
                         std::uint64_t memory_bytes);
 
-/// Cuts a source into batches of consecutive samples and takes the lease of each, in input order. A
-/// sample larger than a batch is a batch alone, and one that is larger than the budget stays unread
-/// where that is possible. Results never depend on where batches are cut.
+/// Cuts a source into batches of consecutive samples and takes the lease of each, in input order:
+/// were the workers to take them, later samples could hold the whole budget while the commit waits
+/// for an earlier one. A sample larger than a batch is a batch alone, and one that is larger than
+/// the budget stays unread where that is possible. Results never depend on where batches are cut.
 class BatchCutter final : public BatchFeed {
  public:
   /// How runs of fixed rows are taken.
@@ -29,7 +30,7 @@ class BatchCutter final : public BatchFeed {
     bool leaves_large = false;  ///< samples that are larger than the budget may stay unread
   };
   /// `stop_if_asked` (may be null) comes before each sample: a source may read for it, slowly.
-  BatchCutter(Source& source, MemoryBudget& budget, unsigned jobs, Runs runs,
+  BatchCutter(Source& source, SharedBudget& budget, unsigned jobs, Runs runs,
               std::function<void()> stop_if_asked = {});
 
   /// The next batch, if there is one, if the budget has room for it and if fewer than two per job
@@ -42,7 +43,7 @@ class BatchCutter final : public BatchFeed {
   // A buffer much larger than a batch, and the lease that covers it while nothing uses it.
   struct LargeBuffer {
     ReadBuffer buffer;
-    Lease lease;
+    SharedBudget::Hold lease;
   };
 
   void gather();
@@ -59,7 +60,7 @@ class BatchCutter final : public BatchFeed {
 
   Source& source_;
   Runs runs_;
-  MemoryBudget& budget_;
+  SharedBudget& budget_;
   std::size_t most_in_flight_;
   std::uint64_t batch_bytes_;
   std::uint64_t batch_results_;  // of image work on the samples of a batch, about

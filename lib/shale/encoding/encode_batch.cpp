@@ -7,8 +7,8 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
-#include "shale/encoding/batch_feed.hpp"
 #include "shale/encoding/image_hash.hpp"
+#include "shale/encoding/sample_loader.hpp"
 #include "shale/encoding/unread_sample.hpp"
 #include "shale/format/list_elements.hpp"
 

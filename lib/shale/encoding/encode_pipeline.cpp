@@ -9,7 +9,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/encoding/batch_cutter.hpp"
-#include "shale/encoding/unread_rule.hpp"
+#include "shale/encoding/unread_sample.hpp"
 #include "shale/flow/ordered_pipeline.hpp"
 
 namespace shale {
@@ -77,7 +77,7 @@ class StopOnExit {
 
 void encode_all(Source& source, const Encoding& encoding, const PipelineLimits& limits,
                 const Events& events, const std::function<void(const EncodedSample&)>& commit) {
-  MemoryBudget budget(payload_memory(limits.memory_bytes, source.info()));
+  SharedBudget budget(payload_memory(limits.memory_bytes, source.info()));
   BatchCutter cutter(
       source, budget, limits.jobs,
       {.are_encoded_whole = encoding.layout.rows.takes_runs(),

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "shale/base/events.hpp"
-#include "shale/encoding/batch_feed.hpp"
 #include "shale/encoding/encode_batch.hpp"
+#include "shale/encoding/sample_loader.hpp"
 
 namespace shale {
 

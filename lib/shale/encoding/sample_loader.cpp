@@ -1,18 +1,33 @@
 #include "shale/encoding/sample_loader.hpp"
 
+#include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/unread_bytes.hpp"
 #include "shale/data/byte_swap.hpp"
 #include "shale/data/fixed_value.hpp"
-#include "shale/encoding/read_checks.hpp"
-#include "shale/encoding/unread_rule.hpp"
+#include "shale/data/mismatch.hpp"
 #include "shale/format/list_elements.hpp"
+#include "shale/io/file_stamp.hpp"
+#include "shale/io/read_errors.hpp"
 #include "shale/io/safe_descriptor.hpp"
+#include "shale/io/storage_retry.hpp"
 
 namespace shale {
 namespace {
+
+constexpr std::uint64_t kLeastBatchBytes = 256 * 1024, kMostBatchBytes = 2 << 20;
+
+Error changed_file(std::string_view how, std::uint64_t bytes) {
+  return Error(Code::io, "file has {}: it had {} bytes when it was listed", how, bytes);
+}
+
+bool is_image(const SourceInfo& source, std::size_t field) {
+  return std::ranges::find(source.image_fields, field) != source.image_fields.end();
+}
 
 // One field of one sample to be read, or one element of a list.
 struct Wanted {
@@ -112,6 +127,107 @@ void check_run(const PendingSample& run, const ReadRequest& request, const ReadR
 }
 
 }  // namespace
+
+std::uint64_t bytes_of_batch(std::uint64_t memory_bytes, unsigned jobs) {
+  return std::clamp(memory_bytes / most_batches_in_flight(jobs), kLeastBatchBytes, kMostBatchBytes);
+}
+
+Error sample_over_memory(std::uint64_t bytes, std::uint64_t memory_bytes) {
+  return Error(Code::limit, "sample is {} bytes, but --memory leaves {} for samples", bytes,
+               memory_bytes)
+      .hint("pass a larger --memory, or leave the sample out of the input");
+}
+
+void check_read(const ValueRead& value, const ReadResult& result) {
+  const bool is_file = value.path != nullptr;
+  // Of an image folder the path says which sample it is.
+  const std::string key = is_file && value.path->ends_with(value.key) ? "" : value.key;
+  if (is_file && result.error == ENOENT) {
+    throw changed_file("gone", value.bytes)
+        .at(*value.path)
+        .for_sample(key, value.number)
+        .hint(
+            "restore it and run the same command again, or pass --overwrite to start again with "
+            "the input as it is now");
+  }
+  if (result.error != 0) {
+    throw read_failed(is_file ? *value.path : path_of(value.descriptor),
+                      is_file && !is_hiccup(result.error)
+                          ? std::nullopt
+                          : std::optional(value.offset + result.bytes),
+                      value.bytes, result.error)
+        .for_sample(key, value.number)
+        .hint(
+            "storage errors stop the run, so that no sample is lost; run the same command "
+            "again");
+  }
+  if (result.bytes == value.bytes) return;
+  throw changed_file(
+      result.bytes < value.bytes ? fmt::format("shrunk to {} bytes", result.bytes) : "grown",
+      value.bytes)
+      .at(is_file ? *value.path : path_of(value.descriptor))
+      .for_sample(key, value.number)
+      .hint(
+          "something is writing to the input; wait until it stops, then run the same command "
+          "again");
+}
+
+void check_listed(const std::string& path, std::uint64_t bytes, std::int64_t modified_ns,
+                  std::uint64_t number) {
+  if (modified_ns == 0) return;
+  const std::optional<FileStamp> stamp = stamp_of(path);
+  if (!stamp || *stamp == FileStamp{}) return;  // reading it says more
+  if (stamp->bytes == bytes && stamp->modified_ns == modified_ns) return;
+  throw Error(Code::mismatch, "file has changed since the input was listed: it {}",
+              stamp->bytes != bytes ? fmt::format("had {} bytes and has {}", bytes, stamp->bytes)
+                                    : "was modified in between")
+      .at(path)
+      .for_sample("", number)
+      .hint(
+          "restore the file as it was (size and time of modification), or pass --overwrite to "
+          "start again with the input as it is now");
+}
+
+Error wrong_value(const ValueRead& value, std::uint32_t found, std::uint32_t expected) {
+  return checksum_mismatch(value.bytes, found, expected)
+      .error()
+      .at(path_of(value.descriptor), value.offset)
+      .for_sample(value.key, value.number)
+      .hint("run 'shale verify' on the input to list all the damage");
+}
+
+bool may_stay_unread(const SourceInfo& source, const Format& format, const OptionSet& options) {
+  const bool takes_unread = format.takes_unread != nullptr && format.takes_unread(options);
+  return takes_unread && !source.is_stream && !source.transform && !source.row_bytes;
+}
+
+bool stays_unread(const PendingSample& sample, const SourceInfo& source, std::size_t field) {
+  const Kind kind = source.schema.fields[field].kind;
+  if (!is_located(kind) || kind == Kind::text) return false;
+  if (sample.cells[field].place.length < kLeastUnreadBytes) return false;
+  if (kind != Kind::list && is_image(source, field)) return false;
+  return std::ranges::find(sample.known, field, &KnownValue::field) == sample.known.end();
+}
+
+std::uint64_t held_bytes(const PendingSample& sample, const SourceInfo& source) {
+  std::uint64_t bytes = 0, largest_image = 0;
+  for (std::size_t i = 0; i < source.schema.fields.size(); ++i) {
+    if (!is_located(source.schema.fields[i].kind)) continue;
+    if (!stays_unread(sample, source, i)) bytes += sample.cells[i].place.length;
+    if (!is_image(source, i)) continue;
+    for (const PendingFile& file : sample.files) {
+      if (file.field == i) largest_image = std::max(largest_image, file.bytes);
+    }
+  }
+  return bytes + largest_image + 2 * UnreadBytes::kPieceBytes;
+}
+
+bool has_images_of_unknown_size(const PendingSample& sample, const SourceInfo& source) {
+  return sample.files.empty() && std::ranges::any_of(source.image_fields, [&](std::size_t field) {
+           return source.schema.fields[field].kind == Kind::list &&
+                  stays_unread(sample, source, field);
+         });
+}
 
 void ReadBuffer::require(std::uint64_t bytes) {
   if (bytes <= capacity_) return;

@@ -132,7 +132,7 @@ bool SampleQueue::make_room(const Sample& sample) {
   const std::uint64_t needed = std::max(cost, batch_bytes_);
   const std::lock_guard guard(mutex_);
   if (needed > batch_bytes_) buffers_.clear();  // no lease covers them
-  std::optional<Lease> lease = budget_.try_acquire(needed);
+  std::optional<SharedBudget::Hold> lease = budget_.try_acquire(needed);
   if (!lease) return false;
   open_.emplace().lease = std::move(*lease);
   open_cost_ = 0;

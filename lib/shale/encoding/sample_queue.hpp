@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "shale/base/events.hpp"
-#include "shale/encoding/batch_feed.hpp"
-#include "shale/flow/memory_budget.hpp"
+#include "shale/encoding/sample_loader.hpp"
+#include "shale/flow/shared_budget.hpp"
 #include "shale/format/source.hpp"
 
 namespace shale {
@@ -63,7 +63,7 @@ class SampleQueue final : public BatchFeed {
 
   SourceInfo info_;  // its totals: the pipeline's thread alone
   const std::size_t most_in_flight_;
-  MemoryBudget budget_;
+  SharedBudget budget_;
   const std::uint64_t batch_bytes_;
 
   std::timed_mutex adding_;

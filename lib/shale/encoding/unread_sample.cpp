@@ -9,8 +9,7 @@
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
-#include "shale/encoding/read_checks.hpp"
-#include "shale/encoding/unread_rule.hpp"
+#include "shale/encoding/sample_loader.hpp"
 #include "shale/format/list_elements.hpp"
 #include "shale/io/safe_descriptor.hpp"
 #include "shale/io/storage_retry.hpp"

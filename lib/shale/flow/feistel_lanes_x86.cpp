@@ -3,7 +3,7 @@
 //  avx512   eight values in a register, four registers side by side, which have such a product
 //  Both end with the values of through_scalar: whole numbers, modulo 2^64.
 
-#include "shale/flow/feistel_lanes.hpp"
+#include "shale/flow/permutation.hpp"
 
 #if defined(__x86_64__)
 

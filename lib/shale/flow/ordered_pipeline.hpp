@@ -20,7 +20,7 @@ namespace shale {
 /// Runs tasks on `workers` threads and hands their results out in the order they were submitted. A
 /// task's exception comes out in its place, so the first error in input order wins, whichever
 /// thread was faster. One thread submits and takes; bounding what is in flight is its business (a
-/// MemoryBudget's lease per task). What a task captures is destroyed before its result can be
+/// SharedBudget's lease per task). What a task captures is destroyed before its result can be
 /// taken. Threads begin with the first task: until then the process may fork freely. Where the
 /// system grants fewer threads (ulimit -u, a cgroup's pids.max), those do the work; where it grants
 /// none, take() does. Destroying the pipeline drops the tasks that have not begun and waits for the

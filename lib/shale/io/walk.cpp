@@ -1,17 +1,135 @@
 #include "shale/io/walk.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
-#include "shale/io/open_folder.hpp"
+#include "shale/io/storage_retry.hpp"
 
 namespace shale {
 namespace {
+
+mode_t type_of(const dirent& entry) { return static_cast<mode_t>(DTTOIF(entry.d_type)); }
+
+// Links are followed, and some file systems do not tell types with names.
+bool needs_stat(const dirent& entry) {
+  return entry.d_type == DT_UNKNOWN || entry.d_type == DT_LNK;
+}
+
+[[noreturn]] void throw_stat_error(const std::string& path, int error) {
+  Error failure(Code::io, "cannot be read (stat)");
+  if (error == ENOENT || error == ELOOP)
+    failure.hint("if it is a broken link, remove it or restore what it points to");
+  throw failure.at(path).because_errno(error);
+}
+
+}  // namespace
+
+// One folder being read.
+class OpenFolder {
+ public:
+  // A folder that is missing is Code::not_found only if it `is_root`.
+  OpenFolder(std::string path, bool is_root) : path_(std::move(path)) {
+    // Not by opendir: O_NONBLOCK and O_DIRECTORY are wanted, so that a FIFO put there in between
+    // cannot block.
+    const int descriptor = retried(path_, [&] {
+      return ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+    });
+    stream_.reset(descriptor >= 0 ? ::fdopendir(descriptor) : nullptr);
+    if (stream_) return;
+    const int error = errno;
+    if (descriptor >= 0) ::close(descriptor);
+    throw Error(is_root && error == ENOENT ? Code::not_found : Code::io, "folder cannot be opened")
+        .at(path_)
+        .because_errno(error);
+  }
+
+  // The next entry besides "." and "..", null after the last. One thread at a time.
+  const dirent* next() {
+    StorageRetry retry(path_);
+    for (;;) {
+      errno = 0;
+      const dirent* entry = ::readdir(stream_.get());
+      if (entry == nullptr && errno != 0) {
+        const int error = errno;
+        if (retry.again(error)) continue;
+        throw Error(Code::io, "folder cannot be read").at(path_).because_errno(error);
+      }
+      const std::string_view name = entry != nullptr ? entry->d_name : "";
+      if (name != "." && name != "..") return entry;
+    }
+  }
+
+  // Any thread. Of the entry: of what it links to.
+  [[nodiscard]] struct stat facts() const {
+    struct stat facts {};
+    if (retried(path_, [&] { return ::fstat(::dirfd(stream_.get()), &facts); }) != 0)
+      throw_stat_error(path_, errno);
+    return facts;
+  }
+  [[nodiscard]] struct stat facts_of(const char* name) const {
+    struct stat facts {};
+    const auto ask = [&] { return ::fstatat(::dirfd(stream_.get()), name, &facts, 0); };
+    if (retried(path_, ask) != 0) throw_stat_error(join_path(path_, name), errno);
+    return facts;
+  }
+
+ private:
+  struct Close {
+    void operator()(DIR* stream) const { ::closedir(stream); }
+  };
+  std::string path_;
+  std::unique_ptr<DIR, Close> stream_;
+};
+
+namespace {
+
+// A part: what is held of a folder at a time, and how long a stop may have to wait.
+constexpr std::size_t kMostEntries = 512, kMostNameBytes = 32 * 1024;
+
+bool is_hidden_name(std::string_view name) { return name.front() == '.'; }
+
+void add_entry(FolderPart& part, const dirent& told, const FolderQuestion& question) {
+  const std::string_view name = told.d_name;
+  FolderPart::Entry entry{.name_begin = static_cast<std::uint32_t>(part.names.size()),
+                          .name_bytes = static_cast<std::uint32_t>(name.size()),
+                          .type = type_of(told)};
+  if (question.keep_hidden || !is_hidden_name(name)) {
+    entry.is_sized = !question.wants_size || question.wants_size(name);
+    entry.needs_stat = needs_stat(told) || (entry.type == S_IFREG && entry.is_sized);
+  }
+  part.names.append(name).append(1, '\0');
+  part.entries.push_back(entry);
+}
+
+void ask_about_entry(FolderPart& part, FolderPart::Entry& entry, const OpenFolder& folder) {
+  const struct stat facts = folder.facts_of(part.names.c_str() + entry.name_begin);
+  entry.type = facts.st_mode & S_IFMT;
+  if (entry.type != S_IFREG || !entry.is_sized) return;
+  entry.bytes = static_cast<std::uint64_t>(facts.st_size);
+  entry.modified_ns = std::int64_t{facts.st_mtim.tv_sec} * 1'000'000'000 + facts.st_mtim.tv_nsec;
+}
+
+void add_names(FolderPart& part, std::shared_ptr<OpenFolder> folder,
+               const FolderQuestion& question) {
+  while (part.entries.size() < kMostEntries && part.names.size() < kMostNameBytes) {
+    const dirent* const told = folder->next();
+    if (told == nullptr) return;
+    add_entry(part, *told, question);
+  }
+  part.rest = std::move(folder);
+}
 
 // One folder after the other, by the thread that walks.
 class OneByOne final : public FolderReader {
@@ -133,6 +251,51 @@ class Walk {
 };
 
 }  // namespace
+
+FolderPart begin_folder(const std::string& path, bool is_root,
+                        const FolderQuestion& question) noexcept {
+  FolderPart part;
+  try {
+    const auto folder = std::make_shared<OpenFolder>(path, is_root);
+    const struct stat facts = folder->facts();
+    part.is_open = true;
+    part.device = facts.st_dev;
+    part.inode = facts.st_ino;
+    try {
+      add_names(part, folder, question);
+    } catch (...) {
+      part.error = std::current_exception();
+    }
+    ask_about(part, *folder);
+  } catch (...) {
+    part.error = std::current_exception();
+  }
+  return part;
+}
+
+FolderPart next_names(std::shared_ptr<OpenFolder> folder, const FolderQuestion& question) noexcept {
+  FolderPart part;
+  try {
+    add_names(part, std::move(folder), question);
+  } catch (...) {
+    part.error = std::current_exception();
+  }
+  return part;
+}
+
+void ask_about(FolderPart& part, const OpenFolder& folder) noexcept {
+  for (std::size_t i = 0; i < part.entries.size(); ++i) {
+    if (!part.entries[i].needs_stat) continue;
+    try {
+      ask_about_entry(part, part.entries[i], folder);
+    } catch (...) {
+      part.error = std::current_exception();
+      part.rest = nullptr;
+      part.entries.resize(i);
+      return;
+    }
+  }
+}
 
 FolderQuestion question_of(const WalkOptions& options) {
   return {.keep_hidden = options.keep_hidden, .wants_size = options.wants_size};

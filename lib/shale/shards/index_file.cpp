@@ -4,11 +4,15 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/data/fixed_value.hpp"
+#include "shale/wire/npy_header.hpp"
 
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kIndexWindowBytes = 64 * 1024;
+constexpr std::uint64_t kNumberWindowBytes = 16 * 1024, kIndexWindowBytes = 64 * 1024;
+constexpr std::uint64_t kRowsAtOnce = 16'384;
+constexpr std::string_view kRebuild = "'shale index' rebuilds the list from its shard";
 constexpr std::string_view kU64 = "<u8", kU32 = "<u4";
 
 std::uint64_t descr_bytes(std::string_view descr) {
@@ -34,6 +38,146 @@ NpyHeader block_list_header(std::uint64_t blocks) {
 }
 
 }  // namespace
+
+Bytes FixedRun::read(const FixedColumn& column) {
+  std::vector<std::byte>& values = values_.emplace_back(rows_ * column.stride);
+  column.file->read_exact(column.place(begin_).offset, values);
+  return values;
+}
+
+std::uint64_t row_bytes_of(std::span<const FixedColumn> columns) {
+  std::uint64_t bytes = 0;
+  for (const FixedColumn& column : columns) bytes += std::min(column.stride, kMissing - bytes);
+  return bytes;
+}
+
+std::uint64_t rows_at_once(std::uint64_t row_bytes, std::uint64_t bytes) {
+  return std::max<std::uint64_t>(1, bytes / std::max<std::uint64_t>(1, row_bytes));
+}
+
+FixedRowReader::FixedRowReader(std::vector<FixedColumn> columns) : columns_(std::move(columns)) {
+  for (const FixedColumn& column : columns_) {
+    if (!is_located(column.field->kind)) numbers_.emplace_back(*column.file, kNumberWindowBytes);
+  }
+}
+
+IndexRow FixedRowReader::row(std::uint64_t row) {
+  IndexRow made;
+  auto window = numbers_.begin();
+  for (const FixedColumn& column : columns_) {
+    IndexCell& cell = made.cells.emplace_back();
+    const FieldPlace place = column.place(row);
+    if (!is_located(column.field->kind)) {
+      try {
+        cell = read_number(window++->view(place.offset, place.length), *column.field);
+      } catch (Error& error) {
+        error.at(column.file->path(), place.offset);
+        throw;
+      }
+    }
+    cell.place = place;
+  }
+  return made;
+}
+
+ElementColumns::ElementColumns(bool has_crc32c)
+    : has_crc32c_(has_crc32c), header_bytes_(header(0).size()) {}
+
+std::vector<std::byte> ElementColumns::header(std::uint64_t rows) const {
+  std::vector<std::pair<std::string, std::string>> columns = {{"offset", "<u8"}, {"length", "<u8"}};
+  if (has_crc32c_) columns.emplace_back("crc32c", "<u4");
+  return npy_header_bytes({.dtype = DType::packed(columns), .shape = {rows}});
+}
+
+void ElementColumns::encode(const FieldPlace& element, ByteWriter& into) const {
+  encode_place(element, has_crc32c_, into);
+}
+
+FieldPlace ElementColumns::decode(ByteReader& from) const {
+  return decode_place(from, has_crc32c_);
+}
+
+ElementWriter::ElementWriter(OutputFile file, ElementColumns columns)
+    : file_(std::move(file)), columns_(columns) {
+  file_.append(columns_.header(0));
+}
+
+void ElementWriter::append(std::span<const FieldPlace> elements) {
+  row_.clear();
+  for (const FieldPlace& element : elements) columns_.encode(element, row_);
+  file_.append(row_.bytes());
+  rows_ += elements.size();
+}
+
+void ElementWriter::load_rebased() {
+  first_loaded_ = rebased_;
+  std::vector<std::byte> bytes(std::min(kRowsAtOnce, rows_ - rebased_) * columns_.row_bytes());
+  file_.read_back(columns_.file_bytes(rebased_), bytes);
+  ByteReader from(bytes, "element list");
+  while (!from.at_end()) loaded_.push_back(columns_.decode(from));
+}
+
+void ElementWriter::store_rebased() {
+  row_.clear();
+  for (const FieldPlace& element : loaded_) columns_.encode(element, row_);
+  file_.patch(columns_.file_bytes(first_loaded_), row_.bytes());
+  loaded_.clear();
+}
+
+void ElementWriter::rebase_next(std::uint64_t count, std::uint64_t base) {
+  if (count > rows_ - rebased_) {
+    throw Error(Code::bug, "{} elements rebased behind {} of {}", count, rebased_, rows_);
+  }
+  for (; count > 0; --count) {
+    if (loaded_.empty()) load_rebased();
+    FieldPlace& element = loaded_[rebased_ - first_loaded_];
+    if (element.offset != kMissing) element.offset += base;
+    ++rebased_;
+    if (rebased_ - first_loaded_ == loaded_.size()) store_rebased();
+  }
+}
+
+FileSummary ElementWriter::finish() {
+  file_.patch(0, columns_.header(rows_));
+  return file_.finish();
+}
+
+ElementReader::ElementReader(const InputFile& file, ElementColumns columns)
+    : file_(&file), columns_(columns) {
+  const std::uint64_t header_bytes = columns_.file_bytes(0), row_bytes = columns_.row_bytes();
+  const bool is_whole =
+      file.size() >= header_bytes && (file.size() - header_bytes) % row_bytes == 0;
+  if (!is_whole) {
+    throw Error(Code::damaged, "element list is {} bytes long, which is not rows of {}",
+                file.size(), row_bytes)
+        .at(file.path())
+        .hint(std::string(kRebuild));
+  }
+  rows_ = (file.size() - header_bytes) / row_bytes;
+  const std::vector<std::byte> expected = columns_.header(rows_);
+  std::vector<std::byte> found(header_bytes);
+  file.read_exact(0, found);
+  if (found == expected) return;
+  throw Error(Code::damaged, "header is not that of a list of {} elements", rows_)
+      .at(file.path(), 0)
+      .hint(std::string(kRebuild));
+}
+
+std::vector<FieldPlace> ElementReader::read(std::uint64_t first, std::uint64_t count) const {
+  if (first > rows_ || count > rows_ - first) {
+    throw Error(Code::damaged, "the index places {} elements from {} on, but the list has {}",
+                count, first, rows_)
+        .at(file_->path())
+        .hint(std::string(kRebuild));
+  }
+  std::vector<std::byte> bytes(count * columns_.row_bytes());
+  file_->read_exact(columns_.file_bytes(first), bytes);
+  ByteReader from(bytes, "element list");
+  std::vector<FieldPlace> elements;
+  elements.reserve(count);
+  while (elements.size() < count) elements.push_back(columns_.decode(from));
+  return elements;
+}
 
 IndexColumns::IndexColumns(const Schema& schema, const ShardLayout& layout)
     : has_keys_(layout.has_keys),

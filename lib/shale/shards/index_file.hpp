@@ -2,17 +2,25 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "shale/base/bytes.hpp"
 #include "shale/data/manifest.hpp"
+#include "shale/data/schema.hpp"
 #include "shale/data/shard_index.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/io/output_file.hpp"
-#include "shale/shards/element_list.hpp"
-#include "shale/shards/fixed_rows.hpp"
 #include "shale/wire/npy_header.hpp"
+
+// clang-format off
+// shard-000000.elements.npy: a NumPy structured array, one row per element of a list, packed, little-endian:
+//   offset u64, length u64, crc32c u32
+// The elements of a list stand one after the other, in the order of the samples, then of the schema's fields; the index says where
+// those of a list begin (F.first) and how many there are (F.count). Without the crc32c where the payload was never read.
+// clang-format on
 
 // clang-format off
 // shard-000000.index.npy: a NumPy structured array, one row per sample, packed, little-endian.
@@ -27,6 +35,108 @@
 // clang-format on
 
 namespace shale {
+
+/// The values of one field in a shard of fixed rows: one after the other in their file.
+struct FixedColumn {
+  const InputFile* file;
+  const Field* field;
+  std::uint64_t base;    ///< where the value of row 0 begins
+  std::uint64_t stride;  ///< bytes of each value
+
+  [[nodiscard]] FieldPlace place(std::uint64_t row) const {
+    return {.offset = base + row * stride, .length = stride};
+  }
+};
+
+/// Rows that lie one after the other, read a column at a time.
+class FixedRun {
+ public:
+  FixedRun(std::uint64_t begin, std::uint64_t rows) : begin_(begin), rows_(rows) {}
+  /// Reads the values of the next column. Errors: same as InputFile::read_exact.
+  Bytes read(const FixedColumn& column);
+  [[nodiscard]] std::uint64_t rows() const { return rows_; }
+  /// Of all that has been read.
+  [[nodiscard]] std::vector<Bytes> columns() const { return {values_.begin(), values_.end()}; }
+
+ private:
+  std::uint64_t begin_, rows_;
+  std::vector<std::vector<std::byte>> values_;
+};
+
+/// Bytes of one row of them, whatever a hostile schema claims.
+[[nodiscard]] std::uint64_t row_bytes_of(std::span<const FixedColumn> columns);
+/// How many rows are read at once: so many bytes of them, one at least.
+[[nodiscard]] std::uint64_t rows_at_once(std::uint64_t row_bytes, std::uint64_t bytes);
+
+/// Index rows of a shard that has none, made of where its columns lie: a place for every field, and
+/// the number itself of integers and reals, which is read from the shard. Not thread-safe.
+class FixedRowReader {
+ public:
+  explicit FixedRowReader(std::vector<FixedColumn> columns);
+  /// Errors: Code::damaged; Code::io.
+  [[nodiscard]] IndexRow row(std::uint64_t row);
+
+ private:
+  std::vector<FixedColumn> columns_;
+  std::vector<WindowReader> numbers_;  // of each integer and real, in their order
+};
+
+/// How a row of an element list lies in bytes.
+class ElementColumns {
+ public:
+  explicit ElementColumns(bool has_crc32c);
+  [[nodiscard]] std::uint64_t row_bytes() const { return has_crc32c_ ? 20 : 16; }
+  [[nodiscard]] std::vector<std::byte> header(std::uint64_t rows) const;
+  [[nodiscard]] std::uint64_t file_bytes(std::uint64_t rows) const {
+    return header_bytes_ + rows * row_bytes();
+  }
+  void encode(const FieldPlace& element, ByteWriter& into) const;
+  [[nodiscard]] FieldPlace decode(ByteReader& from) const;
+
+ private:
+  bool has_crc32c_;
+  std::uint64_t header_bytes_ = 0;
+};
+
+/// Writes an element list row by row; memory does not grow with the rows.
+class ElementWriter {
+ public:
+  ElementWriter(OutputFile file, ElementColumns columns);
+  void append(std::span<const FieldPlace> elements);
+  [[nodiscard]] std::uint64_t rows() const { return rows_; }
+  /// Adds a base to the offsets of the next `count` rows, from row 0 on: call by call through all
+  /// of them.
+  void rebase_next(std::uint64_t count, std::uint64_t base);
+  /// Patches the number of rows into the header and finishes the file.
+  [[nodiscard]] FileSummary finish();
+
+ private:
+  void load_rebased();
+  void store_rebased();
+
+  OutputFile file_;
+  ElementColumns columns_;
+  ByteWriter row_;
+  std::uint64_t rows_ = 0;
+  std::uint64_t rebased_ = 0, first_loaded_ = 0;
+  std::vector<FieldPlace> loaded_;  // rows that are being rebased
+};
+
+/// Reads rows of an element list. Thread-safe.
+class ElementReader {
+ public:
+  /// The file outlives it. Errors: Code::damaged if header or size are not those of a list.
+  ElementReader(const InputFile& file, ElementColumns columns);
+  [[nodiscard]] std::uint64_t rows() const { return rows_; }
+  /// The rows [first, first + count). Memory: theirs. Errors: Code::damaged if they are not in the
+  /// file, which is what an index that does not belong to it says; Code::io.
+  [[nodiscard]] std::vector<FieldPlace> read(std::uint64_t first, std::uint64_t count) const;
+
+ private:
+  const InputFile* file_;
+  ElementColumns columns_;
+  std::uint64_t rows_ = 0;
+};
 
 /// The columns of an index, and how a row lies in bytes.
 class IndexColumns {

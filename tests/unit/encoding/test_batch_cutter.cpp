@@ -53,7 +53,7 @@ class SizedSource : public Source {
 
 TEST_CASE("batch cutter: every sample comes once, in order, in batches that the budget covers") {
   SizedSource source(std::vector<std::uint64_t>(1000, 100'000));
-  MemoryBudget budget(16 * kMebi);
+  SharedBudget budget(16 * kMebi);
   BatchCutter cutter(source, budget, 2, {});
   std::uint64_t next = 0;
   while (std::optional<Batch> batch = cutter.next(0)) {
@@ -65,7 +65,7 @@ TEST_CASE("batch cutter: every sample comes once, in order, in batches that the 
     }
     CHECK(bytes == batch->bytes);
     CHECK(batch->lease.bytes() >= bytes);
-    CHECK(budget.leased() == batch->lease.bytes());
+    CHECK(budget.held() == batch->lease.bytes());
     cutter.recycle(std::move(*batch));
   }
   CHECK(next == 1000);
@@ -73,7 +73,7 @@ TEST_CASE("batch cutter: every sample comes once, in order, in batches that the 
 
 TEST_CASE("batch cutter: without room in the budget a batch waits, and then is the same") {
   SizedSource source(std::vector{3 * kMebi, 3 * kMebi});
-  MemoryBudget budget(4 * kMebi);
+  SharedBudget budget(4 * kMebi);
   BatchCutter cutter(source, budget, 1, {});
   std::optional<Batch> first = cutter.next(0);
   REQUIRE(first);
@@ -87,7 +87,7 @@ TEST_CASE("batch cutter: without room in the budget a batch waits, and then is t
 
 TEST_CASE("batch cutter: a sample larger than a batch is a batch alone") {
   SizedSource source({10, 5 * kMebi, 10});
-  MemoryBudget budget(16 * kMebi);
+  SharedBudget budget(16 * kMebi);
   BatchCutter cutter(source, budget, 1, {});
   std::vector<std::size_t> sizes;
   while (const std::optional<Batch> batch = cutter.next(0)) sizes.push_back(batch->pending.size());
@@ -96,37 +96,37 @@ TEST_CASE("batch cutter: a sample larger than a batch is a batch alone") {
 
 TEST_CASE("batch cutter: a large buffer is used again, and given up when its memory is needed") {
   SizedSource source({5 * kMebi, 5 * kMebi + 100, 12 * kMebi, 5 * kMebi});
-  MemoryBudget budget(16 * kMebi);
+  SharedBudget budget(16 * kMebi);
   BatchCutter cutter(source, budget, 1, {});
   std::optional<Batch> batch = cutter.next(0);
   REQUIRE(batch);
   const std::byte* const memory = batch->buffer.bytes().data();
-  const std::uint64_t leased = budget.leased();
+  const std::uint64_t leased = budget.held();
   CHECK(batch->buffer.capacity() <= leased);
   cutter.recycle(std::move(*batch));
-  CHECK(budget.leased() == leased);  // what lies idle counts as well
+  CHECK(budget.held() == leased);  // what lies idle counts as well
 
   batch = cutter.next(0);
   REQUIRE(batch);
   CHECK(batch->buffer.bytes().data() == memory);
-  CHECK(budget.leased() == leased);
+  CHECK(budget.held() == leased);
   cutter.recycle(std::move(*batch));
 
   batch = cutter.next(0);  // larger
   REQUIRE(batch);
   CHECK(batch->pending.at(0).bytes == 12 * kMebi);
-  CHECK(budget.leased() == batch->lease.bytes());
+  CHECK(budget.held() == batch->lease.bytes());
   cutter.recycle(std::move(*batch));
 
   batch = cutter.next(0);  // less than half of it
   REQUIRE(batch);
-  CHECK(budget.leased() == leased);
+  CHECK(budget.held() == leased);
   CHECK(batch->lease.bytes() == leased);
 }
 
 TEST_CASE("batch cutter: no more than two batches per job and two are in flight") {
   SizedSource source({1, 2, 3});
-  MemoryBudget budget(16 * kMebi);
+  SharedBudget budget(16 * kMebi);
   BatchCutter cutter(source, budget, 3, {});
   CHECK_FALSE(cutter.next(8));
   CHECK(cutter.next(7));
@@ -134,7 +134,7 @@ TEST_CASE("batch cutter: no more than two batches per job and two are in flight"
 
 TEST_CASE("batch cutter: a sample larger than the budget stays unread where it may, alone") {
   SizedSource source({10, 900 * kMebi, 20});
-  MemoryBudget budget(8 * kMebi);
+  SharedBudget budget(8 * kMebi);
   BatchCutter cutter(source, budget, 1,
                      {.are_encoded_whole = false, .rows_a_shard = {}, .leaves_large = true});
   std::vector<std::string> cut;
@@ -149,7 +149,7 @@ TEST_CASE("batch cutter: a sample larger than the budget stays unread where it m
 
 TEST_CASE("batch cutter: a sample larger than the budget is named") {
   SizedSource source(std::vector<std::uint64_t>{10, 9 * kMebi});
-  MemoryBudget budget(8 * kMebi);
+  SharedBudget budget(8 * kMebi);
   BatchCutter cutter(source, budget, 1, {});
   const Error error = error_of([&] {
     while (cutter.next(0)) continue;
@@ -162,7 +162,7 @@ TEST_CASE("batch cutter: a sample larger than the budget is named") {
 TEST_CASE("batch cutter: no run of rows goes across the end of a shard") {
   constexpr std::uint64_t kRows = 20'000, kRowsAShard = 5000;
   SizedSource source(kRows, 512);
-  MemoryBudget budget(16 * kMebi);
+  SharedBudget budget(16 * kMebi);
   BatchCutter cutter(source, budget, 1, {.are_encoded_whole = true, .rows_a_shard = kRowsAShard});
   std::uint64_t row = 0, runs = 0;
   while (const std::optional<Batch> batch = cutter.next(0)) {
