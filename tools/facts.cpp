@@ -468,14 +468,12 @@ std::string next_command(const ConvertReport& report, const std::string& output)
       return "shale parts " + printable(join_path(report.output, first.split));
     return "shale verify " + output;
   }
-  if (!report.class_directory.empty()) return "shale info " + printable(report.class_directory);
+  if (!report.first_file.empty()) return "shale info " + printable(report.first_file);
   if (!report.is_one_file) return "shale verify " + output;
   if (is_array_name(output)) return numpy_command(output);
   if (is_archive_name(output))
     return fmt::format("python3 -c 'import numpy; print(numpy.load(\"{}\").files)'", output);
   if (report.manifest.format != "lmdb") return "shale info " + output;
-  const bool is_directory = report.manifest.shard_count > 1;  // of layout coclr-k400
-  if (is_directory) return fmt::format("shale info {}/k400_frame_train.lmdb", output);
   return fmt::format(
       "python3 -c 'import lmdb; print(lmdb.open(\"{}\", subdir=False, readonly=True, "
       "lock=False).stat())'",

@@ -1,9 +1,15 @@
 #include "tools/option_table.hpp"
 
 #include <algorithm>
+#include <string>
+
+#include "shale/format/layout.hpp"
 
 namespace shale::tools {
 namespace {
+
+// Stands for the names of the layouts that the formats have.
+constexpr std::string_view kLayouts = "LAYOUT";
 
 // Commands, name, value, default, help; then what else is to be said, and what Python calls it.
 constexpr Option kOptions[] = {
@@ -117,7 +123,7 @@ constexpr Option kOptions[] = {
      "does"},
     {"convert", "compress", "none|deflate", "",
      "(.npz as output) compress the arrays; default: none"},
-    {"convert", "layout", "coclr|coclr-k400|xunge|caffe|lsun|flat|vlen|fixed", "",
+    {"convert", "layout", kLayouts, "",
      "(.lmdb as output) write the file for readers of this layout: CoCLR, folder2lmdb, Caffe; "
      "lsun: OUTPUT becomes a directory with one LMDB directory per class; (.h5) one flat dataset "
      "and offsets (default), one value per image, or (N, H, W, 3) pixels"},
@@ -192,6 +198,23 @@ constexpr Option kOptions[] = {
      "help", "", "", "print this help (also -h)", kCommon | kOfTerminals},
 };
 
+std::string_view layout_names() {
+  static const std::string names = [] {
+    std::string joined;
+    for (const FormatLayout& each : all_layouts())
+      joined.append(joined.empty() ? "" : "|").append(each.layout->name);
+    return joined;
+  }();
+  return names;
+}
+
+std::vector<Option> all_options() {
+  std::vector<Option> options(std::begin(kOptions), std::end(kOptions));
+  for (Option& option : options)
+    if (option.value == kLayouts) option.value = layout_names();
+  return options;
+}
+
 bool is_among(std::string_view word, std::string_view words) {
   while (!words.empty()) {
     const std::size_t end = std::min(words.find(' '), words.size());
@@ -204,8 +227,9 @@ bool is_among(std::string_view word, std::string_view words) {
 }  // namespace
 
 std::vector<const Option*> options_of(std::string_view command) {
+  static const std::vector<Option> all = all_options();
   std::vector<const Option*> options;
-  for (const Option& option : kOptions) {
+  for (const Option& option : all) {
     if (is_among(command, option.commands)) options.push_back(&option);
   }
   return options;

@@ -14,9 +14,6 @@
 namespace shale::tools {
 namespace {
 
-// They do nothing for an output that is one array.
-constexpr const char* kImageOptions[] = {"on-error", "max-errors"};
-
 // Where `delimiter` ends a piece of the string: after a backslash it belongs to the piece.
 std::size_t find_delimiter(const std::string& text, char delimiter, std::size_t begin) {
   for (std::size_t at = begin; at < text.size(); ++at) {
@@ -125,10 +122,6 @@ std::pair<std::string, std::string> split_pair(const std::string& text) {
 ConvertRequest convert_request_of(const CommandLine& line) {
   ConvertRequest request = output_request_of(line);
   request.images = images_of(line);
-  for (const char* option : kImageOptions) {
-    if (is_array_name(request.output) && request.images.is_empty() && line.has(option))
-      throw does_nothing_for_file(option, request.output);
-  }
   request.labels.path = line.text_or_none("labels");
   read_label_columns(line, request.labels.path, request.labels.label_column,
                      request.labels.key_column);
@@ -139,7 +132,6 @@ ConvertRequest convert_request_of(const CommandLine& line) {
   request.order.is_shuffled = line.flag("shuffle");
   request.order.seed = parse_count(line.text("seed"), "--seed");
   request.split = parse_split(line.texts("split"));
-  refuse_idle_seed(request, line.has("seed"));
   if (line.has("hidden")) {
     request.files.hidden = line.choice("hidden") == 0 ? HiddenPolicy::skip : HiddenPolicy::keep;
   }
@@ -159,10 +151,11 @@ ConvertRequest convert_request_of(const CommandLine& line) {
   request.files.listing.shared = line.text_or_none("listing");
   if (line.has("new-classes")) {
     (void)line.choice("new-classes");
-    if (!request.is_append)
-      throw Error(Code::usage, "--new-classes has no effect without --append");
     request.classes.adds = true;
   }
+  request.asked.has_on_error = line.has("on-error");
+  request.asked.has_max_errors = line.has("max-errors");
+  request.asked.has_seed = line.has("seed");
   read_part_options(line, request);
   return request;
 }

@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "shale/format/layout.hpp"
+
 #include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_file_list.hpp"
 #include "formats/hdf5/hdf5_foreign.hpp"
@@ -21,6 +23,17 @@ constexpr OptionSpec kOptions[] = {
     {.name = kLayoutOption,
      .summary = "how h5py finds the values: flat, vlen or fixed (the last two: one file only)",
      .default_value = kFlatLayout}};
+constexpr std::string_view kSuffixHint = "choose an output that ends in .h5, or in .hdf5";
+constexpr Layout kFlatLayoutRow{.name = kFlatLayout,
+                                .option = "",
+                                .writes = Layout::Writes::anything,
+                                .container = "HDF5",
+                                .suffix_hint = kSuffixHint};
+constexpr Layout kVlenFile{
+    .name = "vlen", .option = "vlen", .container = "HDF5", .suffix_hint = kSuffixHint};
+constexpr Layout kFixedFile{
+    .name = "fixed", .option = "fixed", .container = "HDF5", .suffix_hint = kSuffixHint};
+constexpr const Layout* kWrittenLayouts[] = {&kFlatLayoutRow, &kVlenFile, &kFixedFile};
 constexpr std::string_view kReserved[] = {"key_offset"};
 constexpr Kind kKinds[] = {Kind::bytes, Kind::text,   Kind::integer,
                            Kind::real,  Kind::tensor, Kind::list};
@@ -94,6 +107,7 @@ const Format hdf5_format = {
     .split_list = nullptr,  // elements have no framing
     .takes_unread =
         [](const OptionSet& options) { return options.text(kLayoutOption) == kFlatLayout; },
+    .layouts = kWrittenLayouts,
     .write_native_index = nullptr,
 };
 

@@ -10,6 +10,7 @@
 #include "formats/lmdb/lmdb_scan.hpp"
 #include "formats/lmdb/lmdb_shape.hpp"
 #include "formats/lmdb/lmdb_writer.hpp"
+#include "formats/lmdb/lmdb_written_layouts.hpp"
 
 namespace shale {
 namespace {
@@ -133,6 +134,7 @@ const Format lmdb_format = {
     .split_list = split_msgpack_list,
     .takes_unread =
         [](const OptionSet& options) { return options.text(kLayoutOption) == kOwnLayout; },
+    .layouts = lmdb::kWrittenLayouts,
     .write_native_index = nullptr,
 };
 

@@ -4,6 +4,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/format/layout.hpp"
 
 // Little-endian.
 //
@@ -77,6 +78,38 @@ void scan_grid(const ShardInput& input, const OptionSet&, const RowSink&,
   findings(std::move(finding));
 }
 
+constexpr ReaderLists kLists{.program = "Grids",
+                             .classes_name = "classes.txt",
+                             .train_name = "train.csv",
+                             .other_name = "test.csv",
+                             .behind_key = ""};
+constexpr Layout kPlain{.name = "plain-grid",
+                        .option = "",
+                        .writes = Layout::Writes::anything,
+                        .container = "grid",
+                        .suffix_hint = "choose an output that ends in .grid"};
+constexpr Layout kListed{.name = "listed-grid",
+                         .option = "listed",
+                         .container = "grid",
+                         .suffix_hint = "choose an output that ends in .grid",
+                         .lists = &kLists};
+constexpr Layout kOther{.name = "other-grid",
+                        .option = "other",
+                        .container = "grid",
+                        .suffix_hint = "choose an output that ends in .grid"};
+constexpr Layout kByClass{.name = "grid-per-class",
+                          .option = "other",
+                          .writes = Layout::Writes::class_files,
+                          .container = "grid",
+                          .suffix_hint = "choose an output that ends in .grid"};
+constexpr Layout kByList{.name = "grid-per-list",
+                         .option = "listed",
+                         .writes = Layout::Writes::list_files,
+                         .container = "grid",
+                         .suffix_hint = "choose an output that ends in .grid",
+                         .lists = &kLists};
+constexpr const Layout* kLayouts[] = {&kPlain, &kListed, &kOther, &kByClass, &kByList};
+
 }  // namespace
 
 const Format grid_format = {
@@ -89,6 +122,7 @@ const Format grid_format = {
     .bid = bid_for_grid,
     .survey = survey_grid,
     .scan = scan_grid,
+    .layouts = kLayouts,
 };
 
 std::string grid_bytes(const std::vector<GridColumn>& columns, std::uint64_t samples,

@@ -29,6 +29,8 @@
 
 namespace shale {
 
+struct Layout;
+
 /// One sample encoded for one format. Offsets in `row` are relative to the part that they are in
 /// (ShardLayout says which); the core adds the offset of the part. Payload bytes are borrowed from
 /// the sample.
@@ -277,6 +279,8 @@ struct Format {
   /// True if values may stay unread (Unread), because encode() and append() never need all bytes of
   /// one at once. Null: never.
   bool (*takes_unread)(const OptionSet&) = nullptr;
+  /// How it writes for readers of other programs (layout.hpp). Empty: in no way but its own.
+  std::span<const Layout* const> layouts = {};
   /// Writes the files that the format's own readers need next to the shards, durably, into
   /// `directory`, the work folder; the core moves them into place. Returns their names.
   std::vector<std::string> (*write_native_index)(

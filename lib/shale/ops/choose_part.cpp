@@ -8,10 +8,8 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/manifest/naming.hpp"
-#include "shale/ops/choose_output.hpp"
 #include "shale/shards/place.hpp"
-#include "shale/targets/append_target.hpp"
-#include "shale/targets/class_target.hpp"
+#include "shale/targets/combinations.hpp"
 
 namespace shale {
 namespace {
@@ -129,12 +127,9 @@ PartNumber parse_part(std::string_view text, std::optional<std::uint64_t> offset
 }
 
 void choose_part(ConvertRequest& request, const PartNumber& part) {
-  if (format_of_output(request.output) != nullptr)
-    throw does_nothing_for_file("part", request.output);
-  if (is_by_class(request)) throw does_nothing_by_class("--part", request.output);
-  if (request.is_append) throw excluded_by_append("--part", request.output);
-  refuse_other_parts(request.output, part);
   request.order.part = part;
+  refuse_combinations(request);
+  refuse_other_parts(request.output, part);
   request.output = join_path(request.output, part_name(part));
 }
 

@@ -18,6 +18,7 @@
 #include "shale/sources/open_input.hpp"
 #include "shale/sources/split_folders.hpp"
 #include "shale/sources/split_rows.hpp"
+#include "shale/targets/combinations.hpp"
 #include "shale/targets/dataset_output.hpp"
 
 namespace shale {
@@ -67,21 +68,6 @@ std::string without_slashes(std::string path) {
 std::string directory_of(const ConvertRequest& request) {
   const std::string output = without_slashes(request.output);
   return request.order.part ? output.substr(0, output.rfind('/')) : output;
-}
-
-void refuse_options(const ConvertRequest& request, bool is_folder) {
-  const std::string_view option = request.is_append                                    ? "--append"
-                                  : is_folder && !request.order.choice.is_all()        ? "--select"
-                                  : is_folder && !request.files.listing.shared.empty() ? "--listing"
-                                                                                       : "";
-  if (option.empty()) return;
-  throw Error(Code::usage, "{} is for one dataset, but {} several", option,
-              is_folder ? "the input holds splits, and becomes" : "--split makes")
-      .at(is_folder ? request.inputs.front() : request.output)
-      .hint(option == "--append"   ? "append one split at a time: name its folder, and its dataset"
-            : option == "--select" ? "convert each split by itself, with --select or --exclude and "
-                                     "--classes-from"
-                                   : "leave it out");
 }
 
 // Whatever the output holds that these splits would not replace: a reader would take it for one of
@@ -167,7 +153,7 @@ ConvertReport convert_all(std::vector<OneSplit> splits, const ConvertRequest& wh
 
 ConvertReport convert_folders(const ConvertRequest& request, const SplitFolders& splits,
                               const Events& events, const ConvertOne& convert_one) {
-  refuse_options(request, true);
+  refuse_combinations(request, kFolderOfSplits);
   const std::string output = directory_of(request);
   refuse_other_sets(output, splits.names);
   refuse_nested({output}, inputs_of(request));
@@ -204,7 +190,6 @@ void say_division(const SplitRows& rows, const SplitRequest& split, const Events
 
 ConvertReport divide(const ConvertRequest& request, const Events& events,
                      const ConvertOne& convert_one) {
-  refuse_options(request, false);
   const std::string output = directory_of(request);
   std::vector<std::string> names;
   for (const SplitPart& part : request.split.parts) names.push_back(part.name);

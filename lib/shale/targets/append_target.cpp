@@ -33,15 +33,6 @@ Error cannot_append(const std::string& output, const std::string& why) {
   return Error(Code::mismatch, "cannot be appended to: {}", why).at(output);
 }
 
-void refuse_options(const ConvertRequest& request) {
-  const std::string_view option = request.overwrite                       ? "--overwrite"
-                                  : request.order.part                    ? "--part"
-                                  : !request.files.listing.shared.empty() ? "--listing"
-                                  : !request.classes.from.empty()         ? "--classes-from"
-                                                                          : "";
-  if (!option.empty()) throw excluded_by_append(option, request.output);
-}
-
 // Errors: Code::not_found, Code::mismatch for what is not a finished dataset.
 void require_dataset(const std::string& output) {
   const Place place = look_at(output);
@@ -246,23 +237,10 @@ Error advised(const Error& error, const std::string& hint) {
 
 }  // namespace
 
-Error excluded_by_append(std::string_view option, const std::string& output) {
-  Error error(Code::usage, "{} and --append exclude each other", option);
-  error.at(output);
-  error.hint(option == "--classes-from" ? "leave it out: the class table is that of the dataset"
-             : option == "--overwrite"  ? "leave out --overwrite: an append replaces nothing"
-                                        : "leave out one of the two");
-  return error;
-}
-
 AppendTarget::Standing::Standing(const std::string& output)
     : paths(output),
       shards(open_shard_list(paths)),
       self_hash(Hash128::from_hex(self_hash_of(InputFile(paths.manifest))).value()) {}
-
-AppendTarget::AppendTarget(ConvertRequest request) : ShardTarget(std::move(request)) {
-  refuse_options(request_);
-}
 
 void AppendTarget::look(const Events& events) {
   if (work_ || !is_swapping(request_.output)) require_dataset(request_.output);

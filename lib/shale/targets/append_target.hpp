@@ -30,7 +30,7 @@ class AppendTarget final : public ShardTarget {
     Hash128 self_hash;
   };
 
-  explicit AppendTarget(ConvertRequest request);
+  using ShardTarget::ShardTarget;
 
   void look(const Events& events) override;
   [[nodiscard]] bool is_finished() const override { return false; }
@@ -56,8 +56,5 @@ class AppendTarget final : public ShardTarget {
 
   std::optional<Standing> standing_;  // known by look()
 };
-
-/// The error of an option that means nothing for an append.
-[[nodiscard]] Error excluded_by_append(std::string_view option, const std::string& output);
 
 }  // namespace shale

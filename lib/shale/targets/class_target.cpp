@@ -10,6 +10,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/format/layout.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/io/output_file.hpp"
@@ -30,8 +31,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kLayout = "lsun", kData = "data.mdb", kLock = "lock.mdb";
-constexpr std::string_view kSplits[] = {"train", "val", "test"};
 constexpr std::string_view kMovesName = "moves", kReplaces = "replaces", kOnlyNew = "only new";
 constexpr std::uint64_t kMostNameBytes = 255;
 
@@ -39,21 +38,10 @@ std::size_t label_in(const Schema& schema) {
   return schema.fields[0].kind == Kind::integer ? 0 : 1;
 }
 
-// The split that the input is of, by its name.
-std::string_view split_of(const std::string& input) {
+std::string name_of_input(const std::string& input) {
   fs::path path = fs::absolute(input).lexically_normal();
   if (path.filename().empty()) path = path.parent_path();
-  const auto* const found = std::ranges::find(kSplits, path.filename().string());
-  return found == std::end(kSplits) ? kSplits[0] : *found;
-}
-
-std::string directory_of(std::string_view class_name, std::string_view split) {
-  const std::size_t end = class_name.rfind('_');
-  const bool has_split =
-      end != std::string_view::npos && end > 0 &&
-      std::ranges::find(kSplits, class_name.substr(end + 1)) != std::end(kSplits);
-  return has_split ? fmt::format("{}_lmdb", class_name)
-                   : fmt::format("{}_{}_lmdb", class_name, split);
+  return path.filename().string();
 }
 
 // By label. Errors: Code::bad_content.
@@ -62,7 +50,7 @@ std::vector<std::string> directories_of(const ConvertRequest& request,
   const std::string& input = request.inputs.front();
   const auto unfit = [&](const std::string& name, const std::string& why) {
     return Error(Code::bad_content, "class '{}' cannot be a directory of layout {}: {}",
-                 printable(name), kLayout, why)
+                 printable(name), request.layout, why)
         .at(input)
         .hint("rename the class");
   };
@@ -70,7 +58,7 @@ std::vector<std::string> directories_of(const ConvertRequest& request,
   std::set<std::string_view> taken;
   directories.reserve(classes.size());  // so that views of them last
   for (const std::string& name : classes) {
-    directories.push_back(directory_of(name, split_of(input)));
+    directories.push_back(layout_of(request)->class_directory(name, name_of_input(input)));
     if (name.empty() || name.find_first_of(std::string_view("/\0", 2)) != std::string::npos)
       throw unfit(name, "no file can have that name");
     if (directories.back().size() > kMostNameBytes)
@@ -82,16 +70,16 @@ std::vector<std::string> directories_of(const ConvertRequest& request,
   return directories;
 }
 
-// What --overwrite replaces: a directory with nothing in it but LMDB's own files.
-void refuse_taken_directory(const std::string& directory, bool overwrite) {
+// What --overwrite replaces: a directory with nothing in it but the files of the layout.
+void refuse_taken_directory(const std::string& directory, const Layout& layout, bool overwrite) {
   if (!stands(directory)) return;
   if (!overwrite) throw already_exists(directory);
   if (!is_real_folder(directory)) throw not_ours(directory);
   visit_names(directory, [&](const std::string& name) {
     const std::string path = join_path(directory, name);
     const std::optional<struct stat> facts = facts_at(path);
-    const bool is_of_lmdb = (name == kData || name == kLock) && facts && S_ISREG(facts->st_mode);
-    if (!is_of_lmdb) throw not_ours(path);
+    const bool has_name = name == layout.data_name || name == layout.lock_name;
+    if (!has_name || !facts || !S_ISREG(facts->st_mode)) throw not_ours(path);
     return true;
   });
 }
@@ -130,24 +118,25 @@ std::optional<Moves> read_moves(const WorkFolder& work) {
   Moves moves{.replaces = entries[0] == kReplaces, .directories = {}};
   moves.directories.assign(entries.begin() + 1, entries.end());
   for (const std::string& directory : moves.directories) {
-    if (directory.ends_with("_lmdb") && directory.find('/') == std::string::npos) continue;
+    if (!directory.empty() && directory != "." && directory != ".." &&
+        directory.find('/') == std::string::npos)
+      continue;
     throw Error(Code::damaged, "has an entry that is not a class").at(path);
   }
   return moves;
 }
 
-std::string shard_file(const WorkFolder& work, std::uint64_t shard) {
-  return join_path(work.path(), shard_name(shard) + ".lmdb");
-}
-
 // Each step may have been done before.
-void carry_out(const Moves& moves, const std::string& output, const WorkFolder& work) {
+void carry_out(const Moves& moves, const ConvertRequest& request, const WorkFolder& work) {
+  const std::string& output = request.output;
+  const Layout& layout = *layout_of(request);
+  const std::string suffix(format_named(request.format).suffixes.front());
   for (std::size_t i = 0; i < moves.directories.size(); ++i) {
-    const std::string from = shard_file(work, i),
+    const std::string from = join_path(work.path(), shard_name(i) + suffix),
                       directory = join_path(output, moves.directories[i]),
-                      to = join_path(directory, kData);
+                      to = join_path(directory, layout.data_name);
     if (!stands(from)) continue;
-    if (!make_directory(directory)) refuse_taken_directory(directory, true);
+    if (!make_directory(directory)) refuse_taken_directory(directory, layout, true);
     if (moves.replaces) {
       rename_file(from, to);
     } else if (!rename_to_free_name(from, to)) {
@@ -180,7 +169,7 @@ void complete_report(ConvertReport& report, const ConvertRequest& request, const
   work.for_each_shard([&](const ManifestShard& shard) {
     for (const ManifestFile& file : shard.files) report.file_bytes += file.bytes;
   });
-  if (!directories.empty()) report.class_directory = join_path(request.output, directories.front());
+  if (!directories.empty()) report.first_file = join_path(request.output, directories.front());
 }
 
 void read_skipped(const WorkFolder& work, ConvertReport& report) {
@@ -213,19 +202,11 @@ ConvertReport report_of(const ConvertRequest& request, const WorkFolder& work, M
 
 }  // namespace
 
-bool is_by_class(const ConvertRequest& request) { return request.layout == kLayout; }
-
 void ClassTarget::look(const Events& events) {
   if (work_ && was_moving_) {
     left_.journal = work_->previous_run();  // its shards are in their places
   } else if (work_) {
     left_ = find_unfinished_run(*work_, events);
-  }
-  if (!request_.files.suffixes.empty() || request_.files.groups_frames) {
-    throw Error(Code::usage, "{}: layout {} holds images",
-                request_.files.groups_frames ? "--group frames" : "--ext", kLayout)
-        .at(request_.output)
-        .hint("leave it out");
   }
   const Place place = look_at(request_.output);
   if (place == Place::other_file) refuse_strange_output(request_.output, place);
@@ -246,7 +227,7 @@ void ClassTarget::take() {
   work_.emplace(request_.output);
   const std::optional<Moves> moves = read_moves(*work_);
   was_moving_ = moves.has_value();
-  if (moves) carry_out(*moves, request_.output, *work_);
+  if (moves) carry_out(*moves, request_, *work_);
 }
 
 std::unique_ptr<Source> ClassTarget::open(const ConvertRequest& request,
@@ -275,12 +256,13 @@ void ClassTarget::refuse_taken(const SourceInfo& source, const std::string& head
   if (source.classes.empty()) {
     throw Error(Code::unsupported,
                 "layout {} has a directory per class, but the input has no names of classes",
-                kLayout)
+                request_.layout)
         .at(request_.inputs.front())
         .hint("convert a folder of class folders, or a dataset that was made from one");
   }
   for (const std::string& directory : directories_of(request_, source.classes))
-    refuse_taken_directory(join_path(request_.output, directory), request_.overwrite);
+    refuse_taken_directory(join_path(request_.output, directory), *layout_of(request_),
+                           request_.overwrite);
   if (work_) refuse_other_run(request_, left_, head);
 }
 
@@ -320,7 +302,7 @@ void ClassTarget::place(ConvertReport& report) {
     moves.directories.push_back(directories.at(static_cast<std::size_t>(label)));
   complete_report(report, request_, *work_, moves.directories);
   write_moves(*work_, moves);
-  carry_out(moves, request_.output, *work_);
+  carry_out(moves, request_, *work_);
   work_->drop_journal();  // before the list of moves goes: nobody may look for its shards
   work_->remove();
 }

@@ -6,22 +6,19 @@
 
 #include "shale/targets/shard_target.hpp"
 
-// --layout lsun: OUT/<class>_<split>_lmdb/data.mdb, a directory per class. In the work folder each
-// class is a shard, of any size, so a run continues where it was stopped, like any other; when all
-// of them are whole, they come to their names one by one. There is no manifest.
+// A layout with a directory per class (Layout::Writes::class_files). In the work folder each class
+// is a shard, of any size, so a run continues where it was stopped, like any other; when all of
+// them are whole, they come to their names one by one. There is no manifest.
 //   OUT/.shale/new/moves   the directories, shard by shard: from now on the files move
 
 namespace shale {
 
-/// True for a conversion whose output has a directory per class.
-[[nodiscard]] bool is_by_class(const ConvertRequest& request);
-
 /// A directory with a file per class. A class that lost all of its samples has none. Errors:
 /// Code::usage for options of other samples than images; Code::exists for an output that is a file
 /// or a dataset, or, without request.overwrite, not empty, and for a directory that stands, unless
-/// it is to be overwritten and holds nothing but LMDB's two files; Code::unsupported for an input
-/// without classes, or with another field than an image and a label; Code::bad_content for classes
-/// that no directory can have the name of, or two the same.
+/// it is to be overwritten and holds nothing but the files of the layout; Code::unsupported for an
+/// input without classes, or with another field than an image and a label; Code::bad_content for
+/// classes that no directory can have the name of, or two the same.
 class ClassTarget final : public ShardTarget {
  public:
   using ShardTarget::ShardTarget;

@@ -8,6 +8,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
 #include "shale/encoding/forecast.hpp"
+#include "shale/format/layout.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/targets/duplicates.hpp"
@@ -23,7 +24,8 @@ constexpr std::size_t kShownSkips = 10, kShownSkipsOfFile = 1000;
 
 OptionSet format_options_of(const ConvertRequest& request, const Format& format) {
   OptionSet options(format.options);
-  if (!request.layout.empty()) options.set(kLayoutOption, request.layout);
+  if (const Layout* const layout = layout_of(request))
+    options.set(kLayoutOption, std::string(layout->option));
   return options;
 }
 

@@ -7,6 +7,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/format/format.hpp"
+#include "shale/format/layout.hpp"
 
 namespace shale {
 namespace {
@@ -39,6 +40,22 @@ const Format* format_of_output(std::string_view output) {
       return format;
   }
   return nullptr;
+}
+
+const Layout* layout_of(const ConvertRequest& request) {
+  return request.layout.empty() ? nullptr : layout_named(request.layout).layout;
+}
+
+OutputKind kind_of_output(const ConvertRequest& request) {
+  if (is_array_name(request.output)) return OutputKind::array;
+  if (is_archive_name(request.output)) return OutputKind::archive;
+  if (is_tensor_name(request.output)) return OutputKind::tensors;
+  if (format_of_output(request.output) != nullptr) return OutputKind::container_file;
+  if (const Layout* const layout = layout_of(request)) {
+    if (layout->writes == Layout::Writes::class_files) return OutputKind::class_files;
+    if (layout->writes == Layout::Writes::list_files) return OutputKind::list_files;
+  }
+  return request.is_append ? OutputKind::appended : OutputKind::shards;
 }
 
 ErrorAllowance parse_error_allowance(std::string_view text) {

@@ -17,9 +17,7 @@
 namespace shale {
 
 struct Format;
-
-/// The layout of a directory with an LMDB file of layout coclr per list of a split.
-inline constexpr std::string_view kCoclrK400 = "coclr-k400";
+struct Layout;
 
 /// How many bad samples a run tolerates: a number, or a share of all samples (at least 10 are
 /// always tolerated).
@@ -32,8 +30,21 @@ struct ErrorAllowance {
 /// "25" or "1%" or "0.5%". Errors: Code::usage.
 [[nodiscard]] ErrorAllowance parse_error_allowance(std::string_view text);
 
+/// What was said of an output besides its name; nullopt, false: nothing.
+struct OutputOptions {
+  std::optional<std::string> format = {};
+  std::optional<std::uint64_t> shard_bytes = {}, shard_samples = {};
+  std::optional<std::string> compression = {};  ///< "none" or "deflate"
+  bool with_index = false;
+  std::optional<std::string> layout = {};
+  bool is_append = false;  ///< format and bounds that are not given are those of the dataset
+  /// These were given, whatever their values: they may do nothing.
+  bool has_on_error = false, has_max_errors = false, has_seed = false;
+};
+
 /// A conversion as requested: plain data, nothing opened yet.
 struct ConvertRequest : InputRequest {
+  OutputOptions asked;  ///< what the members below were made from, by choose_output()
   std::string format;
   std::uint64_t shard_bytes = std::uint64_t{1} << 30;
   std::uint64_t shard_samples = ~std::uint64_t{0};
@@ -43,10 +54,9 @@ struct ConvertRequest : InputRequest {
   bool is_append = false;
   bool is_deflated = false;  ///< of an .npz archive: its members are compressed
   bool with_index = false;   ///< of an output that is one file: its index is written next to it
-  /// Of one file: whose readers it is for (kLayoutOption). Empty: shale's own.
+  /// Whose readers it is for: a name of all_layouts(). Empty: shale's own.
   std::string layout = {};
-  /// A dataset for each part of it; of the layouts of CoCLR: the lists of videos that its readers
-  /// want. Empty: none.
+  /// A dataset for each part of it; of a layout with ReaderLists: those lists. Empty: none.
   SplitRequest split = {};
   IoMode io = IoMode::automatic;
   OnError on_error = OnError::skip;
@@ -79,8 +89,8 @@ struct ConvertReport {
   bool is_one_file = false;             ///< the output is a file, not a directory of shards
   std::string index = {};               ///< of one file: the manifest next to it; empty: none
   std::vector<WrittenList> lists = {};  ///< of a split: beside the one file, or in the directory
-  /// Of --layout lsun: the first of the directories in the output, one per class; else empty.
-  std::string class_directory = {};
+  /// Of a directory with a file per class, or per part of a split: the first of them; else empty.
+  std::string first_file = {};
   /// Of --append: what the run added, or would add; `manifest` is then that of the whole set.
   std::optional<AppendedSamples> appended = {};
   bool is_plan = false;  ///< --dry-run: nothing was written; shard_count is computed from sizes
@@ -94,6 +104,22 @@ struct ConvertReport {
   std::vector<ConvertReport> splits;
   std::string split, output;  ///< of one of those: its name, and its directory
 };
+
+/// What a conversion writes.
+enum class OutputKind {
+  shards,
+  appended,        ///< shards behind those of a dataset
+  array,           ///< .npy
+  archive,         ///< .npz
+  tensors,         ///< .pt, .safetensors
+  container_file,  ///< one file of any other format
+  class_files,     ///< a directory with a file per class
+  list_files,      ///< a directory with a file per part of a split
+};
+[[nodiscard]] OutputKind kind_of_output(const ConvertRequest& request);
+
+/// Null: none.
+[[nodiscard]] const Layout* layout_of(const ConvertRequest& request);
 
 /// True for the name of an output that is one array: it ends in .npy.
 [[nodiscard]] inline bool is_array_name(std::string_view output) {

@@ -13,6 +13,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/format/layout.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/io/path_facts.hpp"
@@ -134,10 +135,9 @@ void say_what_is_lost(const ConvertRequest& request, const SourceInfo& source,
 }
 
 void say_what_readers_want(const ConvertRequest& request, const Events& events) {
-  if (request.layout != name_of(Dialect::coclr) || !request.split.is_empty()) return;
-  events.say(
-      "CoCLR's readers also want ClassInd.txt and lists of train and test videos: --split writes "
-      "them");
+  const Layout* const layout = layout_of(request);
+  if (layout != nullptr && !layout->lists_note.empty() && request.split.is_empty())
+    events.say(std::string(layout->lists_note));
 }
 
 // A file that has its name keeps its lists, whatever comes after.
@@ -173,8 +173,8 @@ void refuse_unfit_file(const ConvertRequest& request, const Format& format,
 FileTarget::FileTarget(ConvertRequest request, KeySink left_out)
     : Target(std::move(request)), left_out_(std::move(left_out)) {
   request_.format = format_of_output(request_.output)->name;
-  is_coclr_ = request_.layout == name_of(Dialect::coclr);
-  if (is_coclr_) request_.files.frame_order = FrameOrder::bytewise;  // its readers' order
+  if (const Layout* const layout = layout_of(request_)) frames_note_ = layout->frames_note;
+  if (!frames_note_.empty()) request_.files.frame_order = FrameOrder::bytewise;
 }
 
 void FileTarget::look(const Events& /*events*/) {
@@ -198,7 +198,7 @@ void FileTarget::plan_lists(ConvertRequest& request, const std::string& scratch_
   refuse_for_stream(*whole, request.inputs.front(), "--split");
   refuse_unfit_file(request, format(), whole->info());
   (void)format().layout(whole->info().schema, format_options_of(request, format()));  // or refuses
-  CoclrLists lists(CoclrReaders::ucf101, request.split, *whole, request.order.seed, scratch_folder,
+  SplitLists lists(*layout_of(request), request.split, *whole, request.order.seed, scratch_folder,
                    list_memory(request.memory_bytes), events);
   if (output_ && stands(plain.files.listing.written))
     request.files.listing.stored = plain.files.listing.written;
@@ -219,9 +219,7 @@ std::unique_ptr<Source> FileTarget::open(const ConvertRequest& request,
 
 void FileTarget::accept(const SourceInfo& info, const Events& events) {
   refuse_unfit_file(request_, format(), info);
-  if (is_coclr_ && !request_.files.groups_frames)
-    events.say(
-        "the frames keep the order of the input; CoCLR's own script sorts their names bytewise");
+  if (!frames_note_.empty() && !request_.files.groups_frames) events.say(std::string(frames_note_));
 }
 
 PlannedRun FileTarget::describe(const SourceInfo& info) const {
@@ -270,7 +268,7 @@ void FileTarget::complete(Conversion* conversion, ConvertReport& report, const E
     report.file_bytes = InputFile(output_->path()).size();
   }
   if (!lists_ && !left_out_) return;
-  CoclrLists::KeySet skipped;
+  SplitLists::KeySet skipped;
   conversion->for_each_skipped([&](const std::string& key) {
     if (lists_) skipped.insert(key);
     if (left_out_) left_out_(key);

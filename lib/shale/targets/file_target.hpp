@@ -50,7 +50,7 @@ class FileTarget final : public Target {
   void plan_lists(ConvertRequest& request, const std::string& scratch_folder, const Events& events);
 
   const KeySink left_out_;
-  bool is_coclr_ = false;
+  std::string_view frames_note_ = {};
   std::optional<TemporaryOutput> output_;
   std::unique_ptr<ListsBeside> lists_;  // gone before the output is
 };

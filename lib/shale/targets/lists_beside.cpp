@@ -32,7 +32,7 @@ std::optional<InputFile> list_at(const std::string& path) {
   return InputFile(path);
 }
 
-bool holds(const InputFile& file, const CoclrLists::File& list) {
+bool holds(const InputFile& file, const SplitLists::File& list) {
   if (file.size() != list.bytes) return false;
   Hasher128 hasher;
   std::vector<std::byte> piece;
@@ -71,13 +71,13 @@ class StandingList {
 
 }  // namespace
 
-ListsBeside::ListsBeside(const std::string& output, CoclrLists lists, std::uint64_t most_missing)
+ListsBeside::ListsBeside(const std::string& output, SplitLists lists, std::uint64_t most_missing)
     : folder_(folder_of_file(output)), lists_(std::move(lists)), files_(lists_.files()) {
   refuse_other_files(most_missing);
 }
 
 ListsBeside::~ListsBeside() try {
-  for (const CoclrLists::File& file : taken_) {
+  for (const SplitLists::File& file : taken_) {
     const std::string path = join_path(folder_, file.name);
     const std::optional<InputFile> standing = list_at(path);
     if (standing && holds(*standing, file)) (void)remove_file(path);
@@ -108,17 +108,17 @@ void ListsBeside::refuse_other_files(std::uint64_t most_missing) {
 
 std::vector<WrittenList> ListsBeside::report() const {
   std::vector<WrittenList> lists;
-  for (const CoclrLists::File& file : files_) lists.push_back({file.name, file.rows});
+  for (const SplitLists::File& file : files_) lists.push_back({file.name, file.rows});
   return lists;
 }
 
-void ListsBeside::write(const std::string& work_folder, const CoclrLists::KeySet& skipped) {
+void ListsBeside::write(const std::string& work_folder, const SplitLists::KeySet& skipped) {
   work_folder_ = work_folder;
   files_ = lists_.write(work_folder, skipped);
 }
 
 void ListsBeside::take_names() {
-  for (const CoclrLists::File& file : files_) {
+  for (const SplitLists::File& file : files_) {
     const std::string path = join_path(folder_, file.name);
     const std::string from = join_path(work_folder_, file.name);
     if (rename_to_free_name(from, path)) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "shale/targets/coclr_lists.hpp"
+#include "shale/targets/split_lists.hpp"
 
 namespace shale {
 
@@ -15,18 +15,18 @@ namespace shale {
 class ListsBeside {
  public:
   /// `most_missing`: how many rows of a list may turn out to be skipped. Errors: Code::exists for a
-  /// file that cannot be what this run will write, with its name; same as CoclrLists.
-  ListsBeside(const std::string& output, CoclrLists lists, std::uint64_t most_missing);
+  /// file that cannot be what this run will write, with its name; same as SplitLists.
+  ListsBeside(const std::string& output, SplitLists lists, std::uint64_t most_missing);
   /// Takes the names back, unless settle() was called.
   ~ListsBeside();
   ListsBeside(const ListsBeside&) = delete;
   ListsBeside& operator=(const ListsBeside&) = delete;
 
-  [[nodiscard]] const CoclrLists& lists() const { return lists_; }
+  [[nodiscard]] const SplitLists& lists() const { return lists_; }
   /// What they hold: planned, or once written.
   [[nodiscard]] std::vector<WrittenList> report() const;
-  /// Errors: same as CoclrLists::write.
-  void write(const std::string& work_folder, const CoclrLists::KeySet& skipped);
+  /// Errors: same as SplitLists::write.
+  void write(const std::string& work_folder, const SplitLists::KeySet& skipped);
   /// Each gets its name, durably, if it is free; one whose content is the same may have it. Errors:
   /// Code::exists for any other; Code::io.
   void take_names();
@@ -37,10 +37,10 @@ class ListsBeside {
   void refuse_other_files(std::uint64_t most_missing);
 
   const std::string folder_;
-  CoclrLists lists_;
+  SplitLists lists_;
   std::string work_folder_;
-  std::vector<CoclrLists::File> files_;  // planned; written
-  std::vector<CoclrLists::File> taken_;  // by this run, and not settled
+  std::vector<SplitLists::File> files_;  // planned; written
+  std::vector<SplitLists::File> taken_;  // by this run, and not settled
 };
 
 }  // namespace shale

@@ -72,8 +72,8 @@ class Target {
   virtual void refuse_taken(const SourceInfo& info, const std::string& head) const = 0;
   /// Completes the report of a run that is only planned.
   virtual void plan(ConvertReport& plan, const Events& events) const = 0;
-  /// Begins the journal, or goes on where an earlier run of the same command was. Errors: Code::io,
-  /// also where there is less space than it takes.
+  /// Begins the journal, or continues where an earlier run of the same command was. Errors:
+  /// Code::io, also where there is less space than it takes.
   [[nodiscard]] virtual std::optional<RunState> begin(const RunInput& input,
                                                       const Events& events) = 0;
   /// The samples in the order in which they are written.

@@ -8,10 +8,16 @@
 namespace shale {
 
 std::unique_ptr<Target> target_of(const ConvertRequest& request) {
-  if (format_of_output(request.output) != nullptr) return std::make_unique<FileTarget>(request);
-  if (request.is_append) return std::make_unique<AppendTarget>(request);
-  if (is_by_class(request)) return std::make_unique<ClassTarget>(request);
-  return std::make_unique<ShardTarget>(request);
+  switch (kind_of_output(request)) {
+    case OutputKind::shards:
+      return std::make_unique<ShardTarget>(request);
+    case OutputKind::appended:
+      return std::make_unique<AppendTarget>(request);
+    case OutputKind::class_files:
+      return std::make_unique<ClassTarget>(request);
+    default:
+      return std::make_unique<FileTarget>(request);
+  }
 }
 
 }  // namespace shale

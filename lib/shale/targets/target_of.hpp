@@ -6,8 +6,7 @@
 
 namespace shale {
 
-/// Where the result of the request comes to stand. Errors: Code::usage for options that an append
-/// does not take.
+/// Where the result of the request comes to stand.
 [[nodiscard]] std::unique_ptr<Target> target_of(const ConvertRequest& request);
 
 }  // namespace shale

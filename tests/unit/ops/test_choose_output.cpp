@@ -65,19 +65,33 @@ TEST_CASE("choose output: shards without a format, of an unknown one, or of no s
         "--shard-samples 0: a shard holds at least one sample");
 }
 
-TEST_CASE("choose output: layout coclr-k400 is a directory, without options of shards") {
-  const std::string layout(kCoclrK400);
+TEST_CASE("choose output: a layout of a file per list is a directory, without options of shards") {
+  const std::string layout = "grid-per-list";
   for (const OutputOptions& options : {OutputOptions{.shard_bytes = 1, .layout = layout},
                                        OutputOptions{.shard_samples = 1, .layout = layout},
                                        OutputOptions{.with_index = true, .layout = layout},
                                        OutputOptions{.layout = layout, .is_append = true},
-                                       OutputOptions{.compression = "none", .layout = layout},
-                                       OutputOptions{.format = kGrid, .layout = layout}})
-    CHECK(refusal("out", options).find("does not go with --layout coclr-k400") !=
+                                       OutputOptions{.compression = "none", .layout = layout}})
+    CHECK(refusal("out", options).find("does not go with --layout grid-per-list") !=
           std::string::npos);
   CHECK(refusal("out.grid", {.layout = layout}).find("its output is a directory") !=
         std::string::npos);
   const ConvertRequest request = chosen("out.d", {.layout = layout});
-  CHECK(request.format == "lmdb");
+  CHECK(request.format == kGrid);
   CHECK(request.layout == layout);
+}
+
+TEST_CASE("choose output: a layout wants the kind of output that it writes") {
+  CHECK(chosen("out.grid", {.layout = "other-grid"}).layout == "other-grid");
+  CHECK(refusal("out", {.format = kGrid, .layout = "other-grid"}) ==
+        "--layout other-grid: it is a layout of one grid file");
+  CHECK(chosen("out", {.layout = "grid-per-class"}).format == kGrid);
+  CHECK(refusal("out.grid", {.layout = "grid-per-class"}) ==
+        "--layout grid-per-class: it is a directory with an grid directory per class");
+  CHECK(refusal("out", {.layout = "nobody"}) == "unknown layout 'nobody'");
+}
+
+TEST_CASE("choose output: a layout that is the format's own changes nothing") {
+  CHECK(chosen("out.grid", {.layout = "plain-grid"}).layout.empty());
+  CHECK(chosen("out", {.format = kGrid, .layout = "plain-grid"}).layout.empty());
 }

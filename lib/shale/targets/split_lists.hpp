@@ -8,20 +8,19 @@
 #include <vector>
 
 #include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
 #include "shale/base/events.hpp"
+#include "shale/format/layout.hpp"
 #include "shale/format/source.hpp"
 #include "shale/labels/sample_split.hpp"
 #include "shale/targets/convert_request.hpp"
 
 namespace shale {
 
-/// Which of CoCLR's readers the lists are for: those of UCF101 and HMDB51, or of Kinetics-400.
-enum class CoclrReaders { ucf101, k400 };
-
-/// The text files that CoCLR's readers want beside an LMDB of layout coclr (docs/foreign.md):
-/// ClassInd.txt, a CSV for each part of the split, and for Kinetics-400 video_source.json. What
-/// they hold follows from the input and the split, less the videos that were skipped.
-class CoclrLists {
+/// The text files of a split that the readers of a layout want (ReaderLists): the names of the
+/// classes, a CSV for each part of the split, and the numbers of the videos. What they hold follows
+/// from the input and the split, less the videos that were skipped.
+class SplitLists {
  public:
   /// A file: what it holds if no video is skipped.
   struct File {
@@ -36,7 +35,7 @@ class CoclrLists {
   /// split into other lists than the readers know; Code::bad_content for a class that is missing in
   /// a list where the readers want it, and for names that they cannot read back; same as
   /// SampleSplit.
-  CoclrLists(CoclrReaders readers, const SplitRequest& split, Source& whole, std::uint64_t seed,
+  SplitLists(const Layout& layout, const SplitRequest& split, Source& whole, std::uint64_t seed,
              const std::string& scratch_folder, std::uint64_t memory_bytes, const Events& events);
 
   [[nodiscard]] const std::vector<File>& files() const { return files_; }
@@ -55,11 +54,14 @@ class CoclrLists {
  private:
   [[nodiscard]] std::vector<File> described(const KeySet& skipped, const RowSink& use);
   void refuse_other_parts() const;
+  [[nodiscard]] Error unreadable(std::string_view what, std::string_view name,
+                                 std::string_view fault) const;
   void refuse_unreadable(const SampleSplit::Entry& video) const;
   void refuse_missing_class(const std::vector<std::uint64_t>& counts, bool are_skipped) const;
   [[nodiscard]] std::string row_of(const SampleSplit::Entry& video) const;
 
-  const CoclrReaders readers_;
+  const Layout& layout_;
+  const ReaderLists& readers_;
   const SplitRequest request_;
   const Events& events_;
   std::vector<std::string> classes_;
@@ -70,9 +72,5 @@ class CoclrLists {
 
 /// Notes how many videos no list names, and where they are.
 void say_unlisted(std::uint64_t videos, std::string_view place, const Events& events);
-
-/// Errors: Code::usage for a request with a split whose output is one file of another layout than
-/// coclr, or a directory of another one than coclr-k400.
-void refuse_unfit_split(const ConvertRequest& request);
 
 }  // namespace shale

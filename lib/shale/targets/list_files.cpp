@@ -1,4 +1,4 @@
-#include "shale/targets/coclr_k400.hpp"
+#include "shale/targets/list_files.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -16,10 +16,10 @@
 #include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/work_folder.hpp"
 #include "shale/sources/open_input.hpp"
-#include "shale/targets/coclr_lists.hpp"
 #include "shale/targets/conversion.hpp"
 #include "shale/targets/dataset_output.hpp"
 #include "shale/targets/file_target.hpp"
+#include "shale/targets/split_lists.hpp"
 
 // The work folder .OUT.shale has in new/ what OUT will hold, and while a file is written the rows
 // that it takes; new/ itself becomes OUT.
@@ -29,21 +29,11 @@ namespace {
 
 constexpr std::string_view kRowsName = "rows";
 
-std::string file_name_of(const SplitPart& part) {
-  return fmt::format("k400_frame_{}.lmdb", part.name == "train" ? "train" : "val");
-}
-
-void refuse_unfit_request(const ConvertRequest& request) {
-  if (request.split.is_empty()) {
-    throw Error(Code::usage, "--layout {} needs --split: it is a file per list", kCoclrK400)
-        .at(request.output)
-        .hint("add --split train=0.9,val=0.1, or --split train=FILE,val=FILE");
-  }
-  if (request.order.choice.is_all() && !request.order.part) return;
-  throw Error(Code::usage, "{} has no effect with --layout {}",
-              request.order.part ? "--part" : "--select or --exclude", kCoclrK400)
+void refuse_missing_split(const ConvertRequest& request) {
+  if (!request.split.is_empty()) return;
+  throw Error(Code::usage, "--layout {} needs --split: it is a file per list", request.layout)
       .at(request.output)
-      .hint("name the videos that are taken in the files of --split");
+      .hint("add --split train=0.9,val=0.1, or --split train=FILE,val=FILE");
 }
 
 void refuse_taken_directory(const std::string& output) {
@@ -63,13 +53,14 @@ struct HeldFolder {
 // One file of it, as a conversion of some rows of the input.
 struct FileOfPart {
   const ConvertRequest& whole;
+  const Layout& layout;
   const std::string& folder;
-  CoclrLists& lists;
+  SplitLists& lists;
 
   [[nodiscard]] ConvertReport write(std::size_t part, const Events& events,
-                                    CoclrLists::KeySet& skipped) const {
+                                    SplitLists::KeySet& skipped) const {
     ConvertRequest request = whole;
-    request.output = join_path(folder, file_name_of(whole.split.parts[part]));
+    request.output = join_path(folder, layout.part_name(whole.split.parts[part].name));
     request.split = {};
     request.order.choice.select_file = join_path(folder, kRowsName);
     write_rows(part, request.order.choice.select_file);
@@ -105,9 +96,9 @@ void add_to(ConvertReport& all, ConvertReport one) {
   for (SkippedSample& sample : one.first_skipped) all.first_skipped.push_back(std::move(sample));
 }
 
-void refuse_empty_list(const CoclrLists& lists, const SplitRequest& split) {
+void refuse_empty_list(const SplitLists& lists, const SplitRequest& split) {
   for (std::size_t part = 0; part < split.parts.size(); ++part) {
-    const CoclrLists::File& file = lists.files()[lists.file_of(part)];
+    const SplitLists::File& file = lists.files()[lists.file_of(part)];
     if (file.rows > 0) continue;
     throw Error(Code::bad_content, "--split leaves no video for {}", file.name)
         .hint("give each list a video");
@@ -115,8 +106,8 @@ void refuse_empty_list(const CoclrLists& lists, const SplitRequest& split) {
 }
 
 // The input as a whole: what belongs to which list, and what the report says of all of it.
-CoclrLists plan_lists(ConvertRequest& request, const Events& events, const Format& format,
-                      const std::string& scratch, const std::string& listing,
+SplitLists plan_lists(ConvertRequest& request, const Events& events, const Format& format,
+                      const Layout& layout, const std::string& scratch, const std::string& listing,
                       ConvertReport& report) {
   ConvertRequest plain = request;
   plain.order.is_shuffled = false;
@@ -134,7 +125,7 @@ CoclrLists plan_lists(ConvertRequest& request, const Events& events, const Forma
   } else {
     report.manifest.source = info.manifest;
   }
-  CoclrLists lists(CoclrReaders::k400, request.split, *whole, request.order.seed, scratch,
+  SplitLists lists(layout, request.split, *whole, request.order.seed, scratch,
                    list_memory(request.memory_bytes), events);
   refuse_empty_list(lists, request.split);
   say_unlisted(lists.unlisted(), "in neither file", events);
@@ -151,14 +142,15 @@ void put_in_place(WorkFolder& work, const std::string& output) {
 
 }  // namespace
 
-ConvertReport convert_for_k400(const ConvertRequest& request, const Events& events) {
-  refuse_unfit_request(request);
+ConvertReport convert_to_list_files(const ConvertRequest& request, const Events& events) {
+  refuse_missing_split(request);
   ConvertRequest of_files = request;
   while (of_files.output.size() > 1 && of_files.output.ends_with('/')) of_files.output.pop_back();
   const std::string output = of_files.output;
   refuse_taken_directory(output);
   refuse_nested({output}, inputs_of(request));
-  of_files.layout = name_of(Dialect::coclr);
+  const Layout& layout = *layout_of(request);
+  of_files.layout = layout.option;
   of_files.files.frame_order = FrameOrder::bytewise;
   const Format& format = format_named(request.format);
   std::optional<HeldFolder> held;
@@ -168,22 +160,23 @@ ConvertReport convert_for_k400(const ConvertRequest& request, const Events& even
   try {
     if (work != nullptr) work->clear();
     const std::string scratch = work != nullptr ? work->path() : temporary_folder();
-    CoclrLists lists = plan_lists(of_files, events, format, scratch,
+    SplitLists lists = plan_lists(of_files, events, format, layout, scratch,
                                   work != nullptr ? work->new_listing_path() : "", report);
-    std::vector<CoclrLists::File> files = lists.files();
+    std::vector<SplitLists::File> files = lists.files();
     if (work != nullptr) {
       const ManifestSource source = report.manifest.source;
       report = {};
       Events of_one = events;
       of_one.note = nullptr;  // they were said of the whole
-      CoclrLists::KeySet skipped;
+      SplitLists::KeySet skipped;
       for (std::size_t part = 0; part < request.split.parts.size(); ++part)
-        add_to(report, FileOfPart{of_files, work->path(), lists}.write(part, of_one, skipped));
+        add_to(report,
+               FileOfPart{of_files, layout, work->path(), lists}.write(part, of_one, skipped));
       report.manifest.source = source;
       files = lists.write(work->path(), skipped);
       put_in_place(*work, output);
     }
-    for (const CoclrLists::File& file : files) report.lists.push_back({file.name, file.rows});
+    for (const SplitLists::File& file : files) report.lists.push_back({file.name, file.rows});
   } catch (...) {
     if (work != nullptr) work->remove();
     throw;
@@ -192,6 +185,7 @@ ConvertReport convert_for_k400(const ConvertRequest& request, const Events& even
     return option.first.starts_with("shard_") || option.first == kChosenSamples;
   });
   report.is_one_file = true;
+  report.first_file = join_path(output, layout.part_name(request.split.parts.front().name));
   report.manifest.shard_count = request.split.parts.size();
   return report;
 }

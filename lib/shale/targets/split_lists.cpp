@@ -1,4 +1,4 @@
-#include "shale/targets/coclr_lists.hpp"
+#include "shale/targets/split_lists.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -13,30 +13,8 @@
 #include "shale/io/output_file.hpp"
 #include "shale/manifest/csv.hpp"
 
-// What the readers do with the lists (CoCLR, dataset/lmdb_dataset.py, commit 45f200e):
-//   ClassInd.txt           strip() of each line; if the first one has a comma, what is behind the
-//                          last comma of each line
-//   {train,test}_split01.csv   UCF101, HMDB51: pandas, no header; of column 0, split at '/', the
-//                          last but two is the class, the last but one the video; the classes of
-//                          each list are as many as those of ClassInd.txt (assert)
-//   {train,val}_split.csv  Kinetics-400: the last but one is the class, the last the video
-//   video_source.json      Kinetics-400: "Class/video" -> number of the video it was cut from
-
 namespace shale {
 namespace {
-
-constexpr std::string_view kClassesName = "ClassInd.txt", kSourcesName = "video_source.json";
-
-// val and test are the same list to the readers, under another name for either dataset.
-std::string list_name_of(CoclrReaders readers, std::string_view part) {
-  const bool is_train = part == "train";
-  if (readers == CoclrReaders::k400) return is_train ? "train_split.csv" : "val_split.csv";
-  return is_train ? "train_split01.csv" : "test_split01.csv";
-}
-
-std::string_view layout_of(CoclrReaders readers) {
-  return readers == CoclrReaders::k400 ? kCoclrK400 : name_of(Dialect::coclr);
-}
 
 // As RFC 4180 has it; a reader of lines would stop at a line end.
 std::string quoted(const std::string& field) {
@@ -75,19 +53,13 @@ std::string_view fault_of_class(std::string_view name) {
   return trimmed(name) == name ? "" : "begins or ends with a blank";
 }
 
-Error unreadable(std::string_view what, std::string_view name, std::string_view fault) {
-  return Error(Code::bad_content, "the name of the {} {}, and CoCLR's readers would not find it",
-               what, fault)
-      .for_sample(name)
-      .hint("rename its folder");
-}
-
 }  // namespace
 
-CoclrLists::CoclrLists(CoclrReaders readers, const SplitRequest& split, Source& whole,
+SplitLists::SplitLists(const Layout& layout, const SplitRequest& split, Source& whole,
                        std::uint64_t seed, const std::string& scratch_folder,
                        std::uint64_t memory_bytes, const Events& events)
-    : readers_(readers),
+    : layout_(layout),
+      readers_(*layout.lists),
       request_(split),
       events_(events),
       classes_(whole.info().classes),
@@ -101,10 +73,12 @@ CoclrLists::CoclrLists(CoclrReaders readers, const SplitRequest& split, Source& 
     const std::string_view fault = fault_of_class(name);
     if (!fault.empty()) throw unreadable("class", name, fault);
   }
-  files_.push_back({.name = std::string(kClassesName)});
+  files_.push_back({.name = std::string(readers_.classes_name)});
   for (const SplitPart& part : request_.parts)
-    files_.push_back({.name = list_name_of(readers_, part.name)});
-  if (readers_ == CoclrReaders::k400) files_.push_back({.name = std::string(kSourcesName)});
+    files_.push_back(
+        {.name = std::string(part.name == "train" ? readers_.train_name : readers_.other_name)});
+  if (!readers_.numbers_name.empty())
+    files_.push_back({.name = std::string(readers_.numbers_name)});
   while (const std::optional<SampleSplit::Entry> video = split_.next()) {
     refuse_unreadable(*video);
     unlisted_ += video->part == SampleSplit::kNoPart ? 1 : 0;
@@ -112,7 +86,15 @@ CoclrLists::CoclrLists(CoclrReaders readers, const SplitRequest& split, Source& 
   files_ = described({}, [](std::size_t /*file*/, std::string_view /*row*/) {});
 }
 
-void CoclrLists::refuse_other_parts() const {
+Error SplitLists::unreadable(std::string_view what, std::string_view name,
+                             std::string_view fault) const {
+  return Error(Code::bad_content, "the name of the {} {}, and {}'s readers would not find it", what,
+               fault, readers_.program)
+      .for_sample(name)
+      .hint("rename its folder");
+}
+
+void SplitLists::refuse_other_parts() const {
   const auto count = [&](std::string_view name) {
     return std::ranges::count(request_.parts, name, &SplitPart::name);
   };
@@ -121,11 +103,11 @@ void CoclrLists::refuse_other_parts() const {
   std::string names;
   for (const SplitPart& part : request_.parts) names += (names.empty() ? "" : ", ") + part.name;
   throw Error(Code::usage, "--split into {}, but the readers of layout {} know two lists", names,
-              layout_of(readers_))
+              layout_.name)
       .hint("split into train and test; val is another name of test");
 }
 
-void CoclrLists::refuse_unreadable(const SampleSplit::Entry& video) const {
+void SplitLists::refuse_unreadable(const SampleSplit::Entry& video) const {
   const std::string_view fault = fault_of(video.key);
   if (!fault.empty()) throw unreadable("video", video.key, fault);
   const std::size_t slash = video.key.find('/');
@@ -139,18 +121,20 @@ void CoclrLists::refuse_unreadable(const SampleSplit::Entry& video) const {
               "the key of a video is its class and its name, Class/video; its class here is '{}'",
               printable(name))
       .for_sample(video.key, video.row)
-      .hint("CoCLR's lists name videos so: give each one a folder ROOT/<class>/<video>/");
+      .hint(fmt::format("{}'s lists name videos so: give each one a folder ROOT/<class>/<video>/",
+                        readers_.program));
 }
 
-void CoclrLists::refuse_missing_class(const std::vector<std::uint64_t>& counts,
+void SplitLists::refuse_missing_class(const std::vector<std::uint64_t>& counts,
                                       bool are_skipped) const {
-  if (readers_ == CoclrReaders::k400) return;
+  if (!readers_.wants_each_class) return;
   for (std::size_t label = 0; label < classes_.size(); ++label) {
     for (std::size_t part = 0; part < request_.parts.size(); ++part) {
       if (counts[part * classes_.size() + label] > 0) continue;
       throw Error(Code::bad_content, "class '{}' has no video in {}{}", printable(classes_[label]),
                   files_[file_of(part)].name, are_skipped ? ": all of them were skipped" : "")
-          .because("CoCLR's readers want each class of ClassInd.txt in both lists")
+          .because(fmt::format("{}'s readers want each class of {} in both lists", readers_.program,
+                               readers_.classes_name))
           .hint(are_skipped ? "replace the videos that were skipped, or leave the class out"
                 : request_.has_files()
                     ? "name a video of the class in each file, or leave the class out of the input"
@@ -159,15 +143,15 @@ void CoclrLists::refuse_missing_class(const std::vector<std::uint64_t>& counts,
   }
 }
 
-std::string CoclrLists::row_of(const SampleSplit::Entry& video) const {
-  const bool is_k400 = readers_ == CoclrReaders::k400;
-  return fmt::format("{},{}\n", quoted(is_k400 ? video.key : video.key + "/"), video.elements);
+std::string SplitLists::row_of(const SampleSplit::Entry& video) const {
+  return fmt::format("{},{}\n", quoted(video.key + std::string(readers_.behind_key)),
+                     video.elements);
 }
 
-void CoclrLists::for_each_row(const KeySet& skipped, const RowSink& use) {
+void SplitLists::for_each_row(const KeySet& skipped, const RowSink& use) {
   for (const std::string& name : classes_) use(0, name + "\n");
   std::vector<std::uint64_t> counts(request_.parts.size() * classes_.size());
-  const bool has_sources = readers_ == CoclrReaders::k400;
+  const bool has_sources = !readers_.numbers_name.empty();
   std::uint64_t listed = 0;
   split_.rewind();
   while (const std::optional<SampleSplit::Entry> video = split_.next()) {
@@ -186,7 +170,7 @@ void CoclrLists::for_each_row(const KeySet& skipped, const RowSink& use) {
 }
 
 // What the files hold without these videos; `use` gets their rows.
-std::vector<CoclrLists::File> CoclrLists::described(const KeySet& skipped, const RowSink& use) {
+std::vector<SplitLists::File> SplitLists::described(const KeySet& skipped, const RowSink& use) {
   std::vector<File> files;
   for (const File& file : files_) files.push_back({.name = file.name});
   std::vector<Hasher128> hashers(files.size());
@@ -197,11 +181,11 @@ std::vector<CoclrLists::File> CoclrLists::described(const KeySet& skipped, const
     use(file, row);
   });
   for (std::size_t i = 0; i < files.size(); ++i) files[i].hash = hashers[i].digest();
-  if (readers_ == CoclrReaders::k400) --files.back().rows;  // the brace that ends it
+  if (!readers_.numbers_name.empty()) --files.back().rows;  // the brace that ends it
   return files;
 }
 
-std::vector<CoclrLists::File> CoclrLists::write(const std::string& folder, const KeySet& skipped) {
+std::vector<SplitLists::File> SplitLists::write(const std::string& folder, const KeySet& skipped) {
   constexpr OutputFile::Options kSmall{
       .io = IoMode::buffered, .buffer_bytes = 64 * 1024, .buffers = 1};
   std::vector<OutputFile> outputs;
@@ -218,7 +202,7 @@ std::vector<CoclrLists::File> CoclrLists::write(const std::string& folder, const
   return written;
 }
 
-void CoclrLists::for_each_sample(std::size_t part,
+void SplitLists::for_each_sample(std::size_t part,
                                  const std::function<void(std::uint64_t row)>& use) {
   split_.rewind();
   while (const std::optional<SampleSplit::Entry> video = split_.next()) {
@@ -230,18 +214,6 @@ void say_unlisted(std::uint64_t videos, std::string_view place, const Events& ev
   if (videos == 0) return;
   events.say(fmt::format("{} in no list of --split: {}",
                          format_counted(videos, "video is", "videos are"), place));
-}
-
-void refuse_unfit_split(const ConvertRequest& request) {
-  const bool is_of_coclr = request.layout == name_of(Dialect::coclr);
-  if (request.split.is_empty() || is_of_coclr || request.layout == kCoclrK400) return;
-  const bool is_one_file = format_of_output(request.output) != nullptr;
-  if (!is_one_file && request.layout.empty()) return;
-  throw Error(Code::usage, "--split makes a dataset for each of its parts, but {}",
-              is_one_file ? "the output is one file"
-                          : fmt::format("--layout {} is not one", request.layout))
-      .at(request.output)
-      .hint("choose a directory as output, or run once for each part, with --select FILE");
 }
 
 }  // namespace shale

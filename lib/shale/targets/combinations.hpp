@@ -1,0 +1,35 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "shale/targets/convert_request.hpp"
+
+namespace shale {
+
+/// A row of the table of what does not go with what: an option of `convert`, and a kind of output,
+/// a kind of input, or another option.
+struct Exclusion {
+  std::string_view option;  ///< without its dashes
+  std::string_view with;    ///< in the words of the man page
+  bool (*is_given)(const ConvertRequest& request);
+  /// Null: only the input shows it, and who has seen it says so.
+  bool (*is_with)(const ConvertRequest& request);
+  /// The message, and what to do. {option}, {layout}, {container} (of the layout) and {file}
+  /// ("file" or ".npy array") are replaced.
+  std::string_view reason, hint;
+  bool names_output = true;
+};
+
+/// What an input turned out to be, as Exclusion::with.
+inline constexpr std::string_view kFolderOfSplits = "a folder of splits";
+
+/// In the order in which they are looked at. The man page has them as "WHAT DOES NOT GO TOGETHER".
+[[nodiscard]] std::span<const Exclusion> exclusions();
+
+/// Errors: Code::usage, with the reason, for the first row of the table that the request meets.
+void refuse_combinations(const ConvertRequest& request);
+/// The same for the rows of what the input turned out to be.
+void refuse_combinations(const ConvertRequest& request, std::string_view input);
+
+}  // namespace shale

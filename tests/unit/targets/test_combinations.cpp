@@ -1,0 +1,114 @@
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <doctest/doctest.h>
+
+#include "shale/targets/combinations.hpp"
+
+#include "tests/support/temp_dir.hpp"
+
+namespace shale {
+namespace {
+
+using test::error_of;
+using Change = std::function<void(ConvertRequest&)>;
+
+// How each option of the table is given.
+const std::map<std::string_view, Change> kGiven{
+    {"append", [](auto& request) { request.is_append = true; }},
+    {"classes-from", [](auto& request) { request.classes.from = "names.txt"; }},
+    {"compress", [](auto& request) { request.asked.compression = "none"; }},
+    {"ext", [](auto& request) { request.files.suffixes = {".wav"}; }},
+    {"group frames", [](auto& request) { request.files.groups_frames = true; }},
+    {"listing", [](auto& request) { request.files.listing.shared = "listing"; }},
+    {"max-errors", [](auto& request) { request.asked.has_max_errors = true; }},
+    {"new-classes", [](auto& request) { request.classes.adds = true; }},
+    {"on-error", [](auto& request) { request.asked.has_on_error = true; }},
+    {"on-error keep", [](auto& request) { request.on_error = OnError::keep; }},
+    {"overwrite", [](auto& request) { request.overwrite = true; }},
+    {"part",
+     [](auto& request) {
+       request.order.part = PartNumber{0, 2};
+     }},
+    {"seed", [](auto& request) { request.asked.has_seed = true; }},
+    {"select", [](auto& request) { request.order.choice.select_file = "keys"; }},
+    {"select or --exclude", [](auto& request) { request.order.choice.select_file = "keys"; }},
+    {"shard-samples", [](auto& request) { request.asked.shard_samples = 7; }},
+    {"shard-size", [](auto& request) { request.asked.shard_bytes = 1000; }},
+    {"split", [](auto& request) { request.split.parts.resize(2); }},
+    {"to", [](auto& request) { request.asked.format = "grid", request.format = "another"; }},
+    {"verify", [](auto& request) { request.verify = true; }},
+    {"with-index", [](auto& request) { request.asked.with_index = true; }},
+};
+
+Change output(const std::string& path, const std::string& layout = "") {
+  return [=](ConvertRequest& request) { request.output = path, request.layout = layout; };
+}
+
+// What each of them meets.
+const std::map<std::string_view, Change> kWith{
+    {"--append", kGiven.at("append")},
+    {"--encode raw", [](auto& request) { request.images.encode.emplace("", EncodeAs::raw); }},
+    {"--split", kGiven.at("split")},
+    {"a file of a layout", output("out.grid", "other-grid")},
+    {"a file per class", output("out", "grid-per-class")},
+    {"a file per list", output("out", "grid-per-list")},
+    {"an .npz archive", output("out.npz")},
+    {"any output but an .npz archive", output("out.npy")},
+    {"neither --shuffle nor shares in --split", [](auto&) {}},
+    {"no --append", [](auto&) {}},
+    {"one .npy array without image work", output("out.npy")},
+    {"one file", output("out.grid")},
+    {"shards", [](auto&) {}},
+    {kFolderOfSplits, [](auto&) {}},
+};
+
+ConvertRequest shards() {
+  ConvertRequest request;
+  request.inputs = {"in"};
+  request.output = "out";
+  request.format = "grid";
+  return request;
+}
+
+void check_refused(const Exclusion& row) {
+  ConvertRequest request = shards();
+  kWith.at(row.with)(request);
+  kGiven.at(row.option)(request);
+  CHECK(row.is_given(request));
+  const Error error = error_of([&] {
+    if (row.is_with != nullptr) return refuse_combinations(request);
+    refuse_combinations(request, row.with);
+  });
+  CHECK(error.code() == Code::usage);
+  CHECK(error.message().find('{') == std::string::npos);
+  const std::string_view word = row.option.substr(0, row.option.find(' '));
+  CHECK(error.message().find(word) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("combinations: each row is refused, with a reason that names its option") {
+  for (const Exclusion& row : exclusions()) {
+    CAPTURE(row.option);
+    CAPTURE(row.with);
+    REQUIRE(kGiven.contains(row.option));
+    REQUIRE(kWith.contains(row.with));
+    check_refused(row);
+  }
+}
+
+TEST_CASE("combinations: no row is there twice, and a plain conversion meets none") {
+  std::set<std::pair<std::string_view, std::string_view>> pairs;
+  for (const Exclusion& row : exclusions()) {
+    CAPTURE(row.option);
+    CHECK(pairs.emplace(row.option, row.with).second);
+    CHECK(!row.is_given(shards()));
+  }
+  refuse_combinations(shards());
+}
+
+}  // namespace shale
