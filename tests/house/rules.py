@@ -1,0 +1,82 @@
+"""The tables of the house: which room may include what, where third parties live, and the exceptions to the rules, each with its reason."""
+
+import re
+
+# ---- the rooms ----------------------------------------------------------------------------------------------------------
+
+# What each room of lib/shale may include besides itself.
+ROOMS = {
+    "base": "",
+    "io": "base",
+    "data": "base",
+    "wire": "base data",
+    "format": "base io data",
+    "flow": "base",
+    "image": "base data",
+    "pixels": "base image",
+    "manifest": "base io data",
+    "shards": "base io data wire format flow manifest",
+    "arrays": "base io data wire format shards",
+    "datasets": "base io data format manifest shards",
+    "encoding": "base io data format flow image pixels shards",
+    "sampling": "base io flow arrays",
+    "loading": "base io data format flow image pixels manifest shards datasets",
+    "labels": "base io data format flow manifest shards arrays",
+    "folders": "base io data wire format flow image manifest shards labels",
+    "archives": "base io wire format manifest shards labels folders",
+    "sources": "base io data wire format flow image manifest shards arrays datasets encoding sampling labels folders archives",
+    "verify": "base io data format flow image manifest shards datasets encoding labels folders archives sources",
+    "report": "base io data format flow image pixels manifest shards datasets encoding loading sources verify",
+    "targets": "base io data format flow manifest shards arrays datasets encoding labels folders archives sources verify",
+    "ops": "base io data wire format flow manifest shards arrays datasets encoding sampling loading labels folders archives sources verify targets",
+}
+FORMAT_MAY_INCLUDE = "format wire data io image base".split()
+
+# Third parties live in one room each: first word of the header's name -> the places it may be included from.
+THIRD_PARTIES = {
+    "fmt/": ["lib/", "formats/", "tools/"],
+    "xxh": ["lib/shale/base/"],
+    "isa-l.h": ["lib/shale/base/"],
+    "isa-l/": ["lib/shale/base/"],
+    "zlib.h": ["lib/shale/base/"],
+    "zstd": ["lib/shale/base/"],
+    "liburing.h": ["lib/shale/io/"],
+    "turbojpeg.h": ["lib/shale/image/", "lib/shale/pixels/", "samples/"],
+    "jpeglib.h": ["lib/shale/image/", "lib/shale/pixels/"],
+    "jerror.h": ["lib/shale/image/", "lib/shale/pixels/"],
+    "png.h": ["lib/shale/image/", "lib/shale/pixels/"],
+    "gif_lib.h": ["lib/shale/pixels/"],
+    "tiffio.h": ["lib/shale/pixels/"],
+    "webp/": ["lib/shale/pixels/"],
+    "nlohmann/": ["lib/shale/manifest/", "lib/shale/report/", "tools/", "python/bindings/"],  # bindings print the facts that tools/ makes
+    "kainjow/": ["lib/shale/report/"],
+    "boost/program_options": ["tools/"],
+    "msgpack": ["lib/shale/wire/"],
+    "lmdb.h": ["formats/lmdb/"],
+    "hdf5": ["formats/hdf5/"],
+    "nanobind/": ["python/"],
+    "doctest/": [],  # tests only
+}
+SYSTEM_HEADER = re.compile(
+    r"[a-z_]+$|cxxabi\.h$"  # the standard library
+    r"|(sys|linux|asm|net|netinet|arpa)/[\w/-]+\.h$"
+    r"|(aio|assert|cpuid|dirent|dlfcn|endian|errno|fcntl|fnmatch|ftw|getopt|glob|grp|immintrin|inttypes|limits|locale|math"
+    r"|malloc|mntent|nmmintrin|poll|pthread|pwd|sched|semaphore|setjmp|signal|spawn|stdarg|stdatomic|stddef|stdint|stdio|stdlib|string|sysexits"
+    r"|syslog|termios|time|unistd|wchar|x86intrin)\.h$"
+)
+
+# ---- exceptions, each with its reason -----------------------------------------------------------------------------------
+
+MACROS_THAT_CONFIGURE_A_LIBRARY = re.compile(r"DOCTEST_CONFIG_\w+|XXH_\w+|FMT_\w+|_GNU_SOURCE|_FILE_OFFSET_BITS")
+RAW_MEMORY_IS_NEEDED = {
+    "lib/shale/io/aligned_buffer.hpp": "O_DIRECT takes aligned buffers only; one allocation, one deleter",
+}
+THREADS_LIVE_IN = ("lib/shale/flow/", "lib/shale/loading/loader", "lib/shale/io/batch_reader", "lib/shale/ops/sample_writer")
+MAY_FORK = {"lib/shale/io/limited_child.cpp": "a library that trusts its files sees them in a child with limits only"}
+MAY_EXIT = {
+    "tools/main.cpp": "only main returns exit codes",
+    "lib/shale/io/limited_child.cpp": "its child must not run the destructors of what belongs to the parent",
+}
+
+# What a workflow may run beside scripts: it makes the checkout possible, and usable.
+BEFORE_THE_CHECKOUT = {("apt-get", "update"), ("apt-get", "install"), ("git", "config")}
