@@ -67,11 +67,12 @@ std::vector<std::pair<std::string, std::string>> listing_facts(const FolderReque
   if (!request.labels.label_column.empty() || !request.labels.key_column.empty())
     facts.emplace_back("columns", request.labels.label_column + "\t" + request.labels.key_column);
   if (request.files.refuses_incomplete) facts.emplace_back("refuses incomplete", "yes");
-  if (request.files.pairs.policy != PairPolicy::off)
-    facts.emplace_back("pairs", std::to_string(static_cast<int>(request.files.pairs.policy)));
-  if (!request.files.pairs.suffixes.empty())
-    facts.emplace_back("pairs of", request.files.pairs.suffixes);
-  if (request.files.pairs.wants_metadata()) facts.emplace_back("metadata", "yes");
+  // Frames have no partners, whatever the default says.
+  const PairRequest pairs = request.files.groups_frames ? PairRequest() : request.files.pairs;
+  if (pairs.policy != PairPolicy::off)
+    facts.emplace_back("pairs", std::to_string(static_cast<int>(pairs.policy)));
+  if (!pairs.suffixes.empty()) facts.emplace_back("pairs of", pairs.suffixes);
+  if (pairs.wants_metadata()) facts.emplace_back("metadata", "yes");
   for (const NamedFolder& folder : request.folders)
     facts.emplace_back("folder of " + folder.field,
                        std::filesystem::weakly_canonical(folder.root, error).string());
