@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -261,8 +260,8 @@ complete -c shale -n __shale_needs_command -l version -d 'print the version'
 }  // namespace
 
 int run_completion(const CommandLine& line, Console& console) {
-  constexpr std::array<std::string (*)(), 3> kScripts = {bash_script, zsh_script, fish_script};
-  console.print(kScripts[line.operand_choice()]());
+  const std::string shell = line.operand_choice();
+  console.print(shell == "bash" ? bash_script() : shell == "zsh" ? zsh_script() : fish_script());
   return kDone;
 }
 

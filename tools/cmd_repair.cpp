@@ -70,7 +70,7 @@ int run_repair(const CommandLine& line, Console& console) {
                         .generator = std::string(kGenerator),
                         .jobs = static_cast<unsigned>(line.jobs().value),
                         .memory_bytes = line.memory().value,
-                        .io = static_cast<IoMode>(line.choice("io", "SHALE_IO")),
+                        .io = io_option(line),
                         .is_dry_run = line.flag("dry-run")};
   read_label_columns(line, request.labels_file, request.label_column, request.key_column);
   const RepairReport report = repair(request, console.events());

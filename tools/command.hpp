@@ -12,6 +12,7 @@
 #include "shale/data/shard_index.hpp"
 #include "shale/datasets/open_dataset.hpp"
 #include "shale/io/machine_limits.hpp"
+#include "shale/io/output_file.hpp"
 
 #include "tools/console.hpp"
 #include "tools/option_table.hpp"
@@ -81,11 +82,11 @@ class CommandLine {
   [[nodiscard]] std::vector<std::string> texts(const char* option) const;
   /// A number. Nullopt: it was not given. Errors: Code::usage for what is none.
   [[nodiscard]] std::optional<std::uint64_t> count(const char* option) const;
-  /// Which of the words in the name of an option's value it has. If it was not given, `variable` of
-  /// the environment says so (not if empty). Errors: Code::usage listing the words.
-  [[nodiscard]] std::size_t choice(const char* option, const char* variable = nullptr) const;
+  /// The same, one of the words in the name of the option's value. If it was not given, `variable`
+  /// of the environment says so (not if empty). Errors: Code::usage listing the words.
+  [[nodiscard]] std::string choice(const char* option, const char* variable = nullptr) const;
   /// The same for the only word of a command. Errors: Code::usage, also for more words, or none.
-  [[nodiscard]] std::size_t operand_choice() const;
+  [[nodiscard]] std::string operand_choice() const;
   /// --jobs and --memory, of commands that have the option. Errors: Code::usage.
   [[nodiscard]] Limit jobs() const;
   [[nodiscard]] Limit memory() const;
@@ -114,6 +115,8 @@ void read_label_columns(const CommandLine& line, const std::string& labels, std:
 
 /// The dataset, or the file, that is the first word.
 [[nodiscard]] DatasetRequest dataset_request(const CommandLine& line);
+/// --io, or SHALE_IO. Errors: Code::usage.
+[[nodiscard]] IoMode io_option(const CommandLine& line);
 /// --parse. Nullopt: it was not given. Errors: Code::usage for a word that it does not take.
 [[nodiscard]] std::optional<Dialect> dialect_option(const CommandLine& line);
 

@@ -28,18 +28,15 @@ std::vector<std::string> unrecognized_words(const po::parsed_options& parsed) {
   return po::collect_unrecognized(parsed.options, po::include_positional);
 }
 
-// Where a word is among those in the name of a value; `what` is what it was given as.
-std::size_t position_of(const std::string& word, std::string_view value_name,
-                        std::string_view what) {
+// The word, which is among those in the name of a value; `what` is what it was given as.
+std::string checked_choice(const std::string& word, std::string_view value_name,
+                           std::string_view what) {
   std::vector<std::string> choices;
   for (const std::string_view choice : choices_in(value_name)) choices.emplace_back(choice);
-  const auto found = std::find(choices.begin(), choices.end(), word);
-  if (found == choices.end()) {
-    throw Error(Code::usage, "{} '{}' is not {}{}", what, printable(word),
-                choices.size() > 1 ? "one of " : "", fmt::join(choices, ", "))
-        .hint(did_you_mean(word, choices));
-  }
-  return static_cast<std::size_t>(found - choices.begin());
+  if (std::find(choices.begin(), choices.end(), word) != choices.end()) return word;
+  throw Error(Code::usage, "{} '{}' is not {}{}", what, printable(word),
+              choices.size() > 1 ? "one of " : "", fmt::join(choices, ", "))
+      .hint(did_you_mean(word, choices));
 }
 
 // "$UNSET" in a script must not count as an option that was not given, or as the current folder.
@@ -205,19 +202,19 @@ std::optional<std::uint64_t> CommandLine::count(const char* option) const {
   return parse_count(text(option), fmt::format("--{}", option));
 }
 
-std::size_t CommandLine::choice(const char* option, const char* variable) const {
+std::string CommandLine::choice(const char* option, const char* variable) const {
   const char* value = variable == nullptr || has(option) ? nullptr : std::getenv(variable);
   const bool is_from_variable = value != nullptr && *value != '\0';
   const auto options = options_of(command_.name);
   const auto described = std::find_if(options.begin(), options.end(),
                                       [&](const Option* one) { return one->name == option; });
-  return position_of(is_from_variable ? value : text(option), (*described)->value,
-                     is_from_variable ? variable : fmt::format("--{}", option));
+  return checked_choice(is_from_variable ? value : text(option), (*described)->value,
+                        is_from_variable ? variable : fmt::format("--{}", option));
 }
 
-std::size_t CommandLine::operand_choice() const {
+std::string CommandLine::operand_choice() const {
   require_words(1);
-  return position_of(words_[0], command_.operands, "argument");
+  return checked_choice(words_[0], command_.operands, "argument");
 }
 
 void read_label_columns(const CommandLine& line, const std::string& labels, std::string& label,
@@ -239,18 +236,24 @@ DatasetRequest dataset_request(const CommandLine& line) {
   return request;
 }
 
+IoMode io_option(const CommandLine& line) {
+  const std::string mode = line.choice("io", "SHALE_IO");
+  if (mode == "direct") return IoMode::direct;
+  return mode == "buffered" ? IoMode::buffered : IoMode::automatic;
+}
+
 std::optional<Dialect> dialect_option(const CommandLine& line) {
   if (!line.has("parse")) return std::nullopt;
-  (void)line.choice("parse");  // one of those there are
-  return wanted_dialect(line.text("parse"));
+  return wanted_dialect(line.choice("parse"));
 }
 
 Console::Mode CommandLine::progress_mode() const {
-  constexpr Console::Mode kModes[] = {Console::Mode::automatic, Console::Mode::plain,
-                                      Console::Mode::json, Console::Mode::none};
   if (!knows("progress")) return Console::Mode::silent;
-  const Console::Mode mode = kModes[choice("progress", "SHALE_PROGRESS")];
-  return flag("quiet") ? Console::Mode::silent : mode;
+  const std::string mode = choice("progress", "SHALE_PROGRESS");
+  if (flag("quiet")) return Console::Mode::silent;
+  if (mode == "plain") return Console::Mode::plain;
+  if (mode == "json") return Console::Mode::json;
+  return mode == "none" ? Console::Mode::none : Console::Mode::automatic;
 }
 
 Limit CommandLine::jobs() const { return granted_jobs(count("jobs")); }

@@ -61,15 +61,12 @@ ConvertRequest output_request_of(const CommandLine& line) {
   options.with_index = line.flag("with-index");
   options.is_append = line.flag("append");
   if (line.has("compress")) options.compression = line.text("compress");
-  if (line.has("layout")) {
-    (void)line.choice("layout");  // one of those there are
-    options.layout = line.text("layout");
-  }
+  if (line.has("layout")) options.layout = line.choice("layout");
   request.verify = line.flag("verify");
   choose_output(request, options);
   if (line.has("fields")) request.fields = split_fields(line.text("fields"));
   request.generator = kGenerator;
-  request.io = static_cast<IoMode>(line.choice("io", "SHALE_IO"));
+  request.io = io_option(line);
   request.overwrite = line.flag("overwrite");
   request.is_dry_run = line.flag("dry-run");
   request.jobs = static_cast<unsigned>(line.jobs().value);
@@ -81,6 +78,12 @@ void read_part_options(const CommandLine& line, ConvertRequest& request) {
   const std::optional<std::uint64_t> offset = line.count("part-offset");
   if (line.has("part")) return choose_part(request, parse_part(line.text("part"), offset));
   if (offset) throw Error(Code::usage, "--part-offset has no effect without --part");
+}
+
+OnError on_error_option(const CommandLine& line) {
+  const std::string word = line.choice("on-error");
+  if (word == "keep") return OnError::keep;
+  return word == "fail" ? OnError::fail : OnError::skip;
 }
 
 ImageRequest images_of(const CommandLine& line) {
@@ -133,26 +136,21 @@ ConvertRequest convert_request_of(const CommandLine& line) {
   request.order.seed = parse_count(line.text("seed"), "--seed");
   request.split = parse_split(line.texts("split"));
   if (line.has("hidden")) {
-    request.files.hidden = line.choice("hidden") == 0 ? HiddenPolicy::skip : HiddenPolicy::keep;
+    request.files.hidden =
+        line.choice("hidden") == "skip" ? HiddenPolicy::skip : HiddenPolicy::keep;
   }
-  if (line.has("group")) {
-    (void)line.choice("group");
-    request.files.groups_frames = true;
-  }
+  if (line.has("group")) request.files.groups_frames = line.choice("group") == "frames";
   if (line.has("pairs")) {
-    request.files.pairs.policy = line.choice("pairs") == 0 ? PairPolicy::on : PairPolicy::off;
+    request.files.pairs.policy = line.choice("pairs") == "on" ? PairPolicy::on : PairPolicy::off;
     request.files.pairs.is_given = true;
   }
   if (line.has("ext")) request.files.suffixes = suffixes_option(line.text("ext"));
   request.files.allow_empty = line.flag("allow-empty");
-  request.on_error = static_cast<OnError>(line.choice("on-error"));
+  request.on_error = on_error_option(line);
   request.files.refuses_incomplete = request.on_error == OnError::fail;
   request.max_errors = parse_error_allowance(line.text("max-errors"));
   request.files.listing.shared = line.text_or_none("listing");
-  if (line.has("new-classes")) {
-    (void)line.choice("new-classes");
-    request.classes.adds = true;
-  }
+  if (line.has("new-classes")) request.classes.adds = line.choice("new-classes") == "append";
   request.asked.has_on_error = line.has("on-error");
   request.asked.has_max_errors = line.has("max-errors");
   request.asked.has_seed = line.has("seed");

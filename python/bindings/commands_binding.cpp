@@ -9,6 +9,7 @@
 #include <nanobind/stl/string.h>
 
 #include "shale/base/error.hpp"
+#include "shale/base/size_text.hpp"
 
 #include "python/bindings/errors_binding.hpp"
 #include "python/bindings/interpreter.hpp"
@@ -54,6 +55,10 @@ nb::list options(const std::string& command) {
 
 void bind_commands(nb::module_& module) {
   module.def("run", &run, "words"_a, "progress"_a.none());
+  module.def(
+      "parse_size",
+      [](const std::string& text, const std::string& what) { return parse_size(text, what); },
+      "text"_a, "what"_a);
   module.def("options", &options, "command"_a);
 }
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import operator
 import os
-import re
-from fractions import Fraction
 from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
 
+from shale import _shale
 from shale.errors import UsageError
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
@@ -74,8 +73,6 @@ def path_list(value: Any, name: str) -> List[bytes]:
 
 def split_words(value: Any, name: str) -> List[bytes]:
     """The lists of a split as the program takes them: ``train=0.7`` or ``train=path`` for each of a mapping. Errors: UsageError."""
-    if value is None:
-        return []
     if not isinstance(value, Mapping):
         return path_list(value, name)
     words = []
@@ -115,34 +112,23 @@ def whole_number(value: Any, name: str) -> Optional[int]:
     return number
 
 
-def byte_size(value: Any, name: str) -> Optional[str]:
-    """A size as the program takes it: a number of bytes, or a string such as ``"64MiB"``; or None. Errors: UsageError."""
-    if value is None:
-        return None
+def byte_size(value: Any, name: str) -> str:
+    """A size as the program takes it: a number of bytes, or a string such as ``"64MiB"``. Errors: UsageError."""
     return text(value, name) if isinstance(value, str) else str(whole_number(value, name))
-
-
-_UNITS = {"": 1, "B": 1, **{f"{unit}{more}": 1024**power for power, unit in enumerate("KMGT", 1) for more in ("", "iB")}}
-_UNITS.update({"kB": 1000, **{f"{unit}B": 1000**power for power, unit in enumerate("MGT", 2)}})
 
 
 def bytes_of(value: Any, name: str) -> int:
     """A size of at least a byte: a number of bytes, or a string as the program takes it, such as ``"64MiB"``. Errors: UsageError."""
-    if isinstance(value, str):
-        found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]*)", value)
-        if found is None or found[2] not in _UNITS:
-            raise UsageError(f"{name} is {value!r}, expected a size such as 256MiB")
-        value = int(Fraction(found[1]) * _UNITS[found[2]])
-    size = whole_number(value, name)
+    size = _shale.parse_size(text(value, name), name) if isinstance(value, str) else whole_number(value, name)
     if not size:
         raise UsageError(f"{name} is {value!r}, expected at least one byte")
     return size
 
 
-def part_text(value: Any, name: str) -> Optional[str]:
-    """A part as the program takes it: ``(index, count)``, or a string such as ``"slurm"``; or None. Errors: UsageError."""
-    if value is None or isinstance(value, str):
-        return None if value is None else text(value, name)
+def part_text(value: Any, name: str) -> str:
+    """A part as the program takes it: ``(index, count)``, or a string such as ``"slurm"``. Errors: UsageError."""
+    if isinstance(value, str):
+        return text(value, name)
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise UsageError(f"{name} is {value!r}, expected a pair (index, count), 'slurm', 'slurm/N' or 'mpi'")
     return "/".join(str(whole_number(number, name) if number is not None else number) for number in value)
@@ -168,9 +154,7 @@ def one_of(value: Any, name: str, choices: Sequence[Optional[str]]) -> Any:
 ImageRules = Union[None, str, int, List[str], Tuple[str, ...], Mapping[str, Union[str, int]]]
 
 
-def image_rules(value: ImageRules, name: str) -> List[str]:
-    if value is None:
-        return []
+def image_rules(value: Any, name: str) -> List[str]:
     if isinstance(value, Mapping):
         return [f"{text(field, name)}:{_rule(rule, name)}" for field, rule in value.items()]
     if isinstance(value, (list, tuple)):

@@ -143,6 +143,7 @@ def decode_rgb8(data: bytes, order: str) -> Any: ...
 def io_backend() -> str:
     """How batches are read on this machine: ``"io_uring"`` or ``"threads"``."""
 
+def parse_size(text: str, what: str) -> int: ...
 def options(command: str) -> List[Tuple[str, str, str]]:
     """The options of a command of the program that functions have: name, argument, what the help calls its value."""
 

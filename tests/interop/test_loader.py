@@ -401,7 +401,7 @@ def test_what_a_loader_refuses(small, tmp_path):
         ({"weights": [1]}, "weights have shape"),
         ({"weights": [-1] * ROWS}, "weights must be finite"),
         ({"proportions": [1, 2]}, "expected 1 numbers above 0"),
-        ({"shuffle_buffer": "many", "shuffle": "block"}, "shuffle_buffer is 'many', expected a size"),
+        ({"shuffle_buffer": "many", "shuffle": "block"}, "shuffle_buffer: 'many' is not a size"),
         ({"shuffle_buffer": 0}, "shuffle_buffer is 0, expected at least one byte"),
     ]:
         with pytest.raises(shale.UsageError, match=text):
