@@ -89,7 +89,7 @@ TEST_CASE("conversion: a shuffled one has the same content and key digests, in a
     const Manifest source =
         write_set(from, plain_samples(schema, 50, 30), dir / "from", {.limit_samples = 8});
     ConvertRequest request = conversion(dir / "from", dir / "to", to);
-    request.is_shuffled = true;
+    request.order.is_shuffled = true;
 
     const Manifest found = convert(request, {}).manifest;
 

@@ -60,7 +60,7 @@ class StreamsAsSources(stream_case.StreamCase):
         self.pack(names[3], members=((names[12], whole[names[12]]), ("zebra/new.png", PHOTO)))
         said = self.verify(code=3)
         for name, fact in {
-            names[7]: "byte 40 of the sample differs from the source file",
+            names[7]: "sample differs from the source file: found crc32c",
             names[9]: "sample differs in size from the source file",
             names[3]: "sample is not in the source",
             names[12]: "source has two files of this name",

@@ -98,8 +98,8 @@ def test_a_source_that_differs_is_named_frame_by_frame(videos, tmp_path):
     shutil.move(source / "b/v2", source / "b/v3")
     found = [finding.message for finding in verify(tmp_path / "out", against=source).first_findings]
     assert sorted(found) == [
-        "frame 0 differs in size from the source file frame_1.jpg",
-        "frame 9 differs from the source file frame_10.jpg",
+        "frame 0 differs in size from the source file",
+        "frame 9 differs from the source file",
         "sample has another number of frames than the source",
         "sample is not in the source",
         "source file is not in the dataset, nor in skipped.csv",

@@ -20,7 +20,6 @@
 #include "shale/shards/place.hpp"
 #include "shale/sources/named_folders.hpp"
 #include "shale/sources/open_input.hpp"
-#include "shale/sources/transformed_source.hpp"
 
 namespace shale {
 namespace {
@@ -110,26 +109,12 @@ void compare_samples(const DatasetDigest& ours, const DatasetDigest& theirs, con
   compare_fact("content digest", ours.content.hex(), theirs.content.hex(), of, sink);
 }
 
-ComparedWork work_to_compare(const Manifest& manifest, const SourceInfo& source,
-                             const std::string& against, std::vector<std::string>& notes) {
-  if (manifest.transform.empty()) return {};
-  ComparedWork work;
-  std::vector<std::string> ignored;
-  work.transform = transform_for(source, image_request_of(manifest.transform), against, ignored);
-  if (const std::optional<std::string> codec = other_codec(manifest.transform)) {
-    work.is_by_other_codec = true;
-    notes.push_back(fmt::format(
-        "the images were made by {}: they were not compared, only keys and labels", *codec));
-  }
-  return work;
-}
-
 bool is_remade(const OpenedDataset& dataset, const VerifyRequest& request, bool is_of_folder,
                const Events& events) {
   const Manifest& manifest = dataset.manifest;
   if (manifest.transform.empty()) return false;
-  // Files are compared one by one where a sample is one file.
-  if (is_of_folder) return !manifest.layout.has_keys || manifest.transform.size() > 1;
+  // Samples are compared one by one where they have keys.
+  if (is_of_folder) return !manifest.layout.has_keys;
   // A copy has the samples as they are.
   events.stop_if_asked();
   const std::string& against = request.against.front();

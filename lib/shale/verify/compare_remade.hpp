@@ -1,30 +1,18 @@
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "shale/base/events.hpp"
 #include "shale/base/finding.hpp"
 #include "shale/datasets/open_dataset.hpp"
-#include "shale/encoding/transform.hpp"
 #include "shale/verify/verify_request.hpp"
 
 namespace shale {
 
-/// The image work that a dataset went through, where it is compared with its source.
-struct ComparedWork {
-  std::shared_ptr<const Transform> transform;  ///< null: none
-  bool is_by_other_codec = false;              ///< it cannot be done again here
-};
-/// Errors: same as resolve_transform. A note says what is not compared.
-[[nodiscard]] ComparedWork work_to_compare(const Manifest& manifest, const SourceInfo& source,
-                                           const std::string& against,
-                                           std::vector<std::string>& notes);
-
 /// True if the samples of a dataset are made again, all of them, to be compared by their digests:
-/// those whose images were worked on, beside a dataset that is not a copy, without keys to find
-/// each by, or with images in several fields. `is_of_folder`: what it is compared with is a folder.
+/// those whose images were worked on, beside a dataset that is not a copy, or without keys to find
+/// each by. `is_of_folder`: what it is compared with is a folder.
 [[nodiscard]] bool is_remade(const OpenedDataset& dataset, const VerifyRequest& request,
                              bool is_of_folder, const Events& events);
 

@@ -22,7 +22,7 @@
 #include "shale/sources/array_source.hpp"
 #include "shale/sources/named_folders.hpp"
 #include "shale/verify/compare_arrays.hpp"
-#include "shale/verify/compare_files.hpp"
+#include "shale/verify/compare_by_key.hpp"
 #include "shale/verify/compare_remade.hpp"
 
 namespace shale {
@@ -118,8 +118,9 @@ std::unique_ptr<Source> open_compared_stream(const StreamPath& path,
   request.takes_unknown_classes = true;
   request.most_sample_bytes = request.all_memory_bytes / 4;
   request.memory_bytes = request.all_memory_bytes / 16;
+  request.all_memory_bytes = memory_beside_keys(request.all_memory_bytes);
   OpenedStream opened =
-      open_stream(path, std::move(input), request.all_memory_bytes / 4 * 3, request.stop_if_asked);
+      open_stream(path, std::move(input), request.all_memory_bytes, request.stop_if_asked);
   return open_tar_stream(path, std::move(opened), request);
 }
 
@@ -179,14 +180,10 @@ void compare_list(const VerifyRequest& request, const OpenedDataset& dataset,
   if (!has_labels && manifest.schema.find("label"))
     notes.emplace_back("labels were not compared: the list has none");
   note_uncompared(manifest, source->info(), notes);
-  const ComparedWork work = work_to_compare(manifest, source->info(), "stdin", notes);
-  const FilesCompared compared = compare_files(*source,
-                                               {.request = request,
-                                                .dataset = dataset,
-                                                .tree = nullptr,
-                                                .compares_labels = has_labels,
-                                                .work = work},
-                                               sink, events);
+  const ComparedKeys compared = compare_by_key(
+      *source,
+      {.request = request, .dataset = dataset, .against = "stdin", .compares_labels = has_labels},
+      sink, events, notes);
   note_left_out(manifest, compared.left_out, notes);
 }
 
@@ -236,22 +233,26 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
   const bool is_unlabelled =
       !is_of_frames && request.labels_file.empty() && is_of_flat_folder(dataset);
   const bool compares_labels = !is_unlabelled || metadata == kMetadataWithLabels;
-  FolderRequest folder{.root = against,
-                       .labels = {request.labels_file, request.label_column, request.key_column},
-                       .files = {.hidden = hidden_policy_of(manifest),
-                                 .suffixes = suffixes_of(manifest),
-                                 .allow_empty = true,
-                                 .pairs = {.suffixes = is_of_frames || !folders.empty()
-                                                           ? ""
-                                                           : option_of(manifest, kPairsOption),
-                                           .takes_metadata = !is_of_frames && !metadata.empty()}},
-                       .may_mix_labels = !manifest.classes.empty(),
-                       .without_labels = is_unlabelled,
-                       .scratch_folder = temporary_folder(),
-                       .memory_bytes = request.memory_bytes / 4,
-                       .all_memory_bytes = request.memory_bytes,
-                       .stop_if_asked = [&] { events.stop_if_asked(); },
-                       .folders = std::move(folders)};
+  FolderRequest folder{
+      .root = against,
+      .labels = {request.labels_file, request.label_column, request.key_column},
+      .files = {.hidden = option_of(manifest, "hidden") == "keep" ? HiddenPolicy::keep
+                                                                  : HiddenPolicy::skip,
+                .suffixes = suffixes_of(manifest),
+                .allow_empty = true,
+                .frame_order = manifest.layout.dialect == Dialect::coclr ? FrameOrder::bytewise
+                                                                         : FrameOrder::natural,
+                .pairs = {.suffixes = is_of_frames || !folders.empty()
+                                          ? ""
+                                          : option_of(manifest, kPairsOption),
+                          .takes_metadata = !is_of_frames && !metadata.empty()}},
+      .may_mix_labels = !manifest.classes.empty(),
+      .without_labels = is_unlabelled,
+      .scratch_folder = temporary_folder(),
+      .memory_bytes = request.memory_bytes / 4,
+      .all_memory_bytes = request.memory_bytes,
+      .stop_if_asked = [&] { events.stop_if_asked(); },
+      .folders = std::move(folders)};
   std::unique_ptr<Source> source;
   if (stream) {
     source = open_compared_stream(*stream, std::move(input), folder, dataset);
@@ -264,14 +265,12 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
   note_runs(manifest, "folder", notes);
   if (!compares_labels && metadata.empty())
     notes.push_back("labels were not compared: pass --labels with the file that has them");
-  const ComparedWork work = work_to_compare(manifest, source->info(), against, notes);
-  const FilesCompared compared = compare_files(*source,
+  const ComparedKeys compared = compare_by_key(*source,
                                                {.request = request,
                                                 .dataset = dataset,
-                                                .tree = folder.tree,
-                                                .compares_labels = compares_labels,
-                                                .work = work},
-                                               sink, events);
+                                                .against = against,
+                                                .compares_labels = compares_labels},
+                                               sink, events, notes);
   if (compared.has_unknown_labels) {
     notes.emplace_back(
         "labels were not compared: the dataset has no names of classes, and the class folders of "
