@@ -107,7 +107,7 @@ std::vector<Command> commands_for(const Format& from, const Schema& schema) {
     request.fields = {last, first};
   }));
   commands.push_back(conversion_to(from, " --shuffle",
-                                   [](ConvertRequest& request) { request.is_shuffled = true; }));
+                                   [](ConvertRequest& request) { request.order.is_shuffled = true; }));
   for (const std::uint64_t row : {std::uint64_t{0}, kSamples - 1}) {
     commands.push_back(
         {fmt::format("cat {}", row), false, [row](const std::string& source, const std::string&) {
@@ -135,7 +135,7 @@ std::vector<Command> commands_for(const Format& from, const Schema& schema) {
          ResampleRequest request;
          request.conversion = conversion(source, out + ".npy", from);
          request.conversion.fields = {first};
-         request.conversion.draw = draw_of(DrawMode::replace, 9);
+         request.conversion.order.draw = draw_of(DrawMode::replace, 9);
          (void)resample(request, {});
          return read_text(out + ".npy");
        }});
@@ -144,7 +144,7 @@ std::vector<Command> commands_for(const Format& from, const Schema& schema) {
                         [=, &from](const std::string& source, const std::string& out) {
                           ResampleRequest request;
                           request.conversion = conversion(source, out, from);
-                          request.conversion.draw = draw_of(mode, kSamples);
+                          request.conversion.order.draw = draw_of(mode, kSamples);
                           return words_of(resample(request, {}).dataset.value().manifest.digest);
                         }});
   }
