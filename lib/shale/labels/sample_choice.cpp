@@ -91,9 +91,11 @@ Error no_such_row(const std::string& path, const std::string& where, const std::
 /// Makes sorted rows of what lists hold.
 class RowResolver {
  public:
-  RowResolver(Source& whole, std::string scratch, std::uint64_t memory_bytes, const Events& events)
+  RowResolver(const SourceInfo& info, Source* whole, std::string scratch,
+              std::uint64_t memory_bytes, const Events& events)
       : whole_(whole),
-        samples_(whole.info().manifest.samples),
+        samples_(info.manifest.samples),
+        has_keys_(!info.row_bytes),
         scratch_(std::move(scratch)),
         memory_(memory_bytes / 4),
         events_(events) {}
@@ -172,7 +174,7 @@ class RowResolver {
 
   // Both lists are sorted by the hashes of keys.
   ExternalSorter rows_of_keys(const LineList& lines) {
-    if (whole_.info().row_bytes) {
+    if (!has_keys_) {
       throw Error(Code::bad_content, "lists keys, but the samples of the input have only numbers")
           .at(lines.path())
           .hint("list row numbers, from 0");
@@ -223,15 +225,17 @@ class RowResolver {
   void list_samples() {
     if (samples_by_key_) return samples_by_key_->rewind();
     samples_by_key_.emplace(scratch_, memory_);
-    for (std::uint64_t row = 0; const std::optional<PendingSample> sample = whole_.next(1); ++row) {
+    for (std::uint64_t row = 0; const std::optional<PendingSample> sample = whole_->next(1);
+         ++row) {
       events_.stop_if_asked();
       samples_by_key_->add(hashed(sample->key, row));
     }
     samples_by_key_->finish();
   }
 
-  Source& whole_;
+  Source* whole_;
   std::uint64_t samples_;
+  bool has_keys_;
   std::string scratch_;
   std::uint64_t memory_;
   const Events& events_;
@@ -251,11 +255,12 @@ bool has_chosen_samples(const Manifest& manifest) {
                              [](const auto& option) { return option.first == kChosenSamples; });
 }
 
-ChosenRows::ChosenRows(const SampleChoice& choice, Source& whole, const std::string& scratch_folder,
-                       std::uint64_t memory_bytes, const Events& events)
+ChosenRows::ChosenRows(const SampleChoice& choice, const SourceInfo& info, Source* whole,
+                       const std::string& scratch_folder, std::uint64_t memory_bytes,
+                       const Events& events)
     : scratch_folder_(scratch_folder), memory_bytes_(memory_bytes), rows_(scratch_folder) {
-  const std::uint64_t samples = whole.info().manifest.samples;
-  RowResolver resolver(whole, scratch_folder, memory_bytes, events);
+  const std::uint64_t samples = info.manifest.samples;
+  RowResolver resolver(info, whole, scratch_folder, memory_bytes, events);
   std::optional<ExternalSorter> selected, excluded;
   if (!choice.rows_file.empty()) selected = resolver.rows_of_array(choice.rows_file);
   if (!choice.select_file.empty()) selected = resolver.rows_of(choice.select_file);
