@@ -4,11 +4,22 @@ import re
 
 # ---- the rooms ----------------------------------------------------------------------------------------------------------
 
+# The headers beside the rooms are installed (docs/cpp.md). Each is a room of its own, and includes only the standard library and these:
+INSTALLED = {
+    "error.hpp": "",
+    "callbacks.hpp": "error.hpp",
+    "field.hpp": "",
+    "output.hpp": "",
+    "verify.hpp": "callbacks.hpp output.hpp",
+    "convert.hpp": "callbacks.hpp output.hpp",
+    "dataset.hpp": "callbacks.hpp field.hpp",
+    "writer.hpp": "callbacks.hpp field.hpp output.hpp",
+}
 # What each room of lib/shale may include besides itself.
-ROOMS = {
-    "base": "",
+ROOMS = INSTALLED | {
+    "base": "error.hpp callbacks.hpp",
     "io": "base",
-    "data": "base",
+    "data": "base field.hpp",
     "wire": "base data",
     "format": "base io data",
     "flow": "base",
@@ -18,17 +29,18 @@ ROOMS = {
     "shards": "base io data wire format flow manifest",
     "arrays": "base io data wire format shards",
     "datasets": "base io data format manifest shards",
-    "encoding": "base io data format flow image pixels shards",
+    "encoding": "base io data format flow image pixels shards convert.hpp",
     "sampling": "base io flow arrays",
-    "loading": "base io data format flow image pixels manifest shards datasets",
+    "loading": "base io data format flow image pixels manifest shards datasets dataset.hpp",
     "labels": "base io data format flow manifest shards arrays",
     "folders": "base io data wire format flow image manifest shards labels",
     "archives": "base io wire format manifest shards labels folders",
     "sources": "base io data wire format flow image manifest shards arrays datasets encoding sampling labels folders archives",
-    "verify": "base io data format flow image manifest shards datasets encoding labels folders archives sources",
+    "verify": "base io data format flow image manifest shards datasets encoding labels folders archives sources verify.hpp",
     "report": "base io data format flow image pixels manifest shards datasets encoding loading sources verify",
     "targets": "base io data format flow manifest shards arrays datasets encoding labels folders archives sources verify",
     "ops": "base io data wire format flow manifest shards arrays datasets encoding sampling loading labels folders archives sources verify targets",
+    "api": "base io data format manifest shards folders loading verify targets ops output.hpp verify.hpp convert.hpp dataset.hpp writer.hpp",
 }
 FORMAT_MAY_INCLUDE = "format wire data io image base".split()
 
@@ -56,6 +68,7 @@ THIRD_PARTIES = {
     "hdf5": ["formats/hdf5/"],
     "nanobind/": ["python/"],
     "doctest/": [],  # tests only
+    "shale/": ["samples/cpp/"],  # the installed library
 }
 SYSTEM_HEADER = re.compile(
     r"[a-z_]+$|cxxabi\.h$"  # the standard library

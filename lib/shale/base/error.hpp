@@ -1,73 +1,24 @@
 #pragma once
 
-#include <cstdint>
-#include <exception>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-
 #include <fmt/format.h>
+
+#include "shale/error.hpp"
+
+// How shale makes the errors that its users see: Error(Code::limit, "{} is above {}", found, most).
 
 namespace shale {
 
-/// The kind of an error: it decides the exit code and what --on-error may do about it.
-enum class Code {
-  usage,        ///< wrong arguments or options (exit 2)
-  unsupported,  ///< well-formed, but nothing here can do it
-  not_found,    ///< no such file, key or row
-  exists,       ///< the target already exists
-  io,           ///< the storage failed: never skipped, always worth a retry
-  damaged,      ///< bytes differ from what was written, or violate their format (exit 3)
-  bad_content,  ///< a sample of the input is invalid: --on-error decides what happens
-  schema,       ///< a sample does not fit the schema
-  limit,        ///< a size, count or budget is exceeded
-  mismatch,     ///< two things that should agree do not (other options, other inputs)
-  interrupted,  ///< a signal asked to stop (exit 130)
-  bug,          ///< a promise inside shale was broken (exit 70)
+template <class... Args>
+struct MessageFormat {
+  template <class Text>
+  consteval MessageFormat(const Text& text) : checked(text) {}
+  /// One that was checked before.
+  MessageFormat(fmt::format_string<Args...> text) : checked(text) {}
+  fmt::format_string<Args...> checked;
 };
 
-/// Which sample an error or finding is about.
-struct SampleId {
-  std::string key;                     ///< raw bytes, empty where unknown
-  std::optional<std::uint64_t> index;  ///< 0-based, over the dataset
-};
-
-/// The exception of shale: thrown where the fact is known, enriched with place and hint on the
-/// way up. The hint is printed on a line of its own.
-/// what() reads "file: byte N: sample 'key': message: cause".
-class Error : public std::exception {
- public:
-  template <class... Args>
-  Error(Code code, fmt::format_string<Args...> format, Args&&... args)
-      : Error(code, fmt::format(format, std::forward<Args>(args)...), 0) {}
-
-  /// Sets the place, unless a more specific one is already set; fills in an offset only for the
-  /// same file.
-  Error& at(std::string_view file, std::optional<std::uint64_t> offset = std::nullopt);
-  Error& for_sample(std::string_view key, std::optional<std::uint64_t> index = std::nullopt);
-  Error& because(std::string_view cause);
-  /// Takes the cause from an errno value.
-  Error& because_errno(int error_number);
-  Error& hint(std::string_view hint);
-
-  [[nodiscard]] Code code() const { return code_; }
-  [[nodiscard]] const std::string& message() const { return message_; }
-  [[nodiscard]] const std::string& file() const { return file_; }
-  [[nodiscard]] std::optional<std::uint64_t> offset() const { return offset_; }
-  [[nodiscard]] const std::optional<SampleId>& sample() const { return sample_; }
-  [[nodiscard]] const std::string& cause() const { return cause_; }
-  [[nodiscard]] const std::string& hint() const { return hint_; }
-  [[nodiscard]] const char* what() const noexcept override { return what_.c_str(); }
-
- private:
-  Error(Code code, std::string message, int);
-  void rebuild();
-
-  Code code_;
-  std::string message_, file_, cause_, hint_, what_;
-  std::optional<std::uint64_t> offset_;
-  std::optional<SampleId> sample_;
-};
+template <class... Args>
+Error::Error(Code code, std::type_identity_t<MessageFormat<Args...>> format, Args&&... args)
+    : Error(code, fmt::vformat(format.checked, fmt::make_format_args(args...)), 0) {}
 
 }  // namespace shale

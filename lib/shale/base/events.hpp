@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "shale/base/error.hpp"
+#include "shale/callbacks.hpp"
 
 namespace shale {
 
@@ -14,12 +15,8 @@ namespace shale {
       .hint("run the same command again to finish the job");
 }
 
-/// Callbacks into whoever runs a command. Any may be null. Called from the calling thread only.
-struct Events {
-  std::function<void(std::string_view)> note;  ///< a sentence to show before the work starts
-  std::function<void(std::uint64_t done, std::uint64_t all, std::uint64_t bytes)> progress;
-  std::function<bool()> should_stop;  ///< true: stop with Code::interrupted
-
+/// Callbacks, and what the work does with them.
+struct Events : Callbacks {
   void say(std::string_view sentence) const {
     if (note) note(sentence);
   }

@@ -8,14 +8,10 @@
 #include <vector>
 
 #include "shale/data/dtype.hpp"
+#include "shale/field.hpp"
 
 namespace shale {
 
-/// What a field holds. The numbers are part of the canonical sample (docs/digests.md): they never
-/// change.
-enum class Kind : std::uint8_t { bytes = 0, text = 1, integer = 2, real = 3, tensor = 4, list = 5 };
-
-[[nodiscard]] std::string_view name_of(Kind kind);
 /// Errors: Code::damaged for an unknown name.
 [[nodiscard]] Kind kind_named(std::string_view name);
 /// True for the kinds that lie in the container as an extent; integer and real are in the index

@@ -346,8 +346,7 @@ class Remaking {
   }
 
   void remake_all() {
-    const Events events{
-        .note = {}, .progress = events_.progress, .should_stop = events_.should_stop};
+    const Events events{{.progress = events_.progress, .should_stop = events_.should_stop}};
     Conversion again(conversion_, events, format_, *source_, work_, options_for(run_.first_shard),
                      std::nullopt, run_.number);
     again.run();
@@ -365,7 +364,7 @@ class Remaking {
   void remake_shards() {
     std::vector<std::string> skipped = skipped_keys(request_, run_, source_->info());
     ShardsOfSource source(std::move(source_), std::move(skipped));
-    const Events quiet{.note = {}, .progress = {}, .should_stop = events_.should_stop};
+    const Events quiet{{.should_stop = events_.should_stop}};
     for (const std::uint64_t number : damaged_.shards) {
       const std::uint64_t first = shards_.first_row(number) - run_.first_row;
       source.move_to(first, first + shards_.samples(number));

@@ -112,7 +112,7 @@ class DrawnSource final : public Source {
       : table_(std::move(table)),
         limits_(limits),
         events_(events),
-        quiet_{.note = {}, .progress = {}, .should_stop = events.should_stop},
+        quiet_{{.should_stop = events.should_stop}},
         draw_(make_draw(draw, table_.info.manifest.samples, limits.memory_bytes / 4,
                         limits.scratch_folder, events)) {
     info_ = table_.info;

@@ -147,7 +147,7 @@ TEST_CASE("sample queue: who stops while a sample is lent waits until nobody rea
       queue.fail(std::current_exception());
     }
   });
-  const Events events{.note = {}, .progress = {}, .should_stop = [] { return true; }};
+  const Events events{{.should_stop = [] { return true; }}};
   const Error error = error_of([&] { queue.add(sample_of(huge, "huge"), events); });
   pipeline.join();
   CHECK(error.code() == Code::interrupted);
