@@ -111,6 +111,9 @@ installs_on_debian_12() {
     test -s /usr/share/fish/vendor_completions.d/shale.fish
     test -s /usr/share/doc/shale/copyright
     test -s /usr/share/doc/shale/THIRD_PARTY_LICENSES
+    test -s /usr/include/shale/dataset.hpp
+    ldconfig -p | grep -q "libshale.so.0.2 .*/usr/lib"
+    ! ldd /usr/lib/x86_64-linux-gnu/libshale.so | grep "not found"
     ln -s /usr/bin/shale /shale' && round_trip "$work/bookworm"
 }
 

@@ -51,7 +51,7 @@ if [[ $interop == yes ]]; then
 fi
 # The tree may be one that a wheel was built in.
 begin=$SECONDS
-cmake --preset "$preset" -DSHALE_WERROR=ON -DSHALE_TESTS=ON -DSHALE_PORTABLE=OFF "${python[@]}"
+cmake --preset "$preset" -DSHALE_WERROR=ON -DSHALE_TESTS=ON -DSHALE_LIBRARY=ON -DSHALE_PORTABLE=OFF "${python[@]}"
 cmake --build --preset "$preset" --parallel "$(nproc)"
 took "build" "$begin"
 

@@ -13,6 +13,7 @@
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/encoding/transform.hpp"
 #include "shale/format/format.hpp"
+#include "shale/loading/loader.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/ops/inspect.hpp"
 #include "shale/shards/dataset_reader.hpp"
@@ -225,7 +226,7 @@ int run_cat(const CommandLine& line, Console& console) {
   if (!position) {
     std::vector<std::string> names = {"key"};
     for (const Field& one : found.schema.fields) names.push_back(one.name);
-    throw Error(Code::not_found, "the dataset has no field '{}'", printable(field))
+    throw no_such_field(field)
         .at(dataset)
         .hint(did_you_mean(field, names))
         .hint("the fields are key, " + fields_text(found.schema, RowStorage::indexed()));

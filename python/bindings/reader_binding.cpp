@@ -169,9 +169,7 @@ class Reader {
       field.decoding = decoding_named(decodings[i]);
       if (names[i] != "key") {
         field.field = schema.find(names[i]);
-        if (!field.field) {
-          throw Error(Code::not_found, "the dataset has no field '{}'", printable(names[i]));
-        }
+        if (!field.field) throw no_such_field(names[i]);
         wanted_[*field.field] = true;
         const Field& described = schema.fields[*field.field];
         field.kind = described.kind;
@@ -217,7 +215,7 @@ class Reader {
   [[nodiscard]] nb::list values(const std::vector<std::uint64_t>& rows,
                                 const std::string& name) const {
     const std::optional<std::size_t> field = loader_->manifest().schema.find(name);
-    if (!field) throw Error(Code::not_found, "the dataset has no field '{}'", printable(name));
+    if (!field) throw no_such_field(name);
     std::vector<std::optional<OpenValue>> opened;
     try {
       const Unlocked unlocked;

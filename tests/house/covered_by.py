@@ -1,6 +1,7 @@
 """The units of lib without a unit test of their own, and the test that fails where they are broken: file, words in it."""
 
 COVERED_BY = {
+    "api/api_request": ("tests/unit/api/test_api_writer.cpp", "writer: what cannot be written is refused before the first sample"),
     "report/page_filters": ("tests/unit/report/test_page_template.cpp", "filters: words for counts"),
     "report/report_json": ("tests/interop/test_json_schema.py", "test_reports_of_arrays"),
     "report/proved_lists": ("tests/interop/test_report_damage.py", "test_a_list_that_is_not_what_the_manifest_says_is_not_believed"),

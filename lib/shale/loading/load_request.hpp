@@ -7,19 +7,11 @@
 #include <string>
 
 #include "shale/data/shard_index.hpp"
+#include "shale/dataset.hpp"
 
 namespace shale {
 
 class BlockHashes;
-
-/// What reading leaves in the kernel's page cache: all of it (`keep`), nothing (`drop`: what was
-/// read is given back), or it goes past the cache (`direct`; `drop` where the file system refuses).
-enum class CachePolicy { keep, drop, direct };
-
-/// What is proved of what is read: nothing; what has checksums: the index by its hash when its
-/// shard is first touched, each key and value by its crc32c; or all, which of fixed rows is each
-/// block that a value lies in, and is refused where the index has no checksums.
-enum class Proof { none, automatic, all };
 
 struct LoaderRequest {
   std::string path;  ///< a dataset of shale, or a file of another tool

@@ -466,6 +466,10 @@ std::optional<ValueLocation> Loader::location_of(const LocatedSample& sample,
   return std::nullopt;  // the error at hand is worth more
 }
 
+Error no_such_field(std::string_view name) {
+  return Error(Code::not_found, "the dataset has no field '{}'", printable(name));
+}
+
 void add_place(Error& error, const Loader& loader, const LocatedSample& sample,
                std::optional<std::size_t> field) {
   if (const std::optional<ValueLocation> location = loader.location_of(sample, field))

@@ -156,6 +156,9 @@ class Loader {
   mutable std::atomic<const KeyTable*> keys_ = nullptr;
 };
 
+/// The error for a field that the dataset does not have.
+[[nodiscard]] Error no_such_field(std::string_view name);
+
 /// Says of an error of a value what file, offset and sample it is about, as far as it does not say
 /// so yet and that can be found out.
 void add_place(Error& error, const Loader& loader, const LocatedSample& sample,

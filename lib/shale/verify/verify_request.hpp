@@ -5,19 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "shale/base/finding.hpp"
 #include "shale/folders/stdin_copy.hpp"
+#include "shale/verify.hpp"
 
 namespace shale {
-
-/// How much of a dataset is verified. Each depth includes the one before.
-enum class VerifyDepth {
-  quick,  ///< manifest and its self-hash, sizes of all files, shape of indexes and block lists
-  full,  ///< every block of every file, every field's crc32c, the container's structure against the
-         ///< index (where rows are fixed there is neither crc32c nor index)
-  deep,  ///< digests recomputed, the container's own checksums, images decoded; a reading by the
-         ///< container's own library, if it has one
-};
 
 struct VerifyRequest {
   std::string dataset;
@@ -36,30 +27,6 @@ struct VerifyRequest {
   std::string generator;
   unsigned jobs = 1;
   std::uint64_t memory_bytes = 256 << 20;
-};
-
-/// What the container's own library said of the shards that shale found whole.
-struct SecondOpinion {
-  std::string library;  ///< with its version: "liblmdb 0.9.24"; empty: none was asked
-  std::uint64_t shards = 0, samples = 0;  ///< that it read to their end, whatever it found
-  std::uint64_t findings = 0;             ///< of VerifyReport::findings: where it disagrees
-};
-
-struct VerifyReport {
-  std::uint64_t shards = 0, samples = 0, bytes = 0;  ///< looked at
-  std::uint64_t findings = 0;
-  /// Of the findings: images that do not decode, and are exactly as they were written. The set is a
-  /// faithful copy of what it was made of, which was bad.
-  std::uint64_t bad_when_written = 0;
-  std::uint64_t undecoded = 0;          ///< images of types that shale has no decoder for
-  std::vector<Finding> first_findings;  ///< at most 1000
-  std::vector<std::string> notes;       ///< what could not be verified, a sentence each
-  bool proves_payload = true;           ///< false: there were no checksums to prove it by
-  /// The container's own checksums of every file of another tool were compared instead.
-  bool proves_container = false;
-  bool is_compared = true;       ///< false: damage ended the comparison with the source
-  bool has_images = false;       ///< there are images, which VerifyDepth::deep decodes
-  SecondOpinion second_opinion;  ///< VerifyDepth::deep only
 };
 
 }  // namespace shale

@@ -1,0 +1,24 @@
+#include "shale/api/api_request.hpp"
+#include "shale/verify.hpp"
+#include "shale/verify/verify.hpp"
+
+namespace shale {
+
+VerifyReport verify(const VerifyOptions& options, const FindingSink& sink,
+                    const Callbacks& callbacks) {
+  const Resources given = granted(options.resources);
+  VerifyRequest request;
+  request.dataset = options.dataset;
+  request.depth = options.depth;
+  request.against = options.against;
+  request.labels_file = options.labels;
+  request.label_column = options.label_column;
+  request.key_column = options.key_column;
+  request.index_folder = options.index_folder;
+  request.generator = kLibraryGenerator;
+  request.jobs = given.jobs;
+  request.memory_bytes = given.memory_bytes;
+  return verify(request, sink, Events{callbacks});
+}
+
+}  // namespace shale

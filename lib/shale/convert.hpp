@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "shale/callbacks.hpp"
+#include "shale/output.hpp"
+
+namespace shale {
+
+/// What is done with a sample whose content is bad: empty, truncated, not an image.
+enum class BadSamples {
+  skip,  ///< left out, listed in skipped.csv and counted
+  keep,  ///< written like any other
+  fail,  ///< the first one ends the conversion
+};
+
+/// A conversion. Members with the name of an option of `shale convert` mean what its manual page
+/// says, and take the words that it takes.
+struct ConvertOptions {
+  /// Folders, archives, datasets, files of other tools, arrays ("name=x.npy").
+  std::vector<std::string> inputs;
+  Destination to;
+  bool append = false;                   ///< behind the samples of the dataset at `to.path`
+  std::vector<std::string> fields = {};  ///< (datasets and arrays) these alone; empty: all
+  std::string labels = {};               ///< the file with the labels of a flat folder
+  std::string label_column = {}, key_column = {};  ///< of `labels`
+  std::string classes_from = {};
+  std::string select = {}, exclude = {};  ///< files that list samples
+  std::vector<std::string> split = {};    ///< "train=0.9,val=0.1": a dataset for each
+  bool shuffle = false;
+  std::uint64_t seed = 0;  ///< of `shuffle`, and of shares in `split`
+  std::string ext = {};    ///< "mp4,wav": files that are samples; empty: images
+  std::vector<std::string> resize = {}, crop = {}, encode = {}, quality = {};
+  bool only_larger = false, apply_rotation = false, strip_metadata = false;
+  BadSamples on_error = BadSamples::skip;
+  std::string max_errors = "1%";  ///< how many bad samples do not end the conversion
+  Resources resources = {};
+};
+
+struct ConvertResult {
+  WrittenSet set;              ///< of several splits: their sums, without digests
+  bool was_complete = false;   ///< it had been written before: nothing was done
+  std::uint64_t skipped = 0;   ///< bad samples, by this run
+  std::uint64_t findings = 0;  ///< of to.verify: more than 0 is damage
+  std::vector<std::string> notes = {};
+};
+
+/// Converts inputs into a dataset. The result depends on inputs and options alone. Killed at any
+/// moment it leaves no manifest (dataset.json); called again it continues. Throws nothing but
+/// Error, and what callbacks throw.
+/// Errors: every Code; the first in the order of the input. Messages name options as the program
+/// spells them.
+[[nodiscard]] ConvertResult convert(const ConvertOptions& options, const Callbacks& callbacks = {});
+
+}  // namespace shale

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "shale/callbacks.hpp"
+#include "shale/output.hpp"
+
+namespace shale {
+
+/// How much of a dataset is verified. Each depth includes the one before.
+enum class VerifyDepth {
+  quick,  ///< manifest and its self-hash, sizes of all files, shape of indexes and block lists
+  full,  ///< every block of every file, every field's crc32c, the container's structure against the
+         ///< index (where rows are fixed there is neither crc32c nor index)
+  deep,  ///< digests recomputed, the container's own checksums, images decoded; a reading by the
+         ///< container's own library, if it has one
+};
+
+struct VerifyOptions {
+  std::string dataset;  ///< a dataset of shale's, or a file of another tool
+  VerifyDepth depth = VerifyDepth::full;
+  /// The source that must hold the same samples: a folder, a dataset, arrays ("name=file"); empty:
+  /// none.
+  std::vector<std::string> against = {};
+  std::string labels = {};  ///< of `against`, a flat folder: the file with its labels
+  std::string label_column = {}, key_column = {};  ///< of `labels`
+  std::string index_folder = {};                   ///< of a file of another tool
+  Resources resources = {};
+};
+
+/// What the container's own library said of the shards that shale found whole.
+struct SecondOpinion {
+  std::string library;  ///< with its version: "liblmdb 0.9.24"; empty: none was asked
+  std::uint64_t shards = 0, samples = 0;  ///< that it read to their end, whatever it found
+  std::uint64_t findings = 0;             ///< of VerifyReport::findings: where it disagrees
+};
+
+struct VerifyReport {
+  std::uint64_t shards = 0, samples = 0, bytes = 0;  ///< looked at
+  std::uint64_t findings = 0;
+  /// Of the findings: images that do not decode, and are exactly as they were written. The set is a
+  /// faithful copy of what it was made of, which was bad.
+  std::uint64_t bad_when_written = 0;
+  std::uint64_t undecoded = 0;          ///< images of types that shale has no decoder for
+  std::vector<Finding> first_findings;  ///< at most 1000
+  std::vector<std::string> notes;       ///< what could not be verified, a sentence each
+  bool proves_payload = true;           ///< false: there were no checksums to prove it by
+  /// The container's own checksums of every file of another tool were compared instead.
+  bool proves_container = false;
+  bool is_compared = true;       ///< false: damage ended the comparison with the source
+  bool has_images = false;       ///< there are images, which VerifyDepth::deep decodes
+  SecondOpinion second_opinion;  ///< VerifyDepth::deep only
+};
+
+/// Verifies a dataset, and reports exactly what is damaged. Damage is a finding and never ends the
+/// work. Findings go to `sink`, which may be null, as they are made: shard by shard, the same
+/// whatever the number of jobs; where there are thousands in one place only the first of them do,
+/// and the report has the number of all. A stop is heard within a fraction of a second.
+/// Errors: Code::not_found; Code::mismatch for a directory without manifest (unfinished);
+/// Code::interrupted; Code::limit for a sample that the memory cannot hold; Code::io; of `against`
+/// also Code::usage and Code::bad_content.
+[[nodiscard]] VerifyReport verify(const VerifyOptions& options, const FindingSink& sink = {},
+                                  const Callbacks& callbacks = {});
+
+}  // namespace shale

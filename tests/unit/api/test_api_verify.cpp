@@ -1,0 +1,42 @@
+#include <doctest/doctest.h>
+
+#include "shale/verify.hpp"
+
+#include "tests/support/temp_dir.hpp"
+#include "tests/unit/api/written_samples.hpp"
+
+namespace shale {
+namespace {
+
+using namespace test;
+
+TEST_CASE("verify: a dataset is whole, and holds what its source does") {
+  const TempDir dir;
+  (void)write_samples(dir / "set", 25);
+  (void)write_samples(dir / "same", 25);
+  const VerifyReport report =
+      verify({.dataset = dir / "set", .depth = VerifyDepth::deep, .against = {dir / "same"}});
+  CHECK(report.findings == 0);
+  CHECK(report.samples == 25);
+  CHECK(report.shards == 3);
+  CHECK(report.proves_payload);
+}
+
+TEST_CASE("verify: damage is a finding, which names its place") {
+  const TempDir dir;
+  (void)write_samples(dir / "set", 25);
+  const std::string shard = dir / "set/shard-000001.tfrecord";
+  std::string bytes = read_text(shard);
+  bytes[bytes.find("image 14")] ^= 1;
+  write_file(shard, bytes);
+  std::vector<std::string> told;
+  const VerifyReport report = verify(
+      {.dataset = dir / "set"}, [&](const Finding& finding) { told.push_back(describe(finding)); });
+  CHECK(report.findings > 0);
+  REQUIRE_FALSE(told.empty());
+  CHECK(told.front().find("shard-000001.tfrecord: byte ") == 0);
+  CHECK(verify({.dataset = dir / "set", .depth = VerifyDepth::quick}).findings == 0);
+}
+
+}  // namespace
+}  // namespace shale
