@@ -9,11 +9,12 @@
 
 namespace shale {
 
-/// What is done with a sample whose content is bad: empty, truncated, not an image.
-enum class BadSamples {
+/// What to do with a sample whose content is bad: empty, truncated, not an image. Storage faults
+/// always stop the run.
+enum class OnError {
   skip,  ///< left out, listed in skipped.csv and counted
   keep,  ///< written like any other
-  fail,  ///< the first one ends the conversion
+  fail,  ///< the first one ends the run
 };
 
 /// A conversion. Members with the name of an option of `shale convert` mean what its manual page
@@ -34,7 +35,7 @@ struct ConvertOptions {
   std::string ext = {};    ///< "mp4,wav": files that are samples; empty: images
   std::vector<std::string> resize = {}, crop = {}, encode = {}, quality = {};
   bool only_larger = false, apply_rotation = false, strip_metadata = false;
-  BadSamples on_error = BadSamples::skip;
+  OnError on_error = OnError::skip;
   std::string max_errors = "1%";  ///< how many bad samples do not end the conversion
   Resources resources = {};
 };

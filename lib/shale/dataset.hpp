@@ -74,7 +74,7 @@ class Dataset {
   /// kind, or an `into` of another size; Code::schema for a sample that lacks the value.
   void read_array(std::size_t field, std::span<const std::uint64_t> rows,
                   std::span<std::byte> into) const;
-  /// Errors: Code::usage for a field that is not a tensor, integer or real.
+  /// Errors: Code::usage for a field that is not a tensor, integer or real; Code::not_found.
   [[nodiscard]] std::uint64_t bytes_of_value(std::size_t field) const;
 
   [[nodiscard]] std::string key(std::uint64_t row) const;

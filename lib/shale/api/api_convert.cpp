@@ -9,18 +9,6 @@
 namespace shale {
 namespace {
 
-OnError on_error_of(BadSamples bad) {
-  switch (bad) {
-    case BadSamples::skip:
-      return OnError::skip;
-    case BadSamples::keep:
-      return OnError::keep;
-    case BadSamples::fail:
-      break;
-  }
-  return OnError::fail;
-}
-
 ConvertRequest request_of(const ConvertOptions& options) {
   ConvertRequest request = request_to_write(options.to, options.append, options.resources);
   request.inputs = options.inputs;
@@ -42,7 +30,7 @@ ConvertRequest request_of(const ConvertOptions& options) {
                                       .only_larger = options.only_larger,
                                       .apply_rotation = options.apply_rotation,
                                       .strip_metadata = options.strip_metadata});
-  request.on_error = on_error_of(options.on_error);
+  request.on_error = options.on_error;
   request.files.refuses_incomplete = request.on_error == OnError::fail;
   request.max_errors = parse_error_allowance(options.max_errors);
   return request;

@@ -133,7 +133,8 @@ std::vector<OwnedSample> Dataset::read(std::span<const std::uint64_t> rows) cons
 }
 
 std::uint64_t Dataset::bytes_of_value(std::size_t field) const {
-  const Field& described = loader_->manifest().schema.fields[positions_.at(field)];
+  if (field >= positions_.size()) throw no_such_field(std::to_string(field));
+  const Field& described = loader_->manifest().schema.fields[positions_[field]];
   if (!is_located(described.kind)) return sizeof(std::uint64_t);
   if (described.kind == Kind::tensor) return described.tensor_bytes();
   throw Error(Code::usage, "field '{}' is of kind {}, not a tensor, integer or real",

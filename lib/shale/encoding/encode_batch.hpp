@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "shale/convert.hpp"
 #include "shale/data/image_report.hpp"
 #include "shale/encoding/sample_loader.hpp"
 #include "shale/encoding/sample_transformer.hpp"
@@ -12,10 +13,6 @@
 #include "shale/image/probe.hpp"
 
 namespace shale {
-
-/// What to do with a sample whose content is bad (empty, truncated, not an image). Storage faults
-/// always stop the run.
-enum class OnError { skip, keep, fail };
 
 /// What samples are encoded for.
 struct Encoding {

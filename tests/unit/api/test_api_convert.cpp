@@ -65,10 +65,10 @@ TEST_CASE("convert: bad samples are left out, kept, or an error") {
   CHECK(result.set.samples == 1);
   CHECK(result.skipped == 1);
   options.to.path = dir / "kept";
-  options.on_error = BadSamples::keep;
+  options.on_error = OnError::keep;
   CHECK(convert(options).set.samples == 2);
   options.to.path = dir / "failed";
-  options.on_error = BadSamples::fail;
+  options.on_error = OnError::fail;
   CHECK(error_of([&] { (void)convert(options); }).code() == Code::bad_content);
 }
 

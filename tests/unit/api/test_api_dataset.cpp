@@ -87,6 +87,7 @@ TEST_CASE("dataset: tensors, integers and reals come as one array") {
   const auto into = std::as_writable_bytes(std::span(weights)).first(16);
   CHECK(error_of([&] { set.read_array(set.field("x"), rows, into); }).code() == Code::usage);
   CHECK(error_of([&] { set.read_array(set.field("image"), rows, into); }).code() == Code::usage);
+  CHECK(error_of([&] { (void)set.bytes_of_value(6); }).code() == Code::not_found);
 }
 
 TEST_CASE("dataset: where keys are the numbers of rows, they are those") {
