@@ -1,49 +1,100 @@
 #include "formats/npy/npy_format.hpp"
 
-#include "shale/format/column_files.hpp"
+#include <algorithm>
 
-#include "formats/npy/npy_layout.hpp"
-#include "formats/npy/npy_scan.hpp"
-#include "formats/npy/npy_survey.hpp"
-#include "formats/npy/npy_writer.hpp"
+#include "shale/base/error.hpp"
+#include "shale/data/array_text.hpp"
+#include "shale/data/fixed_value.hpp"
+#include "shale/format/tensor_file.hpp"
+#include "shale/wire/npy_header.hpp"
 
 namespace shale {
 namespace {
 
-constexpr std::string_view kSuffixes[] = {".npy"};
-constexpr Kind kKinds[] = {Kind::integer, Kind::real, Kind::tensor};
-int bid_for_npy(const Probe& probe) {
-  return as_text(probe.head).starts_with("\x93NUMPY") ? 48 : 0;
+constexpr std::string_view kFieldName = "x";
+constexpr std::string_view kLookAtFile =
+    "python3 -c 'import numpy; print(numpy.load(\"{}\", mmap_mode=\"r\").shape)'";
+
+int bid_for_npy(const Probe& probe) { return is_npy(probe.head) ? 48 : 0; }
+
+// The header that NumPy itself writes; it has the same length for any number of rows.
+TensorFrame npy_frame(std::span<const Field> fields, std::uint64_t rows) {
+  TensorFrame frame = TensorFrame::of(fields, rows);
+  frame.front =
+      npy_header_bytes({.dtype = frame.columns.at(0).dtype, .shape = frame.columns.at(0).shape});
+  return frame;
 }
 
-Record encode_npy(const Sample& sample, const Schema& schema, const OptionSet&) {
-  return encode_fixed_row(sample, schema);
+void refuse_what_is_not_plain(const NpyHeader& header, const InputFile& file) {
+  if (header.shape.empty()) {
+    throw Error(Code::unsupported, "npy array has no axis: its first axis would be the samples")
+        .at(file.path())
+        .hint("save it with one: np.save(path, array.reshape(1))");
+  }
+  if (header.fortran_order && header.shape.size() > 1) {
+    throw Error(Code::unsupported,
+                "npy array of {} axes is in Fortran order: its rows are not contiguous",
+                header.shape.size())
+        .at(file.path())
+        .hint("'shale convert' reads it");
+  }
+  if (!header.swaps.empty()) {
+    throw Error(Code::unsupported, "npy array of {} is big-endian in the file",
+                dtype_text(header.dtype))
+        .at(file.path())
+        .hint("'shale convert' swaps its bytes");
+  }
 }
+
+void check_length(const NpyHeader& header, std::uint64_t row_bytes, const InputFile& file) {
+  const std::uint64_t rows = header.shape.front();
+  const std::uint64_t expected = rows * row_bytes, found = file.size() - header.data_offset;
+  if (found == expected) return;
+  throw Error(Code::damaged, "npy array of {} rows has {} bytes, expected {}", rows, found,
+              expected)
+      .at(file.path(), header.data_offset + std::min(found, expected))
+      .hint(found < expected ? "the file was truncated; copy it again"
+                             : "something else was written after the array; np.load ignores it");
+}
+
+// An .npy file of another tool, version 1, 2 or 3: one field, "x".
+Survey survey_npy(const InputFile& file) {
+  std::vector<std::byte> head(std::min(kMaxNpyHeaderBytes, file.size()));
+  file.read_exact(0, head);
+  const NpyHeader header = parse_npy_header(head, file.path());
+  refuse_what_is_not_plain(header, file);
+  Schema schema = {.fields = {field_of_column(std::string(kFieldName), header.dtype,
+                                              {header.shape.begin() + 1, header.shape.end()})},
+                   .has_keys = false};
+  const std::uint64_t rows = header.shape.front();
+  try {
+    refuse_empty_rows(schema, rows);
+  } catch (Error& error) {
+    error.at(file.path());
+    throw;
+  }
+  check_length(header, fixed_bytes_of(schema.fields[0]).value(), file);
+  return Survey::of_columns(std::move(schema), rows, {header.data_offset});
+}
+
+constexpr TensorFormat kNpy = {.article = "an",
+                               .suffix = ".npy",
+                               .head_name = "npy header",
+                               .trailer_name = {},
+                               .changed = "npy array is not the one that was indexed",
+                               .is_lone = true,
+                               .frame = npy_frame,
+                               .survey = survey_npy};
 
 }  // namespace
 
-ShardLayout npy_layout(const Schema& schema, const OptionSet&) {
-  return column_files_layout(schema, "an npy", kSuffixes[0]);
-}
-
-const Format npy_format = {
-    .name = "npy",
-    .summary = "plain .npy arrays, one file per field",
-    .suffixes = kSuffixes,
-    .options = {},
-    .reserved_fields = {},
-    .can = {.kinds = kKinds},
-    .bid = bid_for_npy,
-    .layout = npy_layout,
-    .encode = encode_npy,
-    .create_sizer = create_npy_sizer,
-    .create_shard = create_npy_shard,
-    .survey = survey_npy,
-    .scan = scan_npy_shard,
-    .walk_list = nullptr,
-    .split_list = nullptr,  // it holds no lists
-    .takes_unread = [](const OptionSet&) { return true; },
-    .write_native_index = nullptr,
-};
+const Format npy_format = tensor_row<kNpy>({.name = "npy",
+                                            .summary = "plain .npy arrays, one file per field",
+                                            .suffixes = {},
+                                            .options = {},
+                                            .reserved_fields = {},
+                                            .can = {},
+                                            .look_at_file = kLookAtFile,
+                                            .bid = bid_for_npy});
 
 }  // namespace shale

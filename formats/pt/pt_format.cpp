@@ -1,18 +1,14 @@
 #include "formats/pt/pt_format.hpp"
 
+#include <memory>
+#include <string>
+
 #include "shale/base/error.hpp"
-#include "shale/data/fixed_value.hpp"
 #include "shale/format/tensor_file.hpp"
 #include "shale/wire/pt_archive.hpp"
 
-#include "formats/pt/pt_scan.hpp"
-#include "formats/pt/pt_writer.hpp"
-
 namespace shale {
 namespace {
-
-constexpr std::string_view kSuffixes[] = {".pt"};
-constexpr Kind kKinds[] = {Kind::integer, Kind::real, Kind::tensor};
 
 // torch.save writes the pickle first: its name is in the first local header.
 int bid_for_pt(const Probe& probe) {
@@ -20,7 +16,7 @@ int bid_for_pt(const Probe& probe) {
   constexpr std::string_view kPickle = "/data.pkl";
   const std::string_view head = as_text(probe.head);
   if (is_legacy_pt(head)) return 8 * 14;
-  if (!head.starts_with("PK\x03\x04") || head.size() < kName) return 0;
+  if (!is_zip(head) || head.size() < kName) return 0;
   const std::size_t length =
       static_cast<std::uint8_t>(head[kNameLength]) |
       static_cast<std::size_t>(static_cast<std::uint8_t>(head[kNameLength + 1])) << 8;
@@ -29,34 +25,73 @@ int bid_for_pt(const Probe& probe) {
 
 bool is_of_torch(const TensorType& type) { return !type.torch.empty(); }
 
-ShardLayout pt_layout(const Schema& schema, const OptionSet&) {
-  return tensor_layout(schema, "a pt", kSuffixes[0], is_of_torch);
+// One column is a lone tensor, several are a dict of them.
+TensorFrame pt_frame(std::span<const Field> fields, std::uint64_t rows) {
+  constexpr std::uint64_t kChecksumInHeader = 14;
+  TensorFrame frame = TensorFrame::of(fields, rows);
+  const auto archive = std::make_shared<const PtArchive>(frame.columns, fields.size() > 1);
+  frame.front.assign(archive->front().begin(), archive->front().end());
+  frame.header = [archive](std::size_t column, std::uint32_t crc32) {
+    return archive->header(column, crc32);
+  };
+  frame.crc32_at = kChecksumInHeader;
+  frame.footer = [archive](std::span<const std::uint32_t> crc32s) {
+    return archive->trailer(crc32s);
+  };
+  return frame;
 }
 
-Record encode_pt(const Sample& sample, const Schema& schema, const OptionSet&) {
-  return encode_fixed_row(sample, schema);
+// Nullopt for a zip archive of something else.
+std::optional<StoredTensors> tensors_of(const InputFile& file) {
+  WindowReader window(file);
+  const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
+    return window.view(offset, length);
+  };
+  const std::vector<ZipMember> members = read_zip_directory(file.size(), view, file.path());
+  if (!is_pt_archive(members)) return std::nullopt;
+  return read_pt_archive(members, view, file.path());
 }
+
+std::string beginning_of(const InputFile& file) {
+  constexpr std::size_t kLongestMagic = 16;
+  std::string begin(kLongestMagic, '\0');
+  begin.resize(file.read_some(0, std::as_writable_bytes(std::span(begin))));
+  if (is_legacy_pt(begin)) throw legacy_pt(file.path());
+  return begin;
+}
+
+std::optional<StoredTensors> read_pt(const InputFile& file) {
+  return is_zip(beginning_of(file)) ? tensors_of(file) : std::nullopt;
+}
+
+Survey survey_pt(const InputFile& file) {
+  (void)beginning_of(file);
+  if (const std::optional<StoredTensors> found = tensors_of(file))
+    return survey_of_tensors(*found, file);
+  throw Error(Code::unsupported, "zip archive is not what torch.save writes").at(file.path());
+}
+
+constexpr TensorFormat kPt = {.article = "a",
+                              .suffix = ".pt",
+                              .head_name = ".pt header",
+                              .trailer_name = ".pt directory",
+                              .changed = "tensors are not those that were indexed",
+                              .has = is_of_torch,
+                              .far = kFarZipOffset,
+                              .far_bytes = kZip64EndBytes,
+                              .frame = pt_frame,
+                              .read = read_pt,
+                              .survey = survey_pt};
 
 }  // namespace
 
-const Format pt_format = {
-    .name = "pt",
-    .summary = "PyTorch tensors (torch.load), one file per field",
-    .suffixes = kSuffixes,
-    .options = {},
-    .reserved_fields = {},
-    .can = {.kinds = kKinds},
-    .bid = bid_for_pt,
-    .layout = pt_layout,
-    .encode = encode_pt,
-    .create_sizer = create_pt_sizer,
-    .create_shard = create_pt_shard,
-    .survey = survey_pt,
-    .scan = scan_pt_shard,
-    .walk_list = nullptr,
-    .split_list = nullptr,  // it holds no lists
-    .takes_unread = [](const OptionSet&) { return true; },
-    .write_native_index = nullptr,
-};
+const Format pt_format =
+    tensor_row<kPt>({.name = "pt",
+                     .summary = "PyTorch tensors (torch.load), one file per field",
+                     .suffixes = {},
+                     .options = {},
+                     .reserved_fields = {},
+                     .can = {},
+                     .bid = bid_for_pt});
 
 }  // namespace shale

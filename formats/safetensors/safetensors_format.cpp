@@ -1,18 +1,12 @@
 #include "formats/safetensors/safetensors_format.hpp"
 
-#include "shale/base/error.hpp"
-#include "shale/data/fixed_value.hpp"
+#include <array>
+
 #include "shale/format/tensor_file.hpp"
 #include "shale/wire/safetensors_header.hpp"
 
-#include "formats/safetensors/safetensors_scan.hpp"
-#include "formats/safetensors/safetensors_writer.hpp"
-
 namespace shale {
 namespace {
-
-constexpr std::string_view kSuffixes[] = {".safetensors"};
-constexpr Kind kKinds[] = {Kind::integer, Kind::real, Kind::tensor};
 
 // Its length, which fits the file, and an opening brace with a name.
 int bid_for_safetensors(const Probe& probe) {
@@ -21,43 +15,48 @@ int bid_for_safetensors(const Probe& probe) {
 
 bool is_of_safetensors(const TensorType& type) { return !type.safetensors.empty(); }
 
-ShardLayout safetensors_layout(const Schema& schema, const OptionSet&) {
-  return tensor_layout(schema, "a safetensors", kSuffixes[0], is_of_safetensors);
+TensorFrame safetensors_frame(std::span<const Field> fields, std::uint64_t rows) {
+  TensorFrame frame = TensorFrame::of(fields, rows);
+  frame.places = safetensors_places(frame.columns);
+  frame.front = safetensors_header(frame.columns, frame.places);
+  return frame;
 }
 
-Record encode_safetensors(const Sample& sample, const Schema& schema, const OptionSet&) {
-  return encode_fixed_row(sample, schema);
+StoredTensors tensors_of(const InputFile& file) {
+  WindowReader window(file);
+  const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
+    return window.view(offset, length);
+  };
+  return read_safetensors(file.size(), view, file.path());
 }
 
-std::unique_ptr<ShardSizer> create_safetensors_sizer(const Schema& schema,
-                                                     const OptionSet& options) {
-  std::vector<std::uint64_t> headers;
-  for (const Field& field : schema.fields)
-    headers.push_back(safetensors_column_header(field, 0).size());
-  const std::vector<std::uint64_t> a_sample(headers.size());
-  return make_sum_sizer(safetensors_layout(schema, options), headers, a_sample);
+std::optional<StoredTensors> read_safetensors_file(const InputFile& file) {
+  std::array<std::byte, 16> begin{};
+  if (!is_safetensors(Bytes(begin).first(file.read_some(0, begin)), file.size()))
+    return std::nullopt;
+  return tensors_of(file);
 }
+
+constexpr TensorFormat kSafetensors = {
+    .article = "a",
+    .suffix = ".safetensors",
+    .head_name = "safetensors header",
+    .trailer_name = {},
+    .changed = "tensors are not those that were indexed",
+    .has = is_of_safetensors,
+    .frame = safetensors_frame,
+    .read = read_safetensors_file,
+    .survey = [](const InputFile& file) { return survey_of_tensors(tensors_of(file), file); }};
 
 }  // namespace
 
-const Format safetensors_format = {
-    .name = "safetensors",
-    .summary = "safetensors files, one per field",
-    .suffixes = kSuffixes,
-    .options = {},
-    .reserved_fields = {},
-    .can = {.kinds = kKinds},
-    .bid = bid_for_safetensors,
-    .layout = safetensors_layout,
-    .encode = encode_safetensors,
-    .create_sizer = create_safetensors_sizer,
-    .create_shard = create_safetensors_shard,
-    .survey = survey_safetensors,
-    .scan = scan_safetensors_shard,
-    .walk_list = nullptr,
-    .split_list = nullptr,  // it holds no lists
-    .takes_unread = [](const OptionSet&) { return true; },
-    .write_native_index = nullptr,
-};
+const Format safetensors_format =
+    tensor_row<kSafetensors>({.name = "safetensors",
+                              .summary = "safetensors files, one per field",
+                              .suffixes = {},
+                              .options = {},
+                              .reserved_fields = {},
+                              .can = {},
+                              .bid = bid_for_safetensors});
 
 }  // namespace shale

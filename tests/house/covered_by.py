@@ -59,7 +59,6 @@ COVERED_BY = {
     "wire/tf_example_parser": ("tests/unit/wire/test_tf_example.cpp", "tf example: what was written is parsed back"),
     "wire/zip_writer": ("tests/unit/wire/test_pt_archive.cpp", "pt archive: what is written is read back, aligned"),
     "arrays/file_pieces": ("tests/unit/arrays/test_npz_writer.cpp", "npz writer: stored members are as they were, with their checksums"),
-    "format/column_files": ("tests/contract/test_bounds.cpp", "bounds: no file of any shard is larger than the limit"),
     "format/tensor_file": ("tests/contract/test_golden.cpp", "golden: in every file that must be refused something is found"),
     "format/dialect_error": ("tests/cli/cases/foreign_refusals.txt", "--parse msgpack is for LMDB files, but this is a TFRecord file"),
     "format/list_elements": ("tests/contract/test_list_elements.cpp", "list elements: every element of every format is where its bytes are"),

@@ -10,33 +10,20 @@
 #include "shale/base/inflate.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
+#include "shale/format/tensor_file.hpp"
 #include "shale/wire/npy_header.hpp"
-#include "shale/wire/pt_archive.hpp"
-#include "shale/wire/safetensors_header.hpp"
 
 namespace shale {
 namespace {
 
-constexpr std::string_view kNpyMagic = "\x93NUMPY";
-// The first file of an archive, or the end of an empty one.
-constexpr std::string_view kZipMagic = "PK\x03\x04", kEmptyZipMagic = "PK\x05\x06";
-constexpr std::string_view kSuffix = ".npy";
+constexpr std::string_view kMemberSuffix = ".npy";
 constexpr std::size_t kPieceBytes = 128 * 1024;  // compressed bytes read at once
 
-std::string beginning_of(const InputFile& file) {
+std::vector<std::byte> beginning_of(const InputFile& file) {
   constexpr std::size_t kLongestMagic = 16;
-  std::string begin(kLongestMagic, '\0');
-  begin.resize(file.read_some(0, std::as_writable_bytes(std::span(begin))));
+  std::vector<std::byte> begin(kLongestMagic);
+  begin.resize(file.read_some(0, begin));
   return begin;
-}
-
-bool is_zip(std::string_view begin) {
-  return begin.starts_with(kZipMagic) || begin.starts_with(kEmptyZipMagic);
-}
-
-// Of PyTorch or safetensors.
-bool is_tensor_file(std::string_view begin, const InputFile& file) {
-  return is_legacy_pt(begin) || is_safetensors(as_bytes(begin), file.size());
 }
 
 std::uint64_t product(std::uint64_t bytes, const std::vector<std::uint64_t>& shape) {
@@ -225,7 +212,7 @@ ArrayFile open_archived(const std::shared_ptr<const InputFile>& file, ZipMember 
   ArrayFile array =
       read_array(member.bytes, {}, [&](std::span<std::byte> into) { bytes.read(into); });
   array.file = file;
-  array.member = member.name.substr(0, member.name.size() - kSuffix.size());
+  array.member = member.name.substr(0, member.name.size() - kMemberSuffix.size());
   if (!member.is_deflated) array.data_offset += member.data_offset;
   array.archived = std::move(member);
   return array;
@@ -276,29 +263,32 @@ ArrayFiles arrays_of(StoredTensors found, const std::shared_ptr<const InputFile>
 std::uint64_t ArrayFile::bytes() const { return product(dtype.item_bytes(), shape); }
 
 bool is_array_file(const InputFile& file) {
-  const std::string begin = beginning_of(file);
-  return begin.starts_with(kNpyMagic) || is_zip(begin) || is_tensor_file(begin, file);
+  const std::vector<std::byte> begin = beginning_of(file);
+  const Format* const format = detect_format({file.path(), begin, file.size()});
+  return is_npy(begin) || is_zip(as_text(begin)) ||
+         (format != nullptr && format->tensors != nullptr);
 }
 
 ArrayFiles open_arrays(const std::string& path) {
   const auto file = std::make_shared<const InputFile>(path);
-  const std::string begin = beginning_of(*file);
-  if (is_legacy_pt(begin)) throw legacy_pt(path);
-  WindowReader window(*file);
-  const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
-    return window.view(offset, length);
-  };
-  if (is_tensor_file(begin, *file))
-    return arrays_of(read_safetensors(file->size(), view, path), file);
+  for (const Format* format : all_formats()) {
+    if (format->tensors == nullptr || format->tensors->read == nullptr) continue;
+    if (std::optional<StoredTensors> found = format->tensors->read(*file))
+      return arrays_of(std::move(*found), file);
+  }
   ArrayFiles found;
-  if (!is_zip(begin)) {
+  if (!is_zip(as_text(beginning_of(*file)))) {
     found.arrays.push_back(open_npy(file));
     return found;
   }
-  std::vector<ZipMember> members = read_zip_directory(file->size(), view, path);
-  if (is_pt_archive(members)) return arrays_of(read_pt_archive(members, view, path), file);
+  WindowReader window(*file);
+  std::vector<ZipMember> members =
+      read_zip_directory(file->size(), ViewBytes([&](std::uint64_t offset, std::uint64_t length) {
+                           return window.view(offset, length);
+                         }),
+                         path);
   for (ZipMember& member : members) {
-    if (member.name.ends_with(kSuffix)) {
+    if (member.name.ends_with(kMemberSuffix)) {
       found.arrays.push_back(open_archived(file, std::move(member)));
     } else {
       found.left_out.push_back(std::move(member.name));

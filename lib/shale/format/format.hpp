@@ -196,6 +196,8 @@ struct Capabilities {
 
 using ShardVisitor = std::function<void(const ManifestShard&)>;
 
+struct TensorFormat;  // tensor_file.hpp
+
 /// A row: data first, then functions. A null pointer means that the format cannot do it.
 struct Format {
   std::string_view name, summary;
@@ -206,6 +208,11 @@ struct Format {
   Capabilities can;
   std::span<const std::string_view> aliases = {};        ///< other names for --to: "tfrecord"
   std::span<const std::string_view> more_suffixes = {};  ///< of single files: ".hdf5"
+  /// A command that looks at a finished file, {}, as its usual readers do; empty: 'shale info'.
+  std::string_view look_at_file = {};
+
+  /// What its files are made of, if they hold tensors and nothing else.
+  const TensorFormat* tensors = nullptr;
 
   /// Bits of evidence that a file has this format: 0 for none, 8 per matching byte of magic number
   /// or checksum.

@@ -9,7 +9,6 @@
 
 #include <sys/stat.h>
 
-#include "shale/arrays/tensor_frame.hpp"
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
@@ -17,6 +16,7 @@
 #include "shale/data/fixed_value.hpp"
 #include "shale/flow/ordered_pipeline.hpp"
 #include "shale/format/format.hpp"
+#include "shale/format/tensor_file.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/ops/choose_output.hpp"
@@ -56,7 +56,7 @@ Field number_field() {
 }
 
 TensorFrame frame_of(const ResampledArray& array) {
-  return {format_of_output(array.path)->name, std::span(&array.field, 1), array.rows};
+  return format_of_output(array.path)->tensors->frame(std::span(&array.field, 1), array.rows);
 }
 
 // What is written, by file system: what stays, and the most that is there at any moment.

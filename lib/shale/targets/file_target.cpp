@@ -9,7 +9,7 @@
 
 #include "shale/archives/tar_stream.hpp"
 #include "shale/arrays/npz_writer.hpp"
-#include "shale/arrays/tensor_frame.hpp"
+#include "shale/arrays/tensor_writer.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/datasets/foreign_file.hpp"
@@ -89,7 +89,8 @@ void pack_tensors(const Events& events, TemporaryOutput& output, const Manifest&
     for (std::size_t i = 0; i < shard.files.size(); ++i)
       columns.push_back({join_path(output.work().path(), shard.files[i].name), shard.bases[i]});
   });
-  const TensorFrame frame(manifest.format, manifest.schema.fields, manifest.digest.samples);
+  const TensorFrame frame =
+      format_named(manifest.format).tensors->frame(manifest.schema.fields, manifest.digest.samples);
   write_tensors(file, frame, columns, [&] { events.stop_if_asked(); });
 }
 
@@ -231,7 +232,8 @@ void FileTarget::plan(ConvertReport& plan, const Events& events) const {
   drop_shard_options(plan.manifest);
   plan.file_bytes =
       is_tensor_name(request_.output)
-          ? TensorFrame(request_.format, plan.manifest.schema.fields, plan.manifest.digest.samples)
+          ? format_named(request_.format)
+                .tensors->frame(plan.manifest.schema.fields, plan.manifest.digest.samples)
                 .file_bytes()
           : plan.data_bytes;
   plan.is_one_file = true;

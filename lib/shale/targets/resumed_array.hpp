@@ -4,8 +4,8 @@
 #include <functional>
 #include <optional>
 
-#include "shale/arrays/tensor_frame.hpp"
 #include "shale/base/bytes.hpp"
+#include "shale/format/tensor_file.hpp"
 #include "shale/io/output_file.hpp"
 #include "shale/targets/file_output.hpp"
 

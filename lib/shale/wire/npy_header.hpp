@@ -24,6 +24,8 @@ struct NpyHeader {
   std::uint64_t data_offset = 0;          ///< bytes of the header, a multiple of 64 of NumPy's
 };
 
+[[nodiscard]] inline bool is_npy(Bytes head) { return as_text(head).starts_with("\x93NUMPY"); }
+
 /// No header that is parsed is larger.
 inline constexpr std::uint64_t kMaxNpyHeaderBytes = 12 + 65'535;
 

@@ -36,6 +36,11 @@ struct ZipMember {
   std::uint32_t crc32 = 0;        ///< of the file itself
 };
 
+/// Whether a file begins like a zip archive: with its first file, or the end of an empty one.
+[[nodiscard]] constexpr bool is_zip(std::string_view head) {
+  return head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06");
+}
+
 /// It bounds the memory that a hostile archive can ask for.
 inline constexpr std::uint64_t kMostZipMembers = 1 << 17;
 

@@ -7,11 +7,10 @@
 
 #include "shale/base/error.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/format/tensor_file.hpp"
 #include "shale/wire/npy_header.hpp"
 
 #include "formats/npy/npy_format.hpp"
-#include "formats/npy/npy_survey.hpp"
-#include "formats/npy/npy_writer.hpp"
 #include "tests/support/temp_dir.hpp"
 
 namespace shale::test {
@@ -28,6 +27,11 @@ inline std::string npy_file(std::string_view dict, std::string_view rows, int ve
   for (std::size_t byte = 0; byte < prefix - 8; ++byte)
     file += static_cast<char>(text.size() >> (8 * byte));
   return file + text + std::string(rows);
+}
+
+/// The header of a field's file.
+inline std::vector<std::byte> npy_header_of(const Field& field, std::uint64_t rows) {
+  return npy_format.tensors->frame({&field, 1}, rows).head(0, 0);
 }
 
 /// The files of a shard of these rows, written as the core does, in records of `run` rows.

@@ -23,7 +23,7 @@ std::vector<std::pair<std::string, NpyHeader>> golden_headers(const std::string&
 std::string our_header(const NpyHeader& header) {
   const Field field =
       field_of_column("x", header.dtype, {header.shape.begin() + 1, header.shape.end()});
-  return std::string(as_text(npy_column_header(field, header.shape.front())));
+  return std::string(as_text(npy_header_of(field, header.shape.front())));
 }
 
 TEST_CASE("npy writer: a header is byte for byte NumPy 2.4.6's, for each dtype and shape") {
@@ -47,7 +47,7 @@ TEST_CASE("npy writer: NumPy 1.23.5 left no room for rows to grow, some headers 
 TEST_CASE("npy writer: a header has one length for any number of rows") {
   const Field field{.name = "x", .kind = Kind::tensor, .dtype = DType::parse("<f4"), .shape = {3}};
   for (std::uint64_t rows = 1; rows < std::uint64_t{1} << 60; rows *= 7)
-    CHECK(npy_column_header(field, rows).size() == 128);
+    CHECK(npy_header_of(field, rows).size() == 128);
 }
 
 const Schema kThreeColumns{.fields = {{"flag", Kind::integer, DType::parse("|b1"), {}},
@@ -71,7 +71,7 @@ TEST_CASE("npy writer: each field is a file of its own, named by it, its rows as
       std::string_view("\0\0\0\x3f\0\0\x80\xbf\0\0\0\x40", 12), "abcdefghijkl"};
   CHECK(paths[3] == dir / "shard-000000.depth.npy");
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    const std::vector<std::byte> header = npy_column_header(kThreeColumns.fields[i], 3);
+    const std::vector<std::byte> header = npy_header_of(kThreeColumns.fields[i], 3);
     CHECK(read_text(paths[i]) == std::string(as_text(header)) + std::string(rows[i]));
   }
 }

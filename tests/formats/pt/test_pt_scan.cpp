@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
 #include "formats/pt/pt_format.hpp"
-#include "formats/pt/pt_writer.hpp"
 #include "tests/support/tensor_files.hpp"
 
 namespace shale {

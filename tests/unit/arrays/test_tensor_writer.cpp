@@ -2,10 +2,11 @@
 
 #include <doctest/doctest.h>
 
-#include "shale/arrays/tensor_frame.hpp"
+#include "shale/arrays/tensor_writer.hpp"
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/wire/pt_archive.hpp"
 #include "shale/wire/safetensors_header.hpp"
 #include "shale/wire/zip_directory.hpp"
 
@@ -22,6 +23,10 @@ const std::vector<Field> kFields = {
     field_of_column("wide", DType::parse("<f8"), {1}),
     field_of_column("empty", DType::parse("<i2"), {0}),
 };
+
+TensorFrame frame_of(std::string_view format, std::span<const Field> fields, std::uint64_t rows) {
+  return format_named(format).tensors->frame(fields, rows);
+}
 
 std::string rows_of(const TensorFrame& frame, std::size_t column) {
   std::string rows(frame.rows_bytes(column), '\0');
@@ -62,8 +67,8 @@ ViewBytes view_of(const std::string& file) {
   };
 }
 
-TEST_CASE("tensor frame: several columns become a dict in one .pt file, with their checksums") {
-  const TensorFrame frame("pt", kFields, kFrameRows);
+TEST_CASE("tensor writer: several columns become a dict in one .pt file, with their checksums") {
+  const TensorFrame frame = frame_of("pt", kFields, kFrameRows);
   const std::string file = packed(frame);
   CHECK(file.size() == frame.file_bytes());
   const std::vector<ZipMember> members = read_zip_directory(file.size(), view_of(file), "file");
@@ -81,17 +86,16 @@ TEST_CASE("tensor frame: several columns become a dict in one .pt file, with the
   CHECK(file == packed(frame, 0));
 }
 
-TEST_CASE("tensor frame: several columns become one .safetensors file, the widest first") {
-  const TensorFrame frame("safetensors", kFields, kFrameRows);
+TEST_CASE("tensor writer: several columns become one .safetensors file, the widest first") {
+  const TensorFrame frame = frame_of("safetensors", kFields, kFrameRows);
   const std::string file = packed(frame);
   CHECK(file.size() == frame.file_bytes());
-  CHECK(std::vector<std::size_t>(frame.places().begin(), frame.places().end()) ==
-        std::vector<std::size_t>{1, 2, 0});
+  CHECK(frame.places == std::vector<std::size_t>{1, 2, 0});
   check_tensors(read_safetensors(file.size(), view_of(file), "file").tensors, frame, file);
 }
 
-TEST_CASE("tensor frame: a lone column is no dict, and a run that is stopped stops") {
-  const TensorFrame lone("pt", std::span(kFields).first(1), 5);
+TEST_CASE("tensor writer: a lone column is no dict, and a run that is stopped stops") {
+  const TensorFrame lone = frame_of("pt", std::span(kFields).first(1), 5);
   const std::vector<std::byte> head = lone.head(0, 0);
   CHECK(as_text(head).find("flag") == std::string_view::npos);
   const TempDir dir;
