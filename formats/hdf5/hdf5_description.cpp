@@ -48,8 +48,8 @@ std::vector<std::uint64_t> read_sides(ByteReader& in) {
 
 // Whether the dtype says how long an element is, and nothing else does.
 bool has_sound_type(const Hdf5Dataset& dataset, const Hdf5Description& facts) {
-  const bool is_vlen = dataset.type == Hdf5Type::vlen_bytes || dataset.type == Hdf5Type::vlen_text;
-  if (is_vlen) return dataset.element_bytes == std::uint64_t{8} + facts.address_bytes;
+  if (dataset.has_variable_length())
+    return dataset.element_bytes == std::uint64_t{8} + facts.address_bytes;
   if (dataset.type == Hdf5Type::other) return true;
   std::string descr = dataset.descr;
   if (descr.starts_with('>')) descr[0] = '<';

@@ -56,6 +56,10 @@ struct Hdf5Dataset {
   [[nodiscard]] std::uint64_t rows_per_chunk() const {
     return storage == Hdf5Storage::chunked ? chunk.at(0) : shape.at(0);
   }
+  /// Whether its rows are references to the global heap.
+  [[nodiscard]] bool has_variable_length() const {
+    return type == Hdf5Type::vlen_bytes || type == Hdf5Type::vlen_text;
+  }
   /// Whether a chunk holds whole rows, one after the other.
   [[nodiscard]] bool has_whole_rows() const;
   /// Bytes of one row. Errors: Code::limit if they do not fit in 63 bits.

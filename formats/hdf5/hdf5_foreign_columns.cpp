@@ -257,7 +257,7 @@ class ColumnFinder {
       const bool is_list = column.firsts != nullptr;
       column.form = is_list ? Hdf5ForeignColumn::Form::list : Hdf5ForeignColumn::Form::flat;
       if (is_list) column.field.kind = Kind::list;
-    } else if (dataset.type == Hdf5Type::vlen_bytes || dataset.type == Hdf5Type::vlen_text) {
+    } else if (dataset.has_variable_length()) {
       column.form = Hdf5ForeignColumn::Form::vlen;
       if (column.may_be_text()) column.field.kind = Kind::text;
     } else {
@@ -330,8 +330,7 @@ std::string hdf5_storage_fault(const Hdf5Dataset& dataset) {
 }
 
 void check_hdf5_elements(const Hdf5Description& description, const Hdf5Dataset& dataset) {
-  if (dataset.type == Hdf5Type::vlen_bytes || dataset.type == Hdf5Type::vlen_text)
-    return check_vlen(description, dataset);
+  if (dataset.has_variable_length()) return check_vlen(description, dataset);
   if (dataset.type == Hdf5Type::other)
     throw cannot_hold_error(dataset, "holds " + dataset.type_name);
   (void)hdf5_field_of(dataset);

@@ -2,6 +2,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "formats/hdf5/hdf5_describe.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
@@ -10,12 +12,15 @@ namespace shale {
 
 void run_hdf5_child(const InputFile& file, const ChildLimits& limits,
                     const std::function<void(const SendMessage&)>& work,
-                    const std::function<void(Bytes)>& take, const std::function<void()>& ask) {
+                    const std::function<void(Bytes)>& take, const std::function<void()>& ask,
+                    const NamelessFile* into) {
+  std::vector<int> descriptors = {file.descriptor()};
+  if (into != nullptr) descriptors.push_back(into->descriptor());
   std::optional<LimitedChild> child;
   {
     // No other thread is inside the library: the child's copy of it is at rest.
     const auto lock = lock_hdf5();
-    child.emplace(ChildWork{"the HDF5 library", file.path(), {file.descriptor()}, limits, work});
+    child.emplace(ChildWork{"the HDF5 library", file.path(), std::move(descriptors), limits, work});
   }
   child->listen(take, ask);
 }

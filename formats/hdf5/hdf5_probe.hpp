@@ -6,6 +6,7 @@
 #include "shale/format/walk_progress.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/io/limited_child.hpp"
+#include "shale/io/nameless_file.hpp"
 
 #include "formats/hdf5/hdf5_description.hpp"
 
@@ -14,10 +15,12 @@
 
 namespace shale {
 
-/// Runs `work` in a child process, as LimitedChild and its listen() do.
+/// Runs `work` in a child process, as LimitedChild and its listen() do. `into`, if there is one, is
+/// what it writes.
 void run_hdf5_child(const InputFile& file, const ChildLimits& limits,
                     const std::function<void(const SendMessage&)>& work,
-                    const std::function<void(Bytes)>& take, const std::function<void()>& ask = {});
+                    const std::function<void(Bytes)>& take, const std::function<void()>& ask = {},
+                    const NamelessFile* into = nullptr);
 
 /// What an HDF5 file holds at its root, and where it is. Every place is inside the file.
 /// Errors: as run_hdf5_child and describe_hdf5_file.

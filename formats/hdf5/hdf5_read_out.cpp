@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <hdf5.h>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/io/write_fully.hpp"
 
 #include "formats/hdf5/hdf5_blocks.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
@@ -20,34 +23,83 @@ namespace {
 constexpr std::uint64_t kRowsAtOnce = 16;
 constexpr std::size_t kCacheSlots = 521;
 
+// Of the global heap, as hdf5_unpack.cpp draws it.
+constexpr std::uint64_t kReferenceBytes = 16, kHeapHeaderBytes = 32, kHeapPadding = 8;
+
+class PlainWriter {
+ public:
+  PlainWriter(Hdf5PlainFile into, const std::function<void(std::uint64_t, std::uint64_t)>& wrote)
+      : into_(into), wrote_(wrote) {}
+
+  void write(std::uint64_t offset, Bytes bytes) {
+    constexpr std::uint64_t kAtOnce = 1 << 20;
+    while (!bytes.empty()) {
+      const Bytes piece = bytes.first(std::min<std::uint64_t>(bytes.size(), kAtOnce - unsaid_));
+      write_fully(into_.file.descriptor(), piece, offset, into_.file.path());
+      offset += piece.size();
+      bytes = bytes.subspan(piece.size());
+      unsaid_ += piece.size();
+      if (unsaid_ == kAtOnce) say();
+    }
+  }
+  void say() { wrote_(std::exchange(unsaid_, 0), into_.end); }
+
+  // A value in a collection of its own. Returns the reference to it.
+  std::vector<std::byte> append_value(Bytes value) {
+    ByteWriter reference, header;
+    reference.write(static_cast<std::uint32_t>(value.size()));
+    reference.write(into_.end);
+    reference.write(std::uint32_t{1});
+    const std::uint64_t padded = (value.size() + kHeapPadding - 1) / kHeapPadding * kHeapPadding;
+    header.write_text(std::string_view("GCOL\1\0\0\0", 8));
+    header.write(kHeapHeaderBytes + padded);
+    header.write_text(std::string_view("\1\0\1\0\0\0\0\0", 8));
+    header.write(std::uint64_t{value.size()});
+    const std::uint64_t begin = into_.end;
+    into_.end += kHeapHeaderBytes + padded;
+    write(begin, header.bytes());
+    write(begin + kHeapHeaderBytes, value);
+    return reference.take();
+  }
+
+ private:
+  Hdf5PlainFile into_;
+  const std::function<void(std::uint64_t, std::uint64_t)>& wrote_;
+  std::uint64_t unsaid_ = 0;
+};
+
 class DatasetReader {
  public:
-  DatasetReader(hid_t file, const Hdf5Dataset& dataset, std::uint64_t block_bytes,
-                const std::function<void(Bytes)>& send)
-      : dataset_(dataset), walk_(dataset, block_bytes), send_(send), set_(open(file)) {
+  DatasetReader(hid_t file, const Hdf5Target& target, std::uint64_t block_bytes,
+                PlainWriter& writer)
+      : target_(target),
+        dataset_(*target.dataset),
+        walk_(dataset_, block_bytes),
+        writer_(writer),
+        set_(open(file)) {
     const Hdf5Handle type(H5Dget_type(set_.id()), H5Tclose);
     memory_type_ = Hdf5Handle(H5Tcopy(type.id()), H5Tclose);
-    if (dataset.descr.starts_with('>') && H5Tset_order(memory_type_.id(), H5T_ORDER_LE) < 0)
+    if (dataset_.descr.starts_with('>') && H5Tset_order(memory_type_.id(), H5T_ORDER_LE) < 0)
       throw failure("has elements whose byte order cannot be converted");
     file_space_ = Hdf5Handle(H5Dget_space(set_.id()), H5Sclose);
     refuse_change();
     refuse_missing_filters();
   }
 
-  void send_blocks() {
+  void copy_blocks() {
     std::vector<std::byte> values(walk_.largest_bytes());
     for (; !walk_.is_done(); walk_.advance()) {
-      const Hdf5Handle space = select(walk_.block());
-      read(space, values.data());
-      for (Bytes left = Bytes(values).first(walk_.block_bytes()); !left.empty();) {
-        const Bytes piece = left.first(std::min<std::size_t>(left.size(), kReadOutBytes));
-        send_(piece);
-        left = left.subspan(piece.size());
+      read(select(walk_.block()), values.data());
+      Bytes left(values);
+      for (Hdf5RunWalk runs(dataset_, walk_.block()); !runs.is_done(); runs.advance()) {
+        writer_.write(target_.address + runs.offset(), left.first(runs.run_bytes()));
+        left = left.subspan(runs.run_bytes());
       }
     }
   }
 
-  void send_sequences() {
+  void copy_sequences(std::uint64_t most_bytes) {
+    left_bytes_ = most_bytes_ = most_bytes;
     for (std::uint64_t row = 0; row < dataset_.shape[0]; row += kRowsAtOnce) {
       const std::uint64_t rows = std::min(kRowsAtOnce, dataset_.shape[0] - row);
       const Hdf5Handle space = select({{row}, {rows}});
@@ -55,12 +107,12 @@ class DatasetReader {
         std::array<char*, kRowsAtOnce> texts{};
         read(space, texts.data());
         for (std::uint64_t i = 0; i < rows; ++i)
-          send_value(texts[i], texts[i] == nullptr ? 0 : std::strlen(texts[i]));
+          copy_value(row + i, texts[i], texts[i] == nullptr ? 0 : std::strlen(texts[i]));
         reclaim(space, texts.data());
       } else {
         std::array<hvl_t, kRowsAtOnce> values{};
         read(space, values.data());
-        for (std::uint64_t i = 0; i < rows; ++i) send_value(values[i].p, values[i].len);
+        for (std::uint64_t i = 0; i < rows; ++i) copy_value(row + i, values[i].p, values[i].len);
         reclaim(space, values.data());
       }
     }
@@ -148,19 +200,16 @@ class DatasetReader {
     H5Dvlen_reclaim(memory_type_.id(), space.id(), H5P_DEFAULT, values);
   }
 
-  void send_value(const void* begin, std::uint64_t length) const {
-    Bytes left(static_cast<const std::byte*>(begin), length);
-    ByteWriter first;
-    first.write(length);
-    const std::size_t fits = kReadOutBytes - first.size();
-    first.write_bytes(left.first(std::min<std::size_t>(left.size(), fits)));
-    send_(first.bytes());
-    left = left.subspan(std::min<std::size_t>(left.size(), fits));
-    while (!left.empty()) {
-      const Bytes piece = left.first(std::min<std::size_t>(left.size(), kReadOutBytes));
-      send_(piece);
-      left = left.subspan(piece.size());
+  void copy_value(std::uint64_t row, const void* begin, std::uint64_t length) {
+    // The global heap is not compressed: what the file does not hold was never written.
+    if (length > left_bytes_ || length > 0xffffffffU) {
+      throw Error(Code::damaged, "the values of '{}' have more bytes than the file: {}",
+                  printable(dataset_.name), most_bytes_);
     }
+    left_bytes_ -= length;
+    if (length == 0) return;  // zeros: the file has them there
+    const Bytes value(static_cast<const std::byte*>(begin), length);
+    writer_.write(target_.address + row * kReferenceBytes, writer_.append_value(value));
   }
 
   [[nodiscard]] Error failure(std::string_view what) const {
@@ -178,34 +227,36 @@ class DatasetReader {
         .hint("wait until nothing writes to the file, then convert it again");
   }
 
+  const Hdf5Target& target_;
   const Hdf5Dataset& dataset_;
   Hdf5BlockWalk walk_;
-  const std::function<void(Bytes)>& send_;
+  PlainWriter& writer_;
+  std::uint64_t left_bytes_ = 0, most_bytes_ = 0;  // of values of any length
   Hdf5Handle set_;
   Hdf5Handle memory_type_{-1, H5Tclose}, file_space_{-1, H5Sclose};
 };
 
-void read_out(const Hdf5TrackedFile& file, std::span<const Hdf5Dataset* const> datasets,
-              std::uint64_t block_bytes, const std::function<void(Bytes)>& send) {
-  if (!file.is_valid()) {
-    throw Error(Code::damaged, "the HDF5 library cannot reopen this file")
-        .because(hdf5_failure_cause());
-  }
-  for (const Hdf5Dataset* dataset : datasets) {
-    DatasetReader reader(file.id(), *dataset, block_bytes, send);
-    const bool is_vlen =
-        dataset->type == Hdf5Type::vlen_bytes || dataset->type == Hdf5Type::vlen_text;
-    is_vlen ? reader.send_sequences() : reader.send_blocks();
-  }
-}
-
 }  // namespace
 
-void read_out_hdf5(const std::string& path, std::span<const Hdf5Dataset* const> datasets,
-                   std::uint64_t block_bytes, const std::function<void(Bytes)>& send) {
+void read_out_hdf5(const std::string& path, std::span<const Hdf5Target> targets,
+                   std::uint64_t block_bytes, std::uint64_t most_sequence_bytes, Hdf5PlainFile into,
+                   const std::function<void(std::uint64_t bytes, std::uint64_t end)>& wrote) {
   const Hdf5TrackedFile file(path);
   try {
-    read_out(file, datasets, block_bytes, send);
+    if (!file.is_valid()) {
+      throw Error(Code::damaged, "the HDF5 library cannot reopen this file")
+          .because(hdf5_failure_cause());
+    }
+    PlainWriter writer(into, wrote);
+    for (const Hdf5Target& target : targets) {
+      DatasetReader reader(file.id(), target, block_bytes, writer);
+      if (target.dataset->has_variable_length()) {
+        reader.copy_sequences(most_sequence_bytes);
+      } else {
+        reader.copy_blocks();
+      }
+    }
+    writer.say();
   } catch (const Error& error) {
     throw file.reason_of(error);
   }

@@ -6,23 +6,35 @@
 #include <string>
 
 #include "shale/base/bytes.hpp"
+#include "shale/io/nameless_file.hpp"
 
 #include "formats/hdf5/hdf5_description.hpp"
 
 namespace shale {
 
-/// At most so many bytes are sent at once.
-inline constexpr std::uint64_t kReadOutBytes = 1 << 20;
+/// A dataset, and where its rows go in another file.
+struct Hdf5Target {
+  const Hdf5Dataset* dataset;
+  std::uint64_t address, bytes;
+};
 
-/// Reads datasets through the library, filters and all, and sends their values, one dataset after
-/// the other: the bytes of Hdf5BlockWalk's blocks, numbers little-endian; of sequences and strings
-/// of any length each value by itself, u64 length and its bytes, a new message for each value. Only
-/// for a child process that has nothing to lose (hdf5_probe.hpp). Memory: four times `block_bytes`,
-/// and of values of any length those of 16 rows.
-/// Errors: Code::damaged with the library's innermost message as cause; Code::unsupported for a
-/// filter that this library does not have; Code::mismatch if the file has changed since it was
-/// described; Code::limit.
-void read_out_hdf5(const std::string& path, std::span<const Hdf5Dataset* const> datasets,
-                   std::uint64_t block_bytes, const std::function<void(Bytes)>& send);
+/// Where values are written.
+struct Hdf5PlainFile {
+  const NamelessFile& file;
+  std::uint64_t end;  ///< values of any length are appended here
+};
+
+/// Reads datasets through the library, filters and all, and writes their rows where they go:
+/// numbers little-endian, references to sequences and strings of any length as hdf5_unpack.cpp
+/// draws them. `wrote` is called about once a MiB, with the bytes since and the end of the file.
+/// Only for a child process that has nothing to lose (hdf5_probe.hpp). Memory: four times
+/// `block_bytes`, and of values of any length those of 16 rows.
+/// Errors: Code::damaged with the library's innermost message as cause, and for values that
+/// together have more than `most_sequence_bytes`; Code::unsupported for a filter that this library
+/// does not have; Code::mismatch if the file has changed since it was described; Code::limit;
+/// Code::io.
+void read_out_hdf5(const std::string& path, std::span<const Hdf5Target> targets,
+                   std::uint64_t block_bytes, std::uint64_t most_sequence_bytes, Hdf5PlainFile into,
+                   const std::function<void(std::uint64_t bytes, std::uint64_t end)>& wrote);
 
 }  // namespace shale

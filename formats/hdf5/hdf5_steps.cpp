@@ -18,10 +18,6 @@
 namespace shale {
 namespace {
 
-bool has_variable_length(const Hdf5Dataset& dataset) {
-  return dataset.type == Hdf5Type::vlen_bytes || dataset.type == Hdf5Type::vlen_text;
-}
-
 Field number_field(std::string_view name) {
   Field field;
   field.name = name;
@@ -52,7 +48,7 @@ class StepFinder {
       std::string path = dataset.name.substr(std::min(prefix, dataset.name.size()));
       if (!is_column_dataset(dataset)) {
         left_out_.emplace(path, "a single value, or empty");
-      } else if (has_variable_length(dataset)) {
+      } else if (dataset.has_variable_length()) {
         left_out_.emplace(path, "of values of variable length");
       } else {
         rows.emplace(std::move(path), &dataset);

@@ -1,9 +1,7 @@
 #include "formats/hdf5/hdf5_unpack.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <deque>
 #include <utility>
 
 #include <fcntl.h>
@@ -38,13 +36,9 @@ namespace shale {
 namespace {
 
 constexpr std::uint64_t kAlignment = 64, kMostFileBytes = ~std::uint64_t{0} >> 1;
-constexpr std::uint64_t kReferenceBytes = 16, kHeapHeaderBytes = 32, kHeapPadding = 8;
 constexpr std::size_t kMostNameBytes = 4096;
+constexpr std::uint64_t kNumbersAtOnce = 1 << 20;  // bytes
 constexpr std::uint64_t kShareOfMemory = 4, kSlowestBytesPerSecond = 10'000'000;
-
-bool is_vlen(const Hdf5Dataset& dataset) {
-  return dataset.type == Hdf5Type::vlen_bytes || dataset.type == Hdf5Type::vlen_text;
-}
 
 // Whether reading it through the library gives what cannot be located in the file.
 bool has_to_be_read(const Hdf5Dataset& dataset) {
@@ -53,7 +47,7 @@ bool has_to_be_read(const Hdf5Dataset& dataset) {
 }
 
 std::vector<std::byte> type_of(const Hdf5Dataset& dataset) {
-  if (is_vlen(dataset)) return vlen_type_bytes(dataset.type == Hdf5Type::vlen_text);
+  if (dataset.has_variable_length()) return vlen_type_bytes(dataset.type == Hdf5Type::vlen_text);
   if (dataset.type == Hdf5Type::fixed_text) return fixed_text_type_bytes(dataset.element_bytes);
   std::string descr = dataset.descr;
   if (descr.starts_with('>')) descr[0] = '<';  // it is turned when it is read
@@ -67,12 +61,6 @@ struct Column {
   std::vector<std::uint64_t> shape;
   std::vector<std::byte> type;
   std::uint64_t address = 0, bytes = 0;
-};
-
-// A dataset on its way, to a place inside of a column.
-struct Target {
-  const Hdf5Dataset* dataset;
-  std::uint64_t address, bytes;
 };
 
 class PlainFile {
@@ -95,114 +83,6 @@ class PlainFile {
  private:
   std::string path_;
   int descriptor_;
-};
-
-// Puts the values of one dataset where they belong, as they come.
-class ValueSink {
- public:
-  virtual ~ValueSink() = default;
-  [[nodiscard]] virtual bool is_done() const = 0;
-  /// Takes a message, or as much of it as is of this dataset. Returns the bytes taken.
-  virtual std::size_t take(Bytes message) = 0;
-};
-
-class BlockSink final : public ValueSink {
- public:
-  BlockSink(const Target& target, std::uint64_t block_bytes, const PlainFile& file)
-      : target_(target),
-        file_(file),
-        walk_(*target.dataset, block_bytes),
-        runs_(*target.dataset, walk_.block()) {}
-
-  [[nodiscard]] bool is_done() const override { return walk_.is_done(); }
-
-  std::size_t take(Bytes message) override {
-    std::size_t taken = 0;
-    while (taken < message.size() && !is_done()) {
-      const Bytes piece = message.subspan(
-          taken, std::min<std::size_t>(message.size() - taken, runs_.run_bytes() - in_run_));
-      file_.write(target_.address + runs_.offset() + in_run_, piece);
-      taken += piece.size();
-      in_run_ += piece.size();
-      if (in_run_ == runs_.run_bytes()) next_run();
-    }
-    return taken;
-  }
-
- private:
-  void next_run() {
-    in_run_ = 0;
-    runs_.advance();
-    if (!runs_.is_done()) return;
-    walk_.advance();
-    if (!walk_.is_done()) runs_ = Hdf5RunWalk(*target_.dataset, walk_.block());
-  }
-
-  Target target_;
-  const PlainFile& file_;
-  Hdf5BlockWalk walk_;
-  Hdf5RunWalk runs_;
-  std::uint64_t in_run_ = 0;
-};
-
-class SequenceSink final : public ValueSink {
- public:
-  /// Values are appended at `end`, which grows; together they may have `limit_bytes`.
-  SequenceSink(const Target& target, std::uint64_t limit_bytes, const PlainFile& file,
-               std::uint64_t& end)
-      : target_(target), limit_bytes_(limit_bytes), file_(file), end_(end) {}
-
-  [[nodiscard]] bool is_done() const override {
-    return row_ == target_.dataset->shape[0] && left_ == 0;
-  }
-
-  std::size_t take(Bytes message) override {
-    Bytes value = message;
-    if (left_ == 0) {
-      ByteReader in(message, "a value from the HDF5 library's process");
-      begin_value(in.read_u64());
-      value = in.read_bytes(in.remaining());
-    }
-    if (value.size() > left_)
-      throw Error(Code::damaged, "{} bytes for a value that has {} left", value.size(), left_);
-    file_.write(at_, value);
-    at_ += value.size();
-    left_ -= value.size();
-    return message.size();
-  }
-
- private:
-  void begin_value(std::uint64_t length) {
-    // The global heap is not compressed: what the file does not hold was never written.
-    bytes_ += std::min(length, limit_bytes_ + 1);
-    if (bytes_ > limit_bytes_ || length > 0xffffffffU) {
-      throw Error(Code::damaged, "the values of '{}' have more bytes than the file: {}",
-                  printable(target_.dataset->name), limit_bytes_);
-    }
-    const std::uint64_t row = row_++;
-    if (length == 0) return;  // zeros: the file has them there
-    const std::uint64_t padded = (length + kHeapPadding - 1) / kHeapPadding * kHeapPadding;
-    ByteWriter reference, header;
-    reference.write(static_cast<std::uint32_t>(length));
-    reference.write(end_);
-    reference.write(std::uint32_t{1});
-    file_.write(target_.address + row * kReferenceBytes, reference.bytes());
-    header.write_text(std::string_view("GCOL\1\0\0\0", 8));
-    header.write(kHeapHeaderBytes + padded);
-    header.write_text(std::string_view("\1\0\1\0\0\0\0\0", 8));
-    header.write(length);
-    file_.write(end_, header.bytes());
-    at_ = end_ + kHeapHeaderBytes;
-    end_ = at_ + padded;
-    left_ = length;
-  }
-
-  Target target_;
-  std::uint64_t limit_bytes_;
-  const PlainFile& file_;
-  std::uint64_t& end_;
-  std::uint64_t row_ = 0, bytes_ = 0;
-  std::uint64_t at_ = 0, left_ = 0;  // of the value that has begun
 };
 
 class Unpacking {
@@ -258,26 +138,26 @@ class Unpacking {
     file_.set_size(end_);
     if (steps_ != nullptr) write_numbers();
     report();
-    std::vector<const Hdf5Dataset*> wanted;
-    for (const Target& target : targets_) {
-      if (target.bytes == 0) continue;
-      wanted.push_back(target.dataset);
-      waiting_.push_back(target);
-    }
+    std::erase_if(targets_, [](const Hdf5Target& target) { return target.bytes == 0; });
     ChildLimits limits = child_limits_for(request_.file.size());
     limits.cpu_seconds += (request_.file.size() + all_bytes_) / kSlowestBytesPerSecond;
     limits.wall_seconds += 10 * limits.cpu_seconds;
     limits.memory_bytes += request_.memory_bytes;
-    const std::string path = "/proc/self/fd/" + std::to_string(request_.file.descriptor());
-    run_hdf5_child(
-        request_.file, limits,
-        [&](const SendMessage& send) { read_out_hdf5(path, wanted, block_bytes_, send); },
-        [&](Bytes message) { take(message); }, [&] { report(); });
-    if (sink_ && sink_->is_done()) sink_.reset();
-    if (sink_ || !waiting_.empty()) {
-      throw Error(Code::damaged, "the HDF5 library's process ended before it sent all values")
-          .at(request_.file.path());
+    limits.written_bytes = end_;
+    for (const Hdf5Target& target : targets_) {
+      constexpr std::uint64_t kHeapBytesPerReference = 3;  // what frames a value: 39 bytes for 16
+      if (target.dataset->has_variable_length())
+        limits.written_bytes += request_.file.size() + kHeapBytesPerReference * target.bytes;
     }
+    run_hdf5_child(
+        request_.file, limits, [&](const SendMessage& send) { read_out(send); },
+        [&](Bytes message) {
+          ByteReader in(message, "what the HDF5 library's process says");
+          done_bytes_ += in.read_u64();
+          end_ = in.read_u64();
+          report();
+        },
+        [&] { report(); }, &request_.into);
     file_.set_size(end_);
     file_.write(0, head(end_));
   }
@@ -300,8 +180,8 @@ class Unpacking {
 
   // What no memory is enough for is refused before anything is read.
   void refuse_large_chunks() const {
-    for (const Target& target : targets_) {
-      if (target.bytes > 0 && !is_vlen(*target.dataset))
+    for (const Hdf5Target& target : targets_) {
+      if (target.bytes > 0 && !target.dataset->has_variable_length())
         (void)Hdf5BlockWalk(*target.dataset, block_bytes_);
     }
   }
@@ -321,7 +201,7 @@ class Unpacking {
       for (const Hdf5Steps::Demo& demo : steps_->demos) {
         for (std::uint64_t step = 0; step < demo.rows; ++step) {
           out.write(is_demo ? static_cast<std::uint64_t>(demo.number) : step);
-          if (out.size() >= kReadOutBytes) flush();
+          if (out.size() >= kNumbersAtOnce) flush();
         }
       }
       flush();
@@ -356,28 +236,20 @@ class Unpacking {
         .hint("set TMPDIR to a folder on a disk with that much free space");
   }
 
-  void take(Bytes message) {
-    const std::size_t bytes = message.size();
-    while (!message.empty()) {
-      if (sink_ && sink_->is_done()) sink_.reset();
-      if (!sink_) sink_ = next_sink();
-      message = message.subspan(sink_->take(message));
-    }
-    done_bytes_ += bytes;
-    report();
+  // In the child. Values of any length are not more than the file, which holds them as they are.
+  void read_out(const SendMessage& send) const {
+    read_out_hdf5("/proc/self/fd/" + std::to_string(request_.file.descriptor()), targets_,
+                  block_bytes_, request_.file.size(), {request_.into, end_},
+                  [&](std::uint64_t bytes, std::uint64_t end) {
+                    ByteWriter said;
+                    said.write(bytes);
+                    said.write(end);
+                    send(said.bytes());
+                  });
   }
 
   void report() const {
     if (request_.progress) request_.progress(std::min(done_bytes_, all_bytes_), all_bytes_);
-  }
-
-  std::unique_ptr<ValueSink> next_sink() {
-    if (waiting_.empty())
-      throw Error(Code::damaged, "the HDF5 library's process sent more values than there are");
-    const Target target = waiting_.front();
-    waiting_.pop_front();
-    if (!is_vlen(*target.dataset)) return std::make_unique<BlockSink>(target, block_bytes_, file_);
-    return std::make_unique<SequenceSink>(target, request_.file.size(), file_, end_);
   }
 
   const UnpackRequest& request_;
@@ -385,9 +257,7 @@ class Unpacking {
   PlainFile file_;
   const Hdf5Steps* steps_ = nullptr;  // null: the datasets at the root are unpacked
   std::vector<Column> columns_;
-  std::vector<Target> targets_;
-  std::deque<Target> waiting_;
-  std::unique_ptr<ValueSink> sink_;
+  std::vector<Hdf5Target> targets_;
   std::uint64_t end_ = 0, all_bytes_ = 0, done_bytes_ = 0;
 };
 

@@ -106,7 +106,11 @@ void close_all_but(std::vector<int> kept) {
 
 void take_limits(const ChildLimits& limits) {
   limit(RLIMIT_CORE, 0, 0);
-  limit(RLIMIT_FSIZE, 0, 0);  // it has nothing to write
+  rlimit written{};
+  ::getrlimit(RLIMIT_FSIZE, &written);
+  written.rlim_cur = std::min<std::uint64_t>(written.rlim_cur, limits.written_bytes);
+  limit(RLIMIT_FSIZE, written.rlim_cur, written.rlim_cur);
+  if (limits.written_bytes > 0) ::signal(SIGXFSZ, SIG_IGN);  // the write fails instead
   limit(RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + 1);
   const std::uint64_t has = address_space_bytes();
   if (kLimitsAddresses && has > 0)
@@ -133,7 +137,7 @@ void write_frame(int descriptor, Frame what, Bytes content) {
 void write_error(int descriptor, const Error& error) {
   ByteWriter content;
   content.write(static_cast<std::uint8_t>(error.code()));
-  for (const std::string* text : {&error.message(), &error.cause(), &error.hint()}) {
+  for (const std::string* text : {&error.message(), &error.cause(), &error.hint(), &error.file()}) {
     content.write(static_cast<std::uint32_t>(text->size()));
     content.write_text(*text);
   }
@@ -166,7 +170,7 @@ void write_error(int descriptor, const Error& error) {
 Error read_error(Bytes content) {
   ByteReader in(content, "an error of the child");
   const std::uint8_t code = in.read_u8();
-  std::array<std::string, 3> texts;
+  std::array<std::string, 4> texts;
   for (std::string& text : texts) {
     const std::uint32_t length = in.read_u32();
     text = as_text(in.read_bytes(length));
@@ -175,6 +179,7 @@ Error read_error(Bytes content) {
   Error error(is_known ? static_cast<Code>(code) : Code::damaged, "{}", texts[0]);
   if (!texts[1].empty()) error.because(texts[1]);
   if (!texts[2].empty()) error.hint(texts[2]);
+  if (!texts[3].empty()) error.at(texts[3]);
   return error;
 }
 

@@ -20,6 +20,7 @@ struct ChildLimits {
   std::uint64_t cpu_seconds = 20;
   std::uint64_t wall_seconds = 600;
   std::uint64_t memory_bytes = 64 << 20;  ///< more than the process has; not under sanitizers
+  std::uint64_t written_bytes = 0;        ///< up to which byte of a file it may write
 };
 
 /// By the size of the file that the child reads: a second more per 100 MB, and memory for all of
@@ -32,7 +33,7 @@ using SendMessage = std::function<void(Bytes)>;
 struct ChildWork {
   std::string who;               ///< whose code runs in it, for the errors: "the HDF5 library"
   std::string path;              ///< of the file, for the errors
-  std::vector<int> descriptors;  ///< of the files that it reads: all others are closed in it
+  std::vector<int> descriptors;  ///< of its files: all others are closed in it
   ChildLimits limits;
   std::function<void(const SendMessage&)> run;
 };
