@@ -15,5 +15,7 @@ namespace shale {
 /// Errors: Code::unsupported, by name, for sorted duplicates and for layouts of other LMDB
 /// versions; Code::damaged, also if the two meta pages contradict each other; Code::io.
 [[nodiscard]] std::shared_ptr<const KeyMap> open_lmdb_map(std::shared_ptr<const InputFile> file);
+/// Of a file that outlives the map.
+[[nodiscard]] std::shared_ptr<const KeyMap> open_lmdb_map(const InputFile& file);
 
 }  // namespace shale

@@ -26,27 +26,23 @@
 
 namespace shale::lmdb {
 
-/// A layout's name, and the keys of the entries that are not samples.
+/// A layout: a row.
 struct LayoutFacts {
   Dialect dialect;
-  std::span<const std::string_view> described_by;
+  std::span<const std::string_view> described_by;  ///< keys of the entries that are not samples
+  /// The fields of a value. The label of a coclr video is not in its value: it is the last field,
+  /// and 0. Reads headers and numbers, not contents. Errors: Code::damaged, Code::unsupported and
+  /// Code::limit, with the offset, for anything else; what the view throws.
+  std::vector<LayoutField> (*parse)(const StoredValue& value);
   bool has_pickled_list = false;  ///< of keys; else it is msgpack
   bool may_be_packed = false;     ///< or its list and its values are msgpack
   bool is_recognized = true;      ///< false: only --parse asks for it
 };
 [[nodiscard]] std::span<const LayoutFacts> all_layouts();
-/// Errors: Code::bug for a dialect that is not a layout.
+/// Errors: Code::unsupported for a dialect that is no layout of LMDB files.
 [[nodiscard]] const LayoutFacts& facts_of(Dialect layout);
 
 /// "not of layout coclr: ...". To be thrown.
 [[nodiscard]] Error not_of_layout(Dialect layout, std::string_view fact);
-
-/// The fields of the value at [begin, begin + length). The label of a coclr video is not in its
-/// value: it is the last field, and 0. Reads headers and numbers, not contents. Errors:
-/// Code::damaged, Code::unsupported and Code::limit, with `where` and the offset, for anything
-/// else; what `view` throws.
-[[nodiscard]] std::vector<LayoutField> parse_layout_value(Dialect layout, const ViewBytes& view,
-                                                          std::uint64_t begin, std::uint64_t length,
-                                                          std::string_view where);
 
 }  // namespace shale::lmdb

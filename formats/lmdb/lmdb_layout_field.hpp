@@ -19,6 +19,14 @@ struct LayoutField {
   std::vector<FieldPlace> elements = {};  ///< of a list
 };
 
+/// A value that is to be taken apart: `length` bytes from `begin` of the view; `where` goes into
+/// errors.
+struct StoredValue {
+  const ViewBytes& view;
+  std::uint64_t begin, length;
+  std::string_view where;
+};
+
 /// The error for a value that has something else at `offset` than its layout wants.
 [[nodiscard]] Error other_than_wanted(std::string_view found, std::string_view wanted,
                                       std::string_view where, std::uint64_t offset);

@@ -9,6 +9,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
+#include "shale/format/finding_draft.hpp"
 
 #include "formats/lmdb/lmdb_cursor.hpp"
 #include "formats/lmdb/lmdb_layout.hpp"
@@ -26,11 +27,6 @@ using lmdb::TreeEntry;
 
 // Every key that describes a file in some layout.
 constexpr std::string_view kMetaKeys[] = {"__keys__", "__len__", "__order__", "__vlen__"};
-
-std::string type_text(const Field& field) {
-  return field.kind == Kind::tensor ? "a tensor " + array_text(field.dtype, field.shape)
-                                    : std::string(name_of(field.kind));
-}
 
 // Learns the schema from the values of all samples.
 class LayoutSurvey {
@@ -100,8 +96,8 @@ class LayoutSurvey {
   void take(const TreeEntry& entry, std::string_view key) {
     value_.enter(entry);
     try {
-      const std::vector<LayoutField> found = lmdb::parse_layout_value(
-          layout_, value_.view(), entry.value_offset, entry.value_bytes, file_.path());
+      const std::vector<LayoutField> found = lmdb::facts_of(layout_).parse(
+          {value_.view(), entry.value_offset, entry.value_bytes, file_.path()});
       if (samples_ == 0) {
         for (const LayoutField& one : found) fields_.push_back(one.field);
       } else {
@@ -140,22 +136,16 @@ class LayoutSurvey {
   std::uint64_t samples_ = 0;
 };
 
-bool is_about_contents(const Error& error) {
-  return error.code() == Code::damaged || error.code() == Code::unsupported ||
-         error.code() == Code::limit;
-}
-
 // The keys of kMetaKeys that the file has; nullopt for a file that is damaged on the way to them.
 std::optional<std::vector<std::string_view>> meta_keys_in(const InputFile& file) {
   try {
-    const auto map =
-        open_lmdb_map(std::shared_ptr<const InputFile>(std::shared_ptr<void>(), &file));
+    const auto map = open_lmdb_map(file);
     std::vector<std::string_view> found;
     std::copy_if(std::begin(kMetaKeys), std::end(kMetaKeys), std::back_inserter(found),
                  [&](std::string_view key) { return map->find(as_bytes(key)).has_value(); });
     return found;
   } catch (const Error& error) {
-    if (!is_about_contents(error)) throw;
+    if (!is_about_bytes(error)) throw;
     return std::nullopt;  // the survey of its entries says more
   }
 }
@@ -194,7 +184,7 @@ std::string note_of_unknown(const std::vector<std::string_view>& keys) {
 
 // Of the first entry.
 bool has_pickles(const InputFile& file) try {
-  const auto map = open_lmdb_map(std::shared_ptr<const InputFile>(std::shared_ptr<void>(), &file));
+  const auto map = open_lmdb_map(file);
   const auto cursor = map->cursor();
   if (!cursor->first()) return false;
   const std::optional<KeyMapEntry> entry = cursor->current();
@@ -205,11 +195,16 @@ bool has_pickles(const InputFile& file) try {
   return entry && !entry->is_database &&
          lmdb::looks_pickled(view, entry->value_offset, entry->value_bytes);
 } catch (const Error& error) {
-  if (!is_about_contents(error)) throw;
+  if (!is_about_bytes(error)) throw;
   return false;
 }
 
 }  // namespace
+
+std::string type_text(const Field& field) {
+  return field.kind == Kind::tensor ? "a tensor " + array_text(field.dtype, field.shape)
+                                    : std::string(name_of(field.kind));
+}
 
 Error fields_unknown(const Finding& damage, const InputFile& file) {
   Error error(Code::damaged, "cannot determine the fields: {}", damage.message);
@@ -240,7 +235,7 @@ LayoutSearch find_lmdb_layout(const InputFile& file, const WalkProgress& progres
         continue;
       }
     } catch (const Error& error) {
-      if (!is_about_contents(error)) throw;
+      if (!is_about_bytes(error)) throw;
       // Without entries that describe it nothing but its first samples says that it is of this
       // layout.
       const bool had_samples = error.sample() && error.sample()->index.value_or(0) > 0;

@@ -15,6 +15,9 @@ namespace shale {
 [[nodiscard]] Survey survey_lmdb_layout(const InputFile& file, Dialect layout,
                                         const WalkProgress& progress);
 
+/// What a field is, in words: "a tensor float32 (2,)".
+[[nodiscard]] std::string type_text(const Field& field);
+
 /// For damage that a schema hangs on.
 [[nodiscard]] Error fields_unknown(const Finding& damage, const InputFile& file);
 

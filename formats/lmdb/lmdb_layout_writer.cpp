@@ -1,5 +1,6 @@
 #include "formats/lmdb/lmdb_layout_writer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
@@ -21,7 +22,7 @@
 namespace shale {
 namespace {
 
-constexpr std::string_view kCoclr = "coclr", kXunge = "xunge", kCaffe = "caffe", kLsun = "lsun";
+constexpr std::string_view kCoclr = "coclr";
 constexpr std::uint64_t kMostNameBytes = 32 << 20;
 
 std::string big_endian(std::uint8_t tag, std::uint64_t number, int bytes) {
@@ -359,39 +360,56 @@ Record encode_video(const Sample& sample, const Schema& schema) {
   return record;
 }
 
+template <class Writer>
+std::unique_ptr<ShardWriter> create_writer(OutputFile& file) {
+  return std::make_unique<Writer>(file);
+}
+
+// What is written: a row per layout.
+struct WrittenLayout {
+  std::string_view name;
+  Kind kind;  // of the field beside the label
+  Record (*encode)(const Sample&, const Schema&);
+  std::unique_ptr<ShardWriter> (*create)(OutputFile& file);
+};
+constexpr WrittenLayout kWritten[] = {
+    {kCoclr, Kind::list, encode_video, create_writer<CoclrWriter>},
+    {"xunge", Kind::bytes, encode_pickled_pair, create_writer<XungeWriter>},
+    {"caffe", Kind::bytes, encode_datum, create_writer<CaffeWriter>},
+    {"lsun", Kind::bytes, encode_image, create_writer<LsunWriter>}};
+
+const WrittenLayout& written_layout(std::string_view name) {
+  const auto* const found = std::ranges::find(kWritten, name, &WrittenLayout::name);
+  if (found == std::end(kWritten)) throw Error(Code::usage, "layout '{}' is not written", name);
+  return *found;
+}
+
 }  // namespace
 
 void check_fits_layout(std::string_view layout, const Schema& schema) {
-  if (layout != kCoclr && layout != kXunge && layout != kCaffe && layout != kLsun)
-    throw Error(Code::usage, "layout '{}' is not written", layout);
-  const Kind wanted = layout == kCoclr ? Kind::list : Kind::bytes;
+  const Kind wanted = written_layout(layout).kind;
   bool fits = schema.fields.size() == 2;
   if (fits) {
     const ImageAndLabel at = places_in(schema);
     fits = schema.fields[at.image].kind == wanted && schema.fields[at.label].kind == Kind::integer;
   }
   if (fits) return;
+  const bool is_list = wanted == Kind::list;
   throw Error(Code::unsupported, "layout {} holds {} and an integer label, and no other field",
-              layout, layout == kCoclr ? "a list of frames" : "an image")
-      .hint(layout == kCoclr ? "convert a folder of frames with --group frames"
-                             : "choose two such fields with --fields");
+              layout, is_list ? "a list of frames" : "an image")
+      .hint(is_list ? "convert a folder of frames with --group frames"
+                    : "choose two such fields with --fields");
 }
 
 Record encode_layout_value(std::string_view layout, const Sample& sample, const Schema& schema) {
-  Record record = layout == kCoclr   ? encode_video(sample, schema)
-                  : layout == kXunge ? encode_pickled_pair(sample, schema)
-                  : layout == kLsun  ? encode_image(sample, schema)
-                                     : encode_datum(sample, schema);
+  Record record = written_layout(layout).encode(sample, schema);
   record.row.record_offset = 0;
   record.row.record_length = record.parts[0].size();
   return record;
 }
 
 std::unique_ptr<ShardWriter> create_layout_file(std::string_view layout, OutputFile& file) {
-  if (layout == kCoclr) return std::make_unique<CoclrWriter>(file);
-  if (layout == kXunge) return std::make_unique<XungeWriter>(file);
-  if (layout == kLsun) return std::make_unique<LsunWriter>(file);
-  return std::make_unique<CaffeWriter>(file);
+  return written_layout(layout).create(file);
 }
 
 }  // namespace shale

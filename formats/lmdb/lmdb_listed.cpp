@@ -53,10 +53,7 @@ std::string_view class_of(std::string_view key) { return key.substr(0, key.find(
 class NamedSamples::Lists {
  public:
   Lists(const InputFile& file, Dialect layout)
-      : file_(file),
-        layout_(layout),
-        // Borrowed: the map ends before the file does.
-        map_(open_lmdb_map(std::shared_ptr<const InputFile>(std::shared_ptr<void>(), &file))) {
+      : file_(file), layout_(layout), map_(open_lmdb_map(file)) {
     const std::span<const std::string_view> described_by = facts_of(layout).described_by;
     const MetaEntry keys = meta_entry("__keys__");
     const std::uint64_t entries = map_->facts().entries;

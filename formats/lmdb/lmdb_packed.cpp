@@ -16,9 +16,11 @@ namespace {
 
 class PackedValue {
  public:
-  PackedValue(const ViewBytes& view, std::uint64_t begin, std::uint64_t length,
-              std::string_view where)
-      : view_(view), begin_(begin), where_(where), cursor_(view, begin + length, where) {}
+  explicit PackedValue(const StoredValue& value)
+      : view_(value.view),
+        begin_(value.begin),
+        where_(value.where),
+        cursor_(value.view, value.begin + value.length, value.where) {}
 
   std::vector<LayoutField> components() {
     const MsgpackHeader list = cursor_.read(begin_);
@@ -141,9 +143,8 @@ bool looks_packed(const ViewBytes& view, std::uint64_t begin, std::uint64_t leng
   return (tag >= 0x90 && tag <= 0x9f) || tag == 0xdc || tag == 0xdd;
 }
 
-std::vector<LayoutField> parse_packed_value(const ViewBytes& view, std::uint64_t begin,
-                                            std::uint64_t length, std::string_view where) {
-  return PackedValue(view, begin, length, where).components();
+std::vector<LayoutField> parse_packed_value(const StoredValue& value) {
+  return PackedValue(value).components();
 }
 
 }  // namespace shale::lmdb

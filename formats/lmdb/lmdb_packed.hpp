@@ -21,11 +21,8 @@ namespace shale::lmdb {
 /// True for what begins as a msgpack list; no pickle of protocol 2 and above does.
 [[nodiscard]] bool looks_packed(const ViewBytes& view, std::uint64_t begin, std::uint64_t length);
 
-/// The fields of the value at [begin, begin + length), named as those of a pickled list are.
-/// Errors: Code::damaged, Code::unsupported and Code::limit, with `where` and the offset; what
-/// `view` throws.
-[[nodiscard]] std::vector<LayoutField> parse_packed_value(const ViewBytes& view,
-                                                          std::uint64_t begin, std::uint64_t length,
-                                                          std::string_view where);
+/// The fields of a value, named as those of a pickled list are.
+/// Errors: Code::damaged, Code::unsupported and Code::limit, with the offset; what the view throws.
+[[nodiscard]] std::vector<LayoutField> parse_packed_value(const StoredValue& value);
 
 }  // namespace shale::lmdb

@@ -233,14 +233,13 @@ class ValueParser {
 
 }  // namespace
 
-std::vector<LayoutField> parse_pickled_value(Dialect layout, const ViewBytes& view,
-                                             std::uint64_t begin, std::uint64_t length,
-                                             std::string_view where) {
-  const Pickle pickle = read_pickle(view, begin, length, where, kGlobals, kLimits);
-  const ValueParser parser(view, begin, where);
-  if (layout == Dialect::xunge) return parser.pair(pickle.root());
-  if (layout == Dialect::thecml) return parser.collated(pickle.root());
-  return parser.components(pickle.root(), layout == Dialect::pickle);
+std::vector<LayoutField> parse_pickled_value(PickledForm form, const StoredValue& value) {
+  const Pickle pickle =
+      read_pickle(value.view, value.begin, value.length, value.where, kGlobals, kLimits);
+  const ValueParser parser(value.view, value.begin, value.where);
+  if (form == PickledForm::pair) return parser.pair(pickle.root());
+  if (form == PickledForm::batch) return parser.collated(pickle.root());
+  return parser.components(pickle.root(), form == PickledForm::list_or_dict);
 }
 
 std::int64_t parse_pickled_integer(const ViewBytes& view, std::uint64_t begin, std::uint64_t length,

@@ -15,17 +15,18 @@
 
 namespace shale::lmdb {
 
-/// As parse_layout_value, of the layouts whose values are pickles:
-///   xunge       (bytes, int)
-///   thecml      ([bytes], array([int])), or a list of one int
-///   tensorpack  a list or tuple of fields
-///   pickle      the same, or a dict of them by name
-/// A field is bytes, a string, a number, or an array of NumPy: one of uint8 in one dimension is
-/// bytes.
-[[nodiscard]] std::vector<LayoutField> parse_pickled_value(Dialect layout, const ViewBytes& view,
-                                                           std::uint64_t begin,
-                                                           std::uint64_t length,
-                                                           std::string_view where);
+/// What a pickle is to be.
+enum class PickledForm : std::uint8_t {
+  pair,          ///< (bytes, int)
+  batch,         ///< ([bytes], array([int])), or a list of one int
+  list,          ///< a list or tuple of fields
+  list_or_dict,  ///< the same, or a dict of them by name
+};
+
+/// As LayoutFacts::parse. A field is bytes, a string, a number, or an array of NumPy: one of uint8
+/// in one dimension is bytes.
+[[nodiscard]] std::vector<LayoutField> parse_pickled_value(PickledForm form,
+                                                           const StoredValue& value);
 
 /// A pickled int. Errors: same as parse_pickled_value.
 [[nodiscard]] std::int64_t parse_pickled_integer(const ViewBytes& view, std::uint64_t begin,

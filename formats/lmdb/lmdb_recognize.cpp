@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "shale/base/error.hpp"
+#include "shale/format/finding_draft.hpp"
 #include "shale/wire/msgpack_map.hpp"
 
 #include "formats/lmdb/lmdb_cursor.hpp"
@@ -25,11 +26,6 @@ using lmdb::MetaPage;
 constexpr std::uint64_t kWindowBytes = 8 * 1024;
 // What a meta page says of the trees, from its magic to the last page; a transaction follows.
 constexpr std::uint64_t kTreesBegin = lmdb::kPageHeaderBytes, kTreesEnd = kTreesBegin + 128;
-
-bool is_about_bytes(const Error& error) {
-  return error.code() == Code::damaged || error.code() == Code::unsupported ||
-         error.code() == Code::limit;
-}
 
 std::optional<MetaPage> meta_of_shale(const InputFile& file) {
   try {
@@ -53,10 +49,7 @@ bool have_one_tree(const InputFile& file) {
 
 class Entries {
  public:
-  explicit Entries(const InputFile& file)
-      : file_(file),
-        // Borrowed: the map ends before the file does.
-        map_(open_lmdb_map(std::shared_ptr<const InputFile>(std::shared_ptr<void>(), &file))) {}
+  explicit Entries(const InputFile& file) : file_(file), map_(open_lmdb_map(file)) {}
 
   // The entry of a row's key. Errors: Code::damaged for pages on the way to it.
   [[nodiscard]] std::optional<KeyMapEntry> find(std::uint64_t row) const {

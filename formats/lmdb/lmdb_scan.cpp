@@ -9,7 +9,6 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
-#include "shale/format/dialect_error.hpp"
 #include "shale/format/finding_draft.hpp"
 #include "shale/format/library_scan.hpp"
 
@@ -192,9 +191,7 @@ class LmdbScanner {
 
   // Damage of what the pages hold is a finding; what stops the work goes on up.
   void report(const Error& error) {
-    const bool is_about_bytes = error.code() == Code::damaged ||
-                                error.code() == Code::unsupported || error.code() == Code::limit;
-    if (!is_about_bytes) throw Error(error);
+    if (!is_about_bytes(error)) throw Error(error);
     draft_.begin(error.message(), error.offset());
     draft_.send();
   }
@@ -202,8 +199,8 @@ class LmdbScanner {
   void scan_layout_value(const TreeEntry& entry, std::int64_t label) {
     std::vector<lmdb::LayoutField> fields;
     try {
-      fields = lmdb::parse_layout_value(dialect_, value_.view(), entry.value_offset,
-                                        entry.value_bytes, file_.path());
+      fields = lmdb::facts_of(dialect_).parse(
+          {value_.view(), entry.value_offset, entry.value_bytes, file_.path()});
     } catch (const Error& error) {
       return report(error);
     }
@@ -435,7 +432,6 @@ class LmdbScanner {
 
 void scan_lmdb_shard(const ShardInput& input, const OptionSet&, const RowSink& rows,
                      const FindingSink& findings) {
-  refuse_hdf5_dialect(input.layout.dialect, input.files[0], "an LMDB file");
   LmdbScanner(input, rows, findings).scan();
 }
 

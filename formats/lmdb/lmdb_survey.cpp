@@ -8,7 +8,6 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
-#include "shale/format/dialect_error.hpp"
 
 #include "formats/lmdb/lmdb_layout_survey.hpp"
 #include "formats/lmdb/lmdb_meta.hpp"
@@ -29,11 +28,6 @@ constexpr std::uint64_t kMostTextBytes = 4096;
 constexpr std::size_t kMostFields = 1024;
 constexpr std::string_view kPlainHint =
     "index it without --parse msgpack: each value is then one field of bytes, 'value'";
-
-std::string kind_text(const Field& field) {
-  return field.kind == Kind::tensor ? "a tensor " + array_text(field.dtype, field.shape)
-                                    : std::string(name_of(field.kind));
-}
 
 // Learns the schema from the maps of all entries.
 class MapSurvey {
@@ -122,7 +116,7 @@ class MapSurvey {
       refuse(entry, fmt::format("field '{}': {}", printable(value.name), error.message()));
     }
     refuse(entry, fmt::format("field '{}' has {} bytes for {}", printable(value.name),
-                              tensor->data.length, kind_text(field)));
+                              tensor->data.length, type_text(field)));
   }
 
   static std::string describe_type(const MsgpackEntry& value) {
@@ -166,7 +160,7 @@ class MapSurvey {
       const bool are_strings = is_string && (field.kind == Kind::text || field.kind == Kind::bytes);
       if (field != known && !are_strings) {
         refuse(entry, fmt::format("field '{}' is {}, but in the maps before it {}",
-                                  printable(known.name), kind_text(field), kind_text(known)));
+                                  printable(known.name), type_text(field), type_text(known)));
       }
       if (is_text_[i]) is_text_[i] = is_short_text(*value);
       if (are_strings && !is_text_[i]) known.kind = Kind::bytes;
@@ -232,7 +226,6 @@ Survey survey_entries(const InputFile& file, Dialect dialect, const WalkProgress
 
 Survey survey_lmdb_file(const InputFile& file, std::optional<Dialect> wanted,
                         const WalkProgress& progress) {
-  refuse_hdf5_dialect(wanted, file, "an LMDB file");
   if (wanted && is_layout(*wanted)) return survey_lmdb_layout(file, *wanted, progress);
   LayoutSearch search;
   if (!wanted) {

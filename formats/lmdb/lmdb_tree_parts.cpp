@@ -1,5 +1,6 @@
 #include "formats/lmdb/lmdb_tree_parts.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 
 #include "formats/lmdb/lmdb_node.hpp"
 #include "formats/lmdb/lmdb_page.hpp"
+#include "formats/lmdb/lmdb_tree_path.hpp"
 
 namespace shale::lmdb {
 namespace {
@@ -17,132 +19,98 @@ constexpr std::size_t kOrdinalDigits = 8;
 // A search that goes on from leaf to leaf is lost.
 constexpr int kMostLeavesPast = 16;
 
-// A page of a tree and where a cursor is in it.
-struct CursorPage {
-  std::uint64_t number = 0;
-  std::vector<std::byte> bytes = {};
-  PageContents contents = {};  // views into `bytes`
-  std::size_t at = 0;
-
-  [[nodiscard]] bool is_at_last() const { return at + 1 == contents.nodes.size(); }
-};
-
-// False for a page with any fault.
-bool take_apart(CursorPage& page, Bytes bytes, bool is_leaf) {
-  bool is_sound = true;
-  page.contents = read_page(bytes, page.number, [&](const PageFault&) { is_sound = false; });
-  return is_sound && !page.contents.has_loss && !page.contents.nodes.empty() &&
-         page.contents.is_leaf == is_leaf;
-}
-
 bool is_empty_tree(const TreeRecord& tree) {
   return tree.root == kNoPage && tree.depth == 0 && tree.branch_pages == 0 &&
          tree.leaf_pages == 0 && tree.overflow_pages == 0 && tree.entries == 0;
 }
 
-bool has_large_values(const PageContents& leaf) {
-  for (const PageNode& node : leaf.nodes) {
-    if ((node.flags & kBigData) != 0) return true;
-  }
+// False where the pages are not those of a sound tree: that shale did not write.
+template <class Walk>
+bool is_sound_in(const Walk& walk) try {
+  return walk();
+} catch (const Error& error) {
+  if (error.code() != Code::damaged) throw;
   return false;
 }
 
-// Goes through the leaves in the order of their keys. All return false for a tree that shale does
-// not write.
+// Goes through the leaves in the order of their keys. Errors: as TreePath.
 class LeafCursor {
  public:
-  LeafCursor(const InputFile& file, const MetaPage& meta, std::uint64_t pages)
-      : file_(file), root_(meta.main_tree.root), pages_(pages), levels_(meta.main_tree.depth - 1) {}
+  explicit LeafCursor(const std::shared_ptr<PagedTree>& tree)
+      : root_(tree->meta().main_tree.root), path_(tree, tree->meta().main_tree.depth - 1) {}
 
   // To the leaf that has the row, if there is one.
-  bool go_to_row(std::uint64_t row) {
-    return descend(0, root_, [&](const CursorPage& page) {
+  void go_to_row(std::uint64_t row) {
+    path_.descend([&](const TreePath::Step& step) {
       std::size_t child = 0;
-      while (child + 1 < page.contents.nodes.size() && first_row(page, child + 1) <= row) ++child;
+      while (child + 1 < step.count() && first_row(step, child + 1) <= row) ++child;
       return child;
     });
   }
   // To the first leaf at or behind a page of the file.
   bool go_to_page(std::uint64_t number) {
-    const auto choose = [&](const CursorPage& page) {
+    path_.descend([&](const TreePath::Step& step) {
       std::size_t child = 0;
-      while (child + 1 < page.contents.nodes.size() && page.contents.nodes[child].child < number)
-        ++child;
+      while (child + 1 < step.count() && step.page->contents.nodes[child].child < number) ++child;
       return child;
-    };
-    if (!descend(0, root_, choose)) return false;
-    for (int past = 0; leaf_ < number && !is_last(); ++past) {
+    });
+    for (int past = 0; leaf() < number && !is_last(); ++past) {
       if (past == kMostLeavesPast || !go_on()) return false;
     }
     return true;
   }
 
-  // To the next leaf, of which there is one.
+  // To the next leaf; false if there is none.
   bool go_on() {
-    std::size_t level = levels_.size();
-    while (level > 0 && levels_[level - 1].is_at_last()) --level;
-    if (level == 0) return false;
-    CursorPage& page = levels_[level - 1];
-    ++page.at;
-    named_row_ = first_row(page, page.at);
-    fresh_from_ = level;
-    return descend(level, page.contents.nodes[page.at].child,
-                   [](const CursorPage&) { return std::size_t{0}; });
-  }
-  [[nodiscard]] bool is_last() const {
-    for (const CursorPage& page : levels_) {
-      if (!page.is_at_last()) return false;
-    }
+    const std::optional<std::size_t> turned = path_.advance(TreePath::Side::back);
+    if (!turned) return false;
+    named_row_ = first_row(path_.steps()[*turned], path_.steps()[*turned].index);
+    fresh_from_ = *turned + 1;
     return true;
   }
+  [[nodiscard]] bool is_last() const { return path_.is_at_end(TreePath::Side::back); }
 
-  [[nodiscard]] std::uint64_t leaf() const { return leaf_; }
+  [[nodiscard]] std::uint64_t leaf() const {
+    return path_.is_empty() ? root_ : path_.last().node().child;
+  }
 
   // Whether the branch page that first leads to this leaf, if one does, names its first row.
   [[nodiscard]] bool names(std::uint64_t row) const {
     if (named_row_) return *named_row_ == row;
-    for (std::size_t level = levels_.size(); level > 0; --level) {
-      const CursorPage& page = levels_[level - 1];
-      if (page.at > 0) return first_row(page, page.at) == row;
+    for (std::size_t level = path_.steps().size(); level > 0; --level) {
+      const TreePath::Step& step = path_.steps()[level - 1];
+      if (step.index > 0) return first_row(step, step.index) == row;
     }
     return true;
   }
-  // The branch pages whose first leaf this is.
-  void add_fresh_pages(std::vector<TreeParts::PageRun>& runs) const {
-    std::size_t level = levels_.size();
-    for (; level > fresh_from_ && levels_[level - 1].at == 0; --level)
-      runs.push_back({levels_[level - 1].number, 1});
+  // The branch pages whose first leaf this is. False for one that shale does not write.
+  bool add_fresh_pages(std::vector<TreeParts::PageRun>& runs) const {
+    const std::vector<TreePath::Step>& steps = path_.steps();
+    for (std::size_t level = steps.size(); level > fresh_from_; --level) {
+      const TreePath::Step& step = steps[level - 1];
+      if (step.index > 0) break;
+      if (!step.node().key.empty()) return false;
+      runs.push_back({step.page->number, 1});
+    }
+    return true;
   }
 
  private:
   // A key that is not a number has no row.
-  [[nodiscard]] static std::uint64_t first_row(const CursorPage& page, std::size_t child) {
-    return ordinal_of(as_text(page.contents.nodes[child].key)).value_or(kMissing);
+  [[nodiscard]] static std::uint64_t first_row(const TreePath::Step& step, std::size_t child) {
+    return ordinal_of(as_text(step.page->contents.nodes[child].key)).value_or(kMissing);
   }
 
-  template <class Choose>
-  bool descend(std::size_t level, std::uint64_t number, const Choose& choose) {
-    for (; level < levels_.size(); ++level) {
-      CursorPage& page = levels_[level];
-      if (number < kMetaPages || number >= pages_) return false;
-      page.number = number;
-      page.bytes.resize(kOwnPage);
-      file_.read_exact(number * kOwnPage, page.bytes);
-      if (!take_apart(page, page.bytes, false) || !page.contents.nodes[0].key.empty()) return false;
-      page.at = choose(page);
-      number = page.contents.nodes[page.at].child;
-    }
-    leaf_ = number;
-    return number >= kMetaPages && number < pages_;
-  }
-
-  const InputFile& file_;
-  std::uint64_t root_, pages_;
-  std::vector<CursorPage> levels_;  // of branch pages
-  std::uint64_t leaf_ = 0;
+  std::uint64_t root_;
+  TreePath path_;                           // of branch pages
   std::size_t fresh_from_ = 0;              // levels from here on were entered with this leaf
   std::optional<std::uint64_t> named_row_;  // by the page that led from the leaf before
 };
+
+bool has_large_values(const PageContents& leaf) {
+  return std::ranges::any_of(leaf.nodes,
+                             [](const PageNode& node) { return (node.flags & kBigData) != 0; });
+}
 
 // The rows of a part, leaf after leaf.
 class PartWalk {
@@ -157,14 +125,13 @@ class PartWalk {
     totals_ = {};
     pace_.step_to(cursor.leaf() * kOwnPage);
     if (!open(cursor.leaf())) return false;
-    const std::vector<PageNode>& nodes = page_.contents.nodes;
+    const std::vector<PageNode>& nodes = contents_.nodes;
     const std::optional<std::uint64_t> first = ordinal_of(as_text(nodes[0].key));
     if (!first || *first > row || row - *first >= nodes.size()) return false;
     if (*first == row) {
-      if (!cursor.names(row)) return false;
-      cursor.add_fresh_pages(runs_);
+      if (!cursor.names(row) || !cursor.add_fresh_pages(runs_)) return false;
       totals_.branch_pages = runs_.size();
-      runs_.push_back({page_.number, 1});
+      runs_.push_back({number_, 1});
       totals_.leaf_pages = 1;
     }
     begin_ = row - *first;
@@ -180,7 +147,7 @@ class PartWalk {
 
   bool hand_out() {
     for (std::size_t i = begin_; i < end_; ++i) {
-      if (!hand_out(page_.contents.nodes[i])) return false;
+      if (!hand_out(contents_.nodes[i])) return false;
     }
     return true;
   }
@@ -192,22 +159,29 @@ class PartWalk {
   // Leaves that follow one another are read as the file is; one that lies behind its values is read
   // before them, by itself.
   bool open(std::uint64_t number) {
-    const bool follows = number == std::exchange(page_.number, number) + 1;
+    const bool follows = number == std::exchange(number_, number) + 1;
     if (follows) {
       bytes_ = view_(number * kOwnPage, kOwnPage);
-      if (!take_apart(page_, bytes_, true)) return false;
-      if (!has_large_values(page_.contents)) return true;
-      page_.bytes.assign(bytes_.begin(), bytes_.end());
+      if (!take_apart()) return false;
+      if (!has_large_values(contents_)) return true;
+      copy_.assign(bytes_.begin(), bytes_.end());
     } else {
-      page_.bytes.resize(kOwnPage);
-      file_.read_exact(number * kOwnPage, page_.bytes);
+      copy_.resize(kOwnPage);
+      file_.read_exact(number * kOwnPage, copy_);
     }
-    bytes_ = page_.bytes;
-    return take_apart(page_, bytes_, true);
+    bytes_ = copy_;
+    return take_apart();
+  }
+
+  // False for a page with any fault.
+  bool take_apart() {
+    bool is_sound = true;
+    contents_ = read_page(bytes_, number_, [&](const PageFault&) { is_sound = false; });
+    return is_sound && !contents_.has_loss && !contents_.nodes.empty() && contents_.is_leaf;
   }
 
   bool hand_out(const PageNode& node) {
-    const std::uint64_t page_offset = page_.number * kOwnPage;
+    const std::uint64_t page_offset = number_ * kOwnPage;
     TreeEntry entry{.page = bytes_,
                     .page_offset = page_offset,
                     .key = node.key,
@@ -235,8 +209,10 @@ class PartWalk {
   const ViewBytes& view_;
   WalkPace& pace_;
   const std::function<bool(const TreeEntry&)>& sink_;
-  CursorPage page_;
-  Bytes bytes_;  // of the page, wherever they are
+  std::uint64_t number_ = 0;  // of the leaf at hand
+  Bytes bytes_;               // of it, wherever they are
+  std::vector<std::byte> copy_;
+  PageContents contents_;  // views into `bytes_`
   std::size_t begin_ = 0, end_ = 0;
   std::vector<TreeParts::PageRun> runs_;
   TreeTotals totals_;
@@ -252,7 +228,11 @@ std::optional<std::uint64_t> ordinal_of(std::string_view key) {
 }
 
 TreeParts::TreeParts(const InputFile& file, const MetaPage& meta)
-    : file_(file), meta_(meta), pages_(file.size() / kOwnPage) {
+    : file_(file),
+      // Borrowed: the file outlives the tree.
+      tree_(std::make_shared<PagedTree>(
+          std::shared_ptr<const InputFile>(std::shared_ptr<void>(), &file), meta)),
+      pages_(file.size() / kOwnPage) {
   (void)pages_.take(0, kMetaPages);
 }
 
@@ -276,38 +256,46 @@ std::shared_ptr<TreeParts> TreeParts::open(const InputFile& file) {
 
 std::optional<ScanPoint> TreeParts::first_at(std::uint64_t byte) const {
   if (byte == 0) return ScanPoint{};
-  const std::uint64_t number = (byte + kOwnPage - 1) / kOwnPage;
-  LeafCursor cursor(file_, meta_, pages_.pages());
-  if (!cursor.go_to_page(number)) return std::nullopt;
-  if (cursor.leaf() < number) return ScanPoint{entries(), file_.size()};
-  CursorPage leaf{.number = cursor.leaf(), .bytes = std::vector<std::byte>(kOwnPage)};
-  file_.read_exact(leaf.number * kOwnPage, leaf.bytes);
-  if (!take_apart(leaf, leaf.bytes, true)) return std::nullopt;
-  // Behind the last value in front of the byte.
-  const std::vector<PageNode>& nodes = leaf.contents.nodes;
-  std::size_t node = nodes.size();
-  const auto is_before = [&](const PageNode& of) {
-    return (of.flags & kBigData) != 0 && of.child < number;
-  };
-  while (node > 0 && !is_before(nodes[node - 1])) --node;
-  const std::optional<std::uint64_t> first = ordinal_of(as_text(nodes[0].key));
-  if (!first) return std::nullopt;
-  return ScanPoint{*first + node, byte};
+  std::optional<ScanPoint> point;
+  (void)is_sound_in([&] {
+    const std::uint64_t number = (byte + kOwnPage - 1) / kOwnPage;
+    LeafCursor cursor(tree_);
+    if (!cursor.go_to_page(number)) return false;
+    if (cursor.leaf() < number) {
+      point = ScanPoint{entries(), file_.size()};
+      return true;
+    }
+    const TreePagePtr leaf = tree_->page(cursor.leaf(), tree_->meta().main_tree.depth, byte);
+    // Behind the last value in front of the byte.
+    const std::vector<PageNode>& nodes = leaf->contents.nodes;
+    std::size_t node = nodes.size();
+    const auto is_before = [&](const PageNode& of) {
+      return (of.flags & kBigData) != 0 && of.child < number;
+    };
+    while (node > 0 && !is_before(nodes[node - 1])) --node;
+    const std::optional<std::uint64_t> first = ordinal_of(as_text(nodes[0].key));
+    if (first) point = ScanPoint{*first + node, byte};
+    return true;
+  });
+  return point;
 }
 
 bool TreeParts::walk(std::uint64_t begin, std::uint64_t end, const ViewBytes& view, WalkPace& pace,
                      const std::function<bool(const TreeEntry&)>& sink) {
   if (begin == end) return true;
-  LeafCursor cursor(file_, meta_, pages_.pages());
-  if (!cursor.go_to_row(begin)) return false;
-  PartWalk part(file_, view, pace, sink);
-  for (std::uint64_t row = begin;;) {
-    if (!part.read_leaf(cursor, row, end) || !take(part.runs(), part.totals()) || !part.hand_out())
-      return false;
-    row += part.totals().entries;
-    if (row == end) return end < entries() || cursor.is_last();
-    if (cursor.is_last() || !cursor.go_on()) return false;
-  }
+  return is_sound_in([&] {
+    LeafCursor cursor(tree_);
+    cursor.go_to_row(begin);
+    PartWalk part(file_, view, pace, sink);
+    for (std::uint64_t row = begin;;) {
+      if (!part.read_leaf(cursor, row, end) || !take(part.runs(), part.totals()) ||
+          !part.hand_out())
+        return false;
+      row += part.totals().entries;
+      if (row == end) return end < entries() || cursor.is_last();
+      if (!cursor.go_on()) return false;
+    }
+  });
 }
 
 bool TreeParts::take(std::span<const PageRun> runs, const TreeTotals& of_them) {
@@ -325,7 +313,7 @@ bool TreeParts::take(std::span<const PageRun> runs, const TreeTotals& of_them) {
 
 bool TreeParts::is_complete() const {
   const std::scoped_lock lock(mutex_);
-  const TreeRecord& tree = meta_.main_tree;
+  const TreeRecord& tree = tree_->meta().main_tree;
   return totals_.branch_pages == tree.branch_pages && totals_.leaf_pages == tree.leaf_pages &&
          totals_.overflow_pages == tree.overflow_pages && totals_.entries == tree.entries &&
          pages_.taken() == pages_.pages();

@@ -14,6 +14,7 @@
 #include "formats/lmdb/lmdb_meta.hpp"
 #include "formats/lmdb/lmdb_page_map.hpp"
 #include "formats/lmdb/lmdb_tree.hpp"
+#include "formats/lmdb/lmdb_tree_path.hpp"
 
 namespace shale::lmdb {
 
@@ -33,7 +34,7 @@ class TreeParts {
   /// Errors: Code::io.
   [[nodiscard]] static std::shared_ptr<TreeParts> open(const InputFile& file);
 
-  [[nodiscard]] std::uint64_t entries() const { return meta_.main_tree.entries; }
+  [[nodiscard]] std::uint64_t entries() const { return tree_->meta().main_tree.entries; }
 
   /// The first row whose value begins at this byte or behind it, or about there: any row will do.
   /// Nullopt where the tree does not lead to one. Errors: Code::io.
@@ -59,7 +60,7 @@ class TreeParts {
   [[nodiscard]] bool take(std::span<const PageRun> runs, const TreeTotals& of_them);
 
   const InputFile& file_;
-  MetaPage meta_;
+  std::shared_ptr<PagedTree> tree_;
   mutable std::mutex mutex_;  // of all below
   PageMap pages_;
   TreeTotals totals_;

@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       return 0;
     }
     for (const shale::lmdb::LayoutField& field :
-         shale::lmdb::parse_layout_value(layouts[chosen].dialect, view, 1, size - 1, "fuzz")) {
+         layouts[chosen].parse({view, 1, size - 1, "fuzz"})) {
       const shale::FieldPlace& place = field.cell.place;
       if (shale::is_located(field.field.kind)) need_inside(place.offset, place.length);
       if (field.field.kind == shale::Kind::list && place.count > size) __builtin_trap();

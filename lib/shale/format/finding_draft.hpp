@@ -13,6 +13,12 @@
 
 namespace shale {
 
+/// Whether an error is about the bytes of a file: then it is a finding of a scan.
+[[nodiscard]] inline bool is_about_bytes(const Error& error) {
+  return error.code() == Code::damaged || error.code() == Code::unsupported ||
+         error.code() == Code::limit;
+}
+
 /// Builds the findings of a scan. All name the file, and the row and key at which the scan is.
 class FindingDraft {
  public:
