@@ -67,10 +67,11 @@ std::string report_text(const ResampleReport& report, const ResampleRequest& req
     if (is_plan && array.path != request.indices_output) text += plan_text("strategy", array.plan);
   }
   const std::string output = printable(conversion.output);
-  return text + fmt::format("next: {}\n", is_plan          ? "the same command without --dry-run"
-                                          : report.dataset ? next_command(*report.dataset, output)
-                                          : is_array_name(output) ? numpy_command(output)
-                                                                  : "shale info " + output);
+  return text + fmt::format("next: {}\n",
+                            is_plan ? "the same command without --dry-run"
+                            : report.dataset
+                                ? next_command(*report.dataset, output)
+                                : look_command(*format_of_output(conversion.output), output));
 }
 
 }  // namespace

@@ -455,9 +455,9 @@ std::string array_text(const Field& field, std::uint64_t rows) {
   return array_text(dtype_of_column(field), shape_of_column(field, rows));
 }
 
-std::string numpy_command(std::string_view path) {
-  return fmt::format("python3 -c 'import numpy; print(numpy.load(\"{}\", mmap_mode=\"r\").shape)'",
-                     path);
+std::string look_command(const Format& format, const std::string& file) {
+  return format.look_at_file.empty() ? "shale info " + file
+                                     : fmt::format(fmt::runtime(format.look_at_file), file);
 }
 
 std::string next_command(const ConvertReport& report, const std::string& output) {
@@ -470,14 +470,9 @@ std::string next_command(const ConvertReport& report, const std::string& output)
   }
   if (!report.first_file.empty()) return "shale info " + printable(report.first_file);
   if (!report.is_one_file) return "shale verify " + output;
-  if (is_array_name(output)) return numpy_command(output);
   if (is_archive_name(output))
     return fmt::format("python3 -c 'import numpy; print(numpy.load(\"{}\").files)'", output);
-  if (report.manifest.format != "lmdb") return "shale info " + output;
-  return fmt::format(
-      "python3 -c 'import lmdb; print(lmdb.open(\"{}\", subdir=False, readonly=True, "
-      "lock=False).stat())'",
-      output);
+  return look_command(format_named(report.manifest.format), output);
 }
 
 }  // namespace shale::tools

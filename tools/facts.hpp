@@ -63,8 +63,8 @@ inline constexpr std::string_view kGenerator = "shale " SHALE_VERSION;
 [[nodiscard]] std::string image_work_text(const Manifest& manifest);
 /// "float32 (10, 3)", of an array whose rows are values of a field.
 [[nodiscard]] std::string array_text(const Field& field, std::uint64_t rows);
-/// A command that opens an array with NumPy.
-[[nodiscard]] std::string numpy_command(std::string_view path);
+/// A command that looks at a finished file of this format, whose name is as it is printed.
+[[nodiscard]] std::string look_command(const Format& format, const std::string& file);
 /// What to do next with the result of a conversion; `output` as it is printed.
 [[nodiscard]] std::string next_command(const ConvertReport& report, const std::string& output);
 

@@ -11,6 +11,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
+#include "shale/format/finding_draft.hpp"
 
 #include "formats/hdf5/hdf5_metadata.hpp"
 #include "formats/hdf5/hdf5_types.hpp"
@@ -30,11 +31,6 @@ struct FoundDataset {
   std::string type;
   ContiguousData data;
 };
-
-bool is_about_bytes(const Error& error) {
-  return error.code() == Code::damaged || error.code() == Code::limit ||
-         error.code() == Code::unsupported;
-}
 
 class DirectoryReader {
  public:

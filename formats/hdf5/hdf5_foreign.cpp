@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -12,15 +11,13 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/format/dialect_error.hpp"
+#include "shale/data/fixed_value.hpp"
 #include "shale/format/finding_draft.hpp"
-#include "shale/format/value_checksum.hpp"
 
 #include "formats/hdf5/hdf5_foreign_columns.hpp"
 #include "formats/hdf5/hdf5_payload.hpp"
 #include "formats/hdf5/hdf5_probe.hpp"
 #include "formats/hdf5/hdf5_steps.hpp"
-#include "formats/hdf5/hdf5_steps_scan.hpp"
 #include "formats/hdf5/hdf5_values.hpp"
 
 namespace shale {
@@ -56,18 +53,25 @@ class ForeignScanner {
         pace_(input.progress, file_.size()),
         payload_(file_, pace_) {}
 
-  void scan() {
-    try {
-      columns_ = find_hdf5_columns(probe_hdf5_file(file_, input_.progress), file_);
-    } catch (const Error& error) {
-      if (!is_in_hdf5_bytes(error)) throw;
-      return draft_.report(error, {});
-    }
+  void scan() try {
+    Hdf5Description description = probe_hdf5_file(file_, input_.progress);
+    if (input_.layout.dialect == Dialect::robomimic) return scan_steps(std::move(description));
+    columns_ = find_hdf5_columns(std::move(description), file_);
+    scan_columns();
+  } catch (const Error& error) {
+    // Of the rows there are findings already.
+    if (has_begun_ || !is_about_bytes(error)) throw;
+    draft_.report(error, {});
+  }
+
+ private:
+  void scan_columns() {
     if (!is_as_indexed()) return;
+    has_begun_ = true;
     if (input_.layout.rows.has_strides()) return check_fixed_rows();
     const std::uint64_t base = columns_.description.base_address;
     for (const Hdf5ForeignColumn& column : columns_.fields)
-      fields_.emplace_back(column, base, file_, heap_);
+      fields_.emplace_back(column.field).values.emplace(column, base, file_, heap_);
     if (columns_.key) key_.emplace(*columns_.key, base, file_, heap_);
     for (std::uint64_t number = 0; number < columns_.rows; ++number) {
       pace_.step_to_row(number, columns_.rows);
@@ -76,7 +80,42 @@ class ForeignScanner {
     }
   }
 
- private:
+  // The rows of one demonstration after the other.
+  void scan_steps(Hdf5Description description) {
+    if (!has_hdf5_steps(description)) return report_other_fields({});
+    const Hdf5Steps steps = find_hdf5_steps(std::move(description), file_);
+    check_steps_lie_in_place(steps, file_);
+    if (steps.schema.fields != input_.schema.fields) return report_other_fields(steps.schema);
+    has_begun_ = true;
+    for (const Hdf5Steps::Demo& demo : steps.demos) {
+      fields_.clear();
+      for (std::size_t i = 0; i < demo.datasets.size(); ++i) {
+        fields_.emplace_back(steps.schema.fields[i]);
+        if (demo.datasets[i] == nullptr) continue;
+        Hdf5ForeignColumn column;
+        column.data = demo.datasets[i];
+        fields_.back().values.emplace(column, 0, file_, heap_);
+      }
+      for (std::uint64_t step = 0; step < demo.rows; ++step) {
+        pace_.step_to_row(demo.first + step, steps.rows);
+        draft_.at_row(demo.first + step);
+        demo_ = demo.number;
+        scan_row(step);
+      }
+    }
+  }
+
+  void report_other_fields(const Schema& found) {
+    const auto names = [](const Schema& schema) {
+      std::string text;
+      for (const Field& field : schema.fields)
+        text += (text.empty() ? "" : ", ") + printable(field_text(field));
+      return text;
+    };
+    draft_.begin("the datasets of this file are not those that were indexed");
+    draft_.send(names(found), names(input_.schema));
+  }
+
   // The index was made by survey(), from this file or from one that it was.
   bool is_as_indexed() {
     Schema found = columns_.schema();
@@ -123,21 +162,32 @@ class ForeignScanner {
     row_.cells.resize(fields_.size());
     if (key_) scan_key(number);
     for (std::size_t i = 0; i < fields_.size(); ++i) {
-      const Kind kind = input_.schema.fields[i].kind;
+      const auto& [field, values] = fields_[i];
+      if (!values) {
+        row_.cells[i].integer =
+            field.name == kDemoField ? demo_ : static_cast<std::int64_t>(number);
+        continue;
+      }
       try {
-        if (!is_located(kind)) {
-          row_.cells[i] = fields_[i].rows().number(number, columns_.fields[i].field);
-        } else {
-          row_.cells[i].place = checked(fields_[i].place_of(number));
-          if (kind == Kind::text && input_.reads_payload) check_text(i);
-          if (kind == Kind::list) add_elements(i, number);
-        }
+        read_cell(i, number);
       } catch (const Error& error) {
-        if (!is_in_hdf5_bytes(error)) throw;
-        draft_.report(error, columns_.fields[i].field.name);
+        if (!is_about_bytes(error)) throw;
+        draft_.report(error, field.name);
       }
     }
     rows_(row_);
+  }
+
+  void read_cell(std::size_t field, std::uint64_t number) {
+    const Kind kind = input_.schema.fields[field].kind;
+    Hdf5Values& values = *fields_[field].values;
+    if (!is_located(kind)) {
+      row_.cells[field] = values.rows().number(number, fields_[field].field);
+      return;
+    }
+    row_.cells[field].place = checked(values.place_of(number));
+    if (kind == Kind::text && input_.reads_payload) check_text(field);
+    if (kind == Kind::list) add_elements(field, number);
   }
 
   void scan_key(std::uint64_t number) {
@@ -153,7 +203,7 @@ class ForeignScanner {
       draft_.at_key(as_text(key));
       row_.key = checked(place);
     } catch (const Error& error) {
-      if (!is_in_hdf5_bytes(error)) throw;
+      if (!is_about_bytes(error)) throw;
       draft_.report(error, columns_.key->field.name);
     }
   }
@@ -166,7 +216,7 @@ class ForeignScanner {
   void add_elements(std::size_t field, std::uint64_t number) {
     FieldPlace& list = row_.cells[field].place;
     try {
-      const std::vector<FieldPlace> elements = fields_[field].elements_of(number, list);
+      const std::vector<FieldPlace> elements = fields_[field].values->elements_of(number, list);
       row_.elements.insert(row_.elements.end(), elements.begin(), elements.end());
     } catch (const Error&) {
       list = {};
@@ -179,7 +229,7 @@ class ForeignScanner {
     if (place.offset == kMissing || payload_.is_text(place)) return;
     Finding& finding = draft_.begin("a string that is not UTF-8", place.offset);
     finding.length = place.length;
-    finding.field = columns_.fields[field].field.name;
+    finding.field = input_.schema.fields[field].name;
     draft_.send();
   }
 
@@ -191,7 +241,16 @@ class ForeignScanner {
   WalkPace pace_;
   Hdf5Payload payload_;
   Hdf5ForeignColumns columns_;
-  std::deque<Hdf5Values> fields_;  // one per field of the schema
+  // Of a field of the schema, as the file has it; without values it is the number of the
+  // demonstration, or of the step.
+  struct FieldValues {
+    explicit FieldValues(const Field& of) : field(of) {}
+    const Field& field;
+    std::optional<Hdf5Values> values;
+  };
+  std::deque<FieldValues> fields_;
+  std::int64_t demo_ = 0;
+  bool has_begun_ = false;
   std::optional<Hdf5Values> key_;
 
   IndexRow row_;  // at hand
@@ -201,10 +260,15 @@ class ForeignScanner {
 
 Survey survey_hdf5_file(const InputFile& file, std::optional<Dialect> dialect,
                         const WalkProgress& progress) {
-  refuse_lmdb_dialect(dialect, file, "an HDF5 file");
   Hdf5Description description = probe_hdf5_file(file, progress);
-  if (dialect != Dialect::plain && has_hdf5_steps(description))
-    return survey_hdf5_steps(find_hdf5_steps(std::move(description), file), file);
+  if (dialect != Dialect::plain && has_hdf5_steps(description)) {
+    Hdf5Steps steps = find_hdf5_steps(std::move(description), file);
+    check_steps_lie_in_place(steps, file);
+    Survey survey = Survey::of_one_file(std::move(steps.schema), Dialect::robomimic);
+    survey.layout.has_keys = false;
+    survey.notes = std::move(steps.notes);
+    return survey;
+  }
   if (dialect == Dialect::robomimic) {
     throw Error(Code::unsupported, "not of layout {}: it has no groups 'data/demo_N' of datasets",
                 name_of(*dialect))
@@ -226,7 +290,6 @@ Survey survey_hdf5_file(const InputFile& file, std::optional<Dialect> dialect,
 void scan_foreign_hdf5(const ShardInput& input, const RowSink& rows, const FindingSink& findings) {
   if (input.files.size() != 1)
     throw Error(Code::bug, "an HDF5 file of another tool is {} files", input.files.size());
-  if (input.layout.dialect == Dialect::robomimic) return scan_hdf5_steps(input, rows, findings);
   ForeignScanner(input, rows, findings).scan();
 }
 

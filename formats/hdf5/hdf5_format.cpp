@@ -11,7 +11,6 @@
 #include "formats/hdf5/hdf5_library_scan.hpp"
 #include "formats/hdf5/hdf5_metadata.hpp"
 #include "formats/hdf5/hdf5_own_scan.hpp"
-#include "formats/hdf5/hdf5_scan.hpp"
 #include "formats/hdf5/hdf5_unpack.hpp"
 #include "formats/hdf5/hdf5_writer.hpp"
 
@@ -35,6 +34,7 @@ constexpr Layout kFixedFile{
     .name = "fixed", .option = "fixed", .container = "HDF5", .suffix_hint = kSuffixHint};
 constexpr const Layout* kWrittenLayouts[] = {&kFlatLayoutRow, &kVlenFile, &kFixedFile};
 constexpr std::string_view kReserved[] = {"key_offset"};
+constexpr Dialect kDialects[] = {Dialect::robomimic};
 constexpr Kind kKinds[] = {Kind::bytes, Kind::text,   Kind::integer,
                            Kind::real,  Kind::tensor, Kind::list};
 
@@ -81,6 +81,12 @@ std::unique_ptr<ShardWriter> create_file(std::span<OutputFile> files, const Sche
                              : create_image_file(name, files[0]);
 }
 
+void scan_hdf5_shard(const ShardInput& input, const OptionSet&, const RowSink& rows,
+                     const FindingSink& findings) {
+  if (input.layout.dialect == Dialect::own) return scan_own_hdf5(input, rows, findings);
+  scan_foreign_hdf5(input, rows, findings);
+}
+
 }  // namespace
 
 const Format hdf5_format = {
@@ -92,6 +98,8 @@ const Format hdf5_format = {
     .can = {.kinds = kKinds, .forks = true},
     .aliases = kAliases,
     .more_suffixes = kMoreSuffixes,
+    .a_file = "an HDF5 file",
+    .dialects = kDialects,
     .bid = bid_for_hdf5,
     .layout = hdf5_layout,
     .encode = encode_for_layout,

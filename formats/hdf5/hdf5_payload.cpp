@@ -22,11 +22,6 @@ std::size_t cut_tail(std::string_view text) {
 
 }  // namespace
 
-bool is_in_hdf5_bytes(const Error& error) {
-  return error.code() == Code::damaged || error.code() == Code::limit ||
-         error.code() == Code::unsupported;
-}
-
 std::uint32_t Hdf5Payload::crc_of(const FieldPlace& place) {
   return crc32c_of_place(place, kWindow, pace_, [this](std::uint64_t offset, std::uint64_t length) {
     return window_.view(offset, length);

@@ -10,9 +10,6 @@
 
 namespace shale {
 
-/// Whether the error is about the file's bytes: then it is a finding of a scan.
-[[nodiscard]] bool is_in_hdf5_bytes(const Error& error);
-
 /// A window over the values of a file: what is small is read once, what is large goes by in pieces.
 class Hdf5Payload {
  public:

@@ -19,6 +19,9 @@ constexpr std::string_view kSuffixes[] = {".lmdb"};
 constexpr std::string_view kMoreSuffixes[] = {".mdb"};  // data.mdb, of those that are directories
 constexpr Kind kKinds[] = {Kind::bytes, Kind::text,   Kind::integer,
                            Kind::real,  Kind::tensor, Kind::list};
+constexpr Dialect kDialects[] = {Dialect::msgpack,    Dialect::coclr,  Dialect::lyken_old,
+                                 Dialect::caffe,      Dialect::xunge,  Dialect::thecml,
+                                 Dialect::tensorpack, Dialect::pickle, Dialect::lsun};
 constexpr std::uint64_t kKeyBytes = 8;  // "00000042"
 
 // Meta page 0 is at the beginning, whatever the page size. Its relatives are recognised too, so
@@ -119,6 +122,11 @@ const Format lmdb_format = {
     .reserved_fields = {},
     .can = {.kinds = kKinds, .places_ascend = false, .largest_record = lmdb::kMaxValueBytes},
     .more_suffixes = kMoreSuffixes,
+    .a_file = "an LMDB file",
+    .dialects = kDialects,
+    .look_at_file =
+        "python3 -c 'import lmdb; print(lmdb.open(\"{}\", subdir=False, "
+        "readonly=True, lock=False).stat())'",
     .bid = bid_for_lmdb,
     .layout = lmdb_layout,
     .encode = encode_lmdb,

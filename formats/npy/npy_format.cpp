@@ -94,6 +94,7 @@ const Format npy_format = tensor_row<kNpy>({.name = "npy",
                                             .options = {},
                                             .reserved_fields = {},
                                             .can = {},
+                                            .a_file = "an .npy file",
                                             .look_at_file = kLookAtFile,
                                             .bid = bid_for_npy});
 

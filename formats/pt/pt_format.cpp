@@ -92,6 +92,7 @@ const Format pt_format =
                      .options = {},
                      .reserved_fields = {},
                      .can = {},
+                     .a_file = "a .pt file",
                      .bid = bid_for_pt});
 
 }  // namespace shale

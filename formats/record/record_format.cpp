@@ -73,6 +73,7 @@ const Format record_format = {
             .self_checksummed = true,
             .largest_record = kMaxExampleBytes + kFrameBytes},
     .aliases = kAliases,
+    .a_file = "a TFRecord file",
     .bid = bid_for_record,
     .layout = record_layout,
     .encode = encode_record,

@@ -80,9 +80,7 @@ class RecordScanner {
     try {
       parsed_ = parse_example(view_, payload_begin, payload, file_.path());
     } catch (const Error& error) {
-      const bool is_in_bytes = error.code() == Code::damaged || error.code() == Code::limit ||
-                               error.code() == Code::unsupported;
-      if (!is_in_bytes) throw;
+      if (!is_about_bytes(error)) throw;
       fault = error;
     }
     match_features();

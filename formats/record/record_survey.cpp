@@ -9,7 +9,6 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/format/dialect_error.hpp"
 #include "shale/wire/tf_example.hpp"
 
 #include "formats/record/record_compression.hpp"
@@ -296,9 +295,8 @@ void refuse_compressed(const InputFile& file) {
 
 }  // namespace
 
-Survey survey_record_file(const InputFile& file, std::optional<Dialect> dialect,
+Survey survey_record_file(const InputFile& file, std::optional<Dialect>,
                           const WalkProgress& progress) {
-  refuse_dialect(dialect, file, "a TFRecord file");
   refuse_compressed(file);
   return RecordSurvey(file, progress).run();
 }

@@ -11,8 +11,7 @@ namespace shale {
 /// it: the scan will say so. Memory: a window of 32 KiB, and 1024 features. Errors:
 /// Code::unsupported, by name, for compressed files, features whose names would be one, a number
 /// that is absent in some records, more than 1024 features, and where no feature can be located;
-/// Code::schema for a feature's name; Code::damaged if no record can be read; Code::usage for
-/// Dialect::msgpack; Code::io.
+/// Code::schema for a feature's name; Code::damaged if no record can be read; Code::io.
 [[nodiscard]] Survey survey_record_file(const InputFile& file, std::optional<Dialect> dialect,
                                         const WalkProgress& progress = {});
 

@@ -57,6 +57,7 @@ const Format safetensors_format =
                               .options = {},
                               .reserved_fields = {},
                               .can = {},
+                              .a_file = "a .safetensors file",
                               .bid = bid_for_safetensors});
 
 }  // namespace shale

@@ -29,7 +29,7 @@ TEST_CASE("documentation: FORMAT.md names the format, its suffixes, options and 
 }
 
 TEST_CASE("documentation: every format of the table takes part in this suite") {
-  const std::string table = read_text(root() + "/formats/table.cpp");
+  const std::string table = read_text(root() + "/formats/table.hpp");
   std::size_t listed = 0;
   for (std::size_t at = 0; (at = table.find("&", at)) != std::string::npos; ++at) ++listed;
   for_each_format([&](const Format& format) {

@@ -60,7 +60,6 @@ COVERED_BY = {
     "wire/zip_writer": ("tests/unit/wire/test_pt_archive.cpp", "pt archive: what is written is read back, aligned"),
     "arrays/file_pieces": ("tests/unit/arrays/test_npz_writer.cpp", "npz writer: stored members are as they were, with their checksums"),
     "format/tensor_file": ("tests/contract/test_golden.cpp", "golden: in every file that must be refused something is found"),
-    "format/dialect_error": ("tests/cli/cases/foreign_refusals.txt", "--parse msgpack is for LMDB files, but this is a TFRecord file"),
     "format/list_elements": ("tests/contract/test_list_elements.cpp", "list elements: every element of every format is where its bytes are"),
     "format/library_scan": ("tests/contract/test_second_opinion.cpp", "second opinion: another value is a finding"),
     "format/registry": ("tests/unit/format/test_format.cpp", "format by name: the exact name finds the row"),

@@ -38,6 +38,13 @@ def code_only(text):
     return _TOKEN.sub(blank, text)
 
 
+def strings(text):
+    """Yields (line, content) for each plain string literal."""
+    for match in _TOKEN.finditer(text):
+        if match["string"]:
+            yield line_of(text, match.start()), match["string"].split('"', 1)[1][:-1]
+
+
 def line_of(text, offset):
     return text.count("\n", 0, offset) + 1
 

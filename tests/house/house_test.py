@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cpp_text
 import markdown
 from covered_by import COVERED_BY
+from named_formats import NAMES_A_FORMAT
 from rules import (
     BEFORE_THE_CHECKOUT,
     FORMAT_MAY_INCLUDE,
@@ -147,13 +148,13 @@ class HouseRules(unittest.TestCase):
                 for line, mark, target in cpp_text.includes(read(path)):
                     if mark == "<" or room_of(target) in FORMAT_MAY_INCLUDE:
                         continue
-                    is_registry = own is None and re.fullmatch(r"formats/(\w+)/\1_format\.hpp", target)
+                    is_registry = own is None and re.fullmatch(r"formats/(table|(\w+)/\2_format)\.hpp", target)
                     if not is_registry and not (own and target.startswith(f"formats/{own}/")):
                         yield f'{name}:{line}: includes "{target}"'
 
         self.none_of(
             offences(),
-            f"a format includes lib/shale/{{{','.join(FORMAT_MAY_INCLUDE)}}} and its own folder; formats/table.cpp includes the rows",
+            f"a format includes lib/shale/{{{','.join(FORMAT_MAY_INCLUDE)}}} and its own folder; formats/table.hpp includes the rows",
         )
 
     def test_tools_and_python_never_include_formats(self):
@@ -164,6 +165,28 @@ class HouseRules(unittest.TestCase):
                         yield f'{relative(path)}:{line}: includes "{name}"'
 
         self.none_of(offences(), "tools and python know formats only through all_formats()")
+
+    def test_no_format_is_named_outside_formats(self):
+        """By a literal that is its name, another name of it, or a suffix: what differs is a fact of its row (struct Format)."""
+        words = {path.name for path in (ROOT / "formats").iterdir() if path.is_dir()}
+        for row in files("*_format.cpp", below=("formats",)):
+            tables = re.findall(r"k(?:More)?(?:Suffixes|Aliases)\[\] = \{([^}]*)\}|\.suffix = ([^,]*),", read(row))
+            words |= set(re.findall(r'"([\w.]+)"', str(tables).replace("'", " ")))
+        self.assertLess({"lmdb", ".lmdb", "tfrecord", ".pt"}, words)
+
+        def offences():
+            named = set()
+            for path in cpp("lib", "tools", "python"):
+                for line, literal in cpp_text.strings(read(path)):
+                    if literal not in words:
+                        continue
+                    named.add((relative(path), literal))
+                    if (relative(path), literal) not in NAMES_A_FORMAT:
+                        yield f'{relative(path)}:{line}: "{literal}"'
+            for path, literal in sorted(set(NAMES_A_FORMAT) - named):
+                yield f'{path}: its line for "{literal}" in NAMES_A_FORMAT is not needed'
+
+        self.none_of(offences(), "lib, tools and python know no format by its name")
 
     def test_third_parties_stay_in_their_rooms(self):
         def offences():

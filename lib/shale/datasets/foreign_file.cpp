@@ -513,6 +513,7 @@ const Format& format_of_file(const InputFile& file) {
 
 Survey survey_file(const Format& format, const InputFile& file, std::optional<Dialect> dialect,
                    const WalkProgress& progress) {
+  check_dialect(format, dialect, file.path());
   const bool may_be_own = dialect.value_or(Dialect::own) == Dialect::own;
   if (may_be_own && format.recognize != nullptr) {
     if (std::optional<Schema> schema = format.recognize(file, progress)) {

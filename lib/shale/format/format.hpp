@@ -23,7 +23,7 @@
 #include "shale/io/output_file.hpp"
 
 // The interface between the core and the containers. A format is a row (struct Format) in
-// formats/<name>/<name>_format.cpp and one line in formats/table.cpp. It knows how one shard is
+// formats/<name>/<name>_format.cpp and one line in formats/table.hpp. It knows how one shard is
 // written and read. File names, temporary files, size bounds, order, hashes, index and manifest are
 // implemented once, in shards/.
 
@@ -208,6 +208,8 @@ struct Format {
   Capabilities can;
   std::span<const std::string_view> aliases = {};        ///< other names for --to: "tfrecord"
   std::span<const std::string_view> more_suffixes = {};  ///< of single files: ".hdf5"
+  std::string_view a_file = {};            ///< one of its files, in words: "an LMDB file"
+  std::span<const Dialect> dialects = {};  ///< that it reads in files of other tools, beside plain
   /// A command that looks at a finished file, {}, as its usual readers do; empty: 'shale info'.
   std::string_view look_at_file = {};
 
@@ -233,8 +235,7 @@ struct Format {
   /// The content of a file of another tool; payload is read only if that cannot be avoided. Without
   /// a dialect: the layout that is recognized, else plain. Null: the format reads shale's shards
   /// only. Errors: Code::unsupported, by name, for data that cannot be located (a filter, a sample
-  /// in several pieces) or has no meaning here; Code::usage for a dialect that the format does not
-  /// have; Code::damaged.
+  /// in several pieces) or has no meaning here; Code::damaged. The dialect is one of `dialects`.
   Survey (*survey)(const InputFile& file, std::optional<Dialect> dialect,
                    const WalkProgress& progress) = nullptr;
   /// The files of one dataset that a text file lists, as they are named there; nullopt: the file is
@@ -305,6 +306,10 @@ struct Format {
 /// Errors: Code::schema for a schema that is not valid; Code::unsupported, naming field and
 /// format, for a kind that the format does not hold.
 void check_schema_fits(const Format& format, const Schema& schema);
+
+/// Errors: Code::usage for a dialect that files of this format do not have, naming the format whose
+/// files have it.
+void check_dialect(const Format& format, std::optional<Dialect> dialect, std::string_view path);
 
 /// The format with the highest bid for a file; null if none bids.
 [[nodiscard]] const Format* detect_format(const Probe& probe);

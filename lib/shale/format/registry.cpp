@@ -33,6 +33,20 @@ const Format& format_named(std::string_view name) {
       .hint(chooser);
 }
 
+void check_dialect(const Format& format, std::optional<Dialect> dialect, std::string_view path) {
+  const auto has = [&](const Format* other) {
+    return std::ranges::find(other->dialects, *dialect) != other->dialects.end();
+  };
+  if (!dialect || *dialect <= Dialect::plain || has(&format)) return;
+  const auto formats = all_formats();
+  const auto owner = std::ranges::find_if(formats, has);
+  std::string_view file = owner == formats.end() ? "an unknown file" : (*owner)->a_file;
+  file.remove_prefix(file.find(' ') + 1);  // the article
+  throw Error(Code::usage, "--parse {} is for {}s, but this is {}", name_of(*dialect), file,
+              format.a_file)
+      .at(path);
+}
+
 const Format* detect_format(const Probe& probe) {
   const Format* best = nullptr;
   int best_bid = 0;

@@ -9,7 +9,6 @@
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
-#include "shale/format/dialect_error.hpp"
 #include "shale/format/finding_draft.hpp"
 
 namespace shale {
@@ -133,7 +132,7 @@ void compare_survey(const TensorFormat& format, const ShardInput& input,
   Finding finding;
   finding.file = file.name();
   try {
-    const Survey found = survey_tensor_file(format, file, input.layout.dialect);
+    const Survey found = format.survey(file);
     if (!input.layout.rows.has_strides()) {
       throw Error(Code::damaged, "the index has no rows of one size, but {} {} file does",
                   format.article, format.suffix);
@@ -146,9 +145,7 @@ void compare_survey(const TensorFormat& format, const ShardInput& input,
     finding.found = text_of(found.schema, found.samples, found.bases);
     finding.expected = text_of(input.schema, input.samples, input.bases);
   } catch (const Error& error) {
-    if (error.code() != Code::damaged && error.code() != Code::unsupported &&
-        error.code() != Code::limit)
-      throw;
+    if (!is_about_bytes(error)) throw;
     finding.message = error.message();
     finding.offset = error.offset();
   }
@@ -305,12 +302,6 @@ std::unique_ptr<ShardWriter> create_tensor_shard(const TensorFormat& format,
                                                  std::span<OutputFile> files,
                                                  const Schema& schema) {
   return std::make_unique<TensorShardWriter>(format, files, schema);
-}
-
-Survey survey_tensor_file(const TensorFormat& format, const InputFile& file,
-                          std::optional<Dialect> dialect) {
-  refuse_dialect(dialect, file, fmt::format("{} {} file", format.article, format.suffix));
-  return format.survey(file);
 }
 
 void scan_tensor_shard(const TensorFormat& format, const ShardInput& input,

@@ -76,10 +76,6 @@ struct TensorFormat {
                                                                std::span<OutputFile> files,
                                                                const Schema& schema);
 
-/// Errors: those of TensorFormat::survey; Code::usage for a dialect of LMDB or HDF5.
-[[nodiscard]] Survey survey_tensor_file(const TensorFormat& format, const InputFile& file,
-                                        std::optional<Dialect> dialect);
-
 /// Proves that each file of a shard has the very bytes around its rows that the writer gives so
 /// many, but the checksum of the rows, which need only be the same wherever it stands; of a file of
 /// another tool, that survey() still says what it said. Gives no rows, and reads none.
@@ -103,10 +99,11 @@ template <const TensorFormat& kFormat>
   row.create_sizer = [](const Schema& schema, const OptionSet&) {
     return make_tensor_sizer(kFormat, schema);
   };
-  row.create_shard = [](std::span<OutputFile> files, const Schema& schema, const OptionSet&,
-                        const ShardPlan*) { return create_tensor_shard(kFormat, files, schema); };
-  row.survey = [](const InputFile& file, std::optional<Dialect> dialect, const WalkProgress&) {
-    return survey_tensor_file(kFormat, file, dialect);
+  row.create_shard = [](std::span<OutputFile> files, const Schema& schema, const OptionSet&) {
+    return create_tensor_shard(kFormat, files, schema);
+  };
+  row.survey = [](const InputFile& file, std::optional<Dialect>, const WalkProgress&) {
+    return kFormat.survey(file);
   };
   row.scan = [](const ShardInput& input, const OptionSet&, const RowSink&,
                 const FindingSink& findings) { scan_tensor_shard(kFormat, input, findings); };

@@ -105,11 +105,6 @@ TEST_CASE("npy survey: a file cut anywhere is damaged") {
   }
 }
 
-TEST_CASE("npy survey: values that are to be parsed are for LMDB") {
-  const std::string whole = npy_file(kFloats, std::string(24, 'x'));
-  CHECK(error_of([&] { (void)surveyed(whole, Dialect::msgpack); }).code() == Code::usage);
-}
-
 // The first finding of the scan of a file that was surveyed when it held `before`.
 std::string scanned(const std::string& before, const std::string& now) {
   const TempDir dir;

@@ -183,14 +183,6 @@ TEST_CASE("record survey: features beyond 1024 names are refused before they tak
   CHECK(refusal_of(bytes) == "has more than 1024 different features");
 }
 
-TEST_CASE("record survey: --parse is refused") {
-  const TempDir dir;
-  write_file(dir / "a", example({bytes_feature("z", {"1"})}));
-  const InputFile file(dir / "a");
-  CHECK(error_of([&] { (void)record_format.survey(file, Dialect::msgpack, {}); }).code() ==
-        Code::usage);
-}
-
 TEST_CASE("record survey: a compressed file is recognised by its content, and refused by name") {
   const std::string frames = example({bytes_feature("z", {"1"})});
   const auto size = static_cast<std::uint16_t>(frames.size());
