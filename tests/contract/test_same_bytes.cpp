@@ -51,7 +51,7 @@ TEST_CASE("same bytes: for any jobs, memory, io, working directory, heap and sec
     const auto convert_to = [&](const std::string& output, const Run& run) {
       ConvertRequest request = conversion(dir / "from", output, format);
       request.shard_bytes = has_columns(format, schema) ? 2000 : 400'000;
-      request.is_shuffled = true;
+      request.order.is_shuffled = true;
       request.jobs = run.jobs;
       request.memory_bytes = run.memory_bytes;
       request.io = run.io;

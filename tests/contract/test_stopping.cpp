@@ -170,7 +170,7 @@ TEST_CASE("stopping: a conversion of a dataset, shuffled or not, is stopped at a
       const StopFolder dir;
       (void)write_set(format, plain_samples(schema, 40, 3000), dir / "in", {.limit_samples = 15});
       ConvertRequest request = stoppable(dir / "in", dir, format);
-      request.is_shuffled = is_shuffled;
+      request.order.is_shuffled = is_shuffled;
       CHECK(stop_conversion(dir, request) > 0);
     }
   });
@@ -372,7 +372,7 @@ TEST_CASE("stopping: labels that are read and compared are stopped at any questi
   }
   write_file(dir / "labels.csv", labels);
   ConvertRequest request = stoppable(dir / "in", dir, format_named("record"));
-  request.labels_file = dir / "labels.csv";
+  request.labels.path = dir / "labels.csv";
   request.on_error = OnError::keep;
   request.max_errors = {.is_share = false, .share = 0, .count = 1000};
   // Files, labels, names, both together, the list.
@@ -386,7 +386,7 @@ TEST_CASE("stopping: labels that are read and compared are stopped at any questi
   VerifyRequest comparison;
   comparison.dataset = dir / "out";
   comparison.against = {dir / "in"};
-  comparison.labels_file = request.labels_file;
+  comparison.labels_file = request.labels.path;
   comparison.memory_bytes = kMemory;
   const std::uint64_t asked = stop_without_trace(dir, [&](const Events& events) {
     const VerifyReport report = verify(comparison, {}, events);
@@ -448,7 +448,7 @@ TEST_CASE("stopping: resample is stopped at any question, by any strategy, into 
       request.conversion = stoppable(dir / "x.npy", dir, format_named("npy"));
       request.conversion.output = dir / output;
       request.conversion.shard_samples = drawing.rows / 3;
-      DrawRequest& draw = request.conversion.draw.emplace();
+      DrawRequest& draw = request.conversion.order.draw.emplace();
       draw.mode = drawing.mode;
       if (drawing.mode == DrawMode::weights || drawing.mode == DrawMode::indices)
         draw.file = dir / "numbers.npy";
@@ -487,7 +487,7 @@ TEST_CASE("stopping: drawing from a dataset is stopped while its shards are prov
   ResampleRequest request;
   request.conversion = stoppable(dir / "set", dir, format_named("npy"));
   request.conversion.output = dir / "drawn.npy";
-  request.conversion.draw.emplace().rows = 0;
+  request.conversion.order.draw.emplace().rows = 0;
   // Nothing but the proof of 12 MiB, block by block, takes time.
   const std::uint64_t asked =
       stop_without_trace(dir, [&](const Events& events) { (void)resample(request, events); });

@@ -21,7 +21,7 @@ ConvertRequest request_of(const ConvertOptions& options) {
                    .is_shuffled = options.shuffle,
                    .seed = options.seed};
   request.split = parse_split(options.split);
-  refuse_idle_seed(request, options.seed != 0);
+  request.asked.has_seed = options.seed != 0;
   if (!options.ext.empty()) request.files.suffixes = suffixes_option(options.ext);
   request.images = parse_image_words({.resize = options.resize,
                                       .crop = options.crop,

@@ -248,7 +248,7 @@ class KeyComparison {
         request_(compared.request),
         dataset_(compared.dataset),
         sink_(sink),
-        events_{.note = {}, .progress = {}, .should_stop = events.should_stop},
+        events_{Callbacks{.note = {}, .progress = {}, .should_stop = events.should_stop}},
         classes_(source.info().classes),
         open_(dataset_.paths, manifest_, dataset_.shards) {
     if (compared.compares_labels) label_ = label_of(manifest_.schema);

@@ -1,13 +1,15 @@
-#include <vector>
+#include <string>
+
+#include <doctest/doctest.h>
 
 #include "shale/io/sorted_table.hpp"
 
-#include "tests/unit/support.hpp"
+#include "support/temp_dir.hpp"
 
 namespace shale {
 namespace {
 
-using namespace test;
+using test::TempDir;
 
 struct Place {
   std::string_view folder, name;
@@ -63,3 +65,4 @@ TEST_CASE(
 }
 
 }  // namespace
+}  // namespace shale
