@@ -11,7 +11,6 @@
 #include "shale/folders/named_folder.hpp"
 #include "shale/labels/class_table.hpp"
 #include "shale/labels/label_rows.hpp"
-#include "shale/labels/sample_choice.hpp"
 
 namespace shale {
 
@@ -80,8 +79,6 @@ struct FolderRequest {
   bool takes_unknown_classes = false;
   bool may_mix_labels = false;  ///< numbers beside names are names, as with a class table
   bool without_labels = false;  ///< a flat folder whose labels are not asked for: all labels are 0
-  bool is_shuffled = false;
-  std::uint64_t seed = 0;
   std::string scratch_folder = {};             ///< for lists that outgrow the memory
   std::uint64_t memory_bytes = 32 << 20;       ///< for the list of files
   std::uint64_t all_memory_bytes = 256 << 20;  ///< of the run: the names of classes go by it
@@ -91,8 +88,6 @@ struct FolderRequest {
   std::function<void(std::uint64_t device, std::uint64_t inode)> enters = nullptr;
   /// What is walked, if `root` is not a folder; null: the folder.
   std::shared_ptr<FileTree> tree = nullptr;
-  /// The files that are taken, by their rows in the list; null: all.
-  std::shared_ptr<ChosenRows> chosen = nullptr;
   /// The folders whose files are joined with those of `root`, which is the first of them; empty:
   /// `root` alone. There are no pairs then.
   std::vector<NamedFolder> folders = {};

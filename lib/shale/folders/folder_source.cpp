@@ -9,10 +9,8 @@
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/flow/permutation.hpp"
 #include "shale/folders/file_tree.hpp"
-#include "shale/folders/folder_entry.hpp"
-#include "shale/folders/joined_folders.hpp"
+#include "shale/folders/input_list.hpp"
 #include "shale/folders/label_join.hpp"
 #include "shale/folders/listing_facts.hpp"
 #include "shale/folders/metadata_labels.hpp"
@@ -20,7 +18,6 @@
 #include "shale/folders/odd_classes.hpp"
 #include "shale/folders/pending_file.hpp"
 #include "shale/folders/sought_files.hpp"
-#include "shale/folders/source_totals.hpp"
 #include "shale/folders/stored_listing.hpp"
 #include "shale/io/external_sorter.hpp"
 #include "shale/io/file_stamp.hpp"
@@ -29,9 +26,7 @@
 #include "shale/labels/label_list.hpp"
 #include "shale/manifest/naming.hpp"
 
-// The list of files is one external sort of entries (folders/folder_entry). A listing that was
-// stored stands for it. A shuffled list is sorted once more: u64 position, then the file as in a
-// listing.
+// The list of files is one table of rows. A listing that was stored stands for it.
 
 namespace shale {
 namespace {
@@ -40,37 +35,91 @@ constexpr std::uint64_t kLeastSortMemory = 1 << 20;
 
 bool is_hidden(std::string_view name) { return name.starts_with('.'); }
 
-class FolderSource final : public Source {
+std::string_view text_of(PassedOver reason) {
+  return reason == PassedOver::hidden ? "hidden" : "not a regular file";
+}
+
+// How a file of a folder that is joined is called in lists: "mask=cat/1.png".
+std::string joined_entry(std::string_view field, std::string_view folder, std::string_view name) {
+  return std::string(field).append("=").append(join_path(folder, name));
+}
+
+// A file as a row of the list: sorted, rows are in ImageFolder's order, that of their classes, then
+// of their folders, then of their names. A folder ends in NUL, which is less than any byte of a
+// name, hence "a" < "a-b" < "a/b".
+struct FolderRow {
+  std::uint32_t rank = 0;  // of the class among the classes
+  std::string_view folder, name;
+  std::uint64_t bytes = 0;
+  std::int64_t modified_ns = 0, label = 0;
+  std::uint64_t offset = 0;
+  bool has_label = true;
+  static auto columns(auto& row) {
+    return std::tie(row.rank, row.folder, row.name, row.bytes, row.modified_ns, row.label,
+                    row.offset, row.has_label);
+  }
+};
+
+ListedFile listed_file(const FolderRow& row) {
+  return {.path = join_path(row.folder, row.name),
+          .bytes = row.bytes,
+          .modified_ns = row.modified_ns,
+          .label = row.label,
+          .offset = row.offset,
+          .has_label = row.has_label};
+}
+
+class FolderList final : public InputList {
  public:
-  explicit FolderSource(const FolderRequest& request)
+  explicit FolderList(const FolderRequest& request)
       : request_(request),
         tree_(request.tree ? request.tree : open_folder_tree(request.root)),
         sought_(request.files.suffixes),
-        files_(request.scratch_folder, request.memory_bytes / 2),
+        files_(std::in_place, request.scratch_folder, request.memory_bytes / 2),
         ignored_(request.scratch_folder, std::max(kLeastSortMemory, request.memory_bytes / 8)) {
     info_.suffixes = sought_.text();
     info_.keys_are_unique = true;
     if (!open_stored_listing()) walk();
     make_schema();
-    if (request_.chosen) choose(*request_.chosen);
-    sum_up();
-    if (request_.is_shuffled) shuffle();
-    rewind();
   }
 
   [[nodiscard]] const SourceInfo& info() const override { return info_; }
 
-  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t) override {
-    std::optional<ListedFile> file = next_file();
-    if (!file) return std::nullopt;
-    return pending_of(std::move(*file));
+  [[nodiscard]] std::string fingerprinted() const override {
+    return info_.manifest.kind + text_of_fields(metadata_fields_);
   }
 
-  void skip(std::uint64_t samples) override {
-    for (; samples > 0; --samples) {
-      request_.stop_if_asked();
-      if (!next_file()) return Source::skip(samples);
-    }
+  [[nodiscard]] ListedSample next() override {
+    std::optional<ListedFile> file = next_listed();
+    ListedSample sample;
+    if (file) sample.push_back(std::move(*file));
+    return sample;
+  }
+
+  void rewind() override {
+    if (listing_) listing_->rewind();
+    if (!listing_) files_->rewind();
+    if (pairs_) pairs_->rewind();
+    if (metadata_) metadata_->rewind();
+  }
+
+  void close() override {
+    files_.reset();
+    pairs_.reset();
+    metadata_.reset();
+  }
+
+  [[nodiscard]] PendingSample pending(ListedSample sample) const override {
+    return pending_sample(std::move(sample.front()),
+                          {.root = request_.root,
+                           .labels_file = request_.labels.path,
+                           .pairs = info_.pairs,
+                           .fields = info_.schema.fields.size(),
+                           .has_labels = has_labels_,
+                           .compares_times = listing_.has_value(),
+                           .archive = tree_->archive(),
+                           .folders = request_.folders,
+                           .metadata = has_metadata_ ? &metadata_fields_ : nullptr});
   }
 
   void list_ignored(const ReasonSink& sink) override {
@@ -162,43 +211,14 @@ class FolderSource final : public Source {
     rewind();
   }
 
-  // In the order of the list, whatever the order of the samples.
   std::optional<ListedFile> next_listed() {
     if (listing_) return listing_->next();
-    const std::optional<std::string_view> entry = files_.next();
-    if (!entry) return std::nullopt;
-    ListedFile file = parse_folder_entry(*entry);
+    const std::optional<FolderRow> row = files_->next();
+    if (!row) return std::nullopt;
+    ListedFile file = listed_file(*row);
     if (pairs_) file.partners = pairs_->next();
     if (metadata_) metadata_->next(file);
     return file;
-  }
-
-  std::optional<ListedFile> next_file() { return is_in_order_ ? next_listed() : next_placed(); }
-
-  std::optional<ListedFile> next_placed() {
-    const std::optional<std::string_view> entry = files_.next();
-    if (!entry) return std::nullopt;
-    return parse_listed_file(entry->substr(sizeof(std::uint64_t)));
-  }
-
-  void rewind() {
-    if (listing_) listing_->rewind();
-    if (!listing_ || !is_in_order_) files_.rewind();
-    if (pairs_) pairs_->rewind();
-    if (metadata_) metadata_->rewind();
-  }
-
-  [[nodiscard]] PendingSample pending_of(ListedFile file) const {
-    return pending_sample(std::move(file),
-                          {.root = request_.root,
-                           .labels_file = request_.labels.path,
-                           .pairs = info_.pairs,
-                           .fields = info_.schema.fields.size(),
-                           .has_labels = has_labels_,
-                           .compares_times = listing_.has_value(),
-                           .archive = tree_->archive(),
-                           .folders = request_.folders,
-                           .metadata = has_metadata_ ? &metadata_fields_ : nullptr});
   }
 
   void ignore(std::string_view folder, std::string_view name, std::string_view reason) {
@@ -209,7 +229,14 @@ class FolderSource final : public Source {
   // One image of class rank `rank`, in `folder` relative to the root.
   void add(std::uint32_t rank, std::string_view folder, const WalkedFile& file,
            std::optional<std::int64_t> label) {
-    files_.add(folder_entry(rank, folder, file, label));
+    files_->add({.rank = rank,
+                 .folder = folder,
+                 .name = file.name,
+                 .bytes = file.bytes,
+                 .modified_ns = file.modified_ns,
+                 .label = label.value_or(0),
+                 .offset = file.offset,
+                 .has_label = label.has_value()});
   }
 
   // False: it is a file like others.
@@ -229,11 +256,11 @@ class FolderSource final : public Source {
     info_.notes.insert(info_.notes.end(), notes_on_metadata_.begin(), notes_on_metadata_.end());
     if (!metadata_->has_files() || is_left_to_labels(request_, *metadata_, info_.notes))
       return metadata_.reset();
-    while (const std::optional<std::string_view> entry = files_.next()) {
+    while (const std::optional<FolderRow> row = files_->next()) {
       request_.stop_if_asked();
-      metadata_->add_sample(parse_folder_entry(*entry).path);
+      metadata_->add_sample(join_path(row->folder, row->name));
     }
-    files_.rewind();
+    files_->rewind();
     metadata_->match([this](const std::string& row) { ignore("", row, "a row without file"); });
     has_metadata_ = true;
     metadata_fields_ = metadata_->fields();
@@ -288,24 +315,34 @@ class FolderSource final : public Source {
   }
 
   void add_samples_to_pairs() {
-    while (const std::optional<std::string_view> entry = files_.next()) {
+    while (const std::optional<FolderRow> row = files_->next()) {
       request_.stop_if_asked();
-      const ListedFile file = parse_folder_entry(*entry);
-      const std::string_view path = file.path;
-      const std::size_t name_begin = path.rfind('/') + 1;  // 0 without a slash
-      const std::string_view name = path.substr(name_begin), shared = pair_name_of(name);
+      const std::string_view name = row->name, shared = pair_name_of(name);
       // Of a folder alone, numbers in the middle do not tell two names apart.
-      pairs_->add_sample(path.substr(0, name_begin == 0 ? 0 : name_begin - 1), shared,
+      pairs_->add_sample(row->folder, shared,
                          name.substr(request_.folders.empty() ? name.rfind('.') : shared.size()));
     }
-    files_.rewind();
+    files_->rewind();
   }
 
   void match_folders() {
     const ReasonSink pass_over = [this](std::string_view entry, std::string_view reason) {
       ignore("", entry, reason);
     };
-    add_joined_files(request_, *pairs_, pass_over);
+    for (const NamedFolder& one : std::span(request_.folders).subspan(1)) {
+      const WalkOptions options{
+          .keep_hidden = request_.files.hidden == HiddenPolicy::keep,
+          .wants_size = {},
+          .pass_over =
+              [&](std::string_view folder, std::string_view name, PassedOver reason) {
+                pass_over(joined_entry(one.field, folder, name), text_of(reason));
+              },
+          .enters = one.enters};
+      walk_folder(one.root, options, [&](const WalkedFile& file) {
+        request_.stop_if_asked();
+        pairs_->add_file(file.directory, pair_name_of(file.name), one.field, file);
+      });
+    }
     add_samples_to_pairs();
     pairs_->match_folders(
         [&](std::string_view folder, std::string_view name, std::string_view field) {
@@ -397,11 +434,11 @@ class FolderSource final : public Source {
             unknown_class(request_, classes[rank], join_path(request_.root, classes[rank]));
         if (!metadata_) throw Error(*unknown_class_);
       }
-      const std::uint64_t before = files_.count();
+      const std::uint64_t before = files_->count();
       walk_files(classes[rank], [&](const std::string& folder, const WalkedFile& file) {
         add(static_cast<std::uint32_t>(rank), folder, file, label.value_or(0));
       });
-      if (files_.count() == before && !request_.files.allow_empty)
+      if (files_->count() == before && !request_.files.allow_empty)
         throw sought_.none_in_class(classes[rank], join_path(request_.root, classes[rank]),
                                     loose_files_);
     }
@@ -509,90 +546,39 @@ class FolderSource final : public Source {
   }
 
   void finish_list() {
-    files_.finish();
-    if (files_.count() == 0 && !request_.files.allow_empty) throw sought_.none_in(request_.root);
+    files_->finish();
+    if (files_->count() == 0 && !request_.files.allow_empty) throw sought_.none_in(request_.root);
     if (loose_files_ > 0 && has_labels_)
       info_.notes.push_back(note_on_loose_files(sought_, loose_files_));
     if (cut_loops_ > 0) info_.notes.push_back(note_on_cut_loops(cut_loops_));
-  }
-
-  // One pass over the sorted list, before any shuffle.
-  void sum_up() {
-    SourceTotals totals(info_.manifest.kind + text_of_fields(metadata_fields_));
-    std::optional<ListedFile> largest;
-    while (std::optional<ListedFile> file = next_file()) {
-      request_.stop_if_asked();
-      totals.add_file(file->path, file->bytes);
-      for (const ListedPartner& partner : file->partners)
-        totals.add_file(partner.suffix.value_or(""), partner.bytes);
-      if (has_metadata_) totals.add_file(file->row, file->row.size());
-      if (totals.end_sample(file->has_label ? std::optional(file->label) : std::nullopt))
-        largest = std::move(file);
-    }
-    if (largest) info_.largest = pending_of(std::move(*largest));
-    totals.give_totals(info_);
-    if (has_labels_) totals.give_labels(info_, request_.is_shuffled);
-  }
-
-  // Of the list, those that were chosen.
-  void choose(ChosenRows& chosen) {
-    ExternalSorter files(request_.scratch_folder, request_.memory_bytes / 2);
-    std::uint64_t taken = 0;
-    for (std::uint64_t row = 0; const std::optional<ListedFile> file = next_listed(); ++row) {
-      request_.stop_if_asked();
-      if (taken < chosen.count() && chosen.at(taken) == row) add_placed(files, taken++, *file);
-    }
-    if (taken != chosen.count()) throw fewer_than_listed(request_.root);
-    info_.chosen = chosen.hash();
-    place(std::move(files));
-  }
-
-  void shuffle() {
-    const Permutation order(info_.manifest.samples, request_.seed);
-    ExternalSorter shuffled(request_.scratch_folder, request_.memory_bytes / 2);
-    rewind();
-    for (std::uint64_t i = 0; const std::optional<ListedFile> file = next_file(); ++i) {
-      request_.stop_if_asked();
-      add_placed(shuffled, order.inverse(i), *file);
-    }
-    place(std::move(shuffled));
-  }
-
-  void add_placed(ExternalSorter& files, std::uint64_t position, const ListedFile& file) {
-    entry_.clear();
-    append_big_endian(entry_, position);
-    append_listed_file(entry_, file);
-    files.add(entry_);
-  }
-
-  void place(ExternalSorter files) {
-    files.finish();
-    files_ = std::move(files);
-    is_in_order_ = false;
   }
 
   FolderRequest request_;
   std::shared_ptr<FileTree> tree_;
   SoughtFiles sought_;
   SourceInfo info_;
-  ExternalSorter files_, ignored_;
+  std::optional<SortedTable<FolderRow>> files_;  // until close()
+  ExternalSorter ignored_;
   std::optional<ListingReader> listing_;  // instead of both
-  bool is_in_order_ = true;               // files_ are those of the list, not shuffled
   std::optional<FilePairs> pairs_;        // beside files_, in their order
   std::optional<MetadataRows> metadata_;  // beside files_, in their order
   std::vector<Field> metadata_fields_;
   std::optional<Error> unknown_class_;  // a class folder that is none of the classes
   bool has_metadata_ = false, leaves_metadata_ = false;
   bool has_labels_ = true;
-  std::string entry_, partial_pairs_, image_folders_;
+  std::string partial_pairs_, image_folders_;
   std::vector<std::string> notes_on_metadata_;
   std::uint64_t loose_files_ = 0, cut_loops_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Source> open_folder(const FolderRequest& request) {
-  return std::make_unique<FolderSource>(request);
+std::unique_ptr<OrderableSource> open_folder(const FolderRequest& request) {
+  return make_list_source(std::make_unique<FolderList>(request),
+                          {.name = request.root,
+                           .scratch_folder = request.scratch_folder,
+                           .memory_bytes = request.memory_bytes / 2,
+                           .stop_if_asked = request.stop_if_asked});
 }
 
 }  // namespace shale

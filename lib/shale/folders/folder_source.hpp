@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "shale/folders/folder_request.hpp"
-#include "shale/format/source.hpp"
+#include "shale/labels/sample_choice.hpp"
 
 namespace shale {
 
@@ -18,6 +18,6 @@ namespace shale {
 /// Code::io; Code::bad_content for an empty folder, an empty or hidden class, a folder of splits,
 /// an unknown class, a file without label or a label without file, each by name and with what to
 /// do. Source: torchvision/datasets/folder.py (0.15 to 0.29), make_dataset and find_classes.
-[[nodiscard]] std::unique_ptr<Source> open_folder(const FolderRequest& request);
+[[nodiscard]] std::unique_ptr<OrderableSource> open_folder(const FolderRequest& request);
 
 }  // namespace shale

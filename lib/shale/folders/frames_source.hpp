@@ -21,7 +21,7 @@ inline constexpr std::string_view kVideoFrames = "video frames";
 /// for an image beside the folders of videos, and for the folder of a video without images;
 /// Code::limit for more frames in one video than their list has memory for; Code::usage for labels
 /// from a file.
-[[nodiscard]] std::unique_ptr<Source> open_frames(const FolderRequest& request);
+[[nodiscard]] std::unique_ptr<OrderableSource> open_frames(const FolderRequest& request);
 
 /// The names of the frames in the folder of a video, in their order. Errors: Code::not_found,
 /// Code::io.

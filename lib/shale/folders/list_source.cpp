@@ -7,15 +7,12 @@
 
 #include <sys/stat.h>
 
-#include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
-#include "shale/flow/permutation.hpp"
+#include "shale/folders/input_list.hpp"
 #include "shale/folders/listed_files.hpp"
 #include "shale/folders/sought_files.hpp"
-#include "shale/folders/source_totals.hpp"
-#include "shale/folders/stored_listing.hpp"
 #include "shale/io/external_sorter.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/temporary_folder.hpp"
@@ -23,39 +20,33 @@
 #include "shale/labels/label_kinds.hpp"
 #include "shale/wire/stream_kind.hpp"
 
-// An entry is: u64 position, u64 bytes, i64 modified_ns, u64 line (big-endian), path, NUL, label. A
-// shuffled list is sorted once more. Paths are sorted with the numbers of their lines, to find
-// those that come twice: path, NUL, u64 line (big-endian).
-
 namespace shale {
 namespace {
 
-constexpr std::size_t kListNumbersBytes = 4 * sizeof(std::uint64_t);
-
-struct LineOfList {
+// A line of the list, in its order.
+struct ListRow {
+  std::uint64_t position = 0, bytes = 0, line = 0;
   std::string_view path, label;
-  std::uint64_t bytes = 0, line = 0;
-  std::int64_t modified_ns = 0;
+  static auto columns(auto& row) {
+    return std::tie(row.position, row.bytes, row.line, row.path, row.label);
+  }
 };
 
-LineOfList parse_line(std::string_view entry) {
-  const std::string_view text = entry.substr(kListNumbersBytes);
-  const std::size_t path_end = text.find('\0');
-  return {.path = text.substr(0, path_end),
-          .label = text.substr(path_end + 1),
-          .bytes = read_big_endian(entry.substr(8, 8)),
-          .line = read_big_endian(entry.substr(24, 8)),
-          .modified_ns = static_cast<std::int64_t>(read_big_endian(entry.substr(16, 8)))};
-}
+// Paths are sorted, to find those that come twice.
+struct ListPath {
+  std::string path;
+  std::uint64_t line = 0;
+  static auto columns(auto& row) { return std::tie(row.path, row.line); }
+};
 
-class ListSource final : public Source {
+class FileList final : public InputList {
  public:
-  ListSource(std::string path, const FolderRequest& request)
+  FileList(std::string path, const FolderRequest& request)
       : path_(std::move(path)),
         request_(request),
         name_(request.root),
         sought_(request.files.suffixes),
-        lines_(request.scratch_folder, request.memory_bytes / 2),
+        lines_(std::in_place, request.scratch_folder, request.memory_bytes / 2),
         ignored_(request.scratch_folder, request.memory_bytes / 8) {
     info_.manifest.kind = kFileList;
     info_.suffixes = sought_.text();
@@ -66,25 +57,39 @@ class ListSource final : public Source {
     info_.schema.fields = {{.name = sought_.field(), .kind = Kind::bytes}};
     if (has_labels()) info_.schema.fields.push_back({.name = "label", .kind = Kind::integer});
     if (sought_.are_images()) info_.image_fields = {0};
-    if (request_.chosen) choose(*request_.chosen);
-    sum_up();
-    if (request_.is_shuffled) shuffle();
-    lines_.rewind();
   }
 
   [[nodiscard]] const SourceInfo& info() const override { return info_; }
 
-  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t) override {
-    const std::optional<std::string_view> entry = lines_.next();
-    if (!entry) return std::nullopt;
-    return pending_of(parse_line(*entry));
+  [[nodiscard]] ListedSample next() override {
+    ListedSample sample;
+    if (const std::optional<ListRow> line = lines_->next()) {
+      sample.push_back({.path = std::string(line->path),
+                        .bytes = line->bytes,
+                        .label = label_of(*line),
+                        .has_label = !line->label.empty(),
+                        .row = std::to_string(line->line)});
+    }
+    return sample;
   }
 
-  void skip(std::uint64_t samples) override {
-    for (; samples > 0; --samples) {
-      request_.stop_if_asked();
-      if (!lines_.next()) return Source::skip(samples);
-    }
+  void rewind() override { lines_->rewind(); }
+  void close() override { lines_.reset(); }
+
+  [[nodiscard]] PendingSample pending(ListedSample listed) const override {
+    ListedFile& file = listed.front();
+    PendingSample sample;
+    sample.key = std::move(file.path);
+    sample.bytes = file.bytes;
+    sample.files = {{.path = sample.key, .bytes = file.bytes}};
+    sample.cells.resize(info_.schema.fields.size());
+    sample.cells[0].place = {.offset = 0, .length = file.bytes};
+    if (!has_labels()) return sample;
+    sample.cells[1].integer = file.label;
+    if (file.has_label) return sample;
+    sample.lacks = fmt::format("label in line {} of {}", file.row, name_);
+    sample.lacks_row = true;
+    return sample;
   }
 
   void list_ignored(const ReasonSink& sink) override {
@@ -103,24 +108,21 @@ class ListSource final : public Source {
   }
 
   void read_list() {
-    ExternalSorter paths(request_.scratch_folder, request_.memory_bytes / 4);
-    std::string entry;
+    SortedTable<ListPath> paths(request_.scratch_folder, request_.memory_bytes / 4);
     read_listed_files(path_, name_, request_.stop_if_asked, [&](const ListedLine& line) {
       request_.stop_if_asked();
-      entry.assign(line.path).append(1, '\0');
-      append_big_endian(entry, line.number);
-      paths.add(entry);
+      paths.add({std::string(line.path), line.number});
       if (!sought_.are_images() && !sought_.takes(line.path)) {
         ++info_.ignored;
         return ignored_.add(line.path);
       }
       add(line);
     });
-    lines_.finish();
+    lines_->finish();
     ignored_.finish();
     paths.finish();
     refuse_twice(paths);
-    if (lines_.count() > 0 || request_.files.allow_empty) return;
+    if (lines_->count() > 0 || request_.files.allow_empty) return;
     throw Error(Code::bad_content, "lists no {}", sought_.described())
         .at(name_)
         .hint("pass paths, one per line, or --allow-empty for a dataset without samples");
@@ -149,12 +151,11 @@ class ListSource final : public Source {
     info_.modified_ns = std::max(info_.modified_ns, modified_ns);
     if (!line.label.empty()) note_label(line);
     if (line.label.empty() && unlabelled_line_ == 0) unlabelled_line_ = line.number;
-    entry_.clear();
-    append_big_endian(entry_, lines_.count());
-    append_big_endian(entry_, static_cast<std::uint64_t>(facts->st_size));
-    append_big_endian(entry_, modified_ns);
-    append_big_endian(entry_, line.number);
-    lines_.add(entry_.append(path).append(1, '\0').append(line.label));
+    lines_->add({.position = lines_->count(),
+                 .bytes = static_cast<std::uint64_t>(facts->st_size),
+                 .line = line.number,
+                 .path = path,
+                 .label = line.label});
   }
 
   void note_label(const ListedLine& line) {
@@ -167,29 +168,23 @@ class ListSource final : public Source {
   }
 
   // Lines of one path lie beside each other.
-  void refuse_twice(ExternalSorter& paths) const {
-    std::string previous;
-    while (const std::optional<std::string_view> entry = paths.next()) {
+  void refuse_twice(SortedTable<ListPath>& paths) const {
+    ListPath previous;
+    while (std::optional<ListPath> next = paths.next()) {
       request_.stop_if_asked();
-      const std::size_t path_end = entry->find('\0');
-      const bool is_twice =
-          !previous.empty() &&
-          std::string_view(previous).substr(0, path_end + 1) == entry->substr(0, path_end + 1);
-      if (is_twice) {
-        throw Error(Code::bad_content, "lines {} and {} name the same file, '{}'",
-                    read_big_endian(std::string_view(previous).substr(path_end + 1)),
-                    read_big_endian(entry->substr(path_end + 1)),
-                    printable(entry->substr(0, path_end)))
+      if (next->path == previous.path) {
+        throw Error(Code::bad_content, "lines {} and {} name the same file, '{}'", previous.line,
+                    next->line, printable(next->path))
             .at(name_)
             .hint("remove one of the two lines");
       }
-      previous = *entry;
+      previous = std::move(*next);
     }
   }
 
   void choose_labels() {
     if (!has_labels()) {
-      if (!has_given_table() || lines_.count() == 0) return;
+      if (!has_given_table() || lines_->count() == 0) return;
       throw Error(Code::bad_content, "has no labels, but --classes-from is given")
           .at(name_)
           .hint("write path<TAB>label in every line, or leave out the option");
@@ -215,15 +210,14 @@ class ListSource final : public Source {
   // Behind those of the dataset that is appended to, sorted.
   void add_classes() {
     std::set<std::string> names;
-    while (const std::optional<std::string_view> entry = lines_.next()) {
-      const LineOfList line = parse_line(*entry);
-      if (!line.label.empty()) names.emplace(line.label);
+    while (const std::optional<ListRow> line = lines_->next()) {
+      if (!line->label.empty()) names.emplace(line->label);
     }
-    lines_.rewind();
+    lines_->rewind();
     table_ = table_->extended({names.begin(), names.end()}, name_, request_.all_memory_bytes);
   }
 
-  [[nodiscard]] std::int64_t label_of(const LineOfList& line) const {
+  [[nodiscard]] std::int64_t label_of(const ListRow& line) const {
     if (line.label.empty()) return 0;
     if (!table_ || kinds_.are_numbers()) {
       const std::int64_t number = parse_integer_label(line.label).value_or(0);
@@ -241,78 +235,18 @@ class ListSource final : public Source {
                              request_.classes.extends_set);
   }
 
-  [[nodiscard]] PendingSample pending_of(const LineOfList& line) const {
-    PendingSample sample;
-    sample.key = line.path;
-    sample.bytes = line.bytes;
-    sample.files = {{.path = sample.key, .bytes = line.bytes}};
-    sample.cells.resize(info_.schema.fields.size());
-    sample.cells[0].place = {.offset = 0, .length = line.bytes};
-    if (!has_labels()) return sample;
-    sample.cells[1].integer = label_of(line);
-    if (!line.label.empty()) return sample;
-    sample.lacks = fmt::format("label in line {} of {}", line.line, name_);
-    sample.lacks_row = true;
-    return sample;
-  }
-
-  void sum_up() {
-    SourceTotals totals(info_.manifest.kind);
-    while (const std::optional<std::string_view> entry = lines_.next()) {
-      request_.stop_if_asked();
-      const LineOfList line = parse_line(*entry);
-      const std::int64_t label = label_of(line);
-      totals.add_file(line.path, line.bytes);
-      if (totals.end_sample(line.label.empty() ? std::nullopt : std::optional(label)))
-        info_.largest = pending_of(line);
-    }
-    totals.give_totals(info_);
-    if (has_labels()) totals.give_labels(info_, request_.is_shuffled);
-  }
-
-  void choose(ChosenRows& chosen) {
-    ExternalSorter some(request_.scratch_folder, request_.memory_bytes / 2);
-    std::uint64_t taken = 0, row = 0;
-    lines_.rewind();
-    while (const std::optional<std::string_view> entry = lines_.next()) {
-      request_.stop_if_asked();
-      if (taken == chosen.count() || chosen.at(taken) != row++) continue;
-      ++taken;
-      some.add(*entry);
-    }
-    if (taken != chosen.count()) throw fewer_than_listed(name_);
-    some.finish();
-    lines_ = std::move(some);
-    info_.chosen = chosen.hash();
-  }
-
-  void shuffle() {
-    const Permutation order(info_.manifest.samples, request_.seed);
-    ExternalSorter shuffled(request_.scratch_folder, request_.memory_bytes / 2);
-    lines_.rewind();
-    std::uint64_t position = 0;
-    while (const std::optional<std::string_view> entry = lines_.next()) {
-      request_.stop_if_asked();
-      entry_.clear();
-      append_big_endian(entry_, order.inverse(position++));
-      shuffled.add(entry_.append(entry->substr(sizeof(std::uint64_t))));
-    }
-    shuffled.finish();
-    lines_ = std::move(shuffled);
-  }
-
   std::string path_;
   FolderRequest request_;
   std::string name_;
   SoughtFiles sought_;
   SourceInfo info_;
-  ExternalSorter lines_, ignored_;
+  std::optional<SortedTable<ListRow>> lines_;  // until close()
+  ExternalSorter ignored_;
   LabelKinds kinds_;
   std::set<std::string> names_;
   ClassAllowance allowance_{request_.all_memory_bytes, name_};
   std::optional<ClassTable> table_;
   std::uint64_t labelled_ = 0, unlabelled_line_ = 0;
-  std::string entry_;
 };
 
 }  // namespace
@@ -323,8 +257,12 @@ bool keep_if_list(StdinCopy& copy, InputStream& input) {
   return true;
 }
 
-std::unique_ptr<Source> open_list(const std::string& path, const FolderRequest& request) {
-  return std::make_unique<ListSource>(path, request);
+std::unique_ptr<OrderableSource> open_list(const std::string& path, const FolderRequest& request) {
+  return make_list_source(std::make_unique<FileList>(path, request),
+                          {.name = request.root,
+                           .scratch_folder = request.scratch_folder,
+                           .memory_bytes = request.memory_bytes / 2,
+                           .stop_if_asked = request.stop_if_asked});
 }
 
 }  // namespace shale

@@ -6,7 +6,7 @@
 
 #include "shale/folders/folder_request.hpp"
 #include "shale/folders/stdin_copy.hpp"
-#include "shale/format/source.hpp"
+#include "shale/labels/sample_choice.hpp"
 
 namespace shale {
 
@@ -25,7 +25,7 @@ inline constexpr std::string_view kFileList = "file list";
 /// comes twice, one that is not a regular file, an unknown class, and an empty list.
 /// `path`: where the list is; `request.root`: its name, for messages. Of the request what is said
 /// of folders, pairs, listings and columns means nothing.
-[[nodiscard]] std::unique_ptr<Source> open_list(const std::string& path,
-                                                const FolderRequest& request);
+[[nodiscard]] std::unique_ptr<OrderableSource> open_list(const std::string& path,
+                                                         const FolderRequest& request);
 
 }  // namespace shale

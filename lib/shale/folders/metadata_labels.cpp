@@ -13,8 +13,6 @@ FolderRequest request_of_train(const FolderRequest& request) {
   train.root = request.classes.names_from;
   train.classes.names.clear();
   train.classes.names_from.clear();
-  train.is_shuffled = false;
-  train.chosen = nullptr;
   train.tree = nullptr;
   train.files.listing.stored.clear();
   train.files.listing.written.clear();

@@ -178,7 +178,6 @@ ListedFile parse_listed_file(std::string_view entry) {
     if (has >= kHasRow) file.row = read_string(more);
     while (!more.at_end()) file.partners.push_back(read_listed_partner(more));
   }
-  if (!stays_inside(file.path)) throw Error(Code::damaged, "a path that leads out of the folder");
   return file;
 }
 
@@ -367,7 +366,10 @@ std::optional<ListedFile> ListingReader::next() {
   if (reader.position == reader.files_end()) return std::nullopt;
   const std::uint64_t at = reader.position;
   try {
-    return parse_listed_file(reader.entry_at(reader.window, reader.position, reader.files_end()));
+    ListedFile file =
+        parse_listed_file(reader.entry_at(reader.window, reader.position, reader.files_end()));
+    if (!stays_inside(file.path)) throw Error(Code::damaged, "a path that leads out of the folder");
+    return file;
   } catch (Error& error) {
     error.at(reader.file.path(), at);
     throw;

@@ -41,12 +41,13 @@ struct ListedFile {
   std::uint64_t offset = 0;  ///< where it begins in the archive that it lies in, if it does
   bool has_label = true;     ///< false: the file of labels has none for it
   std::vector<ListedPartner> partners = {};
-  std::string row = {};  ///< its row of metadata, as folders/metadata_rows has it
+  /// Its row of metadata, as folders/metadata_rows has it; in a list of files the number of its
+  /// line.
+  std::string row = {};
   friend bool operator==(const ListedFile&, const ListedFile&) = default;
 };
 
-/// A listed file as one string, and back. Errors: Code::damaged for a string that is too short, or
-/// a path that leads out of the folder.
+/// A listed file as one string, and back. Errors: Code::damaged for a string that is too short.
 void append_listed_file(std::string& into, const ListedFile& file);
 [[nodiscard]] ListedFile parse_listed_file(std::string_view entry);
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,13 +39,14 @@ inline constexpr std::string_view kChosenSamples = "chosen samples";
 /// The rows that a choice takes, ascending, in a nameless scratch file. One thread.
 class ChosenRows {
  public:
-  /// Reads the keys of `whole`, which is at its first sample and not shuffled, where the choice
-  /// lists keys; they may have a multiple. Memory: `memory_bytes`, at least 4 MiB.
-  /// Errors: Code::bad_content with file and line for a row that the input does not have, a key of
-  /// no sample, a row or key that is listed twice, a list of keys for an input whose samples have
-  /// none, a choice that leaves nothing; same as NumberFile and InputFile; Code::interrupted.
-  ChosenRows(const SampleChoice& choice, Source& whole, const std::string& scratch_folder,
-             std::uint64_t memory_bytes, const Events& events);
+  /// `info`: of the source. Reads the keys of `whole`, which is at its first sample and not
+  /// shuffled, where the choice lists keys; it may be null for rows of one size. Memory:
+  /// `memory_bytes`, at least 4 MiB. Errors: Code::bad_content with file and line for a row that
+  /// the input does not have, a key of no sample, a row or key that is listed twice, a list of keys
+  /// for an input whose samples have none, a choice that leaves nothing; same as NumberFile and
+  /// InputFile; Code::interrupted.
+  ChosenRows(const SampleChoice& choice, const SourceInfo& info, Source* whole,
+             const std::string& scratch_folder, std::uint64_t memory_bytes, const Events& events);
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
   /// The row of the input that comes at position i < count(). Errors: Code::io.
@@ -64,6 +66,20 @@ class ChosenRows {
   std::uint64_t count_ = 0, first_cached_ = 0;
   std::vector<std::uint64_t> cached_;
   Hash128 hash_;
+};
+
+/// Which samples of a source come, and where.
+struct SampleOrder {
+  std::shared_ptr<ChosenRows> chosen = nullptr;  ///< null: all
+  std::optional<std::uint64_t> seed = {};        ///< of a shuffle; nullopt: in their own order
+};
+
+/// A source that can be read again, and gives its samples in any order.
+class OrderableSource : public Source {
+ public:
+  /// Begins again, with the samples in that order, once: info() is then of what is taken. Errors:
+  /// Code::io.
+  virtual void put_in_order(const SampleOrder& order) = 0;
 };
 
 }  // namespace shale

@@ -24,18 +24,15 @@
 namespace shale {
 namespace {
 
-class DatasetSource final : public Source {
+class DatasetSource final : public OrderableSource {
  public:
   DatasetSource(OpenedDataset dataset, const DatasetSelection& selection)
-      : dataset_(std::move(dataset)),
-        stop_if_asked_(selection.stop_if_asked),
-        chosen_(selection.chosen) {
+      : dataset_(std::move(dataset)), stop_if_asked_(selection.stop_if_asked) {
     for (std::uint64_t number = 0; number < dataset_.shards.size(); ++number) {
       first_row_.push_back(rows_);
       rows_ += dataset_.shards.samples(number);
     }
-    samples_ = chosen_ ? chosen_->count() : rows_;
-    if (selection.is_shuffled && samples_ > 0) order_.emplace(samples_, selection.seed);
+    samples_ = rows_;
     select(selection.fields);
     describe_manifest(selection);
     describe_samples();
@@ -68,6 +65,22 @@ class DatasetSource final : public Source {
   void narrow(std::uint64_t first, std::uint64_t) override {
     position_ = first;
     info_.digest.reset();
+  }
+
+  void put_in_order(const SampleOrder& order) override {
+    position_ = 0;
+    chosen_ = order.chosen;
+    if (chosen_) {
+      samples_ = chosen_->count();
+      info_.chosen = chosen_->hash();
+      info_.manifest.samples = samples_;
+      info_.manifest.bytes = bytes_of_chosen();
+      info_.manifest.fingerprint = chosen_->fingerprint_of(info_.manifest.fingerprint);
+      info_.digest.reset();
+    }
+    if (!order.seed || samples_ == 0) return;
+    order_.emplace(samples_, *order.seed);
+    if (info_.digest) info_.digest->ordered = {};
   }
 
   void list_ignored(const ReasonSink& sink) override {
@@ -162,16 +175,7 @@ class DatasetSource final : public Source {
       for (const std::string& field : selection.fields) facts += "\n" + field;
       info_.manifest.fingerprint = xxh3_128(as_bytes(facts));
     }
-    if (chosen_) {
-      info_.chosen = chosen_->hash();
-      info_.manifest.samples = samples_;
-      info_.manifest.bytes = bytes_of_chosen();
-      info_.manifest.fingerprint = chosen_->fingerprint_of(info_.manifest.fingerprint);
-    }
-    if (!chosen_ && selection.fields.empty() && manifest_.layout.has_checksums) {
-      info_.digest = manifest_.digest;
-      if (order_) info_.digest->ordered = {};
-    }
+    if (selection.fields.empty() && manifest_.layout.has_checksums) info_.digest = manifest_.digest;
     // Of a set since it was written; those of one file were compared when it was opened.
     info_.keys_are_unique = true;
   }
@@ -287,8 +291,8 @@ void prove_files_of(const ShardReader& shard, const ShardLayout& layout,
     prove_file(shard.files()[file], shard.shard().files[file], [&](auto) { stop_if_asked(); });
 }
 
-std::unique_ptr<Source> make_dataset_source(OpenedDataset dataset,
-                                            const DatasetSelection& selection) {
+std::unique_ptr<OrderableSource> make_dataset_source(OpenedDataset dataset,
+                                                     const DatasetSelection& selection) {
   return std::make_unique<DatasetSource>(std::move(dataset), selection);
 }
 

@@ -14,12 +14,9 @@
 
 namespace shale {
 
-/// Which samples of a dataset, and what of them.
+/// What of the samples of a dataset is taken.
 struct DatasetSelection {
-  bool is_shuffled = false;  ///< fixed rows are not: RowTable is their shuffle
-  std::uint64_t seed = 0;
-  std::vector<std::string> fields = {};          ///< only these, in this order; empty: all
-  std::shared_ptr<ChosenRows> chosen = nullptr;  ///< only these; null: all. Not of fixed rows
+  std::vector<std::string> fields = {};  ///< only these, in this order; empty: all
   /// Called while files are proved: may throw Code::interrupted.
   std::function<void()> stop_if_asked = [] {};
 };
@@ -29,10 +26,11 @@ struct DatasetSelection {
 /// hashes: each index and block list before the first row of its shard, keys and values by the
 /// crc32c in the index, and all samples by SourceInfo::digest. Fixed rows come in runs: where only
 /// some fields are taken, it is the hashes of their files that prove them, before they are read.
+/// They are not put in another order here: RowTable is for that.
 /// Errors: Code::usage for a field that the dataset does not have, or that is named twice;
 /// Code::damaged for one of the files beside the shards.
-[[nodiscard]] std::unique_ptr<Source> make_dataset_source(OpenedDataset dataset,
-                                                          const DatasetSelection& selection);
+[[nodiscard]] std::unique_ptr<OrderableSource> make_dataset_source(
+    OpenedDataset dataset, const DatasetSelection& selection);
 
 /// Proves the files that hold these fields in a shard, by their hashes: for rows that are fixed,
 /// and have no checksum of their own. `stop_if_asked` is called before each block. Errors: same as

@@ -55,6 +55,16 @@ struct InputRequest {
   std::uint64_t memory_bytes = 256 << 20;
 };
 
+/// The share of --memory that the list of an input's files may take.
+[[nodiscard]] constexpr std::uint64_t list_memory(std::uint64_t memory_bytes) {
+  return memory_bytes / 8;
+}
+
+/// The share of --memory in which rows of arrays are read, and put in order.
+[[nodiscard]] constexpr std::uint64_t array_memory(std::uint64_t memory_bytes) {
+  return memory_bytes / 2;
+}
+
 /// The files and folders that it reads: what an output must not be, nor lie in.
 [[nodiscard]] std::vector<std::string> inputs_of(const InputRequest& request);
 

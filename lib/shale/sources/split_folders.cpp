@@ -12,7 +12,6 @@
 #include "shale/labels/class_table.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/place.hpp"
-#include "shale/sources/open_input.hpp"
 
 namespace shale {
 namespace {

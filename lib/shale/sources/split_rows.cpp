@@ -88,7 +88,7 @@ std::unique_ptr<ChosenRows> SplitRows::chosen(const SampleChoice& choice) {
   const std::unique_ptr<Source> whole = open_input(input_, scratch_folder_, events_);
   refuse_for_stream(*whole, input_.inputs.front(), "--split");
   unlisted_ = whole->info().manifest.samples;
-  return std::make_unique<ChosenRows>(choice, *whole, scratch_folder_,
+  return std::make_unique<ChosenRows>(choice, whole->info(), whole.get(), scratch_folder_,
                                       list_memory(input_.memory_bytes), events_);
 }
 

@@ -7,7 +7,7 @@
 #include "shale/folders/folder_source.hpp"
 #include "shale/sources/array_source.hpp"
 #include "shale/sources/drawn_source.hpp"
-#include "shale/sources/part_source.hpp"
+#include "shale/sources/source_over.hpp"
 
 #include "tests/unit/sources/array_files.hpp"
 
@@ -20,8 +20,9 @@ std::unique_ptr<Source> open_images(const TempDir& dir, bool is_shuffled) {
   FolderRequest request;
   request.root = dir / "in";
   request.scratch_folder = dir.path();
-  request.is_shuffled = is_shuffled;
-  return open_folder(request);
+  std::unique_ptr<OrderableSource> source = open_folder(request);
+  if (is_shuffled) source->put_in_order({.seed = 0});
+  return source;
 }
 
 std::vector<std::string> keys_of(Source& source) {

@@ -1,0 +1,128 @@
+#include "shale/folders/input_list.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "shale/flow/permutation.hpp"
+#include "shale/folders/source_totals.hpp"
+
+namespace shale {
+namespace {
+
+class ListedSource final : public OrderableSource {
+ public:
+  ListedSource(std::unique_ptr<InputList> list, ListedOrder order)
+      : list_(std::move(list)), order_(std::move(order)), info_(list_->info()) {
+    const std::vector<Field>& fields = info_.schema.fields;
+    has_labels_ = fields.size() > 1 && fields[1].name == "label" && fields[1].kind == Kind::integer;
+    SourceTotals totals(list_->fingerprinted());
+    std::optional<ListedSample> largest;
+    list_->rewind();
+    for (ListedSample sample = list_->next(); !sample.empty(); sample = list_->next()) {
+      order_.stop_if_asked();
+      if (add(sample, totals)) largest = std::move(sample);
+    }
+    give(totals, std::move(largest), false);
+    list_->rewind();
+  }
+
+  [[nodiscard]] const SourceInfo& info() const override { return info_; }
+
+  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t) override {
+    ListedSample sample = next_sample();
+    if (sample.empty()) return std::nullopt;
+    return list_->pending(std::move(sample));
+  }
+
+  void skip(std::uint64_t samples) override {
+    for (; samples > 0; --samples) {
+      order_.stop_if_asked();
+      if (next_sample().empty()) return Source::skip(samples);
+    }
+  }
+
+  void list_ignored(const ReasonSink& sink) override { list_->list_ignored(sink); }
+
+  // The totals are those of the samples that are taken, in the order of the list.
+  void put_in_order(const SampleOrder& wanted) override {
+    ChosenRows* const chosen = wanted.chosen.get();
+    const std::uint64_t count = chosen != nullptr ? chosen->count() : info_.manifest.samples;
+    std::optional<Permutation> shuffle;
+    if (wanted.seed) shuffle.emplace(count, *wanted.seed);
+    PlacedSamples placed(order_.scratch_folder, order_.memory_bytes);
+    SourceTotals totals(list_->fingerprinted());
+    std::optional<ListedSample> largest;
+    std::uint64_t row = 0, taken = 0;
+    list_->rewind();
+    for (ListedSample sample = list_->next(); !sample.empty(); sample = list_->next(), ++row) {
+      order_.stop_if_asked();
+      if (chosen != nullptr && (taken == count || chosen->at(taken) != row)) continue;
+      placed.add(shuffle ? shuffle->inverse(taken) : taken, sample);
+      ++taken;
+      if (add(sample, totals)) largest = std::move(sample);
+    }
+    if (taken != count) throw fewer_than_listed(order_.name);
+    if (chosen != nullptr) info_.chosen = chosen->hash();
+    give(totals, std::move(largest), wanted.seed.has_value());
+    placed.finish();
+    placed_.emplace(std::move(placed));
+    list_->close();
+  }
+
+ private:
+  ListedSample next_sample() { return placed_ ? placed_->next() : list_->next(); }
+
+  // True: it is the largest so far.
+  bool add(const ListedSample& sample, SourceTotals& totals) const {
+    for (const ListedFile& file : sample) {
+      totals.add_file(file.path, file.bytes);
+      for (const ListedPartner& partner : file.partners)
+        totals.add_file(partner.suffix.value_or(""), partner.bytes);
+      if (!info_.metadata.empty()) totals.add_file(file.row, file.row.size());
+    }
+    const ListedFile& first = sample.front();
+    return totals.end_sample(first.has_label ? std::optional(first.label) : std::nullopt);
+  }
+
+  void give(const SourceTotals& totals, std::optional<ListedSample> largest, bool is_shuffled) {
+    info_.largest.reset();
+    if (largest) info_.largest = list_->pending(std::move(*largest));
+    totals.give_totals(info_);
+    if (has_labels_) totals.give_labels(info_, is_shuffled);
+  }
+
+  std::unique_ptr<InputList> list_;
+  const ListedOrder order_;
+  SourceInfo info_;
+  bool has_labels_ = false;
+  std::optional<PlacedSamples> placed_;  // instead of what the list gives
+};
+
+}  // namespace
+
+void PlacedSamples::add(std::uint64_t position, const ListedSample& sample) {
+  for (std::uint32_t number = 0; number < sample.size(); ++number) {
+    file_.clear();
+    append_listed_file(file_, sample[number]);
+    rows_.add({.position = position,
+               .number = number,
+               .is_last = number + 1 == sample.size(),
+               .file = file_});
+  }
+}
+
+ListedSample PlacedSamples::next() {
+  ListedSample sample;
+  while (const std::optional<PlacedFile> row = rows_.next()) {
+    sample.push_back(parse_listed_file(row->file));
+    if (row->is_last) break;
+  }
+  return sample;
+}
+
+std::unique_ptr<OrderableSource> make_list_source(std::unique_ptr<InputList> list,
+                                                  ListedOrder order) {
+  return std::make_unique<ListedSource>(std::move(list), std::move(order));
+}
+
+}  // namespace shale

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "shale/base/error.hpp"
+#include "shale/base/events.hpp"
+#include "shale/io/input_stream.hpp"
+#include "shale/labels/sample_choice.hpp"
+#include "shale/sources/input_request.hpp"
+#include "shale/sources/row_table.hpp"
+
+namespace shale {
+
+/// An option that says how an input is read, and that not every kind of input takes.
+struct InputOption {
+  std::string_view name;
+  bool (*is_given)(const InputRequest& request);
+};
+
+/// All of them; a kind names those that it takes by their bits.
+enum InputOptionBit : std::uint32_t {
+  kTakesLabels = 1U << 0U,
+  kTakesClassesFrom = 1U << 1U,
+  kTakesListing = 1U << 2U,
+  kTakesHidden = 1U << 3U,
+  kTakesGroup = 1U << 4U,
+  kTakesExt = 1U << 5U,
+  kTakesPairs = 1U << 6U,
+  kTakesFields = 1U << 7U,
+  kTakesSelect = 1U << 8U,
+  kTakesExclude = 1U << 9U,
+  kTakesShuffle = 1U << 10U,
+  kTakesPart = 1U << 11U,
+  kTakesIndexDir = 1U << 12U,
+  kTakesParse = 1U << 13U,
+};
+/// In the order of their bits.
+[[nodiscard]] std::span<const InputOption> input_options();
+
+/// What an input opens as.
+struct OpenedInput {
+  std::unique_ptr<Source> source = nullptr;  ///< null: it is `rows`
+  /// The same, if its samples can be put in another order.
+  OrderableSource* orderable = nullptr;
+  /// Of an input whose rows are all of one size, where only some are wanted, or in another order.
+  std::optional<RowTable> rows = {};
+};
+
+/// What is known of an input while its kind is sought. `events` must outlive what is opened.
+struct SoughtInput {
+  const InputRequest& request;
+  const std::string& scratch_folder;
+  const Events& events;
+  /// Of stdin: what was opened to peek at its beginning. Null: nothing was.
+  std::unique_ptr<InputStream> stream = nullptr;
+
+  [[nodiscard]] const std::string& path() const { return request.inputs.front(); }
+  [[nodiscard]] bool is_one() const { return request.inputs.size() == 1; }
+  /// For rows that are put in order.
+  [[nodiscard]] const std::string& scratch_of_rows() const {
+    return request.scratch_folder.empty() ? scratch_folder : request.scratch_folder;
+  }
+};
+
+/// How sure a kind is that an input is its own. The first one that is certain is taken, else the
+/// surest.
+enum class Certainty { none, by_name, certain };
+
+/// The answer, and how the input is opened with what was found on the way.
+struct Recognition {
+  Certainty certainty = Certainty::none;
+  std::function<OpenedInput(SoughtInput& input)> open = {};
+};
+
+/// A kind of input: one row of input_kinds().
+struct InputKind {
+  std::string_view name;  ///< with an article, for messages: "a folder"
+  /// By the words of the command, the first bytes and what is in a folder; reads no samples.
+  /// Errors: Code::usage for words that can be meant for nothing else, but are wrong.
+  Recognition (*recognize)(SoughtInput& input);
+  std::uint32_t takes = 0;   ///< InputOptionBit
+  bool may_be_rows = false;  ///< of one size, which can be drawn
+  /// The error for an option that it does not take.
+  Error (*refusal)(const InputRequest& request, std::string_view option);
+};
+
+/// All kinds, in the order in which they are asked.
+[[nodiscard]] std::span<const InputKind> input_kinds();
+
+/// The error for an input whose samples are not rows of one size, where such are drawn.
+[[nodiscard]] Error rows_differ(const std::string& input);
+
+}  // namespace shale
